@@ -1,0 +1,35 @@
+# cadre_room(NAME [DEPENDS target...]) makes the library cadre_NAME of the folder's *.cc, and, with CADRE_TESTS, the
+# test program test_NAME of its *_test.cc: one program and one ctest entry for each room.
+function(cadre_room name)
+  cmake_parse_arguments(ROOM "" "" "DEPENDS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+
+  if(sources)
+    add_library(cadre_${name} STATIC ${sources})
+    set(visibility PUBLIC)
+  else()
+    add_library(cadre_${name} INTERFACE)
+    set(visibility INTERFACE)
+  endif()
+  target_include_directories(cadre_${name} ${visibility} ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+  target_link_libraries(cadre_${name} ${visibility} ${ROOM_DEPENDS} Threads::Threads)
+
+  if(CADRE_TESTS AND tests)
+    cadre_test(${name} SOURCES ${tests} DEPENDS cadre_${name})
+  endif()
+endfunction()
+
+# cadre_test(NAME SOURCES file... DEPENDS target...) makes a GoogleTest program test_NAME and its ctest entry NAME.
+function(cadre_test name)
+  cmake_parse_arguments(TEST "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(test_${name} ${TEST_SOURCES})
+  target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR})
+  target_link_libraries(test_${name} PRIVATE ${TEST_DEPENDS} GTest::gmock_main)
+  target_compile_definitions(test_${name} PRIVATE CADRE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+                                                  CADRE_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  add_test(NAME ${name} COMMAND test_${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 900)
+endfunction()

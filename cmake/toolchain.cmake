@@ -1,0 +1,22 @@
+# Compiler, linker and cache: the same choices for every target.
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+find_program(MOLD mold)
+if(MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(-fdiagnostics-color=always)
+endif()
+
+if(CADRE_SANITIZE)
+  add_compile_options(-fsanitize=${CADRE_SANITIZE} -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${CADRE_SANITIZE})
+endif()
+if(CADRE_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
