@@ -1,0 +1,191 @@
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
+
+#include <exception>
+#include <map>
+#include <sstream>
+#include <utility>
+
+#include "describe/formats.h"
+#include "describe/number.h"
+#include "describe/text_checks.h"
+#include "describe/tree.h"
+#include "describe/utf8.h"
+
+namespace cadre::describe {
+namespace {
+
+struct Stop {};  ///< leaves yaml-cpp after a fault that ends the reading; caught below
+
+Mark mark_of(const YAML::Mark& mark) {
+  return {static_cast<std::uint32_t>(mark.line + 1), static_cast<std::uint32_t>(mark.column + 1)};
+}
+
+struct Weight {
+  std::size_t nodes = 0;
+  std::size_t text_bytes = 0;
+};
+
+void weigh(const Value& value, Weight& sum) {
+  ++sum.nodes;
+  if (const auto* text = value.as<std::string>()) sum.text_bytes += text->size();
+  if (const auto* list = value.as<Value::List>()) {
+    for (const Value& item : *list) weigh(item, sum);
+  }
+  if (const auto* map = value.as<Value::Map>()) {
+    for (const Entry& entry : *map) {
+      sum.text_bytes += entry.key.size();
+      weigh(entry.value, sum);
+    }
+  }
+}
+
+/// Turns yaml-cpp's events into a tree; what a scalar means is decided here.
+class Events final : public YAML::EventHandler {
+ public:
+  explicit Events(const Bounds& bounds) : bounds_(bounds), tree_(bounds) {}
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (std::exchange(has_document_, true)) {
+      stop("a second document begins here; keep one document in a file", mark_of(mark));
+    }
+  }
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    if (tree_.expects_key()) {
+      tree_.fault("a key is empty or null; put it in quotes", mark_of(mark));
+      return tree_.key({}, mark_of(mark));
+    }
+    keep(tree_.add(Value(), mark_of(mark)));
+    remember(anchor, Value());
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& text) override {
+    const Mark at = mark_of(mark);
+    if (!is_utf8(text)) stop("an escape makes text that is not UTF-8; write another", at);
+    if (tree_.expects_key()) return add_key(text, tag, anchor, at);
+    Value value = resolve(text, tag, at);
+    remember(anchor, value);
+    keep(tree_.add(std::move(value), at));
+  }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    if (tree_.expects_key()) stop("an alias (*name) cannot be a key; write the key out", mark_of(mark));
+    const auto found = anchors_.find(anchor);
+    if (found == anchors_.end()) stop("an alias (*name) stands inside what it names; write it out", mark_of(mark));
+    const auto& [value, weight] = found->second;
+    copied_.nodes += weight.nodes;
+    copied_.text_bytes += weight.text_bytes;
+    if (copied_.nodes > bounds_.copies || copied_.text_bytes > bounds_.size_bytes) {
+      stop("the aliases (*name) stand for too many values; write fewer", mark_of(mark));
+    }
+    keep(tree_.add_copy(value, weight.nodes));
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    start(mark, tag, anchor);
+    keep(tree_.start_list(mark_of(mark)));
+  }
+  void OnSequenceEnd() override { end(); }
+
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    start(mark, tag, anchor);
+    keep(tree_.start_map(mark_of(mark)));
+  }
+  void OnMapEnd() override { end(); }
+
+  Tree& tree() { return tree_; }
+
+ private:
+  [[noreturn]] void stop(std::string message, Mark at) {
+    tree_.fault(std::move(message), at);
+    throw Stop{};
+  }
+
+  static void keep(bool within_bounds) {
+    if (!within_bounds) throw Stop{};
+  }
+
+  void start(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
+    if (tree_.expects_key()) stop("a key is a list or a map; keys are plain text", mark_of(mark));
+    if (tag != "?" && tag != "!" && !tag.empty()) refuse_tag(tag, mark_of(mark));
+    open_anchors_.push_back(anchor);
+  }
+
+  void end() {
+    const Value& value = tree_.end();
+    remember(open_anchors_.back(), value);
+    open_anchors_.pop_back();
+  }
+
+  void remember(YAML::anchor_t anchor, const Value& value) {
+    if (anchor == YAML::NullAnchor) return;
+    Weight weight;
+    weigh(value, weight);
+    copied_.nodes += weight.nodes;
+    copied_.text_bytes += weight.text_bytes;
+    if (copied_.nodes > bounds_.copies || copied_.text_bytes > bounds_.size_bytes) {
+      stop("the anchors (&name) hold too many values; write fewer", value.at().value_or(Mark{1, 1}));
+    }
+    anchors_.insert_or_assign(anchor, std::pair(value, weight));
+  }
+
+  void add_key(const std::string& text, const std::string& tag, YAML::anchor_t anchor, Mark at) {
+    if (text == "<<" && tag == "?") tree_.fault("merge keys (<<) are not supported; write the keys out", at);
+    if (tag != "?" && tag != "!" && tag != string_tag) refuse_tag(tag, at);
+    remember(anchor, Value(text));
+    tree_.key(text, at);
+  }
+
+  Value resolve(const std::string& text, const std::string& tag, Mark at) {
+    if (tag == "!" || tag == string_tag) return Value(text);
+    if (tag != "?") return refuse_tag(tag, at), Value();
+    if (text == "true") return Value(true);
+    if (text == "false") return Value(false);
+    auto number = parse_number(text);
+    if (!number) return Value(text);
+    if (*number) return **std::move(number);
+    tree_.fault(number->error().message, at);
+    return Value();
+  }
+
+  void refuse_tag(const std::string& tag, Mark at) {
+    tree_.fault("the tag " + quoted(shortened(tag, 60)) + " is not supported; remove it, only !!str is known", at);
+  }
+
+  static constexpr std::string_view string_tag = "tag:yaml.org,2002:str";
+
+  const Bounds bounds_;
+  Tree tree_;
+  bool has_document_ = false;
+  Weight copied_;
+  std::vector<YAML::anchor_t> open_anchors_;
+  std::map<YAML::anchor_t, std::pair<Value, Weight>> anchors_;
+};
+
+}  // namespace
+
+Parsed parse_yaml(std::string_view text, const Bounds& bounds) {
+  if (auto fault = check_text(text, bounds)) return tl::unexpected(Faults(*std::move(fault)));
+  Events events(bounds);
+  try {
+    std::istringstream in{std::string(text)};
+    YAML::Parser parser(in);
+    while (parser.HandleNextDocument(events)) {
+    }
+  } catch (const Stop&) {  // the fault is kept
+  } catch (const YAML::Exception& error) {
+    events.tree().fault("is not YAML: " + error.msg, error.mark.is_null() ? Mark{1, 1} : mark_of(error.mark));
+  } catch (const std::exception& error) {
+    events.tree().fault("cannot be read as YAML: " + std::string(error.what()), std::nullopt);
+  }
+  return std::move(events.tree()).finish();
+}
+
+}  // namespace cadre::describe
