@@ -2,6 +2,7 @@
 /// All but post() is for the loop's own thread, or for whoever owns the loop while it does not run.
 #pragma once
 
+#include <coroutine>
 #include <memory>
 #include <utility>
 
@@ -80,10 +81,9 @@ inline void Timer::cancel() {
   if (Loop* loop = std::exchange(loop_, nullptr); loop != nullptr) loop->cancel_timer(key_);
 }
 
-/// co_await sleep(loop, wait): goes on at now + wait, and on no account before.
-class [[nodiscard]] sleep {
+class [[nodiscard]] Sleep {
  public:
-  sleep(Loop& loop, Duration wait) : loop_(loop), wait_(wait) {}
+  Sleep(Loop& loop, Duration wait) : loop_(loop), wait_(wait) {}
 
   bool await_ready() const { return false; }
   void await_suspend(std::coroutine_handle<> sleeping) {
@@ -96,5 +96,8 @@ class [[nodiscard]] sleep {
   Duration wait_;
   Timer timer_;
 };
+
+/// co_await sleep(loop, wait): goes on at now + wait, and on no account before.
+inline Sleep sleep(Loop& loop, Duration wait) { return {loop, wait}; }
 
 }  // namespace cadre::loop

@@ -1,0 +1,127 @@
+#include "loop/real_loop.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <csignal>
+#include <thread>
+#include <vector>
+
+#include "loop/signals.h"
+
+namespace cadre::loop {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+
+TEST(RealLoop, LosesNoPostOfManyThreadsAndKeepsEachThreadsOrder) {
+  constexpr int threads = 4;
+  constexpr int posts = 5'000;
+  RealLoop loop;
+  const std::thread::id own = std::this_thread::get_id();
+  std::vector<int> next(threads, 0);
+  int missing = threads * posts;
+  std::vector<std::jthread> posters;
+  for (int thread = 0; thread < threads; ++thread) {
+    posters.emplace_back([&, thread] {
+      for (int i = 0; i < posts; ++i) {
+        loop.post([&, thread, i] {
+          EXPECT_EQ(std::this_thread::get_id(), own);
+          EXPECT_EQ(next[thread]++, i);
+          if (--missing == 0) loop.stop();
+        });
+      }
+    });
+  }
+  loop.run();
+  EXPECT_EQ(next, std::vector<int>(threads, posts));
+}
+
+TEST(RealLoop, RunsWhatWasPostedBeforeStopAndKeepsTheRest) {
+  RealLoop loop;
+  std::vector<int> ran;
+  loop.post([&] { ran.push_back(1); });
+  loop.stop();
+  loop.stop();
+  loop.post([&] { ran.push_back(2); });
+  loop.run();
+  EXPECT_EQ(ran, (std::vector{1}));
+  loop.post([&] { loop.stop(); });
+  loop.run();
+  EXPECT_EQ(ran, (std::vector{1, 2}));
+}
+
+TEST(RealLoop, IsStoppedFromAnotherThreadWhileNothingWaits) {
+  RealLoop loop;
+  const std::jthread stopper([&] { loop.stop(); });
+  loop.run();
+}
+
+TEST(RealLoop, LetsPostsThroughWhileTimersAreAlwaysDue) {
+  RealLoop loop;
+  Timer timer;
+  std::function<void()> again = [&] { timer = loop.after(Duration::zero(), again); };
+  again();
+  int turns = 0;
+  std::function<void()> turn = [&] { ++turns == 100 ? loop.stop() : loop.post(turn); };
+  loop.post(turn);
+  loop.run();
+  EXPECT_EQ(turns, 100);
+}
+
+TEST(RealLoop, WaitsForAnEarlierTimerThanTheOneItWaitedFor) {
+  RealLoop loop;
+  loop.after(hours(1), [] { FAIL(); }).detach();
+  const Timer set = loop.after(milliseconds(1), [&] { loop.after(milliseconds(1), [&] { loop.stop(); }).detach(); });
+  loop.run();
+}
+
+TEST(RealLoop, RefusesTimersOfAnotherThreadWhileItRuns) {
+  EXPECT_DEATH(
+      {
+        RealLoop loop;
+        loop.post([&] { std::thread([&] { loop.after(hours(1), [] {}).detach(); }).join(); });
+        loop.run();
+      },
+      "get_id");
+}
+
+TEST(Signals, AreCallsOnTheLoopAsLongAsTheyAreWatched) {
+  RealLoop loop;
+  std::vector<int> seen;
+  auto other = on_signal(loop, {SIGUSR1}, [&](int) { seen.push_back(0); });
+  ASSERT_TRUE(other);
+  other = fail(Errc::invalid, "no longer watched");
+  const auto watch = on_signal(loop, {SIGUSR1, SIGUSR2}, [&](int signal) {
+    seen.push_back(signal);
+    if (signal == SIGUSR2) return loop.stop();
+    std::raise(SIGUSR2);
+  });
+  ASSERT_TRUE(watch);
+  std::raise(SIGUSR1);
+  loop.run();
+  EXPECT_EQ(seen, (std::vector{SIGUSR1, SIGUSR2}));
+}
+
+TEST(Signals, DropOneThatIsOnItsWayWhenTheWatchEnds) {
+  RealLoop loop;
+  {
+    const auto watch = on_signal(loop, {SIGUSR1}, [](int) { FAIL(); });
+    ASSERT_TRUE(watch);
+    std::raise(SIGUSR1);
+  }
+  loop.post([&] { loop.stop(); });
+  loop.run();
+}
+
+TEST(Signals, SayWhichCannotBeWatched) {
+  RealLoop loop;
+  const auto watch = on_signal(loop, {SIGKILL}, [](int) {});
+  ASSERT_FALSE(watch);
+  EXPECT_EQ(watch.error().code, Errc::invalid);
+  EXPECT_NE(watch.error().message.find(std::to_string(SIGKILL)), std::string::npos);
+}
+
+}  // namespace
+}  // namespace cadre::loop
