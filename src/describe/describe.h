@@ -13,6 +13,8 @@
 #include "describe/fault.h"
 #include "describe/formats.h"
 #include "describe/reader.h"
+#include "describe/reference.h"
+#include "describe/schema.h"
 #include "describe/value.h"
 #include "describe/writer.h"
 
