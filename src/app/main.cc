@@ -1,0 +1,39 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <functional>
+
+#include "cli/exit_code.h"
+#include "cli/plan_command.h"
+
+namespace cadre {
+namespace {
+
+int run(int argc, char** argv) {
+  CLI::App app("cadre: one system for learning at cluster scale");
+  app.name("cadre");
+  app.set_version_flag("--version", CADRE_VERSION);
+  app.require_subcommand(1);
+  app.failure_message(CLI::FailureMessage::help);
+
+  std::function<int()> chosen;
+  cli::PlanOptions plan;
+  CLI::App* plan_command =
+      app.add_subcommand("plan", "Say what the scheduler would do with a cluster described in a file");
+  plan_command->add_option("file", plan.file, "The file (docs/reference/plan-file.md); - reads standard input")
+      ->required();
+  plan_command->add_flag("--json", plan.json, "Print one JSON object");
+  plan_command->callback([&] { chosen = [&] { return cli::run_plan(plan); }; });
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? cli::done : cli::bad_usage;
+  }
+  return chosen();
+}
+
+}  // namespace
+}  // namespace cadre
+
+int main(int argc, char** argv) { return cadre::run(argc, argv); }

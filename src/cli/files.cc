@@ -1,0 +1,39 @@
+#include "cli/files.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace cadre::cli {
+namespace {
+
+constexpr std::size_t size_max_bytes = std::size_t{64} << 20;
+
+}  // namespace
+
+Result<std::string> read_file(const std::string& path) {
+  const bool is_input = path == "-";
+  struct stat status {};
+  if (!is_input && stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
+    return fail(Errc::invalid, path + " is a directory; name a file");
+  }
+  std::FILE* file = is_input ? stdin : std::fopen(path.c_str(), "rb");
+  if (file == nullptr) {
+    return fail(errno == ENOENT ? Errc::not_found : Errc::denied, "cannot read " + path + ": " + std::strerror(errno));
+  }
+  std::string text;
+  char block[65536];
+  std::size_t count = 0;
+  while ((count = std::fread(block, 1, sizeof block, file)) > 0 && text.size() <= size_max_bytes) {
+    text.append(block, count);
+  }
+  const bool broken = std::ferror(file) != 0;
+  if (!is_input) std::fclose(file);
+  if (broken) return fail(Errc::unavailable, "cannot read " + path + ": the read was cut short");
+  if (text.size() > size_max_bytes) return fail(Errc::invalid, path + " is larger than 64 MiB");
+  return text;
+}
+
+}  // namespace cadre::cli

@@ -1,0 +1,163 @@
+#include "cluster/books.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace cadre::cluster {
+namespace {
+
+void move_between(Books::BySlots& sets, std::int64_t from, std::int64_t to, std::uint32_t agent) {
+  const auto old = sets.find(from);
+  CHECK(old != sets.end());
+  old->second.erase(agent);
+  if (old->second.empty()) sets.erase(old);
+  sets[to].insert(agent);
+}
+
+void insert(Books::BySlots& sets, std::int64_t key, std::uint32_t agent) { sets[key].insert(agent); }
+
+void erase(Books::BySlots& sets, std::int64_t key, std::uint32_t agent) {
+  const auto found = sets.find(key);
+  if (found == sets.end()) return;
+  found->second.erase(agent);
+  if (found->second.empty()) sets.erase(found);
+}
+
+std::int64_t slots_within(const Amount& room, const Amount& one_task, const Agent& agent, const Request& request) {
+  Amount fixed = one_task;
+  fixed.slots = 0;
+  if (!within(fixed, room) || (request.slot_kind && *request.slot_kind != agent.slot_kind)) return -1;
+  std::int64_t slots = std::min<std::int64_t>(request.slots, room.slots);
+  if (agent.slot_kind == SlotKind::cpu) slots = std::min(slots, (room.cpus_milli - fixed.cpus_milli) / 1000);
+  return slots;
+}
+
+}  // namespace
+
+std::uint32_t Books::put(const Agent& agent) {
+  ++agents_version_;
+  const Amount capacity{agent.slots, agent.cpus.milli, agent.memory.value, slotless_tasks_max_};
+  std::uint32_t index = 0;
+  if (const auto known = by_id_.find(agent.id); known != by_id_.end()) {
+    index = known->second;
+    Row& row = rows_[index];
+    unlist(index);
+    for (Amount& unused : row.unused) (unused += capacity) -= row.capacity;
+    row.agent = agent;
+    row.capacity = capacity;
+  } else {
+    if (vacant_.empty()) {
+      index = static_cast<std::uint32_t>(rows_.size());
+      rows_.emplace_back();
+    } else {
+      index = vacant_.back();
+      vacant_.pop_back();
+    }
+    rows_[index] = Row{agent, capacity, {capacity, capacity}, {}, {capacity, capacity}};
+    by_id_.emplace(agent.id, index);
+  }
+  refresh(index);
+  list(index);
+  return index;
+}
+
+void Books::remove(std::uint32_t agent) {
+  ++agents_version_;
+  const Row& row = rows_[agent];
+  CHECK(row.unused[0] == row.capacity);
+  unlist(agent);
+  by_id_.erase(row.agent.id);
+  vacant_.push_back(agent);
+}
+
+std::optional<std::uint32_t> Books::find(const AgentId& id) const {
+  const auto found = by_id_.find(id);
+  if (found == by_id_.end()) return std::nullopt;
+  return found->second;
+}
+
+std::vector<Agent> Books::agents() const {
+  std::vector<std::uint32_t> indexes;
+  for (const auto& [id, index] : by_id_) indexes.push_back(index);
+  std::sort(indexes.begin(), indexes.end());
+  std::vector<Agent> all;
+  for (const std::uint32_t index : indexes) all.push_back(rows_[index].agent);
+  return all;
+}
+
+Amount Books::cost(std::uint32_t agent, const Request& request, std::int32_t tasks, std::int32_t slots) const {
+  const std::int64_t core_slots = rows_[agent].agent.slot_kind == SlotKind::cpu ? slots : 0;
+  return {slots, request.cpus.milli * tasks + core_slots * 1000, request.memory.value * tasks,
+          request.slots == 0 ? tasks : 0};
+}
+
+std::int64_t Books::slots_for(std::uint32_t agent, const Request& request, View view) const {
+  return slots_within(left(agent, view), cost(agent, request, 1, 0), rows_[agent].agent, request);
+}
+
+std::int64_t Books::slots_when_empty(std::uint32_t agent, const Request& request) const {
+  return slots_within(rows_[agent].capacity, cost(agent, request, 1, 0), rows_[agent].agent, request);
+}
+
+void Books::claim(std::uint32_t agent, const Amount& amount) {
+  with_claims_.push_back(agent);
+  change(agent, {0, 0, 1}, amount);
+}
+
+void Books::drop_claims() {
+  for (const std::uint32_t agent : with_claims_) {
+    const Amount claimed = rows_[agent].claimed;
+    change(agent, {0, 0, -1}, claimed);
+  }
+  with_claims_.clear();
+}
+
+void Books::change(std::uint32_t agent, Signs signs, const Amount& amount) {
+  Row& row = rows_[agent];
+  row.unused[0] += amount * signs.now;
+  row.unused[1] += amount * signs.soon;
+  row.claimed += amount * signs.claimed;
+  const std::int64_t slots_before[2] = {row.left[0].slots, row.left[1].slots};
+  refresh(agent);
+  if (!row.agent.takes_work()) return;
+  for (int view = 0; view < 2; ++view) {
+    const std::int64_t before = slots_before[view];
+    const std::int64_t after = row.left[view].slots;
+    if (before == after) continue;
+    move_between(by_left_[view], before, after, agent);
+    if (before == row.capacity.slots) erase(idle_[view], row.capacity.slots, agent);
+    if (after == row.capacity.slots) insert(idle_[view], row.capacity.slots, agent);
+  }
+}
+
+void Books::refresh(std::uint32_t agent) {
+  Row& row = rows_[agent];
+  row.left[1] = row.unused[1];
+  row.left[1] -= row.claimed;
+  row.left[0] = least(row.unused[0], row.left[1]);
+}
+
+void Books::list(std::uint32_t agent) {
+  const Row& row = rows_[agent];
+  if (!row.agent.takes_work()) return;
+  slots_in_all_ += row.capacity.slots;
+  insert(by_size_, row.capacity.slots, agent);
+  for (int view = 0; view < 2; ++view) {
+    insert(by_left_[view], row.left[view].slots, agent);
+    if (row.left[view].slots == row.capacity.slots) insert(idle_[view], row.capacity.slots, agent);
+  }
+}
+
+void Books::unlist(std::uint32_t agent) {
+  const Row& row = rows_[agent];
+  if (!row.agent.takes_work()) return;
+  slots_in_all_ -= row.capacity.slots;
+  erase(by_size_, row.capacity.slots, agent);
+  for (int view = 0; view < 2; ++view) {
+    erase(by_left_[view], row.left[view].slots, agent);
+    erase(idle_[view], row.capacity.slots, agent);
+  }
+}
+
+}  // namespace cadre::cluster

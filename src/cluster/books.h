@@ -1,0 +1,96 @@
+/// The books of all agents: what each has left, now and soon, with indexes to find room quickly. One thread at a time.
+///
+/// Two views. `now` is what may be given out at once. `soon` is what will be free when everything that is stopping has
+/// ended. A claim sets some of what is soon free aside for one gang; nothing is given out now that would eat into it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "cluster/agent.h"
+#include "cluster/agent_set.h"
+#include "cluster/gang.h"
+
+namespace cadre::cluster {
+
+enum class View : std::uint8_t { now, soon };
+
+class Books {
+ public:
+  explicit Books(std::int32_t slotless_tasks_max) : slotless_tasks_max_(slotless_tasks_max) {}
+
+  /// Adds an agent, or takes over its new settings and sizes. What runs on it stays in the books.
+  std::uint32_t put(const Agent& agent);
+  /// Forgets an agent on which nothing runs any more.
+  void remove(std::uint32_t agent);
+
+  std::optional<std::uint32_t> find(const AgentId& id) const;
+  /// All of them, in the order of their indexes.
+  std::vector<Agent> agents() const;
+  const Agent& agent(std::uint32_t agent) const { return rows_[agent].agent; }
+  const Amount& capacity(std::uint32_t agent) const { return rows_[agent].capacity; }
+  const Amount& left(std::uint32_t agent, View view) const { return rows_[agent].left[static_cast<int>(view)]; }
+
+  /// What some tasks of one request use on this agent.
+  Amount cost(std::uint32_t agent, const Request& request, std::int32_t tasks, std::int32_t slots) const;
+  /// How many slots it could give to one task of this request, at most its `slots`; -1 if it cannot hold the task.
+  std::int64_t slots_for(std::uint32_t agent, const Request& request, View view) const;
+  /// The same if nothing ran on it.
+  std::int64_t slots_when_empty(std::uint32_t agent, const Request& request) const;
+
+  void start(std::uint32_t agent, const Amount& amount) { change(agent, {-1, -1, 0}, amount); }
+  void cancel_start(std::uint32_t agent, const Amount& amount) { change(agent, {1, 1, 0}, amount); }
+  void begin_stop(std::uint32_t agent, const Amount& amount) { change(agent, {0, 1, 0}, amount); }
+  void cancel_stop(std::uint32_t agent, const Amount& amount) { change(agent, {0, -1, 0}, amount); }
+  void end_running(std::uint32_t agent, const Amount& amount) { change(agent, {1, 1, 0}, amount); }
+  void end_stopping(std::uint32_t agent, const Amount& amount) { change(agent, {1, 0, 0}, amount); }
+  void claim(std::uint32_t agent, const Amount& amount);
+  void drop_claims();
+
+  using BySlots = std::map<std::int64_t, AgentSet>;
+  /// Agents that take work, by the slots left.
+  const BySlots& by_left(View view) const { return by_left_[static_cast<int>(view)]; }
+  /// Agents that take work and have no slot in use, by size.
+  const BySlots& idle(View view) const { return idle_[static_cast<int>(view)]; }
+  /// Agents that take work, by size.
+  const BySlots& by_size() const { return by_size_; }
+  /// All slots of the agents that take work.
+  std::int64_t slots_in_all() const { return slots_in_all_; }
+  /// Grows with every change to an agent's settings.
+  std::uint64_t agents_version() const { return agents_version_; }
+
+ private:
+  struct Row {
+    Agent agent;
+    Amount capacity;
+    Amount unused[2];  ///< capacity less what runs (now), and less what runs and is not stopping (soon)
+    Amount claimed;
+    Amount left[2];  ///< what the indexes know: unused less claims
+  };
+  struct Signs {
+    int now;
+    int soon;
+    int claimed;
+  };
+
+  void change(std::uint32_t agent, Signs signs, const Amount& amount);
+  void refresh(std::uint32_t agent);
+  void list(std::uint32_t agent);
+  void unlist(std::uint32_t agent);
+
+  std::int32_t slotless_tasks_max_;
+  std::vector<Row> rows_;
+  std::vector<std::uint32_t> vacant_;
+  std::vector<std::uint32_t> with_claims_;
+  std::unordered_map<AgentId, std::uint32_t> by_id_;
+  BySlots by_left_[2];
+  BySlots idle_[2];
+  BySlots by_size_;
+  std::int64_t slots_in_all_ = 0;
+  std::uint64_t agents_version_ = 0;
+};
+
+}  // namespace cadre::cluster

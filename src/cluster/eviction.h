@@ -1,0 +1,26 @@
+/// Finds the gangs that must stop so that one gang fits. Pure but for trying changes on the books, which it takes
+/// back. One thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "cluster/placement.h"
+#include "cluster/state.h"
+
+namespace cadre::cluster {
+
+struct Eviction {
+  std::vector<std::uint32_t> victims;  ///< each of them needed
+  Parts parts;                         ///< where the gang fits once they have stopped
+};
+
+/// Candidates are the preemptible gangs behind `gang` in the order of the queue: less important ones, from the least
+/// important up, then those behind it at its own priority; among equals the one that loses least work, then the newest.
+std::optional<Eviction> find_eviction(State& state, std::uint32_t gang, const Search& search);
+
+/// Orders running gangs: whom to stop first.
+bool stops_before(const GangRow& a, const GangRow& b);
+
+}  // namespace cadre::cluster

@@ -1,0 +1,41 @@
+/// Where a gang goes: one agent, wholly idle agents of one size, or an exact uneven division; roles task by task.
+/// Pure: the same books give the same answer. One thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "cluster/books.h"
+#include "cluster/gang.h"
+#include "cluster/policy.h"
+
+namespace cadre::cluster {
+
+struct Search {
+  View view = View::now;
+  Fitting fitting = Fitting::best;
+  AgentSet::Filter filter;
+  std::uint64_t tie_seed = 0;  ///< FNV-1a of "gang/", which the agent's name continues
+};
+
+std::uint64_t tie_seed(const GangId& gang);
+
+/// A place for all of it, or nothing.
+std::optional<Parts> place(Books& books, const Search& search, const Wants& wants);
+
+/// Some tasks of a role that a running gang still wants.
+struct More {
+  std::int32_t role = 0;
+  std::int32_t tasks = 0;
+};
+
+/// Places for more tasks beside what the gang has; as many as there is room for.
+Parts place_more(Books& books, const Search& search, const Roles& roles, const Parts& present, More more);
+
+/// Books `parts` as started, or takes that back.
+void start(Books& books, const Wants& wants, const Parts& parts);
+void cancel_start(Books& books, const Wants& wants, const Parts& parts);
+
+const Request& request_of(const Wants& wants, const Part& part);
+
+}  // namespace cadre::cluster

@@ -1,0 +1,184 @@
+/// The file that `cadre plan` reads, and what it answers. Values; safe on any thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/planner.h"
+#include "describe/describe.h"
+
+namespace cadre::cluster {
+
+struct Elastic {
+  static constexpr std::string_view doc = "A role that may start with fewer tasks.";
+  std::int32_t min = 0;
+};
+
+template <class V>
+void describe(V& v, Elastic& e) {
+  v.required("min", e.min, "Tasks with which the gang may start; the rest join when there is room.", range(0, 10'000));
+}
+
+struct RoleEntry {
+  static constexpr std::string_view doc = "Equal tasks of a gang, each on one agent.";
+  std::string role;
+  std::int32_t count = 1;
+  std::int32_t slots = 0;
+  std::optional<SlotKind> slot_kind;
+  Cpus cpus;
+  ByteSize memory;
+  std::optional<Elastic> elastic;
+  Layout layout = Layout::pack;
+  std::map<AgentId, std::int32_t> running_on;
+};
+
+template <class V>
+void describe(V& v, RoleEntry& r) {
+  v.required("role", r.role, "What these tasks do.", not_empty());
+  v.field("count", r.count, "How many of them.", range(1, 10'000));
+  v.field("slots", r.slots, "Slots for each.", range(0, most_slots));
+  v.field("slot_kind", r.slot_kind, "The kind of slot it needs; any, if left out.");
+  v.field("cpus", r.cpus, "Cpus for each.", range(0, most_cpus));
+  v.field("memory", r.memory, "Memory for each.", range(ByteSize{0}, most_memory));
+  v.field("elastic", r.elastic, "Lets the gang start with fewer of them.");
+  v.field("layout", r.layout, "Where tasks without slots go: `pack` near the gang's slots, `spread` apart.");
+  v.field("running_on", r.running_on, "How many of them run on which agent.");
+  v.check(!r.elastic || r.elastic->min <= r.count, "elastic", "min must not exceed count; lower min or raise count");
+}
+
+struct GangEntry {
+  static constexpr std::string_view doc = "Tasks that are placed all or nothing. Queued, unless it says where it runs.";
+  GangId id;
+  std::optional<std::int32_t> slots;
+  std::optional<SlotKind> slot_kind;
+  Cpus cpus;
+  ByteSize memory;
+  std::int32_t priority = 42;
+  std::optional<double> position;
+  GroupId group;
+  bool preemptible = true;
+  std::map<AgentId, std::int32_t> running_on;
+  std::vector<AgentId> exclude;
+  Labels selector;
+  bool single_agent = false;
+  bool uneven = false;
+  Duration waited{};
+  Duration ran{};
+  Duration lost_work{};
+  bool stopping = false;
+  std::vector<RoleEntry> members;
+
+  bool runs() const;
+};
+
+template <class V>
+void describe(V& v, GangEntry& g) {
+  v.required("id", g.id, "What it is called.", not_empty());
+  v.field("slots", g.slots, "Slots in all, divided over agents if need be. Required, unless there are members.",
+          range(0, most_slots));
+  v.field("slot_kind", g.slot_kind, "The kind of slot it needs; any, if left out.");
+  v.field("cpus", g.cpus, "Cpus on each agent it runs on.", range(0, most_cpus));
+  v.field("memory", g.memory, "Memory on each agent it runs on.", range(ByteSize{0}, most_memory));
+  v.field("priority", g.priority, "Smaller is more important.", range(1, 99));
+  v.field("position", g.position,
+          "Place in the queue among equals of priority; by default its place in this list, from 1.",
+          range(-1e15, 1e15));
+  v.field("group", g.group, "The group it belongs to; one of its own, if left out.");
+  v.field("preemptible", g.preemptible, "Whether it may be stopped to make room.");
+  v.field("running_on", g.running_on, "Slots by agent, if it runs. A gang without slots runs on `{agent: 0}`.");
+  v.field("exclude", g.exclude, "Agents it must not run on.");
+  v.field("selector", g.selector, "Labels its agents must carry.");
+  v.field("single_agent", g.single_agent, "Never divide it.");
+  v.field("uneven", g.uneven, "It may be divided over agents unevenly.");
+  v.field("waited", g.waited, "How long it has been queued.", at_least(Duration(0)));
+  v.field("ran", g.ran, "How long it has been running.", at_least(Duration(0)));
+  v.field("lost_work", g.lost_work, "Work since its last checkpoint, which it would lose.", at_least(Duration(0)));
+  v.field("stopping", g.stopping, "It runs, but was told to stop.");
+  v.field("members", g.members, "Roles with requests of their own, in place of slots, cpus and memory.");
+  v.check(g.slots.has_value() || !g.members.empty(), "slots", "is required: how many slots it needs (0 for none)");
+  v.check(!g.slots.has_value() || g.members.empty(), "slots",
+          "stands beside members; give the slots of each role there");
+  v.check(g.members.empty() || (g.cpus.milli == 0 && g.memory.value == 0 && !g.slot_kind), "members",
+          "stand beside cpus, memory or slot_kind; give those of each role there");
+  v.check(g.members.empty() || g.running_on.empty(), "running_on", "stands beside members; say it for each role there");
+  v.check(g.members.empty() || (!g.uneven && !g.single_agent), "members",
+          "are never divided; leave out uneven and single_agent");
+  v.check(!g.stopping || g.runs(), "stopping",
+          "a gang that does not run cannot stop; say where it runs, or leave this out");
+  v.check(!(g.single_agent && g.uneven), "uneven", "contradicts single_agent; leave one of them out");
+}
+
+struct PlanFile {
+  static constexpr std::string_view doc = "A cluster at one moment.";
+  Policy policy;
+  Groups groups;
+  std::vector<Agent> agents;
+  std::vector<GangEntry> gangs;
+};
+
+template <class V>
+void describe(V& v, PlanFile& f) {
+  v.field("policy", f.policy, "How the pool is scheduled.");
+  v.field("groups", f.groups, "Settings of groups; one that is not named here has the defaults.");
+  v.field("agents", f.agents, "The agents of the pool.");
+  v.field("gangs", f.gangs, "The gangs, in the order in which they were submitted.");
+}
+
+/// Reads the file and all that must hold between its parts; every fault at once.
+[[nodiscard]] describe::Read<PlanFile> read_plan_file(std::string_view text);
+
+/// The state of the cluster that a file without faults describes.
+[[nodiscard]] Snapshot to_snapshot(const PlanFile& file);
+
+/// The file that describes a state.
+[[nodiscard]] PlanFile to_plan_file(const Snapshot& snapshot);
+
+struct StartEntry {
+  GangId id;
+  std::map<AgentId, std::int32_t> on;
+  std::optional<std::map<std::string, std::map<AgentId, std::int32_t>>> roles;
+};
+
+template <class V>
+void describe(V& v, StartEntry& s) {
+  v.required("id", s.id, "The gang.");
+  v.required("on", s.on, "Slots by agent.");
+  v.field("roles", s.roles, "Tasks by role and agent, if it has roles.");
+}
+
+struct ReserveEntry {
+  GangId id;
+  std::vector<AgentId> agents;
+};
+
+template <class V>
+void describe(V& v, ReserveEntry& r) {
+  v.required("id", r.id, "The gang.");
+  v.required("agents", r.agents, "Agents it gets first.");
+}
+
+/// The answer of `cadre plan --json`.
+struct PlanAnswer {
+  std::vector<StartEntry> start;
+  std::vector<GangId> preempt;
+  std::vector<ReserveEntry> reserve;
+  std::optional<std::vector<StartEntry>> grow;
+  std::map<GangId, std::string> why;
+};
+
+template <class V>
+void describe(V& v, PlanAnswer& a) {
+  v.required("start", a.start, "Gangs that start now.");
+  v.required("preempt", a.preempt, "Gangs that are told to stop.");
+  v.required("reserve", a.reserve, "Agents that are held for gangs that wait.");
+  v.field("grow", a.grow, "Elastic tasks that join running gangs; left out if there are none.");
+  v.required("why", a.why, "For every gang, why it starts, waits, stops or runs where it does.");
+}
+
+/// Plans for the state that the file describes, by the very function that the master runs.
+[[nodiscard]] PlanAnswer answer(const PlanFile& file);
+
+}  // namespace cadre::cluster

@@ -1,0 +1,153 @@
+#include "cluster/planner.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/overloaded.h"
+#include "cluster/fair_share_walk.h"
+#include "cluster/priority_walk.h"
+#include "cluster/reason.h"
+#include "cluster/walk.h"
+
+namespace cadre::cluster {
+namespace {
+
+std::int32_t slotless_tasks_max(const Policy& policy) {
+  return std::visit([](const auto& one) { return one.slotless_tasks_max; }, policy);
+}
+
+/// Named groups and the groups of single gangs never share a key.
+std::string group_key(const Gang& gang) {
+  return gang.group.value.empty() ? "gang/" + gang.id.value : "group/" + gang.group.value;
+}
+
+}  // namespace
+
+Planner::Planner(Policy policy, Groups groups)
+    : policy_(std::move(policy)), groups_(std::move(groups)), state_(slotless_tasks_max(policy_)) {
+  state_.classes_by_group = std::holds_alternative<FairSharePolicy>(policy_);
+}
+
+Planner::Planner(const Snapshot& snapshot) : Planner(snapshot.policy, snapshot.groups) {
+  for (const Agent& agent : snapshot.agents) put_agent(agent);
+  for (const GangStatus& status : snapshot.gangs) {
+    status.running ? adopt(status.gang, *status.running) : submit(status.gang, status.queued_since);
+  }
+}
+
+void Planner::put_agent(const Agent& agent) { state_.books.put(agent); }
+
+void Planner::remove_agent(const AgentId& id) {
+  const auto agent = state_.books.find(id);
+  CHECK(agent.has_value());
+  state_.books.remove(*agent);
+}
+
+void Planner::join_group(GangRow& row) {
+  row.group = group_key(row.gang);
+  const auto [at, is_new] = state_.groups.try_emplace(row.group);
+  GroupRow& group = at->second;
+  if (const auto settings = groups_.find(row.gang.group); is_new && settings != groups_.end()) {
+    group.settings = settings->second;
+  }
+  group.submissions.insert(row.order.submission);
+}
+
+std::uint32_t Planner::add(const Gang& gang, TimePoint since) {
+  CHECK(!state_.by_id.contains(gang.id));
+  std::uint32_t index = 0;
+  if (vacant_.empty()) {
+    index = static_cast<std::uint32_t>(state_.gangs.size());
+    state_.gangs.emplace_back();
+  } else {
+    index = vacant_.back();
+    vacant_.pop_back();
+    state_.gangs[index] = {};
+  }
+  GangRow& row = state_.gangs[index];
+  row.gang = gang;
+  row.order = {gang.priority, gang.position, ++submissions_, index};
+  row.since = row.saved = since;
+  join_group(row);
+  state_.by_id.emplace(gang.id, index);
+  return index;
+}
+
+std::uint32_t Planner::index_of(const GangId& id) const {
+  const auto found = state_.by_id.find(id);
+  CHECK(found != state_.by_id.end());
+  return found->second;
+}
+
+void Planner::submit(const Gang& gang, TimePoint now) { state_.enqueue(add(gang, now)); }
+
+void Planner::adopt(const Gang& gang, const Running& running) {
+  const std::uint32_t index = add(gang, running.since);
+  Parts parts;
+  for (const Place& place : running.on) {
+    const auto agent = state_.books.find(place.agent);
+    CHECK(agent.has_value());
+    parts.push_back({*agent, place.role, place.tasks, place.slots});
+  }
+  state_.start(index, std::move(parts), running.since);
+  state_.gangs[index].saved = running.saved;
+  if (running.stopping) state_.begin_stop(index);
+}
+
+void Planner::stopping(const GangId& id) {
+  const std::uint32_t index = index_of(id);
+  if (state_.gangs[index].stage == Stage::running) state_.begin_stop(index);
+}
+
+void Planner::saved(const GangId& id, TimePoint now) { state_.gangs[index_of(id)].saved = now; }
+
+void Planner::requeue(const GangId& id, TimePoint now) {
+  const std::uint32_t index = index_of(id);
+  CHECK(state_.gangs[index].stage != Stage::queued);
+  state_.end(index);
+  state_.gangs[index].since = now;
+  state_.enqueue(index);
+}
+
+void Planner::remove(const GangId& id) {
+  const std::uint32_t index = index_of(id);
+  GangRow& row = state_.gangs[index];
+  row.stage == Stage::queued ? state_.dequeue(index) : state_.end(index);
+  const auto group = state_.groups.find(row.group);
+  group->second.submissions.erase(row.order.submission);
+  if (group->second.submissions.empty()) state_.groups.erase(group);
+  state_.by_id.erase(id);
+  row = {};
+  vacant_.push_back(index);
+}
+
+Plan Planner::plan(TimePoint now) {
+  state_.forget_notes();
+  return std::visit(overloaded{
+                        [&](const PriorityPolicy& policy) { return plan_by_priority(state_, policy, now); },
+                        [&](const FairSharePolicy& policy) { return plan_by_fair_share(state_, policy, now); },
+                    },
+                    policy_);
+}
+
+std::string Planner::why(const GangId& id) const { return explain(state_, policy_, state_.gangs[index_of(id)]); }
+
+Snapshot Planner::snapshot(TimePoint now) const {
+  Snapshot snapshot{policy_, groups_, state_.books.agents(), {}, now};
+  std::vector<const GangRow*> rows;
+  for (const auto& [id, index] : state_.by_id) rows.push_back(&state_.gangs[index]);
+  std::sort(rows.begin(), rows.end(),
+            [](const GangRow* a, const GangRow* b) { return a->order.submission < b->order.submission; });
+  for (const GangRow* row : rows) {
+    GangStatus status{row->gang, row->since, std::nullopt};
+    if (row->stage != Stage::queued) {
+      status.running = Running{to_places(state_, row->parts), row->since, row->saved, row->stage == Stage::stopping};
+    }
+    snapshot.gangs.push_back(std::move(status));
+  }
+  return snapshot;
+}
+
+Plan plan(const Snapshot& snapshot) { return Planner(snapshot).plan(snapshot.now); }
+
+}  // namespace cadre::cluster

@@ -1,0 +1,85 @@
+/// The planner: knows the agents and gangs of one pool, and decides who runs where. Pure: no I/O, no clock; the same
+/// calls give the same plans. One thread at a time.
+///
+/// Its indexes live between calls; a planner built anew from snapshot() decides the same (a property test holds that).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cluster/plan.h"
+#include "cluster/policy.h"
+#include "cluster/state.h"
+
+namespace cadre::cluster {
+
+/// Where and since when a gang runs.
+struct Running {
+  Places on;
+  TimePoint since;
+  TimePoint saved;  ///< when its work was last safe: the last checkpoint, or the start
+  bool stopping = false;
+};
+
+/// One gang in a snapshot: queued, unless `running` is set.
+struct GangStatus {
+  Gang gang;
+  TimePoint queued_since;
+  std::optional<Running> running;
+};
+
+struct Snapshot {
+  Policy policy;
+  Groups groups;
+  std::vector<Agent> agents;
+  std::vector<GangStatus> gangs;  ///< in the order of submission
+  TimePoint now;
+};
+
+class Planner {
+ public:
+  explicit Planner(Policy policy, Groups groups = {});
+  explicit Planner(const Snapshot& snapshot);
+
+  void put_agent(const Agent& agent);
+  /// Forgets an agent; the gangs on it must have ended first.
+  void remove_agent(const AgentId& id);
+
+  /// Queues a gang whose name is not in use. Its submission counts from the first time; see requeue.
+  void submit(const Gang& gang, TimePoint now);
+  /// Takes over a gang that runs already.
+  void adopt(const Gang& gang, const Running& running);
+  /// A running gang was told to stop.
+  void stopping(const GangId& id);
+  /// A running gang saved its work.
+  void saved(const GangId& id, TimePoint now);
+  /// A running gang has ended, but wants to run again: it keeps its place in the order of submission.
+  void requeue(const GangId& id, TimePoint now);
+  /// A gang has ended or was withdrawn.
+  void remove(const GangId& id);
+
+  /// Decides, and takes its own decisions as carried out: started gangs run, preempted ones are stopping.
+  Plan plan(TimePoint now);
+
+  /// Why the gang waits, runs where it runs, or was stopped; for people.
+  std::string why(const GangId& id) const;
+
+  std::size_t queued() const { return state_.queue.size(); }
+  Snapshot snapshot(TimePoint now) const;
+
+ private:
+  std::uint32_t add(const Gang& gang, TimePoint since);
+  std::uint32_t index_of(const GangId& id) const;
+  void join_group(GangRow& row);
+
+  Policy policy_;
+  Groups groups_;
+  State state_;
+  std::uint64_t submissions_ = 0;
+  std::vector<std::uint32_t> vacant_;
+};
+
+/// The plain version: one function of everything.
+Plan plan(const Snapshot& snapshot);
+
+}  // namespace cadre::cluster

@@ -1,0 +1,77 @@
+/// The scheduling policies of a pool and their settings. Values; safe on any thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "base/time.h"
+#include "cluster/ids.h"
+#include "describe/checks.h"
+
+namespace cadre::cluster {
+
+/// Which agent gets a gang that several could hold: the one left with the fewest slots, or with the largest free share.
+enum class Fitting : std::uint8_t { best, worst };
+constexpr auto enum_names(Fitting) {
+  return std::array{std::pair{Fitting::best, "best"}, std::pair{Fitting::worst, "worst"}};
+}
+
+struct PriorityPolicy {
+  static constexpr std::string_view type_name = "priority";
+  static constexpr std::string_view doc = "The more important gang first; equals in the order of the queue.";
+  bool preemption = true;
+  Fitting fitting = Fitting::best;
+  Duration passing_limit = std::chrono::minutes(10);
+  std::int32_t reservations_max = 100;
+  std::int32_t slotless_tasks_max = 100;
+};
+
+template <class V>
+void describe(V& v, PriorityPolicy& p) {
+  v.field("preemption", p.preemption, "Whether a gang may stop preemptible ones behind it to get their place.");
+  v.field("fitting", p.fitting,
+          "Which agent, when one can hold all: `best` leaves the fewest slots, `worst` has the largest free share.");
+  v.field("passing_limit", p.passing_limit,
+          "How long a blocked gang lets later ones of its own priority pass; then what it holds is held against them.",
+          at_least(Duration(0)));
+  v.field("reservations_max", p.reservations_max, "Most blocked gangs that hold agents at a time.", range(0, 100'000));
+  v.field("slotless_tasks_max", p.slotless_tasks_max, "Most tasks without slots on one agent.", range(0, 1'000'000));
+}
+
+struct FairSharePolicy {
+  static constexpr std::string_view type_name = "fair_share";
+  static constexpr std::string_view doc = "Groups share the slots by weight.";
+  Fitting fitting = Fitting::best;
+  std::int32_t slotless_tasks_max = 100;
+};
+
+template <class V>
+void describe(V& v, FairSharePolicy& p) {
+  v.field("fitting", p.fitting,
+          "Which agent, when one can hold all: `best` leaves the fewest slots, `worst` has the largest free share.");
+  v.field("slotless_tasks_max", p.slotless_tasks_max, "Most tasks without slots on one agent.", range(0, 1'000'000));
+}
+
+using Policy = std::variant<PriorityPolicy, FairSharePolicy>;
+
+struct Group {
+  static constexpr std::string_view doc = "Gangs that share, such as an experiment's or a user's.";
+  double weight = 1;
+  std::optional<std::int64_t> max_slots;
+};
+
+template <class V>
+void describe(V& v, Group& g) {
+  v.field("weight", g.weight, "Its share under `fair_share`, against the weights of others.",
+          range(0.001, 1'000'000.0));
+  v.field("max_slots", g.max_slots, "Most slots it may hold, under every policy.", at_least(0));
+}
+
+using Groups = std::map<GroupId, Group>;
+
+}  // namespace cadre::cluster

@@ -1,0 +1,183 @@
+#include "cluster/priority_walk.h"
+
+#include <algorithm>
+#include <queue>
+#include <unordered_map>
+
+#include "cluster/eviction.h"
+#include "cluster/placement.h"
+#include "cluster/reservation.h"
+#include "cluster/walk.h"
+
+namespace cadre::cluster {
+namespace {
+
+class PriorityWalk {
+ public:
+  PriorityWalk(State& state, const PriorityPolicy& policy, TimePoint now) : state_(state), policy_(policy), now_(now) {}
+
+  Plan run() {
+    for (auto& [key, one] : state_.queue.classes()) {
+      one->cause = Cause::not_planned;
+      push(one.get(), one->waiting.begin());
+    }
+    for (const Order& order : state_.growing) next_.push({order, nullptr});
+    while (!next_.empty()) {
+      const Next next = next_.top();
+      next_.pop();
+      if (next.order.priority != priority_) {
+        binding_.insert(binding_next_priority_);
+        binding_next_priority_.clear();
+        priority_ = next.order.priority;
+      }
+      next.one == nullptr ? grow(next.order.gang) : visit(next.order, *next.one);
+    }
+    state_.books.drop_claims();
+    return std::move(plan_);
+  }
+
+ private:
+  struct Next {
+    Order order;
+    GangClass* one;  ///< none: a running gang that wants more tasks
+    bool operator<(const Next& other) const { return other.order < order; }  // the smallest comes out first
+  };
+  enum class Outcome { started, claimed, blocked };
+
+  void push(GangClass* one, std::set<Order>::iterator at) {
+    if (at != one->waiting.end()) next_.push({*at, one});
+  }
+
+  void visit(const Order& order, GangClass& one) {
+    const bool last = one.waiting.size() == 1;  // if it starts, its class goes with it
+    const bool known_blocked = one.cause != Cause::not_planned;
+    const Outcome outcome = known_blocked ? Outcome::blocked : attempt(order.gang, one);
+    if (outcome == Outcome::started && last) return;
+    if (outcome == Outcome::blocked && !reserve(order.gang, one)) return;  // nor would any other of its class
+    push(&one, one.waiting.upper_bound(order));
+  }
+
+  Outcome attempt(std::uint32_t gang, GangClass& one) {
+    if (!could_ever_hold(state_, one)) return block(one, Cause::never);
+    const auto room = state_.room_in_group(one.group);
+    if (room && one.slots > *room - claimed_by_group_[one.group]) return block(one, Cause::group_limit);
+
+    Search search{View::now, policy_.fitting, state_.filter_for(one, bars(one.preemptible)), tie_seed_of(gang)};
+    // A gang of a limited group starts with its least; growing asks the limit for each further task.
+    const Wants wants = room ? without_elastic(one.wants) : one.wants;
+    if (auto parts = place(state_.books, search, wants)) {
+      start_gang(plan_, state_, gang, std::move(*parts), now_);
+      return Outcome::started;
+    }
+
+    search.view = View::soon;
+    if (!state_.stopping.empty()) {
+      if (const auto parts = place(state_.books, search, wants)) {
+        return claim(gang, one, *parts, Cause::awaits_stopping, stopping_on(*parts));
+      }
+    }
+    if (policy_.preemption) {
+      if (const auto eviction = find_eviction(state_, gang, search)) {
+        std::vector<GangId> victims;
+        for (const std::uint32_t victim : eviction->victims) {
+          victims.push_back(state_.gangs[victim].gang.id);
+          stop_gang(plan_, state_, victim, state_.gangs[gang].gang.id);
+        }
+        return claim(gang, one, eviction->parts, Cause::preempts, std::move(victims));
+      }
+    }
+
+    search.view = View::now;
+    search.filter.barred = nullptr;
+    const bool room_but_reserved = !binding_.empty() && place(state_.books, search, wants).has_value();
+    return block(one, room_but_reserved ? Cause::reserved : Cause::no_room);
+  }
+
+  Outcome block(GangClass& one, Cause cause) {
+    one.cause = cause;
+    return Outcome::blocked;
+  }
+
+  /// Sets aside what is soon free for this gang.
+  Outcome claim(std::uint32_t gang, GangClass& one, const Parts& parts, Cause cause, std::vector<GangId> others) {
+    const GangRow& row = state_.gangs[gang];
+    std::vector<std::uint32_t> agents;
+    for (const Part& part : parts) {
+      state_.books.claim(part.agent,
+                         state_.books.cost(part.agent, request_of(row.gang.wants, part), part.tasks, part.slots));
+      if (std::find(agents.begin(), agents.end(), part.agent) == agents.end()) agents.push_back(part.agent);
+    }
+    if (!one.group.empty()) claimed_by_group_[one.group] += one.slots;
+    hold(row, agents);
+    state_.note(gang, cause, std::move(agents), std::move(others));
+    return Outcome::claimed;
+  }
+
+  /// Reserves agents for a blocked gang; false if it gets none.
+  bool reserve(std::uint32_t gang, GangClass& one) {
+    if (one.cause == Cause::never || one.cause == Cause::group_limit) return false;
+    if (reservations_ >= policy_.reservations_max) return false;
+    std::vector<std::uint32_t> agents = agents_to_hold(state_, one, &reserved_);
+    if (agents.empty()) return false;
+    ++reservations_;
+    hold(state_.gangs[gang], agents);
+    state_.note(gang, one.cause, std::move(agents), {});
+    return true;
+  }
+
+  void hold(const GangRow& row, const std::vector<std::uint32_t>& agents) {
+    AgentSet& binds = now_ - row.since >= policy_.passing_limit ? binding_ : binding_next_priority_;
+    Reserve entry{row.gang.id, {}};
+    for (const std::uint32_t agent : agents) {
+      reserved_.insert(agent);
+      binds.insert(agent);
+      entry.agents.push_back(state_.books.agent(agent).id);
+    }
+    plan_.reserve.push_back(std::move(entry));
+  }
+
+  void grow(std::uint32_t gang) {
+    const GangRow& row = state_.gangs[gang];
+    GangClass admission = admission_of(row.gang);
+    const Search search{View::now, policy_.fitting, state_.filter_for(admission, bars(row.gang.preemptible)),
+                        tie_seed_of(gang)};
+    grow_gang(plan_, state_, gang, search, state_.room_in_group(row.group));
+  }
+
+  /// Reservations bind whoever could not be preempted again.
+  const AgentSet* bars(bool preemptible) const { return preemptible && policy_.preemption ? nullptr : &binding_; }
+
+  std::uint64_t tie_seed_of(std::uint32_t gang) const { return tie_seed(state_.gangs[gang].gang.id); }
+
+  std::vector<GangId> stopping_on(const Parts& parts) const {
+    std::vector<GangId> gangs;
+    for (const Order& order : state_.stopping) {
+      const GangRow& row = state_.gangs[order.gang];
+      const bool here = std::any_of(row.parts.begin(), row.parts.end(), [&](const Part& part) {
+        return std::any_of(parts.begin(), parts.end(), [&](const Part& wanted) { return wanted.agent == part.agent; });
+      });
+      if (here) gangs.push_back(row.gang.id);
+    }
+    return gangs;
+  }
+
+  State& state_;
+  const PriorityPolicy& policy_;
+  TimePoint now_;
+  Plan plan_;
+  std::priority_queue<Next> next_;
+  std::int32_t priority_ = 0;
+  std::int32_t reservations_ = 0;
+  AgentSet reserved_;               ///< held for anybody
+  AgentSet binding_;                ///< held, and not to be touched by the gang now looked at
+  AgentSet binding_next_priority_;  ///< the same from the next priority on
+  std::unordered_map<std::string, std::int64_t> claimed_by_group_;
+};
+
+}  // namespace
+
+Plan plan_by_priority(State& state, const PriorityPolicy& policy, TimePoint now) {
+  return PriorityWalk(state, policy, now).run();
+}
+
+}  // namespace cadre::cluster

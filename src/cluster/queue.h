@@ -1,0 +1,75 @@
+/// The queue: gangs in the order priority, position, submission, kept by class so that a plan need not look at every
+/// one. One thread at a time.
+///
+/// Gangs of one class ask for the same, under the same rules: if the first of them finds no room in a plan, none does.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "cluster/agent_set.h"
+#include "cluster/gang.h"
+
+namespace cadre::cluster {
+
+/// Where a gang stands in the queue; smaller is further ahead.
+struct Order {
+  std::int32_t priority = 0;
+  double position = 0;
+  std::uint64_t submission = 0;
+  std::uint32_t gang = 0;  ///< its index, which follows from the rest
+  auto operator<=>(const Order&) const = default;
+};
+
+/// Why a gang waits.
+enum class Cause : std::uint8_t {
+  not_planned,      ///< no plan has looked at it yet
+  no_room,          ///< not enough is free
+  reserved,         ///< there is room, but it is reserved for gangs ahead
+  awaits_stopping,  ///< its place is free when what is stopping has ended
+  preempts,         ///< it preempts others and gets their place
+  group_limit,      ///< its group holds as many slots as it may
+  never,            ///< no agent that is here could ever hold it
+  share_used,       ///< its group has what it is offered
+  sits_out,         ///< its group's offer is too small for its smallest gang
+};
+
+struct GangClass {
+  Wants wants;
+  bool preemptible = true;
+  std::string group;  ///< key of the group that binds it, or empty
+  Labels selector;
+  std::vector<AgentId> exclude;
+  std::int64_t slots = 0;  ///< with which each of its gangs may start
+
+  std::set<Order> waiting;
+  AgentSet allowed;                    ///< if it chooses among agents
+  std::uint64_t allowed_version = 0;   ///< of the agents for which `allowed` was worked out
+  bool holdable = true;                ///< some agents could hold it if they were empty
+  std::uint64_t holdable_version = 0;  ///< of the agents for which that was worked out
+  Cause cause = Cause::not_planned;    ///< what the last plan found for the first it could not start
+
+  bool chooses_agents() const { return !selector.empty() || !exclude.empty(); }
+};
+
+class Queue {
+ public:
+  void insert(const Gang& gang, const std::string& group, const Order& order);
+  void erase(const Gang& gang, const std::string& group, const Order& order);
+
+  const GangClass* find(const Gang& gang, const std::string& group) const;
+  std::unordered_map<std::string, std::unique_ptr<GangClass>>& classes() { return classes_; }
+  const std::unordered_map<std::string, std::unique_ptr<GangClass>>& classes() const { return classes_; }
+  std::size_t size() const { return size_; }
+
+ private:
+  std::unordered_map<std::string, std::unique_ptr<GangClass>> classes_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace cadre::cluster

@@ -1,0 +1,178 @@
+#include "cluster/reason.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "cluster/placement.h"
+
+namespace cadre::cluster {
+namespace {
+
+/// "t1, t2, t3 and 5 more"
+std::string names(const std::vector<std::string>& all) {
+  constexpr std::size_t shown_max = 4;
+  std::string text;
+  const std::size_t shown = std::min(all.size(), shown_max);
+  for (std::size_t i = 0; i < shown; ++i) {
+    if (i > 0) text += i + 1 == all.size() ? " and " : ", ";
+    text += all[i];
+  }
+  if (all.size() > shown) text += " and " + std::to_string(all.size() - shown) + " more";
+  return text;
+}
+
+std::string names(const std::vector<GangId>& gangs) {
+  std::vector<std::string> texts;
+  for (const GangId& gang : gangs) texts.push_back(gang.value);
+  return names(texts);
+}
+
+std::string slots_text(std::int64_t slots) { return std::to_string(slots) + (slots == 1 ? " slot" : " slots"); }
+
+std::string why_there(const State& state, const Policy& policy, const GangRow& row) {
+  std::string where;
+  bool whole_agents = true;
+  for (const Part& part : row.parts) {
+    if (!where.empty()) where += ", ";
+    where += state.books.agent(part.agent).id.value + " (" + slots_text(part.slots) + ")";
+    whole_agents = whole_agents && part.slots == state.books.capacity(part.agent).slots;
+  }
+  const auto* divisible = std::get_if<Divisible>(&row.gang.wants);
+  if (divisible == nullptr) return "runs on " + where + ": each task where its role fits";
+  if (row.parts.size() == 1) {
+    const auto fitting = std::visit([](const auto& one) { return one.fitting; }, policy);
+    return "runs on " + where + ": one agent holds all of it, " +
+           (fitting == Fitting::best ? "the one left with the fewest slots" : "the one with the largest free share");
+  }
+  const bool equal = std::all_of(row.parts.begin(), row.parts.end(),
+                                 [&](const Part& part) { return part.slots == row.parts.front().slots; });
+  if (whole_agents && equal) {
+    return "runs on " + where + ": no one agent could hold all of it, these were idle and of one size";
+  }
+  return "runs on " + where + ": no one agent and no idle agents of one size could hold it, so it is divided unevenly";
+}
+
+std::string why_stopping(const State& state, const GangRow& row) {
+  if (row.others.empty()) return "is stopping";
+  if (row.others.front().value.empty()) return "preempted: its group holds more than the slots it is offered";
+  const auto by = state.by_id.find(row.others.front());
+  std::string text = "preempted for " + row.others.front().value;
+  if (by != state.by_id.end()) text += " (priority " + std::to_string(state.gangs[by->second].gang.priority) + ")";
+  return text;
+}
+
+std::string most_free(const State& state) {
+  const Books::BySlots& by_left = state.books.by_left(View::now);
+  if (by_left.empty()) return "no agent takes work";
+  const auto& [slots, agents] = *by_left.rbegin();
+  std::string who;
+  agents.each([&](std::uint32_t agent) {
+    who = state.books.agent(agent).id.value;
+    return false;
+  });
+  return "the most one agent has free is " + slots_text(slots) + " (" + who + ")";
+}
+
+bool fits_one_agent(const State& state, const GangRow& row) {
+  const auto* divisible = std::get_if<Divisible>(&row.gang.wants);
+  const GangClass* one = state.class_of(row);
+  if (divisible == nullptr || one == nullptr) return false;
+  const Books::BySlots& by_left = state.books.by_left(View::now);
+  return std::any_of(by_left.lower_bound(divisible->request.slots), by_left.end(), [&](const auto& entry) {
+    return !entry.second.each([&](std::uint32_t agent) {
+      return !state.admits(*one, agent) ||
+             state.books.slots_for(agent, divisible->request, View::now) != divisible->request.slots;
+    });
+  });
+}
+
+std::string ahead(const State& state, const GangRow& row) {
+  std::vector<Order> orders;
+  for (const auto& [key, one] : state.queue.classes()) {
+    for (auto at = one->waiting.begin(); at != one->waiting.end() && *at < row.order; ++at) orders.push_back(*at);
+  }
+  if (orders.empty()) return "nothing is ahead of it in the queue";
+  std::sort(orders.begin(), orders.end());
+  std::vector<GangId> gangs;
+  for (const Order& order : orders) gangs.push_back(state.gangs[order.gang].gang.id);
+  return "ahead of it in the queue: " + names(gangs);
+}
+
+/// What runs on the agents held for it.
+std::string held(const State& state, const GangRow& row) {
+  if (row.reserved.empty()) return "";
+  std::vector<std::string> agents;
+  std::vector<GangId> users;
+  for (const std::uint32_t agent : row.reserved) agents.push_back(state.books.agent(agent).id.value);
+  for (const GangRow& other : state.gangs) {
+    const bool here = std::any_of(other.parts.begin(), other.parts.end(), [&](const Part& part) {
+      return std::find(row.reserved.begin(), row.reserved.end(), part.agent) != row.reserved.end();
+    });
+    if (here) users.push_back(other.gang.id);
+  }
+  std::string text = "; it gets " + names(agents) + " first";
+  if (!users.empty()) text += ", where " + names(users) + (users.size() == 1 ? " has" : " have") + " to end";
+  return text;
+}
+
+std::string group_text(const State& state, const GangRow& row) {
+  const GroupRow& group = state.groups.at(row.group);
+  return "its group " + row.gang.group.value + " holds " + slots_text(group.slots) + " of at most " +
+         std::to_string(group.settings.max_slots.value_or(0));
+}
+
+std::string why_never(const GangRow& row) {
+  std::string text = "no agents that take work could hold " + to_string(row.gang.wants) + ", even empty";
+  if (!row.gang.exclude.empty() || !row.gang.selector.empty()) text += " (its selector and exclusions count)";
+  const auto* divisible = std::get_if<Divisible>(&row.gang.wants);
+  if (divisible != nullptr && divisible->request.slots > 1 && divisible->single_agent)
+    text += "; single_agent keeps it whole";
+  if (divisible != nullptr && divisible->request.slots > 1 && !divisible->single_agent && !divisible->uneven) {
+    text += "; it may only be divided over agents of one size that divides its slots, unless uneven is set";
+  }
+  return text;
+}
+
+std::string why_waiting(const State& state, const GangRow& row) {
+  Cause cause = row.cause;
+  if (cause == Cause::not_planned) {
+    if (const GangClass* one = state.class_of(row)) cause = one->cause;
+  }
+  const std::string wants = to_string(row.gang.wants);
+  switch (cause) {
+    case Cause::not_planned: return "waits for the next plan";
+    case Cause::no_room:
+      if (fits_one_agent(state, row)) {
+        return "waits for " + wants + ": what is free is set aside for gangs ahead that wait for others to stop; " +
+               ahead(state, row) + held(state, row);
+      }
+      return "waits for " + wants + ": " + most_free(state) + "; " + ahead(state, row) + held(state, row);
+    case Cause::reserved:
+      return "waits for " + wants +
+             ": there is room, but on agents held for gangs ahead, and it could not be preempted "
+             "there; " +
+             ahead(state, row) + held(state, row);
+    case Cause::awaits_stopping: return "waits for " + names(row.others) + " to stop" + held(state, row);
+    case Cause::preempts: return "preempts " + names(row.others) + held(state, row);
+    case Cause::group_limit: return "waits for " + wants + ": " + group_text(state, row);
+    case Cause::never: return why_never(row);
+    case Cause::share_used: return "waits for " + wants + ": its group has the slots it is offered";
+    case Cause::sits_out:
+      return "waits for " + wants + ": the slots its group is offered are too few for its smallest gang";
+  }
+  return "waits";
+}
+
+}  // namespace
+
+std::string explain(const State& state, const Policy& policy, const GangRow& row) {
+  switch (row.stage) {
+    case Stage::queued: return why_waiting(state, row);
+    case Stage::running: return why_there(state, policy, row);
+    case Stage::stopping: return why_stopping(state, row);
+    case Stage::vacant: break;
+  }
+  return "is not known";
+}
+
+}  // namespace cadre::cluster

@@ -1,0 +1,159 @@
+#include "cluster/state.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "cluster/placement.h"
+
+namespace cadre::cluster {
+namespace {
+
+bool lacks_tasks(const GangRow& row) {
+  const auto* roles = std::get_if<Roles>(&row.gang.wants);
+  if (roles == nullptr) return false;
+  std::int32_t wanted = 0;
+  std::int32_t present = 0;
+  for (const Role& role : *roles) wanted += role.count;
+  for (const Part& part : row.parts) present += part.tasks;
+  return present < wanted;
+}
+
+std::int64_t slots_of(const Parts& parts) {
+  std::int64_t slots = 0;
+  for (const Part& part : parts) slots += part.slots;
+  return slots;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> State::room_in_group(const std::string& group) const {
+  const auto found = groups.find(group);
+  if (found == groups.end() || !found->second.settings.max_slots) return std::nullopt;
+  return *found->second.settings.max_slots - found->second.slots;
+}
+
+std::string State::binding_group(const GangRow& row) const {
+  return classes_by_group || groups.at(row.group).settings.max_slots ? row.group : std::string();
+}
+
+void State::enqueue(std::uint32_t gang) {
+  GangRow& row = gangs[gang];
+  row.stage = Stage::queued;
+  row.cause = Cause::not_planned;
+  row.others.clear();
+  queue.insert(row.gang, binding_group(row), row.order);
+}
+
+void State::dequeue(std::uint32_t gang) {
+  const GangRow& row = gangs[gang];
+  queue.erase(row.gang, binding_group(row), row.order);
+}
+
+void State::start(std::uint32_t gang, Parts parts, TimePoint now) {
+  GangRow& row = gangs[gang];
+  if (row.stage == Stage::queued) dequeue(gang);
+  cluster::start(books, row.gang.wants, parts);
+  row.stage = Stage::running;
+  row.parts = std::move(parts);
+  row.slots = slots_of(row.parts);
+  row.since = row.saved = now;
+  row.reserved.clear();
+  row.others.clear();
+  GroupRow& group = groups.at(row.group);
+  group.running.insert(gang);
+  group.slots += row.slots;
+  if (row.gang.preemptible) evictable.insert(row.order);
+  if (lacks_tasks(row)) growing.insert(row.order);
+}
+
+void State::grow(std::uint32_t gang, const Parts& more) {
+  GangRow& row = gangs[gang];
+  cluster::start(books, row.gang.wants, more);
+  for (const Part& part : more) {
+    const auto same = std::find_if(row.parts.begin(), row.parts.end(), [&](const Part& present) {
+      return present.agent == part.agent && present.role == part.role;
+    });
+    if (same == row.parts.end()) {
+      row.parts.push_back(part);
+    } else {
+      same->tasks += part.tasks;
+      same->slots += part.slots;
+    }
+  }
+  row.slots += slots_of(more);
+  groups.at(row.group).slots += slots_of(more);
+  if (!lacks_tasks(row)) growing.erase(row.order);
+}
+
+void State::begin_stop(std::uint32_t gang) {
+  GangRow& row = gangs[gang];
+  CHECK(row.stage == Stage::running);
+  row.stage = Stage::stopping;
+  evictable.erase(row.order);
+  growing.erase(row.order);
+  stopping.insert(row.order);
+  for (const Part& part : row.parts) {
+    books.begin_stop(part.agent, books.cost(part.agent, request_of(row.gang.wants, part), part.tasks, part.slots));
+  }
+}
+
+void State::end(std::uint32_t gang) {
+  GangRow& row = gangs[gang];
+  for (const Part& part : row.parts) {
+    const Amount held = books.cost(part.agent, request_of(row.gang.wants, part), part.tasks, part.slots);
+    row.stage == Stage::stopping ? books.end_stopping(part.agent, held) : books.end_running(part.agent, held);
+  }
+  GroupRow& group = groups.at(row.group);
+  group.running.erase(gang);
+  group.slots -= row.slots;
+  evictable.erase(row.order);
+  growing.erase(row.order);
+  stopping.erase(row.order);
+  row.parts.clear();
+  row.slots = 0;
+}
+
+void State::note(std::uint32_t gang, Cause cause, std::vector<std::uint32_t> reserved, std::vector<GangId> others) {
+  GangRow& row = gangs[gang];
+  row.cause = cause;
+  row.reserved = std::move(reserved);
+  row.others = std::move(others);
+  noted.push_back(gang);
+}
+
+void State::forget_notes() {
+  for (const std::uint32_t gang : noted) {
+    GangRow& row = gangs[gang];
+    if (row.stage != Stage::queued) continue;
+    row.cause = Cause::not_planned;
+    row.reserved.clear();
+    row.others.clear();
+  }
+  noted.clear();
+}
+
+bool State::admits(const GangClass& one, std::uint32_t agent) const {
+  const Agent& candidate = books.agent(agent);
+  for (const auto& [name, value] : one.selector) {
+    const auto label = candidate.labels.find(name);
+    if (label == candidate.labels.end() || label->second != value) return false;
+  }
+  return std::find(one.exclude.begin(), one.exclude.end(), candidate.id) == one.exclude.end();
+}
+
+AgentSet::Filter State::filter_for(GangClass& one, const AgentSet* barred) {
+  if (!one.chooses_agents()) return {nullptr, barred};
+  if (one.allowed_version != books.agents_version()) {
+    one.allowed.clear();
+    for (const auto& [size, agents] : books.by_size()) {
+      agents.each([&](std::uint32_t agent) {
+        if (admits(one, agent)) one.allowed.insert(agent);
+        return true;
+      });
+    }
+    one.allowed_version = books.agents_version();
+  }
+  return {&one.allowed, barred};
+}
+
+}  // namespace cadre::cluster

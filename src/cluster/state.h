@@ -1,0 +1,84 @@
+/// Everything planning knows: agents, gangs, groups, and the indexes over them. Only Planner changes it from outside;
+/// the policies walk over it. One thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/time.h"
+#include "cluster/books.h"
+#include "cluster/policy.h"
+#include "cluster/queue.h"
+
+namespace cadre::cluster {
+
+enum class Stage : std::uint8_t { vacant, queued, running, stopping };
+
+struct GangRow {
+  Gang gang;
+  std::string group;  ///< key of its group: a named one, or one of its own
+  Order order;
+  Stage stage = Stage::vacant;
+  Parts parts;                          ///< where it runs
+  std::int64_t slots = 0;               ///< that it holds
+  TimePoint since;                      ///< queued, or started
+  TimePoint saved;                      ///< when its work was last safe: the last checkpoint, or the start
+  Cause cause = Cause::not_planned;     ///< if the last plan noted one for it alone
+  std::vector<std::uint32_t> reserved;  ///< agents held for it by the last plan
+  std::vector<GangId> others;           ///< whom it preempts or awaits; who preempted it
+};
+
+struct GroupRow {
+  Group settings;
+  std::set<std::uint32_t> running;      ///< gangs that run or stop
+  std::int64_t slots = 0;               ///< held by those
+  std::set<std::uint64_t> submissions;  ///< of all its gangs; the first one is its age
+};
+
+struct State {
+  explicit State(std::int32_t slotless_tasks_max) : books(slotless_tasks_max) {}
+
+  Books books;
+  Queue queue;
+  std::vector<GangRow> gangs;
+  std::unordered_map<GangId, std::uint32_t> by_id;
+  std::map<std::string, GroupRow> groups;
+  std::set<Order> evictable;  ///< gangs that run and may be preempted
+  std::set<Order> growing;    ///< gangs that run with fewer elastic tasks than they want
+  std::set<Order> stopping;
+  std::vector<std::uint32_t> noted;  ///< gangs of which the last plan noted something of their own
+  bool classes_by_group = false;     ///< every group binds (fair share), not only those with a limit
+
+  /// Slots its group may still take; none if there is no limit.
+  std::optional<std::int64_t> room_in_group(const std::string& group) const;
+
+  /// Moves a gang from the queue to where it runs.
+  void start(std::uint32_t gang, Parts parts, TimePoint now);
+  /// Adds tasks to a running gang.
+  void grow(std::uint32_t gang, const Parts& more);
+  /// A running gang begins to stop: what it holds is free soon.
+  void begin_stop(std::uint32_t gang);
+  void enqueue(std::uint32_t gang);
+  void dequeue(std::uint32_t gang);
+  /// Ends a running or stopping gang and frees what it holds.
+  void end(std::uint32_t gang);
+
+  /// The group key by which this gang's class is bound.
+  std::string binding_group(const GangRow& row) const;
+  const GangClass* class_of(const GangRow& row) const { return queue.find(row.gang, binding_group(row)); }
+
+  /// Notes why this one gang waits, and what is held for it.
+  void note(std::uint32_t gang, Cause cause, std::vector<std::uint32_t> reserved, std::vector<GangId> others);
+  /// Forgets what the last plan noted.
+  void forget_notes();
+
+  /// Brings a class's set of allowed agents up to date; the filter for it, without what is barred.
+  AgentSet::Filter filter_for(GangClass& one, const AgentSet* barred);
+  bool admits(const GangClass& one, std::uint32_t agent) const;
+};
+
+}  // namespace cadre::cluster
