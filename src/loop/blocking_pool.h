@@ -89,12 +89,12 @@ class [[nodiscard]] BlockingPool::Ran {
   bool await_ready() const { return false; }
   bool await_suspend(std::coroutine_handle<> waiting) {
     Result<void> submitted = pool_.submit(job_);
-    if (submitted) {
-      job_->waiting = waiting;
-    } else {
+    if (!submitted) {
       job_->refuse(std::move(submitted).error());
+      return false;
     }
-    return submitted.has_value();
+    job_->waiting = waiting;
+    return true;
   }
   auto await_resume() { return *std::move(job_->result); }
 

@@ -17,8 +17,9 @@ class Call {
  public:
   Call() = default;
   template <class Fn>
+  // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): the constraint leaves moving alone
   requires(!std::same_as<std::remove_cvref_t<Fn>, Call> && std::invocable<std::decay_t<Fn>&>) Call(Fn&& fn)
-      : kind_(&kind_of<Stored<std::decay_t<Fn>>>) {  // NOLINT(bugprone-forwarding-reference-overload)
+      : kind_(&kind_of<Stored<std::decay_t<Fn>>>) {
     new (room_) Stored<std::decay_t<Fn>>(std::forward<Fn>(fn));
   }
   Call(Call&& other) noexcept : kind_(std::exchange(other.kind_, nullptr)) {

@@ -74,7 +74,7 @@ Task<void> push_on_loop(Loop& loop, Pusher pusher) {
 }
 
 void start(OnSimulatedLoop& on, std::vector<std::jthread>&, Pusher pusher) {
-  on.loop.spawn(push_on_loop(on.loop, std::move(pusher)));
+  on.loop.spawn(push_on_loop(on.loop, pusher));
 }
 
 void start(OnRealLoop&, std::vector<std::jthread>& threads, Pusher pusher) {

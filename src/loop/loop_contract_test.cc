@@ -113,9 +113,8 @@ TYPED_TEST(LoopContract, TakesWhatCanOnlyBeMovedAndWhatIsLarge) {
 }
 
 Task<void> hold(Loop& loop, std::shared_ptr<int> held, Duration wait) {
-  const std::shared_ptr<int> local = held;
   co_await sleep(loop, wait);
-  ++*local;
+  ++*held;
 }
 
 TYPED_TEST(LoopContract, FreesATaskThatEnded) {

@@ -23,6 +23,7 @@ TEST(RealLoop, LosesNoPostOfManyThreadsAndKeepsEachThreadsOrder) {
   std::vector<int> next(threads, 0);
   int missing = threads * posts;
   std::vector<std::jthread> posters;
+  posters.reserve(threads);
   for (int thread = 0; thread < threads; ++thread) {
     posters.emplace_back([&, thread] {
       for (int i = 0; i < posts; ++i) {
@@ -78,6 +79,7 @@ TEST(RealLoop, WaitsForAnEarlierTimerThanTheOneItWaitedFor) {
 }
 
 TEST(RealLoop, RefusesTimersOfAnotherThreadWhileItRuns) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(
       {
         RealLoop loop;

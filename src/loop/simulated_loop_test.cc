@@ -134,6 +134,7 @@ TEST(SimulatedLoop, CarriesAMillionTimersInOrder) {
 }
 
 TEST(SimulatedLoop, RefusesToBeUsedFromAnotherThread) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
   SimulatedLoop loop;
   EXPECT_DEATH(std::thread([&] { loop.post([] {}); }).join(), "owner_");
 }

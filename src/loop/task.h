@@ -122,4 +122,4 @@ inline Task<void> TaskPromise<void>::get_return_object() { return Task<void>(Tas
   if (!CADRE_CONCAT(cadre_result_, __LINE__)) {                                           \
     co_return ::cadre::Failure(std::move(CADRE_CONCAT(cadre_result_, __LINE__)).error()); \
   }                                                                                       \
-  auto name = *std::move(CADRE_CONCAT(cadre_result_, __LINE__))
+  auto name = *std::move(CADRE_CONCAT(cadre_result_, __LINE__))  // NOLINT(bugprone-macro-parentheses): a declaration

@@ -115,6 +115,7 @@ Task<void> break_promise(Loop& loop) {
 }
 
 TEST(Task, DiesOfAnExceptionWithItsText) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(
       {
         SimulatedLoop loop;
