@@ -141,13 +141,13 @@ TEST_P(TransactionContract, ATableAlteredByAnotherConnectionIsSeenAtLatestByARep
 
 TEST_P(TransactionContract, AStatementThatRunsTooLongIsEndedAndTheConnectionStaysUsable) {
   Options options;
-  options.statement_wait = std::chrono::milliseconds(200);
+  options.statement_wait = std::chrono::seconds(1);
   const auto db = backend_.connect(options);
   const auto endless = db->query(
       "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i > 0) "
       "SELECT count(*) FROM n WHERE i < 0");
   ASSERT_FALSE(endless);
-  EXPECT_THAT(endless.error().message, HasSubstr("200ms"));
+  EXPECT_THAT(endless.error().message, HasSubstr("longer than 1s"));
   EXPECT_EQ(cell<std::int64_t>(*db, "SELECT count(*) FROM things"), 0);
 }
 

@@ -29,6 +29,8 @@ std::string binary(const std::string& name) {
   return std::string(folder != nullptr ? folder : "/usr/lib/postgresql/15/bin") + "/" + name;
 }
 
+}  // namespace
+
 void give_to_server(const std::string& path) {
   if (geteuid() != 0) return;
   const passwd* entry = getpwnam(user);
@@ -36,6 +38,8 @@ void give_to_server(const std::string& path) {
     throw std::runtime_error("cannot give " + path + " to the user postgres");
   }
 }
+
+namespace {
 
 std::string read_text(const std::string& path) {
   std::ostringstream text;
@@ -59,7 +63,6 @@ int free_port() {
 }
 
 PostgresServer::PostgresServer(Setup setup) : setup_(std::move(setup)) {
-  give_to_server(setup_.folder);
   make_cluster();
   for (int attempt = 0; attempt < 3; ++attempt) {  // another may take the port first
     port_ = free_port();
@@ -80,6 +83,7 @@ std::string PostgresServer::url_by(int port, std::string_view options) const {
 }
 
 void PostgresServer::make_cluster() {
+  give_to_server(setup_.folder);
   const std::string secret = setup_.folder + "/password";
   std::ofstream(secret) << password() << "\n";
   give_to_server(secret);
@@ -87,7 +91,10 @@ void PostgresServer::make_cluster() {
                    "UTF8", "--locale=C", "--no-sync"},
                   user,
                   setup_.folder + "/log"};
-  if (setup_.small) command.arguments.emplace_back("--wal-segsize=1");
+  if (!setup_.log_folder.empty()) {
+    give_to_server(setup_.log_folder);
+    command.arguments.insert(command.arguments.end(), {"--wal-segsize=1", "--waldir=" + setup_.log_folder});
+  }
   if (run(command) != 0) throw std::runtime_error("initdb failed:\n" + log());
 }
 
@@ -96,7 +103,6 @@ bool PostgresServer::launch() {
   std::vector<std::string> settings{
       "listen_addresses=127.0.0.1", "fsync=off",          "dynamic_shared_memory_type=mmap",
       "shared_buffers=16MB",        "max_connections=40", "restart_after_crash=on"};
-  if (setup_.small) settings.insert(settings.end(), {"min_wal_size=2MB", "max_wal_size=4MB", "wal_recycle=off"});
   settings.insert(settings.end(), setup_.settings.begin(), setup_.settings.end());
   Command command{{binary("postgres"), "-D", data(), "-p", std::to_string(port_), "-k", setup_.folder},
                   user,
@@ -141,7 +147,7 @@ std::string PostgresServer::log() const {
 
 PostgresServer& shared_postgres() {
   static TempDir folder;
-  static PostgresServer server({folder.path(), false, {}});
+  static PostgresServer server({folder.path(), "", {}});
   return server;
 }
 

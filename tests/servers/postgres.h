@@ -14,7 +14,7 @@ class PostgresServer {
  public:
   struct Setup {
     std::string folder;                 ///< for data and log; exists, and is empty
-    bool small = false;                 ///< as little disk as it can: write-ahead log in files of 1 MB
+    std::string log_folder;             ///< for the write-ahead log, in files of 1 MB; empty: with the data
     std::vector<std::string> settings;  ///< more of `name=value`
   };
 
@@ -49,6 +49,9 @@ class PostgresServer {
 
 /// One for the whole test program; it ends with it.
 PostgresServer& shared_postgres();
+
+/// Makes the user that servers run as the owner of a file or folder, when the tests run as root.
+void give_to_server(const std::string& path);
 
 /// A loopback port that nobody listens on at this moment.
 int free_port();
