@@ -24,18 +24,18 @@ template <class T>
 using Read = tl::expected<T, Faults>;
 
 template <class T>
-[[nodiscard]] Read<T> read_yaml(std::string_view text) {
-  return parse_yaml(text).and_then(read<T>);
+[[nodiscard]] Read<T> read_yaml(std::string_view text, const Bounds& bounds = {}) {
+  return parse_yaml(text, bounds).and_then(read<T>);
 }
 
 template <class T>
-[[nodiscard]] Read<T> read_json(std::string_view text) {
-  return parse_json(text).and_then(read<T>);
+[[nodiscard]] Read<T> read_json(std::string_view text, const Bounds& bounds = {}) {
+  return parse_json(text, bounds).and_then(read<T>);
 }
 
 template <class T>
-[[nodiscard]] Read<T> read_msgpack(BytesView bytes) {
-  return parse_msgpack(bytes).and_then(read<T>);
+[[nodiscard]] Read<T> read_msgpack(BytesView bytes, const Bounds& bounds = {}) {
+  return parse_msgpack(bytes, bounds).and_then(read<T>);
 }
 
 template <class T>

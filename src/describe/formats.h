@@ -24,10 +24,12 @@ struct Bounds {
 
 using Parsed = tl::expected<Value, Faults>;
 
-/// YAML 1.2 with plain rules: true and false are the only truths, null and ~ and nothing are null, numbers are
-/// [-+]digits, 0x, 0o, decimals, .inf and .nan; all else is text. One document, no merge keys, no tags but !!str.
+/// YAML 1.2 with plain rules: true and false are the only truths; null, Null, NULL, ~ and nothing are null; numbers are
+/// [-+]digits, 0x, 0o, decimals, .inf and .nan; all else is text. One document, no merge keys, no tags but !!str, keys
+/// of at most 1024 bytes. Every node has its mark.
 [[nodiscard]] Parsed parse_yaml(std::string_view text, const Bounds& bounds = {});
 
+/// Only syntax faults have a mark; all others have their path.
 [[nodiscard]] Parsed parse_json(std::string_view text, const Bounds& bounds = {});
 
 /// All formats but the ext ones; the keys of maps are text.

@@ -29,12 +29,12 @@ struct Shape {
   };
 
   Kind kind = Kind::scalar;
-  std::string name{};                ///< of a scalar's type, for people; of a record in a choice
-  std::string doc{};                 ///< of a record
-  Value schema{};                    ///< of a scalar
-  const void* identity = nullptr;    ///< of a record: the same for the same type
-  std::vector<Shape> parts{};        ///< what a list, map or optional holds; the records of a choice
-  std::vector<FieldShape> fields{};  ///< of a record
+  std::string name{};              ///< of a scalar's type, for people; of a record in a choice
+  std::string doc{};               ///< of a record
+  Value schema{};                  ///< of a scalar
+  const void* identity = nullptr;  ///< of a record: the same for the same type
+  std::vector<Shape> parts{};      ///< what a list, map or optional holds; the records of a choice
+  std::vector<FieldShape> fields;  ///< of a record
 };
 
 struct FieldShape {
@@ -45,6 +45,8 @@ struct FieldShape {
   Value initial{};  ///< null where there is none
   Shape shape{};
 };
+
+[[nodiscard]] Shape shape_of(Shape::Kind kind, const void* identity = nullptr);
 
 template <class T>
 inline constexpr char identity_of = 0;
@@ -84,9 +86,10 @@ template <Described T>
 Shape outline_record(const T& initial, OpenRecords& open) {
   const void* identity = &identity_of<T>;
   if (std::find(open.begin(), open.end(), identity) != open.end()) {
-    return {.kind = Shape::Kind::again, .identity = identity};
+    return shape_of(Shape::Kind::again, identity);
   }
-  Shape shape{.kind = Shape::Kind::record, .doc = std::string(doc_of<T>()), .identity = identity};
+  Shape shape = shape_of(Shape::Kind::record, identity);
+  shape.doc = doc_of<T>();
   if constexpr (requires { std::string_view(T::type_name); }) shape.name = T::type_name;
   open.push_back(identity);
   T copy = initial;
@@ -98,7 +101,7 @@ Shape outline_record(const T& initial, OpenRecords& open) {
 
 template <class... Ts>
 Shape outline_choice(std::type_identity<std::variant<Ts...>>, OpenRecords& open) {
-  Shape shape{.kind = Shape::Kind::choice};
+  Shape shape = shape_of(Shape::Kind::choice);
   (shape.parts.push_back(outline_record(Ts{}, open)), ...);
   return shape;
 }
@@ -106,13 +109,16 @@ Shape outline_choice(std::type_identity<std::variant<Ts...>>, OpenRecords& open)
 template <class T>
 Shape outline_of(const T& initial, OpenRecords& open) {
   if constexpr (IsScalar<T>) {
-    return {.kind = Shape::Kind::scalar, .name = Scalar<T>::type_name(), .schema = Scalar<T>::schema()};
+    Shape shape = shape_of(Shape::Kind::scalar);
+    shape.name = Scalar<T>::type_name();
+    shape.schema = Scalar<T>::schema();
+    return shape;
   } else if constexpr (IsList<T> || IsOptional<T>) {
-    Shape shape{.kind = IsList<T> ? Shape::Kind::list : Shape::Kind::optional};
+    Shape shape = shape_of(IsList<T> ? Shape::Kind::list : Shape::Kind::optional);
     shape.parts.push_back(outline_of(typename T::value_type{}, open));
     return shape;
   } else if constexpr (IsMap<T>) {
-    Shape shape{.kind = Shape::Kind::map};
+    Shape shape = shape_of(Shape::Kind::map);
     shape.parts.push_back(outline_of(typename T::mapped_type{}, open));
     return shape;
   } else if constexpr (IsChoice<T>) {

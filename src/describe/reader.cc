@@ -1,11 +1,11 @@
 #include "describe/reader.h"
 
-#include "describe/utf8.h"
+#include "base/check.h"
 
 namespace cadre::describe {
 
 void Place::fault(const Value& value, std::string message) const {
-  faults.add({path.to_text(), std::move(message), value.at()});
+  faults.add(faults.is_full() ? Fault{} : Fault{path.to_text(), std::move(message), value.at()});
 }
 
 const Value::List* Place::list(const Value& value) const {
@@ -59,6 +59,7 @@ const Value* RecordReader::take(std::string_view key) {
   for (std::size_t tried = 0; tried < entries_.size(); ++tried, ++next_) {
     if (next_ >= entries_.size()) next_ = 0;
     if (entries_[next_].key != key) continue;
+    CHECK(!taken_[next_]);  // else a describe() names a key twice, or names `type` inside a choice
     taken_[next_] = true;
     ++taken_count_;
     return &entries_[next_++].value;

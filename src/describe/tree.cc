@@ -51,6 +51,7 @@ bool Tree::expects_key() const {
 }
 
 void Tree::fault(std::string message, std::optional<Mark> at) {
+  if (faults_.is_full()) return faults_.add({});  // only counted: a hostile text may have very many
   faults_.add({path(open_.size()), std::move(message), at});
 }
 
@@ -97,6 +98,10 @@ void Tree::find_twins(const Value::Map& map) {
     const Entry& first = *entries[i - 1];
     const Entry& second = *entries[i];
     if (first.key != second.key) continue;
+    if (faults_.is_full()) {
+      faults_.add({});
+      continue;
+    }
     open_.back().key = second.key;
     open_.back().has_key = true;
     const bool has_lines = first.key_at.line != 0;

@@ -58,6 +58,17 @@ TEST(Yaml, NodesKnowTheirPlace) {
   EXPECT_EQ(list[1].as<Value::Map>()->front().key_at, (Mark{4, 5}));
 }
 
+TEST(Yaml, ColumnsCountBytes) { EXPECT_EQ(parse_yaml("é: x")->find("é")->at(), (Mark{1, 5})); }
+
+TEST(Yaml, ManyFaultsInLargeTextsAreFoundInTime) {
+  std::string twins;
+  std::string nulls;
+  while (twins.size() < 1'000'000) twins += "b:\n";
+  while (nulls.size() < 1'000'000) nulls += "?\n";
+  EXPECT_EQ(parse_yaml(twins).error().count(), twins.size() / 3 - 1);
+  EXPECT_FALSE(parse_yaml(nulls));
+}
+
 TEST(Yaml, AliasesAreWhatTheyName) {
   EXPECT_EQ(*parse_yaml("a: &x [1, 2]\nb: *x\n"), *parse_yaml("a: [1, 2]\nb: [1, 2]\n"));
   EXPECT_EQ(*parse_yaml("- &x y\n- *x"), list_of({Value("y"), Value("y")}));

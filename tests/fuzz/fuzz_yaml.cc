@@ -1,10 +1,30 @@
 /// Any bytes as YAML: what is read, written as JSON and read as YAML again, is the same.
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include "base/check.h"
 #include "describe/formats.h"
+
+namespace {
+
+/// Whether a key, as JSON spells it, is longer than YAML lets a key in braces be.
+bool has_long_key(std::string_view json) {
+  constexpr std::size_t longest = 1000;
+  std::size_t start = std::string_view::npos;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    if (start != std::string_view::npos && json[i] == '\\') {
+      ++i;
+    } else if (json[i] == '"') {
+      if (start != std::string_view::npos && i - start > longest && json.substr(i + 1, 1) == ":") return true;
+      start = start == std::string_view::npos ? i : std::string_view::npos;
+    }
+  }
+  return false;
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace cadre::describe;
@@ -18,7 +38,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   CHECK(as_json);
   CHECK(to_json(*as_json) == text);
   const Parsed as_yaml = parse_yaml(text);
-  // A key of a flow map ends within 1024 bytes in YAML, so JSON with longer ones is no YAML.
-  CHECK(as_yaml ? *as_yaml == *as_json : size > 900);
+  CHECK(as_yaml ? *as_yaml == *as_json : has_long_key(text));
   return 0;
 }
