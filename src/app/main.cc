@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <functional>
 
+#include "app/simulate_command.h"
 #include "cli/exit_code.h"
 #include "cli/plan_command.h"
 
@@ -23,6 +24,8 @@ int run(int argc, char** argv) {
       ->required();
   plan_command->add_flag("--json", plan.json, "Print one JSON object");
   plan_command->callback([&] { chosen = [&] { return cli::run_plan(plan); }; });
+
+  app::add_simulate_command(app, chosen);
 
   try {
     app.parse(argc, argv);

@@ -82,7 +82,12 @@ std::uint32_t Planner::index_of(const GangId& id) const {
 void Planner::submit(const Gang& gang, TimePoint now) { state_.enqueue(add(gang, now)); }
 
 void Planner::adopt(const Gang& gang, const Running& running) {
-  const std::uint32_t index = add(gang, running.since);
+  run(add(gang, running.since), running);
+}
+
+void Planner::resume(const GangId& id, const Running& running) { run(index_of(id), running); }
+
+void Planner::run(std::uint32_t index, const Running& running) {
   Parts parts;
   for (const Place& place : running.on) {
     const auto agent = state_.books.find(place.agent);
@@ -128,6 +133,15 @@ Plan Planner::plan(TimePoint now) {
                         [&](const FairSharePolicy& policy) { return plan_by_fair_share(state_, policy, now); },
                     },
                     policy_);
+}
+
+std::vector<QueuedDemand> Planner::queued_demand() const {
+  std::vector<QueuedDemand> demands;
+  for (const auto& [key, one] : state_.queue.classes()) {
+    demands.push_back({one->slots, static_cast<std::int64_t>(one->waiting.size()), one->group,
+                       state_.room_in_group(one->group)});
+  }
+  return demands;
 }
 
 std::string Planner::why(const GangId& id) const { return explain(state_, policy_, state_.gangs[index_of(id)]); }

@@ -9,6 +9,7 @@
 
 #include "cluster/plan.h"
 #include "cluster/policy.h"
+#include "cluster/provision.h"
 #include "cluster/state.h"
 
 namespace cadre::cluster {
@@ -55,6 +56,8 @@ class Planner {
   void saved(const GangId& id, TimePoint now);
   /// A running gang has ended, but wants to run again: it keeps its place in the order of submission.
   void requeue(const GangId& id, TimePoint now);
+  /// A queued gang runs after all: its agent came back with it.
+  void resume(const GangId& id, const Running& running);
   /// A gang has ended or was withdrawn.
   void remove(const GangId& id);
 
@@ -65,12 +68,15 @@ class Planner {
   std::string why(const GangId& id) const;
 
   std::size_t queued() const { return state_.queue.size(); }
+  /// What the queue asks for, by slots and group, for who provides agents.
+  std::vector<QueuedDemand> queued_demand() const;
   Snapshot snapshot(TimePoint now) const;
 
  private:
   std::uint32_t add(const Gang& gang, TimePoint since);
   std::uint32_t index_of(const GangId& id) const;
   void join_group(GangRow& row);
+  void run(std::uint32_t gang, const Running& running);
 
   Policy policy_;
   Groups groups_;

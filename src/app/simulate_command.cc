@@ -1,0 +1,146 @@
+#include "app/simulate_command.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+#include "cli/exit_code.h"
+#include "cli/table.h"
+#include "simulate/simulation.h"
+
+namespace cadre::app {
+namespace {
+
+using simulate::Progress;
+
+struct Settings {
+  simulate::Options options;
+  std::string policy = "priority";
+  std::string fitting = "best";
+  bool no_preemption = false;
+  bool json = false;
+  Duration pace{};
+};
+
+/// A line that is drawn anew on a terminal; some lines elsewhere.
+class ProgressLine {
+ public:
+  explicit ProgressLine(Duration pace) : pace_(pace), live_(isatty(2) == 1) {}
+
+  void show(const Progress& progress) {
+    const std::int64_t tenth = progress.gangs == 0 ? 10 : progress.completed * 10 / progress.gangs;
+    const std::int64_t hundredth = progress.gangs == 0 ? 100 : progress.completed * 100 / progress.gangs;
+    if (live_ ? hundredth == shown_ && ++skipped_ < 30 : tenth == shown_) return;
+    if (live_ && hundredth != shown_) std::this_thread::sleep_for(pace_ / 100);
+    shown_ = live_ ? hundredth : tenth;
+    skipped_ = 0;
+    const double used =
+        progress.slots == 0 ? 0 : static_cast<double>(progress.slots_used) / static_cast<double>(progress.slots);
+    const double done =
+        progress.gangs == 0 ? 1 : static_cast<double>(progress.completed) / static_cast<double>(progress.gangs);
+    const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(progress.now).count();
+    std::fprintf(stderr,
+                 "%s%3d:%02d  [%s] %3.0f %% of %lld gangs done   slots %s %3.0f %%   %lld running, %lld waiting%s",
+                 live_ ? "\r\x1b[K" : "", static_cast<int>(minutes / 60), static_cast<int>(minutes % 60),
+                 cli::bar(done, 20).c_str(), done * 100, static_cast<long long>(progress.gangs),
+                 cli::bar(used, 8).c_str(), used * 100, static_cast<long long>(progress.running),
+                 static_cast<long long>(progress.queued), live_ ? "" : "\n");
+    std::fflush(stderr);
+  }
+
+  void finish() const {
+    if (live_) std::fprintf(stderr, "\r\x1b[K");
+  }
+
+ private:
+  Duration pace_;
+  bool live_;
+  std::int64_t shown_ = -1;
+  int skipped_ = 0;
+};
+
+int run(Settings& settings) {
+  const auto fitting = settings.fitting == "worst" ? cluster::Fitting::worst : cluster::Fitting::best;
+  if (settings.policy == "fair_share") {
+    cluster::FairSharePolicy policy;
+    policy.fitting = fitting;
+    settings.options.policy = policy;
+  } else {
+    cluster::PriorityPolicy policy;
+    policy.fitting = fitting;
+    policy.preemption = !settings.no_preemption;
+    settings.options.policy = policy;
+  }
+  ProgressLine line(settings.pace);
+  simulate::Simulation simulation(settings.options, [&line](const Progress& progress) { line.show(progress); });
+  const Result<simulate::Outcome> outcome = simulation.run();
+  line.finish();
+  if (!outcome) {
+    std::fprintf(stderr, "cadre simulate: %s\n", outcome.error().message.c_str());
+    return cli::failed;
+  }
+  if (settings.json) {
+    std::printf("%s\n", describe::write_json(*outcome).c_str());
+  } else {
+    std::printf("%s", to_text(outcome->report).c_str());
+  }
+  std::fprintf(stderr, "%s", to_text(outcome->timings).c_str());
+  return outcome->report.waiting_at_end == 0 ? cli::done : cli::failed;
+}
+
+void add_duration(CLI::App& command, const std::string& name, Duration& value, const std::string& help) {
+  command
+      .add_option_function<std::string>(
+          name,
+          [&value, name](const std::string& text) {
+            const Result<Duration> parsed = parse_duration(text);
+            if (!parsed) throw CLI::ValidationError(name, parsed.error().message);
+            value = *parsed;
+          },
+          help)
+      ->default_str(to_string(value))
+      ->type_name("DURATION");
+}
+
+}  // namespace
+
+void add_simulate_command(CLI::App& app, std::function<int()>& chosen) {
+  CLI::App& command = *app.add_subcommand("simulate", "Run the planner under virtual time over a drawn load");
+  const auto settings = std::make_shared<Settings>();
+  simulate::Options& options = settings->options;
+  command
+      .add_option("--seed", options.seed, "What the load and the faults are drawn from; the same seed prints the same")
+      ->capture_default_str();
+  command.add_option("--agents", options.agents, "Agents")->check(CLI::Range(1, 1'000'000))->capture_default_str();
+  command.add_option("--slots", options.slots, "Slots of each agent")
+      ->check(CLI::Range(1, 1'024))
+      ->capture_default_str();
+  command.add_option("--cpus", options.cpus, "Cpus of each agent")->check(CLI::Range(1, 4'096))->capture_default_str();
+  command.add_option("--gangs", options.gangs, "Gangs that arrive")
+      ->check(CLI::Range(0, 10'000'000))
+      ->capture_default_str();
+  add_duration(command, "--over", options.over, "How long they take to arrive; 0s is all at once");
+  command.add_option("--policy", settings->policy, "How the pool is scheduled")
+      ->check(CLI::IsMember({"priority", "fair_share"}))
+      ->capture_default_str();
+  command.add_option("--fitting", settings->fitting, "Which agent, when several could hold a gang")
+      ->check(CLI::IsMember({"best", "worst"}))
+      ->capture_default_str();
+  command.add_flag("--no-preemption", settings->no_preemption, "Never stop a gang for a more important one");
+  add_duration(command, "--plan-every", options.plan_every, "Shortest time between two plans");
+  add_duration(command, "--agent-timeout", options.agent_timeout, "Silence after which an agent is lost");
+  add_duration(command, "--loss-every", options.loss_every, "Mean time between losses of one host; 0s is never");
+  add_duration(command, "--partition-every", options.partition_every,
+               "Mean time between cuts of one host; 0s is never");
+  command.add_option("--instances", options.instances, "Most agents that a provider may add")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
+  add_duration(command, "--provider-delay", options.provider_delay, "How long the provider takes for one");
+  add_duration(command, "--pace", settings->pace, "On a terminal, let it take at least this long, to watch");
+  command.add_flag("--json", settings->json, "Print one JSON object, with timings");
+  command.callback([settings, &chosen] { chosen = [settings] { return run(*settings); }; });
+}
+
+}  // namespace cadre::app

@@ -1,0 +1,125 @@
+/// The life of a task's leases: a pure, total function of state and news. Values; safe on any thread.
+///
+/// A lease is the right to run on one agent, numbered by an epoch that only grows. Whatever a process of another
+/// epoch says changes nothing, and earns it a kill.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "cluster/ids.h"
+
+namespace cadre::cluster::lease {
+
+struct Held {
+  AgentId agent;
+  Epoch epoch;
+  bool operator==(const Held&) const = default;
+};
+
+enum class Reason : std::uint8_t {
+  exited,
+  signalled,
+  killed_by_user,
+  preempted,
+  out_of_memory,
+  unresponsive,
+  agent_lost,
+  failed_to_start,
+};
+
+struct Ending {
+  Reason reason = Reason::exited;
+  std::int32_t code = 0;  ///< exit code or signal
+  bool operator==(const Ending&) const = default;
+};
+
+// States.
+/// `lost` is where it ran when its agent fell silent: until it is placed anew, that agent may come back with it.
+struct Queued {
+  std::optional<Held> lost;
+  bool operator==(const Queued&) const = default;
+};
+struct Placed {
+  Held held;
+  bool operator==(const Placed&) const = default;
+};
+struct Running {
+  Held held;
+  bool operator==(const Running&) const = default;
+};
+struct Stopping {
+  Held held;
+  Reason why = Reason::killed_by_user;
+  bool operator==(const Stopping&) const = default;
+};
+struct Ended {
+  Ending ending;
+  bool operator==(const Ended&) const = default;
+};
+
+struct State {
+  Epoch epoch;  ///< the last that was given out
+  std::variant<Queued, Placed, Running, Stopping, Ended> stage;
+  bool operator==(const State&) const = default;
+};
+
+// News.
+struct Place {
+  AgentId agent;
+};
+struct Started {
+  Held held;
+};
+struct Exited {
+  Held held;
+  Ending ending;
+};
+struct Stop {
+  Reason why = Reason::killed_by_user;
+};
+struct AgentLost {
+  AgentId agent;
+};
+/// An agent says, on coming back, that it runs this.
+struct Reported {
+  Held held;
+};
+/// An agent says, on coming back, everything it runs, and this lease is not among it.
+struct NotReported {
+  Held held;
+};
+struct Again {};
+using Event = std::variant<Place, Started, Exited, Stop, AgentLost, Reported, NotReported, Again>;
+
+// What is to be done.
+struct SendStart {
+  Held held;
+  bool operator==(const SendStart&) const = default;
+};
+struct SendStop {
+  Held held;
+  Reason why = Reason::killed_by_user;
+  bool operator==(const SendStop&) const = default;
+};
+/// A process of this lease has no right to run any more.
+struct SendKill {
+  Held held;
+  bool operator==(const SendKill&) const = default;
+};
+using Effect = std::variant<SendStart, SendStop, SendKill>;
+
+struct Step {
+  State next;
+  std::vector<Effect> effects;
+};
+
+/// Every state has an answer to all news; late news changes nothing.
+[[nodiscard]] Step step(const State& state, const Event& event);
+
+/// The lease whose reports count, if there is one.
+[[nodiscard]] std::optional<Held> current(const State& state);
+
+}  // namespace cadre::cluster::lease
