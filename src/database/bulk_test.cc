@@ -1,4 +1,4 @@
-#include "database/test_backend.h"
+#include "database/backend_test.h"
 
 namespace cadre::database {
 namespace {

@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 #include "base/dice.h"
-#include "database/test_backend.h"
+#include "database/backend_test.h"
 #include "tests/servers/process.h"
 
 namespace cadre::database {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/dice.h"
-#include "database/test_backend.h"
+#include "database/backend_test.h"
 #include "tests/servers/small_disk.h"
 
 namespace cadre::database {
@@ -58,6 +58,13 @@ Filling fill(Database& db, std::int64_t first) {
   return filling;
 }
 
+/// Takes the last byte of space.
+void take_all_space(const std::string& path) {
+  std::ofstream file(path, std::ios::binary | std::ios::app);
+  const std::string block(4'096, 'x');
+  while (file.write(block.data(), static_cast<std::streamsize>(block.size())).flush()) continue;
+}
+
 /// All that was acknowledged is there, and nothing else but what may be.
 void expect_kept(Database& db, const Filling& filling) {
   std::set<std::int64_t> found;
@@ -94,6 +101,22 @@ TEST(FullDisk, SqliteSaysSoKeepsAllAndGoesOnWhenThereIsSpace) {
   disk.resize(16 * megabyte);
   ASSERT_DONE(db->exec("INSERT INTO kept (id, body) VALUES (-1, $1)", {noise(dice, 1'000'000)}));
   expect_kept(*db, filling);
+}
+
+TEST(FullDisk, SqliteThatCannotEvenOpenSaysSoAndOpensWhenThereIsSpace) {
+  WITH_OWN_MOUNTS();
+  const servers::TempDir folder;
+  SmallDisk disk(folder.path(), 2 * megabyte);
+  const std::string url = "sqlite://" + folder.path() + "/test.db";
+  ASSERT_DONE(open(url).value()->exec("CREATE TABLE kept (id BIGINT PRIMARY KEY)"));
+  take_all_space(folder.path() + "/ballast");
+  for (const std::string& full : {url, "sqlite://" + folder.path() + "/new.db"}) {
+    const auto db = open(full);
+    EXPECT_ERROR(Errc::unavailable, db);
+    EXPECT_THAT(db.error().message, HasSubstr("the disk is full"));
+  }
+  ASSERT_EQ(std::remove((folder.path() + "/ballast").c_str()), 0);
+  ASSERT_DONE(open(url).value()->exec("INSERT INTO kept (id) VALUES (1)"));
 }
 
 TEST(FullDisk, PostgresForTablesSaysSoKeepsAllAndGoesOnWhenThereIsSpace) {

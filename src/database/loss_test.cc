@@ -1,5 +1,5 @@
 // What happens when the connection to a PostgreSQL server is lost: by the server's end, by the network, by silence.
-#include "database/test_backend.h"
+#include "database/backend_test.h"
 #include "tests/servers/proxy.h"
 
 namespace cadre::database {

@@ -2,7 +2,7 @@
 
 #include <thread>
 
-#include "database/test_backend.h"
+#include "database/backend_test.h"
 #include "tests/servers/process.h"
 
 namespace cadre::database {

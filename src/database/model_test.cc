@@ -2,7 +2,7 @@
 #include <map>
 
 #include "base/seeds.h"
-#include "database/test_backend.h"
+#include "database/backend_test.h"
 
 namespace cadre::database {
 namespace {

@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "database/engine.h"
 #include "database/postgres_link.h"
-#include "database/postgres_rows.h"
+#include "database/postgres_values.h"
 #include "database/sql.h"
 #include "database/statements.h"
 

@@ -5,13 +5,12 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <thread>
 
-#include "base/overloaded.h"
 #include "database/postgres_errors.h"
+#include "database/postgres_values.h"
 
 namespace cadre::database {
 namespace {
@@ -29,52 +28,6 @@ std::string settings(const Options& options) {
          "SET lock_timeout = " +
          in_ms(options.busy_wait) + "; SET statement_timeout = " + in_ms(options.statement_wait);
 }
-
-unsigned type_of(const Value& value) {  // as pg_type.dat numbers them; 0 lets the server find out
-  static constexpr std::array<unsigned, 5> types{0, 20, 701, 25, 17};
-  return types.at(value.index());
-}
-
-/// Parameters as libpq takes them: numbers and bytes in binary, most significant byte first; text as it is.
-class Arguments {
- public:
-  explicit Arguments(const Values& params) : words_(params.size()) {
-    for (std::size_t at = 0; at < params.size(); ++at) add(params[at], words_[at]);
-  }
-  int count() const { return static_cast<int>(values_.size()); }
-  const char* const* values() const { return values_.data(); }
-  const int* lengths() const { return lengths_.data(); }
-  const int* formats() const { return formats_.data(); }
-
- private:
-  using Word = std::array<char, 8>;
-
-  void add(const Value& value, Word& word) {
-    std::visit(overloaded{
-                   [&](Null) { push(nullptr, 0); },
-                   [&](std::int64_t number) { push(in_network_order(static_cast<std::uint64_t>(number), word), 8); },
-                   [&](double number) { push(in_network_order(std::bit_cast<std::uint64_t>(number), word), 8); },
-                   [&](const std::string& text) { push(text.data(), text.size()); },
-                   [&](const Bytes& bytes) {  // a null pointer would be null
-                     push(bytes.empty() ? "" : reinterpret_cast<const char*>(bytes.data()), bytes.size());
-                   },
-               },
-               value);
-  }
-  static const char* in_network_order(std::uint64_t number, Word& word) {
-    for (std::size_t at = 0; at < word.size(); ++at) word[at] = static_cast<char>(number >> (56 - 8 * at));
-    return word.data();
-  }
-  void push(const char* value, std::size_t length) {
-    values_.push_back(value);
-    lengths_.push_back(static_cast<int>(length));
-    formats_.push_back(1);  // the binary form of text is the text
-  }
-
-  std::vector<Word> words_;
-  std::vector<const char*> values_;
-  std::vector<int> lengths_, formats_;
-};
 
 bool is_error(const PGresult* result) {
   const ExecStatusType status = PQresultStatus(result);
@@ -231,9 +184,8 @@ Result<PostgresResult> PostgresLink::plain(const std::string& sql) {
 }
 
 Result<void> PostgresLink::prepare(const std::string& name, const std::string& sql, const Values& params) {
-  std::vector<unsigned> types;
-  for (const Value& value : params) types.push_back(type_of(value));
-  TRY(sent(PQsendPrepare(connection_.get(), name.c_str(), sql.c_str(), static_cast<int>(types.size()), types.data())));
+  const Arguments arguments(params);
+  TRY(sent(PQsendPrepare(connection_.get(), name.c_str(), sql.c_str(), arguments.count(), arguments.types())));
   return {};
 }
 

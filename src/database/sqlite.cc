@@ -1,17 +1,15 @@
 #include <sqlite3.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <string>
 #include <utility>
 
 #include "base/check.h"
-#include "base/overloaded.h"
 #include "database/engine.h"
 #include "database/sql.h"
 #include "database/sqlite_errors.h"
+#include "database/sqlite_values.h"
 #include "database/statements.h"
 
 namespace cadre::database {
@@ -38,48 +36,6 @@ struct Use {
   }
 };
 
-/// The n of a parameter named $n; 0 for another name.
-std::size_t parameter_number(const char* name) {
-  if (name == nullptr || name[0] != '$') return 0;
-  std::size_t number = 0;
-  const std::string_view digits = name + 1;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  return error == std::errc() && end == digits.data() + digits.size() ? number : 0;
-}
-
-int bind(sqlite3_stmt* statement, int at, const Value& value) {
-  return std::visit(overloaded{
-                        [&](Null) { return sqlite3_bind_null(statement, at); },
-                        [&](std::int64_t number) { return sqlite3_bind_int64(statement, at, number); },
-                        [&](double number) { return sqlite3_bind_double(statement, at, number); },
-                        [&](const std::string& text) {
-                          return sqlite3_bind_text64(statement, at, text.data(), text.size(), SQLITE_STATIC,
-                                                     SQLITE_UTF8);
-                        },
-                        [&](const Bytes& bytes) {  // a null pointer would bind null
-                          const void* data = bytes.empty() ? static_cast<const void*>("") : bytes.data();
-                          return sqlite3_bind_blob64(statement, at, data, bytes.size(), SQLITE_STATIC);
-                        },
-                    },
-                    value);
-}
-
-Value cell(sqlite3_stmt* statement, int column) {
-  switch (sqlite3_column_type(statement, column)) {
-    case SQLITE_INTEGER: return sqlite3_column_int64(statement, column);
-    case SQLITE_FLOAT: return sqlite3_column_double(statement, column);
-    case SQLITE_TEXT: {
-      const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement, column));
-      return std::string(text, static_cast<std::size_t>(sqlite3_column_bytes(statement, column)));
-    }
-    case SQLITE_BLOB: {
-      const auto* bytes = static_cast<const std::byte*>(sqlite3_column_blob(statement, column));
-      return Bytes(bytes, bytes + sqlite3_column_bytes(statement, column));
-    }
-    default: return Null{};
-  }
-}
-
 class Sqlite final : public Engine {
  public:
   Sqlite(const SqliteUrl& url, const Options& options)
@@ -100,6 +56,7 @@ class Sqlite final : public Engine {
  private:
   bool in_transaction() const { return db_ && sqlite3_get_autocommit(db_.get()) == 0; }
   Error error() const { return sqlite_error(db_.get(), path_, options_); }
+  Error commit_error() const;
   Result<void> check_file();
   Result<void> ensure_connected();
   Result<void> plain(const char* sql);
@@ -149,6 +106,14 @@ Result<void> Sqlite::use_write_ahead_log() {
     if (!busy || Clock::now() > last) return changed;
     sqlite3_sleep(std::min(attempt, 20));
   }
+}
+
+/// When a commit failed: what the disk did not take as a whole may still be found in the log after a crash.
+Error Sqlite::commit_error() const {
+  Error failed = error();
+  const bool bad_disk = (sqlite3_errcode(db_.get()) & 0xff) == SQLITE_IOERR && !is_full(db_.get());
+  if (!bad_disk) return failed;
+  return {Errc::timed_out, failed.message + "; it may or may not have been done: look before repeating"};
 }
 
 /// Writes to a file that was removed or replaced would be lost without a word.
@@ -203,7 +168,8 @@ Result<void> Sqlite::bind_all(sqlite3_stmt* statement, const Values& params) con
 }
 
 Result<Engine::Outcome> Sqlite::run(std::string_view sql, const Values& params) {
-  if (!in_transaction()) TRY(ensure_connected());
+  const bool alone = !in_transaction();
+  if (alone) TRY(ensure_connected());
   TRY_ASSIGN(statement, prepare(sql));
   const Use use(statement);
   TRY(bind_all(statement, params));
@@ -219,7 +185,9 @@ Result<Engine::Outcome> Sqlite::run(std::string_view sql, const Values& params) 
     for (int column = 0; column < width; ++column) row.push_back(cell(statement, column));
     rows.push_back(std::move(row));
   }
-  if (code != SQLITE_DONE) return Failure(error());
+  if (code != SQLITE_DONE) {
+    return Failure(alone && sqlite3_stmt_readonly(statement) == 0 ? commit_error() : error());
+  }
   std::vector<std::string> columns;
   width = sqlite3_column_count(statement);
   for (int column = 0; column < width; ++column) columns.emplace_back(sqlite3_column_name(statement, column));
@@ -252,14 +220,8 @@ Result<void> Sqlite::begin() {
 Result<void> Sqlite::commit() {
   CHECK(in_transaction());
   TRY(check_file());
-  auto done = plain("COMMIT");
-  const bool failed_write = !done && (sqlite3_errcode(db_.get()) & 0xff) == SQLITE_IOERR;
-  const int system = failed_write ? sqlite3_system_errno(db_.get()) : 0;
-  if (failed_write && system != ENOSPC && system != EDQUOT) {  // it may be in the log, found after a crash
-    return fail(Errc::timed_out,
-                done.error().message + "; the commit may or may not have been done: look before repeating");
-  }
-  return done;
+  if (!plain("COMMIT")) return Failure(commit_error());
+  return {};
 }
 
 void Sqlite::rollback() {

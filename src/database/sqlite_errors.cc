@@ -8,10 +8,6 @@
 namespace cadre::database {
 namespace {
 
-bool is_full(int code, int system) {
-  return code == SQLITE_FULL || ((code & 0xff) == SQLITE_IOERR && (system == ENOSPC || system == EDQUOT));
-}
-
 Errc code_of_constraint(int code) {
   switch (code) {
     case SQLITE_CONSTRAINT_UNIQUE:
@@ -57,12 +53,18 @@ Errc code_of(int code, int system) {
 
 }  // namespace
 
+bool is_full(sqlite3* db) {
+  const int code = sqlite3_errcode(db) & 0xff, system = sqlite3_system_errno(db);
+  if (code == SQLITE_FULL) return true;
+  return (code == SQLITE_IOERR || code == SQLITE_CANTOPEN) && (system == ENOSPC || system == EDQUOT);
+}
+
 Error sqlite_error(sqlite3* db, std::string_view path, const Options& options) {
   if (db == nullptr) return {Errc::unavailable, "no memory for an SQLite connection"};
   const int code = sqlite3_extended_errcode(db);
   const int system = sqlite3_system_errno(db);
   const std::string place = "SQLite " + std::string(path) + ": ";
-  if (is_full(code, system)) {
+  if (is_full(db)) {
     return {Errc::unavailable,
             place + "the disk is full; nothing was written. Free space on the disk that holds it, then repeat"};
   }

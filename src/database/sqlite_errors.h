@@ -13,4 +13,7 @@ namespace cadre::database {
 /// The error of the last call on `db`, which may be null when there was not even memory for it.
 Error sqlite_error(sqlite3* db, std::string_view path, const Options& options);
 
+/// Whether the last call on `db` failed for want of space.
+bool is_full(sqlite3* db);
+
 }  // namespace cadre::database

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "database/test_backend.h"
+#include "database/backend_test.h"
 #include "tests/servers/process.h"
 
 namespace cadre::database {

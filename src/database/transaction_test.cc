@@ -1,6 +1,6 @@
 #include <stdexcept>
 
-#include "database/test_backend.h"
+#include "database/backend_test.h"
 
 namespace cadre::database {
 namespace {

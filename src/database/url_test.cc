@@ -1,6 +1,6 @@
 #include "database/url.h"
 
-#include "database/test_backend.h"
+#include "database/backend_test.h"
 
 namespace cadre::database {
 namespace {

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <limits>
 
-#include "database/test_backend.h"
+#include "database/backend_test.h"
 
 namespace cadre::database {
 namespace {

@@ -1,7 +1,7 @@
 #include <atomic>
 #include <thread>
 
-#include "database/test_backend.h"
+#include "database/backend_test.h"
 #include "tests/servers/process.h"
 
 namespace cadre::database {

@@ -1,8 +1,9 @@
-#include "database/postgres_rows.h"
+#include "database/postgres_values.h"
 
 #include <libpq-fe.h>
 
 #include <array>
+#include <bit>
 #include <charconv>
 #include <string_view>
 
@@ -78,7 +79,39 @@ void append_number(std::string& out, Number value) {
   out.append(text.data(), end);
 }
 
+const char* in_network_order(std::uint64_t number, std::array<char, 8>& word) {
+  for (std::size_t at = 0; at < word.size(); ++at) word[at] = static_cast<char>(number >> (56 - 8 * at));
+  return word.data();
+}
+
 }  // namespace
+
+Arguments::Arguments(const Values& params) : words_(params.size()) {
+  static constexpr std::array<unsigned, 5> types{0, 20, 701, 25, 17};  // 0 for null: the server finds out
+  for (std::size_t at = 0; at < params.size(); ++at) {
+    types_.push_back(types.at(params[at].index()));
+    add(params[at], words_[at]);
+  }
+}
+
+void Arguments::add(const Value& value, Word& word) {
+  std::visit(overloaded{
+                 [&](Null) { push(nullptr, 0); },
+                 [&](std::int64_t number) { push(in_network_order(static_cast<std::uint64_t>(number), word), 8); },
+                 [&](double number) { push(in_network_order(std::bit_cast<std::uint64_t>(number), word), 8); },
+                 [&](const std::string& text) { push(text.data(), text.size()); },
+                 [&](const Bytes& bytes) {  // a null pointer would be null
+                   push(bytes.empty() ? "" : reinterpret_cast<const char*>(bytes.data()), bytes.size());
+                 },
+             },
+             value);
+}
+
+void Arguments::push(const char* value, std::size_t length) {
+  values_.push_back(value);
+  lengths_.push_back(static_cast<int>(length));
+  formats_.push_back(1);  // binary; of text that is the text
+}
 
 Result<Rows> rows_of(const pg_result* result) {
   const int width = PQnfields(result);
