@@ -25,8 +25,9 @@ bool Tree::add(Value value, Mark at) {
   return true;
 }
 
-bool Tree::add_copy(const Value& value, std::size_t nodes) {
-  if (!count(nodes, value.at().value_or(Mark{}))) return false;
+bool Tree::add_copy(const Value& value, Extent extent) {
+  const Mark at = value.at().value_or(Mark{});
+  if (is_too_deep(open_.size() + extent.depth, at) || !count(extent.nodes, at)) return false;
   place(value);
   return true;
 }
@@ -61,13 +62,15 @@ Parsed Tree::finish() && {
 }
 
 bool Tree::start(Value value, Mark at) {
-  if (open_.size() == bounds_.depth) {
-    fault("is nested deeper than " + std::to_string(bounds_.depth) + " levels; make it flatter", known(at));
-    return false;
-  }
-  if (!count(1, at)) return false;
+  if (is_too_deep(open_.size() + 1, at) || !count(1, at)) return false;
   value.set_mark(at);
   open_.push_back({std::move(value)});
+  return true;
+}
+
+bool Tree::is_too_deep(std::size_t depth, Mark at) {
+  if (depth <= bounds_.depth) return false;
+  fault("is nested deeper than " + std::to_string(bounds_.depth) + " levels; make it flatter", known(at));
   return true;
 }
 

@@ -19,8 +19,12 @@ class Tree {
   bool start_list(Mark at) { return start(Value(Value::List{}), at); }
   bool start_map(Mark at) { return start(Value(Value::Map{}), at); }
   bool add(Value value, Mark at);
-  /// A whole tree of `nodes` nodes at once.
-  bool add_copy(const Value& value, std::size_t nodes);
+  /// A whole tree at once.
+  struct Extent {
+    std::size_t nodes;
+    std::size_t depth;
+  };
+  bool add_copy(const Value& value, Extent extent);
 
   void key(std::string text, Mark at);
   /// Ends the innermost list or map; gives it back where it now stands, until the next call.
@@ -45,6 +49,7 @@ class Tree {
 
   bool start(Value value, Mark at);
   bool count(std::size_t nodes, Mark at);
+  bool is_too_deep(std::size_t depth, Mark at);
   const Value& place(Value value);
   void find_twins(const Value::Map& map);
   [[nodiscard]] std::string path(std::size_t frames) const;

@@ -3,6 +3,7 @@
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
 
+#include <algorithm>
 #include <exception>
 #include <map>
 #include <sstream>
@@ -23,23 +24,34 @@ Mark mark_of(const YAML::Mark& mark) {
   return {static_cast<std::uint32_t>(mark.line + 1), static_cast<std::uint32_t>(mark.column + 1)};
 }
 
+/// What it costs to copy a value.
 struct Weight {
-  std::size_t nodes = 0;
+  std::size_t nodes = 1;
   std::size_t text_bytes = 0;
+  std::size_t depth = 0;  ///< lists and maps inside each other, this one too
+
+  void add(const Weight& inner) {
+    nodes += inner.nodes;
+    text_bytes += inner.text_bytes;
+    depth = std::max(depth, inner.depth + 1);
+  }
 };
 
-void weigh(const Value& value, Weight& sum) {
-  ++sum.nodes;
-  if (const auto* text = value.as<std::string>()) sum.text_bytes += text->size();
+Weight weigh(const Value& value) {
+  Weight sum;
+  if (const auto* text = value.as<std::string>()) sum.text_bytes = text->size();
   if (const auto* list = value.as<Value::List>()) {
-    for (const Value& item : *list) weigh(item, sum);
+    sum.depth = 1;
+    for (const Value& item : *list) sum.add(weigh(item));
   }
   if (const auto* map = value.as<Value::Map>()) {
+    sum.depth = 1;
     for (const Entry& entry : *map) {
       sum.text_bytes += entry.key.size();
-      weigh(entry.value, sum);
+      sum.add(weigh(entry.value));
     }
   }
+  return sum;
 }
 
 /// Turns yaml-cpp's events into a tree; what a scalar means is decided here.
@@ -69,6 +81,7 @@ class Events final : public YAML::EventHandler {
     if (!is_utf8(text)) stop("an escape makes text that is not UTF-8; write another", at);
     if (tree_.expects_key()) return add_key(text, tag, anchor, at);
     Value value = resolve(text, tag, at);
+    value.set_mark(at);  // kept in copies, too
     remember(anchor, value);
     keep(tree_.add(std::move(value), at));
   }
@@ -78,12 +91,8 @@ class Events final : public YAML::EventHandler {
     const auto found = anchors_.find(anchor);
     if (found == anchors_.end()) stop("an alias (*name) stands inside what it names; write it out", mark_of(mark));
     const auto& [value, weight] = found->second;
-    copied_.nodes += weight.nodes;
-    copied_.text_bytes += weight.text_bytes;
-    if (copied_.nodes > bounds_.copies || copied_.text_bytes > bounds_.size_bytes) {
-      stop("the aliases (*name) stand for too many values; write fewer", mark_of(mark));
-    }
-    keep(tree_.add_copy(value, weight.nodes));
+    count_copy(weight, mark_of(mark));
+    keep(tree_.add_copy(value, {weight.nodes, weight.depth}));
   }
 
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -113,7 +122,8 @@ class Events final : public YAML::EventHandler {
   }
 
   void start(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
-    if (tree_.expects_key()) stop("a key is a list or a map; keys are plain text", mark_of(mark));
+    if (tree_.expects_key())
+      stop("a list or a map stands where a key must; write a plain key, or close the bracket", mark_of(mark));
     if (tag != "?" && tag != "!" && !tag.empty()) refuse_tag(tag, mark_of(mark));
     open_anchors_.push_back(anchor);
   }
@@ -126,14 +136,17 @@ class Events final : public YAML::EventHandler {
 
   void remember(YAML::anchor_t anchor, const Value& value) {
     if (anchor == YAML::NullAnchor) return;
-    Weight weight;
-    weigh(value, weight);
-    copied_.nodes += weight.nodes;
-    copied_.text_bytes += weight.text_bytes;
-    if (copied_.nodes > bounds_.copies || copied_.text_bytes > bounds_.size_bytes) {
-      stop("the anchors (&name) hold too many values; write fewer", value.at().value_or(Mark{1, 1}));
-    }
+    const Weight weight = weigh(value);
+    count_copy(weight, value.at().value_or(Mark{1, 1}));
     anchors_.insert_or_assign(anchor, std::pair(value, weight));
+  }
+
+  void count_copy(const Weight& weight, Mark at) {
+    copied_nodes_ += weight.nodes;
+    copied_text_bytes_ += weight.text_bytes;
+    if (copied_nodes_ > bounds_.copies || copied_text_bytes_ > bounds_.size_bytes) {
+      stop("the aliases (*name) and what they name are too many values; write fewer", at);
+    }
   }
 
   void add_key(const std::string& text, const std::string& tag, YAML::anchor_t anchor, Mark at) {
@@ -164,7 +177,8 @@ class Events final : public YAML::EventHandler {
   const Bounds bounds_;
   Tree tree_;
   bool has_document_ = false;
-  Weight copied_;
+  std::size_t copied_nodes_ = 0;
+  std::size_t copied_text_bytes_ = 0;
   std::vector<YAML::anchor_t> open_anchors_;
   std::map<YAML::anchor_t, std::pair<Value, Weight>> anchors_;
 };

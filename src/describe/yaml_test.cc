@@ -109,7 +109,11 @@ TEST(Yaml, RefusesWhatWouldSurpriseAndSaysTheRemedy) {
                    Mark{1, 4}}));
   EXPECT_THAT(only_fault("n: -9223372036854775809").message, HasSubstr("64 bits"));
   EXPECT_THAT(only_fault("n: 1e999").message, HasSubstr("64 bits"));
-  EXPECT_EQ(only_fault("? [a]\n: 1").message, "a key is a list or a map; keys are plain text");
+  EXPECT_EQ(only_fault("? [a]\n: 1").message,
+            "a list or a map stands where a key must; write a plain key, or close the bracket");
+  EXPECT_THAT(only_fault("[1, 2").message, HasSubstr("close the bracket"));
+  EXPECT_THAT(only_fault("? *a\n: 1").message, HasSubstr("is not YAML"));
+  EXPECT_THAT(only_fault("- &a x\n- *a : 1").message, HasSubstr("cannot be a key"));
   EXPECT_EQ(only_fault("~: 1").message, "a key is empty or null; put it in quotes");
   EXPECT_THAT(only_fault("a: [1, 2").message, HasSubstr("is not YAML"));
   EXPECT_EQ(only_fault("a: 'x\xff'"), (Fault{"", "the text is not UTF-8 from here on; save it as UTF-8", Mark{1, 6}}));
@@ -127,6 +131,10 @@ TEST(Yaml, HasBounds) {
   EXPECT_THAT(only_fault(std::string(65, '[') + std::string(65, ']')).message, HasSubstr("deeper than 64"));
   EXPECT_FALSE(parse_yaml(std::string(60'000, '[')));
   EXPECT_FALSE(parse_yaml(std::string(60'000, '{')));
+  const std::string half = std::string(32, '[') + "x" + std::string(32, ']');
+  EXPECT_TRUE(parse_yaml("- &a " + half + "\n- " + std::string(31, '[') + "*a" + std::string(31, ']')));
+  EXPECT_THAT(only_fault("- &a " + half + "\n- " + std::string(32, '[') + "*a" + std::string(32, ']')).message,
+              HasSubstr("deeper than 64"));
   EXPECT_THAT(only_fault("[1, 2, 3]", {.nodes = 3}).message, HasSubstr("more than 3 values"));
   EXPECT_THAT(only_fault("[1, 2, 3]", {.size_bytes = 8}).message, HasSubstr("at most 8"));
 }
