@@ -117,6 +117,7 @@ Result<Rows> rows_of(const pg_result* result) {
   const int width = PQnfields(result);
   const int count = PQntuples(result);
   std::vector<std::string> columns;
+  columns.reserve(static_cast<std::size_t>(width));
   for (int column = 0; column < width; ++column) columns.emplace_back(PQfname(result, column));
   std::vector<Values> rows;
   rows.reserve(static_cast<std::size_t>(count));

@@ -87,7 +87,7 @@ Result<void> Sqlite::connect(int flags) {
   sqlite3_progress_handler(raw, 10'000, out_of_time, this);
   sqlite3_db_config(raw, SQLITE_DBCONFIG_DQS_DML, 0, nullptr);  // "x" is a name, as in PostgreSQL, never text
   sqlite3_db_config(raw, SQLITE_DBCONFIG_DQS_DDL, 0, nullptr);
-  const auto prepared = [&]() -> Result<void> {
+  auto prepared = [&]() -> Result<void> {
     TRY(use_write_ahead_log());
     return plain(
         "PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA journal_size_limit=67108864;"
@@ -101,7 +101,7 @@ Result<void> Sqlite::connect(int flags) {
 Result<void> Sqlite::use_write_ahead_log() {
   const Clock::time_point last = Clock::now() + options_.busy_wait;
   for (int attempt = 1;; ++attempt) {
-    const auto changed = plain("PRAGMA journal_mode=WAL");
+    auto changed = plain("PRAGMA journal_mode=WAL");
     const bool busy = !changed && (sqlite3_errcode(db_.get()) & 0xff) == SQLITE_BUSY;
     if (!busy || Clock::now() > last) return changed;
     sqlite3_sleep(std::min(attempt, 20));
@@ -190,6 +190,7 @@ Result<Engine::Outcome> Sqlite::run(std::string_view sql, const Values& params) 
   }
   std::vector<std::string> columns;
   width = sqlite3_column_count(statement);
+  columns.reserve(static_cast<std::size_t>(width));
   for (int column = 0; column < width; ++column) columns.emplace_back(sqlite3_column_name(statement, column));
   const bool changed = sqlite3_total_changes64(db_.get()) != total;
   return Outcome{Rows(std::move(columns), std::move(rows)), changed ? sqlite3_changes64(db_.get()) : 0};

@@ -6,6 +6,12 @@
 
 namespace cadre::database {
 
+Value::Value(const Value& other) = default;
+Value::Value(Value&& other) noexcept = default;
+Value& Value::operator=(const Value& other) = default;
+Value& Value::operator=(Value&& other) noexcept = default;
+Value::~Value() = default;
+
 std::string_view kind_of(const Value& value) {
   static constexpr std::array<std::string_view, 5> names{"null", "an integer", "a double", "text", "bytes"};
   return names.at(value.index());

@@ -14,8 +14,17 @@ namespace cadre::database {
 
 using Null = std::monostate;
 
-/// A truth value is stored as the integer 0 or 1, in a column of type BIGINT.
-using Value = std::variant<Null, std::int64_t, double, std::string, Bytes>;
+/// A truth value is stored as the integer 0 or 1, in a column of type BIGINT. Copies and moves are not inline: g++ 12
+/// warns of bytes without a value where it sees into them.
+struct Value : std::variant<Null, std::int64_t, double, std::string, Bytes> {
+  using variant::variant;
+  Value() = default;
+  Value(const Value& other);
+  Value(Value&& other) noexcept;
+  Value& operator=(const Value& other);
+  Value& operator=(Value&& other) noexcept;
+  ~Value();
+};
 using Values = std::vector<Value>;
 
 /// For messages: "null", "an integer", "a double", "text", "bytes".
