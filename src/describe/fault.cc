@@ -48,9 +48,11 @@ void Faults::add(Fault fault) {
 std::string to_text(const Faults& faults, std::string_view file_name) {
   std::string text;
   for (const Fault& fault : faults) {
-    text += file_name;
-    if (fault.at) text += ":" + std::to_string(fault.at->line) + ":" + std::to_string(fault.at->column);
-    if (!file_name.empty() || fault.at) text += ": ";
+    std::string place(file_name);
+    if (fault.at) {
+      place += (place.empty() ? "" : ":") + std::to_string(fault.at->line) + ":" + std::to_string(fault.at->column);
+    }
+    text += place + (place.empty() ? "" : ": ");
     if (!fault.path.empty()) text += fault.path + ": ";
     text += fault.message + "\n";
   }

@@ -96,6 +96,8 @@ TEST(Json, SyntaxFaultsHaveAPlace) {
   EXPECT_THAT(only_fault("// comment\n1").message, HasSubstr("is not JSON"));
   EXPECT_THAT(only_fault("[NaN]").message, HasSubstr("is not JSON"));
   EXPECT_EQ(*parse_json(" [1] \n"), Value(Value::List{Value(1)}));
+  EXPECT_EQ(*parse_json("\"\x7f\""), Value("\x7f"));
+  EXPECT_THAT(only_fault("\"\x01\"").message, HasSubstr("control character"));
   EXPECT_EQ(*parse_json("\"\\ud83d\\ude00\""), Value("😀"));
 }
 

@@ -1,5 +1,4 @@
 #include <bit>
-#include <cstring>
 #include <limits>
 
 #include "base/check.h"

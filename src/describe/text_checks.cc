@@ -19,8 +19,7 @@ std::optional<Fault> check_text(std::string_view text, const Bounds& bounds) {
     return Fault{"", "the text is not UTF-8 from here on; save it as UTF-8", mark_at(text, bad)};
   }
   const auto is_control = [](char c) {
-    const auto code = static_cast<unsigned char>(c);
-    return (code < 0x20 && c != '\n' && c != '\r' && c != '\t') || code == 0x7f;
+    return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t';
   };
   if (const auto bad = std::find_if(text.begin(), text.end(), is_control); bad != text.end()) {
     return Fault{"", "a control character stands here; remove it or write an escape like \"\\u0007\"",

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "describe/utf8.h"
-
 namespace cadre::describe {
 namespace {
 
