@@ -35,6 +35,15 @@ class AgentSet {
     });
   }
 
+  /// Keeps only what is in `other`, too; none of it, if that is null.
+  void keep(const AgentSet* other) {
+    count_ = 0;
+    for (std::size_t at = 0; at < words_.size(); ++at) {
+      words_[at] &= other == nullptr ? 0 : other->word(at);
+      count_ += static_cast<std::size_t>(std::popcount(words_[at]));
+    }
+  }
+
   /// Calls visit(agent) in ascending order until it returns false; true if it never did.
   template <class Visit>
   bool each(Visit visit) const {

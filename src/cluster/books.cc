@@ -1,6 +1,7 @@
 #include "cluster/books.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 
@@ -96,6 +97,12 @@ std::int64_t Books::slots_for(std::uint32_t agent, const Request& request, View 
   return slots_within(left(agent, view), cost(agent, request, 1, 0), rows_[agent].agent, request);
 }
 
+std::int64_t Books::slots_with(std::uint32_t agent, const Request& request, View view, const Amount& more) const {
+  Amount room = left(agent, view);
+  room += more;
+  return slots_within(room, cost(agent, request, 1, 0), rows_[agent].agent, request);
+}
+
 std::int64_t Books::slots_when_empty(std::uint32_t agent, const Request& request) const {
   return slots_within(rows_[agent].capacity, cost(agent, request, 1, 0), rows_[agent].agent, request);
 }
@@ -105,12 +112,12 @@ void Books::claim(std::uint32_t agent, const Amount& amount) {
   change(agent, {0, 0, 1}, amount);
 }
 
-void Books::drop_claims() {
+std::vector<std::uint32_t> Books::drop_claims() {
   for (const std::uint32_t agent : with_claims_) {
     const Amount claimed = rows_[agent].claimed;
     change(agent, {0, 0, -1}, claimed);
   }
-  with_claims_.clear();
+  return std::exchange(with_claims_, {});
 }
 
 void Books::change(std::uint32_t agent, Signs signs, const Amount& amount) {

@@ -38,6 +38,8 @@ class Books {
   Amount cost(std::uint32_t agent, const Request& request, std::int32_t tasks, std::int32_t slots) const;
   /// How many slots it could give to one task of this request, at most its `slots`; -1 if it cannot hold the task.
   std::int64_t slots_for(std::uint32_t agent, const Request& request, View view) const;
+  /// The same if so much more were left.
+  std::int64_t slots_with(std::uint32_t agent, const Request& request, View view, const Amount& more) const;
   /// The same if nothing ran on it.
   std::int64_t slots_when_empty(std::uint32_t agent, const Request& request) const;
 
@@ -48,7 +50,8 @@ class Books {
   void end_running(std::uint32_t agent, const Amount& amount) { change(agent, {1, 1, 0}, amount); }
   void end_stopping(std::uint32_t agent, const Amount& amount) { change(agent, {1, 0, 0}, amount); }
   void claim(std::uint32_t agent, const Amount& amount);
-  void drop_claims();
+  /// Drops all claims; the agents on which there were any.
+  std::vector<std::uint32_t> drop_claims();
 
   using BySlots = std::map<std::int64_t, AgentSet>;
   /// Agents that take work, by the slots left.

@@ -1,7 +1,8 @@
 #include "cluster/eviction.h"
 
 #include <algorithm>
-#include <tuple>
+#include <unordered_map>
+#include <utility>
 
 namespace cadre::cluster {
 namespace {
@@ -52,12 +53,15 @@ class Trial {
   std::vector<std::uint32_t> stopped_;
 };
 
-std::vector<std::uint32_t> candidates_behind(const State& state, const Order& order) {
-  std::vector<std::uint32_t> gangs;
-  for (auto at = state.evictable.upper_bound(order); at != state.evictable.end(); ++at) gangs.push_back(at->gang);
-  std::sort(gangs.begin(), gangs.end(),
-            [&](std::uint32_t a, std::uint32_t b) { return stops_before(state.gangs[a], state.gangs[b]); });
-  return gangs;
+/// Visits the candidates for a gang in the order in which they are stopped; visit returns false to end.
+template <class Visit>
+void each_candidate(const State& state, const Order& order, Visit visit) {
+  if (state.evictable.empty() || *state.evictable.rbegin() < order) return;
+  for (const Loss& loss : state.losses) {
+    if (loss.priority < order.priority) return;
+    if (loss.priority == order.priority && state.gangs[loss.gang].order < order) continue;
+    if (!visit(loss.gang)) return;
+  }
 }
 
 bool touches(const GangRow& row, const Parts& parts) {
@@ -91,25 +95,72 @@ void spare_needless(Trial& trial) {
   }
 }
 
+/// Stops these, finds the place, and spares whoever is not needed for it.
+std::optional<Eviction> settle(State& state, Trial& trial) {
+  const auto parts = trial.fit();
+  if (!parts) return std::nullopt;
+  spare_distant(state, trial, *parts);
+  spare_needless(trial);
+  return Eviction{trial.stopped(), trial.fit().value()};
+}
+
+/// For a gang that goes whole onto one agent only the candidates on that agent matter: what each agent would have is
+/// added up beside the books, until the first agent has enough.
+std::optional<Eviction> evict_from_one_agent(State& state, const GangRow& row, const Search& search) {
+  const Request& request = std::get<Divisible>(row.gang.wants).request;
+  std::unordered_map<std::uint32_t, std::pair<Amount, std::vector<std::uint32_t>>>
+      freed;  // by agent: how much, by whom
+  std::vector<std::uint32_t> enough;
+  each_candidate(state, row.order, [&](std::uint32_t candidate) {
+    const GangRow& other = state.gangs[candidate];
+    for (const Part& part : other.parts) {
+      if (!state.books.agent(part.agent).takes_work() || !search.filter.admits(part.agent)) continue;
+      auto& [amount, gangs] = freed[part.agent];
+      amount += state.books.cost(part.agent, request_of(other.gang.wants, part), part.tasks, part.slots);
+      if (gangs.empty() || gangs.back() != candidate) gangs.push_back(candidate);
+      if (state.books.slots_with(part.agent, request, View::soon, amount) == request.slots)
+        enough.push_back(part.agent);
+    }
+    return enough.empty();
+  });
+  if (enough.empty()) return std::nullopt;
+
+  std::set<Loss> victims;  // of all agents that have enough now: the placement rule chooses among them
+  for (const std::uint32_t agent : enough) {
+    for (const std::uint32_t gang : freed.at(agent).second) victims.insert(loss_of(state.gangs[gang]));
+  }
+  Trial trial(state, row, search);
+  for (const Loss& victim : victims) trial.stop(victim.gang);
+  return settle(state, trial);
+}
+
 }  // namespace
 
-bool stops_before(const GangRow& a, const GangRow& b) {
-  return std::tuple(b.gang.priority, b.saved, b.since, b.order.submission) <
-         std::tuple(a.gang.priority, a.saved, a.since, a.order.submission);
+bool only_whole(const State& state, const Wants& wants) {
+  const auto* divisible = std::get_if<Divisible>(&wants);
+  if (divisible == nullptr) return false;
+  const std::int64_t slots = divisible->request.slots;
+  if (divisible->single_agent || slots < 2) return true;
+  if (divisible->uneven) return false;
+  for (const auto& [size, agents] : state.books.by_size()) {
+    if (size > 0 && size < slots && slots % size == 0 && static_cast<std::int64_t>(agents.size()) >= slots / size) {
+      return false;
+    }
+  }
+  return true;
 }
 
 std::optional<Eviction> find_eviction(State& state, std::uint32_t gang, const Search& search) {
   const GangRow& row = state.gangs[gang];
+  if (only_whole(state, row.gang.wants)) return evict_from_one_agent(state, row, search);
   Trial trial(state, row, search);
-  for (const std::uint32_t candidate : candidates_behind(state, row.order)) {
+  std::optional<Eviction> found;
+  each_candidate(state, row.order, [&](std::uint32_t candidate) {
     trial.stop(candidate);
-    const auto parts = trial.fit();
-    if (!parts) continue;
-    spare_distant(state, trial, *parts);
-    spare_needless(trial);
-    return Eviction{trial.stopped(), trial.fit().value()};
-  }
-  return std::nullopt;
+    found = settle(state, trial);
+    return !found;
+  });
+  return found;
 }
 
 }  // namespace cadre::cluster

@@ -20,7 +20,7 @@ struct Eviction {
 /// important up, then those behind it at its own priority; among equals the one that loses least work, then the newest.
 std::optional<Eviction> find_eviction(State& state, std::uint32_t gang, const Search& search);
 
-/// Orders running gangs: whom to stop first.
-bool stops_before(const GangRow& a, const GangRow& b);
+/// Whether gangs like this one can only ever be placed whole, each on one agent.
+bool only_whole(const State& state, const Wants& wants);
 
 }  // namespace cadre::cluster

@@ -4,7 +4,6 @@
 #include <limits>
 #include <unordered_map>
 
-#include "cluster/eviction.h"
 #include "cluster/fair_share.h"
 #include "cluster/placement.h"
 #include "cluster/reservation.h"
@@ -94,7 +93,7 @@ class FairShareWalk {
       if (row.stage == Stage::running && row.gang.preemptible && slots_that_count(row) > 0) gangs.push_back(gang);
     }
     std::sort(gangs.begin(), gangs.end(),
-              [&](std::uint32_t a, std::uint32_t b) { return stops_before(state_.gangs[a], state_.gangs[b]); });
+              [&](std::uint32_t a, std::uint32_t b) { return loss_of(state_.gangs[a]) < loss_of(state_.gangs[b]); });
     std::vector<std::uint32_t> released;
     for (const std::uint32_t gang : gangs) {
       if (surplus <= 0) break;

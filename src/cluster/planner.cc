@@ -35,7 +35,7 @@ Planner::Planner(const Snapshot& snapshot) : Planner(snapshot.policy, snapshot.g
   }
 }
 
-void Planner::put_agent(const Agent& agent) { state_.books.put(agent); }
+void Planner::put_agent(const Agent& agent) { state_.put_agent(agent); }
 
 void Planner::remove_agent(const AgentId& id) {
   const auto agent = state_.books.find(id);
@@ -81,9 +81,7 @@ std::uint32_t Planner::index_of(const GangId& id) const {
 
 void Planner::submit(const Gang& gang, TimePoint now) { state_.enqueue(add(gang, now)); }
 
-void Planner::adopt(const Gang& gang, const Running& running) {
-  run(add(gang, running.since), running);
-}
+void Planner::adopt(const Gang& gang, const Running& running) { run(add(gang, running.since), running); }
 
 void Planner::resume(const GangId& id, const Running& running) { run(index_of(id), running); }
 
@@ -95,7 +93,7 @@ void Planner::run(std::uint32_t index, const Running& running) {
     parts.push_back({*agent, place.role, place.tasks, place.slots});
   }
   state_.start(index, std::move(parts), running.since);
-  state_.gangs[index].saved = running.saved;
+  state_.save(index, running.saved);
   if (running.stopping) state_.begin_stop(index);
 }
 
@@ -104,7 +102,7 @@ void Planner::stopping(const GangId& id) {
   if (state_.gangs[index].stage == Stage::running) state_.begin_stop(index);
 }
 
-void Planner::saved(const GangId& id, TimePoint now) { state_.gangs[index_of(id)].saved = now; }
+void Planner::saved(const GangId& id, TimePoint now) { state_.save(index_of(id), now); }
 
 void Planner::requeue(const GangId& id, TimePoint now) {
   const std::uint32_t index = index_of(id);
@@ -138,8 +136,8 @@ Plan Planner::plan(TimePoint now) {
 std::vector<QueuedDemand> Planner::queued_demand() const {
   std::vector<QueuedDemand> demands;
   for (const auto& [key, one] : state_.queue.classes()) {
-    demands.push_back({one->slots, static_cast<std::int64_t>(one->waiting.size()), one->group,
-                       state_.room_in_group(one->group)});
+    demands.push_back(
+        {one->slots, static_cast<std::int64_t>(one->waiting.size()), one->group, state_.room_in_group(one->group)});
   }
   return demands;
 }

@@ -4,6 +4,7 @@
 #include <queue>
 #include <unordered_map>
 
+#include "cluster/blockade.h"
 #include "cluster/eviction.h"
 #include "cluster/placement.h"
 #include "cluster/reservation.h"
@@ -32,7 +33,7 @@ class PriorityWalk {
       }
       next.one == nullptr ? grow(next.order.gang) : visit(next.order, *next.one);
     }
-    state_.books.drop_claims();
+    for (const std::uint32_t agent : state_.books.drop_claims()) state_.note_release({agent, false, {}});
     return std::move(plan_);
   }
 
@@ -62,7 +63,11 @@ class PriorityWalk {
     const auto room = state_.room_in_group(one.group);
     if (room && one.slots > *room - claimed_by_group_[one.group]) return block(one, Cause::group_limit);
 
-    Search search{View::now, policy_.fitting, state_.filter_for(one, bars(one.preemptible)), tie_seed_of(gang)};
+    const Order order = state_.gangs[gang].order;
+    const AgentSet* barred = bars(one.preemptible);
+    if (still_blocked(state_, one, order, preemption(), barred)) return block(one, one.blocked.cause);
+
+    Search search{View::now, policy_.fitting, state_.filter_for(one, barred), tie_seed_of(gang)};
     // A gang of a limited group starts with its least; growing asks the limit for each further task.
     const Wants wants = room ? without_elastic(one.wants) : one.wants;
     if (auto parts = place(state_.books, search, wants)) {
@@ -89,9 +94,14 @@ class PriorityWalk {
 
     search.view = View::now;
     search.filter.barred = nullptr;
-    const bool room_but_reserved = !binding_.empty() && place(state_.books, search, wants).has_value();
-    return block(one, room_but_reserved ? Cause::reserved : Cause::no_room);
+    const bool room_but_reserved =
+        barred != nullptr && !barred->empty() && place(state_.books, search, wants).has_value();
+    remember_blocked(state_, one, order, preemption(), barred);
+    one.blocked.cause = room_but_reserved ? Cause::reserved : Cause::no_room;
+    return block(one, one.blocked.cause);
   }
+
+  Preemption preemption() const { return policy_.preemption ? Preemption::on : Preemption::off; }
 
   Outcome block(GangClass& one, Cause cause) {
     one.cause = cause;

@@ -39,6 +39,19 @@ enum class Cause : std::uint8_t {
   sits_out,         ///< its group's offer is too small for its smallest gang
 };
 
+/// What a search for room found missing. As long as no more than that has come free, the next would find the same.
+struct Blocked {
+  bool known = false;
+  Cause cause = Cause::no_room;
+  Order order;      ///< of the gang that was blocked; those behind it can have no more
+  AgentSet barred;  ///< agents that were not looked at
+  std::uint64_t agents_version = 0;
+  std::uint64_t releases = 0;      ///< how many releases the search knew of
+  Request task;                    ///< for which no agent had room
+  std::int64_t idle_missing = 0;   ///< so many more wholly idle agents might suffice; 0: they would not matter
+  std::int64_t slots_missing = 0;  ///< so many more slots might suffice; 0: they would not matter
+};
+
 struct GangClass {
   Wants wants;
   bool preemptible = true;
@@ -52,7 +65,8 @@ struct GangClass {
   std::uint64_t allowed_version = 0;   ///< of the agents for which `allowed` was worked out
   bool holdable = true;                ///< some agents could hold it if they were empty
   std::uint64_t holdable_version = 0;  ///< of the agents for which that was worked out
-  Cause cause = Cause::not_planned;    ///< what the last plan found for the first it could not start
+  Blocked blocked;
+  Cause cause = Cause::not_planned;  ///< what the last plan found for the first it could not start
 
   bool chooses_agents() const { return !selector.empty() || !exclude.empty(); }
 };

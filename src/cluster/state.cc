@@ -62,7 +62,11 @@ void State::start(std::uint32_t gang, Parts parts, TimePoint now) {
   GroupRow& group = groups.at(row.group);
   group.running.insert(gang);
   group.slots += row.slots;
-  if (row.gang.preemptible) evictable.insert(row.order);
+  for (const Part& part : row.parts) note_presence(part.agent, gang);
+  if (row.gang.preemptible) {
+    evictable.insert(row.order);
+    losses.insert(loss_of(row));
+  }
   if (lacks_tasks(row)) growing.insert(row.order);
 }
 
@@ -75,6 +79,7 @@ void State::grow(std::uint32_t gang, const Parts& more) {
     });
     if (same == row.parts.end()) {
       row.parts.push_back(part);
+      note_presence(part.agent, gang);
     } else {
       same->tasks += part.tasks;
       same->slots += part.slots;
@@ -85,21 +90,54 @@ void State::grow(std::uint32_t gang, const Parts& more) {
   if (!lacks_tasks(row)) growing.erase(row.order);
 }
 
+void State::save(std::uint32_t gang, TimePoint time) {
+  GangRow& row = gangs[gang];
+  const bool listed = losses.erase(loss_of(row)) > 0;
+  row.saved = time;
+  if (listed) losses.insert(loss_of(row));
+}
+
+void State::put_agent(const Agent& agent) {
+  const std::uint32_t index = books.put(agent);
+  if (index >= on_agent.size()) on_agent.resize(index + 1);
+  note_release({index, false, {}});
+}
+
+void State::note_release(const Release& release) {
+  constexpr std::size_t kept_max = 1 << 16;
+  if (released.size() == kept_max) {
+    released.erase(released.begin(), released.begin() + kept_max / 2);
+    releases_forgotten += kept_max / 2;
+  }
+  released.push_back(release);
+}
+
+void State::note_presence(std::uint32_t agent, std::uint32_t gang) {
+  std::vector<std::uint32_t>& here = on_agent[agent];
+  if (std::find(here.begin(), here.end(), gang) == here.end()) here.push_back(gang);
+}
+
 void State::begin_stop(std::uint32_t gang) {
   GangRow& row = gangs[gang];
   CHECK(row.stage == Stage::running);
   row.stage = Stage::stopping;
+  const bool was_evictable = evictable.contains(row.order);
   evictable.erase(row.order);
+  losses.erase(loss_of(row));
   growing.erase(row.order);
   stopping.insert(row.order);
   for (const Part& part : row.parts) {
+    note_release({part.agent, was_evictable, row.order});
     books.begin_stop(part.agent, books.cost(part.agent, request_of(row.gang.wants, part), part.tasks, part.slots));
   }
 }
 
 void State::end(std::uint32_t gang) {
   GangRow& row = gangs[gang];
+  const bool was_evictable = evictable.contains(row.order);
   for (const Part& part : row.parts) {
+    std::erase(on_agent[part.agent], gang);
+    if (row.stage == Stage::running) note_release({part.agent, was_evictable, row.order});
     const Amount held = books.cost(part.agent, request_of(row.gang.wants, part), part.tasks, part.slots);
     row.stage == Stage::stopping ? books.end_stopping(part.agent, held) : books.end_running(part.agent, held);
   }
@@ -107,6 +145,7 @@ void State::end(std::uint32_t gang) {
   group.running.erase(gang);
   group.slots -= row.slots;
   evictable.erase(row.order);
+  losses.erase(loss_of(row));
   growing.erase(row.order);
   stopping.erase(row.order);
   row.parts.clear();

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -32,12 +33,37 @@ struct GangRow {
   std::vector<GangId> others;           ///< whom it preempts or awaits; who preempted it
 };
 
+/// Whom to stop first: the least important, then who loses least work, then the newest.
+struct Loss {
+  std::int32_t priority = 0;
+  TimePoint saved;
+  TimePoint since;
+  std::uint64_t submission = 0;
+  std::uint32_t gang = 0;
+  auto operator<=>(const Loss& other) const {
+    return std::tie(other.priority, other.saved, other.since, other.submission) <=>
+           std::tie(priority, saved, since, submission);
+  }
+  bool operator==(const Loss&) const = default;
+};
+
+/// Something on an agent will come free.
+struct Release {
+  std::uint32_t agent = 0;
+  bool was_evictable = false;  ///< gangs ahead of `order` could have had it before
+  Order order;
+};
+
 struct GroupRow {
   Group settings;
   std::set<std::uint32_t> running;      ///< gangs that run or stop
   std::int64_t slots = 0;               ///< held by those
   std::set<std::uint64_t> submissions;  ///< of all its gangs; the first one is its age
 };
+
+inline Loss loss_of(const GangRow& row) {
+  return {row.gang.priority, row.saved, row.since, row.order.submission, row.order.gang};
+}
 
 struct State {
   explicit State(std::int32_t slotless_tasks_max) : books(slotless_tasks_max) {}
@@ -48,18 +74,30 @@ struct State {
   std::unordered_map<GangId, std::uint32_t> by_id;
   std::map<std::string, GroupRow> groups;
   std::set<Order> evictable;  ///< gangs that run and may be preempted
+  std::set<Loss> losses;      ///< the same, in the order in which they are stopped
   std::set<Order> growing;    ///< gangs that run with fewer elastic tasks than they want
   std::set<Order> stopping;
-  std::vector<std::uint32_t> noted;  ///< gangs of which the last plan noted something of their own
-  bool classes_by_group = false;     ///< every group binds (fair share), not only those with a limit
+  std::vector<std::uint32_t> noted;                  ///< gangs of which the last plan noted something of their own
+  std::vector<std::vector<std::uint32_t>> on_agent;  ///< gangs that run or stop on each agent
+  std::vector<Release> released;                     ///< as it happened
+  std::uint64_t releases_forgotten = 0;              ///< entries dropped from the front of that list
+  bool classes_by_group = false;                     ///< every group binds (fair share), not only those with a limit
 
   /// Slots its group may still take; none if there is no limit.
   std::optional<std::int64_t> room_in_group(const std::string& group) const;
+
+  /// Adds an agent, or takes over its new settings.
+  void put_agent(const Agent& agent);
+  /// Notes a release, so that who found no room looks again.
+  void note_release(const Release& release);
+  std::uint64_t releases() const { return releases_forgotten + released.size(); }
 
   /// Moves a gang from the queue to where it runs.
   void start(std::uint32_t gang, Parts parts, TimePoint now);
   /// Adds tasks to a running gang.
   void grow(std::uint32_t gang, const Parts& more);
+  /// A running gang saved its work at this time.
+  void save(std::uint32_t gang, TimePoint time);
   /// A running gang begins to stop: what it holds is free soon.
   void begin_stop(std::uint32_t gang);
   void enqueue(std::uint32_t gang);
@@ -75,6 +113,8 @@ struct State {
   void note(std::uint32_t gang, Cause cause, std::vector<std::uint32_t> reserved, std::vector<GangId> others);
   /// Forgets what the last plan noted.
   void forget_notes();
+
+  void note_presence(std::uint32_t agent, std::uint32_t gang);
 
   /// Brings a class's set of allowed agents up to date; the filter for it, without what is barred.
   AgentSet::Filter filter_for(GangClass& one, const AgentSet* barred);
