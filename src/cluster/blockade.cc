@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "cluster/eviction.h"
 #include "cluster/placement.h"
 
 namespace cadre::cluster {
@@ -44,6 +43,7 @@ class Reach {
     return state_.books.slots_with(agent, request, View::soon, preemptible_on(state_, agent, order_, preemption_));
   }
   bool holds(std::uint32_t agent, const Request& request) const { return slots_for(agent, request) == request.slots; }
+  /// Wholly idle, and of a size of which several make up the request.
   bool idle(std::uint32_t agent, const Request& request) const {
     const std::int64_t size = state_.books.capacity(agent).slots;
     return size > 0 && size < request.slots && request.slots % size == 0 && slots_for(agent, request) == size;
@@ -63,29 +63,23 @@ class Reach {
   Preemption preemption_;
 };
 
-/// How many more idle agents of one size would do, at best.
-std::int64_t idle_missing(const State& state, const Reach& reach, const Request& request) {
-  std::map<std::int64_t, std::int64_t> idle;
-  reach.each_agent([&](std::uint32_t agent) {
-    if (reach.idle(agent, request)) ++idle[state.books.capacity(agent).slots];
-    return true;
-  });
-  std::int64_t missing = request.slots;
+/// The smallest part into which a gang may be divided.
+std::int64_t smallest_part(const State& state, const Divisible& wants) {
+  if (only_whole(state, wants)) return wants.request.slots;
+  if (wants.uneven) return 1;
   for (const auto& [size, agents] : state.books.by_size()) {
-    if (size > 0 && size < request.slots && request.slots % size == 0) {
-      missing = std::min(missing, request.slots / size - idle[size]);
-    }
+    if (size > 0 && wants.request.slots % size == 0) return std::min<std::int64_t>(size, wants.request.slots);
   }
-  return std::max<std::int64_t>(missing, 1);
+  return wants.request.slots;
 }
 
-std::int64_t slots_missing(const Reach& reach, const Request& request) {
-  std::int64_t missing = request.slots;
-  reach.each_agent([&](std::uint32_t agent) {
-    missing -= std::max<std::int64_t>(reach.slots_for(agent, request), 0);
-    return true;
-  });
-  return std::max<std::int64_t>(missing, 1);
+/// How many wholly idle agents of one size it takes at the least.
+std::int64_t fewest_idle(const State& state, const Request& request) {
+  std::int64_t fewest = request.slots;
+  for (const auto& [size, agents] : state.books.by_size()) {
+    if (size > 0 && size < request.slots && request.slots % size == 0) fewest = std::min(fewest, request.slots / size);
+  }
+  return fewest;
 }
 
 /// Whether what this agent could now give might end the blockade.
@@ -101,55 +95,83 @@ bool matters(const Reach& reach, Blocked& blocked, std::uint32_t agent) {
 
 }  // namespace
 
-void remember_blocked(State& state, GangClass& one, const Order& order, Preemption preemption, const AgentSet* barred) {
+void Hopeless::add(const GangClass& one, const AgentSet* barred) {
+  const auto* wants = std::get_if<Divisible>(&one.wants);
+  if (wants == nullptr || one.chooses_agents() || wants->request.slot_kind) return;
+  std::vector<Least>& list = barred == nullptr || barred->empty() ? everywhere_ : outside_bars_;
+  list.push_back({wants->request.slots, wants->request.cpus, wants->request.memory});
+}
+
+bool Hopeless::covers(const State& state, GangClass& one, const Order& order, const AgentSet* barred) const {
+  const auto* wants = std::get_if<Divisible>(&one.wants);
+  if (wants == nullptr) return false;
+  const Request& request = wants->request;
+  const std::int64_t part = smallest_part(state, *wants);
+  const auto no_less = [&](const Least& least) {
+    return (least.slots == 0 ? request.slots == 0 : least.slots <= part) && least.cpus <= request.cpus &&
+           least.memory <= request.memory;
+  };
+  const bool is_barred = barred != nullptr && !barred->empty();
+  const bool everywhere = std::any_of(everywhere_.begin(), everywhere_.end(), no_less);
+  if (!everywhere && !(is_barred && std::any_of(outside_bars_.begin(), outside_bars_.end(), no_less))) return false;
+
   Blocked& blocked = one.blocked;
-  blocked = {};
-  if (barred != nullptr) blocked.barred = *barred;
+  blocked.known = true;
   blocked.order = order;
   blocked.agents_version = state.books.agents_version();
   blocked.releases = state.releases();
-  blocked.task = hardest(one.wants);
-  const Reach reach(state, one, order, preemption);
-  const auto* divisible = std::get_if<Divisible>(&one.wants);
-  if (divisible == nullptr) {
-    // Of several roles only the hardest is remembered; if that has room, it is the others that do not fit together.
-    bool has_room = false;
-    reach.each_agent([&](std::uint32_t agent) {
-      has_room = reach.holds(agent, blocked.task);
-      return !has_room;
-    });
-    blocked.known = !has_room;
-    return;
-  }
-  blocked.known = true;
-  if (only_whole(state, one.wants)) return;
-  blocked.idle_missing = idle_missing(state, reach, blocked.task);
-  if (divisible->uneven) blocked.slots_missing = slots_missing(reach, blocked.task);
+  blocked.task = request;
+  everywhere ? blocked.barred.clear() : void(blocked.barred = *barred);
+  const bool whole = only_whole(state, one.wants);
+  blocked.idle_missing = whole ? 0 : fewest_idle(state, request);
+  blocked.slots_missing = whole || !wants->uneven ? 0 : request.slots;
+  return true;
 }
 
-bool still_blocked(State& state, GangClass& one, const Order& order, Preemption preemption, const AgentSet* barred) {
+void remember_blocked(State& state, GangClass& one, const Blockade& blockade, const Shortage& shortage) {
+  Blocked& blocked = one.blocked;
+  blocked = {};
+  if (blockade.barred != nullptr) blocked.barred = *blockade.barred;
+  blocked.order = blockade.order;
+  blocked.agents_version = state.books.agents_version();
+  blocked.releases = state.releases();
+  blocked.task = hardest(one.wants);
+  blocked.idle_missing = shortage.idle_agents;
+  blocked.slots_missing = shortage.slots;
+  blocked.known = true;
+  if (std::holds_alternative<Divisible>(one.wants)) return;
+  // Of several roles only the hardest is remembered; if that has room, it is the others that do not fit together.
+  const Reach reach(state, one, blockade.order, blockade.preemption);
+  reach.each_agent([&](std::uint32_t agent) {
+    blocked.known = !reach.holds(agent, blocked.task);
+    return blocked.known;
+  });
+}
+
+bool still_blocked(State& state, GangClass& one, const Blockade& blockade) {
+  const Order& order = blockade.order;
   Blocked& blocked = one.blocked;
   if (!blocked.known || order < blocked.order || blocked.agents_version != state.books.agents_version() ||
       blocked.releases < state.releases_forgotten) {
     return false;
   }
-  const Reach reach(state, one, order, preemption);
+  const Reach reach(state, one, order, blockade.preemption);
   const auto look_at = [&](std::uint32_t agent) {
     blocked.known = !matters(reach, blocked, agent);
     return blocked.known;
   };
   for (; blocked.known && blocked.releases < state.releases(); ++blocked.releases) {
     const Release& release = state.released[blocked.releases - state.releases_forgotten];
-    const bool had_it = preemption == Preemption::on && release.was_evictable && blocked.order < release.order;
+    const bool had_it = blockade.preemption == Preemption::on && release.was_evictable && blocked.order < release.order;
     if (!had_it && reach.admits(release.agent)) look_at(release.agent);
   }
   if (blocked.known && !blocked.barred.empty()) {
     AgentSet lifted;
-    blocked.barred.each_within({nullptr, barred}, [&](std::uint32_t agent) {
+    blocked.barred.each_within({nullptr, blockade.barred}, [&](std::uint32_t agent) {
       lifted.insert(agent);
       return true;
     });
-    blocked.barred.keep(barred);
+    blocked.barred.keep(blockade.barred);
     lifted.each([&](std::uint32_t agent) { return !reach.admits(agent) || look_at(agent); });
   }
   blocked.order = order;

@@ -3,17 +3,39 @@
 /// time.
 #pragma once
 
+#include "cluster/eviction.h"
 #include "cluster/state.h"
 
 namespace cadre::cluster {
 
-enum class Preemption : bool { off, on };
+/// What found no room on any one agent earlier in the same plan: who asks for no less, further behind, finds none.
+class Hopeless {
+ public:
+  /// A class that goes whole onto one agent was blocked.
+  void add(const GangClass& one, const AgentSet* barred);
+  /// Whether a class is blocked for that reason alone; if so, that is remembered for it.
+  bool covers(const State& state, GangClass& one, const Order& order, const AgentSet* barred) const;
+
+ private:
+  struct Least {
+    std::int64_t slots;
+    Cpus cpus;
+    ByteSize memory;
+  };
+  std::vector<Least> everywhere_;    ///< no agent has room
+  std::vector<Least> outside_bars_;  ///< no agent that is not barred has room
+};
 
 /// Notes that a gang of this class, at this place in the queue, finds no room on any agent it may use and that is not
 /// barred, even if all that is stopping had ended and, with preemption, all it may preempt had stopped.
-void remember_blocked(State& state, GangClass& one, const Order& order, Preemption preemption, const AgentSet* barred);
+struct Blockade {
+  const Order& order;
+  Preemption preemption = Preemption::off;
+  const AgentSet* barred = nullptr;
+};
+void remember_blocked(State& state, GangClass& one, const Blockade& blockade, const Shortage& shortage);
 
 /// Whether that still holds for a gang at this place in the queue.
-bool still_blocked(State& state, GangClass& one, const Order& order, Preemption preemption, const AgentSet* barred);
+bool still_blocked(State& state, GangClass& one, const Blockade& blockade);
 
 }  // namespace cadre::cluster

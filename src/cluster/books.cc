@@ -25,13 +25,12 @@ void erase(Books::BySlots& sets, std::int64_t key, std::uint32_t agent) {
   if (found->second.empty()) sets.erase(found);
 }
 
-std::int64_t slots_within(const Amount& room, const Amount& one_task, const Agent& agent, const Request& request) {
-  Amount fixed = one_task;
-  fixed.slots = 0;
-  if (!within(fixed, room) || (request.slot_kind && *request.slot_kind != agent.slot_kind)) return -1;
-  std::int64_t slots = std::min<std::int64_t>(request.slots, room.slots);
-  if (agent.slot_kind == SlotKind::cpu) slots = std::min(slots, (room.cpus_milli - fixed.cpus_milli) / 1000);
-  return slots;
+std::int64_t slots_within(const Amount& room, SlotKind kind, const Request& request) {
+  if (request.cpus.milli > room.cpus_milli || request.memory.value > room.memory_bytes || room.slots < 0) return -1;
+  if (request.slots == 0 && room.slotless_tasks < 1) return -1;
+  if (request.slot_kind && *request.slot_kind != kind) return -1;
+  const std::int64_t slots = std::min<std::int64_t>(request.slots, room.slots);
+  return kind == SlotKind::cpu ? std::min(slots, (room.cpus_milli - request.cpus.milli) / 1000) : slots;
 }
 
 }  // namespace
@@ -44,20 +43,24 @@ std::uint32_t Books::put(const Agent& agent) {
     index = known->second;
     Row& row = rows_[index];
     unlist(index);
-    for (Amount& unused : row.unused) (unused += capacity) -= row.capacity;
+    for (Amount& unused : row.unused) (unused += capacity) -= room_[index].capacity;
     row.agent = agent;
-    row.capacity = capacity;
   } else {
     if (vacant_.empty()) {
       index = static_cast<std::uint32_t>(rows_.size());
       rows_.emplace_back();
+      room_.emplace_back();
+      names_.emplace_back();
     } else {
       index = vacant_.back();
       vacant_.pop_back();
     }
-    rows_[index] = Row{agent, capacity, {capacity, capacity}, {}, {capacity, capacity}};
+    rows_[index] = Row{agent, {capacity, capacity}, {}};
+    names_[index] = agent.id.value;
     by_id_.emplace(agent.id, index);
   }
+  room_[index].capacity = capacity;
+  room_[index].slot_kind = agent.slot_kind;
   refresh(index);
   list(index);
   return index;
@@ -66,7 +69,7 @@ std::uint32_t Books::put(const Agent& agent) {
 void Books::remove(std::uint32_t agent) {
   ++agents_version_;
   const Row& row = rows_[agent];
-  CHECK(row.unused[0] == row.capacity);
+  CHECK(row.unused[0] == room_[agent].capacity);
   unlist(agent);
   by_id_.erase(row.agent.id);
   vacant_.push_back(agent);
@@ -88,23 +91,23 @@ std::vector<Agent> Books::agents() const {
 }
 
 Amount Books::cost(std::uint32_t agent, const Request& request, std::int32_t tasks, std::int32_t slots) const {
-  const std::int64_t core_slots = rows_[agent].agent.slot_kind == SlotKind::cpu ? slots : 0;
+  const std::int64_t core_slots = room_[agent].slot_kind == SlotKind::cpu ? slots : 0;
   return {slots, request.cpus.milli * tasks + core_slots * 1000, request.memory.value * tasks,
           request.slots == 0 ? tasks : 0};
 }
 
 std::int64_t Books::slots_for(std::uint32_t agent, const Request& request, View view) const {
-  return slots_within(left(agent, view), cost(agent, request, 1, 0), rows_[agent].agent, request);
+  return slots_within(left(agent, view), room_[agent].slot_kind, request);
 }
 
 std::int64_t Books::slots_with(std::uint32_t agent, const Request& request, View view, const Amount& more) const {
   Amount room = left(agent, view);
   room += more;
-  return slots_within(room, cost(agent, request, 1, 0), rows_[agent].agent, request);
+  return slots_within(room, room_[agent].slot_kind, request);
 }
 
 std::int64_t Books::slots_when_empty(std::uint32_t agent, const Request& request) const {
-  return slots_within(rows_[agent].capacity, cost(agent, request, 1, 0), rows_[agent].agent, request);
+  return slots_within(room_[agent].capacity, room_[agent].slot_kind, request);
 }
 
 void Books::claim(std::uint32_t agent, const Amount& amount) {
@@ -122,48 +125,51 @@ std::vector<std::uint32_t> Books::drop_claims() {
 
 void Books::change(std::uint32_t agent, Signs signs, const Amount& amount) {
   Row& row = rows_[agent];
+  Room& room = room_[agent];
   row.unused[0] += amount * signs.now;
   row.unused[1] += amount * signs.soon;
   row.claimed += amount * signs.claimed;
-  const std::int64_t slots_before[2] = {row.left[0].slots, row.left[1].slots};
+  const std::int64_t slots_before[2] = {room.left[0].slots, room.left[1].slots};
   refresh(agent);
   if (!row.agent.takes_work()) return;
+  const std::int64_t size = room.capacity.slots;
   for (int view = 0; view < 2; ++view) {
     const std::int64_t before = slots_before[view];
-    const std::int64_t after = row.left[view].slots;
+    const std::int64_t after = room.left[view].slots;
     if (before == after) continue;
     move_between(by_left_[view], before, after, agent);
-    if (before == row.capacity.slots) erase(idle_[view], row.capacity.slots, agent);
-    if (after == row.capacity.slots) insert(idle_[view], row.capacity.slots, agent);
+    if (before == size) erase(idle_[view], size, agent);
+    if (after == size) insert(idle_[view], size, agent);
   }
 }
 
 void Books::refresh(std::uint32_t agent) {
-  Row& row = rows_[agent];
-  row.left[1] = row.unused[1];
-  row.left[1] -= row.claimed;
-  row.left[0] = least(row.unused[0], row.left[1]);
+  const Row& row = rows_[agent];
+  Room& room = room_[agent];
+  room.left[1] = row.unused[1];
+  room.left[1] -= row.claimed;
+  room.left[0] = least(row.unused[0], room.left[1]);
 }
 
 void Books::list(std::uint32_t agent) {
-  const Row& row = rows_[agent];
-  if (!row.agent.takes_work()) return;
-  slots_in_all_ += row.capacity.slots;
-  insert(by_size_, row.capacity.slots, agent);
+  if (!rows_[agent].agent.takes_work()) return;
+  const Room& room = room_[agent];
+  slots_in_all_ += room.capacity.slots;
+  insert(by_size_, room.capacity.slots, agent);
   for (int view = 0; view < 2; ++view) {
-    insert(by_left_[view], row.left[view].slots, agent);
-    if (row.left[view].slots == row.capacity.slots) insert(idle_[view], row.capacity.slots, agent);
+    insert(by_left_[view], room.left[view].slots, agent);
+    if (room.left[view].slots == room.capacity.slots) insert(idle_[view], room.capacity.slots, agent);
   }
 }
 
 void Books::unlist(std::uint32_t agent) {
-  const Row& row = rows_[agent];
-  if (!row.agent.takes_work()) return;
-  slots_in_all_ -= row.capacity.slots;
-  erase(by_size_, row.capacity.slots, agent);
+  if (!rows_[agent].agent.takes_work()) return;
+  const Room& room = room_[agent];
+  slots_in_all_ -= room.capacity.slots;
+  erase(by_size_, room.capacity.slots, agent);
   for (int view = 0; view < 2; ++view) {
-    erase(by_left_[view], row.left[view].slots, agent);
-    erase(idle_[view], row.capacity.slots, agent);
+    erase(by_left_[view], room.left[view].slots, agent);
+    erase(idle_[view], room.capacity.slots, agent);
   }
 }
 

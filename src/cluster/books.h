@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -31,8 +32,9 @@ class Books {
   /// All of them, in the order of their indexes.
   std::vector<Agent> agents() const;
   const Agent& agent(std::uint32_t agent) const { return rows_[agent].agent; }
-  const Amount& capacity(std::uint32_t agent) const { return rows_[agent].capacity; }
-  const Amount& left(std::uint32_t agent, View view) const { return rows_[agent].left[static_cast<int>(view)]; }
+  const std::string& name(std::uint32_t agent) const { return names_[agent]; }
+  const Amount& capacity(std::uint32_t agent) const { return room_[agent].capacity; }
+  const Amount& left(std::uint32_t agent, View view) const { return room_[agent].left[static_cast<int>(view)]; }
 
   /// What some tasks of one request use on this agent.
   Amount cost(std::uint32_t agent, const Request& request, std::int32_t tasks, std::int32_t slots) const;
@@ -68,10 +70,14 @@ class Books {
  private:
   struct Row {
     Agent agent;
-    Amount capacity;
     Amount unused[2];  ///< capacity less what runs (now), and less what runs and is not stopping (soon)
     Amount claimed;
+  };
+  /// What searches look at, close together.
+  struct Room {
     Amount left[2];  ///< what the indexes know: unused less claims
+    Amount capacity;
+    SlotKind slot_kind = SlotKind::artificial;
   };
   struct Signs {
     int now;
@@ -86,6 +92,8 @@ class Books {
 
   std::int32_t slotless_tasks_max_;
   std::vector<Row> rows_;
+  std::vector<Room> room_;
+  std::vector<std::string> names_;
   std::vector<std::uint32_t> vacant_;
   std::vector<std::uint32_t> with_claims_;
   std::unordered_map<AgentId, std::uint32_t> by_id_;

@@ -1,11 +1,17 @@
 #include "cluster/eviction.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
 namespace cadre::cluster {
 namespace {
+
+Amount held_by(const State& state, const GangRow& row, const Part& part) {
+  return state.books.cost(part.agent, request_of(row.gang.wants, part), part.tasks, part.slots);
+}
 
 /// Tries stops on the books; whatever is still tried when it goes is taken back.
 class Trial {
@@ -14,37 +20,39 @@ class Trial {
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
   ~Trial() {
-    for (const std::uint32_t gang : stopped_) apply(gang, Step::take_back);
+    for (const std::uint32_t gang : stopped_) take_back(gang);
   }
 
-  void stop(std::uint32_t gang) {
-    apply(gang, Step::stop);
-    stopped_.push_back(gang);
-  }
-  void stop_again(std::size_t at, std::uint32_t gang) {
-    apply(gang, Step::stop);
+  void stop(std::uint32_t gang) { stop_at(stopped_.size(), gang); }
+  void stop_at(std::size_t at, std::uint32_t gang) {
+    const GangRow& row = state_.gangs[gang];
+    for (const Part& part : row.parts) state_.books.begin_stop(part.agent, held_by(state_, row, part));
     stopped_.insert(stopped_.begin() + static_cast<std::ptrdiff_t>(at), gang);
   }
   std::uint32_t spare(std::size_t at) {
     const std::uint32_t gang = stopped_[at];
-    apply(gang, Step::take_back);
+    take_back(gang);
     stopped_.erase(stopped_.begin() + static_cast<std::ptrdiff_t>(at));
     return gang;
+  }
+  /// Spares all those for which `needless` says so; they are given back.
+  template <class Needless>
+  std::vector<std::uint32_t> spare_if(Needless needless) {
+    const auto first =
+        std::stable_partition(stopped_.begin(), stopped_.end(), [&](std::uint32_t g) { return !needless(g); });
+    const std::vector<std::uint32_t> spared(first, stopped_.end());
+    stopped_.erase(first, stopped_.end());
+    for (const std::uint32_t gang : spared) take_back(gang);
+    return spared;
   }
   const std::vector<std::uint32_t>& stopped() const { return stopped_; }
 
   std::optional<Parts> fit() { return place(state_.books, search_, row_.gang.wants); }
 
  private:
-  enum class Step { stop, take_back };
-
-  void apply(std::uint32_t gang, Step step) {
+  void take_back(std::uint32_t gang) {
     const GangRow& row = state_.gangs[gang];
-    Books& books = state_.books;
-    for (const Part& part : row.parts) {
-      const Amount held = books.cost(part.agent, request_of(row.gang.wants, part), part.tasks, part.slots);
-      step == Step::stop ? books.begin_stop(part.agent, held) : books.cancel_stop(part.agent, held);
-    }
+    for (const Part& part : row.parts) state_.books.cancel_stop(part.agent, held_by(state_, row, part));
   }
 
   State& state_;
@@ -72,12 +80,9 @@ bool touches(const GangRow& row, const Parts& parts) {
 
 /// Spares those that do not run where the gang would go.
 void spare_distant(State& state, Trial& trial, const Parts& parts) {
-  std::vector<std::uint32_t> distant;
-  for (std::size_t at = trial.stopped().size(); at-- > 0;) {
-    if (!touches(state.gangs[trial.stopped()[at]], parts)) distant.push_back(trial.spare(at));
-  }
-  if (trial.fit()) return;
-  for (const std::uint32_t gang : distant) trial.stop(gang);
+  const auto spared = trial.spare_if([&](std::uint32_t gang) { return !touches(state.gangs[gang], parts); });
+  if (spared.empty() || trial.fit()) return;
+  for (const std::uint32_t gang : spared) trial.stop(gang);
 }
 
 /// Spares, one by one, whoever is not needed; those that would lose most are spared first.
@@ -89,13 +94,13 @@ void spare_needless(Trial& trial) {
       if (trial.fit()) {
         spared = true;
       } else {
-        trial.stop_again(at, gang);
+        trial.stop_at(at, gang);
       }
     }
   }
 }
 
-/// Stops these, finds the place, and spares whoever is not needed for it.
+/// With these stopped: the place, and who of them is needed for it.
 std::optional<Eviction> settle(State& state, Trial& trial) {
   const auto parts = trial.fit();
   if (!parts) return std::nullopt;
@@ -104,34 +109,122 @@ std::optional<Eviction> settle(State& state, Trial& trial) {
   return Eviction{trial.stopped(), trial.fit().value()};
 }
 
-/// For a gang that goes whole onto one agent only the candidates on that agent matter: what each agent would have is
-/// added up beside the books, until the first agent has enough.
-std::optional<Eviction> evict_from_one_agent(State& state, const GangRow& row, const Search& search) {
-  const Request& request = std::get<Divisible>(row.gang.wants).request;
-  std::unordered_map<std::uint32_t, std::pair<Amount, std::vector<std::uint32_t>>>
-      freed;  // by agent: how much, by whom
-  std::vector<std::uint32_t> enough;
-  each_candidate(state, row.order, [&](std::uint32_t candidate) {
-    const GangRow& other = state.gangs[candidate];
-    for (const Part& part : other.parts) {
-      if (!state.books.agent(part.agent).takes_work() || !search.filter.admits(part.agent)) continue;
-      auto& [amount, gangs] = freed[part.agent];
-      amount += state.books.cost(part.agent, request_of(other.gang.wants, part), part.tasks, part.slots);
-      if (gangs.empty() || gangs.back() != candidate) gangs.push_back(candidate);
-      if (state.books.slots_with(part.agent, request, View::soon, amount) == request.slots)
-        enough.push_back(part.agent);
+/// Adds up, beside the books, what stopping candidates would free, and knows when a divisible gang would fit.
+class Tally {
+ public:
+  Tally(const State& state, const Search& search, const Divisible& wants)
+      : state_(state),
+        search_(search),
+        request_(wants.request),
+        whole_only_(only_whole(state, wants)),
+        uneven_(wants.uneven) {
+    if (whole_only_) return;
+    const Books& books = state.books;
+    for (const auto& [size, agents] : books.by_size()) {
+      if (size < 1 || size >= request_.slots || request_.slots % size != 0) continue;
+      idle_missing_[size] = request_.slots / size;
+      const auto idle = books.idle(View::soon).find(size);
+      if (idle == books.idle(View::soon).end()) continue;
+      idle->second.each_within(search.filter, [&, size = size](std::uint32_t agent) {
+        if (books.slots_for(agent, request_, View::soon) >= size) --idle_missing_[size];
+        return true;
+      });
     }
-    return enough.empty();
-  });
-  if (enough.empty()) return std::nullopt;
-
-  std::set<Loss> victims;  // of all agents that have enough now: the placement rule chooses among them
-  for (const std::uint32_t agent : enough) {
-    for (const std::uint32_t gang : freed.at(agent).second) victims.insert(loss_of(state.gangs[gang]));
+    if (!uneven_) return;
+    slots_missing_ = request_.slots;
+    for (auto at = books.by_left(View::soon).lower_bound(1); at != books.by_left(View::soon).end(); ++at) {
+      at->second.each_within(search.filter, [&](std::uint32_t agent) {
+        slots_missing_ -= std::max<std::int64_t>(books.slots_for(agent, request_, View::soon), 0);
+        return true;
+      });
+    }
   }
+
+  void stop(std::uint32_t candidate) {
+    const GangRow& row = state_.gangs[candidate];
+    for (const Part& part : row.parts) {
+      if (!state_.books.agent(part.agent).takes_work() || !search_.filter.admits(part.agent)) continue;
+      auto& [amount, gangs] = freed_[part.agent];
+      const std::int64_t before = state_.books.slots_with(part.agent, request_, View::soon, amount);
+      amount += held_by(state_, row, part);
+      if (gangs.empty() || gangs.back() != candidate) gangs.push_back(candidate);
+      const std::int64_t after = state_.books.slots_with(part.agent, request_, View::soon, amount);
+      if (after == before) continue;
+      if (after == request_.slots) holds_all_.push_back(part.agent);
+      const std::int64_t size = state_.books.capacity(part.agent).slots;
+      if (const auto missing = idle_missing_.find(size); missing != idle_missing_.end() && after == size) {
+        --missing->second;
+      }
+      slots_missing_ -= std::max<std::int64_t>(after, 0) - std::max<std::int64_t>(before, 0);
+    }
+  }
+
+  bool enough() const {
+    const auto suffices = [](const auto& missing) { return missing.second <= 0; };
+    return !holds_all_.empty() || std::any_of(idle_missing_.begin(), idle_missing_.end(), suffices) ||
+           (uneven_ && !whole_only_ && slots_missing_ <= 0);
+  }
+
+  /// Those who freed the agents that could now hold all of it, if there are such agents.
+  std::set<Loss> behind_whole_agents() const {
+    std::set<Loss> victims;
+    for (const std::uint32_t agent : holds_all_) {
+      for (const std::uint32_t gang : freed_.at(agent).second) victims.insert(loss_of(state_.gangs[gang]));
+    }
+    return victims;
+  }
+
+  Shortage shortage() const {
+    Shortage shortage;
+    for (const auto& [size, missing] : idle_missing_) {
+      if (shortage.idle_agents == 0 || missing < shortage.idle_agents) shortage.idle_agents = missing;
+    }
+    if (uneven_ && !whole_only_) shortage.slots = slots_missing_;
+    return shortage;
+  }
+
+ private:
+  const State& state_;
+  const Search& search_;
+  const Request& request_;
+  bool whole_only_;
+  bool uneven_;
+  std::unordered_map<std::uint32_t, std::pair<Amount, std::vector<std::uint32_t>>> freed_;  ///< how much, and by whom
+  std::vector<std::uint32_t> holds_all_;
+  std::map<std::int64_t, std::int64_t> idle_missing_;  ///< by size
+  std::int64_t slots_missing_ = 0;
+};
+
+EvictionSearch evict_for_divisible(State& state, const GangRow& row, const Search& search, Preemption preemption) {
+  Tally tally(state, search, std::get<Divisible>(row.gang.wants));
+  std::vector<std::uint32_t> candidates;
+  if (preemption == Preemption::on) {
+    each_candidate(state, row.order, [&](std::uint32_t candidate) {
+      candidates.push_back(candidate);
+      tally.stop(candidate);
+      return !tally.enough();
+    });
+  }
+  if (!tally.enough()) return {std::nullopt, tally.shortage()};
   Trial trial(state, row, search);
-  for (const Loss& victim : victims) trial.stop(victim.gang);
-  return settle(state, trial);
+  if (const std::set<Loss> victims = tally.behind_whole_agents(); !victims.empty()) {
+    for (const Loss& victim : victims) trial.stop(victim.gang);
+  } else {
+    for (const std::uint32_t candidate : candidates) trial.stop(candidate);
+  }
+  return {settle(state, trial), {}};
+}
+
+EvictionSearch evict_for_roles(State& state, const GangRow& row, const Search& search, Preemption preemption) {
+  EvictionSearch result;
+  if (preemption == Preemption::off) return result;
+  Trial trial(state, row, search);
+  each_candidate(state, row.order, [&](std::uint32_t candidate) {
+    trial.stop(candidate);
+    result.found = settle(state, trial);
+    return !result.found;
+  });
+  return result;
 }
 
 }  // namespace
@@ -142,25 +235,18 @@ bool only_whole(const State& state, const Wants& wants) {
   const std::int64_t slots = divisible->request.slots;
   if (divisible->single_agent || slots < 2) return true;
   if (divisible->uneven) return false;
-  for (const auto& [size, agents] : state.books.by_size()) {
-    if (size > 0 && size < slots && slots % size == 0 && static_cast<std::int64_t>(agents.size()) >= slots / size) {
-      return false;
-    }
-  }
-  return true;
+  const Books::BySlots& by_size = state.books.by_size();
+  return std::none_of(by_size.begin(), by_size.lower_bound(slots), [&](const auto& entry) {
+    const auto& [size, agents] = entry;
+    return size > 0 && slots % size == 0 && static_cast<std::int64_t>(agents.size()) >= slots / size;
+  });
 }
 
-std::optional<Eviction> find_eviction(State& state, std::uint32_t gang, const Search& search) {
+EvictionSearch find_eviction(State& state, std::uint32_t gang, const Search& search, Preemption preemption) {
   const GangRow& row = state.gangs[gang];
-  if (only_whole(state, row.gang.wants)) return evict_from_one_agent(state, row, search);
-  Trial trial(state, row, search);
-  std::optional<Eviction> found;
-  each_candidate(state, row.order, [&](std::uint32_t candidate) {
-    trial.stop(candidate);
-    found = settle(state, trial);
-    return !found;
-  });
-  return found;
+  const bool divisible = std::holds_alternative<Divisible>(row.gang.wants);
+  return divisible ? evict_for_divisible(state, row, search, preemption)
+                   : evict_for_roles(state, row, search, preemption);
 }
 
 }  // namespace cadre::cluster

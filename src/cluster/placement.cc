@@ -35,23 +35,21 @@ class Placer {
     return std::nullopt;
   }
 
-  /// The agent without many of the gang's tasks; `tasks_on(agent)` counts them.
+  /// The agent with the fewest of the gang's tasks, which `tasks_on(agent)` counts; of equals the fullest.
   template <class TasksOn>
   std::optional<std::uint32_t> apart(const Request& request, TasksOn tasks_on) const {
-    std::optional<std::pair<std::int32_t, Tie>> chosen;
+    std::optional<std::pair<std::int32_t, std::uint32_t>> chosen;
     for (const auto& [left, agents] : books_.by_left(search_.view)) {
       agents.each_within(search_.filter, [&](std::uint32_t agent) {
         if (!holds(agent, request)) return true;
-        const std::pair candidate{tasks_on(agent), tie(agent)};
-        if (!chosen || candidate.first < chosen->first ||
-            (candidate.first == chosen->first && before(candidate.second, chosen->second))) {
-          chosen = candidate;
-        }
-        return true;
+        const std::int32_t tasks = tasks_on(agent);
+        if (!chosen || tasks < chosen->first) chosen = {tasks, agent};
+        return tasks > 0;
       });
+      if (chosen && chosen->first == 0) break;
     }
     if (!chosen) return std::nullopt;
-    return chosen->second.agent;
+    return chosen->second;
   }
 
   bool holds(std::uint32_t agent, const Request& request) const {
@@ -60,11 +58,11 @@ class Placer {
   bool admits(std::uint32_t agent) const { return books_.agent(agent).takes_work() && search_.filter.admits(agent); }
 
  private:
-  Tie tie(std::uint32_t agent) const { return {fnv1a(books_.agent(agent).id.value, search_.tie_seed), agent}; }
+  Tie tie(std::uint32_t agent) const { return {fnv1a(books_.name(agent), search_.tie_seed), agent}; }
 
   bool before(const Tie& a, const Tie& b) const {
     if (a.hash != b.hash) return a.hash < b.hash;
-    return books_.agent(a.agent).id < books_.agent(b.agent).id;
+    return books_.name(a.agent) < books_.name(b.agent);
   }
 
   std::optional<std::uint32_t> best(const Request& request) const {

@@ -65,7 +65,12 @@ class PriorityWalk {
 
     const Order order = state_.gangs[gang].order;
     const AgentSet* barred = bars(one.preemptible);
-    if (still_blocked(state_, one, order, preemption(), barred)) return block(one, one.blocked.cause);
+    if (hopeless_.covers(state_, one, order, barred)) return block(one, Cause::no_room);
+    const Blockade blockade{order, preemption(), barred};
+    if (still_blocked(state_, one, blockade)) {
+      if (only_whole(state_, one.wants)) hopeless_.add(one, one.blocked.barred.empty() ? nullptr : barred);
+      return block(one, one.blocked.cause);
+    }
 
     Search search{View::now, policy_.fitting, state_.filter_for(one, barred), tie_seed_of(gang)};
     // A gang of a limited group starts with its least; growing asks the limit for each further task.
@@ -81,22 +86,22 @@ class PriorityWalk {
         return claim(gang, one, *parts, Cause::awaits_stopping, stopping_on(*parts));
       }
     }
-    if (policy_.preemption) {
-      if (const auto eviction = find_eviction(state_, gang, search)) {
-        std::vector<GangId> victims;
-        for (const std::uint32_t victim : eviction->victims) {
-          victims.push_back(state_.gangs[victim].gang.id);
-          stop_gang(plan_, state_, victim, state_.gangs[gang].gang.id);
-        }
-        return claim(gang, one, eviction->parts, Cause::preempts, std::move(victims));
+    const EvictionSearch eviction = find_eviction(state_, gang, search, preemption());
+    if (eviction.found) {
+      std::vector<GangId> victims;
+      for (const std::uint32_t victim : eviction.found->victims) {
+        victims.push_back(state_.gangs[victim].gang.id);
+        stop_gang(plan_, state_, victim, state_.gangs[gang].gang.id);
       }
+      return claim(gang, one, eviction.found->parts, Cause::preempts, std::move(victims));
     }
 
     search.view = View::now;
     search.filter.barred = nullptr;
     const bool room_but_reserved =
         barred != nullptr && !barred->empty() && place(state_.books, search, wants).has_value();
-    remember_blocked(state_, one, order, preemption(), barred);
+    remember_blocked(state_, one, blockade, eviction.shortage);
+    if (only_whole(state_, one.wants)) hopeless_.add(one, barred);
     one.blocked.cause = room_but_reserved ? Cause::reserved : Cause::no_room;
     return block(one, one.blocked.cause);
   }
@@ -178,6 +183,7 @@ class PriorityWalk {
   std::priority_queue<Next> next_;
   std::int32_t priority_ = 0;
   std::int32_t reservations_ = 0;
+  Hopeless hopeless_;
   AgentSet reserved_;               ///< held for anybody
   AgentSet binding_;                ///< held, and not to be touched by the gang now looked at
   AgentSet binding_next_priority_;  ///< the same from the next priority on

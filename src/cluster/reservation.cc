@@ -17,6 +17,8 @@ void each_by_room(State& state, GangClass& one, const AgentSet* taken, Visit vis
 
 std::vector<std::uint32_t> one_agent(State& state, GangClass& one, const AgentSet* taken, const Request& request) {
   std::vector<std::uint32_t> held;
+  const Books::BySlots& by_size = state.books.by_size();
+  if (by_size.empty() || by_size.rbegin()->first < request.slots) return held;
   each_by_room(state, one, taken, [&](std::uint32_t agent) {
     if (state.books.slots_when_empty(agent, request) != request.slots) return true;
     held.push_back(agent);

@@ -1,6 +1,7 @@
 /// What agents offer and tasks ask for. Values; safe on any thread.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <compare>
 #include <cstdint>
@@ -50,15 +51,29 @@ struct Amount {
   std::int64_t slotless_tasks = 0;
 
   bool operator==(const Amount&) const = default;
-  Amount& operator+=(const Amount& other);
-  Amount& operator-=(const Amount& other);
-  Amount operator*(std::int64_t times) const;
+  Amount& operator+=(const Amount& other) {
+    slots += other.slots;
+    cpus_milli += other.cpus_milli;
+    memory_bytes += other.memory_bytes;
+    slotless_tasks += other.slotless_tasks;
+    return *this;
+  }
+  Amount& operator-=(const Amount& other) { return *this += other * -1; }
+  Amount operator*(std::int64_t times) const {
+    return {slots * times, cpus_milli * times, memory_bytes * times, slotless_tasks * times};
+  }
 };
 
 /// The lesser of each component.
-Amount least(const Amount& a, const Amount& b);
+inline Amount least(const Amount& a, const Amount& b) {
+  return {std::min(a.slots, b.slots), std::min(a.cpus_milli, b.cpus_milli), std::min(a.memory_bytes, b.memory_bytes),
+          std::min(a.slotless_tasks, b.slotless_tasks)};
+}
 
 /// Whether `part` is within `whole` in every component.
-bool within(const Amount& part, const Amount& whole);
+inline bool within(const Amount& part, const Amount& whole) {
+  return part.slots <= whole.slots && part.cpus_milli <= whole.cpus_milli && part.memory_bytes <= whole.memory_bytes &&
+         part.slotless_tasks <= whole.slotless_tasks;
+}
 
 }  // namespace cadre::cluster
