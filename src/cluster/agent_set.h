@@ -35,11 +35,12 @@ class AgentSet {
     });
   }
 
-  /// Keeps only what is in `other`, too; none of it, if that is null.
-  void keep(const AgentSet* other) {
+  /// Takes out what is in `other`; nothing, if that is null.
+  void remove(const AgentSet* other) {
+    if (other == nullptr) return;
     count_ = 0;
     for (std::size_t at = 0; at < words_.size(); ++at) {
-      words_[at] &= other == nullptr ? 0 : other->word(at);
+      words_[at] &= ~other->word(at);
       count_ += static_cast<std::size_t>(std::popcount(words_[at]));
     }
   }

@@ -82,15 +82,17 @@ std::int64_t fewest_idle(const State& state, const Request& request) {
   return fewest;
 }
 
-/// Whether what this agent could now give might end the blockade.
-bool matters(const Reach& reach, Blocked& blocked, std::uint32_t agent) {
-  if (reach.holds(agent, blocked.task)) return true;
-  if (blocked.idle_missing > 0 && reach.idle(agent, blocked.task) && --blocked.idle_missing == 0) return true;
-  if (blocked.slots_missing > 0) {
-    blocked.slots_missing -= std::max<std::int64_t>(reach.slots_for(agent, blocked.task), 0);
-    if (blocked.slots_missing <= 0) return true;
-  }
-  return false;
+/// Takes note of what this agent could now give; whether it cannot end the blockade. If it can, nothing is noted.
+bool looked_at_in_vain(const Reach& reach, Blocked& blocked, std::uint32_t agent) {
+  if (!reach.admits(agent)) return true;
+  if (reach.holds(agent, blocked.task)) return false;
+  const std::int64_t idle = blocked.idle_missing > 0 && reach.idle(agent, blocked.task) ? 1 : 0;
+  const std::int64_t slots =
+      blocked.slots_missing > 0 ? std::max<std::int64_t>(reach.slots_for(agent, blocked.task), 0) : 0;
+  if ((idle > 0 && blocked.idle_missing <= idle) || (slots > 0 && blocked.slots_missing <= slots)) return false;
+  blocked.idle_missing -= idle;
+  blocked.slots_missing -= slots;
+  return true;
 }
 
 }  // namespace
@@ -118,7 +120,7 @@ bool Hopeless::covers(const State& state, GangClass& one, const Order& order, co
   Blocked& blocked = one.blocked;
   blocked.known = true;
   blocked.order = order;
-  blocked.agents_version = state.books.agents_version();
+  blocked.sizes_version = state.books.sizes_version();
   blocked.releases = state.releases();
   blocked.task = request;
   everywhere ? blocked.barred.clear() : void(blocked.barred = *barred);
@@ -133,7 +135,7 @@ void remember_blocked(State& state, GangClass& one, const Blockade& blockade, co
   blocked = {};
   if (blockade.barred != nullptr) blocked.barred = *blockade.barred;
   blocked.order = blockade.order;
-  blocked.agents_version = state.books.agents_version();
+  blocked.sizes_version = state.books.sizes_version();
   blocked.releases = state.releases();
   blocked.task = hardest(one.wants);
   blocked.idle_missing = shortage.idle_agents;
@@ -149,33 +151,39 @@ void remember_blocked(State& state, GangClass& one, const Blockade& blockade, co
 }
 
 bool still_blocked(State& state, GangClass& one, const Blockade& blockade) {
-  const Order& order = blockade.order;
   Blocked& blocked = one.blocked;
-  if (!blocked.known || order < blocked.order || blocked.agents_version != state.books.agents_version() ||
+  if (!blocked.known || blocked.sizes_version != state.books.sizes_version() ||
       blocked.releases < state.releases_forgotten) {
     return false;
   }
-  const Reach reach(state, one, order, blockade.preemption);
-  const auto look_at = [&](std::uint32_t agent) {
-    blocked.known = !matters(reach, blocked, agent);
-    return blocked.known;
-  };
-  for (; blocked.known && blocked.releases < state.releases(); ++blocked.releases) {
+  const Reach reach(state, one, blockade.order, blockade.preemption);
+  for (; blocked.releases < state.releases(); ++blocked.releases) {
     const Release& release = state.released[blocked.releases - state.releases_forgotten];
     const bool had_it = blockade.preemption == Preemption::on && release.was_evictable && blocked.order < release.order;
-    if (!had_it && reach.admits(release.agent)) look_at(release.agent);
+    if (!had_it && !looked_at_in_vain(reach, blocked, release.agent)) return false;
   }
-  if (blocked.known && !blocked.barred.empty()) {
-    AgentSet lifted;
-    blocked.barred.each_within({nullptr, blockade.barred}, [&](std::uint32_t agent) {
-      lifted.insert(agent);
-      return true;
+  if (!blocked.barred.empty()) {
+    AgentSet lifted = blocked.barred;
+    lifted.remove(blockade.barred);
+    const bool in_vain = lifted.each([&](std::uint32_t agent) {
+      blocked.barred.erase(agent);
+      if (looked_at_in_vain(reach, blocked, agent)) return true;
+      blocked.barred.insert(agent);
+      return false;
     });
-    blocked.barred.keep(blockade.barred);
-    lifted.each([&](std::uint32_t agent) { return !reach.admits(agent) || look_at(agent); });
+    if (!in_vain) return false;
   }
-  blocked.order = order;
-  return blocked.known;
+  if (blockade.order < blocked.order && blockade.preemption == Preemption::on) {
+    // An earlier gang heads the class: it may preempt some that the last one could not.
+    const auto end = state.evictable.lower_bound(blocked.order);
+    for (auto at = state.evictable.upper_bound(blockade.order); at != end; ++at) {
+      for (const Part& part : state.gangs[at->gang].parts) {
+        if (!looked_at_in_vain(reach, blocked, part.agent)) return false;
+      }
+    }
+  }
+  blocked.order = blockade.order;
+  return true;
 }
 
 }  // namespace cadre::cluster

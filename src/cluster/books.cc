@@ -155,6 +155,7 @@ void Books::list(std::uint32_t agent) {
   if (!rows_[agent].agent.takes_work()) return;
   const Room& room = room_[agent];
   slots_in_all_ += room.capacity.slots;
+  sizes_version_ += by_size_.contains(room.capacity.slots) ? 0 : 1;
   insert(by_size_, room.capacity.slots, agent);
   for (int view = 0; view < 2; ++view) {
     insert(by_left_[view], room.left[view].slots, agent);

@@ -64,6 +64,8 @@ class Books {
   const BySlots& by_size() const { return by_size_; }
   /// All slots of the agents that take work.
   std::int64_t slots_in_all() const { return slots_in_all_; }
+  /// Grows when there are agents of a size of which there were none.
+  std::uint64_t sizes_version() const { return sizes_version_; }
   /// Grows with every change to an agent's settings.
   std::uint64_t agents_version() const { return agents_version_; }
 
@@ -101,6 +103,7 @@ class Books {
   BySlots idle_[2];
   BySlots by_size_;
   std::int64_t slots_in_all_ = 0;
+  std::uint64_t sizes_version_ = 0;
   std::uint64_t agents_version_ = 0;
 };
 

@@ -64,10 +64,18 @@ class Trial {
 /// Visits the candidates for a gang in the order in which they are stopped; visit returns false to end.
 template <class Visit>
 void each_candidate(const State& state, const Order& order, Visit visit) {
-  if (state.evictable.empty() || *state.evictable.rbegin() < order) return;
+  auto behind = state.evictable.upper_bound(order);
+  if (behind == state.evictable.end()) return;
   for (const Loss& loss : state.losses) {
-    if (loss.priority < order.priority) return;
-    if (loss.priority == order.priority && state.gangs[loss.gang].order < order) continue;
+    if (loss.priority <= order.priority) break;
+    if (!visit(loss.gang)) return;
+  }
+  std::vector<Loss> equals;
+  for (; behind != state.evictable.end() && behind->priority == order.priority; ++behind) {
+    equals.push_back(loss_of(state.gangs[behind->gang]));
+  }
+  std::sort(equals.begin(), equals.end());
+  for (const Loss& loss : equals) {
     if (!visit(loss.gang)) return;
   }
 }
@@ -236,10 +244,8 @@ bool only_whole(const State& state, const Wants& wants) {
   if (divisible->single_agent || slots < 2) return true;
   if (divisible->uneven) return false;
   const Books::BySlots& by_size = state.books.by_size();
-  return std::none_of(by_size.begin(), by_size.lower_bound(slots), [&](const auto& entry) {
-    const auto& [size, agents] = entry;
-    return size > 0 && slots % size == 0 && static_cast<std::int64_t>(agents.size()) >= slots / size;
-  });
+  return std::none_of(by_size.begin(), by_size.lower_bound(slots),
+                      [&](const auto& entry) { return entry.first > 0 && slots % entry.first == 0; });
 }
 
 EvictionSearch find_eviction(State& state, std::uint32_t gang, const Search& search, Preemption preemption) {

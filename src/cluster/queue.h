@@ -45,7 +45,7 @@ struct Blocked {
   Cause cause = Cause::no_room;
   Order order;      ///< of the gang that was blocked; those behind it can have no more
   AgentSet barred;  ///< agents that were not looked at
-  std::uint64_t agents_version = 0;
+  std::uint64_t sizes_version = 0;
   std::uint64_t releases = 0;      ///< how many releases the search knew of
   Request task;                    ///< for which no agent had room
   std::int64_t idle_missing = 0;   ///< so many more wholly idle agents might suffice; 0: they would not matter

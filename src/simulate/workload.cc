@@ -43,7 +43,7 @@ cluster::Wants pipeline(Dice& dice, std::int32_t slots) {
 
 cluster::Wants divisible(Dice& dice, std::int32_t slots, std::int32_t slots_on_agent) {
   const std::int64_t memory_gib =
-      slots == 0 ? dice.magnitude(1, 16) : std::min(slots, slots_on_agent) * dice.between(1, 8);
+      slots == 0 ? dice.magnitude(1, 16) : std::min(slots, slots_on_agent) * (2 << dice.between(0, 2));
   const std::int64_t cpus_milli = slots == 0 ? dice.between(1, 8) * 500 : std::min(slots, slots_on_agent) * 1000;
   cluster::Divisible wants{{slots, {}, {cpus_milli}, {memory_gib << 30}}, false, false};
   wants.single_agent = slots > 1 && slots <= slots_on_agent && dice.percent(20);
