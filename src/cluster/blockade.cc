@@ -12,24 +12,10 @@ namespace {
 Amount preemptible_on(const State& state, std::uint32_t agent, const Order& order, Preemption preemption) {
   Amount sum;
   if (preemption == Preemption::off) return sum;
-  for (const std::uint32_t gang : state.on_agent[agent]) {
-    const GangRow& row = state.gangs[gang];
-    if (row.stage != Stage::running || !row.gang.preemptible || row.order < order) continue;
-    for (const Part& part : row.parts) {
-      if (part.agent != agent) continue;
-      sum += state.books.cost(agent, request_of(row.gang.wants, part), part.tasks, part.slots);
-    }
+  for (const Presence& here : state.on_agent[agent]) {
+    if (here.evictable && order < here.order) sum += here.held;
   }
   return sum;
-}
-
-/// The task that is hardest to place.
-const Request& hardest(const Wants& wants) {
-  if (const auto* divisible = std::get_if<Divisible>(&wants)) return divisible->request;
-  const Roles& roles = std::get<Roles>(wants);
-  return std::max_element(roles.begin(), roles.end(),
-                          [](const Role& a, const Role& b) { return a.request.slots < b.request.slots; })
-      ->request;
 }
 
 /// Counts, over the agents a class may use, what a gang at this place in the queue could get.
@@ -47,13 +33,6 @@ class Reach {
   bool idle(std::uint32_t agent, const Request& request) const {
     const std::int64_t size = state_.books.capacity(agent).slots;
     return size > 0 && size < request.slots && request.slots % size == 0 && slots_for(agent, request) == size;
-  }
-
-  template <class Visit>
-  void each_agent(Visit visit) const {
-    for (const auto& [size, agents] : state_.books.by_size()) {
-      if (!agents.each_within(filter_, visit)) return;
-    }
   }
 
  private:
@@ -137,17 +116,10 @@ void remember_blocked(State& state, GangClass& one, const Blockade& blockade, co
   blocked.order = blockade.order;
   blocked.sizes_version = state.books.sizes_version();
   blocked.releases = state.releases();
-  blocked.task = hardest(one.wants);
+  blocked.task = hardest_task(one.wants);
   blocked.idle_missing = shortage.idle_agents;
   blocked.slots_missing = shortage.slots;
-  blocked.known = true;
-  if (std::holds_alternative<Divisible>(one.wants)) return;
-  // Of several roles only the hardest is remembered; if that has room, it is the others that do not fit together.
-  const Reach reach(state, one, blockade.order, blockade.preemption);
-  reach.each_agent([&](std::uint32_t agent) {
-    blocked.known = !reach.holds(agent, blocked.task);
-    return blocked.known;
-  });
+  blocked.known = !shortage.task_fits;
 }
 
 bool still_blocked(State& state, GangClass& one, const Blockade& blockade) {

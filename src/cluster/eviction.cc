@@ -225,13 +225,15 @@ EvictionSearch evict_for_divisible(State& state, const GangRow& row, const Searc
 
 EvictionSearch evict_for_roles(State& state, const GangRow& row, const Search& search, Preemption preemption) {
   EvictionSearch result;
-  if (preemption == Preemption::off) return result;
   Trial trial(state, row, search);
-  each_candidate(state, row.order, [&](std::uint32_t candidate) {
-    trial.stop(candidate);
-    result.found = settle(state, trial);
-    return !result.found;
-  });
+  if (preemption == Preemption::on) {
+    each_candidate(state, row.order, [&](std::uint32_t candidate) {
+      trial.stop(candidate);
+      result.found = settle(state, trial);
+      return !result.found;
+    });
+  }
+  if (!result.found) result.shortage.task_fits = has_room(state.books, search, hardest_task(row.gang.wants));
   return result;
 }
 

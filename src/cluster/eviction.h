@@ -20,6 +20,7 @@ struct Eviction {
 
 /// What was missing when no eviction sufficed; see Blocked.
 struct Shortage {
+  bool task_fits = false;  ///< the hardest task has room, and yet the roles do not fit together
   std::int64_t idle_agents = 0;
   std::int64_t slots = 0;
 };

@@ -257,6 +257,16 @@ std::optional<Parts> place_roles(Books& books, const Search& search, const Roles
 
 }  // namespace
 
+const Request& hardest_task(const Wants& wants) {
+  if (const auto* divisible = std::get_if<Divisible>(&wants)) return divisible->request;
+  const Roles& roles = std::get<Roles>(wants);
+  return roles[static_cast<std::size_t>(hardest_first(roles).front())].request;
+}
+
+bool has_room(const Books& books, const Search& search, const Request& request) {
+  return Placer(books, search).one_agent(request).has_value();
+}
+
 std::uint64_t tie_seed(const GangId& gang) { return fnv1a("/", fnv1a(gang.value)); }
 
 const Request& request_of(const Wants& wants, const Part& part) {

@@ -23,6 +23,12 @@ std::uint64_t tie_seed(const GangId& gang);
 /// A place for all of it, or nothing.
 std::optional<Parts> place(Books& books, const Search& search, const Wants& wants);
 
+/// The task that is hardest to place.
+const Request& hardest_task(const Wants& wants);
+
+/// Whether some agent has room for one task of this request.
+bool has_room(const Books& books, const Search& search, const Request& request);
+
 /// Some tasks of a role that a running gang still wants.
 struct More {
   std::int32_t role = 0;

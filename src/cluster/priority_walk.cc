@@ -166,12 +166,12 @@ class PriorityWalk {
 
   std::vector<GangId> stopping_on(const Parts& parts) const {
     std::vector<GangId> gangs;
-    for (const Order& order : state_.stopping) {
-      const GangRow& row = state_.gangs[order.gang];
-      const bool here = std::any_of(row.parts.begin(), row.parts.end(), [&](const Part& part) {
-        return std::any_of(parts.begin(), parts.end(), [&](const Part& wanted) { return wanted.agent == part.agent; });
-      });
-      if (here) gangs.push_back(row.gang.id);
+    for (const Part& part : parts) {
+      for (const Presence& here : state_.on_agent[part.agent]) {
+        const GangRow& row = state_.gangs[here.order.gang];
+        const bool known = std::find(gangs.begin(), gangs.end(), row.gang.id) != gangs.end();
+        if (row.stage == Stage::stopping && !known) gangs.push_back(row.gang.id);
+      }
     }
     return gangs;
   }

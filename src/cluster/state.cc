@@ -62,7 +62,7 @@ void State::start(std::uint32_t gang, Parts parts, TimePoint now) {
   GroupRow& group = groups.at(row.group);
   group.running.insert(gang);
   group.slots += row.slots;
-  for (const Part& part : row.parts) note_presence(part.agent, gang);
+  note_presence(row);
   if (row.gang.preemptible) {
     evictable.insert(row.order);
     losses.insert(loss_of(row));
@@ -79,12 +79,15 @@ void State::grow(std::uint32_t gang, const Parts& more) {
     });
     if (same == row.parts.end()) {
       row.parts.push_back(part);
-      note_presence(part.agent, gang);
     } else {
       same->tasks += part.tasks;
       same->slots += part.slots;
     }
   }
+  for (const Part& part : row.parts) {
+    std::erase_if(on_agent[part.agent], [&](const Presence& here) { return here.order.gang == gang; });
+  }
+  note_presence(row);
   row.slots += slots_of(more);
   groups.at(row.group).slots += slots_of(more);
   if (!lacks_tasks(row)) growing.erase(row.order);
@@ -112,9 +115,22 @@ void State::note_release(const Release& release) {
   released.push_back(release);
 }
 
-void State::note_presence(std::uint32_t agent, std::uint32_t gang) {
-  std::vector<std::uint32_t>& here = on_agent[agent];
-  if (std::find(here.begin(), here.end(), gang) == here.end()) here.push_back(gang);
+void State::note_presence(const GangRow& row) {
+  for (const Part& part : row.parts) {
+    const Amount held = books.cost(part.agent, request_of(row.gang.wants, part), part.tasks, part.slots);
+    if (Presence* known = presence(part.agent, row.order.gang)) {
+      known->held += held;
+    } else {
+      on_agent[part.agent].push_back({row.order, held, row.gang.preemptible});
+    }
+  }
+}
+
+Presence* State::presence(std::uint32_t agent, std::uint32_t gang) {
+  for (Presence& here : on_agent[agent]) {
+    if (here.order.gang == gang) return &here;
+  }
+  return nullptr;
 }
 
 void State::begin_stop(std::uint32_t gang) {
@@ -128,6 +144,7 @@ void State::begin_stop(std::uint32_t gang) {
   stopping.insert(row.order);
   for (const Part& part : row.parts) {
     note_release({part.agent, was_evictable, row.order});
+    presence(part.agent, gang)->evictable = false;
     books.begin_stop(part.agent, books.cost(part.agent, request_of(row.gang.wants, part), part.tasks, part.slots));
   }
 }
@@ -136,7 +153,7 @@ void State::end(std::uint32_t gang) {
   GangRow& row = gangs[gang];
   const bool was_evictable = evictable.contains(row.order);
   for (const Part& part : row.parts) {
-    std::erase(on_agent[part.agent], gang);
+    std::erase_if(on_agent[part.agent], [&](const Presence& here) { return here.order.gang == gang; });
     if (row.stage == Stage::running) note_release({part.agent, was_evictable, row.order});
     const Amount held = books.cost(part.agent, request_of(row.gang.wants, part), part.tasks, part.slots);
     row.stage == Stage::stopping ? books.end_stopping(part.agent, held) : books.end_running(part.agent, held);

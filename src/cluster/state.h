@@ -54,6 +54,13 @@ struct Release {
   Order order;
 };
 
+/// A gang on one agent.
+struct Presence {
+  Order order;
+  Amount held;
+  bool evictable = false;
+};
+
 struct GroupRow {
   Group settings;
   std::set<std::uint32_t> running;      ///< gangs that run or stop
@@ -77,11 +84,11 @@ struct State {
   std::set<Loss> losses;      ///< the same, in the order in which they are stopped
   std::set<Order> growing;    ///< gangs that run with fewer elastic tasks than they want
   std::set<Order> stopping;
-  std::vector<std::uint32_t> noted;                  ///< gangs of which the last plan noted something of their own
-  std::vector<std::vector<std::uint32_t>> on_agent;  ///< gangs that run or stop on each agent
-  std::vector<Release> released;                     ///< as it happened
-  std::uint64_t releases_forgotten = 0;              ///< entries dropped from the front of that list
-  bool classes_by_group = false;                     ///< every group binds (fair share), not only those with a limit
+  std::vector<std::uint32_t> noted;             ///< gangs of which the last plan noted something of their own
+  std::vector<std::vector<Presence>> on_agent;  ///< what runs or stops on each agent
+  std::vector<Release> released;                ///< as it happened
+  std::uint64_t releases_forgotten = 0;         ///< entries dropped from the front of that list
+  bool classes_by_group = false;                ///< every group binds (fair share), not only those with a limit
 
   /// Slots its group may still take; none if there is no limit.
   std::optional<std::int64_t> room_in_group(const std::string& group) const;
@@ -114,7 +121,8 @@ struct State {
   /// Forgets what the last plan noted.
   void forget_notes();
 
-  void note_presence(std::uint32_t agent, std::uint32_t gang);
+  void note_presence(const GangRow& row);
+  Presence* presence(std::uint32_t agent, std::uint32_t gang);
 
   /// Brings a class's set of allowed agents up to date; the filter for it, without what is barred.
   AgentSet::Filter filter_for(GangClass& one, const AgentSet* barred);
