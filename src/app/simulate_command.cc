@@ -122,6 +122,8 @@ void add_simulate_command(CLI::App& app, std::function<int()>& chosen) {
       ->check(CLI::Range(0, 10'000'000))
       ->capture_default_str();
   add_duration(command, "--over", options.over, "How long they take to arrive; 0s is all at once");
+  add_duration(command, "--shortest", options.shortest, "Shortest run time of a gang");
+  add_duration(command, "--longest", options.longest, "Longest run time of a gang");
   command.add_option("--policy", settings->policy, "How the pool is scheduled")
       ->check(CLI::IsMember({"priority", "fair_share"}))
       ->capture_default_str();

@@ -74,7 +74,8 @@ class PriorityWalk {
 
     Search search{View::now, policy_.fitting, state_.filter_for(one, barred), tie_seed_of(gang)};
     // A gang of a limited group starts with its least; growing asks the limit for each further task.
-    const Wants wants = room ? without_elastic(one.wants) : one.wants;
+    const bool least = room && std::holds_alternative<Roles>(one.wants);
+    const Wants& wants = least ? least_wants_ = without_elastic(one.wants) : one.wants;
     if (auto parts = place(state_.books, search, wants)) {
       start_gang(plan_, state_, gang, std::move(*parts), now_);
       return Outcome::started;
@@ -184,6 +185,7 @@ class PriorityWalk {
   std::int32_t priority_ = 0;
   std::int32_t reservations_ = 0;
   Hopeless hopeless_;
+  Wants least_wants_;
   AgentSet reserved_;               ///< held for anybody
   AgentSet binding_;                ///< held, and not to be touched by the gang now looked at
   AgentSet binding_next_priority_;  ///< the same from the next priority on

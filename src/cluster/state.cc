@@ -27,6 +27,7 @@ std::int64_t slots_of(const Parts& parts) {
 }  // namespace
 
 std::optional<std::int64_t> State::room_in_group(const std::string& group) const {
+  if (group.empty()) return std::nullopt;
   const auto found = groups.find(group);
   if (found == groups.end() || !found->second.settings.max_slots) return std::nullopt;
   return *found->second.settings.max_slots - found->second.slots;

@@ -30,7 +30,8 @@ Duration arrival(Dice& dice, Duration over) {
 }
 
 Duration seconds_between(Dice& dice, Duration least, Duration most) {
-  return std::chrono::seconds(dice.magnitude(least / 1s, most / 1s));
+  const std::int64_t first = std::max<std::int64_t>(least / 1s, 1);
+  return std::chrono::seconds(dice.magnitude(first, std::max<std::int64_t>(most / 1s, first)));
 }
 
 cluster::Wants pipeline(Dice& dice, std::int32_t slots) {
@@ -69,7 +70,7 @@ Job make_job(Dice& dice, const Options& options) {
   } else {
     job.gang.wants = divisible(dice, kind < 8 ? 0 : draw_slots(dice, options), options.slots);
   }
-  job.work = seconds_between(dice, 1min, 4h);
+  job.work = seconds_between(dice, options.shortest, std::max(options.shortest, options.longest));
   job.checkpoint_every = seconds_between(dice, 1min, 30min);
   job.gang.priority = dice.percent(5) ? 10 : dice.percent(25) ? 60 : 42;
   job.gang.preemptible = dice.percent(70);
