@@ -1,0 +1,49 @@
+# The front door: everything here works on a fresh Debian 12, as root or with sudo.
+.PHONY: help run build test check asan tsan soak bench generate clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo 'make run    install what is needed, build, and run the example with a progress display'
+	@echo 'make build  build/release/cadre'
+	@echo 'make test   install everything, build, run all tests'
+	@echo 'make check  format, clang-tidy on changed files, layers, generated files'
+	@echo 'make asan   all tests under address and undefined-behaviour sanitizers'
+	@echo 'make tsan   all tests under the thread sanitizer'
+	@echo 'make soak   fuzzers (SOAK_SECONDS=60 each) and long simulations'
+	@echo 'make bench  benchmarks'
+
+run: build
+	build/release/cadre simulate --agents 64 --slots 8 --gangs 6000 --over 24h --longest 4h --seed 1 --pace 8s
+	@echo
+	@echo 'That was a simulated day on 64 agents, by the planner that schedules the cluster. Where to look next:'
+	@echo '  build/release/cadre plan examples/plan/quickstart.yaml   what would the scheduler do, and why?'
+	@echo '  build/release/cadre simulate --help                      other clusters, loads and faults'
+	@echo '  docs/planner.md                                          how it decides'
+
+build:
+	@tools/install_packages run
+	@tools/build release cadre
+
+test:
+	@tools/run_tests release
+
+asan:
+	@tools/run_tests debug
+
+tsan:
+	@tools/run_tests tsan
+
+soak:
+	@tools/soak
+
+check:
+	@tools/check
+
+bench: build
+	@tools/bench
+
+generate: build
+	tools/generate
+
+clean:
+	rm -rf build

@@ -1,0 +1,62 @@
+#include "app/docs_command.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "cli/exit_code.h"
+#include "cluster/plan_file.h"
+#include "simulate/report.h"
+
+namespace cadre::app {
+namespace {
+
+std::string command_page(const CLI::App& app) {
+  std::string text = "# Command line\n\nWhat `cadre --help` says, for every command. This page is generated.\n\n";
+  text += "Exit codes: 0 done, 1 failed, 2 bad usage or a faulty file, 3 refused, 4 unreachable.\n";
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App* one) { return !one->get_name().empty(); })) {
+    text += "\n## cadre " + command->get_name() + "\n\n```\n" + command->help("cadre " + command->get_name()) + "```\n";
+  }
+  return text;
+}
+
+bool write(const std::filesystem::path& path, const std::string& text) {
+  std::error_code error;
+  std::filesystem::create_directories(path.parent_path(), error);
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) std::fprintf(stderr, "cadre docs: cannot write %s\n", path.c_str());
+  return static_cast<bool>(file);
+}
+
+int run(const CLI::App& app, const std::filesystem::path& root) {
+  using cluster::PlanAnswer;
+  using cluster::PlanFile;
+  const std::string intro =
+      "The file that `cadre plan` reads: YAML, or JSON, which is YAML. This page is generated. "
+      "A JSON Schema of it is `schema/plan-file.schema.json`.";
+  const bool written =
+      write(root / "docs/reference/command-line.md", command_page(app)) &&
+      write(root / "docs/reference/plan-file.md", describe::reference_page<PlanFile>("Plan file", intro)) &&
+      write(root / "docs/reference/plan-answer.md",
+            describe::reference_page<PlanAnswer>("Plan answer",
+                                                 "What `cadre plan --json` prints. This page is generated.")) &&
+      write(root / "docs/reference/simulation-outcome.md",
+            describe::reference_page<simulate::Outcome>(
+                "Simulation outcome", "What `cadre simulate --json` prints. This page is generated.")) &&
+      write(root / "schema/plan-file.schema.json", describe::json_schema<PlanFile>("cadre plan file"));
+  return written ? cli::done : cli::failed;
+}
+
+}  // namespace
+
+void add_docs_command(CLI::App& app, std::function<int()>& chosen) {
+  CLI::App& command = *app.add_subcommand("docs", "Write the generated reference pages and schemas");
+  const auto root = std::make_shared<std::string>();
+  command.add_option("folder", *root, "Where docs/ and schema/ are")->required();
+  command.callback([root, &app, &chosen] { chosen = [root, &app] { return run(app, *root); }; });
+}
+
+}  // namespace cadre::app
