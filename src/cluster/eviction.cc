@@ -1,9 +1,8 @@
 #include "cluster/eviction.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
-#include <set>
-#include <unordered_map>
 #include <utility>
 
 namespace cadre::cluster {
@@ -120,12 +119,13 @@ std::optional<Eviction> settle(State& state, Trial& trial) {
 /// Adds up, beside the books, what stopping candidates would free, and knows when a divisible gang would fit.
 class Tally {
  public:
-  Tally(const State& state, const Search& search, const Divisible& wants)
+  Tally(State& state, const Search& search, const Divisible& wants)
       : state_(state),
         search_(search),
         request_(wants.request),
         whole_only_(only_whole(state, wants)),
         uneven_(wants.uneven) {
+    state.sums.clear(state.on_agent.size());
     if (whole_only_) return;
     const Books& books = state.books;
     for (const auto& [size, agents] : books.by_size()) {
@@ -150,12 +150,12 @@ class Tally {
 
   void stop(std::uint32_t candidate) {
     const GangRow& row = state_.gangs[candidate];
+    stopped_.push_back(candidate);
     for (const Part& part : row.parts) {
       if (!state_.books.agent(part.agent).takes_work() || !search_.filter.admits(part.agent)) continue;
-      auto& [amount, gangs] = freed_[part.agent];
+      Amount& amount = state_.sums.at(part.agent);
       const std::int64_t before = state_.books.slots_with(part.agent, request_, View::soon, amount);
       amount += held_by(state_, row, part);
-      if (gangs.empty() || gangs.back() != candidate) gangs.push_back(candidate);
       const std::int64_t after = state_.books.slots_with(part.agent, request_, View::soon, amount);
       if (after == before) continue;
       if (after == request_.slots) holds_all_.push_back(part.agent);
@@ -173,12 +173,16 @@ class Tally {
            (uneven_ && !whole_only_ && slots_missing_ <= 0);
   }
 
-  /// Those who freed the agents that could now hold all of it, if there are such agents.
-  std::set<Loss> behind_whole_agents() const {
-    std::set<Loss> victims;
-    for (const std::uint32_t agent : holds_all_) {
-      for (const std::uint32_t gang : freed_.at(agent).second) victims.insert(loss_of(state_.gangs[gang]));
-    }
+  /// Whom to stop for it: those on agents that could now hold all of it, if there are such agents, else all.
+  std::vector<std::uint32_t> victims() const {
+    if (holds_all_.empty()) return stopped_;
+    std::vector<std::uint32_t> victims;
+    const auto runs_there = [&](const Part& part) {
+      return std::find(holds_all_.begin(), holds_all_.end(), part.agent) != holds_all_.end();
+    };
+    std::copy_if(stopped_.begin(), stopped_.end(), std::back_inserter(victims), [&](std::uint32_t gang) {
+      return std::any_of(state_.gangs[gang].parts.begin(), state_.gangs[gang].parts.end(), runs_there);
+    });
     return victims;
   }
 
@@ -192,12 +196,12 @@ class Tally {
   }
 
  private:
-  const State& state_;
+  State& state_;
   const Search& search_;
   const Request& request_;
   bool whole_only_;
   bool uneven_;
-  std::unordered_map<std::uint32_t, std::pair<Amount, std::vector<std::uint32_t>>> freed_;  ///< how much, and by whom
+  std::vector<std::uint32_t> stopped_;
   std::vector<std::uint32_t> holds_all_;
   std::map<std::int64_t, std::int64_t> idle_missing_;  ///< by size
   std::int64_t slots_missing_ = 0;
@@ -205,21 +209,15 @@ class Tally {
 
 EvictionSearch evict_for_divisible(State& state, const GangRow& row, const Search& search, Preemption preemption) {
   Tally tally(state, search, std::get<Divisible>(row.gang.wants));
-  std::vector<std::uint32_t> candidates;
   if (preemption == Preemption::on) {
     each_candidate(state, row.order, [&](std::uint32_t candidate) {
-      candidates.push_back(candidate);
       tally.stop(candidate);
       return !tally.enough();
     });
   }
   if (!tally.enough()) return {std::nullopt, tally.shortage()};
   Trial trial(state, row, search);
-  if (const std::set<Loss> victims = tally.behind_whole_agents(); !victims.empty()) {
-    for (const Loss& victim : victims) trial.stop(victim.gang);
-  } else {
-    for (const std::uint32_t candidate : candidates) trial.stop(candidate);
-  }
+  for (const std::uint32_t victim : tally.victims()) trial.stop(victim);
   return {settle(state, trial), {}};
 }
 

@@ -61,6 +61,29 @@ struct Presence {
   bool evictable = false;
 };
 
+/// An array over agents that is cleared in no time, for sums made in passing.
+class AgentSums {
+ public:
+  /// All sums are zero.
+  void clear(std::size_t agents) {
+    if (rows_.size() < agents) rows_.resize(agents);
+    ++round_;
+  }
+  Amount& at(std::uint32_t agent) {
+    Row& row = rows_[agent];
+    if (row.round != round_) row = {{}, round_};
+    return row.sum;
+  }
+
+ private:
+  struct Row {
+    Amount sum;
+    std::uint64_t round = 0;
+  };
+  std::vector<Row> rows_;
+  std::uint64_t round_ = 0;
+};
+
 struct GroupRow {
   Group settings;
   std::set<std::uint32_t> running;      ///< gangs that run or stop
@@ -86,9 +109,10 @@ struct State {
   std::set<Order> stopping;
   std::vector<std::uint32_t> noted;             ///< gangs of which the last plan noted something of their own
   std::vector<std::vector<Presence>> on_agent;  ///< what runs or stops on each agent
-  std::vector<Release> released;                ///< as it happened
-  std::uint64_t releases_forgotten = 0;         ///< entries dropped from the front of that list
-  bool classes_by_group = false;                ///< every group binds (fair share), not only those with a limit
+  AgentSums sums;
+  std::vector<Release> released;         ///< as it happened
+  std::uint64_t releases_forgotten = 0;  ///< entries dropped from the front of that list
+  bool classes_by_group = false;         ///< every group binds (fair share), not only those with a limit
 
   /// Slots its group may still take; none if there is no limit.
   std::optional<std::int64_t> room_in_group(const std::string& group) const;
