@@ -131,8 +131,11 @@ class Placer {
   }
 
   std::optional<Parts> uneven_parts(const Request& request) const {
-    std::map<Kind, std::vector<Tie>, std::greater<>> groups;  // by what they give, most first
     const Books::BySlots& by_left = books_.by_left(search_.view);
+    std::int64_t most = 0;
+    for (const auto& [left, agents] : by_left) most += left * static_cast<std::int64_t>(agents.size());
+    if (most < request.slots) return std::nullopt;
+    std::map<Kind, std::vector<Tie>, std::greater<>> groups;  // by what they give, most first
     for (auto at = by_left.lower_bound(1); at != by_left.end(); ++at) {
       at->second.each_within(search_.filter, [&](std::uint32_t agent) {
         const std::int64_t gives = books_.slots_for(agent, request, search_.view);
