@@ -43,24 +43,26 @@ std::uint32_t Books::put(const Agent& agent) {
     index = known->second;
     Row& row = rows_[index];
     unlist(index);
-    for (Amount& unused : row.unused) (unused += capacity) -= room_[index].capacity;
+    for (Amount& unused : row.unused) (unused += capacity) -= capacity_[index];
     row.agent = agent;
   } else {
     if (vacant_.empty()) {
       index = static_cast<std::uint32_t>(rows_.size());
       rows_.emplace_back();
-      room_.emplace_back();
-      names_.emplace_back();
+      for (std::vector<Amount>& left : left_) left.emplace_back();
+      capacity_.emplace_back();
+      kind_.emplace_back();
+      tails_.emplace_back();
     } else {
       index = vacant_.back();
       vacant_.pop_back();
     }
     rows_[index] = Row{agent, {capacity, capacity}, {}};
-    names_[index] = agent.id.value;
+    tails_[index] = make_tail(agent.id.value);
     by_id_.emplace(agent.id, index);
   }
-  room_[index].capacity = capacity;
-  room_[index].slot_kind = agent.slot_kind;
+  capacity_[index] = capacity;
+  kind_[index] = agent.slot_kind;
   refresh(index);
   list(index);
   return index;
@@ -69,7 +71,7 @@ std::uint32_t Books::put(const Agent& agent) {
 void Books::remove(std::uint32_t agent) {
   ++agents_version_;
   const Row& row = rows_[agent];
-  CHECK(row.unused[0] == room_[agent].capacity);
+  CHECK(row.unused[0] == capacity_[agent]);
   unlist(agent);
   by_id_.erase(row.agent.id);
   vacant_.push_back(agent);
@@ -91,23 +93,23 @@ std::vector<Agent> Books::agents() const {
 }
 
 Amount Books::cost(std::uint32_t agent, const Request& request, std::int32_t tasks, std::int32_t slots) const {
-  const std::int64_t core_slots = room_[agent].slot_kind == SlotKind::cpu ? slots : 0;
+  const std::int64_t core_slots = kind_[agent] == SlotKind::cpu ? slots : 0;
   return {slots, request.cpus.milli * tasks + core_slots * 1000, request.memory.value * tasks,
           request.slots == 0 ? tasks : 0};
 }
 
 std::int64_t Books::slots_for(std::uint32_t agent, const Request& request, View view) const {
-  return slots_within(left(agent, view), room_[agent].slot_kind, request);
+  return slots_within(left(agent, view), kind_[agent], request);
 }
 
 std::int64_t Books::slots_with(std::uint32_t agent, const Request& request, View view, const Amount& more) const {
   Amount room = left(agent, view);
   room += more;
-  return slots_within(room, room_[agent].slot_kind, request);
+  return slots_within(room, kind_[agent], request);
 }
 
 std::int64_t Books::slots_when_empty(std::uint32_t agent, const Request& request) const {
-  return slots_within(room_[agent].capacity, room_[agent].slot_kind, request);
+  return slots_within(capacity_[agent], kind_[agent], request);
 }
 
 void Books::claim(std::uint32_t agent, const Amount& amount) {
@@ -125,17 +127,16 @@ std::vector<std::uint32_t> Books::drop_claims() {
 
 void Books::change(std::uint32_t agent, Signs signs, const Amount& amount) {
   Row& row = rows_[agent];
-  Room& room = room_[agent];
   row.unused[0] += amount * signs.now;
   row.unused[1] += amount * signs.soon;
   row.claimed += amount * signs.claimed;
-  const std::int64_t slots_before[2] = {room.left[0].slots, room.left[1].slots};
+  const std::int64_t slots_before[2] = {left_[0][agent].slots, left_[1][agent].slots};
   refresh(agent);
   if (!row.agent.takes_work()) return;
-  const std::int64_t size = room.capacity.slots;
+  const std::int64_t size = capacity_[agent].slots;
   for (int view = 0; view < 2; ++view) {
     const std::int64_t before = slots_before[view];
-    const std::int64_t after = room.left[view].slots;
+    const std::int64_t after = left_[view][agent].slots;
     if (before == after) continue;
     move_between(by_left_[view], before, after, agent);
     if (before == size) erase(idle_[view], size, agent);
@@ -145,32 +146,39 @@ void Books::change(std::uint32_t agent, Signs signs, const Amount& amount) {
 
 void Books::refresh(std::uint32_t agent) {
   const Row& row = rows_[agent];
-  Room& room = room_[agent];
-  room.left[1] = row.unused[1];
-  room.left[1] -= row.claimed;
-  room.left[0] = least(row.unused[0], room.left[1]);
+  left_[1][agent] = row.unused[1];
+  left_[1][agent] -= row.claimed;
+  left_[0][agent] = least(row.unused[0], left_[1][agent]);
+}
+
+Books::Tail Books::make_tail(const std::string& name) {
+  CHECK(!name.empty());
+  const auto [at, is_new] =
+      stem_numbers_.try_emplace(name.substr(0, name.size() - 1), static_cast<std::uint32_t>(stems_.size()));
+  if (is_new) stems_.push_back(at->first);
+  return {at->second, name.back()};
 }
 
 void Books::list(std::uint32_t agent) {
   if (!rows_[agent].agent.takes_work()) return;
-  const Room& room = room_[agent];
-  slots_in_all_ += room.capacity.slots;
-  sizes_version_ += by_size_.contains(room.capacity.slots) ? 0 : 1;
-  insert(by_size_, room.capacity.slots, agent);
+  const std::int64_t size = capacity_[agent].slots;
+  slots_in_all_ += size;
+  sizes_version_ += by_size_.contains(size) ? 0 : 1;
+  insert(by_size_, size, agent);
   for (int view = 0; view < 2; ++view) {
-    insert(by_left_[view], room.left[view].slots, agent);
-    if (room.left[view].slots == room.capacity.slots) insert(idle_[view], room.capacity.slots, agent);
+    insert(by_left_[view], left_[view][agent].slots, agent);
+    if (left_[view][agent].slots == size) insert(idle_[view], size, agent);
   }
 }
 
 void Books::unlist(std::uint32_t agent) {
   if (!rows_[agent].agent.takes_work()) return;
-  const Room& room = room_[agent];
-  slots_in_all_ -= room.capacity.slots;
-  erase(by_size_, room.capacity.slots, agent);
+  const std::int64_t size = capacity_[agent].slots;
+  slots_in_all_ -= size;
+  erase(by_size_, size, agent);
   for (int view = 0; view < 2; ++view) {
-    erase(by_left_[view], room.left[view].slots, agent);
-    erase(idle_[view], room.capacity.slots, agent);
+    erase(by_left_[view], left_[view][agent].slots, agent);
+    erase(idle_[view], size, agent);
   }
 }
 

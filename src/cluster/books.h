@@ -32,9 +32,17 @@ class Books {
   /// All of them, in the order of their indexes.
   std::vector<Agent> agents() const;
   const Agent& agent(std::uint32_t agent) const { return rows_[agent].agent; }
-  const std::string& name(std::uint32_t agent) const { return names_[agent]; }
-  const Amount& capacity(std::uint32_t agent) const { return room_[agent].capacity; }
-  const Amount& left(std::uint32_t agent, View view) const { return room_[agent].left[static_cast<int>(view)]; }
+  const Amount& capacity(std::uint32_t agent) const { return capacity_[agent]; }
+  const Amount& left(std::uint32_t agent, View view) const { return left_[static_cast<int>(view)][agent]; }
+
+  /// A name as all but its last letter, by number, and that letter: many agents differ in the last letter only, and
+  /// their hashes are then one step apart.
+  struct Tail {
+    std::uint32_t stem = 0;
+    char last = 0;
+  };
+  Tail tail(std::uint32_t agent) const { return tails_[agent]; }
+  const std::string& stem(std::uint32_t number) const { return stems_[number]; }
 
   /// What some tasks of one request use on this agent.
   Amount cost(std::uint32_t agent, const Request& request, std::int32_t tasks, std::int32_t slots) const;
@@ -75,12 +83,6 @@ class Books {
     Amount unused[2];  ///< capacity less what runs (now), and less what runs and is not stopping (soon)
     Amount claimed;
   };
-  /// What searches look at, close together.
-  struct Room {
-    Amount left[2];  ///< what the indexes know: unused less claims
-    Amount capacity;
-    SlotKind slot_kind = SlotKind::artificial;
-  };
   struct Signs {
     int now;
     int soon;
@@ -89,13 +91,19 @@ class Books {
 
   void change(std::uint32_t agent, Signs signs, const Amount& amount);
   void refresh(std::uint32_t agent);
+  Tail make_tail(const std::string& name);
   void list(std::uint32_t agent);
   void unlist(std::uint32_t agent);
 
   std::int32_t slotless_tasks_max_;
   std::vector<Row> rows_;
-  std::vector<Room> room_;
-  std::vector<std::string> names_;
+  // What searches look at, each close together.
+  std::vector<Amount> left_[2];  ///< what the indexes know: unused less claims
+  std::vector<Amount> capacity_;
+  std::vector<SlotKind> kind_;
+  std::vector<Tail> tails_;
+  std::vector<std::string> stems_;
+  std::unordered_map<std::string, std::uint32_t> stem_numbers_;
   std::vector<std::uint32_t> vacant_;
   std::vector<std::uint32_t> with_claims_;
   std::unordered_map<AgentId, std::uint32_t> by_id_;

@@ -58,11 +58,18 @@ class Placer {
   bool admits(std::uint32_t agent) const { return books_.agent(agent).takes_work() && search_.filter.admits(agent); }
 
  private:
-  Tie tie(std::uint32_t agent) const { return {fnv1a(books_.name(agent), search_.tie_seed), agent}; }
+  Tie tie(std::uint32_t agent) const {
+    const Books::Tail tail = books_.tail(agent);
+    if (tail.stem != stem_) {
+      stem_ = tail.stem;
+      stem_hash_ = fnv1a(books_.stem(stem_), search_.tie_seed);
+    }
+    return {fnv1a({&tail.last, 1}, stem_hash_), agent};
+  }
 
   bool before(const Tie& a, const Tie& b) const {
     if (a.hash != b.hash) return a.hash < b.hash;
-    return books_.name(a.agent) < books_.name(b.agent);
+    return books_.agent(a.agent).id < books_.agent(b.agent).id;
   }
 
   std::optional<std::uint32_t> best(const Request& request) const {
@@ -184,6 +191,8 @@ class Placer {
 
   const Books& books_;
   const Search& search_;
+  mutable std::uint32_t stem_ = UINT32_MAX;  ///< the last stem that was hashed
+  mutable std::uint64_t stem_hash_ = 0;
 };
 
 void add_task(Parts& parts, std::uint32_t agent, std::int32_t role, std::int32_t slots) {
