@@ -13,7 +13,7 @@ help:
 	@echo 'make bench  benchmarks'
 
 run: build
-	build/release/cadre simulate --agents 64 --slots 8 --gangs 6000 --over 24h --longest 4h --seed 1 --pace 8s
+	build/release/cadre simulate --agents 64 --slots 8 --gangs 3000 --over 24h --longest 4h --seed 1 --pace 8s
 	@echo
 	@echo 'That was a simulated day on 64 agents, by the planner that schedules the cluster. Where to look next:'
 	@echo '  build/release/cadre plan examples/plan/quickstart.yaml   what would the scheduler do, and why?'

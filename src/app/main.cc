@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <functional>
 
+#include "app/bench_command.h"
 #include "app/docs_command.h"
 #include "app/simulate_command.h"
 #include "cli/exit_code.h"
@@ -27,6 +28,7 @@ int run(int argc, char** argv) {
   plan_command->callback([&] { chosen = [&] { return cli::run_plan(plan); }; });
 
   app::add_simulate_command(app, chosen);
+  app::add_bench_command(app, chosen);
   app::add_docs_command(app, chosen);
 
   try {

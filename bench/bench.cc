@@ -1,0 +1,54 @@
+#include "bench/bench.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+
+namespace cadre::bench {
+namespace {
+
+/// The raw programs stand in bench/raw beside the running program.
+std::string raw_folder() {
+  std::array<char, 4096> path{};
+  const ssize_t size = readlink("/proc/self/exe", path.data(), path.size() - 1);
+  const std::string program(path.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+  return program.substr(0, program.rfind('/')) + "/bench/raw/";
+}
+
+}  // namespace
+
+const std::map<std::string, Bench>& all() {
+  static const std::map<std::string, Bench> benches{
+      {"database", bench_database}, {"describe", bench_describe}, {"planner", bench_planner}};
+  return benches;
+}
+
+double rate(const std::function<void()>& work, double units) {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  double done = 0;
+  std::chrono::duration<double> passed{};
+  do {
+    work();
+    done += units;
+    passed = Clock::now() - begin;
+  } while (passed.count() < 0.5);
+  return done / passed.count();
+}
+
+Result<Row> row_beside_raw(std::string name, double value, std::string unit, const std::string& raw_command) {
+  const std::string command = raw_folder() + raw_command;
+  std::FILE* raw = popen(command.c_str(), "r");
+  double limit = 0;
+  const bool read = raw != nullptr && std::fscanf(raw, "%lf", &limit) == 1;
+  const int code = raw != nullptr ? pclose(raw) : -1;
+  if (!read || code != 0 || limit <= 0) {
+    return fail(Errc::unavailable, "the raw program failed: " + command + "; build it with make bench");
+  }
+  return Row{std::move(name), value, std::move(unit), limit, value / limit};
+}
+
+}  // namespace cadre::bench

@@ -1,0 +1,60 @@
+/// Benchmarks: each gives figures beside the raw limit, measured in the same run by a small program of bench/raw.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "describe/describe.h"
+
+namespace cadre::bench {
+
+/// One figure. The limit and the ratio to it are left out where there is no raw program to compare with.
+struct Row {
+  std::string name;
+  double value = 0;
+  std::string unit;
+  std::optional<double> limit;
+  std::optional<double> ratio;
+};
+
+template <class V>
+void describe(V& v, Row& r) {
+  v.required("name", r.name, "What is measured.");
+  v.required("value", r.value, "How much.");
+  v.required("unit", r.unit, "Of what.");
+  v.field("limit", r.limit, "What the raw program reached in the same run.");
+  v.field("ratio", r.ratio, "The value by the limit.");
+}
+
+struct Figures {
+  std::string bench;
+  std::vector<Row> rows;
+};
+
+template <class V>
+void describe(V& v, Figures& f) {
+  v.required("bench", f.bench, "Which benchmark.");
+  v.required("rows", f.rows, "Its figures.");
+}
+
+using Bench = std::function<Result<Figures>()>;
+
+/// All benchmarks by name.
+const std::map<std::string, Bench>& all();
+
+Result<Figures> bench_database();
+Result<Figures> bench_describe();
+Result<Figures> bench_planner();
+
+/// A row with its limit, which the raw program prints as one number.
+[[nodiscard]] Result<Row> row_beside_raw(std::string name, double value, std::string unit,
+                                         const std::string& raw_command);
+
+/// How often a second `work` can be done, over about half a second of wall-clock time; `work` does `units` at a time.
+double rate(const std::function<void()>& work, double units);
+
+}  // namespace cadre::bench
