@@ -16,7 +16,7 @@ std::string command_page(const CLI::App& app) {
   std::string text = "# Command line\n\nWhat `cadre --help` says, for every command. This page is generated.\n\n";
   text += "Exit codes: 0 done, 1 failed, 2 bad usage or a faulty file, 3 refused, 4 unreachable.\n";
   for (const CLI::App* command : app.get_subcommands([](const CLI::App* one) { return !one->get_name().empty(); })) {
-    text += "\n## cadre " + command->get_name() + "\n\n```\n" + command->help("cadre " + command->get_name()) + "```\n";
+    text += "\n## cadre " + command->get_name() + "\n\n```\n" + command->help() + "```\n";
   }
   return text;
 }

@@ -16,7 +16,6 @@ int run(int argc, char** argv) {
   app.name("cadre");
   app.set_version_flag("--version", CADRE_VERSION);
   app.require_subcommand(1);
-  app.failure_message(CLI::FailureMessage::help);
 
   std::function<int()> chosen;
   cli::PlanOptions plan;
@@ -31,6 +30,11 @@ int run(int argc, char** argv) {
   app::add_bench_command(app, chosen);
   app::add_docs_command(app, chosen);
 
+  if (argc > 1 && argv[1][0] != '-' &&
+      app.get_subcommands([&](const CLI::App* one) { return one->check_name(argv[1]); }).empty()) {
+    std::fprintf(stderr, "cadre: there is no command '%s'; cadre --help lists them\n", argv[1]);
+    return cli::bad_usage;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

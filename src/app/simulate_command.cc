@@ -13,6 +13,7 @@
 namespace cadre::app {
 namespace {
 
+using namespace std::chrono_literals;
 using simulate::Progress;
 
 struct Settings {
@@ -90,13 +91,22 @@ int run(Settings& settings) {
   return outcome->report.waiting_at_end == 0 ? cli::done : cli::failed;
 }
 
-void add_duration(CLI::App& command, const std::string& name, Duration& value, const std::string& help) {
+/// A duration of at least `least`; 0s is allowed, too, where that means never.
+struct Least {
+  Duration least{};
+  bool or_never = false;
+};
+
+void add_duration(CLI::App& command, const std::string& name, Duration& value, Least least, const std::string& help) {
   command
       .add_option_function<std::string>(
           name,
-          [&value, name](const std::string& text) {
+          [&value, name, least](const std::string& text) {
             const Result<Duration> parsed = parse_duration(text);
             if (!parsed) throw CLI::ValidationError(name, parsed.error().message);
+            if (*parsed < least.least && !(least.or_never && *parsed == Duration(0))) {
+              throw CLI::ValidationError(name, "must be at least " + to_string(least.least) + ", is " + text);
+            }
             value = *parsed;
           },
           help)
@@ -121,9 +131,9 @@ void add_simulate_command(CLI::App& app, std::function<int()>& chosen) {
   command.add_option("--gangs", options.gangs, "Gangs that arrive")
       ->check(CLI::Range(0, 10'000'000))
       ->capture_default_str();
-  add_duration(command, "--over", options.over, "How long they take to arrive; 0s is all at once");
-  add_duration(command, "--shortest", options.shortest, "Shortest run time of a gang");
-  add_duration(command, "--longest", options.longest, "Longest run time of a gang");
+  add_duration(command, "--over", options.over, {}, "How long they take to arrive; 0s is all at once");
+  add_duration(command, "--shortest", options.shortest, {1s}, "Shortest run time of a gang");
+  add_duration(command, "--longest", options.longest, {1s}, "Longest run time of a gang");
   command.add_option("--policy", settings->policy, "How the pool is scheduled")
       ->check(CLI::IsMember({"priority", "fair_share"}))
       ->capture_default_str();
@@ -131,16 +141,17 @@ void add_simulate_command(CLI::App& app, std::function<int()>& chosen) {
       ->check(CLI::IsMember({"best", "worst"}))
       ->capture_default_str();
   command.add_flag("--no-preemption", settings->no_preemption, "Never stop a gang for a more important one");
-  add_duration(command, "--plan-every", options.plan_every, "Shortest time between two plans");
-  add_duration(command, "--agent-timeout", options.agent_timeout, "Silence after which an agent is lost");
-  add_duration(command, "--loss-every", options.loss_every, "Mean time between losses of one host; 0s is never");
-  add_duration(command, "--partition-every", options.partition_every,
+  add_duration(command, "--plan-every", options.plan_every, {10ms}, "Shortest time between two plans");
+  add_duration(command, "--agent-timeout", options.agent_timeout, {1s}, "Silence after which an agent is lost");
+  add_duration(command, "--loss-every", options.loss_every, {1min, true},
+               "Mean time between losses of one host; 0s is never");
+  add_duration(command, "--partition-every", options.partition_every, {1min, true},
                "Mean time between cuts of one host; 0s is never");
   command.add_option("--instances", options.instances, "Most agents that a provider may add")
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
-  add_duration(command, "--provider-delay", options.provider_delay, "How long the provider takes for one");
-  add_duration(command, "--pace", settings->pace, "On a terminal, let it take at least this long, to watch");
+  add_duration(command, "--provider-delay", options.provider_delay, {}, "How long the provider takes for one");
+  add_duration(command, "--pace", settings->pace, {}, "On a terminal, let it take at least this long, to watch");
   command.add_flag("--json", settings->json, "Print one JSON object, with timings");
   command.callback([settings, &chosen] { chosen = [settings] { return run(*settings); }; });
 }

@@ -16,7 +16,14 @@ std::string slots_by_agent(const cluster::StartEntry& entry) {
   std::string text;
   for (const auto& [agent, slots] : entry.on) {
     if (!text.empty()) text += ", ";
-    text += agent.value + " (" + std::to_string(slots) + (slots == 1 ? " slot)" : " slots)");
+    text += agent.value + " (" + std::to_string(slots) + (slots == 1 ? " slot" : " slots");
+    if (entry.roles) {
+      for (const auto& [role, tasks] : *entry.roles) {
+        const auto here = tasks.find(agent);
+        if (here != tasks.end()) text += ", " + std::to_string(here->second) + " " + role;
+      }
+    }
+    text += ")";
   }
   return text;
 }
@@ -44,7 +51,7 @@ std::string to_text(const PlanAnswer& answer, bool coloured) {
   for (const auto& id : answer.preempt) decisions.add({"preempt", id.value, "", take(id)});
   for (const auto& entry : answer.reserve)
     decisions.add({"reserve", entry.id.value, names(entry.agents), take(entry.id)});
-  for (const auto& [id, why] : rest) decisions.add({"leave", id.value, "", why});
+  for (const auto& [id, why] : rest) decisions.add({why.starts_with("runs") ? "run" : "wait", id.value, "", why});
   if (decisions.empty()) return "There are no gangs to plan.\n";
   return decisions.to_text(coloured);
 }

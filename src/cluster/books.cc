@@ -52,6 +52,7 @@ std::uint32_t Books::put(const Agent& agent) {
       for (std::vector<Amount>& left : left_) left.emplace_back();
       capacity_.emplace_back();
       kind_.emplace_back();
+      lent_.emplace_back();
       tails_.emplace_back();
     } else {
       index = vacant_.back();
@@ -142,6 +143,16 @@ void Books::change(std::uint32_t agent, Signs signs, const Amount& amount) {
     if (before == size) erase(idle_[view], size, agent);
     if (after == size) insert(idle_[view], size, agent);
   }
+  if (const std::int64_t after = left_[1][agent].slots; after != slots_before[1]) {
+    move_between(by_reach_, slots_before[1] + lent_[agent], after + lent_[agent], agent);
+  }
+}
+
+void Books::lend(std::uint32_t agent, std::int64_t slots) {
+  if (slots == 0) return;
+  const std::int64_t before = left_[1][agent].slots + lent_[agent];
+  lent_[agent] += slots;
+  if (rows_[agent].agent.takes_work()) move_between(by_reach_, before, before + slots, agent);
 }
 
 void Books::refresh(std::uint32_t agent) {
@@ -165,6 +176,7 @@ void Books::list(std::uint32_t agent) {
   slots_in_all_ += size;
   sizes_version_ += by_size_.contains(size) ? 0 : 1;
   insert(by_size_, size, agent);
+  insert(by_reach_, left_[1][agent].slots + lent_[agent], agent);
   for (int view = 0; view < 2; ++view) {
     insert(by_left_[view], left_[view][agent].slots, agent);
     if (left_[view][agent].slots == size) insert(idle_[view], size, agent);
@@ -176,6 +188,7 @@ void Books::unlist(std::uint32_t agent) {
   const std::int64_t size = capacity_[agent].slots;
   slots_in_all_ -= size;
   erase(by_size_, size, agent);
+  erase(by_reach_, left_[1][agent].slots + lent_[agent], agent);
   for (int view = 0; view < 2; ++view) {
     erase(by_left_[view], left_[view][agent].slots, agent);
     erase(idle_[view], size, agent);

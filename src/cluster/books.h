@@ -59,6 +59,8 @@ class Books {
   void cancel_stop(std::uint32_t agent, const Amount& amount) { change(agent, {0, -1, 0}, amount); }
   void end_running(std::uint32_t agent, const Amount& amount) { change(agent, {1, 1, 0}, amount); }
   void end_stopping(std::uint32_t agent, const Amount& amount) { change(agent, {1, 0, 0}, amount); }
+  /// So many more slots of an agent are held by gangs that run there and may be preempted.
+  void lend(std::uint32_t agent, std::int64_t slots);
   void claim(std::uint32_t agent, const Amount& amount);
   /// Drops all claims; the agents on which there were any.
   std::vector<std::uint32_t> drop_claims();
@@ -66,6 +68,8 @@ class Books {
   using BySlots = std::map<std::int64_t, AgentSet>;
   /// Agents that take work, by the slots left.
   const BySlots& by_left(View view) const { return by_left_[static_cast<int>(view)]; }
+  /// Agents that take work, by the slots soon left if all that may be preempted had stopped.
+  const BySlots& by_reach() const { return by_reach_; }
   /// Agents that take work and have no slot in use, by size.
   const BySlots& idle(View view) const { return idle_[static_cast<int>(view)]; }
   /// Agents that take work, by size.
@@ -107,7 +111,9 @@ class Books {
   std::vector<std::uint32_t> vacant_;
   std::vector<std::uint32_t> with_claims_;
   std::unordered_map<AgentId, std::uint32_t> by_id_;
+  std::vector<std::int64_t> lent_;  ///< slots held by gangs that may be preempted
   BySlots by_left_[2];
+  BySlots by_reach_;
   BySlots idle_[2];
   BySlots by_size_;
   std::int64_t slots_in_all_ = 0;

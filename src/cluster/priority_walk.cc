@@ -133,7 +133,7 @@ class PriorityWalk {
   bool reserve(std::uint32_t gang, GangClass& one) {
     if (one.cause == Cause::never || one.cause == Cause::group_limit) return false;
     if (reservations_ >= policy_.reservations_max) return false;
-    std::vector<std::uint32_t> agents = agents_to_hold(state_, one, &reserved_);
+    std::vector<std::uint32_t> agents = agents_to_hold(state_, one, &reserved_, preemption());
     if (agents.empty()) return false;
     ++reservations_;
     hold(state_.gangs[gang], agents);

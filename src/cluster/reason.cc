@@ -29,27 +29,35 @@ std::string names(const std::vector<GangId>& gangs) {
 
 std::string slots_text(std::int64_t slots) { return std::to_string(slots) + (slots == 1 ? " slot" : " slots"); }
 
-std::string why_there(const State& state, const Policy& policy, const GangRow& row) {
-  std::string where;
-  bool whole_agents = true;
+std::string where_it_runs(const State& state, const GangRow& row) {
+  std::vector<std::pair<std::uint32_t, std::int64_t>> slots;  // by agent, in order
   for (const Part& part : row.parts) {
-    if (!where.empty()) where += ", ";
-    where += state.books.agent(part.agent).id.value + " (" + slots_text(part.slots) + ")";
-    whole_agents = whole_agents && part.slots == state.books.capacity(part.agent).slots;
+    const auto known =
+        std::find_if(slots.begin(), slots.end(), [&](const auto& one) { return one.first == part.agent; });
+    known != slots.end() ? void(known->second += part.slots) : void(slots.emplace_back(part.agent, part.slots));
   }
-  const auto* divisible = std::get_if<Divisible>(&row.gang.wants);
-  if (divisible == nullptr) return "runs on " + where + ": each task where its role fits";
+  std::string where;
+  for (const auto& [agent, held] : slots) {
+    if (!where.empty()) where += ", ";
+    where += state.books.agent(agent).id.value + " (" + slots_text(held) + ")";
+  }
+  return "runs on " + where;
+}
+
+std::string why_there(const State& state, const Policy& policy, const GangRow& row) {
+  const std::string where = where_it_runs(state, row);
+  if (!row.placed_by_plan) return where;
+  if (std::holds_alternative<Roles>(row.gang.wants)) return where + ": each task where its role fits";
   if (row.parts.size() == 1) {
     const auto fitting = std::visit([](const auto& one) { return one.fitting; }, policy);
-    return "runs on " + where + ": one agent holds all of it, " +
+    return where + ": one agent holds all of it, " +
            (fitting == Fitting::best ? "the one left with the fewest slots" : "the one with the largest free share");
   }
-  const bool equal = std::all_of(row.parts.begin(), row.parts.end(),
-                                 [&](const Part& part) { return part.slots == row.parts.front().slots; });
-  if (whole_agents && equal) {
-    return "runs on " + where + ": no one agent could hold all of it, these were idle and of one size";
-  }
-  return "runs on " + where + ": no one agent and no idle agents of one size could hold it, so it is divided unevenly";
+  const bool equal = std::all_of(row.parts.begin(), row.parts.end(), [&](const Part& part) {
+    return part.slots == row.parts.front().slots && part.slots == state.books.capacity(part.agent).slots;
+  });
+  return where + (equal ? ": no one agent could hold all of it, these were idle and of one size"
+                        : ": no one agent and no idle agents of one size could hold it, so it is divided unevenly");
 }
 
 std::string why_stopping(const State& state, const GangRow& row) {
@@ -61,16 +69,21 @@ std::string why_stopping(const State& state, const GangRow& row) {
   return text;
 }
 
-std::string most_free(const State& state) {
+/// What the agent with most free slots has left; of cpus and memory only if they are asked for.
+std::string most_free(const State& state, const Wants& wants) {
   const Books::BySlots& by_left = state.books.by_left(View::now);
   if (by_left.empty()) return "no agent takes work";
-  const auto& [slots, agents] = *by_left.rbegin();
-  std::string who;
-  agents.each([&](std::uint32_t agent) {
-    who = state.books.agent(agent).id.value;
+  std::uint32_t roomiest = 0;
+  by_left.rbegin()->second.each([&](std::uint32_t agent) {
+    roomiest = agent;
     return false;
   });
-  return "the most one agent has free is " + slots_text(slots) + " (" + who + ")";
+  const Amount& left = state.books.left(roomiest, View::now);
+  const Request& task = hardest_task(wants);
+  std::string text = "the most one agent has free is " + slots_text(left.slots);
+  if (task.cpus.milli > 0) text += ", " + to_string(Cpus{left.cpus_milli}) + " cpus";
+  if (task.memory.value > 0) text += ", " + to_string(ByteSize{left.memory_bytes}) + " memory";
+  return text + " (" + state.books.agent(roomiest).id.value + ")";
 }
 
 bool fits_one_agent(const State& state, const GangRow& row) {
@@ -104,6 +117,7 @@ std::string held(const State& state, const GangRow& row) {
   std::vector<std::string> agents;
   std::vector<GangId> users;
   for (const std::uint32_t agent : row.reserved) agents.push_back(state.books.agent(agent).id.value);
+  if (!row.others.empty()) return "; it gets " + names(agents) + " first";
   for (const GangRow& other : state.gangs) {
     const bool here = std::any_of(other.parts.begin(), other.parts.end(), [&](const Part& part) {
       return std::find(row.reserved.begin(), row.reserved.end(), part.agent) != row.reserved.end();
@@ -142,11 +156,13 @@ std::string why_waiting(const State& state, const GangRow& row) {
   switch (cause) {
     case Cause::not_planned: return "waits for the next plan";
     case Cause::no_room:
+      if (state.classes_by_group) return "waits for " + wants + ": " + most_free(state, row.gang.wants);
       if (fits_one_agent(state, row)) {
         return "waits for " + wants + ": what is free is set aside for gangs ahead that wait for others to stop; " +
                ahead(state, row) + held(state, row);
       }
-      return "waits for " + wants + ": " + most_free(state) + "; " + ahead(state, row) + held(state, row);
+      return "waits for " + wants + ": " + most_free(state, row.gang.wants) + "; " + ahead(state, row) +
+             held(state, row);
     case Cause::reserved:
       return "waits for " + wants +
              ": there is room, but on agents held for gangs ahead, and it could not be preempted "
@@ -156,7 +172,8 @@ std::string why_waiting(const State& state, const GangRow& row) {
     case Cause::preempts: return "preempts " + names(row.others) + held(state, row);
     case Cause::group_limit: return "waits for " + wants + ": " + group_text(state, row);
     case Cause::never: return why_never(row);
-    case Cause::share_used: return "waits for " + wants + ": its group has the slots it is offered";
+    case Cause::share_used:
+      return "waits for " + wants + ": that is more than is left of the slots its group is offered";
     case Cause::sits_out:
       return "waits for " + wants + ": the slots its group is offered are too few for its smallest gang";
   }

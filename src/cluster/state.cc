@@ -58,6 +58,7 @@ void State::start(std::uint32_t gang, Parts parts, TimePoint now) {
   row.parts = std::move(parts);
   row.slots = slots_of(row.parts);
   row.since = row.saved = now;
+  row.placed_by_plan = false;
   row.reserved.clear();
   row.others.clear();
   GroupRow& group = groups.at(row.group);
@@ -73,6 +74,7 @@ void State::start(std::uint32_t gang, Parts parts, TimePoint now) {
 
 void State::grow(std::uint32_t gang, const Parts& more) {
   GangRow& row = gangs[gang];
+  forget_presence(row);
   cluster::start(books, row.gang.wants, more);
   for (const Part& part : more) {
     const auto same = std::find_if(row.parts.begin(), row.parts.end(), [&](const Part& present) {
@@ -84,9 +86,6 @@ void State::grow(std::uint32_t gang, const Parts& more) {
       same->tasks += part.tasks;
       same->slots += part.slots;
     }
-  }
-  for (const Part& part : row.parts) {
-    std::erase_if(on_agent[part.agent], [&](const Presence& here) { return here.order.gang == gang; });
   }
   note_presence(row);
   row.slots += slots_of(more);
@@ -124,6 +123,16 @@ void State::note_presence(const GangRow& row) {
     } else {
       on_agent[part.agent].push_back({row.order, held, row.gang.preemptible});
     }
+    if (row.gang.preemptible) books.lend(part.agent, part.slots);
+  }
+}
+
+void State::forget_presence(const GangRow& row) {
+  for (const Part& part : row.parts) {
+    const Presence* here = presence(part.agent, row.order.gang);
+    if (here == nullptr) continue;
+    if (here->evictable) books.lend(part.agent, -here->held.slots);
+    std::erase_if(on_agent[part.agent], [&](const Presence& one) { return one.order.gang == row.order.gang; });
   }
 }
 
@@ -146,6 +155,7 @@ void State::begin_stop(std::uint32_t gang) {
   for (const Part& part : row.parts) {
     note_release({part.agent, was_evictable, row.order});
     presence(part.agent, gang)->evictable = false;
+    if (row.gang.preemptible) books.lend(part.agent, -part.slots);
     books.begin_stop(part.agent, books.cost(part.agent, request_of(row.gang.wants, part), part.tasks, part.slots));
   }
 }
@@ -153,8 +163,8 @@ void State::begin_stop(std::uint32_t gang) {
 void State::end(std::uint32_t gang) {
   GangRow& row = gangs[gang];
   const bool was_evictable = evictable.contains(row.order);
+  forget_presence(row);
   for (const Part& part : row.parts) {
-    std::erase_if(on_agent[part.agent], [&](const Presence& here) { return here.order.gang == gang; });
     if (row.stage == Stage::running) note_release({part.agent, was_evictable, row.order});
     const Amount held = books.cost(part.agent, request_of(row.gang.wants, part), part.tasks, part.slots);
     row.stage == Stage::stopping ? books.end_stopping(part.agent, held) : books.end_running(part.agent, held);

@@ -28,6 +28,7 @@ struct GangRow {
   std::int64_t slots = 0;               ///< that it holds
   TimePoint since;                      ///< queued, or started
   TimePoint saved;                      ///< when its work was last safe: the last checkpoint, or the start
+  bool placed_by_plan = false;          ///< the planner itself chose where it runs
   Cause cause = Cause::not_planned;     ///< if the last plan noted one for it alone
   std::vector<std::uint32_t> reserved;  ///< agents held for it by the last plan
   std::vector<GangId> others;           ///< whom it preempts or awaits; who preempted it
@@ -146,6 +147,7 @@ struct State {
   void forget_notes();
 
   void note_presence(const GangRow& row);
+  void forget_presence(const GangRow& row);
   Presence* presence(std::uint32_t agent, std::uint32_t gang);
 
   /// Brings a class's set of allowed agents up to date; the filter for it, without what is barred.

@@ -15,6 +15,7 @@ Places to_places(const State& state, const Parts& parts) {
 void start_gang(Plan& plan, State& state, std::uint32_t gang, Parts parts, TimePoint now) {
   plan.start.push_back({state.gangs[gang].gang.id, to_places(state, parts)});
   state.start(gang, std::move(parts), now);
+  state.gangs[gang].placed_by_plan = true;
 }
 
 void stop_gang(Plan& plan, State& state, std::uint32_t gang, const GangId& by) {

@@ -96,7 +96,10 @@ void Meter::finish(Report& report, Duration lasted) {
         sum.slot_ms == 0 ? 0 : static_cast<std::int64_t>(static_cast<__int128>(sum.used_slot_ms) * 1000 / sum.slot_ms);
     report.samples.push_back({static_cast<std::int64_t>(from) * Duration(1min), share, sum.queued});
   }
-  for (const auto& [name, waits] : waits_) report.waits.push_back(summary(name, waits));
+  report.waits.push_back(summary("all", waits_["all"]));
+  for (const auto& [name, waits] : waits_) {
+    if (name != "all") report.waits.push_back(summary(name, waits));
+  }
 }
 
 Timings Meter::timings(std::int64_t placements) const {

@@ -42,10 +42,13 @@ cluster::Wants pipeline(Dice& dice, std::int32_t slots) {
   return cluster::Roles{trainer, actor};
 }
 
-cluster::Wants divisible(Dice& dice, std::int32_t slots, std::int32_t slots_on_agent) {
-  const std::int64_t memory_gib =
+cluster::Wants divisible(Dice& dice, std::int32_t slots, const Options& options) {
+  const std::int32_t slots_on_agent = options.slots;
+  std::int64_t memory_gib =
       slots == 0 ? dice.magnitude(1, 16) : std::min(slots, slots_on_agent) * (2 << dice.between(0, 2));
-  const std::int64_t cpus_milli = slots == 0 ? dice.between(1, 8) * 500 : std::min(slots, slots_on_agent) * 1000;
+  std::int64_t cpus_milli = slots == 0 ? dice.between(1, 8) * 500 : std::min(slots, slots_on_agent) * 1000;
+  memory_gib = std::min(memory_gib, std::max<std::int64_t>(options.memory.value >> 30, 1));
+  cpus_milli = std::min<std::int64_t>(cpus_milli, options.cpus * std::int64_t{1000});
   cluster::Divisible wants{{slots, {}, {cpus_milli}, {memory_gib << 30}}, false, false};
   wants.single_agent = slots > 1 && slots <= slots_on_agent && dice.percent(20);
   wants.uneven = slots > slots_on_agent && dice.percent(20);
@@ -65,10 +68,11 @@ Job make_job(Dice& dice, const Options& options) {
   Job job;
   job.arrives = arrival(dice, options.over);
   const std::int64_t kind = dice.between(0, 99);
-  if (kind < 2) {
+  const bool holds_pipelines = std::int64_t{options.agents} * options.cpus >= 16;
+  if (kind < 2 && holds_pipelines) {
     job.gang.wants = pipeline(dice, options.slots);
   } else {
-    job.gang.wants = divisible(dice, kind < 8 ? 0 : draw_slots(dice, options), options.slots);
+    job.gang.wants = divisible(dice, kind < 8 ? 0 : draw_slots(dice, options), options);
   }
   job.work = seconds_between(dice, options.shortest, std::max(options.shortest, options.longest));
   job.checkpoint_every = seconds_between(dice, 1min, 30min);
