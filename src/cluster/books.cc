@@ -25,14 +25,6 @@ void erase(Books::BySlots& sets, std::int64_t key, std::uint32_t agent) {
   if (found->second.empty()) sets.erase(found);
 }
 
-std::int64_t slots_within(const Amount& room, SlotKind kind, const Request& request) {
-  if (request.cpus.milli > room.cpus_milli || request.memory.value > room.memory_bytes || room.slots < 0) return -1;
-  if (request.slots == 0 && room.slotless_tasks < 1) return -1;
-  if (request.slot_kind && *request.slot_kind != kind) return -1;
-  const std::int64_t slots = std::min<std::int64_t>(request.slots, room.slots);
-  return kind == SlotKind::cpu ? std::min(slots, (room.cpus_milli - request.cpus.milli) / 1000) : slots;
-}
-
 }  // namespace
 
 std::uint32_t Books::put(const Agent& agent) {
@@ -97,16 +89,6 @@ Amount Books::cost(std::uint32_t agent, const Request& request, std::int32_t tas
   const std::int64_t core_slots = kind_[agent] == SlotKind::cpu ? slots : 0;
   return {slots, request.cpus.milli * tasks + core_slots * 1000, request.memory.value * tasks,
           request.slots == 0 ? tasks : 0};
-}
-
-std::int64_t Books::slots_for(std::uint32_t agent, const Request& request, View view) const {
-  return slots_within(left(agent, view), kind_[agent], request);
-}
-
-std::int64_t Books::slots_with(std::uint32_t agent, const Request& request, View view, const Amount& more) const {
-  Amount room = left(agent, view);
-  room += more;
-  return slots_within(room, kind_[agent], request);
 }
 
 std::int64_t Books::slots_when_empty(std::uint32_t agent, const Request& request) const {

@@ -4,6 +4,7 @@
 /// ended. A claim sets some of what is soon free aside for one gang; nothing is given out now that would eat into it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -18,6 +19,15 @@
 namespace cadre::cluster {
 
 enum class View : std::uint8_t { now, soon };
+
+/// How many slots this much room could give to one task of the request, at most its `slots`; -1 if it cannot hold it.
+inline std::int64_t slots_within(const Amount& room, SlotKind kind, const Request& request) {
+  if (request.cpus.milli > room.cpus_milli || request.memory.value > room.memory_bytes || room.slots < 0) return -1;
+  if (request.slots == 0 && room.slotless_tasks < 1) return -1;
+  if (request.slot_kind && *request.slot_kind != kind) return -1;
+  const std::int64_t slots = std::min<std::int64_t>(request.slots, room.slots);
+  return kind == SlotKind::cpu ? std::min(slots, (room.cpus_milli - request.cpus.milli) / 1000) : slots;
+}
 
 class Books {
  public:
@@ -47,9 +57,15 @@ class Books {
   /// What some tasks of one request use on this agent.
   Amount cost(std::uint32_t agent, const Request& request, std::int32_t tasks, std::int32_t slots) const;
   /// How many slots it could give to one task of this request, at most its `slots`; -1 if it cannot hold the task.
-  std::int64_t slots_for(std::uint32_t agent, const Request& request, View view) const;
+  std::int64_t slots_for(std::uint32_t agent, const Request& request, View view) const {
+    return slots_within(left(agent, view), kind_[agent], request);
+  }
   /// The same if so much more were left.
-  std::int64_t slots_with(std::uint32_t agent, const Request& request, View view, const Amount& more) const;
+  std::int64_t slots_with(std::uint32_t agent, const Request& request, View view, const Amount& more) const {
+    Amount room = left(agent, view);
+    room += more;
+    return slots_within(room, kind_[agent], request);
+  }
   /// The same if nothing ran on it.
   std::int64_t slots_when_empty(std::uint32_t agent, const Request& request) const;
 

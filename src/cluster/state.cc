@@ -162,20 +162,20 @@ void State::begin_stop(std::uint32_t gang) {
 
 void State::end(std::uint32_t gang) {
   GangRow& row = gangs[gang];
-  const bool was_evictable = evictable.contains(row.order);
+  const bool stops = row.stage == Stage::stopping;
+  const bool was_evictable = !stops && evictable.erase(row.order) > 0;
+  if (was_evictable) losses.erase(loss_of(row));
+  if (stops) stopping.erase(row.order);
+  if (!growing.empty()) growing.erase(row.order);
   forget_presence(row);
   for (const Part& part : row.parts) {
-    if (row.stage == Stage::running) note_release({part.agent, was_evictable, row.order});
+    if (!stops) note_release({part.agent, was_evictable, row.order});
     const Amount held = books.cost(part.agent, request_of(row.gang.wants, part), part.tasks, part.slots);
-    row.stage == Stage::stopping ? books.end_stopping(part.agent, held) : books.end_running(part.agent, held);
+    stops ? books.end_stopping(part.agent, held) : books.end_running(part.agent, held);
   }
   GroupRow& group = groups.at(row.group);
   group.running.erase(gang);
   group.slots -= row.slots;
-  evictable.erase(row.order);
-  losses.erase(loss_of(row));
-  growing.erase(row.order);
-  stopping.erase(row.order);
   row.parts.clear();
   row.slots = 0;
 }
