@@ -1,0 +1,75 @@
+#include "tests/oracle/desk.h"
+
+#include <set>
+
+#include "tests/oracle/order.h"
+
+namespace cadre::oracle {
+
+using namespace cluster;
+
+Desk::Desk(const Snapshot& its_snapshot, const Plan& witness)
+    : snapshot(its_snapshot), now(free_room(its_snapshot)), witness_(witness) {
+  for (const GangStatus& gang : snapshot.gangs) {
+    if (!gang.running) continue;
+    for (const Place& place : gang.running->on) used_[gang.gang.group] += place.slots;
+  }
+}
+
+bool Desk::never(const Gang& gang) const {
+  return !find({snapshot, empty_room(snapshot), suitable(snapshot, gang)}, gang);
+}
+
+bool Desk::over_limit(const Gang& gang) const {
+  const auto limit = limit_of(snapshot, gang);
+  const auto used = used_.find(gang.group);
+  const std::int64_t slots = request_of(gang).slots;
+  return limit && slots > 0 && (used == used_.end() ? 0 : used->second) + slots > *limit;
+}
+
+void Desk::promise(const Gang& gang) { used_[gang.group] += request_of(gang).slots; }
+
+Spots Desk::start(const Gang& gang, const Found& found, const Ground& ground) {
+  const Spots spots = found.uneven ? follow_witness(gang, ground) : found.spots;
+  if (!answer.exact) return {};
+  Places places;
+  for (const Spot& spot : spots) {
+    const Agent& agent = snapshot.agents[spot.agent];
+    now[spot.agent] -= need_of(gang, agent, spot.slots);
+    places.push_back({agent.id, 0, 1, static_cast<std::int32_t>(spot.slots)});
+  }
+  promise(gang);
+  answer.plan.start.push_back({gang.id, places});
+  return spots;
+}
+
+/// The spots the witness gives to the gang, if they are possible and as good as any.
+Spots Desk::follow_witness(const Gang& gang, const Ground& ground) {
+  const Start* given = nullptr;
+  for (const Start& start : witness_.start) {
+    if (start.id == gang.id) given = &start;
+  }
+  answer.exact = false;
+  if (given == nullptr) {
+    answer.fault = gang.id.value + " is not started, but could be, divided unevenly";
+    return {};
+  }
+  Spots spots;
+  std::set<std::size_t> seen;
+  std::int64_t slots = 0;
+  for (const Place& place : given->on) {
+    const std::size_t a = index_of(snapshot, place.agent);
+    const bool fits = ground.allowed[a] && within(need_of(gang, snapshot.agents[a], place.slots), ground.room[a]);
+    if (!fits || !seen.insert(a).second) answer.fault = gang.id.value + " does not fit where it is started";
+    spots.push_back({a, place.slots});
+    slots += place.slots;
+  }
+  if (slots != request_of(gang).slots) answer.fault = gang.id.value + " gets another number of slots than it wants";
+  if (merit(ground, spots) != best_merit(ground, gang)) {
+    answer.fault = gang.id.value + " could be divided better";
+  }
+  answer.exact = answer.fault.empty();
+  return spots;
+}
+
+}  // namespace cadre::oracle

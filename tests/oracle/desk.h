@@ -1,0 +1,38 @@
+/// What both policies of the oracle need: the room that is left, the limits of groups, starting a gang. For tests; one
+/// thread.
+#pragma once
+
+#include <map>
+
+#include "tests/oracle/oracle.h"
+#include "tests/oracle/room.h"
+
+namespace cadre::oracle {
+
+class Desk {
+ public:
+  Desk(const cluster::Snapshot& snapshot, const cluster::Plan& witness);
+
+  /// Could not be held by the working agents even if they were empty.
+  bool never(const Gang& gang) const;
+  /// Would bring its group above its limit.
+  bool over_limit(const Gang& gang) const;
+
+  /// Starts the gang where it was found, or, if it is divided unevenly, where the witness starts it.
+  Spots start(const Gang& gang, const Found& found, const Ground& ground);
+
+  /// Promises the gang its slots: others of its group may not use them up.
+  void promise(const Gang& gang);
+
+  const cluster::Snapshot& snapshot;
+  Room now;  ///< free at once, whoever has a claim to it
+  Answer answer;
+
+ private:
+  Spots follow_witness(const Gang& gang, const Ground& ground);
+
+  const cluster::Plan& witness_;
+  std::map<cluster::GroupId, std::int64_t> used_;  ///< running, stopping or promised
+};
+
+}  // namespace cadre::oracle

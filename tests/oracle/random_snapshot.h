@@ -1,0 +1,29 @@
+/// Small clusters at random, for properties that are checked by brute force. For tests; one thread.
+#pragma once
+
+#include <cstdint>
+
+#include "base/dice.h"
+#include "cluster/planner.h"
+
+namespace cadre::oracle {
+
+enum class PolicyKind : std::uint8_t { priority, fair_share };
+
+cluster::Policy random_policy(Dice& dice, PolicyKind kind);
+cluster::Groups random_groups(Dice& dice);
+/// Agents that resemble each other often enough for equal divisions to be possible.
+std::vector<cluster::Agent> random_agents(Dice& dice);
+/// An agent with that name, like those of a mixed cluster.
+cluster::Agent random_agent(Dice& dice, const std::string& name, std::int32_t usual_slots);
+/// A divisible gang with that name.
+cluster::Gang random_gang(Dice& dice, const std::string& name, const std::vector<cluster::Agent>& agents);
+
+/// Never has more running on an agent than it offers; otherwise anything goes.
+cluster::Snapshot random_snapshot(Dice& dice, PolicyKind kind);
+
+/// For messages of failed tests.
+std::string to_string(const cluster::Snapshot& snapshot);
+std::string to_string(const cluster::Plan& plan);
+
+}  // namespace cadre::oracle
