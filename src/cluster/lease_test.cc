@@ -175,6 +175,14 @@ TEST(Lease, IsNotChangedByNewsOfAnother) {
   }
 }
 
+TEST(Lease, IsNotChangedByTheLossOfAnotherAgent) {
+  for (const State& state : states) {
+    const Step next = step(state, AgentLost{b});
+    EXPECT_EQ(next.next, state) << to_text(state);
+    EXPECT_TRUE(next.effects.empty()) << to_text(state);
+  }
+}
+
 TEST(Lease, GrowsItsEpochWithEveryPlaceAndOnlyThen) {
   for (const State& state : states) {
     for (const Event& event : all_news()) {
@@ -191,11 +199,12 @@ class World {
   explicit World(Dice& dice) : dice_(dice) {}
 
   void do_something() {
-    switch (dice_.below(9)) {
+    switch (dice_.below(10)) {
       case 0: return decide();
       case 1: return tell_master(AgentLost{any_agent()});
       case 2: return hello(any_agent());
       case 3: return end_a_process();
+      case 4: return dice_.percent(20) ? reboot(any_agent()) : deliver_one();
       default: return deliver_one();
     }
   }
@@ -314,6 +323,9 @@ class World {
     const std::vector<Held> all = processes();
     if (!all.empty()) end(all[dice_.below(all.size())], {Reason::exited, 0});
   }
+
+  /// A host goes down and comes up again: nobody tells anything, and it remembers nothing.
+  void reboot(const AgentId& name) { agents_[name] = {}; }
 
   /// The agent says all it runs; what the master has there and did not hear of is not reported.
   void hello(const AgentId& name) {
