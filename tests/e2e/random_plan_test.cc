@@ -166,6 +166,42 @@ void for_random_files(PlanFile (*make)(Dice&), void (*check)(const PlanFile&, co
   });
 }
 
+TEST(Breaches, AreFoundInATamperedAnswer) {
+  const auto file = cluster::read_plan_file(R"(
+groups: {team: {max_slots: 4}}
+agents:
+  - {id: a1, slots: 4, cpus: 1, memory: 1GiB}
+  - {id: a2, slots: 4, draining: true}
+gangs:
+  - {id: runs, slots: 2, running_on: {a1: 2}, preemptible: false}
+  - {id: x, slots: 2, cpus: 1, memory: 1GiB, group: team}
+)");
+  ASSERT_TRUE(file);
+  const PlanAnswer good = cluster::answer(*file);
+  EXPECT_EQ(breaches(*file, good), std::vector<std::string>{});
+  const auto tampered = [&](void (*tamper)(PlanAnswer&, PlanFile&)) {
+    PlanFile changed = *file;
+    PlanAnswer answer = good;
+    tamper(answer, changed);
+    return breaches(changed, answer).size();
+  };
+  EXPECT_GT(tampered([](PlanAnswer& a, PlanFile&) { a.start[0].on = {{AgentId("a1"), 1}}; }), 0u) << "by halves";
+  EXPECT_GT(tampered([](PlanAnswer& a, PlanFile&) { a.start[0].on = {{AgentId("a2"), 2}}; }), 0u) << "a draining agent";
+  EXPECT_GT(tampered([](PlanAnswer& a, PlanFile&) { a.start.push_back(a.start[0]); }), 0u) << "twice";
+  EXPECT_GT(tampered([](PlanAnswer& a, PlanFile& f) {
+              a.start.clear();
+              f.groups.clear();
+            }),
+            0u)
+      << "the head of the queue is left out";
+  EXPECT_GT(tampered([](PlanAnswer& a, PlanFile&) { a.preempt = {cluster::GangId("runs")}; }), 0u) << "not preemptible";
+  EXPECT_GT(tampered([](PlanAnswer& a, PlanFile&) { a.why.clear(); }), 0u) << "no reasons";
+  EXPECT_GT(tampered([](PlanAnswer&, PlanFile& f) { f.agents[0].slots = 3; }), 0u) << "too few slots";
+  EXPECT_GT(tampered([](PlanAnswer&, PlanFile& f) { f.agents[0].cpus.milli = 999; }), 0u) << "too few cpus";
+  EXPECT_GT(tampered([](PlanAnswer&, PlanFile& f) { --f.agents[0].memory.value; }), 0u) << "a byte too much";
+  EXPECT_GT(tampered([](PlanAnswer&, PlanFile& f) { f.groups.begin()->second.max_slots = 1; }), 0u) << "a limit";
+}
+
 TEST(RandomPlanFile, IsAnsweredWithoutABreach) {
   for_random_files(random_plan_file, [](const PlanFile& file, const std::string& text) {
     EXPECT_EQ(breaches(file, cluster::answer(file)), std::vector<std::string>{}) << text;
