@@ -33,19 +33,19 @@ void expect_no_faults(const Snapshot& snapshot) {
 }
 
 TEST(PlannerProperty, PriorityDecidesAsThePlainReadingOfItsRules) {
-  FOR_SEEDS(100'000, [](Dice& dice) { expect_as_the_oracle_says(random_snapshot(dice, PolicyKind::priority)); });
+  FOR_SEEDS(50'000, [](Dice& dice) { expect_as_the_oracle_says(random_snapshot(dice, PolicyKind::priority)); });
 }
 
 TEST(PlannerProperty, FairShareDecidesAsThePlainReadingOfItsRules) {
-  FOR_SEEDS(100'000, [](Dice& dice) { expect_as_the_oracle_says(random_snapshot(dice, PolicyKind::fair_share)); });
+  FOR_SEEDS(50'000, [](Dice& dice) { expect_as_the_oracle_says(random_snapshot(dice, PolicyKind::fair_share)); });
 }
 
 TEST(PlannerProperty, PriorityNeverBreaksWhatHoldsForEveryPlan) {
-  FOR_SEEDS(50'000, [](Dice& dice) { expect_no_faults(random_snapshot(dice, PolicyKind::priority)); });
+  FOR_SEEDS(30'000, [](Dice& dice) { expect_no_faults(random_snapshot(dice, PolicyKind::priority)); });
 }
 
 TEST(PlannerProperty, FairShareNeverBreaksWhatHoldsForEveryPlan) {
-  FOR_SEEDS(50'000, [](Dice& dice) { expect_no_faults(random_snapshot(dice, PolicyKind::fair_share)); });
+  FOR_SEEDS(30'000, [](Dice& dice) { expect_no_faults(random_snapshot(dice, PolicyKind::fair_share)); });
 }
 
 /// A cluster in which all gangs run but one, which is queued.

@@ -61,7 +61,9 @@ class Audit {
       if (!seen.insert(start.id).second) say(start.id.value + " is started twice");
     }
     for (const Start& grow : plan_.grow) {
+      const auto& running = after_.gangs[gang_index(grow.id)].running;
       if (seen.insert(grow.id).second && !status(grow.id).running) say(grow.id.value + " grows, but does not run");
+      if (running->stopping) say(grow.id.value + " grows, but is stopping");
     }
   }
 

@@ -130,8 +130,10 @@ class PriorityWalk {
   bool drop_needless(std::size_t g, Indexes& victims) const {
     bool dropped = false;
     for (std::size_t i = victims.size(); i-- > 0;) {
-      Indexes fewer = victims;
-      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+      Indexes fewer;
+      for (std::size_t j = 0; j < victims.size(); ++j) {
+        if (j != i) fewer.push_back(victims[j]);
+      }
       if (!find_without(g, fewer)) continue;
       victims = fewer;
       dropped = true;

@@ -132,6 +132,23 @@ Gang random_gang(Dice& dice, const std::string& name, const std::vector<Agent>& 
   return gang;
 }
 
+Roles random_roles(Dice& dice) {
+  Roles roles;
+  const auto count = dice.between(1, 3);
+  for (std::int64_t r = 0; r < count; ++r) {
+    Role role;
+    role.name = std::string("role") + std::to_string(r);
+    role.count = static_cast<std::int32_t>(dice.between(1, 4));
+    role.request.slots = static_cast<std::int32_t>(dice.percent(40) ? 0 : dice.between(1, 4));
+    if (dice.percent(30)) role.request.cpus.milli = dice.between(1, 8) * 250;
+    if (dice.percent(30)) role.request.memory.value = dice.between(1, 4);
+    if (dice.percent(40)) role.elastic_min = static_cast<std::int32_t>(dice.between(0, role.count));
+    role.layout = dice.percent(60) ? Layout::pack : Layout::spread;
+    roles.push_back(role);
+  }
+  return roles;
+}
+
 Snapshot random_snapshot(Dice& dice, PolicyKind kind) {
   Snapshot snapshot;
   snapshot.policy = random_policy(dice, kind);

@@ -18,6 +18,8 @@ std::vector<cluster::Agent> random_agents(Dice& dice);
 cluster::Agent random_agent(Dice& dice, const std::string& name, std::int32_t usual_slots);
 /// A divisible gang with that name.
 cluster::Gang random_gang(Dice& dice, const std::string& name, const std::vector<cluster::Agent>& agents);
+/// Wishes of one to three roles, some of them elastic.
+cluster::Roles random_roles(Dice& dice);
 
 /// Never has more running on an agent than it offers; otherwise anything goes.
 cluster::Snapshot random_snapshot(Dice& dice, PolicyKind kind);
