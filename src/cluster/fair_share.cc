@@ -57,7 +57,7 @@ std::vector<Offer> make_offers(const std::vector<GroupDemand>& groups, std::int6
     }
     if (!gives_back) return offers;
     offers[*gives_back].sits_out = true;
-    asking[*gives_back].demand = asking[*gives_back].active;
+    asking[*gives_back].demand = std::min(asking[*gives_back].demand, asking[*gives_back].active);
   }
 }
 

@@ -130,7 +130,7 @@ class FairShareWalk {
     };
     if (!could_ever_hold(state_, one)) return block(Cause::never);
     const auto room = state_.room_in_group(one.group);
-    if (room && one.slots > *room) return block(Cause::group_limit);
+    if (room && one.slots > 0 && one.slots > *room) return block(Cause::group_limit);
     if (one.slots > 0 && allowance.sits_out) return block(Cause::sits_out);
     if (one.slots > allowance.slots) return block(Cause::share_used);
     const Search search{View::now, policy_.fitting, state_.filter_for(one, nullptr),
@@ -143,10 +143,13 @@ class FairShareWalk {
   }
 
   void grow(const Claimant& claimant, Allowance& allowance) {
-    const std::set<std::uint32_t> running = state_.groups.at(claimant.key).running;
-    for (const std::uint32_t gang : running) {
+    std::set<Order> growing;
+    for (const std::uint32_t gang : state_.groups.at(claimant.key).running) {
+      if (state_.growing.contains(state_.gangs[gang].order)) growing.insert(state_.gangs[gang].order);
+    }
+    for (const Order& order : growing) {
+      const std::uint32_t gang = order.gang;
       const GangRow& row = state_.gangs[gang];
-      if (!state_.growing.contains(row.order)) continue;
       GangClass admission = admission_of(row.gang);
       const Search search{View::now, policy_.fitting, state_.filter_for(admission, nullptr), tie_seed(row.gang.id)};
       const std::int64_t before = row.slots;

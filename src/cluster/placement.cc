@@ -264,6 +264,7 @@ std::optional<Parts> place_roles(Books& books, const Search& search, const Roles
     add_tasks(books, search, roles, role, one.count - one.least_count(), parts);
   }
   cancel_start(books, wants, parts);
+  if (parts.empty()) return std::nullopt;  // all of it is elastic, but something must start
   return parts;
 }
 
@@ -272,7 +273,11 @@ std::optional<Parts> place_roles(Books& books, const Search& search, const Roles
 const Request& hardest_task(const Wants& wants) {
   if (const auto* divisible = std::get_if<Divisible>(&wants)) return divisible->request;
   const Roles& roles = std::get<Roles>(wants);
-  return roles[static_cast<std::size_t>(hardest_first(roles).front())].request;
+  const std::vector<std::int32_t> order = hardest_first(roles);
+  const auto required = std::find_if(order.begin(), order.end(), [&](std::int32_t role) {
+    return roles[static_cast<std::size_t>(role)].least_count() > 0;
+  });
+  return roles[static_cast<std::size_t>(required != order.end() ? *required : order.back())].request;
 }
 
 bool has_room(const Books& books, const Search& search, const Request& request) {

@@ -23,7 +23,7 @@ std::uint64_t tie_seed(const GangId& gang);
 /// A place for all of it, or nothing.
 std::optional<Parts> place(Books& books, const Search& search, const Wants& wants);
 
-/// The task that is hardest to place.
+/// The task that is hardest to place of those without which the gang cannot start.
 const Request& hardest_task(const Wants& wants);
 
 /// Whether some agent has room for one task of this request.

@@ -68,6 +68,7 @@ class CrossCheck {
         fault("gangs", i, "id", "'" + id.value + "' stands twice; every gang has a name of its own");
       }
       if (!faulty_gangs_.contains(i)) check_running(i);
+      if (!faulty_gangs_.contains(i) && file_.gangs[i].hold) check_hold(i);
     }
     for (std::size_t i = 0; i < file_.agents.size(); ++i) {
       if (!faulty_agents_.contains(i)) check_use(i);
@@ -134,6 +135,13 @@ class CrossCheck {
               "role " + member.role + " runs " + std::to_string(tasks) + " tasks, but must have " +
                   (least == member.count ? "" : std::to_string(least) + " to ") + std::to_string(member.count));
       }
+    }
+  }
+
+  void check_hold(std::size_t at) {
+    for (const AgentId& agent : file_.gangs[at].hold->agents) {
+      if (by_id_.contains(agent) || !faulty_agents_.empty()) continue;
+      fault("gangs", at, "hold", "'" + agent.value + "' is held for it, but is not among the agents");
     }
   }
 
@@ -214,6 +222,12 @@ bool GangEntry::runs() const {
   return false;
 }
 
+std::int64_t GangEntry::tasks_to_start() const {
+  std::int64_t tasks = 0;
+  for (const RoleEntry& member : members) tasks += member.elastic ? member.elastic->min : member.count;
+  return tasks;
+}
+
 describe::Read<PlanFile> read_plan_file(std::string_view text) {
   const describe::Parsed tree = describe::parse_yaml(text);
   if (!tree) return tl::unexpected(tree.error());
@@ -233,6 +247,7 @@ Snapshot to_snapshot(const PlanFile& file) {
     status.gang = {entry.id,    wants_of(entry),   entry.priority, entry.position.value_or(static_cast<double>(i + 1)),
                    entry.group, entry.preemptible, entry.selector, entry.exclude};
     status.queued_since = moment - entry.waited;
+    if (entry.hold) status.hold = Hold{entry.hold->agents, moment - entry.hold->held, entry.hold->patience};
     if (entry.runs()) {
       status.running = Running{places_of(entry), moment - entry.ran, moment - entry.lost_work, entry.stopping};
     }
@@ -290,6 +305,8 @@ PlanFile to_plan_file(const Snapshot& snapshot) {
       entry.stopping = status.running->stopping;
     } else {
       entry.waited = snapshot.now - status.queued_since;
+      if (status.hold)
+        entry.hold = HoldEntry{status.hold->agents, snapshot.now - status.hold->since, status.hold->patience};
     }
     file.gangs.push_back(std::move(entry));
   }

@@ -49,6 +49,20 @@ void describe(V& v, RoleEntry& r) {
   v.check(!r.elastic || r.elastic->min <= r.count, "elastic", "min must not exceed count; lower min or raise count");
 }
 
+struct HoldEntry {
+  static constexpr std::string_view doc = "Agents that are held for a gang that waits.";
+  std::vector<AgentId> agents;
+  Duration held{};
+  Duration patience = std::chrono::hours(1);
+};
+
+template <class V>
+void describe(V& v, HoldEntry& h) {
+  v.required("agents", h.agents, "Which agents.", not_empty());
+  v.field("held", h.held, "For how long.", at_least(Duration(0)));
+  v.field("patience", h.patience, "How long until others are tried.", at_least(std::chrono::minutes(1)));
+}
+
 struct GangEntry {
   static constexpr std::string_view doc = "Tasks that are placed all or nothing. Queued, unless it says where it runs.";
   GangId id;
@@ -69,9 +83,11 @@ struct GangEntry {
   Duration ran{};
   Duration lost_work{};
   bool stopping = false;
+  std::optional<HoldEntry> hold;
   std::vector<RoleEntry> members;
 
   bool runs() const;
+  std::int64_t tasks_to_start() const;
 };
 
 template <class V>
@@ -97,6 +113,7 @@ void describe(V& v, GangEntry& g) {
   v.field("ran", g.ran, "How long it has been running.", at_least(Duration(0)));
   v.field("lost_work", g.lost_work, "Work since its last checkpoint, which it would lose.", at_least(Duration(0)));
   v.field("stopping", g.stopping, "It runs, but was told to stop.");
+  v.field("hold", g.hold, "What earlier plans hold for it; it keeps that as long as it waits and has patience.");
   v.field("members", g.members, "Roles with requests of their own, in place of slots, cpus and memory.");
   v.check(g.slots.has_value() || !g.members.empty(), "slots", "is required: how many slots it needs (0 for none)");
   v.check(!g.slots.has_value() || g.members.empty(), "slots",
@@ -106,8 +123,11 @@ void describe(V& v, GangEntry& g) {
   v.check(g.members.empty() || g.running_on.empty(), "running_on", "stands beside members; say it for each role there");
   v.check(g.members.empty() || (!g.uneven && !g.single_agent), "members",
           "are never divided; leave out uneven and single_agent");
+  v.check(!g.hold || !g.runs(), "hold", "a gang that runs has nothing held for it; leave this out");
   v.check(!g.stopping || g.runs(), "stopping",
           "a gang that does not run cannot stop; say where it runs, or leave this out");
+  v.check(g.members.empty() || g.tasks_to_start() > 0, "members",
+          "are all elastic down to 0; give one of them a least count, so that something starts");
   v.check(!(g.single_agent && g.uneven), "uneven", "contradicts single_agent; leave one of them out");
 }
 

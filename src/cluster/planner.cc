@@ -31,15 +31,19 @@ Planner::Planner(Policy policy, Groups groups)
 Planner::Planner(const Snapshot& snapshot) : Planner(snapshot.policy, snapshot.groups) {
   for (const Agent& agent : snapshot.agents) put_agent(agent);
   for (const GangStatus& status : snapshot.gangs) {
-    status.running ? adopt(status.gang, *status.running) : submit(status.gang, status.queued_since);
+    status.running ? adopt(status.gang, *status.running) : submit(status.gang, status.queued_since, status.hold);
   }
 }
 
-void Planner::put_agent(const Agent& agent) { state_.put_agent(agent); }
+void Planner::put_agent(const Agent& agent) {
+  if (const auto known = state_.books.find(agent.id)) state_.stop_holding(*known);
+  state_.put_agent(agent);
+}
 
 void Planner::remove_agent(const AgentId& id) {
   const auto agent = state_.books.find(id);
   CHECK(agent.has_value());
+  state_.stop_holding(*agent);
   state_.books.remove(*agent);
 }
 
@@ -79,7 +83,18 @@ std::uint32_t Planner::index_of(const GangId& id) const {
   return found->second;
 }
 
-void Planner::submit(const Gang& gang, TimePoint now) { state_.enqueue(add(gang, now)); }
+void Planner::submit(const Gang& gang, TimePoint now, const std::optional<Hold>& hold) {
+  const std::uint32_t index = add(gang, now);
+  state_.enqueue(index);
+  if (!hold) return;
+  std::vector<std::uint32_t> agents;
+  for (const AgentId& id : hold->agents) {
+    if (const auto agent = state_.books.find(id)) agents.push_back(*agent);
+  }
+  if (agents.size() != hold->agents.size()) return;
+  state_.gangs[index].held = {std::move(agents), hold->since, hold->patience};
+  state_.holders.insert(index);
+}
 
 void Planner::adopt(const Gang& gang, const Running& running) { run(add(gang, running.since), running); }
 
@@ -120,6 +135,7 @@ void Planner::remove(const GangId& id) {
   group->second.submissions.erase(row.order.submission);
   if (group->second.submissions.empty()) state_.groups.erase(group);
   state_.by_id.erase(id);
+  state_.holders.erase(index);
   row = {};
   vacant_.push_back(index);
 }
@@ -151,7 +167,11 @@ Snapshot Planner::snapshot(TimePoint now) const {
   std::sort(rows.begin(), rows.end(),
             [](const GangRow* a, const GangRow* b) { return a->order.submission < b->order.submission; });
   for (const GangRow* row : rows) {
-    GangStatus status{row->gang, row->since, std::nullopt};
+    GangStatus status{row->gang, row->since, std::nullopt, std::nullopt};
+    if (!row->held.agents.empty()) {
+      status.hold = Hold{{}, row->held.since, row->held.patience};
+      for (const std::uint32_t agent : row->held.agents) status.hold->agents.push_back(state_.books.agent(agent).id);
+    }
     if (row->stage != Stage::queued) {
       status.running = Running{to_places(state_, row->parts), row->since, row->saved, row->stage == Stage::stopping};
     }

@@ -22,11 +22,19 @@ struct Running {
   bool stopping = false;
 };
 
+/// Agents that earlier plans held for a gang that waits.
+struct Hold {
+  std::vector<AgentId> agents;
+  TimePoint since;
+  Duration patience{};  ///< after which others are tried
+};
+
 /// One gang in a snapshot: queued, unless `running` is set.
 struct GangStatus {
   Gang gang;
   TimePoint queued_since;
   std::optional<Running> running;
+  std::optional<Hold> hold;
 };
 
 struct Snapshot {
@@ -47,7 +55,7 @@ class Planner {
   void remove_agent(const AgentId& id);
 
   /// Queues a gang whose name is not in use. Its submission counts from the first time; see requeue.
-  void submit(const Gang& gang, TimePoint now);
+  void submit(const Gang& gang, TimePoint now, const std::optional<Hold>& hold = {});
   /// Takes over a gang that runs already.
   void adopt(const Gang& gang, const Running& running);
   /// A running gang was told to stop.

@@ -28,6 +28,7 @@ struct PriorityPolicy {
   Fitting fitting = Fitting::best;
   Duration passing_limit = std::chrono::minutes(10);
   std::int32_t reservations_max = 100;
+  Duration hold_patience = std::chrono::hours(1);
   std::int32_t slotless_tasks_max = 100;
 };
 
@@ -40,6 +41,9 @@ void describe(V& v, PriorityPolicy& p) {
           "How long a blocked gang lets later ones of its own priority pass; then what it holds is held against them.",
           at_least(Duration(0)));
   v.field("reservations_max", p.reservations_max, "Most blocked gangs that hold agents at a time.", range(0, 100'000));
+  v.field("hold_patience", p.hold_patience,
+          "How long the same agents are held for a gang before others are tried; doubled every time.",
+          at_least(std::chrono::minutes(1)));
   v.field("slotless_tasks_max", p.slotless_tasks_max, "Most tasks without slots on one agent.", range(0, 1'000'000));
 }
 

@@ -33,6 +33,10 @@ class PriorityWalk {
       }
       next.one == nullptr ? grow(next.order.gang) : visit(next.order, *next.one);
     }
+    for (const std::uint32_t gang : state_.holders) {
+      if (!holders_.contains(gang)) state_.gangs[gang].held = {};
+    }
+    state_.holders = std::move(holders_);
     for (const std::uint32_t agent : state_.books.drop_claims()) state_.note_release({agent, false, {}});
     return std::move(plan_);
   }
@@ -61,7 +65,8 @@ class PriorityWalk {
   Outcome attempt(std::uint32_t gang, GangClass& one) {
     if (!could_ever_hold(state_, one)) return block(one, Cause::never);
     const auto room = state_.room_in_group(one.group);
-    if (room && one.slots > *room - claimed_by_group_[one.group]) return block(one, Cause::group_limit);
+    if (room && one.slots > 0 && one.slots > *room - claimed_by_group_[one.group])
+      return block(one, Cause::group_limit);
 
     const Order order = state_.gangs[gang].order;
     const AgentSet* barred = bars(one.preemptible);
@@ -133,12 +138,37 @@ class PriorityWalk {
   bool reserve(std::uint32_t gang, GangClass& one) {
     if (one.cause == Cause::never || one.cause == Cause::group_limit) return false;
     if (reservations_ >= policy_.reservations_max) return false;
-    std::vector<std::uint32_t> agents = agents_to_hold(state_, one, &reserved_, preemption());
-    if (agents.empty()) return false;
+    if (!hold_on(state_.gangs[gang], one) && !hold_anew(state_.gangs[gang], one)) return false;
     ++reservations_;
+    holders_.insert(gang);
+    std::vector<std::uint32_t> agents = state_.gangs[gang].held.agents;
     hold(state_.gangs[gang], agents);
     state_.note(gang, one.cause, std::move(agents), {});
     return true;
+  }
+
+  /// Keeps the agents of the last plan, so that what ends there brings the gang nearer to its start.
+  bool hold_on(const GangRow& row, GangClass& one) {
+    const Holding& held = row.held;
+    return !held.agents.empty() && now_ - held.since < held.patience && could_hold(state_, one, held.agents) &&
+           std::none_of(held.agents.begin(), held.agents.end(),
+                        [&](std::uint32_t agent) { return reserved_.contains(agent); });
+  }
+
+  /// Chooses agents; others than those that tried its patience, if there are any.
+  bool hold_anew(GangRow& row, GangClass& one) {
+    Holding& held = row.held;
+    const bool out_of_patience = !held.agents.empty() && now_ - held.since >= held.patience;
+    const Duration patience = out_of_patience ? 2 * held.patience : policy_.hold_patience;
+    std::vector<std::uint32_t> agents;
+    if (out_of_patience) {
+      AgentSet taken = reserved_;
+      for (const std::uint32_t agent : held.agents) taken.insert(agent);
+      agents = agents_to_hold(state_, one, &taken, preemption());
+    }
+    if (agents.empty()) agents = agents_to_hold(state_, one, &reserved_, preemption());
+    held = {std::move(agents), now_, patience};
+    return !held.agents.empty();
   }
 
   void hold(const GangRow& row, const std::vector<std::uint32_t>& agents) {
@@ -154,6 +184,7 @@ class PriorityWalk {
 
   void grow(std::uint32_t gang) {
     const GangRow& row = state_.gangs[gang];
+    if (row.stage != Stage::running) return;  // it was preempted meanwhile
     GangClass admission = admission_of(row.gang);
     const Search search{View::now, policy_.fitting, state_.filter_for(admission, bars(row.gang.preemptible)),
                         tie_seed_of(gang)};
@@ -185,6 +216,7 @@ class PriorityWalk {
   std::int32_t priority_ = 0;
   std::int32_t reservations_ = 0;
   Hopeless hopeless_;
+  std::set<std::uint32_t> holders_;  ///< gangs for which this plan holds agents
   Wants least_wants_;
   AgentSet reserved_;               ///< held for anybody
   AgentSet binding_;                ///< held, and not to be touched by the gang now looked at

@@ -119,6 +119,18 @@ std::vector<std::uint32_t> agents_to_hold(State& state, GangClass& one, const Ag
   return for_roles(state, one, bounds, std::get<Roles>(one.wants));
 }
 
+bool could_hold(State& state, GangClass& one, const std::vector<std::uint32_t>& agents) {
+  const AgentSet::Filter filter = state.filter_for(one, nullptr);
+  const auto* divisible = std::get_if<Divisible>(&one.wants);
+  std::int64_t slots = 0;
+  for (const std::uint32_t agent : agents) {
+    if (!state.books.agent(agent).takes_work() || !filter.admits(agent)) return false;
+    if (divisible != nullptr)
+      slots += std::max<std::int64_t>(state.books.slots_when_empty(agent, divisible->request), 0);
+  }
+  return divisible == nullptr || slots >= divisible->request.slots;
+}
+
 bool could_ever_hold(State& state, GangClass& one) {
   const std::uint64_t version = state.books.agents_version();
   if (one.holdable_version == version) return one.holdable;

@@ -15,6 +15,9 @@ namespace cadre::cluster {
 /// be preempted again starts on held agents, so what is held only gets nearer to being enough.
 std::vector<std::uint32_t> agents_to_hold(State& state, GangClass& one, const AgentSet* taken, Preemption preemption);
 
+/// Whether just these agents would do for a gang of this class.
+bool could_hold(State& state, GangClass& one, const std::vector<std::uint32_t>& agents);
+
 /// Whether the agents that take work could hold a gang of this class if they were empty.
 bool could_ever_hold(State& state, GangClass& one);
 

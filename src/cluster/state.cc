@@ -59,6 +59,8 @@ void State::start(std::uint32_t gang, Parts parts, TimePoint now) {
   row.slots = slots_of(row.parts);
   row.since = row.saved = now;
   row.placed_by_plan = false;
+  row.held = {};
+  holders.erase(gang);
   row.reserved.clear();
   row.others.clear();
   GroupRow& group = groups.at(row.group);
@@ -104,6 +106,18 @@ void State::put_agent(const Agent& agent) {
   const std::uint32_t index = books.put(agent);
   if (index >= on_agent.size()) on_agent.resize(index + 1);
   note_release({index, false, {}});
+}
+
+void State::stop_holding(std::uint32_t agent) {
+  for (auto at = holders.begin(); at != holders.end();) {
+    Holding& held = gangs[*at].held;
+    if (std::find(held.agents.begin(), held.agents.end(), agent) == held.agents.end()) {
+      ++at;
+      continue;
+    }
+    held = {};
+    at = holders.erase(at);
+  }
 }
 
 void State::note_release(const Release& release) {

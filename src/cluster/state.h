@@ -19,6 +19,13 @@ namespace cadre::cluster {
 
 enum class Stage : std::uint8_t { vacant, queued, running, stopping };
 
+/// Agents held for a gang from plan to plan.
+struct Holding {
+  std::vector<std::uint32_t> agents;
+  TimePoint since;
+  Duration patience{};
+};
+
 struct GangRow {
   Gang gang;
   std::string group;  ///< key of its group: a named one, or one of its own
@@ -28,6 +35,7 @@ struct GangRow {
   std::int64_t slots = 0;               ///< that it holds
   TimePoint since;                      ///< queued, or started
   TimePoint saved;                      ///< when its work was last safe: the last checkpoint, or the start
+  Holding held;                         ///< if the last plan reserved agents for it
   bool placed_by_plan = false;          ///< the planner itself chose where it runs
   Cause cause = Cause::not_planned;     ///< if the last plan noted one for it alone
   std::vector<std::uint32_t> reserved;  ///< agents held for it by the last plan
@@ -108,6 +116,7 @@ struct State {
   std::set<Loss> losses;      ///< the same, in the order in which they are stopped
   std::set<Order> growing;    ///< gangs that run with fewer elastic tasks than they want
   std::set<Order> stopping;
+  std::set<std::uint32_t> holders;              ///< gangs for which agents are held
   std::vector<std::uint32_t> noted;             ///< gangs of which the last plan noted something of their own
   std::vector<std::vector<Presence>> on_agent;  ///< what runs or stops on each agent
   AgentSums sums;
@@ -120,6 +129,8 @@ struct State {
 
   /// Adds an agent, or takes over its new settings.
   void put_agent(const Agent& agent);
+  /// Nobody holds this agent any more: it goes or changes.
+  void stop_holding(std::uint32_t agent);
   /// Notes a release, so that who found no room looks again.
   void note_release(const Release& release);
   std::uint64_t releases() const { return releases_forgotten + released.size(); }

@@ -150,9 +150,31 @@ class PriorityWalk {
   }
 
   std::vector<std::size_t> agents_to_reserve(std::size_t g) const {
+    const std::vector<std::size_t> candidates = unreserved(g);
+    const auto& hold = snapshot_.gangs[g].hold;
+    if (!hold) return choose_among(candidates, g);
+    std::vector<std::size_t> held;
+    for (const AgentId& id : hold->agents) {
+      for (const std::size_t a : candidates) {
+        if (snapshot_.agents[a].id == id) held.push_back(a);
+      }
+    }
+    const bool patient = snapshot_.now - hold->since < hold->patience;
+    if (patient && held.size() == hold->agents.size()) return held;
+    if (!patient) {
+      std::vector<std::size_t> others;
+      for (const std::size_t a : candidates) {
+        if (std::find(held.begin(), held.end(), a) == held.end()) others.push_back(a);
+      }
+      const std::vector<std::size_t> chosen = choose_among(others, g);
+      if (!chosen.empty()) return chosen;
+    }
+    return choose_among(candidates, g);
+  }
+
+  std::vector<std::size_t> choose_among(const std::vector<std::size_t>& candidates, std::size_t g) const {
     const auto& wants = std::get<Divisible>(gang(g).wants);
     const std::int64_t slots = wants.request.slots;
-    const std::vector<std::size_t> candidates = unreserved(g);
     const auto holds = [&](std::size_t a, std::int64_t part) {
       const Agent& agent = snapshot_.agents[a];
       return within(need_of(gang(g), agent, part), offer_of(agent, snapshot_.policy));
