@@ -63,6 +63,11 @@ class ProgressLine {
 };
 
 int run(Settings& settings) {
+  if (settings.options.longest < settings.options.shortest) {
+    std::fprintf(stderr, "cadre simulate: --longest %s is below --shortest %s; raise it, or lower --shortest\n",
+                 to_string(settings.options.longest).c_str(), to_string(settings.options.shortest).c_str());
+    return cli::bad_usage;
+  }
   const auto fitting = settings.fitting == "worst" ? cluster::Fitting::worst : cluster::Fitting::best;
   if (settings.policy == "fair_share") {
     cluster::FairSharePolicy policy;
@@ -122,6 +127,7 @@ void add_simulate_command(CLI::App& app, std::function<int()>& chosen) {
   simulate::Options& options = settings->options;
   command
       .add_option("--seed", options.seed, "What the load and the faults are drawn from; the same seed prints the same")
+      ->check(CLI::Range(0.0, 9e18))
       ->capture_default_str();
   command.add_option("--agents", options.agents, "Agents")->check(CLI::Range(1, 1'000'000))->capture_default_str();
   command.add_option("--slots", options.slots, "Slots of each agent")

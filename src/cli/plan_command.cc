@@ -51,7 +51,10 @@ std::string to_text(const PlanAnswer& answer, bool coloured) {
   for (const auto& id : answer.preempt) decisions.add({"preempt", id.value, "", take(id)});
   for (const auto& entry : answer.reserve)
     decisions.add({"reserve", entry.id.value, names(entry.agents), take(entry.id)});
-  for (const auto& [id, why] : rest) decisions.add({why.starts_with("runs") ? "run" : "wait", id.value, "", why});
+  for (const auto& [id, why] : rest) {
+    const bool stops = why == "is stopping";
+    decisions.add({stops ? "stop" : why.starts_with("runs") ? "run" : "wait", id.value, "", why});
+  }
   if (decisions.empty()) return "There are no gangs to plan.\n";
   return decisions.to_text(coloured);
 }

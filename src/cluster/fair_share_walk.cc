@@ -51,14 +51,16 @@ class FairShareWalk {
       Claimant claimant{key, {}, {}};
       claimant.demand.weight = group.settings.weight;
       claimant.demand.age_rank = *group.submissions.begin();
+      std::int64_t wanted_by_growing = 0;
       for (const std::uint32_t gang : group.running) {
         const GangRow& row = state_.gangs[gang];
         if (row.stage != Stage::running) continue;
         const std::int64_t slots = slots_that_count(row);
         claimant.demand.active += slots;
+        if (state_.growing.contains(row.order)) wanted_by_growing += slots_in_full(row.gang.wants) - row.slots;
         claimant.demand.fixed += row.gang.preemptible ? 0 : slots;
       }
-      claimant.demand.demand = claimant.demand.active;
+      claimant.demand.demand = claimant.demand.active + wanted_by_growing;
       claimants.push_back(std::move(claimant));
     }
     for (auto& [key, one] : state_.queue.classes()) {

@@ -16,6 +16,14 @@ std::int64_t slots_to_start(const Wants& wants) {
                     wants);
 }
 
+std::int64_t slots_in_full(const Wants& wants) {
+  const auto* roles = std::get_if<Roles>(&wants);
+  if (roles == nullptr) return slots_to_start(wants);
+  std::int64_t slots = 0;
+  for (const Role& role : *roles) slots += std::int64_t{role.count} * role.request.slots;
+  return slots;
+}
+
 std::string to_string(const Request& request) {
   std::string text = std::to_string(request.slots) + (request.slots == 1 ? " slot" : " slots");
   if (request.cpus.milli > 0) text += ", " + to_string(request.cpus) + (request.cpus.milli == 1000 ? " cpu" : " cpus");

@@ -43,6 +43,7 @@ struct Divisible {
   bool operator==(const Divisible&) const = default;
 };
 
+/// At least one of them has tasks without which the gang cannot start.
 using Roles = std::vector<Role>;
 using Wants = std::variant<Divisible, Roles>;
 
@@ -77,8 +78,9 @@ struct Place {
 };
 using Places = std::vector<Place>;
 
-/// The slots with which it may start.
+/// The slots with which it may start, and those of all its tasks.
 std::int64_t slots_to_start(const Wants& wants);
+std::int64_t slots_in_full(const Wants& wants);
 
 /// For instance "4 slots, 2 cpus, 16GiB".
 std::string to_string(const Request& request);

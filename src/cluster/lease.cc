@@ -25,7 +25,11 @@ Step lose(const State& state, const Held& held, const AgentLost& news) {
   return news.agent == held.agent ? go(state, Queued{held}) : stay(state);
 }
 
-Ending ending_of_stop(const Stopping& stopping, const Ending& ending) { return {stopping.why, ending.code}; }
+/// A stop explains an exit or a signal; what went wrong by itself keeps its own reason.
+Ending ending_of_stop(const Stopping& stopping, const Ending& ending) {
+  const bool explained = ending.reason == Reason::exited || ending.reason == Reason::signalled;
+  return {explained ? stopping.why : ending.reason, ending.code};
+}
 
 Step on_queued(const State& state, const Queued& queued, const Event& event) {
   return std::visit(
@@ -103,6 +107,10 @@ Step on_stopping(const State& state, const Stopping& stopping, const Event& even
           },
           [&](const NotReported& news) { return news.held == held ? ended({}) : stay(state); },
           [&](const Exited& news) { return news.held == held ? ended(news.ending) : stay(state); },
+          [&](const Stop& news) {  // a user's stop outdoes a preemption, which would run it again
+            if (stopping.why != Reason::preempted || news.why == Reason::preempted) return stay(state);
+            return go(state, Stopping{held, news.why}, {SendStop{held, news.why}});
+          },
           [&](const AgentLost& news) { return news.agent == held.agent ? ended({}) : stay(state); },
           [&](const auto&) { return stay(state); },
       },

@@ -140,7 +140,9 @@ class Placer {
   std::optional<Parts> uneven_parts(const Request& request) const {
     const Books::BySlots& by_left = books_.by_left(search_.view);
     std::int64_t most = 0;
-    for (const auto& [left, agents] : by_left) most += left * static_cast<std::int64_t>(agents.size());
+    for (auto at = by_left.lower_bound(1); at != by_left.end(); ++at) {
+      most += at->first * static_cast<std::int64_t>(at->second.size());
+    }
     if (most < request.slots) return std::nullopt;
     std::map<Kind, std::vector<Tie>, std::greater<>> groups;  // by what they give, most first
     for (auto at = by_left.lower_bound(1); at != by_left.end(); ++at) {
@@ -264,7 +266,6 @@ std::optional<Parts> place_roles(Books& books, const Search& search, const Roles
     add_tasks(books, search, roles, role, one.count - one.least_count(), parts);
   }
   cancel_start(books, wants, parts);
-  if (parts.empty()) return std::nullopt;  // all of it is elastic, but something must start
   return parts;
 }
 
@@ -277,7 +278,8 @@ const Request& hardest_task(const Wants& wants) {
   const auto required = std::find_if(order.begin(), order.end(), [&](std::int32_t role) {
     return roles[static_cast<std::size_t>(role)].least_count() > 0;
   });
-  return roles[static_cast<std::size_t>(required != order.end() ? *required : order.back())].request;
+  CHECK(required != order.end());
+  return roles[static_cast<std::size_t>(*required)].request;
 }
 
 bool has_room(const Books& books, const Search& search, const Request& request) {

@@ -109,7 +109,8 @@ class CrossCheck {
       }
       if (slots != *entry.slots) {
         fault("gangs", at, "running_on",
-              "adds up to " + std::to_string(slots) + " slots, but the gang has " + std::to_string(*entry.slots));
+              "adds up to " + std::to_string(slots) + " slots, but the gang has " + std::to_string(*entry.slots) +
+                  "; let the two agree");
       }
       if (*entry.slots == 0 && entry.running_on.size() > 1) {
         fault("gangs", at, "running_on", "names several agents; a gang without slots runs on one");
@@ -226,6 +227,12 @@ std::int64_t GangEntry::tasks_to_start() const {
   std::int64_t tasks = 0;
   for (const RoleEntry& member : members) tasks += member.elastic ? member.elastic->min : member.count;
   return tasks;
+}
+
+bool GangEntry::has_distinct_roles() const {
+  std::set<std::string> names;
+  for (const RoleEntry& member : members) names.insert(member.role);
+  return names.size() == members.size();
 }
 
 describe::Read<PlanFile> read_plan_file(std::string_view text) {

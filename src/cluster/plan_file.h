@@ -88,6 +88,7 @@ struct GangEntry {
 
   bool runs() const;
   std::int64_t tasks_to_start() const;
+  bool has_distinct_roles() const;
 };
 
 template <class V>
@@ -126,6 +127,7 @@ void describe(V& v, GangEntry& g) {
   v.check(!g.hold || !g.runs(), "hold", "a gang that runs has nothing held for it; leave this out");
   v.check(!g.stopping || g.runs(), "stopping",
           "a gang that does not run cannot stop; say where it runs, or leave this out");
+  v.check(g.has_distinct_roles(), "members", "name a role twice; give each role a name of its own");
   v.check(g.members.empty() || g.tasks_to_start() > 0, "members",
           "are all elastic down to 0; give one of them a least count, so that something starts");
   v.check(!(g.single_agent && g.uneven), "uneven", "contradicts single_agent; leave one of them out");

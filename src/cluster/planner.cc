@@ -59,6 +59,9 @@ void Planner::join_group(GangRow& row) {
 
 std::uint32_t Planner::add(const Gang& gang, TimePoint since) {
   CHECK(!state_.by_id.contains(gang.id));
+  if (const auto* roles = std::get_if<Roles>(&gang.wants)) {
+    CHECK(std::any_of(roles->begin(), roles->end(), [](const Role& role) { return role.least_count() > 0; }));
+  }
   std::uint32_t index = 0;
   if (vacant_.empty()) {
     index = static_cast<std::uint32_t>(state_.gangs.size());

@@ -64,10 +64,7 @@ class PriorityWalk {
 
   Outcome attempt(std::uint32_t gang, GangClass& one) {
     if (!could_ever_hold(state_, one)) return block(one, Cause::never);
-    const auto room = state_.room_in_group(one.group);
-    if (room && one.slots > 0 && one.slots > *room - claimed_by_group_[one.group])
-      return block(one, Cause::group_limit);
-
+    if (above_limit(one)) return block(one, Cause::group_limit);
     const Order order = state_.gangs[gang].order;
     const AgentSet* barred = bars(one.preemptible);
     if (hopeless_.covers(state_, one, order, barred)) return block(one, Cause::no_room);
@@ -79,7 +76,7 @@ class PriorityWalk {
 
     Search search{View::now, policy_.fitting, state_.filter_for(one, barred), tie_seed_of(gang)};
     // A gang of a limited group starts with its least; growing asks the limit for each further task.
-    const bool least = room && std::holds_alternative<Roles>(one.wants);
+    const bool least = state_.room_in_group(one.group) && std::holds_alternative<Roles>(one.wants);
     const Wants& wants = least ? least_wants_ = without_elastic(one.wants) : one.wants;
     if (auto parts = place(state_.books, search, wants)) {
       start_gang(plan_, state_, gang, std::move(*parts), now_);
@@ -114,6 +111,12 @@ class PriorityWalk {
 
   Preemption preemption() const { return policy_.preemption ? Preemption::on : Preemption::off; }
 
+  /// Whether one more gang of this class would be more than its group may hold; what is promised counts.
+  bool above_limit(const GangClass& one) {
+    const auto room = state_.room_in_group(one.group);
+    return room && one.slots > 0 && one.slots > *room - claimed_by_group_[one.group];
+  }
+
   Outcome block(GangClass& one, Cause cause) {
     one.cause = cause;
     return Outcome::blocked;
@@ -136,7 +139,7 @@ class PriorityWalk {
 
   /// Reserves agents for a blocked gang; false if it gets none.
   bool reserve(std::uint32_t gang, GangClass& one) {
-    if (one.cause == Cause::never || one.cause == Cause::group_limit) return false;
+    if (one.cause == Cause::never || above_limit(one)) return false;
     if (reservations_ >= policy_.reservations_max) return false;
     if (!hold_on(state_.gangs[gang], one) && !hold_anew(state_.gangs[gang], one)) return false;
     ++reservations_;

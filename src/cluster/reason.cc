@@ -158,8 +158,8 @@ std::string why_waiting(const State& state, const GangRow& row) {
     case Cause::no_room:
       if (state.classes_by_group) return "waits for " + wants + ": " + most_free(state, row.gang.wants);
       if (fits_one_agent(state, row)) {
-        return "waits for " + wants + ": what is free is set aside for gangs ahead that wait for others to stop; " +
-               ahead(state, row) + held(state, row);
+        return "waits for " + wants + ": what is free is held or set aside for gangs ahead; " + ahead(state, row) +
+               held(state, row);
       }
       return "waits for " + wants + ": " + most_free(state, row.gang.wants) + "; " + ahead(state, row) +
              held(state, row);

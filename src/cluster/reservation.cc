@@ -103,9 +103,20 @@ std::vector<std::uint32_t> for_roles(State& state, GangClass& one, const Bounds&
   return held;
 }
 
-/// A necessary condition: each task alone fits somewhere, and the slots suffice in all.
+/// A necessary condition: each task alone fits somewhere, and there is enough of everything in all.
 bool roles_could_fit(State& state, GangClass& one, const Roles& roles) {
-  if (one.slots > state.books.slots_in_all()) return false;
+  Amount needed;
+  for (const Role& role : roles) {
+    const Amount task{role.request.slots, role.request.cpus.milli, role.request.memory.value,
+                      role.request.slots == 0 ? 1 : 0};
+    needed += task * role.least_count();
+  }
+  Amount in_all;
+  each_by_room(state, one, {}, [&](std::uint32_t agent) {
+    in_all += state.books.capacity(agent);
+    return !within(needed, in_all);
+  });
+  if (!within(needed, in_all)) return false;
   return std::all_of(roles.begin(), roles.end(), [&](const Role& role) {
     return role.least_count() == 0 || !one_agent(state, one, {}, role.request).empty();
   });

@@ -12,8 +12,12 @@ std::string permille(std::int64_t share) {
   return std::to_string(share / 10) + "." + std::to_string(share % 10) + " %";
 }
 
-/// Whole seconds are enough for people.
-std::string rounded(Duration duration) { return to_string(std::chrono::duration_cast<std::chrono::seconds>(duration)); }
+/// The two largest units are enough for people.
+std::string rounded(Duration duration) {
+  using namespace std::chrono_literals;
+  const Duration unit = duration >= 24h ? Duration(1h) : duration >= 1h ? Duration(1min) : Duration(1s);
+  return to_string(duration / unit * unit);
+}
 
 std::string column(const std::string& text, std::size_t width) {
   return text.size() < width ? std::string(width - text.size(), ' ') + text : text;

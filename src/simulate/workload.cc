@@ -61,7 +61,9 @@ std::int32_t draw_slots(Dice& dice, const Options& options) {
   const std::int64_t most = std::int64_t{options.agents} * options.slots / 8;
   std::int64_t slots = few[dice.below(few.size())];
   if (dice.percent(4)) slots = std::int64_t{options.slots} * dice.magnitude(2, 16);
-  return static_cast<std::int32_t>(std::clamp<std::int64_t>(slots, 1, std::max<std::int64_t>(most, 1)));
+  slots = std::clamp<std::int64_t>(slots, 1, std::max<std::int64_t>(most, 1));
+  if (slots > options.slots) slots -= slots % options.slots;  // whole agents, so that it fits without being uneven
+  return static_cast<std::int32_t>(slots);
 }
 
 Job make_job(Dice& dice, const Options& options) {
@@ -101,7 +103,7 @@ cluster::Groups make_groups(const Options& options) {
   cluster::Groups groups;
   const std::int64_t slots = std::int64_t{options.agents} * options.slots;
   for (int user = 0; user < users; user += 8)
-    groups[cluster::GroupId(user_name(user))].max_slots = std::max<std::int64_t>(slots / 4, 1);
+    groups[cluster::GroupId(user_name(user))].max_slots = std::max<std::int64_t>(slots / 4, options.slots);
   return groups;
 }
 

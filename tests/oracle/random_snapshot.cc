@@ -146,6 +146,8 @@ Roles random_roles(Dice& dice) {
     role.layout = dice.percent(60) ? Layout::pack : Layout::spread;
     roles.push_back(role);
   }
+  const bool some_required = std::any_of(roles.begin(), roles.end(), [](const Role& r) { return r.least_count() > 0; });
+  if (!some_required) roles.front().elastic_min.reset();
   return roles;
 }
 
