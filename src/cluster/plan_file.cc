@@ -140,7 +140,10 @@ class CrossCheck {
   }
 
   void check_hold(std::size_t at) {
+    std::set<AgentId> seen;
     for (const AgentId& agent : file_.gangs[at].hold->agents) {
+      if (!seen.insert(agent).second)
+        fault("gangs", at, "hold", "'" + agent.value + "' stands twice; name each agent once");
       if (by_id_.contains(agent) || !faulty_agents_.empty()) continue;
       fault("gangs", at, "hold", "'" + agent.value + "' is held for it, but is not among the agents");
     }

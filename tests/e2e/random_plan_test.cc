@@ -60,6 +60,11 @@ class Repair {
     gang.id.value += "#" + std::to_string(at);
     gang.group = groups_[dice_.below(groups_.size())];
     gang.priority = static_cast<std::int32_t>(dice_.between(40, 43));
+    if (gang.hold) {
+      gang.hold->agents.clear();
+      if (!file_.agents.empty()) gang.hold->agents.push_back(any_agent().id);
+      if (gang.hold->agents.empty()) gang.hold.reset();
+    }
     gang.exclude.clear();
     gang.selector.clear();
     if (!file_.agents.empty() && dice_.percent(10)) gang.exclude.push_back(any_agent().id);
@@ -75,6 +80,7 @@ class Repair {
     if (runs && gang.members.empty()) run_whole(gang);
     if (runs && !gang.members.empty()) run_roles(gang);
     gang.stopping = gang.runs() && dice_.percent(20);
+    if (gang.runs()) gang.hold.reset();
   }
 
   /// What is drawn seldom has any.
