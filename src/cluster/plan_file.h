@@ -60,7 +60,7 @@ template <class V>
 void describe(V& v, HoldEntry& h) {
   v.required("agents", h.agents, "Which agents.", not_empty());
   v.field("held", h.held, "For how long.", at_least(Duration(0)));
-  v.field("patience", h.patience, "How long until others are tried.", at_least(std::chrono::minutes(1)));
+  v.field("patience", h.patience, "How long until others are tried.", range(least_patience, most_patience));
 }
 
 struct GangEntry {

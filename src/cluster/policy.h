@@ -21,6 +21,10 @@ constexpr auto enum_names(Fitting) {
   return std::array{std::pair{Fitting::best, "best"}, std::pair{Fitting::worst, "worst"}};
 }
 
+/// How long agents may be held for a gang before others are tried.
+constexpr Duration least_patience = std::chrono::minutes(1);
+constexpr Duration most_patience = std::chrono::hours(365 * 24);
+
 struct PriorityPolicy {
   static constexpr std::string_view type_name = "priority";
   static constexpr std::string_view doc = "The more important gang first; equals in the order of the queue.";
@@ -43,7 +47,7 @@ void describe(V& v, PriorityPolicy& p) {
   v.field("reservations_max", p.reservations_max, "Most blocked gangs that hold agents at a time.", range(0, 100'000));
   v.field("hold_patience", p.hold_patience,
           "How long the same agents are held for a gang before others are tried; doubled every time.",
-          at_least(std::chrono::minutes(1)));
+          range(least_patience, most_patience));
   v.field("slotless_tasks_max", p.slotless_tasks_max, "Most tasks without slots on one agent.", range(0, 1'000'000));
 }
 

@@ -162,7 +162,8 @@ class PriorityWalk {
   bool hold_anew(GangRow& row, GangClass& one) {
     Holding& held = row.held;
     const bool out_of_patience = !held.agents.empty() && now_ - held.since >= held.patience;
-    const Duration patience = out_of_patience ? 2 * held.patience : policy_.hold_patience;
+    const Duration patience =
+        out_of_patience ? std::min(2 * std::min(held.patience, most_patience), most_patience) : policy_.hold_patience;
     std::vector<std::uint32_t> agents;
     if (out_of_patience) {
       AgentSet taken = reserved_;
