@@ -158,6 +158,8 @@ void add_simulate_command(CLI::App& app, std::function<int()>& chosen) {
       ->capture_default_str();
   add_duration(command, "--provider-delay", options.provider_delay, {}, "How long the provider takes for one");
   add_duration(command, "--pace", settings->pace, {}, "On a terminal, let it take at least this long, to watch");
+  command.add_flag("--verify", options.verify,
+                   "Make every plan twice, the second time from nothing, and compare (slow)");
   command.add_flag("--json", settings->json, "Print one JSON object, with timings");
   command.callback([settings, &chosen] { chosen = [settings] { return run(*settings); }; });
 }

@@ -24,6 +24,8 @@ struct Options {
   cluster::Policy policy;
   Duration plan_every = std::chrono::seconds(1);
 
+  bool verify = false;  ///< make every plan twice, the second time from nothing, and compare
+
   Duration agent_timeout = std::chrono::seconds(30);
   Duration loss_every = std::chrono::hours(30 * 24);       ///< between losses of one host; 0 is never
   Duration partition_every = std::chrono::hours(10 * 24);  ///< between cuts of one host; 0 is never

@@ -1,6 +1,7 @@
 #include "simulate/simulation.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/check.h"
 #include "base/overloaded.h"
@@ -93,8 +94,11 @@ void Simulation::plan() {
   const Duration before = loop::thread_cpu_time();
   for (const News& one : news) apply(one);
   meter_.queue_is(clock(), static_cast<std::int64_t>(planner_.queued()));
+  std::optional<cluster::Snapshot> snapshot;
+  if (options_.verify) snapshot = planner_.snapshot(now());
   const cluster::Plan plan = planner_.plan(now());
   meter_.planned(loop::thread_cpu_time() - before);
+  CHECK(!snapshot || cluster::plan(*snapshot) == plan);  // what the planner remembers must not change what it decides
 
   ++report_.plans;
   report_.placements += static_cast<std::int64_t>(plan.start.size());

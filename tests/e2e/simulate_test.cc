@@ -124,6 +124,14 @@ TEST(Simulate, CompletesAllGangsThoughHostsDieAndAreCutOff) {
   }
 }
 
+TEST(Simulate, DecidesWithWhatItRemembersAsIfBuiltFromNothing) {
+  for (const char* policy : {"priority", "fair_share", "priority --no-preemption", "priority --fitting worst"}) {
+    SCOPED_TRACE(policy);
+    expect_complete(report_of(std::string("--agents 12 --gangs 400 --over 30m --loss-every 12h --partition-every 3h") +
+                              " --verify --policy " + policy));
+  }
+}
+
 TEST(Simulate, CompletesAllGangsWhateverTheTimeout) {
   for (const char* timeout : {"1s", "2m", "1h"}) {
     SCOPED_TRACE(timeout);
