@@ -38,7 +38,7 @@ std::string to_text(const PlanAnswer& answer, bool coloured) {
   Table decisions({"DECISION", "GANG", "AGENTS", "WHY"});
   std::map<cluster::GangId, std::string> rest = answer.why;
   const auto take = [&](const cluster::GangId& id) {
-    const std::string why = answer.why.at(id);
+    std::string why = answer.why.at(id);
     rest.erase(id);
     return why;
   };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "cluster/placement.h"
 
@@ -99,16 +100,20 @@ bool fits_one_agent(const State& state, const GangRow& row) {
   });
 }
 
+/// The first few ahead of it; of each class only the first can be among them.
 std::string ahead(const State& state, const GangRow& row) {
+  constexpr std::size_t shown_max = 4;
   std::vector<Order> orders;
   for (const auto& [key, one] : state.queue.classes()) {
-    for (auto at = one->waiting.begin(); at != one->waiting.end() && *at < row.order; ++at) orders.push_back(*at);
+    auto at = one->waiting.begin();
+    for (std::size_t i = 0; i <= shown_max && at != one->waiting.end() && *at < row.order; ++i) orders.push_back(*at++);
   }
   if (orders.empty()) return "nothing is ahead of it in the queue";
   std::sort(orders.begin(), orders.end());
   std::vector<GangId> gangs;
-  for (const Order& order : orders) gangs.push_back(state.gangs[order.gang].gang.id);
-  return "ahead of it in the queue: " + names(gangs);
+  for (std::size_t i = 0; i < std::min(orders.size(), shown_max); ++i)
+    gangs.push_back(state.gangs[orders[i].gang].gang.id);
+  return "ahead of it in the queue: " + names(gangs) + (orders.size() > shown_max ? " and others" : "");
 }
 
 /// What runs on the agents held for it.
@@ -118,12 +123,11 @@ std::string held(const State& state, const GangRow& row) {
   std::vector<GangId> users;
   for (const std::uint32_t agent : row.reserved) agents.push_back(state.books.agent(agent).id.value);
   if (!row.others.empty()) return "; it gets " + names(agents) + " first";
-  for (const GangRow& other : state.gangs) {
-    const bool here = std::any_of(other.parts.begin(), other.parts.end(), [&](const Part& part) {
-      return std::find(row.reserved.begin(), row.reserved.end(), part.agent) != row.reserved.end();
-    });
-    if (here) users.push_back(other.gang.id);
+  std::set<Order> there;
+  for (const std::uint32_t agent : row.reserved) {
+    for (const Presence& here : state.on_agent[agent]) there.insert(here.order);
   }
+  for (const Order& order : there) users.push_back(state.gangs[order.gang].gang.id);
   std::string text = "; it gets " + names(agents) + " first";
   if (!users.empty()) text += ", where " + names(users) + (users.size() == 1 ? " has" : " have") + " to end";
   return text;
