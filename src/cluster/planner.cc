@@ -23,8 +23,8 @@ std::string group_key(const Gang& gang) {
 
 }  // namespace
 
-Planner::Planner(Policy policy, Groups groups)
-    : policy_(std::move(policy)), groups_(std::move(groups)), state_(slotless_tasks_max(policy_)) {
+Planner::Planner(const Policy& policy, Groups groups)
+    : policy_(policy), groups_(std::move(groups)), state_(slotless_tasks_max(policy_)) {
   state_.classes_by_group = std::holds_alternative<FairSharePolicy>(policy_);
 }
 

@@ -47,7 +47,7 @@ struct Snapshot {
 
 class Planner {
  public:
-  explicit Planner(Policy policy, Groups groups = {});
+  explicit Planner(const Policy& policy, Groups groups = {});
   explicit Planner(const Snapshot& snapshot);
 
   void put_agent(const Agent& agent);

@@ -11,7 +11,7 @@ namespace {
 /// Gangs by size, largest first, that may still be packed.
 using Sizes = std::map<std::int64_t, std::int64_t, std::greater<>>;
 
-Sizes countable(const ProvisionRule& rule, std::vector<QueuedDemand> queued, std::int64_t& whole_instances) {
+Sizes countable(const ProvisionRule& rule, const std::vector<QueuedDemand>& queued, std::int64_t& whole_instances) {
   Sizes sizes;
   std::map<std::string, std::int64_t> room;
   for (const QueuedDemand& demand : queued) {
