@@ -4,8 +4,10 @@
 /// epoch says changes nothing, and earns it a kill.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -29,6 +31,17 @@ enum class Reason : std::uint8_t {
   agent_lost,
   failed_to_start,
 };
+
+constexpr auto enum_names(Reason) {
+  return std::array{std::pair{Reason::exited, "exited"},
+                    std::pair{Reason::signalled, "signalled"},
+                    std::pair{Reason::killed_by_user, "killed_by_user"},
+                    std::pair{Reason::preempted, "preempted"},
+                    std::pair{Reason::out_of_memory, "out_of_memory"},
+                    std::pair{Reason::unresponsive, "unresponsive"},
+                    std::pair{Reason::agent_lost, "agent_lost"},
+                    std::pair{Reason::failed_to_start, "failed_to_start"}};
+}
 
 struct Ending {
   Reason reason = Reason::exited;

@@ -30,4 +30,26 @@ cluster::Cpus Scalar<cluster::Cpus>::random(Dice& dice, const Limits&) {
   return {dice.percent(50) ? dice.between(0, 64) * 1000 : dice.between(0, 64'000)};
 }
 
+Value Scalar<cluster::TaskId>::schema() { return Value().set("type", Value("string")); }
+
+Result<cluster::TaskId> Scalar<cluster::TaskId>::read(const Value& value) {
+  TRY_ASSIGN(text, read_text(value));
+  return cluster::parse_task_id(text);
+}
+
+cluster::TaskId Scalar<cluster::TaskId>::random(Dice& dice, const Limits&) {
+  return {{dice.bits()}, static_cast<std::uint32_t>(dice.bits())};
+}
+
+Value Scalar<cluster::LeaseId>::schema() { return Value().set("type", Value("string")); }
+
+Result<cluster::LeaseId> Scalar<cluster::LeaseId>::read(const Value& value) {
+  TRY_ASSIGN(text, read_text(value));
+  return cluster::parse_lease_id(text);
+}
+
+cluster::LeaseId Scalar<cluster::LeaseId>::random(Dice& dice, const Limits& limits) {
+  return {Scalar<cluster::TaskId>::random(dice, limits), {dice.bits()}};
+}
+
 }  // namespace cadre::describe

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/dice.h"
+#include "cluster/ids.h"
 #include "cluster/resources.h"
 #include "describe/checks.h"
 #include "describe/scalar.h"
@@ -18,6 +19,24 @@ struct Scalar<cluster::Cpus> {
   static Value write(cluster::Cpus cpus);
   static Amount amount(cluster::Cpus cpus) { return static_cast<double>(cpus.milli) / 1000; }
   static cluster::Cpus random(Dice& dice, const Limits& limits);
+};
+
+template <>
+struct Scalar<cluster::TaskId> {
+  static std::string type_name() { return "task (`17.0`)"; }
+  static Value schema();
+  static Result<cluster::TaskId> read(const Value& value);
+  static Value write(cluster::TaskId task) { return Value(cluster::to_string(task)); }
+  static cluster::TaskId random(Dice& dice, const Limits& limits);
+};
+
+template <>
+struct Scalar<cluster::LeaseId> {
+  static std::string type_name() { return "lease (`17.0/3`)"; }
+  static Value schema();
+  static Result<cluster::LeaseId> read(const Value& value);
+  static Value write(cluster::LeaseId lease) { return Value(cluster::to_string(lease)); }
+  static cluster::LeaseId random(Dice& dice, const Limits& limits);
 };
 
 }  // namespace cadre::describe

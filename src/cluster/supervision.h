@@ -1,0 +1,223 @@
+/// What an agent, the supervisor of a task and the task itself say to each other on one host. Values; safe on any
+/// thread.
+///
+/// Each runs over a unix socket of type SOCK_SEQPACKET, one MessagePack value a packet, packet_bytes_max at most. All
+/// of a task lies in one folder:
+///   launch          the Launch, written by the agent before it starts the supervisor
+///   agent.sock      where the agent speaks to the supervisor (it may come and go: who connects last is the agent)
+///   task.sock       where the task's processes speak to the supervisor (CADRE_SOCKET)
+///   output/         the spool (logs/)
+///   ending          the TaskEnding, written last of all by the supervisor, renamed into place
+///   work/, tmp/     the task's own
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "cluster/task.h"
+
+namespace cadre::cluster::supervision {
+
+constexpr std::size_t packet_bytes_max = 65'536;
+
+/// Where the control groups of tasks are made. Version 1: one folder for each controller.
+struct CgroupParent {
+  std::int32_t version = 0;  ///< 0: none can be used
+  std::map<std::string, std::string> folders;
+};
+template <class V>
+void describe(V& v, CgroupParent& c) {
+  v.field("version", c.version, "Which version of cgroups; 0: none.", range(0, 2));
+  v.field("folders", c.folders, "By controller (memory, cpu, pids); in version 2 all are the same.");
+}
+
+/// All that a supervisor needs to know.
+struct Launch {
+  LeaseId lease;
+  Command command;
+  TaskLimits limits;
+  Manners manners;
+  std::map<std::string, std::string> variables;
+  CgroupParent cgroup;
+  Duration abandon_after = std::chrono::seconds(25);
+};
+template <class V>
+void describe(V& v, Launch& l) {
+  v.required("lease", l.lease, "Which lease this is.");
+  v.required("command", l.command, "What to run.");
+  v.field("limits", l.limits, "What it may use.");
+  v.field("manners", l.manners, "How it is stopped and watched.");
+  v.field("variables", l.variables, "Variables that cadre sets: CADRE_*, CUDA_VISIBLE_DEVICES.");
+  v.field("cgroup", l.cgroup, "Where its control groups are made.");
+  v.field("abandon_after", l.abandon_after, "How long it goes on without an agent.");
+}
+
+// From the agent.
+
+/// Ask the task to stop; kill it when the grace is over. A second one can only shorten the grace.
+struct Stop {
+  static constexpr std::string_view type_name = "stop";
+  lease::Reason why = lease::Reason::killed_by_user;
+  Duration grace{};
+};
+template <class V>
+void describe(V& v, Stop& m) {
+  v.field("why", m.why, "What it is stopped for.");
+  v.field("grace", m.grace, "Time until it is killed.");
+}
+
+/// The master has stored the output up to here.
+struct OutputStored {
+  static constexpr std::string_view type_name = "output_stored";
+  std::int64_t end = 0;
+};
+template <class V>
+void describe(V& v, OutputStored& m) {
+  v.required("end", m.end, "First byte that is not stored.");
+}
+
+/// What became of a report of the task.
+struct ReportAnswer {
+  static constexpr std::string_view type_name = "report_answer";
+  std::uint64_t number = 0;
+  bool accepted = false;
+  std::string why;
+};
+template <class V>
+void describe(V& v, ReportAnswer& m) {
+  v.required("number", m.number, "Which report.");
+  v.required("accepted", m.accepted, "Whether it counts.");
+  v.field("why", m.why, "Why it was refused.");
+}
+
+/// Run another command inside the task.
+struct Exec {
+  static constexpr std::string_view type_name = "exec";
+  std::uint64_t number = 0;
+  std::vector<std::string> argv;
+};
+template <class V>
+void describe(V& v, Exec& m) {
+  v.required("number", m.number, "Chosen by who asks.");
+  v.required("argv", m.argv, "Program and arguments.", length(1, 4096));
+}
+
+/// Kill what an Exec runs: who asked is gone.
+struct ExecCancel {
+  static constexpr std::string_view type_name = "exec_cancel";
+  std::uint64_t number = 0;
+};
+template <class V>
+void describe(V& v, ExecCancel& m) {
+  v.required("number", m.number, "Which one.");
+}
+
+using FromAgent = std::variant<Stop, OutputStored, ReportAnswer, Exec, ExecCancel>;
+
+// From the supervisor to the agent.
+
+/// How things stand: sent when an agent connects, when something changed, and every second.
+struct Status {
+  static constexpr std::string_view type_name = "status";
+  std::int32_t pid = 0;  ///< of the task's leading process; 0: not started yet
+  std::int64_t output_end = 0;
+  bool attached = false;
+  bool stopping = false;
+  std::vector<std::string> isolation;
+  Usage usage;
+  std::optional<TaskEnding> ending;  ///< the last message
+};
+template <class V>
+void describe(V& v, Status& m) {
+  v.field("pid", m.pid, "Of the leading process; 0: not started yet.");
+  v.field("output_end", m.output_end, "Where the output ends so far.");
+  v.field("attached", m.attached, "Whether the task uses the client library.");
+  v.field("stopping", m.stopping, "Whether it was asked to stop.");
+  v.field("isolation", m.isolation, "What keeps it apart, for people.");
+  v.field("usage", m.usage, "What it uses.");
+  v.field("ending", m.ending, "How it ended.");
+}
+
+/// The task reports something, which counts only if its lease is the current one.
+struct Report {
+  static constexpr std::string_view type_name = "report";
+  std::uint64_t number = 0;
+  std::string body;
+};
+template <class V>
+void describe(V& v, Report& m) {
+  v.required("number", m.number, "Counts the task's reports.");
+  v.required("body", m.body, "What is reported.", length(0, 32'768));
+}
+
+struct ExecOutput {
+  static constexpr std::string_view type_name = "exec_output";
+  std::uint64_t number = 0;
+  std::int32_t stream = 1;  ///< 1: stdout, 2: stderr
+  Bytes bytes;
+};
+template <class V>
+void describe(V& v, ExecOutput& m) {
+  v.required("number", m.number, "Which one.");
+  v.field("stream", m.stream, "1: stdout, 2: stderr.", range(1, 2));
+  v.field("bytes", m.bytes, "What was written.");
+}
+
+struct ExecEnded {
+  static constexpr std::string_view type_name = "exec_ended";
+  std::uint64_t number = 0;
+  std::int32_t code = 0;
+  std::string error;
+};
+template <class V>
+void describe(V& v, ExecEnded& m) {
+  v.required("number", m.number, "Which one.");
+  v.field("code", m.code, "Exit code; 128 and the number of the signal, if one ended it.");
+  v.field("error", m.error, "Why it could not run.");
+}
+
+using FromSupervisor = std::variant<Status, Report, ExecOutput, ExecEnded>;
+
+// From a process of the task. Each of these is also a sign of life.
+
+/// The first word of the client library: from now on the task is asked to stop there, not by a signal.
+struct Attach {
+  static constexpr std::string_view type_name = "attach";
+  std::int32_t pid = 0;
+};
+template <class V>
+void describe(V& v, Attach& m) {
+  v.field("pid", m.pid, "Of the process.");
+}
+
+/// The first one promises that more will follow.
+struct Beat {
+  static constexpr std::string_view type_name = "beat";
+};
+template <class V>
+void describe(V&, Beat&) {}
+
+using FromTask = std::variant<Attach, Beat, Report>;
+
+// To processes of the task that have attached.
+
+struct StopNotice {
+  static constexpr std::string_view type_name = "stop_notice";
+  lease::Reason why = lease::Reason::killed_by_user;
+  Duration grace{};  ///< left
+};
+template <class V>
+void describe(V& v, StopNotice& m) {
+  v.field("why", m.why, "What it is stopped for.");
+  v.field("grace", m.grace, "Time left until it is killed.");
+}
+
+using ToTask = std::variant<StopNotice, ReportAnswer>;
+
+}  // namespace cadre::cluster::supervision
