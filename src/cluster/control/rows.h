@@ -1,0 +1,124 @@
+/// What the master keeps on disk of jobs, tasks and agents: the truth from which everything else is made anew after a
+/// restart. Values; safe on any thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/time.h"
+#include "cluster/agent.h"
+#include "cluster/job.h"
+#include "cluster/messages.h"
+#include "cluster/policy.h"
+
+namespace cadre::cluster::control {
+
+enum class JobStage : std::uint8_t {
+  queued,
+  running,
+  stopping,  ///< some of its tasks have yet to end
+  ended,
+};
+constexpr auto enum_names(JobStage) {
+  return std::array{std::pair{JobStage::queued, "queued"}, std::pair{JobStage::running, "running"},
+                    std::pair{JobStage::stopping, "stopping"}, std::pair{JobStage::ended, "ended"}};
+}
+
+/// Times are counted from 1970; see Clock in the master.
+struct JobRow {
+  JobId id;
+  JobSpec spec;
+  double position = 0;
+  JobStage stage = JobStage::queued;
+  bool again = false;  ///< once all its tasks have ended it is queued again
+  TimePoint submitted;
+  TimePoint queued;  ///< since when it waits, or waited last
+  TimePoint started;
+  TimePoint ended;
+  lease::Reason reason = lease::Reason::exited;  ///< of its first task that did not end well
+  std::int32_t code = 0;
+  std::string detail;
+  std::int32_t runs = 0;  ///< how many times it was placed
+  std::string why;        ///< what placed it there, or who preempted it, for people
+  bool operator==(const JobRow&) const = default;
+};
+
+struct TaskRow {
+  TaskId id;
+  std::int32_t role = 0;  ///< index of its member in the job
+  std::int32_t rank = 0;
+  std::int32_t role_rank = 0;
+  lease::State lease;
+  std::vector<std::int32_t> slots;  ///< of the agent, by number
+  TimePoint placed;
+  TimePoint started;
+  TimePoint ended;
+  TaskEnding ending;
+  std::uint64_t reports = 0;  ///< accepted ones, over all its leases
+  std::string last_report;
+  bool operator==(const TaskRow&) const = default;
+};
+
+enum class SlotState : std::uint8_t { enabled, draining, disabled };
+constexpr auto enum_names(SlotState) {
+  return std::array{std::pair{SlotState::enabled, "enabled"}, std::pair{SlotState::draining, "draining"},
+                    std::pair{SlotState::disabled, "disabled"}};
+}
+
+struct AgentRow {
+  Agent agent;  ///< as it said hello; enabled and draining are the users' will
+  std::string pool;
+  std::string host;
+  std::string identity;
+  std::string version;
+  std::vector<messages::Slot> slots;
+  std::vector<SlotState> slot_states;
+  std::vector<std::string> isolation;
+  bool lost = false;
+};
+
+struct GroupRow {
+  std::string pool;
+  GroupId id;
+  Group settings;
+};
+
+/// A line of the change log, written together with what changed.
+struct ChangeRow {
+  std::uint64_t number = 0;
+  TimePoint time;
+  std::string noun;  ///< job, task or agent
+  std::string id;
+  std::string what;  ///< the new stage, or what was done
+};
+
+/// Everything that is loaded at a start.
+struct Rows {
+  std::vector<AgentRow> agents;
+  std::vector<JobRow> jobs;  ///< in the order of their numbers
+  std::vector<TaskRow> tasks;
+  std::vector<GroupRow> groups;
+  JobId last_job;
+  std::uint64_t last_change = 0;
+};
+
+/// What one step has changed: whole rows, to be written in one transaction. Writing it twice does no harm.
+struct Writes {
+  std::vector<AgentRow> agents;
+  std::vector<JobRow> new_jobs;
+  std::vector<JobRow> jobs;  ///< their spec has not changed but for priority, pool and group
+  std::vector<TaskRow> tasks;
+  std::vector<GroupRow> groups;
+  std::vector<AgentId> agents_gone;
+  std::vector<ChangeRow> changes;
+  bool empty() const {
+    return agents.empty() && new_jobs.empty() && jobs.empty() && tasks.empty() && groups.empty() &&
+           agents_gone.empty() && changes.empty();
+  }
+};
+
+}  // namespace cadre::cluster::control

@@ -1,0 +1,40 @@
+#include "cluster/job.h"
+
+#include <charconv>
+
+#include "base/check.h"
+
+namespace cadre::cluster {
+
+GangId gang_id(JobId id) { return GangId(std::to_string(id.value)); }
+
+JobId job_id(const GangId& id) {
+  JobId job;
+  const auto [end, error] = std::from_chars(id.value.data(), id.value.data() + id.value.size(), job.value);
+  CHECK(error == std::errc() && end == id.value.data() + id.value.size());
+  return job;
+}
+
+Gang gang_of(JobId id, double position, const JobSpec& spec) {
+  Gang gang{gang_id(id),   {},          spec.priority, position, GroupId(spec.group), spec.preemptible,
+            spec.selector, spec.exclude};
+  if (spec.members.size() == 1 && !spec.members.front().count) {
+    gang.wants = Divisible{spec.members.front().request(), spec.single_agent, spec.uneven};
+    return gang;
+  }
+  Roles roles;
+  for (const Member& member : spec.members) {
+    roles.push_back({member.role, member.count.value_or(1), member.request(), member.elastic_min, member.layout});
+  }
+  gang.wants = std::move(roles);
+  return gang;
+}
+
+TaskLimits limits_of(const Member& member) {
+  TaskLimits limits = member.limits;
+  if (limits.memory.value == 0) limits.memory = member.memory;
+  if (limits.cpus.milli == 0) limits.cpus = member.cpus;
+  return limits;
+}
+
+}  // namespace cadre::cluster

@@ -1,0 +1,89 @@
+/// A job as its user submits it: members that are placed as one gang. Values; safe on any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cluster/gang.h"
+#include "cluster/task.h"
+
+namespace cadre::cluster {
+
+/// The tasks of one role. Without a count the slots may be divided over agents, one task on each.
+struct Member {
+  std::string role = "task";
+  std::optional<std::int32_t> count;
+  std::optional<std::int32_t> elastic_min;
+  std::int32_t slots = 0;
+  std::optional<SlotKind> slot_kind;
+  Cpus cpus;
+  ByteSize memory;
+  Layout layout = Layout::pack;
+  Command command;
+  TaskLimits limits;
+  Manners manners;
+
+  static constexpr std::string_view doc = "The tasks of one role.";
+  bool operator==(const Member&) const = default;
+  Request request() const { return {slots, slot_kind, cpus, memory}; }
+};
+template <class V>
+void describe(V& v, Member& m) {
+  v.field("role", m.role, "What these tasks do.", length(1, 128));
+  v.field("count", m.count, "How many of them; left out: one, or one on each agent over which its slots are divided.",
+          range(1, 10'000));
+  v.field("elastic_min", m.elastic_min, "How many of them must be there to start; the rest join later.",
+          range(0, 10'000));
+  v.field("slots", m.slots, "Slots for each.", range(0, most_slots));
+  v.field("slot_kind", m.slot_kind, "The kind of slot it needs; any, if left out.");
+  v.field("cpus", m.cpus, "Cpus for each.", range(0, most_cpus));
+  v.field("memory", m.memory, "Memory for each.", range(ByteSize{0}, most_memory));
+  v.field("layout", m.layout, "Where tasks without slots go: `pack` near the gang's slots, `spread` apart.");
+  v.required("command", m.command, "What each runs.");
+  v.field("limits", m.limits, "What each may use; memory and cpus that were asked for are also limits.");
+  v.field("manners", m.manners, "How each is stopped and watched.");
+  v.check(!m.elastic_min || (m.count && *m.elastic_min <= *m.count), "elastic_min",
+          "needs a count that is not smaller; raise count or lower elastic_min");
+}
+
+struct JobSpec {
+  std::string name;
+  std::string pool = "default";
+  std::int32_t priority = 42;
+  std::string group;
+  bool preemptible = false;
+  Labels selector;
+  std::vector<AgentId> exclude;
+  bool single_agent = false;
+  bool uneven = false;
+  std::vector<Member> members;
+
+  static constexpr std::string_view doc = "A job: tasks that are placed all or nothing.";
+  bool operator==(const JobSpec&) const = default;
+};
+template <class V>
+void describe(V& v, JobSpec& j) {
+  v.field("name", j.name, "What people call it.", length(0, 256));
+  v.field("pool", j.pool, "Where it runs.", length(1, 128));
+  v.field("priority", j.priority, "1 to 99, smaller is more important.", range(1, 99));
+  v.field("group", j.group, "With whom it shares a weight and limits; empty: alone.", length(0, 128));
+  v.field("preemptible", j.preemptible, "Whether it may be stopped for others and run again later.");
+  v.field("selector", j.selector, "Labels that an agent must carry.");
+  v.field("exclude", j.exclude, "Agents on which it must not run.");
+  v.field("single_agent", j.single_agent, "Whether its slots must be on one agent.");
+  v.field("uneven", j.uneven, "Whether its slots may be divided unevenly.");
+  v.required("members", j.members, "What it consists of.", length(1, 64));
+}
+
+/// The gang that stands for a job in the planner.
+Gang gang_of(JobId id, double position, const JobSpec& spec);
+GangId gang_id(JobId id);
+JobId job_id(const GangId& id);
+
+/// A member with what it asks for as its limits, where it names none.
+TaskLimits limits_of(const Member& member);
+
+}  // namespace cadre::cluster
