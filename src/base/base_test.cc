@@ -128,5 +128,25 @@ TEST(Ids, OfDifferentThingsAreDifferentTypes) {
   EXPECT_LT(TrialId{1}, TrialId{2});
 }
 
+TEST(Utc, IsReadBackAsItWasWritten) {
+  EXPECT_EQ(to_utc(TimePoint{}), "1970-01-01T00:00:00Z");
+  EXPECT_EQ(to_utc(TimePoint(Duration(-1))), "1969-12-31T23:59:59.999999999Z");
+  EXPECT_EQ(to_utc(TimePoint(std::chrono::seconds(951'782'400))), "2000-02-29T00:00:00Z");
+  FOR_SEEDS(1'000, [](Dice& dice) {
+    const TimePoint time(Duration(dice.between(-4'000'000'000'000'000'000, 4'000'000'000'000'000'000)));
+    const Result<TimePoint> again = parse_utc(to_utc(time));
+    ASSERT_TRUE(again) << to_utc(time);
+    EXPECT_EQ(*again, time) << to_utc(time);
+  });
+}
+
+TEST(Utc, WhatIsNoTimeIsRefused) {
+  for (const char* text : {"", "2026-11-15", "2026-11-15T11:31:10", "2026-13-15T11:31:10Z", "2026-02-30T11:31:10Z",
+                           "2026-11-15T24:31:10Z", "2026-11-15T11:31:10.Z", "2026-11-15T11:31:10.1234567890Z",
+                           "2026-11-15T11:31:10,5Z", "+026-11-15T11:31:10Z", "9999-11-15T11:31:10Z"}) {
+    EXPECT_FALSE(parse_utc(text)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace cadre

@@ -1,6 +1,7 @@
 /// Errors as values: what can fail returns a Result, nothing is thrown across a room's border. Safe on any thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -18,6 +19,13 @@ enum class Errc : std::uint8_t {
   denied,       ///< not allowed
   corrupt,      ///< stored or received bytes are not what they must be
 };
+
+constexpr auto enum_names(Errc) {
+  return std::array{std::pair{Errc::invalid, "invalid"},     std::pair{Errc::not_found, "not_found"},
+                    std::pair{Errc::conflict, "conflict"},   std::pair{Errc::unavailable, "unavailable"},
+                    std::pair{Errc::timed_out, "timed_out"}, std::pair{Errc::denied, "denied"},
+                    std::pair{Errc::corrupt, "corrupt"}};
+}
 
 std::string_view to_string(Errc code);
 

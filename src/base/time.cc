@@ -1,7 +1,9 @@
 #include "base/time.h"
 
 #include <array>
+#include <charconv>
 #include <cstdint>
+#include <cstdio>
 #include <limits>
 
 #include "base/decimal.h"
@@ -74,6 +76,66 @@ std::string to_string(Duration duration) {
     rest %= length;
   }
   return text;
+}
+
+std::string to_utc(TimePoint time) {
+  const std::int64_t ns = time.time_since_epoch().count();
+  const auto day = std::chrono::floor<std::chrono::days>(std::chrono::sys_time<Duration>(Duration(ns)));
+  const std::chrono::year_month_day date(day);
+  const std::int64_t within = ns - Duration(day.time_since_epoch()).count();
+  const std::int64_t seconds = within / 1'000'000'000;
+  std::string text(32, '\0');
+  const int size = std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d",
+                                 static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
+                                 static_cast<unsigned>(date.day()), static_cast<int>(seconds / 3600),
+                                 static_cast<int>(seconds / 60 % 60), static_cast<int>(seconds % 60));
+  text.resize(static_cast<std::size_t>(size));
+  if (const std::int64_t rest = within % 1'000'000'000; rest != 0) {
+    std::string decimals = std::to_string(1'000'000'000 + rest).substr(1);
+    decimals.erase(decimals.find_last_not_of('0') + 1);
+    text += "." + decimals;
+  }
+  return text + "Z";
+}
+
+Result<TimePoint> parse_utc(std::string_view text) {
+  const auto bad = [&] {
+    return fail(Errc::invalid, "'" + std::string(text) + "' is not a time; write one like 2026-11-15T11:31:10Z");
+  };
+  const auto number = [&](std::size_t at, std::size_t size, int& value) {
+    if (at + size > text.size()) return false;
+    const auto [end, error] = std::from_chars(text.data() + at, text.data() + at + size, value);
+    return error == std::errc() && end == text.data() + at + size && text[at] != '-';
+  };
+  int year = 0;
+  int month = 0;
+  int day = 0;
+  int hour = 0;
+  int minute = 0;
+  int second = 0;
+  const bool shaped = text.size() >= 20 && text[4] == '-' && text[7] == '-' && text[10] == 'T' && text[13] == ':' &&
+                      text[16] == ':' && text.back() == 'Z';
+  if (!shaped || !number(0, 4, year) || !number(5, 2, month) || !number(8, 2, day) || !number(11, 2, hour) ||
+      !number(14, 2, minute) || !number(17, 2, second)) {
+    return bad();
+  }
+  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
+                                         std::chrono::day(static_cast<unsigned>(day))};
+  const bool in_range = year >= 1700 && year < 2200;  // what 64 bits of nanoseconds hold, and some to spare
+  if (!date.ok() || !in_range || hour > 23 || minute > 59 || second > 59) return bad();
+  std::int64_t ns = 0;
+  if (const std::string_view decimals = text.substr(19, text.size() - 20); !decimals.empty()) {
+    if (decimals[0] != '.' || decimals.size() < 2 || decimals.size() > 10) return bad();
+    std::string digits(decimals.substr(1));
+    digits.resize(9, '0');
+    for (const char digit : digits) {
+      if (digit < '0' || digit > '9') return bad();
+      ns = ns * 10 + (digit - '0');
+    }
+  }
+  const Duration since_1970 = std::chrono::sys_days(date).time_since_epoch();
+  return TimePoint(since_1970 + std::chrono::hours(hour) + std::chrono::minutes(minute) + std::chrono::seconds(second) +
+                   Duration(ns));
 }
 
 }  // namespace cadre

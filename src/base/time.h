@@ -28,4 +28,8 @@ using TimePoint = Timeline::time_point;
 /// The shortest exact spelling, for instance 1h30m; parse_duration reads it back to the same value.
 std::string to_string(Duration duration);
 
+/// A time counted from 1970, as 2026-11-15T11:31:10.5Z: in UTC, with as many decimals as it has.
+std::string to_utc(TimePoint time);
+[[nodiscard]] Result<TimePoint> parse_utc(std::string_view text);
+
 }  // namespace cadre

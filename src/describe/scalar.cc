@@ -115,6 +115,18 @@ Value Scalar<std::string>::schema() { return Value().set("type", Value("string")
 
 std::size_t Scalar<std::string>::size(const std::string& text) { return count_code_points(text); }
 
+Value Scalar<TimePoint>::schema() {
+  Value schema;
+  schema.set("type", Value("string"));
+  schema.set("format", Value("date-time"));
+  return schema;
+}
+
+Result<TimePoint> Scalar<TimePoint>::read(const Value& value) {
+  TRY_ASSIGN(text, read_text(value));
+  return parse_utc(text);
+}
+
 Value Scalar<Duration>::schema() {
   const std::string number = R"((([0-9]+(\.[0-9]+)?|\.[0-9]+))";
   std::string pattern = "^(?=.)";

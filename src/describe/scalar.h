@@ -141,6 +141,15 @@ struct Scalar<Duration> {
   static Amount amount(Duration duration) { return duration; }
 };
 
+/// A time counted from 1970.
+template <>
+struct Scalar<TimePoint> {
+  static std::string type_name() { return "time (`2026-11-15T11:31:10Z`)"; }
+  static Value schema();
+  static Result<TimePoint> read(const Value& value);
+  static Value write(TimePoint time) { return Value(to_utc(time)); }
+};
+
 template <>
 struct Scalar<ByteSize> {
   static std::string type_name() { return "size (`512`, `16GiB`)"; }
