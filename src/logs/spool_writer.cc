@@ -1,0 +1,135 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "logs/spool.h"
+
+namespace cadre::logs {
+
+namespace {
+
+constexpr std::string_view suffix = ".log";
+
+}  // namespace
+
+SpoolWriter::SpoolWriter(std::string folder, const SpoolOptions& options)
+    : folder_(std::move(folder)), options_(options) {
+  options_.segment_bytes = std::min(options.segment_bytes, ByteSize{options.bytes_max.value / 4});
+}
+
+Result<SpoolWriter> SpoolWriter::open(std::string folder, const SpoolOptions& options) {
+  SpoolWriter writer(std::move(folder), options);
+  TRY(writer.recover());
+  return writer;
+}
+
+Result<void> SpoolWriter::recover() {
+  TRY_ASSIGN(firsts, numbered_files(folder_, suffix));
+  if (firsts.empty()) return {};
+  for (std::size_t i = 0; i + 1 < firsts.size(); ++i) segments_.push_back({firsts[i], firsts[i + 1] - firsts[i]});
+  TRY_ASSIGN(file, File::open(numbered_path(folder_, firsts.back(), suffix), O_RDWR));
+  TRY_ASSIGN(size, file.size());
+  Bytes bytes(static_cast<std::size_t>(size));
+  TRY_ASSIGN(read, file.read_at(0, bytes));
+  const auto whole = static_cast<std::int64_t>(whole_records(BytesView(bytes).first(read)));
+  if (whole < size) TRY(file.truncate(whole));
+  segments_.push_back({firsts.back(), whole});
+  end_ = firsts.back() + whole;
+  size_ = end_ - firsts.front();
+  return {};
+}
+
+void SpoolWriter::append(Stream stream, std::string_view bytes, WallTime time) {
+  cutter_.take(stream, bytes, time, waiting_);
+  write_out(time);
+}
+
+void SpoolWriter::note(std::string_view text, WallTime time) {
+  encode({Stream::note, false, time, text.substr(0, line_bytes_max)}, waiting_);
+  write_out(time);
+}
+
+void SpoolWriter::flush(WallTime time) {
+  cutter_.flush(time, waiting_);
+  write_out(time);
+}
+
+void SpoolWriter::retry(WallTime time) { write_out(time); }
+
+bool SpoolWriter::full() const {
+  return !waiting_.empty() || (options_.full == SpoolOptions::Full::block && size_ >= options_.bytes_max.value);
+}
+
+void SpoolWriter::write_out(WallTime time) {
+  while (!waiting_.empty()) {
+    if (options_.full == SpoolOptions::Full::drop_oldest) {
+      const std::int64_t wanted = size_ + static_cast<std::int64_t>(waiting_.size());
+      if (wanted > options_.bytes_max.value && drop_one()) continue;
+    }
+    const Result<void> done = try_write();
+    if (done) {
+      blocked_ = false;
+      return;
+    }
+    const bool may_drop = options_.full == SpoolOptions::Full::drop_oldest && done.error().code == Errc::unavailable;
+    if (may_drop && drop_one()) continue;
+    if (!std::exchange(blocked_, true)) {
+      const std::string text = "output had to wait: " + done.error().message;
+      encode({Stream::note, false, time, std::string_view(text).substr(0, line_bytes_max)}, waiting_);
+    }
+    return;
+  }
+}
+
+Result<void> SpoolWriter::try_write() {
+  if (!file_.is_open() || segments_.back().size >= options_.segment_bytes.value) TRY(open_segment());
+  if (torn_) TRY(file_.truncate(segments_.back().size));
+  std::size_t written = 0;
+  const Result<void> done = file_.append(waiting_, written);
+  const std::size_t whole = done ? written : whole_records(BytesView(waiting_).first(written));
+  torn_ = whole < written;
+  waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(whole));
+  segments_.back().size += static_cast<std::int64_t>(whole);
+  size_ += static_cast<std::int64_t>(whole);
+  end_ += static_cast<std::int64_t>(whole);
+  return done;
+}
+
+Result<void> SpoolWriter::open_segment() {
+  const bool goes_on = !segments_.empty() && segments_.back().size < options_.segment_bytes.value;
+  const std::string path = numbered_path(folder_, goes_on ? segments_.back().first : end_, suffix);
+  constexpr int flags = O_WRONLY | O_APPEND | O_CREAT;
+  Result<File> file = File::open(path, flags);
+  if (!file && file.error().code == Errc::not_found) {
+    TRY(make_folder(folder_));
+    file = File::open(path, flags);
+  }
+  if (!file) return Failure(std::move(file).error());
+  file_ = *std::move(file);
+  if (!goes_on) {
+    segments_.push_back({end_, 0});
+    torn_ = false;
+  }
+  return {};
+}
+
+void SpoolWriter::remove_first_segment() {
+  unlink(numbered_path(folder_, segments_.front().first, suffix).c_str());
+  size_ -= segments_.front().size;
+  segments_.pop_front();
+}
+
+// The last segment stays: its name tells the next writer where the offsets go on.
+bool SpoolWriter::drop_one() {
+  if (segments_.size() < 2) return false;
+  remove_first_segment();
+  return true;
+}
+
+void SpoolWriter::stored(std::int64_t offset) {
+  while (segments_.size() > 1 && segments_[1].first <= offset) remove_first_segment();
+}
+
+}  // namespace cadre::logs
