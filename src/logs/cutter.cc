@@ -7,7 +7,7 @@ namespace cadre::logs {
 namespace {
 
 /// Writes the front of `text` as records that continue, until it fits into one.
-void shorten(Stream stream, std::string_view& text, WallTime time, Bytes& out) {
+void shorten(Stream stream, std::string_view& text, TimePoint time, Bytes& out) {
   while (text.size() > line_bytes_max) {
     encode({stream, true, time, text.substr(0, line_bytes_max)}, out);
     text.remove_prefix(line_bytes_max);
@@ -16,7 +16,7 @@ void shorten(Stream stream, std::string_view& text, WallTime time, Bytes& out) {
 
 }  // namespace
 
-void Cutter::take(Stream stream, std::string_view bytes, WallTime time, Bytes& out) {
+void Cutter::take(Stream stream, std::string_view bytes, TimePoint time, Bytes& out) {
   std::string& rest = rests_[static_cast<std::size_t>(stream) - 1];
   for (std::size_t newline = bytes.find('\n'); newline != std::string_view::npos; newline = bytes.find('\n')) {
     std::string_view line = bytes.substr(0, newline);
@@ -32,7 +32,7 @@ void Cutter::take(Stream stream, std::string_view bytes, WallTime time, Bytes& o
   rest = std::string(bytes);
 }
 
-void Cutter::flush(WallTime time, Bytes& out) {
+void Cutter::flush(TimePoint time, Bytes& out) {
   for (std::size_t i = 0; i < rests_.size(); ++i) {
     if (rests_[i].empty()) continue;
     encode({static_cast<Stream>(i + 1), true, time, rests_[i]}, out);

@@ -13,9 +13,9 @@ class Cutter {
  public:
   /// Appends the records of all lines that are whole now to `out`; the rest waits for more. A line longer than
   /// line_bytes_max becomes several records.
-  void take(Stream stream, std::string_view bytes, WallTime time, Bytes& out);
+  void take(Stream stream, std::string_view bytes, TimePoint time, Bytes& out);
   /// Appends what waits, as records that continue.
-  void flush(WallTime time, Bytes& out);
+  void flush(TimePoint time, Bytes& out);
   bool has_rest() const;
 
  private:

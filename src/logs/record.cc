@@ -1,6 +1,7 @@
 #include "logs/record.h"
 
 #include <bit>
+#include <chrono>
 #include <cstring>
 
 #include "base/check.h"
@@ -22,6 +23,7 @@ struct Header {
 static_assert(sizeof(Header) == header_bytes);
 
 constexpr std::uint8_t continues_flag = 1;
+constexpr std::int64_t time_us_max = std::chrono::floor<std::chrono::microseconds>(Duration::max()).count();
 
 std::uint16_t check_of(Header header, std::string_view text) {
   header.check = 0;
@@ -32,7 +34,8 @@ std::uint16_t check_of(Header header, std::string_view text) {
 }
 
 bool is_possible(const Header& header) {
-  return header.length <= line_bytes_max && header.stream >= 1 && header.stream <= 3 && header.flags <= continues_flag;
+  return header.length <= line_bytes_max && header.stream >= 1 && header.stream <= 3 &&
+         header.flags <= continues_flag && header.time_us >= -time_us_max && header.time_us <= time_us_max;
 }
 
 }  // namespace
@@ -43,7 +46,7 @@ void encode(const Line& line, Bytes& out) {
   header.length = static_cast<std::uint32_t>(line.text.size());
   header.stream = static_cast<std::uint8_t>(line.stream);
   header.flags = line.continues ? continues_flag : 0;
-  header.time_us = line.time.time_since_epoch().count();
+  header.time_us = std::chrono::floor<std::chrono::microseconds>(line.time.time_since_epoch()).count();
   header.check = check_of(header, line.text);
   const BytesView head = std::as_bytes(std::span(&header, 1));
   const BytesView text = as_bytes(line.text);
@@ -71,7 +74,7 @@ std::optional<Line> Decoder::next() {
   consumed_ += header_bytes + header.length;
   state_ = State::whole;
   return Line{static_cast<Stream>(header.stream), header.flags == continues_flag,
-              WallTime(std::chrono::microseconds(header.time_us)), text};
+              TimePoint(std::chrono::microseconds(header.time_us)), text};
 }
 
 std::size_t whole_records(BytesView bytes) {

@@ -6,13 +6,13 @@
 /// The check is over all of the record, so that a torn or spoiled one is found.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
 #include "base/bytes.h"
+#include "base/time.h"
 
 namespace cadre::logs {
 
@@ -22,8 +22,6 @@ enum class Stream : std::uint8_t {
   note = 3,  ///< said by the system itself, not by the program
 };
 
-using WallTime = std::chrono::sys_time<std::chrono::microseconds>;
-
 constexpr std::size_t header_bytes = 16;
 constexpr std::size_t line_bytes_max = 16'384;
 constexpr std::size_t record_bytes_max = header_bytes + line_bytes_max;
@@ -31,8 +29,8 @@ constexpr std::size_t record_bytes_max = header_bytes + line_bytes_max;
 struct Line {
   Stream stream = Stream::out;
   bool continues = false;  ///< the line goes on in the next record of its stream, or ended without a newline
-  WallTime time;
-  std::string_view text;  ///< any bytes, line_bytes_max at most
+  TimePoint time;          ///< since 1970; a record keeps whole microseconds
+  std::string_view text;   ///< any bytes, line_bytes_max at most
   bool operator==(const Line&) const = default;
 };
 

@@ -36,18 +36,18 @@ class SpoolWriter {
   [[nodiscard]] static Result<SpoolWriter> open(std::string folder, const SpoolOptions& options);
 
   /// Takes a piece of output as it came; whole lines are written at once, the rest waits for its newline.
-  void append(Stream stream, std::string_view bytes, WallTime time);
+  void append(Stream stream, std::string_view bytes, TimePoint time);
   /// A line by the system itself.
-  void note(std::string_view text, WallTime time);
+  void note(std::string_view text, TimePoint time);
   /// Writes what waits for its newline.
-  void flush(WallTime time);
+  void flush(TimePoint time);
   bool has_rest() const { return cutter_.has_rest(); }
 
   /// Take no more output for now. What is appended nevertheless is kept in memory or goes beyond bytes_max.
   bool full() const;
   /// Bytes of records that could not be written, for instance since the disk is full. Repeat retry() until it is 0.
   std::size_t waiting_bytes() const { return waiting_.size(); }
-  void retry(WallTime time);
+  void retry(TimePoint time);
 
   /// Where the written output ends.
   std::int64_t end() const { return end_; }
@@ -62,7 +62,7 @@ class SpoolWriter {
 
   SpoolWriter(std::string folder, const SpoolOptions& options);
   Result<void> recover();
-  void write_out(WallTime time);
+  void write_out(TimePoint time);
   Result<void> try_write();
   Result<void> open_segment();
   void remove_first_segment();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <utility>
 
 #include "logs/spool.h"
@@ -80,7 +81,7 @@ Result<void> SpoolReader::put_mark(Chunk& chunk) const {
   } else {
     struct stat facts {};
     if (fstat(file_.fd(), &facts) != 0) return system_failure(file_.path(), errno);
-    mark.time = WallTime(std::chrono::seconds(facts.st_mtim.tv_sec));
+    mark.time = TimePoint(std::chrono::seconds(facts.st_mtim.tv_sec));
   }
   Bytes bytes;
   encode(mark, bytes);

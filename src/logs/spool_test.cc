@@ -7,7 +7,7 @@
 namespace cadre::logs {
 namespace {
 
-WallTime at(std::int64_t us) { return WallTime(std::chrono::microseconds(us)); }
+TimePoint at(std::int64_t us) { return TimePoint(std::chrono::microseconds(us)); }
 
 TEST(Spool, GivesLinesBack) {
   const servers::TempDir folder;

@@ -41,28 +41,28 @@ Result<void> SpoolWriter::recover() {
   return {};
 }
 
-void SpoolWriter::append(Stream stream, std::string_view bytes, WallTime time) {
+void SpoolWriter::append(Stream stream, std::string_view bytes, TimePoint time) {
   cutter_.take(stream, bytes, time, waiting_);
   write_out(time);
 }
 
-void SpoolWriter::note(std::string_view text, WallTime time) {
+void SpoolWriter::note(std::string_view text, TimePoint time) {
   encode({Stream::note, false, time, text.substr(0, line_bytes_max)}, waiting_);
   write_out(time);
 }
 
-void SpoolWriter::flush(WallTime time) {
+void SpoolWriter::flush(TimePoint time) {
   cutter_.flush(time, waiting_);
   write_out(time);
 }
 
-void SpoolWriter::retry(WallTime time) { write_out(time); }
+void SpoolWriter::retry(TimePoint time) { write_out(time); }
 
 bool SpoolWriter::full() const {
   return !waiting_.empty() || (options_.full == SpoolOptions::Full::block && size_ >= options_.bytes_max.value);
 }
 
-void SpoolWriter::write_out(WallTime time) {
+void SpoolWriter::write_out(TimePoint time) {
   while (!waiting_.empty()) {
     if (options_.full == SpoolOptions::Full::drop_oldest) {
       const std::int64_t wanted = size_ + static_cast<std::int64_t>(waiting_.size());
