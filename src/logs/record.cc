@@ -1,5 +1,6 @@
 #include "logs/record.h"
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
 #include <cstring>
@@ -46,7 +47,8 @@ void encode(const Line& line, Bytes& out) {
   header.length = static_cast<std::uint32_t>(line.text.size());
   header.stream = static_cast<std::uint8_t>(line.stream);
   header.flags = line.continues ? continues_flag : 0;
-  header.time_us = std::chrono::floor<std::chrono::microseconds>(line.time.time_since_epoch()).count();
+  header.time_us =
+      std::max(std::chrono::floor<std::chrono::microseconds>(line.time.time_since_epoch()).count(), -time_us_max);
   header.check = check_of(header, line.text);
   const BytesView head = std::as_bytes(std::span(&header, 1));
   const BytesView text = as_bytes(line.text);

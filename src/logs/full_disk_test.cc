@@ -1,0 +1,81 @@
+// Fills real, small file systems.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "logs/lines_for_tests.h"
+#include "logs/spool.h"
+#include "tests/servers/scratch.h"
+#include "tests/servers/small_disk.h"
+
+namespace cadre::logs {
+namespace {
+
+using testing::HasSubstr;
+
+/// Runs the test in a process that may mount.
+#define WITH_OWN_MOUNTS()                                                                           \
+  if (!servers::has_own_mounts()) {                                                                 \
+    const auto* self = testing::UnitTest::GetInstance()->current_test_info();                       \
+    const std::string name = std::string(self->test_suite_name()) + "." + self->name();             \
+    EXPECT_EQ(servers::rerun_with_own_mounts(name), 0) << "see above what failed in the inner run"; \
+    return;                                                                                         \
+  }                                                                                                 \
+  static_assert(true)
+
+std::vector<std::string> lines_of(const std::string& folder) {
+  SpoolReader reader(folder);
+  std::vector<std::string> lines;
+  for (std::int64_t position = 0;;) {
+    const Chunk chunk = reader.read(position, 100'000).value();
+    for (std::string& line : shown(chunk.bytes)) lines.push_back(std::move(line));
+    if (chunk.next() == position) return lines;
+    position = chunk.next();
+  }
+}
+
+TEST(FullDisk, ASpoolWaitsSaysSoOnceAndLosesNothing) {
+  WITH_OWN_MOUNTS();
+  const servers::TempDir folder;
+  servers::SmallDisk disk(folder.path(), 1 << 20);
+  SpoolWriter writer = SpoolWriter::open(folder.path() + "/output", {}).value();
+  const std::string text(777, 'x');
+  int count = 0;
+  while (!writer.full()) writer.append(Stream::out, std::to_string(count++) + text + "\n", at(1));
+  EXPECT_LT(count, 2'000);
+  const std::int64_t end = writer.end();
+  for (int i = 0; i < 5; ++i) writer.append(Stream::out, std::to_string(count++) + text + "\n", at(1));
+  writer.retry(at(count));
+  EXPECT_EQ(writer.end(), end);
+  EXPECT_GE(lines_of(folder.path() + "/output").size(), count - 6);
+
+  disk.resize(4 << 20);
+  writer.retry(at(count));
+  EXPECT_FALSE(writer.full());
+  std::vector<std::string> lines = lines_of(folder.path() + "/output");
+  const auto is_note = [](const std::string& line) { return line.starts_with("note: "); };
+  EXPECT_EQ(std::ranges::count_if(lines, is_note), 1);
+  EXPECT_THAT(*std::ranges::find_if(lines, is_note), HasSubstr("the disk is full"));
+  std::erase_if(lines, is_note);
+  ASSERT_EQ(lines.size(), count);
+  for (int i = 0; i < count; ++i) ASSERT_EQ(lines[i], "out: " + std::to_string(i) + text);
+}
+
+TEST(FullDisk, ASpoolThatMayDropMakesRoom) {
+  WITH_OWN_MOUNTS();
+  const servers::TempDir folder;
+  const servers::SmallDisk disk(folder.path(), 1 << 20);
+  const SpoolOptions options{ByteSize{1 << 30}, ByteSize{100'000}, SpoolOptions::Full::drop_oldest};
+  SpoolWriter writer = SpoolWriter::open(folder.path() + "/output", options).value();
+  const std::string text(777, 'x');
+  for (int i = 0; i < 5'000; ++i) {
+    writer.append(Stream::out, std::to_string(i) + text + "\n", at(i));
+    ASSERT_FALSE(writer.full());
+  }
+  const std::vector<std::string> lines = lines_of(folder.path() + "/output");
+  EXPECT_THAT(lines.front(), HasSubstr("bytes of output dropped here"));
+  EXPECT_EQ(lines.back(), "out: 4999" + text);
+}
+
+}  // namespace
+}  // namespace cadre::logs
