@@ -34,7 +34,6 @@ struct JobRow {
   JobSpec spec;
   double position = 0;
   JobStage stage = JobStage::queued;
-  bool again = false;  ///< once all its tasks have ended it is queued again
   TimePoint submitted;
   TimePoint queued;  ///< since when it waits, or waited last
   TimePoint started;
@@ -53,7 +52,8 @@ struct TaskRow {
   std::int32_t rank = 0;
   std::int32_t role_rank = 0;
   lease::State lease;
-  std::vector<std::int32_t> slots;  ///< of the agent, by number
+  AgentId agent;                    ///< where it runs, or ran last
+  std::vector<std::int32_t> slots;  ///< of that agent, by number
   TimePoint placed;
   TimePoint started;
   TimePoint ended;

@@ -1,0 +1,121 @@
+#include "cluster/control/control.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "base/overloaded.h"
+
+namespace cadre::cluster::control {
+
+Control::Control(Settings settings, const Rows& rows, std::uint64_t boot, TimePoint now)
+    : settings_(std::move(settings)), ledger_(rows), boot_(boot) {
+  for (const GroupRow& row : rows.groups) {
+    if (const auto pool = settings_.pools.find(row.pool); pool != settings_.pools.end()) {
+      pool->second.groups[row.id] = row.settings;
+    }
+  }
+  for (const auto& [name, pool] : settings_.pools) {
+    pools_.emplace(name, Pool{Planner(pool.policy, pool.groups), Planner(pool.policy, pool.groups), true, now});
+  }
+  for (const auto& [id, agent] : ledger_.agents()) {
+    AgentEntry& entry = *ledger_.find(id);
+    entry.heard = now;
+    offer(entry);
+  }
+  for (const auto& [id, job] : ledger_.jobs()) {
+    for (const auto& [member, task] : job.tasks) {
+      if (lease::current(task.lease)) take_slots(task);
+    }
+    if (job.row.stage == JobStage::ended) continue;
+    const Gang gang = gang_of(id, job.row.position, job.row.spec);
+    Planner& planner = pool_of(job).planner;
+    job.row.stage == JobStage::queued ? planner.submit(gang, job.row.queued) : planner.adopt(gang, running_of(job));
+  }
+}
+
+void Control::hear(Peer peer, const messages::FromAgent& message, const std::optional<AgentId>& proven, TimePoint now) {
+  if (const auto* news = std::get_if<messages::Hello>(&message.body)) return hello(peer, *news, proven, now);
+  const auto known = peers_.find(peer);
+  AgentEntry* agent = known == peers_.end() ? nullptr : ledger_.find(known->second);
+  if (agent == nullptr || agent->session != message.session) {
+    outcome_.to_agents.push_back({peer, {message.session, messages::HelloAgain{}}});
+    return;
+  }
+  agent->heard = now;
+  const AgentId& id = agent->row.agent.id;
+  std::visit(overloaded{
+                 [](const messages::Hello&) {},
+                 [&](const messages::Beat& beat) {
+                   agent->load = beat.load;
+                   for (const messages::TaskUsage& one : beat.tasks) {
+                     if (agent->tasks.contains(one.lease.task)) usages_[one.lease.task] = one.usage;
+                   }
+                   send(*agent, messages::MasterBeat{});
+                 },
+                 [&](const messages::Started& news) {
+                   if (ledger_.find(news.lease.task) == nullptr) return;
+                   step(news.lease.task, lease::Started{{id, news.lease.epoch}}, now);
+                   review(news.lease.task.job, now);
+                 },
+                 [&](const messages::Exited& news) { exited(*agent, news, now); },
+                 [&](const messages::Report& news) { report(*agent, news, now); },
+                 [&](const messages::ExecNews& news) { exec_news(*agent, news); },
+             },
+             message.body);
+}
+
+void Control::tick(TimePoint now) {
+  std::vector<AgentId> lost;
+  for (const auto& [id, agent] : ledger_.agents()) {
+    if (!agent.row.lost && now - agent.heard > settings_.agent_timeout) lost.push_back(id);
+  }
+  for (const AgentId& id : lost) lose(ledger_.change(id), now);
+}
+
+Outcome Control::settle(TimePoint now) {
+  for (const AgentId& id : std::exchange(to_offer_, {})) offer(*ledger_.find(id));
+  for (auto& [name, pool] : pools_) {
+    const bool time_tells = pool.planner.queued() > 0 && now - pool.planned >= settings_.beat_every;
+    if (pool.changed || time_tells) plan(name, pool, now);
+  }
+  for (const JobId id : ledger_.jobs_changed()) {
+    const auto waiting = watchers_.find(id);
+    if (waiting == watchers_.end()) continue;
+    const Job& job = *ledger_.find(id);
+    std::erase_if(waiting->second, [&](const auto& watcher) {
+      if (watcher.second == job.version) return false;
+      answer(watcher.first, view(job));
+      --watching_;
+      return true;
+    });
+    if (waiting->second.empty()) watchers_.erase(waiting);
+  }
+  outcome_.writes = ledger_.take();
+  return std::exchange(outcome_, {});
+}
+
+void Control::forget_client(std::uint64_t client) {
+  for (auto at = watchers_.begin(); at != watchers_.end();) {
+    watching_ -= static_cast<std::int64_t>(
+        std::erase_if(at->second, [&](const auto& watcher) { return watcher.first.client == client; }));
+    at = at->second.empty() ? watchers_.erase(at) : std::next(at);
+  }
+  for (auto at = execs_.begin(); at != execs_.end();) {
+    if (at->second.asker.client != client) {
+      ++at;
+      continue;
+    }
+    if (const AgentEntry* agent = ledger_.find(at->second.agent)) {
+      send(*agent, messages::ExecCancel{at->second.lease, {at->first}});
+    }
+    at = execs_.erase(at);
+  }
+}
+
+Control::Pool& Control::pool_of(const Job& job) {
+  const auto pool = pools_.find(job.row.spec.pool);
+  CHECK(pool != pools_.end());
+  return pool->second;
+}
+
+}  // namespace cadre::cluster::control

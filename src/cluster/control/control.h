@@ -1,0 +1,188 @@
+/// The master's mind: hears agents and clients, plans, and says what is to be written and then sent. Pure: no I/O, no
+/// clock; the same news gives the same answers. One thread at a time.
+///
+/// Nothing it says may be sent before what it has changed is written. After a restart it is made anew from the rows.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cluster/control/ledger.h"
+#include "cluster/plan_file.h"
+#include "cluster/planner.h"
+#include "cluster/requests.h"
+
+namespace cadre::cluster::control {
+
+struct PoolSettings {
+  Policy policy;
+  Groups groups;
+
+  static constexpr std::string_view doc = "A named set of agents with one policy.";
+};
+template <class V>
+void describe(V& v, PoolSettings& p) {
+  v.field("policy", p.policy, "How it is scheduled.");
+  v.field("groups", p.groups, "Settings of groups; one that is not named here has the defaults.");
+}
+
+struct Settings {
+  Duration agent_timeout = std::chrono::seconds(30);
+  Duration beat_every = std::chrono::seconds(1);
+  std::map<std::string, PoolSettings> pools = {{"default", {}}};
+  std::int64_t ended_jobs_kept = 100'000;
+  std::int64_t watchers_max = 10'000;
+  bool record_plans = false;
+
+  static constexpr std::string_view doc = "How the master runs its cluster.";
+};
+template <class V>
+void describe(V& v, Settings& s) {
+  v.field("agent_timeout", s.agent_timeout, "An agent that is silent for so long is lost.",
+          at_least(std::chrono::milliseconds(100)));
+  v.field("beat_every", s.beat_every, "How often agents and master speak at least.",
+          at_least(std::chrono::milliseconds(10)));
+  v.field("pools", s.pools, "The pools that agents may join.", not_empty());
+  v.field("ended_jobs_kept", s.ended_jobs_kept, "Ended jobs that stay in memory.", range(0, 10'000'000));
+  v.field("watchers_max", s.watchers_max, "Most clients that wait for a job to change.", range(1, 1'000'000));
+  v.check(s.beat_every * 3 <= s.agent_timeout, "beat_every",
+          "must be at most a third of agent_timeout; lower it or raise agent_timeout");
+}
+
+/// Who asks: a connection, as the shell numbers them, and the number of its question.
+struct Asker {
+  std::uint64_t client = 0;
+  std::uint64_t number = 0;
+  auto operator<=>(const Asker&) const = default;
+};
+
+struct ToAgent {
+  Peer peer = 0;
+  messages::FromMaster message;
+};
+
+struct ToClient {
+  std::uint64_t client = 0;
+  requests::Answer answer;
+};
+
+/// A plan that was made, with all that led to it.
+struct PlanRecord {
+  std::string pool;
+  PlanFile file;
+  Plan plan;
+};
+
+struct Outcome {
+  Writes writes;
+  std::vector<ToAgent> to_agents;
+  std::vector<ToClient> to_clients;
+  std::vector<PlanRecord> plans;
+};
+
+class Control {
+ public:
+  /// `boot` numbers the starts of the master and only grows.
+  Control(Settings settings, const Rows& rows, std::uint64_t boot, TimePoint now);
+
+  /// An agent speaks. `proven` is who it must be, if its connection says so.
+  void hear(Peer peer, const messages::FromAgent& message, const std::optional<AgentId>& proven, TimePoint now);
+  void ask(std::uint64_t client, const requests::Question& question, TimePoint now);
+  /// Nobody waits for answers there any more.
+  void forget_client(std::uint64_t client);
+  /// Time has passed: looks for agents that are lost. To be called about every beat.
+  void tick(TimePoint now);
+
+  /// Plans where something has changed, and hands over all that is to be written, then sent.
+  Outcome settle(TimePoint now);
+
+  const Ledger& ledger() const { return ledger_; }
+
+ private:
+  struct Pool {
+    Planner planner;
+    Planner ideal;  ///< the same agents, all of them there and idle: what could ever run
+    bool changed = true;
+    TimePoint planned;
+  };
+
+  // Agents (agents.cc).
+  void hello(Peer peer, const messages::Hello& hello, const std::optional<AgentId>& proven, TimePoint now);
+  std::optional<std::string> refusal(const messages::Hello& hello, const std::optional<AgentId>& proven, TimePoint now);
+  AgentEntry& welcome(Peer peer, const messages::Hello& hello, TimePoint now);
+  void lose(AgentEntry& agent, TimePoint now);
+  void offer(const AgentEntry& agent);
+  void set_agent(Asker asker, const requests::SetAgent& request, TimePoint now);
+  void send(const AgentEntry& agent, messages::MasterMessage message);
+  void refuse(Peer peer, std::string why);
+
+  // Tasks (tasks.cc).
+  void report(const AgentEntry& agent, const messages::Report& report, TimePoint now);
+  void exited(const AgentEntry& agent, const messages::Exited& news, TimePoint now);
+  /// Takes one step in the life of a task's lease, and does what follows from it for its slots.
+  void step(TaskId id, const lease::Event& event, TimePoint now);
+  void perform(TaskId id, const lease::Effect& effect);
+  messages::Start start_of(const Job& job, const TaskRow& task) const;
+  void take_slots(const TaskRow& task);
+  void release_slots(const TaskRow& task, const AgentId& agent);
+  /// Looks at a job after one of its tasks has changed: does it go on, stop, end, or wait again?
+  void review(JobId id, TimePoint now);
+  void finish(Job& job, TimePoint now);
+  void requeue(Job& job, TimePoint now);
+  void resume(Job& job, TimePoint now);
+  void stop_tasks(JobId id, lease::Reason why, TimePoint now);
+  Running running_of(const Job& job) const;
+
+  // Planning (planning.cc).
+  void plan(const std::string& name, Pool& pool, TimePoint now);
+  void start(JobId id, const Places& places, TimePoint now);
+  TaskRow& place_task(Job& job, std::uint32_t member, const Place& place, std::int32_t slots, TimePoint now);
+  Pool& pool_of(const Job& job);
+
+  // Requests (requests.cc, jobs.cc).
+  void answer(Asker asker, requests::Reply reply);
+  void fail(Asker asker, Errc code, std::string message);
+  void submit(Asker asker, const requests::Submit& request, TimePoint now);
+  void end_job(Asker asker, const requests::EndJob& request, TimePoint now);
+  void resend_stops(const Job& job);
+  void get_job(Asker asker, const requests::GetJob& request);
+  void list_jobs(Asker asker, const requests::ListJobs& request);
+  void list_agents(Asker asker, TimePoint now);
+  void get_status(Asker asker);
+  /// The job, unless it has ended or is not there, which is answered.
+  const Job* live_job(Asker asker, JobId id);
+  void move_job(Asker asker, const requests::MoveJob& request, TimePoint now);
+  void set_job(Asker asker, const requests::SetJob& request, TimePoint now);
+  void why(Asker asker, const requests::Why& request);
+  void exec(Asker asker, const requests::RunExec& request);
+  void exec_news(const AgentEntry& agent, const messages::ExecNews& news);
+  const Member& member_of(TaskId id) const;
+  requests::JobView view(const Job& job) const;
+  requests::TaskView view(const Job& job, const TaskRow& task) const;
+
+  Settings settings_;
+  Ledger ledger_;
+  std::map<std::string, Pool> pools_;
+  std::uint64_t boot_;
+  std::uint64_t sessions_ = 0;
+  std::map<Peer, AgentId> peers_;
+  std::map<JobId, std::vector<std::pair<Asker, std::uint64_t>>> watchers_;  ///< with the version they have seen
+  std::int64_t watching_ = 0;
+  struct Exec {
+    Asker asker;
+    LeaseId lease;
+    AgentId agent;
+  };
+  std::map<std::uint64_t, Exec> execs_;
+  std::uint64_t last_exec_ = 0;
+  std::map<TaskId, Usage> usages_;
+  std::set<AgentId> to_offer_;        ///< agents that offer less now that something has ended there
+  std::map<JobId, Duration> graces_;  ///< that a user has chosen for a stop
+  Outcome outcome_;
+};
+
+}  // namespace cadre::cluster::control

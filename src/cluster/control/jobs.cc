@@ -1,0 +1,100 @@
+#include <algorithm>
+
+#include "base/check.h"
+#include "cluster/control/control.h"
+
+namespace cadre::cluster::control {
+namespace {
+
+std::string name_of(JobId id) { return "job " + std::to_string(id.value); }
+
+/// A planner that knows the same but for what `amend` changes.
+template <class Amend>
+void rebuild(Planner& planner, TimePoint now, Amend amend) {
+  Snapshot snapshot = planner.snapshot(now);
+  amend(snapshot);
+  planner = Planner(snapshot);
+}
+
+GangStatus& status_of(Snapshot& snapshot, JobId id) {
+  const auto found = std::find_if(snapshot.gangs.begin(), snapshot.gangs.end(),
+                                  [&](const GangStatus& status) { return status.gang.id == gang_id(id); });
+  CHECK(found != snapshot.gangs.end());
+  return *found;
+}
+
+}  // namespace
+
+const Job* Control::live_job(Asker asker, JobId id) {
+  const Job* job = ledger_.find(id);
+  if (job == nullptr) fail(asker, Errc::not_found, "there is no " + name_of(id) + "; see cadre job list");
+  if (job == nullptr || job->row.stage != JobStage::ended) return job;
+  fail(asker, Errc::conflict, name_of(id) + " has ended");
+  return nullptr;
+}
+
+void Control::move_job(Asker asker, const requests::MoveJob& request, TimePoint now) {
+  const Job* job = live_job(asker, request.job);
+  const Job* other = job == nullptr ? nullptr : live_job(asker, request.other);
+  if (other == nullptr) return;
+  const JobSpec& spec = job->row.spec;
+  if (request.job == request.other) return fail(asker, Errc::invalid, "a job cannot be moved ahead of itself");
+  if (spec.pool != other->row.spec.pool || spec.priority != other->row.spec.priority) {
+    return fail(asker, Errc::invalid,
+                name_of(request.job) + " and " + name_of(request.other) +
+                    " differ in pool or priority; only equals have an order; change it with cadre job set");
+  }
+  // Between the other and its neighbour on that side.
+  const double edge = other->row.position;
+  double next = request.behind ? edge + 2 : edge - 2;
+  for (const auto& [id, one] : ledger_.jobs()) {
+    const bool counts = one.row.stage != JobStage::ended && id != request.job && one.row.spec.pool == spec.pool &&
+                        one.row.spec.priority == spec.priority;
+    if (!counts) continue;
+    if (request.behind && one.row.position > edge) next = std::min(next, one.row.position);
+    if (!request.behind && one.row.position < edge) next = std::max(next, one.row.position);
+  }
+  const double position = edge + (next - edge) / 2;
+  if (position == edge || position == next) {
+    return fail(asker, Errc::conflict, "there is no room left between these jobs; move one of them elsewhere first");
+  }
+  ledger_.change(request.job).row.position = position;
+  Pool& pool = pool_of(*job);
+  rebuild(pool.planner, now, [&](Snapshot& all) { status_of(all, request.job).gang.position = position; });
+  pool.changed = true;
+  ledger_.note(now, "job", std::to_string(request.job.value),
+               (request.behind ? "moved behind " : "moved ahead of ") + std::to_string(request.other.value));
+  answer(asker, view(*job));
+}
+
+void Control::set_job(Asker asker, const requests::SetJob& request, TimePoint now) {
+  const Job* job = live_job(asker, request.job);
+  if (job == nullptr) return;
+  const GroupId group(job->row.spec.group);
+  const bool sets_group = request.weight || request.max_slots;
+  if (sets_group && group.value.empty()) {
+    return fail(asker, Errc::invalid,
+                name_of(request.job) + " is in no group; weight and max_slots belong to a group, given at submission");
+  }
+  Pool& pool = pool_of(*job);
+  Group settings;
+  if (sets_group) {
+    Groups& groups = settings_.pools.at(job->row.spec.pool).groups;
+    settings = groups[group];
+    settings.weight = request.weight.value_or(settings.weight);
+    if (request.max_slots) settings.max_slots = request.max_slots;
+    groups[group] = settings;
+    ledger_.put_group(job->row.spec.pool, group, settings);
+    rebuild(pool.ideal, now, [&](Snapshot& all) { all.groups[group] = settings; });
+  }
+  if (request.priority) ledger_.change(request.job).row.spec.priority = *request.priority;
+  rebuild(pool.planner, now, [&](Snapshot& all) {
+    if (sets_group) all.groups[group] = settings;
+    if (request.priority) status_of(all, request.job).gang.priority = *request.priority;
+  });
+  pool.changed = true;
+  ledger_.note(now, "job", std::to_string(request.job.value), "set");
+  answer(asker, view(*job));
+}
+
+}  // namespace cadre::cluster::control

@@ -1,0 +1,157 @@
+#include "cluster/control/ledger.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/overloaded.h"
+
+namespace cadre::cluster::control {
+
+std::string stage_name(const lease::State& state) {
+  return std::visit(overloaded{
+                        [](const lease::Queued&) { return "queued"; },
+                        [](const lease::Placed&) { return "placed"; },
+                        [](const lease::Running&) { return "running"; },
+                        [](const lease::Stopping&) { return "stopping"; },
+                        [](const lease::Ended&) { return "ended"; },
+                    },
+                    state.stage);
+}
+
+std::string ending_in_words(const Job& job) {
+  const JobRow& row = job.row;
+  const std::string code = std::to_string(row.code);
+  std::string words;
+  switch (row.reason) {
+    case lease::Reason::exited: words = row.code == 0 ? "it ended well" : "it exited with code " + code; break;
+    case lease::Reason::signalled: words = "it was ended by signal " + code; break;
+    case lease::Reason::killed_by_user: words = "a user stopped it"; break;
+    case lease::Reason::preempted: words = "it was stopped for others"; break;
+    case lease::Reason::out_of_memory: words = "it ran out of memory"; break;
+    case lease::Reason::unresponsive: words = "it gave no sign of life"; break;
+    case lease::Reason::agent_lost: words = "its agent was lost"; break;
+    case lease::Reason::failed_to_start: words = "it could not be started"; break;
+  }
+  if (!row.detail.empty()) words += ": " + row.detail;
+  for (const auto& [member, task] : job.tasks) {
+    if (!job.in_run(task)) continue;
+    words += "\n  " + to_string(task.id) + " on " + task.agent.value + ": used at most " +
+             cadre::to_string(task.ending.usage.memory_most) + " of memory, " +
+             cadre::to_string(task.ending.usage.cpu_time) + " of processor time";
+  }
+  return words;
+}
+
+Ledger::Ledger(const Rows& rows) : last_job_(rows.last_job), last_change_(rows.last_change) {
+  for (const AgentRow& row : rows.agents) add_agent(row);
+  agents_changed_.clear();
+  for (const JobRow& row : rows.jobs) {
+    jobs_.emplace(row.id, Job{row, {}, 1});
+    if (row.stage == JobStage::ended) ended_.push_back(row.id);
+  }
+  for (const TaskRow& row : rows.tasks) {
+    const auto job = jobs_.find(row.id.job);
+    CHECK(job != jobs_.end());
+    job->second.tasks.emplace(row.id.member, row);
+  }
+}
+
+const Job* Ledger::find(JobId id) const {
+  const auto found = jobs_.find(id);
+  return found == jobs_.end() ? nullptr : &found->second;
+}
+
+const TaskRow* Ledger::find(TaskId id) const {
+  const Job* job = find(id.job);
+  if (job == nullptr) return nullptr;
+  const auto found = job->tasks.find(id.member);
+  return found == job->tasks.end() ? nullptr : &found->second;
+}
+
+AgentEntry* Ledger::find(const AgentId& id) {
+  const auto found = agents_.find(id);
+  return found == agents_.end() ? nullptr : &found->second;
+}
+
+Job& Ledger::change(JobId id) {
+  const auto found = jobs_.find(id);
+  CHECK(found != jobs_.end());
+  if (jobs_changed_.insert(id).second) ++found->second.version;
+  return found->second;
+}
+
+TaskRow& Ledger::change(TaskId id) {
+  Job& job = change(id.job);
+  const auto found = job.tasks.find(id.member);
+  CHECK(found != job.tasks.end());
+  tasks_changed_.insert(id);
+  return found->second;
+}
+
+AgentEntry& Ledger::change(const AgentId& id) {
+  agents_changed_.insert(id);
+  AgentEntry* agent = find(id);
+  CHECK(agent != nullptr);
+  return *agent;
+}
+
+Job& Ledger::add_job(JobSpec spec, TimePoint now) {
+  ++last_job_.value;
+  JobRow row;
+  row.id = last_job_;
+  row.spec = std::move(spec);
+  row.position = static_cast<double>(last_job_.value);
+  row.submitted = row.queued = now;
+  new_jobs_.insert(row.id);
+  jobs_changed_.insert(row.id);
+  return jobs_.emplace(row.id, Job{std::move(row), {}, 1}).first->second;
+}
+
+TaskRow& Ledger::add_task(TaskId id) {
+  Job& job = change(id.job);
+  tasks_changed_.insert(id);
+  TaskRow& row = job.tasks[id.member];
+  row.id = id;
+  return row;
+}
+
+AgentEntry& Ledger::add_agent(AgentRow row) {
+  const AgentId id = row.agent.id;
+  agents_changed_.insert(id);
+  AgentEntry& entry = agents_[id];
+  entry.row = std::move(row);
+  entry.users.resize(entry.row.slots.size());
+  return entry;
+}
+
+void Ledger::put_group(const std::string& pool, const GroupId& id, const Group& settings) {
+  writes_.groups.push_back({pool, id, settings});
+}
+
+void Ledger::note(TimePoint now, std::string noun, std::string id, std::string what) {
+  writes_.changes.push_back({++last_change_, now, std::move(noun), std::move(id), std::move(what)});
+}
+
+void Ledger::note_ended(JobId id, std::size_t kept) {
+  ended_.push_back(id);
+  while (ended_.size() > kept && !jobs_changed_.contains(ended_.front())) {
+    jobs_.erase(ended_.front());
+    ended_.pop_front();
+  }
+}
+
+Writes Ledger::take() {
+  for (const JobId id : jobs_changed_) {
+    (new_jobs_.contains(id) ? writes_.new_jobs : writes_.jobs).push_back(jobs_.at(id).row);
+  }
+  for (const TaskId id : tasks_changed_) writes_.tasks.push_back(jobs_.at(id.job).tasks.at(id.member));
+  for (const AgentId& id : agents_changed_) writes_.agents.push_back(agents_.at(id).row);
+  new_jobs_.clear();
+  jobs_changed_.clear();
+  tasks_changed_.clear();
+  agents_changed_.clear();
+  return std::exchange(writes_, {});
+}
+
+}  // namespace cadre::cluster::control

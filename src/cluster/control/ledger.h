@@ -1,0 +1,90 @@
+/// The jobs, tasks and agents that the master knows, and which of their rows have changed since they were last written.
+/// One thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "cluster/control/rows.h"
+
+namespace cadre::cluster::control {
+
+struct Job {
+  JobRow row;
+  std::map<std::uint32_t, TaskRow> tasks;  ///< by member
+  std::uint64_t version = 1;
+
+  /// The tasks of its last run; others are left from earlier ones.
+  bool in_run(const TaskRow& task) const { return row.runs > 0 && task.placed >= row.started; }
+};
+
+/// Which connection, as the shell numbers them.
+using Peer = std::uint64_t;
+
+struct AgentEntry {
+  AgentRow row;
+  std::optional<Peer> peer;  ///< if it has said hello since the master's start
+  std::uint64_t session = 0;
+  TimePoint heard;
+  messages::Load load;
+  std::vector<std::optional<TaskId>> users;  ///< of each slot
+  std::set<TaskId> tasks;                    ///< that hold a lease there
+};
+
+/// queued, placed, running, stopping or ended.
+std::string stage_name(const lease::State& state);
+/// Why and how an ended job ended, for people.
+std::string ending_in_words(const Job& job);
+
+class Ledger {
+ public:
+  explicit Ledger(const Rows& rows);
+
+  const std::map<JobId, Job>& jobs() const { return jobs_; }
+  const std::map<AgentId, AgentEntry>& agents() const { return agents_; }
+  const Job* find(JobId id) const;
+  const TaskRow* find(TaskId id) const;
+  AgentEntry* find(const AgentId& id);
+  std::int64_t ended() const { return static_cast<std::int64_t>(ended_.size()); }
+
+  /// What is borrowed here for change is written at the next take().
+  Job& change(JobId id);
+  TaskRow& change(TaskId id);
+  AgentEntry& change(const AgentId& id);
+
+  Job& add_job(JobSpec spec, TimePoint now);
+  TaskRow& add_task(TaskId id);
+  AgentEntry& add_agent(AgentRow row);
+  void put_group(const std::string& pool, const GroupId& id, const Group& settings);
+
+  /// Notes for the change log what became of something.
+  void note(TimePoint now, std::string noun, std::string id, std::string what);
+  /// The job has ended; only the newest `kept` of such stay in memory.
+  void note_ended(JobId id, std::size_t kept);
+
+  bool changed() const { return !writes_.empty() || !new_jobs_.empty() || !jobs_changed_.empty(); }
+  /// Jobs of which something changed since the last take().
+  const std::set<JobId>& jobs_changed() const { return jobs_changed_; }
+  Writes take();
+
+ private:
+  std::map<JobId, Job> jobs_;
+  std::map<AgentId, AgentEntry> agents_;
+  std::deque<JobId> ended_;
+  std::set<JobId> new_jobs_;
+  std::set<JobId> jobs_changed_;
+  std::set<TaskId> tasks_changed_;
+  std::set<AgentId> agents_changed_;
+  Writes writes_;
+  JobId last_job_;
+  std::uint64_t last_change_;
+};
+
+}  // namespace cadre::cluster::control

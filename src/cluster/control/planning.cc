@@ -1,0 +1,78 @@
+#include <algorithm>
+
+#include "base/check.h"
+#include "cluster/control/control.h"
+
+namespace cadre::cluster::control {
+
+void Control::plan(const std::string& name, Pool& pool, TimePoint now) {
+  pool.changed = false;
+  pool.planned = now;
+  std::optional<PlanFile> file;
+  if (settings_.record_plans) file = to_plan_file(pool.planner.snapshot(now));
+  Plan plan = pool.planner.plan(now);
+  for (const GangId& id : plan.preempt) stop_tasks(job_id(id), lease::Reason::preempted, now);
+  for (const Start& one : plan.start) {
+    Job& job = ledger_.change(job_id(one.id));
+    ++job.row.runs;
+    job.row.stage = JobStage::running;
+    job.row.started = now;
+    ledger_.note(now, "job", one.id.value, "placed");
+    start(job.row.id, one.on, now);
+  }
+  for (const Start& one : plan.grow) start(job_id(one.id), one.on, now);
+  pool.changed = false;  // it knows of the stops it has ordered itself
+  const bool decided = !plan.start.empty() || !plan.grow.empty() || !plan.preempt.empty();
+  if (file && decided) outcome_.plans.push_back({name, *std::move(file), std::move(plan)});
+}
+
+void Control::start(JobId id, const Places& places, TimePoint now) {
+  Job& job = ledger_.change(id);
+  const std::vector<Member>& members = job.row.spec.members;
+  const bool divided = members.size() == 1 && !members.front().count;
+  // Members are numbered role by role, so that a task keeps its number whatever else the gang does.
+  std::vector<std::uint32_t> first(members.size());
+  for (std::size_t i = 1; i < members.size(); ++i) {
+    first[i] = first[i - 1] + static_cast<std::uint32_t>(members[i - 1].count.value_or(1));
+  }
+  std::vector<std::uint32_t> chosen;
+  for (const Place& place : places) {
+    const auto role = static_cast<std::size_t>(place.role);
+    for (std::int32_t i = 0; i < place.tasks; ++i) {
+      std::uint32_t member = divided ? 0 : first[role];
+      for (auto at = job.tasks.find(member); at != job.tasks.end() && job.in_run(at->second);) {
+        at = job.tasks.find(++member);
+      }
+      const std::int32_t slots = divided ? place.slots : members[role].slots;
+      TaskRow& task = place_task(job, member, place, slots, now);
+      task.role_rank = static_cast<std::int32_t>(member - first[role]);
+      chosen.push_back(member);
+    }
+  }
+  for (const std::uint32_t member : chosen) {  // now that the size of the gang is known
+    const TaskRow& task = job.tasks.at(member);
+    step(task.id, lease::Place{task.agent}, now);
+  }
+}
+
+TaskRow& Control::place_task(Job& job, std::uint32_t member, const Place& place, std::int32_t slots, TimePoint now) {
+  TaskRow& task = ledger_.add_task({job.row.id, member});
+  task.role = place.role;
+  task.rank = static_cast<std::int32_t>(member);
+  task.agent = place.agent;
+  task.placed = now;
+  task.started = task.ended = {};
+  task.ending = {};
+  task.slots.clear();
+  AgentEntry* agent = ledger_.find(place.agent);
+  CHECK(agent != nullptr);
+  for (std::size_t at = 0; at < agent->users.size() && task.slots.size() < static_cast<std::size_t>(slots); ++at) {
+    if (agent->users[at] || agent->row.slot_states[at] != SlotState::enabled) continue;
+    agent->users[at] = task.id;
+    task.slots.push_back(static_cast<std::int32_t>(at));
+  }
+  CHECK(task.slots.size() == static_cast<std::size_t>(slots));  // the planner counts what is free
+  return task;
+}
+
+}  // namespace cadre::cluster::control

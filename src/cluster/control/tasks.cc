@@ -1,0 +1,254 @@
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/overloaded.h"
+#include "cluster/control/control.h"
+
+namespace cadre::cluster::control {
+namespace {
+
+using lease::Reason;
+
+bool is_lost(const TaskRow& task) {
+  const auto* queued = std::get_if<lease::Queued>(&task.lease.stage);
+  return queued != nullptr && queued->lost;
+}
+
+const lease::Ending* ending_of(const TaskRow& task) {
+  const auto* ended = std::get_if<lease::Ended>(&task.lease.stage);
+  return ended == nullptr ? nullptr : &ended->ending;
+}
+
+bool went_well(const lease::Ending& ending) { return ending.reason == Reason::exited && ending.code == 0; }
+
+/// Through no fault of its own: it is run again.
+bool was_interrupted(const lease::Ending& ending) {
+  return ending.reason == Reason::preempted || ending.reason == Reason::agent_lost;
+}
+
+}  // namespace
+
+void Control::report(const AgentEntry& agent, const messages::Report& report, TimePoint now) {
+  supervision::ReportAnswer answer{report.number, false, ""};
+  const TaskRow* task = ledger_.find(report.lease.task);
+  const lease::Held held{agent.row.agent.id, report.lease.epoch};
+  if (task != nullptr && lease::current(task->lease) == held) {
+    answer.accepted = true;
+    TaskRow& row = ledger_.change(report.lease.task);
+    ++row.reports;
+    row.last_report = report.body;
+  } else {
+    answer.why = "lease " + to_string(report.lease) + " is over";
+    ledger_.note(now, "task", to_string(report.lease.task), "refused a report of lease " + to_string(report.lease));
+  }
+  send(agent, messages::ReportAnswer{report.lease, std::move(answer)});
+}
+
+void Control::exited(const AgentEntry& agent, const messages::Exited& news, TimePoint now) {
+  const AgentId id = agent.row.agent.id;
+  const TaskRow* task = ledger_.find(news.lease.task);
+  const lease::Held held{id, news.lease.epoch};
+  if (task != nullptr && lease::current(task->lease) == held) {
+    ledger_.change(news.lease.task).ending = news.ending;
+    step(news.lease.task, lease::Exited{held, {news.ending.reason, news.ending.code}}, now);
+    TaskRow& row = ledger_.change(news.lease.task);
+    if (const lease::Ending* ending = ending_of(row)) row.ending.reason = ending->reason;
+    review(news.lease.task.job, now);
+  }
+  send(agent, messages::EndStored{news.lease});
+}
+
+void Control::step(TaskId id, const lease::Event& event, TimePoint now) {
+  const TaskRow* present = ledger_.find(id);
+  CHECK(present != nullptr);
+  lease::Step result = lease::step(present->lease, event);
+  if (result.next != present->lease) {
+    TaskRow& task = ledger_.change(id);
+    const std::string stage_before = stage_name(task.lease);
+    const auto before = lease::current(task.lease);
+    const auto after = lease::current(result.next);
+    if (before && before != after) release_slots(task, before->agent);
+    task.lease = std::move(result.next);
+    if (after && before != after) take_slots(task);
+    const std::string stage = stage_name(task.lease);
+    if (stage == "running" && !before) task.ended = {};
+    if (stage == "running" && stage_before == "placed") task.started = now;
+    if (stage == "ended") {
+      task.ended = now;
+      task.ending.reason = ending_of(task)->reason;
+      usages_.erase(id);
+    }
+    if (stage != stage_before) ledger_.note(now, "task", to_string(id), stage);
+  }
+  for (const lease::Effect& effect : result.effects) perform(id, effect);
+}
+
+void Control::perform(TaskId id, const lease::Effect& effect) {
+  const Job& job = *ledger_.find(id.job);
+  const TaskRow& task = *ledger_.find(id);
+  const auto to = [&](const lease::Held& held, messages::MasterMessage message) {
+    if (const AgentEntry* agent = ledger_.find(held.agent)) send(*agent, std::move(message));
+  };
+  std::visit(overloaded{
+                 [&](const lease::SendStart& one) { to(one.held, start_of(job, task)); },
+                 [&](const lease::SendStop& one) {
+                   const Manners& manners = job.row.spec.members[static_cast<std::size_t>(task.role)].manners;
+                   Duration grace = one.why == Reason::preempted ? manners.preemption_grace : manners.grace;
+                   const auto chosen = graces_.find(id.job);
+                   if (one.why == Reason::killed_by_user && chosen != graces_.end()) grace = chosen->second;
+                   to(one.held, messages::Stop{{id, one.held.epoch}, one.why, grace});
+                 },
+                 [&](const lease::SendKill& one) {
+                   to(one.held, messages::Stop{{id, one.held.epoch}, Reason::killed_by_user, Duration{0}});
+                 },
+             },
+             effect);
+}
+
+messages::Start Control::start_of(const Job& job, const TaskRow& task) const {
+  const Member& member = job.row.spec.members[static_cast<std::size_t>(task.role)];
+  const auto size =
+      std::count_if(job.tasks.begin(), job.tasks.end(), [&](const auto& one) { return job.in_run(one.second); });
+  return {{task.id, task.lease.epoch},
+          member.role,
+          task.rank,
+          task.role_rank,
+          static_cast<std::int32_t>(size),
+          task.slots,
+          member.command,
+          limits_of(member),
+          member.manners};
+}
+
+void Control::take_slots(const TaskRow& task) {
+  AgentEntry* agent = ledger_.find(lease::current(task.lease)->agent);
+  if (agent == nullptr) return;
+  agent->tasks.insert(task.id);
+  for (const std::int32_t slot : task.slots) {
+    if (static_cast<std::size_t>(slot) < agent->users.size()) agent->users[static_cast<std::size_t>(slot)] = task.id;
+  }
+}
+
+void Control::release_slots(const TaskRow& task, const AgentId& id) {
+  AgentEntry* agent = ledger_.find(id);
+  if (agent == nullptr) return;
+  agent->tasks.erase(task.id);
+  bool shrinks = false;
+  for (const std::int32_t slot : task.slots) {
+    const auto at = static_cast<std::size_t>(slot);
+    if (at >= agent->users.size() || agent->users[at] != task.id) continue;
+    agent->users[at].reset();
+    shrinks |= agent->row.slot_states[at] != SlotState::enabled;
+  }
+  if (shrinks) to_offer_.insert(id);
+}
+
+void Control::review(JobId id, TimePoint now) {
+  const Job& job = *ledger_.find(id);
+  if (job.row.stage == JobStage::ended || job.row.runs == 0) return;
+  std::size_t members = 0;
+  std::size_t active = 0;
+  std::size_t lost = 0;
+  bool broken = false;
+  for (const auto& [member, task] : job.tasks) {
+    if (!job.in_run(task)) continue;
+    ++members;
+    active += lease::current(task.lease).has_value();
+    lost += is_lost(task);
+    const lease::Ending* ending = ending_of(task);
+    broken |= ending != nullptr && !went_well(*ending);
+  }
+  if (job.row.stage == JobStage::queued) {  // its agent was lost, and may be back
+    if (active > 0) resume(ledger_.change(id), now);
+    return;
+  }
+  if (lost > 0 && members == 1) return requeue(ledger_.change(id), now);
+  if (lost > 0) {
+    stop_tasks(id, Reason::agent_lost, now);
+  } else if (broken && active > 0 && job.row.stage == JobStage::running) {
+    stop_tasks(id, Reason::signalled, now);
+  }
+  const auto is_active = [&](const auto& one) { return lease::current(one.second.lease).has_value(); };
+  if (std::none_of(job.tasks.begin(), job.tasks.end(), is_active)) finish(ledger_.change(id), now);
+}
+
+void Control::stop_tasks(JobId id, Reason why, TimePoint now) {
+  Job& job = ledger_.change(id);
+  if (job.row.stage == JobStage::running) {
+    job.row.stage = JobStage::stopping;
+    Pool& pool = pool_of(job);
+    pool.planner.stopping(gang_id(id));
+    pool.changed = true;
+    ledger_.note(now, "job", std::to_string(id.value), "stopping");
+  }
+  for (auto& [member, task] : job.tasks) {
+    if (lease::current(task.lease) || is_lost(task)) step(task.id, lease::Stop{why}, now);
+  }
+}
+
+void Control::finish(Job& job, TimePoint now) {
+  const TaskRow* first_bad = nullptr;
+  bool interrupted = false;
+  for (const auto& [member, task] : job.tasks) {
+    const lease::Ending* ending = ending_of(task);
+    if (!job.in_run(task) || ending == nullptr || went_well(*ending)) continue;
+    interrupted |= was_interrupted(*ending);
+    const bool user = ending->reason == Reason::killed_by_user;
+    if (was_interrupted(*ending)) continue;
+    if (first_bad == nullptr || task.ended < first_bad->ended || user) first_bad = &task;
+  }
+  if (interrupted && first_bad == nullptr) return requeue(job, now);
+  job.row.stage = JobStage::ended;
+  job.row.ended = now;
+  if (first_bad != nullptr) {
+    job.row.reason = ending_of(*first_bad)->reason;
+    job.row.code = ending_of(*first_bad)->code;
+    job.row.detail = first_bad->ending.detail;
+  }
+  Pool& pool = pool_of(job);
+  pool.planner.remove(gang_id(job.row.id));
+  pool.changed = true;
+  graces_.erase(job.row.id);
+  ledger_.note(now, "job", std::to_string(job.row.id.value), "ended");
+  ledger_.note_ended(job.row.id, static_cast<std::size_t>(settings_.ended_jobs_kept));
+}
+
+void Control::requeue(Job& job, TimePoint now) {
+  for (auto& [member, task] : job.tasks) {
+    if (ending_of(task) != nullptr) step(task.id, lease::Again{}, now);
+  }
+  job.row.stage = JobStage::queued;
+  job.row.queued = now;
+  Pool& pool = pool_of(job);
+  pool.planner.requeue(gang_id(job.row.id), now);
+  pool.changed = true;
+  ledger_.note(now, "job", std::to_string(job.row.id.value), "queued again");
+}
+
+void Control::resume(Job& job, TimePoint now) {
+  job.row.stage = JobStage::running;
+  Pool& pool = pool_of(job);
+  pool.planner.resume(gang_id(job.row.id), running_of(job));
+  pool.changed = true;
+  ledger_.note(now, "job", std::to_string(job.row.id.value), "resumed");
+}
+
+Running Control::running_of(const Job& job) const {
+  Running running{{}, job.row.started, job.row.started, job.row.stage == JobStage::stopping};
+  for (const auto& [member, task] : job.tasks) {
+    if (!job.in_run(task)) continue;
+    const auto slots = static_cast<std::int32_t>(task.slots.size());
+    const auto same = std::find_if(running.on.begin(), running.on.end(), [&](const Place& place) {
+      return place.agent == task.agent && place.role == task.role;
+    });
+    if (same == running.on.end()) {
+      running.on.push_back({task.agent, task.role, 1, slots});
+    } else {
+      ++same->tasks;
+      same->slots += slots;
+    }
+  }
+  return running;
+}
+
+}  // namespace cadre::cluster::control
