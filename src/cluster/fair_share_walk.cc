@@ -13,7 +13,7 @@ namespace cadre::cluster {
 namespace {
 
 struct Claimant {
-  std::string key;
+  const GroupRow* group;
   GroupDemand demand;
   std::vector<GangClass*> classes;
 };
@@ -45,54 +45,44 @@ class FairShareWalk {
 
   std::vector<Claimant> gather() {
     std::vector<Claimant> claimants;
-    std::unordered_map<std::string, std::size_t> index;
+    std::unordered_map<const GroupRow*, std::size_t> index;
     for (const auto& [key, group] : state_.groups) {
-      index.emplace(key, claimants.size());
-      Claimant claimant{key, {}, {}};
+      index.emplace(&group, claimants.size());
+      Claimant claimant{&group, {}, {}};
       claimant.demand.weight = group.settings.weight;
-      claimant.demand.age_rank = *group.submissions.begin();
-      std::int64_t wanted_by_growing = 0;
-      for (const std::uint32_t gang : group.running) {
-        const GangRow& row = state_.gangs[gang];
-        if (row.stage != Stage::running) continue;
-        const std::int64_t slots = slots_that_count(row);
-        claimant.demand.active += slots;
-        if (state_.growing.contains(row.order)) wanted_by_growing += slots_in_full(row.gang.wants) - row.slots;
-        claimant.demand.fixed += row.gang.preemptible ? 0 : slots;
+      claimant.demand.age_rank = group.submissions.front();
+      claimant.demand.active = claimant.demand.demand = group.active;
+      claimant.demand.fixed = group.fixed;
+      for (const Order& order : group.growing) {
+        const GangRow& row = state_.gangs[order.gang];
+        claimant.demand.demand += slots_in_full(row.gang.wants) - row.slots;
       }
-      claimant.demand.demand = claimant.demand.active + wanted_by_growing;
       claimants.push_back(std::move(claimant));
     }
-    for (auto& [key, one] : state_.queue.classes()) {
-      one->cause = Cause::not_planned;
-      Claimant& claimant = claimants[index.at(one->group)];
-      claimant.classes.push_back(one.get());
-      if (one->slots == 0) continue;
-      if (!could_ever_hold(state_, *one)) continue;
+    for (auto& [hash, one] : state_.queue.classes()) {
+      one.cause = Cause::not_planned;
+      Claimant& claimant = claimants[index.at(one.group)];
+      claimant.classes.push_back(&one);
+      if (one.slots == 0) continue;
+      if (!could_ever_hold(state_, one)) continue;
       GroupDemand& demand = claimant.demand;
-      demand.demand += one->slots * static_cast<std::int64_t>(one->waiting.size());
-      demand.smallest_pending = std::min(demand.smallest_pending.value_or(one->slots), one->slots);
+      demand.demand += one.slots * static_cast<std::int64_t>(one.waiting.size());
+      demand.smallest_pending = std::min(demand.smallest_pending.value_or(one.slots), one.slots);
     }
     for (Claimant& claimant : claimants) {
-      const Group& settings = state_.groups.at(claimant.key).settings;
+      const Group& settings = claimant.group->settings;
       GroupDemand& demand = claimant.demand;
       if (settings.max_slots) demand.demand = std::max(demand.fixed, std::min(demand.demand, *settings.max_slots));
     }
     return claimants;
   }
 
-  /// Slots on agents that take work; those on others are nobody's to share.
-  std::int64_t slots_that_count(const GangRow& row) const {
-    std::int64_t slots = 0;
-    for (const Part& part : row.parts) slots += state_.books.agent(part.agent).takes_work() ? part.slots : 0;
-    return slots;
-  }
-
   void release(const Claimant& claimant, std::int64_t surplus) {
     std::vector<std::uint32_t> gangs;
-    for (const std::uint32_t gang : state_.groups.at(claimant.key).running) {
+    for (const std::uint32_t gang : claimant.group->running) {
       const GangRow& row = state_.gangs[gang];
-      if (row.stage == Stage::running && row.gang.preemptible && slots_that_count(row) > 0) gangs.push_back(gang);
+      if (row.stage == Stage::running && row.gang.preemptible && state_.slots_that_count(row.parts) > 0)
+        gangs.push_back(gang);
     }
     std::sort(gangs.begin(), gangs.end(),
               [&](std::uint32_t a, std::uint32_t b) { return loss_of(state_.gangs[a]) < loss_of(state_.gangs[b]); });
@@ -100,10 +90,10 @@ class FairShareWalk {
     for (const std::uint32_t gang : gangs) {
       if (surplus <= 0) break;
       released.push_back(gang);
-      surplus -= slots_that_count(state_.gangs[gang]);
+      surplus -= state_.slots_that_count(state_.gangs[gang].parts);
     }
     for (std::size_t at = released.size(); at-- > 0;) {  // spare what turned out not to be needed
-      const std::int64_t slots = slots_that_count(state_.gangs[released[at]]);
+      const std::int64_t slots = state_.slots_that_count(state_.gangs[released[at]].parts);
       if (surplus + slots > 0) continue;
       surplus += slots;
       released.erase(released.begin() + static_cast<std::ptrdiff_t>(at));
@@ -131,7 +121,7 @@ class FairShareWalk {
       return false;
     };
     if (!could_ever_hold(state_, one)) return block(Cause::never);
-    const auto room = state_.room_in_group(one.group);
+    const auto room = room_in(one.group);
     if (room && one.slots > 0 && one.slots > *room) return block(Cause::group_limit);
     if (one.slots > 0 && allowance.sits_out) return block(Cause::sits_out);
     if (one.slots > allowance.slots) return block(Cause::share_used);
@@ -145,17 +135,14 @@ class FairShareWalk {
   }
 
   void grow(const Claimant& claimant, Allowance& allowance) {
-    std::set<Order> growing;
-    for (const std::uint32_t gang : state_.groups.at(claimant.key).running) {
-      if (state_.growing.contains(state_.gangs[gang].order)) growing.insert(state_.gangs[gang].order);
-    }
+    const std::vector<Order> growing(claimant.group->growing.begin(), claimant.group->growing.end());
     for (const Order& order : growing) {
       const std::uint32_t gang = order.gang;
       const GangRow& row = state_.gangs[gang];
       GangClass admission = admission_of(row.gang);
       const Search search{View::now, policy_.fitting, state_.filter_for(admission, nullptr), tie_seed(row.gang.id)};
       const std::int64_t before = row.slots;
-      const auto room = state_.room_in_group(claimant.key);
+      const auto room = room_in(claimant.group);
       grow_gang(plan_, state_, gang, search, std::min(allowance.slots, room.value_or(allowance.slots)));
       allowance.slots -= row.slots - before;
     }

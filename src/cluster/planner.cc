@@ -48,13 +48,15 @@ void Planner::remove_agent(const AgentId& id) {
 }
 
 void Planner::join_group(GangRow& row) {
-  row.group = group_key(row.gang);
-  const auto [at, is_new] = state_.groups.try_emplace(row.group);
+  const auto [at, is_new] = state_.groups.try_emplace(group_key(row.gang));
   GroupRow& group = at->second;
-  if (const auto settings = groups_.find(row.gang.group); is_new && settings != groups_.end()) {
-    group.settings = settings->second;
+  if (is_new) {
+    group.key = at->first;
+    if (const auto settings = groups_.find(row.gang.group); settings != groups_.end())
+      group.settings = settings->second;
   }
-  group.submissions.insert(row.order.submission);
+  row.group = &group;
+  row.in_submissions = group.submissions.insert(group.submissions.end(), row.order.submission);
 }
 
 std::uint32_t Planner::add(const Gang& gang, TimePoint since) {
@@ -69,7 +71,6 @@ std::uint32_t Planner::add(const Gang& gang, TimePoint since) {
   } else {
     index = vacant_.back();
     vacant_.pop_back();
-    state_.gangs[index] = {};
   }
   GangRow& row = state_.gangs[index];
   row.gang = gang;
@@ -131,13 +132,14 @@ void Planner::requeue(const GangId& id, TimePoint now) {
 }
 
 void Planner::remove(const GangId& id) {
-  const std::uint32_t index = index_of(id);
+  const auto found = state_.by_id.find(id);
+  CHECK(found != state_.by_id.end());
+  const std::uint32_t index = found->second;
+  state_.by_id.erase(found);
   GangRow& row = state_.gangs[index];
   row.stage == Stage::queued ? state_.dequeue(index) : state_.end(index);
-  const auto group = state_.groups.find(row.group);
-  group->second.submissions.erase(row.order.submission);
-  if (group->second.submissions.empty()) state_.groups.erase(group);
-  state_.by_id.erase(id);
+  row.group->submissions.erase(row.in_submissions);
+  if (row.group->submissions.empty()) state_.groups.erase(row.group->key);
   state_.holders.erase(index);
   row = {};
   vacant_.push_back(index);
@@ -153,10 +155,14 @@ Plan Planner::plan(TimePoint now) {
 }
 
 std::vector<QueuedDemand> Planner::queued_demand() const {
+  std::vector<const GangClass*> classes;
+  for (const auto& [hash, one] : state_.queue.classes()) classes.push_back(&one);
+  std::sort(classes.begin(), classes.end(),
+            [](const GangClass* a, const GangClass* b) { return *a->waiting.begin() < *b->waiting.begin(); });
   std::vector<QueuedDemand> demands;
-  for (const auto& [key, one] : state_.queue.classes()) {
-    demands.push_back(
-        {one->slots, static_cast<std::int64_t>(one->waiting.size()), one->group, state_.room_in_group(one->group)});
+  for (const GangClass* one : classes) {
+    demands.push_back({one->slots, static_cast<std::int64_t>(one->waiting.size()),
+                       one->group == nullptr ? "" : one->group->key, room_in(one->group)});
   }
   return demands;
 }

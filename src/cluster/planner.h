@@ -76,7 +76,7 @@ class Planner {
   std::string why(const GangId& id) const;
 
   std::size_t queued() const { return state_.queue.size(); }
-  /// What the queue asks for, by slots and group, for who provides agents.
+  /// What the queue asks for, by slots and group, for who provides agents; who is furthest ahead comes first.
   std::vector<QueuedDemand> queued_demand() const;
   Snapshot snapshot(TimePoint now) const;
 

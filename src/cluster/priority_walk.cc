@@ -18,9 +18,9 @@ class PriorityWalk {
   PriorityWalk(State& state, const PriorityPolicy& policy, TimePoint now) : state_(state), policy_(policy), now_(now) {}
 
   Plan run() {
-    for (auto& [key, one] : state_.queue.classes()) {
-      one->cause = Cause::not_planned;
-      push(one.get(), one->waiting.begin());
+    for (auto& [hash, one] : state_.queue.classes()) {
+      one.cause = Cause::not_planned;
+      push(one, one.waiting.begin());
     }
     for (const Order& order : state_.growing) next_.push({order, nullptr});
     while (!next_.empty()) {
@@ -49,8 +49,8 @@ class PriorityWalk {
   };
   enum class Outcome { started, claimed, blocked };
 
-  void push(GangClass* one, std::set<Order>::iterator at) {
-    if (at != one->waiting.end()) next_.push({*at, one});
+  void push(GangClass& one, std::set<Order>::iterator at) {
+    if (at != one.waiting.end()) next_.push({*at, &one});
   }
 
   void visit(const Order& order, GangClass& one) {
@@ -59,7 +59,7 @@ class PriorityWalk {
     const Outcome outcome = known_blocked ? Outcome::blocked : attempt(order.gang, one);
     if (outcome == Outcome::started && last) return;
     if (outcome == Outcome::blocked && !reserve(order.gang, one)) return;  // nor would any other of its class
-    push(&one, one.waiting.upper_bound(order));
+    push(one, one.waiting.upper_bound(order));
   }
 
   Outcome attempt(std::uint32_t gang, GangClass& one) {
@@ -76,7 +76,7 @@ class PriorityWalk {
 
     Search search{View::now, policy_.fitting, state_.filter_for(one, barred), tie_seed_of(gang)};
     // A gang of a limited group starts with its least; growing asks the limit for each further task.
-    const bool least = state_.room_in_group(one.group) && std::holds_alternative<Roles>(one.wants);
+    const bool least = room_in(one.group) && std::holds_alternative<Roles>(one.wants);
     const Wants& wants = least ? least_wants_ = without_elastic(one.wants) : one.wants;
     if (auto parts = place(state_.books, search, wants)) {
       start_gang(plan_, state_, gang, std::move(*parts), now_);
@@ -113,7 +113,7 @@ class PriorityWalk {
 
   /// Whether one more gang of this class would be more than its group may hold; what is promised counts.
   bool above_limit(const GangClass& one) {
-    const auto room = state_.room_in_group(one.group);
+    const auto room = room_in(one.group);
     return room && one.slots > 0 && one.slots > *room - claimed_by_group_[one.group];
   }
 
@@ -131,7 +131,7 @@ class PriorityWalk {
                          state_.books.cost(part.agent, request_of(row.gang.wants, part), part.tasks, part.slots));
       if (std::find(agents.begin(), agents.end(), part.agent) == agents.end()) agents.push_back(part.agent);
     }
-    if (!one.group.empty()) claimed_by_group_[one.group] += one.slots;
+    if (one.group != nullptr) claimed_by_group_[one.group] += one.slots;
     hold(row, agents);
     state_.note(gang, cause, std::move(agents), std::move(others));
     return Outcome::claimed;
@@ -192,7 +192,7 @@ class PriorityWalk {
     GangClass admission = admission_of(row.gang);
     const Search search{View::now, policy_.fitting, state_.filter_for(admission, bars(row.gang.preemptible)),
                         tie_seed_of(gang)};
-    grow_gang(plan_, state_, gang, search, state_.room_in_group(row.group));
+    grow_gang(plan_, state_, gang, search, room_in(row.group));
   }
 
   /// Reservations bind whoever could not be preempted again.
@@ -225,7 +225,7 @@ class PriorityWalk {
   AgentSet reserved_;               ///< held for anybody
   AgentSet binding_;                ///< held, and not to be touched by the gang now looked at
   AgentSet binding_next_priority_;  ///< the same from the next priority on
-  std::unordered_map<std::string, std::int64_t> claimed_by_group_;
+  std::unordered_map<const GroupRow*, std::int64_t> claimed_by_group_;
 };
 
 }  // namespace

@@ -2,85 +2,92 @@
 
 #include <algorithm>
 
-#include "base/check.h"
+#include "base/hash.h"
 #include "base/overloaded.h"
+#include "cluster/group_row.h"
 
 namespace cadre::cluster {
 namespace {
 
-void add_number(std::string& key, std::int64_t number) { key.append(std::to_string(number)).push_back(','); }
-
-/// Lengths before texts, so that two different lists never give one key.
-void add_text(std::string& key, const std::string& text) {
-  add_number(key, static_cast<std::int64_t>(text.size()));
-  key += text;
+std::uint64_t mix(std::uint64_t hash, std::int64_t number) {
+  hash = (hash ^ static_cast<std::uint64_t>(number)) * 0x9e3779b97f4a7c15;
+  return hash ^ hash >> 32;
 }
 
-void add_request(std::string& key, const Request& request) {
-  add_number(key, request.slots);
-  add_number(key, request.slot_kind ? static_cast<std::int64_t>(*request.slot_kind) : -1);
-  add_number(key, request.cpus.milli);
-  add_number(key, request.memory.value);
+std::uint64_t mix(std::uint64_t hash, const Request& request) {
+  return mix(mix(mix(hash, request.slots), request.cpus.milli), request.memory.value);
 }
 
-std::string class_key(const Gang& gang, const std::string& group) {
-  std::string key = gang.preemptible ? "p" : "n";
-  add_text(key, group);
+/// The same for gangs of one class; names of roles, labels and agents are left to the comparison.
+std::uint64_t class_hash(const Gang& gang, const GroupRow* group) {
+  std::uint64_t hash = group == nullptr ? fnv1a_basis : fnv1a(group->key);
+  hash = mix(hash, gang.preemptible ? 1 : 0);
   std::visit(overloaded{
                  [&](const Divisible& one) {
-                   add_request(key, one.request);
-                   add_number(key, (one.single_agent ? 1 : 0) + (one.uneven ? 2 : 0));
+                   hash = mix(mix(hash, one.request), (one.single_agent ? 1 : 0) + (one.uneven ? 2 : 0));
                  },
                  [&](const Roles& roles) {
-                   for (const Role& role : roles) {
-                     add_text(key, role.name);
-                     add_request(key, role.request);
-                     add_number(key, role.count);
-                     add_number(key, role.least_count());
-                     add_number(key, static_cast<std::int64_t>(role.layout));
-                   }
+                   for (const Role& role : roles) hash = mix(mix(hash, role.request), role.count);
                  },
              },
              gang.wants);
-  if (gang.selector.empty() && gang.exclude.empty()) return key;
-  key += "|";
-  for (const auto& [name, value] : gang.selector) {
-    add_text(key, name);
-    add_text(key, value);
-  }
-  key += "|";
-  std::vector<AgentId> excluded = gang.exclude;
-  std::sort(excluded.begin(), excluded.end());
-  for (const AgentId& agent : excluded) add_text(key, agent.value);
-  return key;
+  return mix(hash, static_cast<std::int64_t>(gang.selector.size() + gang.exclude.size()));
+}
+
+bool alike(const Role& a, const Role& b) {
+  return a.name == b.name && a.request == b.request && a.count == b.count && a.least_count() == b.least_count() &&
+         a.layout == b.layout;
+}
+
+bool alike(const Wants& a, const Wants& b) {
+  if (a.index() != b.index()) return false;
+  if (const auto* one = std::get_if<Divisible>(&a)) return *one == std::get<Divisible>(b);
+  const Roles& left = std::get<Roles>(a);
+  const Roles& right = std::get<Roles>(b);
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                    [](const Role& x, const Role& y) { return alike(x, y); });
+}
+
+std::vector<AgentId> in_order(std::vector<AgentId> agents) {
+  std::sort(agents.begin(), agents.end());
+  return agents;
+}
+
+bool belongs(const Gang& gang, const GroupRow* group, const GangClass& one) {
+  return one.group == group && one.preemptible == gang.preemptible && alike(one.wants, gang.wants) &&
+         one.selector == gang.selector && one.exclude.size() == gang.exclude.size() &&
+         (gang.exclude.empty() || one.exclude == in_order(gang.exclude));
 }
 
 }  // namespace
 
-void Queue::insert(const Gang& gang, const std::string& group, const Order& order) {
-  std::unique_ptr<GangClass>& one = classes_[class_key(gang, group)];
-  if (!one) {
-    one = std::make_unique<GangClass>();
-    one->wants = gang.wants;
-    one->preemptible = gang.preemptible;
-    one->group = group;
-    one->selector = gang.selector;
-    one->exclude = gang.exclude;
-    one->slots = slots_to_start(gang.wants);
+Queue::Place Queue::insert(const Gang& gang, const GroupRow* group, const Order& order) {
+  const std::uint64_t hash = class_hash(gang, group);
+  auto [in, end] = classes_.equal_range(hash);
+  while (in != end && !belongs(gang, group, in->second)) ++in;
+  if (in == end) {
+    in = classes_.emplace(hash, GangClass{});
+    GangClass& one = in->second;
+    one.hash = hash;
+    one.wants = gang.wants;
+    one.preemptible = gang.preemptible;
+    one.group = group;
+    one.selector = gang.selector;
+    one.exclude = in_order(gang.exclude);
+    one.slots = slots_to_start(gang.wants);
   }
-  size_ += one->waiting.insert(order).second;
+  ++size_;
+  std::set<Order>& waiting = in->second.waiting;
+  return {&in->second, waiting.insert(waiting.end(), order)};
 }
 
-void Queue::erase(const Gang& gang, const std::string& group, const Order& order) {
-  const auto found = classes_.find(class_key(gang, group));
-  CHECK(found != classes_.end());
-  size_ -= found->second->waiting.erase(order);
-  if (found->second->waiting.empty()) classes_.erase(found);
-}
-
-const GangClass* Queue::find(const Gang& gang, const std::string& group) const {
-  const auto found = classes_.find(class_key(gang, group));
-  return found == classes_.end() ? nullptr : found->second.get();
+void Queue::erase(const Place& place) {
+  --size_;
+  place.in->waiting.erase(place.at);
+  if (!place.in->waiting.empty()) return;
+  auto in = classes_.equal_range(place.in->hash).first;
+  while (&in->second != place.in) ++in;
+  classes_.erase(in);
 }
 
 }  // namespace cadre::cluster

@@ -6,7 +6,6 @@
 
 #include <compare>
 #include <cstdint>
-#include <memory>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -16,6 +15,8 @@
 #include "cluster/gang.h"
 
 namespace cadre::cluster {
+
+struct GroupRow;
 
 /// Where a gang stands in the queue; smaller is further ahead.
 struct Order {
@@ -53,12 +54,13 @@ struct Blocked {
 };
 
 struct GangClass {
+  std::uint64_t hash = 0;  ///< under which the queue keeps it
   Wants wants;
   bool preemptible = true;
-  std::string group;  ///< key of the group that binds it, or empty
+  const GroupRow* group = nullptr;  ///< that binds it, if one does
   Labels selector;
-  std::vector<AgentId> exclude;
-  std::int64_t slots = 0;  ///< with which each of its gangs may start
+  std::vector<AgentId> exclude;  ///< in order
+  std::int64_t slots = 0;        ///< with which each of its gangs may start
 
   std::set<Order> waiting;
   AgentSet allowed;                    ///< if it chooses among agents
@@ -73,16 +75,24 @@ struct GangClass {
 
 class Queue {
  public:
-  void insert(const Gang& gang, const std::string& group, const Order& order);
-  void erase(const Gang& gang, const std::string& group, const Order& order);
+  /// By a hash of what makes a class. A class stays where it is as long as gangs wait in it, and goes with the last.
+  using Classes = std::unordered_multimap<std::uint64_t, GangClass>;
 
-  const GangClass* find(const Gang& gang, const std::string& group) const;
-  std::unordered_map<std::string, std::unique_ptr<GangClass>>& classes() { return classes_; }
-  const std::unordered_map<std::string, std::unique_ptr<GangClass>>& classes() const { return classes_; }
+  /// Where a gang waits.
+  struct Place {
+    GangClass* in = nullptr;
+    std::set<Order>::iterator at;
+  };
+  /// `group` is the one that binds it, or null.
+  Place insert(const Gang& gang, const GroupRow* group, const Order& order);
+  void erase(const Place& place);
+
+  Classes& classes() { return classes_; }
+  const Classes& classes() const { return classes_; }
   std::size_t size() const { return size_; }
 
  private:
-  std::unordered_map<std::string, std::unique_ptr<GangClass>> classes_;
+  Classes classes_;
   std::size_t size_ = 0;
 };
 

@@ -89,7 +89,7 @@ std::string most_free(const State& state, const Wants& wants) {
 
 bool fits_one_agent(const State& state, const GangRow& row) {
   const auto* divisible = std::get_if<Divisible>(&row.gang.wants);
-  const GangClass* one = state.class_of(row);
+  const GangClass* one = row.in_queue.in;
   if (divisible == nullptr || one == nullptr) return false;
   const Books::BySlots& by_left = state.books.by_left(View::now);
   return std::any_of(by_left.lower_bound(divisible->request.slots), by_left.end(), [&](const auto& entry) {
@@ -104,9 +104,9 @@ bool fits_one_agent(const State& state, const GangRow& row) {
 std::string ahead(const State& state, const GangRow& row) {
   constexpr std::size_t shown_max = 4;
   std::vector<Order> orders;
-  for (const auto& [key, one] : state.queue.classes()) {
-    auto at = one->waiting.begin();
-    for (std::size_t i = 0; i <= shown_max && at != one->waiting.end() && *at < row.order; ++i) orders.push_back(*at++);
+  for (const auto& [hash, one] : state.queue.classes()) {
+    auto at = one.waiting.begin();
+    for (std::size_t i = 0; i <= shown_max && at != one.waiting.end() && *at < row.order; ++i) orders.push_back(*at++);
   }
   if (orders.empty()) return "nothing is ahead of it in the queue";
   std::sort(orders.begin(), orders.end());
@@ -133,10 +133,9 @@ std::string held(const State& state, const GangRow& row) {
   return text;
 }
 
-std::string group_text(const State& state, const GangRow& row) {
-  const GroupRow& group = state.groups.at(row.group);
-  return "its group " + row.gang.group.value + " holds " + slots_text(group.slots) + " of at most " +
-         std::to_string(group.settings.max_slots.value_or(0));
+std::string group_text(const GangRow& row) {
+  return "its group " + row.gang.group.value + " holds " + slots_text(row.group->slots) + " of at most " +
+         std::to_string(row.group->settings.max_slots.value_or(0));
 }
 
 std::string why_never(const GangRow& row) {
@@ -154,7 +153,7 @@ std::string why_never(const GangRow& row) {
 std::string why_waiting(const State& state, const GangRow& row) {
   Cause cause = row.cause;
   if (cause == Cause::not_planned) {
-    if (const GangClass* one = state.class_of(row)) cause = one->cause;
+    if (const GangClass* one = row.in_queue.in) cause = one->cause;
   }
   const std::string wants = to_string(row.gang.wants);
   switch (cause) {
@@ -174,7 +173,7 @@ std::string why_waiting(const State& state, const GangRow& row) {
              ahead(state, row) + held(state, row);
     case Cause::awaits_stopping: return "waits for " + names(row.others) + " to stop" + held(state, row);
     case Cause::preempts: return "preempts " + names(row.others) + held(state, row);
-    case Cause::group_limit: return "waits for " + wants + ": " + group_text(state, row);
+    case Cause::group_limit: return "waits for " + wants + ": " + group_text(row);
     case Cause::never: return why_never(row);
     case Cause::share_used:
       return "waits for " + wants + ": that is more than is left of the slots its group is offered";

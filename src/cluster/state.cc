@@ -26,28 +26,18 @@ std::int64_t slots_of(const Parts& parts) {
 
 }  // namespace
 
-std::optional<std::int64_t> State::room_in_group(const std::string& group) const {
-  if (group.empty()) return std::nullopt;
-  const auto found = groups.find(group);
-  if (found == groups.end() || !found->second.settings.max_slots) return std::nullopt;
-  return *found->second.settings.max_slots - found->second.slots;
-}
-
-std::string State::binding_group(const GangRow& row) const {
-  return classes_by_group || groups.at(row.group).settings.max_slots ? row.group : std::string();
-}
-
 void State::enqueue(std::uint32_t gang) {
   GangRow& row = gangs[gang];
   row.stage = Stage::queued;
   row.cause = Cause::not_planned;
   row.others.clear();
-  queue.insert(row.gang, binding_group(row), row.order);
+  const bool bound = classes_by_group || row.group->settings.max_slots;
+  row.in_queue = queue.insert(row.gang, bound ? row.group : nullptr, row.order);
 }
 
 void State::dequeue(std::uint32_t gang) {
-  const GangRow& row = gangs[gang];
-  queue.erase(row.gang, binding_group(row), row.order);
+  queue.erase(gangs[gang].in_queue);
+  gangs[gang].in_queue = {};
 }
 
 void State::start(std::uint32_t gang, Parts parts, TimePoint now) {
@@ -63,15 +53,18 @@ void State::start(std::uint32_t gang, Parts parts, TimePoint now) {
   holders.erase(gang);
   row.reserved.clear();
   row.others.clear();
-  GroupRow& group = groups.at(row.group);
-  group.running.insert(gang);
-  group.slots += row.slots;
+  row.in_running = row.group->running.size();
+  row.group->running.push_back(gang);
+  row.group->slots += row.slots;
+  count(row, slots_that_count(row.parts));
   note_presence(row);
   if (row.gang.preemptible) {
-    evictable.insert(row.order);
-    losses.insert(loss_of(row));
+    row.in_evictable = evictable.insert(row.order).first;
+    row.in_losses = losses.insert(loss_of(row)).first;
   }
-  if (lacks_tasks(row)) growing.insert(row.order);
+  if (!lacks_tasks(row)) return;
+  growing.insert(row.order);
+  row.group->growing.insert(row.order);
 }
 
 void State::grow(std::uint32_t gang, const Parts& more) {
@@ -91,20 +84,34 @@ void State::grow(std::uint32_t gang, const Parts& more) {
   }
   note_presence(row);
   row.slots += slots_of(more);
-  groups.at(row.group).slots += slots_of(more);
-  if (!lacks_tasks(row)) growing.erase(row.order);
+  row.group->slots += slots_of(more);
+  count(row, slots_that_count(more));
+  if (!lacks_tasks(row)) stop_growing(row);
+}
+
+void State::stop_growing(const GangRow& row) {
+  if (growing.erase(row.order) > 0) row.group->growing.erase(row.order);
 }
 
 void State::save(std::uint32_t gang, TimePoint time) {
   GangRow& row = gangs[gang];
-  const bool listed = losses.erase(loss_of(row)) > 0;
+  const bool listed = row.stage == Stage::running && row.gang.preemptible;
+  if (listed) losses.erase(row.in_losses);
   row.saved = time;
-  if (listed) losses.insert(loss_of(row));
+  if (listed) row.in_losses = losses.insert(loss_of(row)).first;
 }
 
 void State::put_agent(const Agent& agent) {
+  const auto known = books.find(agent.id);
+  const bool took_work = known && books.agent(*known).takes_work();
   const std::uint32_t index = books.put(agent);
   if (index >= on_agent.size()) on_agent.resize(index + 1);
+  if (took_work != agent.takes_work()) {
+    for (const Presence& here : on_agent[index]) {
+      const GangRow& row = gangs[here.order.gang];
+      if (row.stage == Stage::running) count(row, took_work ? -here.held.slots : here.held.slots);
+    }
+  }
   note_release({index, false, {}});
 }
 
@@ -127,6 +134,17 @@ void State::note_release(const Release& release) {
     releases_forgotten += kept_max / 2;
   }
   released.push_back(release);
+}
+
+std::int64_t State::slots_that_count(const Parts& parts) const {
+  std::int64_t slots = 0;
+  for (const Part& part : parts) slots += books.agent(part.agent).takes_work() ? part.slots : 0;
+  return slots;
+}
+
+void State::count(const GangRow& row, std::int64_t slots) {
+  row.group->active += slots;
+  if (!row.gang.preemptible) row.group->fixed += slots;
 }
 
 void State::note_presence(const GangRow& row) {
@@ -161,10 +179,10 @@ void State::begin_stop(std::uint32_t gang) {
   GangRow& row = gangs[gang];
   CHECK(row.stage == Stage::running);
   row.stage = Stage::stopping;
-  const bool was_evictable = evictable.contains(row.order);
-  evictable.erase(row.order);
-  losses.erase(loss_of(row));
-  growing.erase(row.order);
+  count(row, -slots_that_count(row.parts));
+  const bool was_evictable = row.gang.preemptible;
+  if (was_evictable) forget_evictable(row);
+  stop_growing(row);
   stopping.insert(row.order);
   for (const Part& part : row.parts) {
     note_release({part.agent, was_evictable, row.order});
@@ -174,22 +192,29 @@ void State::begin_stop(std::uint32_t gang) {
   }
 }
 
+void State::forget_evictable(const GangRow& row) {
+  evictable.erase(row.in_evictable);
+  losses.erase(row.in_losses);
+}
+
 void State::end(std::uint32_t gang) {
   GangRow& row = gangs[gang];
   const bool stops = row.stage == Stage::stopping;
-  const bool was_evictable = !stops && evictable.erase(row.order) > 0;
-  if (was_evictable) losses.erase(loss_of(row));
-  if (stops) stopping.erase(row.order);
-  if (!growing.empty()) growing.erase(row.order);
+  const bool was_evictable = !stops && row.gang.preemptible;
+  if (was_evictable) forget_evictable(row);
+  stops ? void(stopping.erase(row.order)) : count(row, -slots_that_count(row.parts));
+  stop_growing(row);
   forget_presence(row);
   for (const Part& part : row.parts) {
     if (!stops) note_release({part.agent, was_evictable, row.order});
     const Amount held = books.cost(part.agent, request_of(row.gang.wants, part), part.tasks, part.slots);
     stops ? books.end_stopping(part.agent, held) : books.end_running(part.agent, held);
   }
-  GroupRow& group = groups.at(row.group);
-  group.running.erase(gang);
-  group.slots -= row.slots;
+  std::vector<std::uint32_t>& running = row.group->running;
+  gangs[running.back()].in_running = row.in_running;
+  running[row.in_running] = running.back();
+  running.pop_back();
+  row.group->slots -= row.slots;
   row.parts.clear();
   row.slots = 0;
 }

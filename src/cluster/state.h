@@ -5,14 +5,13 @@
 #include <cstdint>
 #include <map>
 #include <set>
-#include <string>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
 
 #include "base/time.h"
 #include "cluster/books.h"
-#include "cluster/policy.h"
+#include "cluster/group_row.h"
 #include "cluster/queue.h"
 
 namespace cadre::cluster {
@@ -24,22 +23,6 @@ struct Holding {
   std::vector<std::uint32_t> agents;
   TimePoint since;
   Duration patience{};
-};
-
-struct GangRow {
-  Gang gang;
-  std::string group;  ///< key of its group: a named one, or one of its own
-  Order order;
-  Stage stage = Stage::vacant;
-  Parts parts;                          ///< where it runs
-  std::int64_t slots = 0;               ///< that it holds
-  TimePoint since;                      ///< queued, or started
-  TimePoint saved;                      ///< when its work was last safe: the last checkpoint, or the start
-  Holding held;                         ///< if the last plan reserved agents for it
-  bool placed_by_plan = false;          ///< the planner itself chose where it runs
-  Cause cause = Cause::not_planned;     ///< if the last plan noted one for it alone
-  std::vector<std::uint32_t> reserved;  ///< agents held for it by the last plan
-  std::vector<GangId> others;           ///< whom it preempts or awaits; who preempted it
 };
 
 /// Whom to stop first: the least important, then who loses least work, then the newest.
@@ -54,6 +37,27 @@ struct Loss {
            std::tie(priority, saved, since, submission);
   }
   bool operator==(const Loss&) const = default;
+};
+
+struct GangRow {
+  Gang gang;
+  GroupRow* group = nullptr;  ///< a named one, or one of its own
+  Order order;
+  Stage stage = Stage::vacant;
+  std::list<std::uint64_t>::iterator in_submissions;  ///< of its group
+  Queue::Place in_queue;                              ///< while it is queued
+  std::size_t in_running = 0;                         ///< of its group, while it runs or stops
+  std::set<Order>::iterator in_evictable;             ///< while it runs and may be preempted, as the next
+  std::set<Loss>::iterator in_losses;
+  Parts parts;                          ///< where it runs
+  std::int64_t slots = 0;               ///< that it holds
+  TimePoint since;                      ///< queued, or started
+  TimePoint saved;                      ///< when its work was last safe: the last checkpoint, or the start
+  Holding held;                         ///< if the last plan reserved agents for it
+  bool placed_by_plan = false;          ///< the planner itself chose where it runs
+  Cause cause = Cause::not_planned;     ///< if the last plan noted one for it alone
+  std::vector<std::uint32_t> reserved;  ///< agents held for it by the last plan
+  std::vector<GangId> others;           ///< whom it preempts or awaits; who preempted it
 };
 
 /// Something on an agent will come free.
@@ -93,13 +97,6 @@ class AgentSums {
   std::uint64_t round_ = 0;
 };
 
-struct GroupRow {
-  Group settings;
-  std::set<std::uint32_t> running;      ///< gangs that run or stop
-  std::int64_t slots = 0;               ///< held by those
-  std::set<std::uint64_t> submissions;  ///< of all its gangs; the first one is its age
-};
-
 inline Loss loss_of(const GangRow& row) {
   return {row.gang.priority, row.saved, row.since, row.order.submission, row.order.gang};
 }
@@ -111,10 +108,10 @@ struct State {
   Queue queue;
   std::vector<GangRow> gangs;
   std::unordered_map<GangId, std::uint32_t> by_id;
-  std::map<std::string, GroupRow> groups;
-  std::set<Order> evictable;  ///< gangs that run and may be preempted
-  std::set<Loss> losses;      ///< the same, in the order in which they are stopped
-  std::set<Order> growing;    ///< gangs that run with fewer elastic tasks than they want
+  std::map<std::string, GroupRow> groups;  ///< by key
+  std::set<Order> evictable;               ///< gangs that run and may be preempted
+  std::set<Loss> losses;                   ///< the same, in the order in which they are stopped
+  std::set<Order> growing;                 ///< gangs that run with fewer elastic tasks than they want
   std::set<Order> stopping;
   std::set<std::uint32_t> holders;              ///< gangs for which agents are held
   std::vector<std::uint32_t> noted;             ///< gangs of which the last plan noted something of their own
@@ -123,9 +120,6 @@ struct State {
   std::vector<Release> released;         ///< as it happened
   std::uint64_t releases_forgotten = 0;  ///< entries dropped from the front of that list
   bool classes_by_group = false;         ///< every group binds (fair share), not only those with a limit
-
-  /// Slots its group may still take; none if there is no limit.
-  std::optional<std::int64_t> room_in_group(const std::string& group) const;
 
   /// Adds an agent, or takes over its new settings.
   void put_agent(const Agent& agent);
@@ -148,15 +142,18 @@ struct State {
   /// Ends a running or stopping gang and frees what it holds.
   void end(std::uint32_t gang);
 
-  /// The group key by which this gang's class is bound.
-  std::string binding_group(const GangRow& row) const;
-  const GangClass* class_of(const GangRow& row) const { return queue.find(row.gang, binding_group(row)); }
-
   /// Notes why this one gang waits, and what is held for it.
   void note(std::uint32_t gang, Cause cause, std::vector<std::uint32_t> reserved, std::vector<GangId> others);
   /// Forgets what the last plan noted.
   void forget_notes();
 
+  /// Slots on agents that take work; those on others are nobody's to share.
+  std::int64_t slots_that_count(const Parts& parts) const;
+  /// A running gang holds so many more slots that count.
+  static void count(const GangRow& row, std::int64_t slots);
+
+  void stop_growing(const GangRow& row);
+  void forget_evictable(const GangRow& row);
   void note_presence(const GangRow& row);
   void forget_presence(const GangRow& row);
   Presence* presence(std::uint32_t agent, std::uint32_t gang);
