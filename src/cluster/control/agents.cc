@@ -68,6 +68,7 @@ AgentEntry& Control::welcome(Peer peer, const messages::Hello& hello, TimePoint 
   }
   AgentEntry& agent = ledger_.add_agent(std::move(row));
   agent.peer = peer;
+  agent.clean = false;
   agent.session = boot_ << 32 | ++sessions_;
   agent.heard = now;
   peers_[peer] = id;
@@ -78,6 +79,7 @@ void Control::hello(Peer peer, const messages::Hello& hello, const std::optional
   if (auto why = refusal(hello, proven, now)) return refuse(peer, *std::move(why));
   AgentEntry& agent = welcome(peer, hello, now);
   const AgentId& id = agent.row.agent.id;
+  agent.clean = true;
   offer(agent);
   ledger_.note(now, "agent", id.value, "up");
   const std::size_t first = outcome_.to_agents.size();
@@ -103,6 +105,10 @@ void Control::hello(Peer peer, const messages::Hello& hello, const std::optional
     const TaskRow* task = ledger_.find(lease.task);
     if (task != nullptr && lease::current(task->lease) == lease::Held{id, lease.epoch}) welcome.keep.push_back(lease);
   }
+  if (welcome.keep.size() < reported.size()) {  // it kills the others, and says hello again
+    agent.clean = false;
+    offer(agent);
+  }
   outcome_.to_agents.insert(outcome_.to_agents.begin() + static_cast<std::ptrdiff_t>(first),
                             {peer, {agent.session, std::move(welcome)}});
 }
@@ -127,7 +133,7 @@ void Control::offer(const AgentEntry& agent) {
   Pool& pool = pools_.at(agent.row.pool);
   Agent offered = agent.row.agent;
   offered.slots = slots_offered(agent);
-  offered.enabled = agent.row.agent.enabled && agent.peer && !agent.row.lost;
+  offered.enabled = agent.row.agent.enabled && agent.peer && agent.clean && !agent.row.lost;
   pool.planner.put_agent(offered);
   pool.changed = true;
   offered = agent.row.agent;

@@ -32,6 +32,7 @@ struct AgentEntry {
   AgentRow row;
   std::optional<Peer> peer;  ///< if it has said hello since the master's start
   std::uint64_t session = 0;
+  bool clean = false;  ///< all that it runs has the right to: only then does it get more
   TimePoint heard;
   messages::Load load;
   std::vector<std::optional<TaskId>> users;  ///< of each slot

@@ -1,0 +1,217 @@
+#include "cluster/host/host.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/overloaded.h"
+
+namespace cadre::cluster::host {
+
+Host::Host(messages::Hello introduction, const std::vector<Found>& found, TimePoint now)
+    : introduction_(std::move(introduction)), heard_(now), beaten_(now) {
+  for (const Found& one : found) {
+    Task& task = tasks_[one.lease];
+    task.fence = one.fence;
+    task.stage = one.ending ? Stage::ended : Stage::running;
+    if (one.ending) task.ending = *one.ending;
+  }
+}
+
+template <class Body>
+void Host::tell_master(Body body) {
+  if (session_ != 0) effects_.push_back(ToMaster{{session_, std::move(body)}});
+}
+
+void Host::tell(const LeaseId& lease, supervision::FromAgent message) {
+  effects_.push_back(ToSupervisor{lease, std::move(message)});
+}
+
+void Host::say_hello(TimePoint now) {
+  said_hello_ = now;
+  messages::Hello hello = introduction_;
+  for (const auto& [lease, task] : tasks_) hello.leases.push_back(lease);
+  effects_.push_back(ToMaster{{0, std::move(hello)}});
+}
+
+void Host::hear(const messages::FromMaster& message, TimePoint now) {
+  if (const auto* news = std::get_if<messages::Welcome>(&message.body)) {
+    session_ = message.session;
+    return welcome(*news, now);
+  }
+  if (const auto* news = std::get_if<messages::Refused>(&message.body)) {
+    effects_.push_back(GiveUp{news->why});
+    return;
+  }
+  if (message.session != session_) return;  // said before the last welcome
+  heard_ = now;
+  std::visit(overloaded{
+                 [&](const messages::HelloAgain&) {
+                   session_ = 0;
+                   say_hello(now);
+                 },
+                 [&](const messages::Start& one) { start(one, now); },
+                 [&](const messages::Stop& one) { stop(one, now); },
+                 [&](const messages::EndStored& one) {
+                   const auto task = tasks_.find(one.lease);
+                   if (task == tasks_.end() || task->second.stage != Stage::ended) return;
+                   tasks_.erase(task);
+                   effects_.push_back(Forget{one.lease});
+                 },
+                 [&](const messages::ReportAnswer& one) { tell(one.lease, one.answer); },
+                 [&](const messages::Exec& one) { exec(one); },
+                 [&](const messages::ExecCancel& one) {
+                   if (tasks_.contains(one.lease)) tell(one.lease, one.cancel);
+                 },
+                 [](const auto&) {},
+             },
+             message.body);
+}
+
+void Host::welcome(const messages::Welcome& welcome, TimePoint now) {
+  heard_ = now;
+  beaten_ = now;
+  agent_timeout_ = welcome.agent_timeout;
+  beat_every_ = welcome.beat_every;
+  waiting_.clear();
+  const std::set<LeaseId> keep(welcome.keep.begin(), welcome.keep.end());
+  for (auto at = tasks_.begin(); at != tasks_.end();) {
+    auto& [lease, task] = *at;
+    if (!keep.contains(lease)) {
+      if (task.stage == Stage::ended) {
+        effects_.push_back(Forget{lease});
+        at = tasks_.erase(at);
+        hello_when_clean_ = true;
+        continue;
+      }
+      condemn(lease, task);
+    } else if (task.stage == Stage::running) {
+      tell_master(messages::Started{lease});
+    } else if (task.stage == Stage::ended) {
+      tell_master(messages::Exited{lease, task.ending});
+    }
+    ++at;
+  }
+  look_if_clean(now);
+}
+
+void Host::condemn(const LeaseId& lease, Task& task) {
+  hello_when_clean_ = true;
+  task.condemned = true;
+  tell(lease, supervision::Stop{lease::Reason::agent_lost, Duration{0}});
+}
+
+bool Host::clean() const {
+  return std::none_of(tasks_.begin(), tasks_.end(), [](const auto& one) { return one.second.condemned; });
+}
+
+void Host::look_if_clean(TimePoint now) {
+  if (!clean()) return;
+  for (const messages::Start& start : std::exchange(waiting_, {})) launch(start);
+  if (std::exchange(hello_when_clean_, false)) say_hello(now);
+}
+
+void Host::start(const messages::Start& start, TimePoint now) {
+  if (tasks_.contains(start.lease)) return;  // it was told before
+  for (auto& [lease, task] : tasks_) {
+    if (lease.task == start.lease.task && task.stage != Stage::ended && !task.condemned) condemn(lease, task);
+  }
+  waiting_.push_back(start);
+  look_if_clean(now);
+}
+
+void Host::launch(const messages::Start& start) {
+  tasks_[start.lease].fence = start.manners.fence;
+  effects_.push_back(Launch{start});
+}
+
+void Host::stop(const messages::Stop& stop, TimePoint now) {
+  if (const auto found = tasks_.find(stop.lease); found != tasks_.end()) {
+    found->second.stop = supervision::Stop{stop.why, stop.grace};
+    if (found->second.stage != Stage::ended) tell(stop.lease, *found->second.stop);
+    return;
+  }
+  // It never came to run here, or all of it is gone.
+  std::erase_if(waiting_, [&](const messages::Start& one) { return one.lease == stop.lease; });
+  tell_master(messages::Exited{stop.lease, {lease::Reason::signalled, 0, "it was stopped before it began", {}, 0}});
+  look_if_clean(now);
+}
+
+void Host::exec(const messages::Exec& exec) {
+  const auto task = tasks_.find(exec.lease);
+  if (task != tasks_.end() && task->second.stage == Stage::running) return tell(exec.lease, exec.exec);
+  const std::uint64_t number = exec.exec.number;
+  tell_master(messages::ExecNews{number, supervision::ExecEnded{number, 0, "the task does not run any more"}});
+}
+
+void Host::hear(const LeaseId& lease, const supervision::FromSupervisor& message, TimePoint now) {
+  const auto found = tasks_.find(lease);
+  if (found == tasks_.end()) return;
+  Task& task = found->second;
+  std::visit(overloaded{
+                 [&](const supervision::Status& status) {
+                   task.usage = status.usage;
+                   if (task.stage == Stage::launching && status.pid != 0) {
+                     task.stage = Stage::running;
+                     if (!task.condemned) tell_master(messages::Started{lease});
+                   }
+                   if (status.ending) return end(lease, task, *status.ending, now);
+                   // The supervisor may be new to a stop: it was told while nobody listened.
+                   if (task.condemned && !status.stopping) condemn(lease, task);
+                   if (!task.condemned && task.stop && !status.stopping) tell(lease, *task.stop);
+                 },
+                 [&](const supervision::Report& report) {
+                   tell_master(messages::Report{lease, report.number, report.body});
+                 },
+                 [&](const supervision::ExecOutput& output) {
+                   tell_master(messages::ExecNews{output.number, output});
+                 },
+                 [&](const supervision::ExecEnded& ended) {
+                   tell_master(messages::ExecNews{ended.number, ended});
+                 },
+             },
+             message);
+}
+
+void Host::ended(const LeaseId& lease, const TaskEnding& ending, TimePoint now) {
+  if (const auto found = tasks_.find(lease); found != tasks_.end()) end(lease, found->second, ending, now);
+}
+
+void Host::end(const LeaseId& lease, Task& task, const TaskEnding& ending, TimePoint now) {
+  if (task.stage == Stage::ended) return;
+  task.stage = Stage::ended;
+  task.ending = ending;
+  if (task.stop && task.stop->why == lease::Reason::agent_lost) task.ending.reason = lease::Reason::agent_lost;
+  if (!task.condemned) {
+    tell_master(messages::Exited{lease, task.ending});
+    return;
+  }
+  effects_.push_back(Forget{lease});
+  tasks_.erase(lease);
+  look_if_clean(now);
+}
+
+void Host::tick(const messages::Load& load, TimePoint now) {
+  if (now - heard_ >= abandon_after()) {
+    for (auto& [lease, task] : tasks_) {
+      if (task.fence != Fence::strict || task.stage == Stage::ended || task.stop) continue;
+      task.stop = supervision::Stop{lease::Reason::agent_lost, Duration{0}};
+      tell(lease, *task.stop);
+    }
+  }
+  if (session_ == 0) {
+    if (!said_hello_ || now - *said_hello_ >= beat_every_) say_hello(now);
+    return;
+  }
+  if (now - beaten_ < beat_every_) return;
+  beaten_ = now;
+  messages::Beat beat{load, {}};
+  for (const auto& [lease, task] : tasks_) {
+    if (task.stage == Stage::running) beat.tasks.push_back({lease, task.usage});
+  }
+  tell_master(std::move(beat));
+}
+
+std::vector<Effect> Host::take() { return std::exchange(effects_, {}); }
+
+}  // namespace cadre::cluster::host

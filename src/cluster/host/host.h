@@ -1,0 +1,106 @@
+/// An agent's mind: hears the master and the supervisors of its tasks, and says what is to be done. Pure: no I/O, no
+/// clock; the same news gives the same effects. One thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "cluster/messages.h"
+#include "cluster/supervision.h"
+
+namespace cadre::cluster::host {
+
+/// A lease that was on this host already when the agent started.
+struct Found {
+  LeaseId lease;
+  Fence fence = Fence::keep;
+  std::optional<TaskEnding> ending;
+};
+
+// What is to be done.
+
+struct ToMaster {
+  messages::FromAgent message;
+};
+/// Start a supervisor for it.
+struct Launch {
+  messages::Start start;
+};
+struct ToSupervisor {
+  LeaseId lease;
+  supervision::FromAgent message;
+};
+/// Once its output is stored, remove all that is left of it.
+struct Forget {
+  LeaseId lease;
+};
+/// The master will not have this agent.
+struct GiveUp {
+  std::string why;
+};
+using Effect = std::variant<ToMaster, Launch, ToSupervisor, Forget, GiveUp>;
+
+class Host {
+ public:
+  /// `introduction` is what it says as hello, but for its leases.
+  Host(messages::Hello introduction, const std::vector<Found>& found, TimePoint now);
+
+  void hear(const messages::FromMaster& message, TimePoint now);
+  void hear(const LeaseId& lease, const supervision::FromSupervisor& message, TimePoint now);
+  /// It has ended without its supervisor having said so: it could not be started, or the supervisor died.
+  void ended(const LeaseId& lease, const TaskEnding& ending, TimePoint now);
+  /// Time has passed. To be called several times in a beat.
+  void tick(const messages::Load& load, TimePoint now);
+
+  [[nodiscard]] std::vector<Effect> take();
+
+  bool welcomed() const { return session_ != 0; }
+  /// How long a supervisor may go on without an agent.
+  Duration abandon_after() const { return agent_timeout_ * 5 / 6; }
+  /// Whether this lease is still of interest.
+  bool knows(const LeaseId& lease) const { return tasks_.contains(lease); }
+
+ private:
+  enum class Stage : std::uint8_t { launching, running, ended };
+  struct Task {
+    Fence fence = Fence::keep;
+    Stage stage = Stage::launching;
+    bool condemned = false;  ///< it has no right to run any more
+    std::optional<supervision::Stop> stop;
+    TaskEnding ending;
+    Usage usage;
+  };
+
+  void say_hello(TimePoint now);
+  void welcome(const messages::Welcome& welcome, TimePoint now);
+  void start(const messages::Start& start, TimePoint now);
+  void launch(const messages::Start& start);
+  void stop(const messages::Stop& stop, TimePoint now);
+  void exec(const messages::Exec& exec);
+  void condemn(const LeaseId& lease, Task& task);
+  void end(const LeaseId& lease, Task& task, const TaskEnding& ending, TimePoint now);
+  /// Starts what had to wait, and offers all slots again, if everything that had no right to run is gone.
+  void look_if_clean(TimePoint now);
+  bool clean() const;
+  template <class Body>
+  void tell_master(Body body);
+  void tell(const LeaseId& lease, supervision::FromAgent message);
+
+  messages::Hello introduction_;
+  std::map<LeaseId, Task> tasks_;
+  std::vector<messages::Start> waiting_;
+  std::uint64_t session_ = 0;
+  Duration agent_timeout_ = std::chrono::seconds(30);
+  Duration beat_every_ = std::chrono::seconds(1);
+  TimePoint heard_;
+  std::optional<TimePoint> said_hello_;
+  TimePoint beaten_;
+  bool hello_when_clean_ = false;
+  std::vector<Effect> effects_;
+};
+
+}  // namespace cadre::cluster::host
