@@ -1,0 +1,138 @@
+/// For the tests of this room: a hub and links on every kind of network, and ways to wait. One thread at a time.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "loop/real_loop.h"
+#include "loop/simulated_loop.h"
+#include "net/memory_network.h"
+#include "net/network.h"
+#include "net/zmq_network.h"
+#include "tests/servers/scratch.h"
+
+namespace cadre::net {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+/// Short waits, so that tests of losses do not take long.
+inline Limits quick() {
+  Limits limits;
+  limits.handshake_max = milliseconds(500);
+  limits.heartbeat = milliseconds(200);
+  limits.silence_max = milliseconds(1'000);
+  limits.reconnect_first = milliseconds(20);
+  limits.reconnect_longest = milliseconds(200);
+  return limits;
+}
+
+/// Runs the loop until something holds; a failure when that takes longer than ten seconds.
+inline void run_until(loop::RealLoop& loop, const std::function<bool()>& holds, Duration most = seconds(10)) {
+  const TimePoint end = loop.now() + most;
+  loop::Timer timer;
+  std::function<void()> look = [&] {
+    if (holds() || loop.now() >= end) return loop.stop();
+    timer = loop.after(std::chrono::microseconds(200), look);
+  };
+  look();
+  loop.run();
+  EXPECT_TRUE(holds()) << "not within " << to_string(most);
+}
+
+inline void run_until(loop::SimulatedLoop& loop, const std::function<bool()>& holds, Duration most = seconds(10)) {
+  const TimePoint end = loop.now() + most;
+  while (!holds() && loop.now() < end) ASSERT_TRUE(loop.run_until(loop.now() + milliseconds(1)));
+  EXPECT_TRUE(holds()) << "not within " << to_string(most);
+}
+
+template <class Loop>
+void run_for(Loop& loop, Duration time) {
+  const TimePoint end = loop.now() + time;
+  run_until(
+      loop, [&] { return loop.now() >= end; }, time + seconds(10));
+}
+
+struct PrivateFolder {
+  PrivateFolder() { chmod(path.c_str(), 0700); }
+  servers::TempDir held;
+  const std::string& path = held.path();
+};
+
+struct ByTcp {
+  static constexpr bool has_keys = true;
+  Network& hub_side() { return *network; }
+  Network& link_side() { return *network; }
+  std::string address() const { return "tcp://127.0.0.1:0"; }
+
+  loop::RealLoop loop;
+  SilentLog log;
+  std::unique_ptr<ZmqNetwork> network = ZmqNetwork::make(loop, log).value();
+};
+
+struct ByUnixSocket {
+  static constexpr bool has_keys = false;
+  Network& hub_side() { return *network; }
+  Network& link_side() { return *network; }
+  std::string address() const { return "ipc://" + folder.path + "/hub"; }
+
+  PrivateFolder folder;
+  loop::RealLoop loop;
+  SilentLog log;
+  std::unique_ptr<ZmqNetwork> network = ZmqNetwork::make(loop, log).value();
+};
+
+struct ByMemory {
+  static constexpr bool has_keys = true;
+  Network& hub_side() { return network.host("hub"); }
+  Network& link_side() { return network.host("link"); }
+  std::string address() const { return "tcp://hub:0"; }
+
+  loop::SimulatedLoop loop;
+  MemoryNetwork network{loop};
+};
+
+struct ByMemoryOnOneHost {
+  static constexpr bool has_keys = false;
+  Network& hub_side() { return network.host("one"); }
+  Network& link_side() { return network.host("one"); }
+  std::string address() const { return "ipc:///run/cadre/hub"; }
+
+  loop::SimulatedLoop loop;
+  MemoryNetwork network{loop};
+};
+
+using AllNetworks = ::testing::Types<ByTcp, ByUnixSocket, ByMemory, ByMemoryOnOneHost>;
+
+struct NetworkNames {
+  template <class T>
+  static std::string GetName(int) {
+    if (std::is_same_v<T, ByTcp>) return "Tcp";
+    if (std::is_same_v<T, ByUnixSocket>) return "UnixSocket";
+    return std::is_same_v<T, ByMemory> ? "Memory" : "MemoryOnOneHost";
+  }
+};
+
+inline std::string text_of(const Bytes& bytes) { return std::string(as_text(bytes)); }
+
+#define ASSERT_DONE(expression)                                  \
+  do {                                                           \
+    const auto& result_ = (expression);                          \
+    ASSERT_TRUE(result_.has_value()) << result_.error().message; \
+  } while (false)
+
+#define EXPECT_ERROR(code_, expression)                                                      \
+  do {                                                                                       \
+    const auto& result_ = (expression);                                                      \
+    ASSERT_FALSE(result_.has_value()) << "it succeeded";                                     \
+    EXPECT_EQ(to_string(result_.error().code), to_string(code_)) << result_.error().message; \
+  } while (false)
+
+}  // namespace cadre::net

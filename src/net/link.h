@@ -1,0 +1,48 @@
+/// The client's end of a connection to one hub: made again by itself whenever it is lost. For the thread of its loop.
+///
+/// Messages arrive at most once, and in order as long as one connection lives. Those under way when it is lost may be
+/// lost with it, any of them: who needs to know numbers his messages and says hello again.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "net/counters.h"
+#include "net/keys.h"
+#include "net/limits.h"
+
+namespace cadre::net {
+
+struct LinkOptions {
+  std::string address;  ///< the hub's: tcp://host:port or ipc:///absolute/path
+
+  /// Needed over tcp://, of no use over ipc://.
+  std::optional<Keys> keys{};
+  PublicKey hub_key{};
+
+  Limits limits{};
+};
+
+class Link {
+ public:
+  /// Gets what the hub sends; never inside connect() or send(). It may destroy the link.
+  using Handler = std::function<void(Bytes)>;
+
+  Link() = default;
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
+
+  /// Takes no more messages in or out. What send() accepted is still sent for as long as Limits::linger.
+  virtual ~Link() = default;
+
+  /// Unavailable when Limits::queue_max messages wait already, invalid when the message is over Limits::message_max.
+  /// To accept a message is no promise that it arrives.
+  [[nodiscard]] virtual Result<void> send(BytesView message) = 0;
+
+  [[nodiscard]] virtual Counters counters() const = 0;
+};
+
+}  // namespace cadre::net

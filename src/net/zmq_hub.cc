@@ -1,0 +1,160 @@
+#include "net/zmq_hub.h"
+
+#include <cerrno>
+#include <optional>
+#include <utility>
+
+#include "net/checked_options.h"
+#include "net/unix_path.h"
+#include "net/zmq_socket.h"
+
+namespace cadre::net {
+namespace {
+
+constexpr int zap_enforce_domain = 93;  // in zmq.h among the drafts, though the library has it: no ZAP, no entry
+constexpr int backlog = 1'024;
+constexpr std::size_t routing_bytes = 5;  // as the socket gives them out: a zero, then a number
+
+zmq::socket_t make_router(ZmqContext& shared, const Limits& limits) {
+  zmq::socket_t socket(shared.context, zmq::socket_type::router);
+  set_limits(socket, limits);
+  socket.set(zmq::sockopt::router_mandatory, true);
+  socket.set(zmq::sockopt::backlog, backlog);
+  const int enforce = 1;
+  static_cast<void>(zmq_setsockopt(socket.handle(), zap_enforce_domain, &enforce, sizeof enforce));
+  return socket;
+}
+
+/// Nothing when the peer chose its routing id itself: ours never do, and it could be meant to be taken for another's.
+std::optional<ConnectionId> connection_of(BytesView routing) {
+  if (routing.size() != routing_bytes || routing[0] != std::byte{0}) return std::nullopt;
+  ConnectionId id;
+  for (const std::byte byte : routing) id.value = id.value << 8 | std::to_integer<std::uint64_t>(byte);
+  return id;
+}
+
+Bytes routing_of(ConnectionId id) {
+  Bytes routing(routing_bytes);
+  for (std::size_t i = 0; i < routing_bytes; ++i) {
+    routing[routing_bytes - 1 - i] = static_cast<std::byte>(id.value >> 8 * i);
+  }
+  return routing;
+}
+
+/// The key that ZAP noted on a message, empty for unix sockets; nothing when the connection went past ZAP.
+std::optional<PublicKey> key_of(zmq::message_t& message) {
+  const char* user = zmq_msg_gets(message.handle(), "User-Id");
+  if (user == nullptr) return std::nullopt;
+  if (user == unix_user) return PublicKey();
+  const auto key = parse_public_key(user);
+  return key ? std::optional(*key) : std::nullopt;
+}
+
+}  // namespace
+
+ZmqHub::ZmqHub(ZmqContext& shared, HubOptions options, Handler handler)
+    : shared_(shared),
+      options_(std::move(options)),
+      handler_(std::move(handler)),
+      tcp_domain_("hub" + std::to_string(++shared.hubs_made) + ".tcp"),
+      unix_domain_("hub" + std::to_string(shared.hubs_made) + ".unix"),
+      refusals_(shared.loop, shared.log, "hub at " + options_.addresses.front()),
+      socket_(make_router(shared, options_.limits)),
+      monitor_(shared, socket_, counters_, refusals_),
+      watch_(shared.loop, socket_, [this] { return take(); }) {
+  ++shared_.ends;
+  shared_.zap.put(tcp_domain_, [this](const PublicKey& key, std::string_view from) { return admits(key, from); });
+  shared_.zap.put(unix_domain_, [](const PublicKey& key, std::string_view) { return key.empty(); });
+}
+
+ZmqHub::~ZmqHub() {
+  *gone_ = true;
+  --shared_.ends;
+  for (const std::string& address : addresses_) zmq_unbind(socket_.handle(), address.c_str());
+  monitor_.wait_for_closed_listeners(addresses_.size());
+  shared_.zap.remove(tcp_domain_);
+  shared_.zap.remove(unix_domain_);
+}
+
+Result<void> ZmqHub::bind(const Address& address) {
+  const std::string text = to_string(address);
+  const auto* local = std::get_if<UnixAddress>(&address);
+  if (local != nullptr) {
+    TRY(check_private_folder(local->path));
+    TRY(check_free(local->path));
+  }
+  return attempt("cannot bind " + text, [&] {
+    namespace option = zmq::sockopt;
+    socket_.set(option::curve_server, local == nullptr);
+    socket_.set(option::zap_domain, local == nullptr ? tcp_domain_ : unix_domain_);
+    if (local == nullptr) {
+      socket_.set(option::curve_secretkey, options_.keys->secret.reveal());
+      socket_.set(option::ipv6, std::get<TcpAddress>(address).host.find(':') != std::string::npos);
+    }
+    socket_.bind(text);
+    addresses_.push_back(local == nullptr ? socket_.get(option::last_endpoint) : text);
+  });
+}
+
+Result<void> ZmqHub::send(const Peer& peer, BytesView message) {
+  if (auto fits = check_size(message, options_.limits); !fits) return ++counters_.refused_large, fits;
+  if (!peer.key.empty() && !options_.admission.admits(peer.key)) {
+    ++counters_.refused_key;
+    return fail(Errc::denied, "the key " + peer.key.text() + " is not admitted; allow it first");
+  }
+  const int problem = send_parts(socket_, {routing_of(peer.connection), message});
+  watch_.look_again();
+  if (problem == EAGAIN) {
+    ++counters_.refused_full;
+    return fail(Errc::unavailable, "too much waits for the peer already; try again later");
+  }
+  if (problem != 0) {
+    ++counters_.refused_gone;
+    return fail(Errc::unavailable, "the peer is gone; wait until it connects again");
+  }
+  ++counters_.sent;
+  counters_.sent_bytes += message.size();
+  return {};
+}
+
+bool ZmqHub::admits(const PublicKey& key, std::string_view from) {
+  if (!key.empty() && options_.admission.admits(key)) return true;
+  ++counters_.refused_key;
+  refusals_.note("a connection from " + std::string(from) + " with the key " + key.text() + ", which is not admitted");
+  return false;
+}
+
+ZmqWatch::Left ZmqHub::take() {
+  const std::shared_ptr<const bool> gone = gone_;
+  const std::int32_t turn_max = options_.limits.turn_max;
+  for (std::int32_t taken = 0; taken < turn_max; ++taken) {
+    std::vector<zmq::message_t> parts = receive_parts(socket_, 3);
+    if (parts.empty()) return ZmqWatch::Left::nothing;
+    hand_on(std::move(parts));
+    if (*gone) return ZmqWatch::Left::nothing;
+  }
+  return ZmqWatch::Left::something;
+}
+
+void ZmqHub::hand_on(std::vector<zmq::message_t> parts) {
+  const auto connection = connection_of(bytes_of(parts[0]));
+  const auto key = parts.size() == 2 ? key_of(parts[1]) : std::nullopt;
+  if (!connection || !key) {
+    ++counters_.refused_malformed;
+    return refusals_.note("a message as no link of ours sends it");
+  }
+  if (!key->empty() && !options_.admission.admits(*key)) {
+    ++counters_.refused_key;
+    return refusals_.note("a message of the key " + key->text() + ", which is no longer admitted");
+  }
+  const BytesView message = bytes_of(parts[1]);
+  if (!check_size(message, options_.limits)) {
+    ++counters_.refused_large;
+    return refusals_.note("a message over message_max");
+  }
+  ++counters_.received;
+  counters_.received_bytes += message.size();
+  handler_(Peer{*connection, *key}, Bytes(message.begin(), message.end()));
+}
+
+}  // namespace cadre::net

@@ -1,0 +1,49 @@
+/// A hub on ZeroMQ's ROUTER socket. For the loop's thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "net/address.h"
+#include "net/hub.h"
+#include "net/zmq_context.h"
+#include "net/zmq_monitor.h"
+
+namespace cadre::net {
+
+class ZmqHub final : public Hub {
+ public:
+  /// Throws zmq::error_t. Hands on nothing before serve().
+  ZmqHub(ZmqContext& shared, HubOptions options, Handler handler);
+  ~ZmqHub() override;
+
+  [[nodiscard]] Result<void> bind(const Address& address);
+
+  Result<void> send(const Peer& peer, BytesView message) override;
+  void allow(const PublicKey& key) override { options_.admission.allow(key); }
+  void revoke(const PublicKey& key) override { options_.admission.revoke(key); }
+  const std::vector<std::string>& addresses() const override { return addresses_; }
+  Counters counters() const override { return counters_; }
+
+ private:
+  bool admits(const PublicKey& key, std::string_view from);
+  ZmqWatch::Left take();
+  void hand_on(std::vector<zmq::message_t> parts);
+
+  ZmqContext& shared_;
+  HubOptions options_;
+  const Handler handler_;
+  const std::string tcp_domain_;
+  const std::string unix_domain_;
+  const std::shared_ptr<bool> gone_ =
+      std::make_shared<bool>(false);  // shared with a turn in which the hub is destroyed
+  std::vector<std::string> addresses_;
+  Counters counters_;
+  RefusalLog refusals_;
+  zmq::socket_t socket_;
+  ZmqMonitor monitor_;
+  ZmqWatch watch_;
+};
+
+}  // namespace cadre::net

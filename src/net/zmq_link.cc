@@ -1,0 +1,96 @@
+#include "net/zmq_link.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "net/checked_options.h"
+#include "net/zmq_socket.h"
+
+namespace cadre::net {
+
+ZmqLink::ZmqLink(ZmqContext& shared, LinkOptions options, const Address& address, Handler handler)
+    : shared_(shared),
+      options_(std::move(options)),
+      handler_(std::move(handler)),
+      endpoint_(to_string(address)),
+      refusals_(shared.loop, shared.log, "link to " + options_.address),
+      socket_(shared.context, zmq::socket_type::dealer),
+      monitor_(shared, socket_, counters_, refusals_, [this](int event) { mind(event); }),
+      watch_(shared.loop, socket_, [this] { return take(); }),
+      wait_(options_.limits.reconnect_first) {
+  connect(address);
+  ++shared_.ends;
+}
+
+ZmqLink::~ZmqLink() {
+  *gone_ = true;
+  --shared_.ends;
+}
+
+void ZmqLink::connect(const Address& address) {
+  namespace option = zmq::sockopt;
+  set_limits(socket_, options_.limits);
+  if (const auto* tcp = std::get_if<TcpAddress>(&address)) {
+    socket_.set(option::curve_serverkey, options_.hub_key.text());
+    socket_.set(option::curve_publickey, options_.keys->open.text());
+    socket_.set(option::curve_secretkey, options_.keys->secret.reveal());
+    socket_.set(option::ipv6, tcp->host.find(':') != std::string::npos);
+  }
+  socket_.connect(endpoint_);
+}
+
+/// ZeroMQ connects again by itself after a loss, and says so at once, but never after a peer that broke the protocol:
+/// that one may be a stranger who has our hub's port for the moment.
+void ZmqLink::mind(int event) {
+  if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) wait_ = options_.limits.reconnect_first;
+  if (event == ZMQ_EVENT_DISCONNECTED) {
+    revival_ = shared_.loop.after(wait_, [this] { revive(); });
+  } else if (event == ZMQ_EVENT_CONNECT_RETRIED || event == ZMQ_EVENT_CONNECT_DELAYED || event == ZMQ_EVENT_CONNECTED) {
+    revival_.cancel();
+  }
+}
+
+void ZmqLink::revive() {
+  wait_ = std::min(2 * wait_, options_.limits.reconnect_longest);
+  zmq_disconnect(socket_.handle(), endpoint_.c_str());  // it is over already, or must not be there twice
+  if (zmq_connect(socket_.handle(), endpoint_.c_str()) != 0) {
+    revival_ = shared_.loop.after(wait_, [this] { revive(); });
+  }
+  watch_.look_again();
+}
+
+Result<void> ZmqLink::send(BytesView message) {
+  if (auto fits = check_size(message, options_.limits); !fits) return ++counters_.refused_large, fits;
+  const int problem = send_parts(socket_, {message});
+  watch_.look_again();
+  if (problem != 0) {
+    ++counters_.refused_full;
+    return fail(Errc::unavailable, "too much waits for " + options_.address + " already; try again later");
+  }
+  ++counters_.sent;
+  counters_.sent_bytes += message.size();
+  return {};
+}
+
+ZmqWatch::Left ZmqLink::take() {
+  const std::shared_ptr<const bool> gone = gone_;
+  const std::int32_t turn_max = options_.limits.turn_max;
+  for (std::int32_t taken = 0; taken < turn_max; ++taken) {
+    const std::vector<zmq::message_t> parts = receive_parts(socket_, 2);
+    if (parts.empty()) return ZmqWatch::Left::nothing;
+    const BytesView message = bytes_of(parts[0]);
+    if (parts.size() != 1) {
+      ++counters_.refused_malformed;
+    } else if (!check_size(message, options_.limits)) {
+      ++counters_.refused_large;
+    } else {
+      ++counters_.received;
+      counters_.received_bytes += message.size();
+      handler_(Bytes(message.begin(), message.end()));
+      if (*gone) return ZmqWatch::Left::nothing;
+    }
+  }
+  return ZmqWatch::Left::something;
+}
+
+}  // namespace cadre::net

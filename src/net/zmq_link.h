@@ -1,0 +1,44 @@
+/// A link on ZeroMQ's DEALER socket. For the loop's thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "net/address.h"
+#include "net/link.h"
+#include "net/zmq_context.h"
+#include "net/zmq_monitor.h"
+
+namespace cadre::net {
+
+class ZmqLink final : public Link {
+ public:
+  /// Throws zmq::error_t.
+  ZmqLink(ZmqContext& shared, LinkOptions options, const Address& address, Handler handler);
+  ~ZmqLink() override;
+
+  Result<void> send(BytesView message) override;
+  Counters counters() const override { return counters_; }
+
+ private:
+  void connect(const Address& address);
+  void mind(int event);
+  void revive();
+  ZmqWatch::Left take();
+
+  ZmqContext& shared_;
+  const LinkOptions options_;
+  const Handler handler_;
+  const std::shared_ptr<bool> gone_ =
+      std::make_shared<bool>(false);  // shared with a turn in which the link is destroyed
+  const std::string endpoint_;
+  Counters counters_;
+  RefusalLog refusals_;
+  zmq::socket_t socket_;
+  ZmqMonitor monitor_;
+  ZmqWatch watch_;
+  Duration wait_;  // before the next revival
+  loop::Timer revival_;
+};
+
+}  // namespace cadre::net
