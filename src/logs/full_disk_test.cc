@@ -5,6 +5,7 @@
 
 #include "logs/lines_for_tests.h"
 #include "logs/spool.h"
+#include "logs/store.h"
 #include "tests/servers/scratch.h"
 #include "tests/servers/small_disk.h"
 
@@ -75,6 +76,36 @@ TEST(FullDisk, ASpoolThatMayDropMakesRoom) {
   const std::vector<std::string> lines = lines_of(folder.path() + "/output");
   EXPECT_THAT(lines.front(), HasSubstr("bytes of output dropped here"));
   EXPECT_EQ(lines.back(), "out: 4999" + text);
+}
+
+TEST(FullDisk, AStoreRefusesKeepsAllAndGoesOnWhenThereIsSpace) {
+  WITH_OWN_MOUNTS();
+  const servers::TempDir folder;
+  servers::SmallDisk disk(folder.path(), 1 << 20);
+  const auto store = LogStore::open(folder.path() + "/logs", {ByteSize{100'000}}).value();
+  Bytes bytes;
+  encode({Stream::out, false, at(1), std::string(1'000, 'x')}, bytes);
+  std::vector<std::int64_t> ends(10);
+  std::optional<Error> error;
+  for (std::size_t i = 0; !error; i = (i + 1) % ends.size()) {
+    const auto end = store->append(std::to_string(i), {ends[i], 0, bytes});
+    if (!end) error = end.error();
+    if (end) ends[i] = *end;
+    ASSERT_TRUE(store->sync());
+  }
+  EXPECT_EQ(error->code, Errc::unavailable);
+  EXPECT_THAT(error->message, HasSubstr("the disk is full. Free space there."));
+  for (std::size_t i = 0; i < ends.size(); ++i) EXPECT_EQ(store->end(std::to_string(i)), ends[i]);
+
+  disk.resize(4 << 20);
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    EXPECT_EQ(store->append(std::to_string(i), {ends[i], 0, bytes}), ends[i] + 1'016);
+    ASSERT_TRUE(store->sync());
+    std::int64_t position = 0;
+    for (; position < store->end(std::to_string(i)); position += 1'016) {
+      ASSERT_EQ(store->read(std::to_string(i), position, 1)->bytes, bytes);
+    }
+  }
 }
 
 }  // namespace
