@@ -137,8 +137,21 @@ void describe(V& v, RunExec& m) {
   v.required("argv", m.argv, "Program and arguments.", length(1, 4096));
 }
 
-using Request =
-    std::variant<Submit, ListJobs, GetJob, EndJob, MoveJob, SetJob, ListAgents, SetAgent, GetStatus, Why, RunExec>;
+/// A text by which one agent of another host may join; answered by the shell, not the mind.
+struct MakeJoinToken {
+  static constexpr std::string_view type_name = "make_join_token";
+  std::string pool = "default";
+  Duration valid = std::chrono::hours(1);
+};
+template <class V>
+void describe(V& v, MakeJoinToken& m) {
+  v.field("pool", m.pool, "Which pool it joins.", length(1, 128));
+  v.field("valid", m.valid, "For how long it may be used.",
+          range(std::chrono::seconds(1), std::chrono::hours(24 * 365)));
+}
+
+using Request = std::variant<Submit, ListJobs, GetJob, EndJob, MoveJob, SetJob, ListAgents, SetAgent, GetStatus, Why,
+                             RunExec, MakeJoinToken>;
 
 /// A question with the number by which its answer is known.
 struct Question {

@@ -94,6 +94,15 @@ Outcome Control::settle(TimePoint now) {
   return std::exchange(outcome_, {});
 }
 
+void Control::forget_peer(Peer peer) {
+  const auto known = peers_.find(peer);
+  if (known == peers_.end()) return;
+  AgentEntry& agent = *ledger_.find(known->second);
+  agent.peer.reset();
+  agent.session = 0;
+  peers_.erase(known);
+}
+
 void Control::forget_client(std::uint64_t client) {
   for (auto at = watchers_.begin(); at != watchers_.end();) {
     watching_ -= static_cast<std::int64_t>(

@@ -91,6 +91,8 @@ class Control {
 
   /// An agent speaks. `proven` is who it must be, if its connection says so.
   void hear(Peer peer, const messages::FromAgent& message, const std::optional<AgentId>& proven, TimePoint now);
+  /// Something said to or by this agent was lost: all is to be told again after a new hello.
+  void forget_peer(Peer peer);
   void ask(std::uint64_t client, const requests::Question& question, TimePoint now);
   /// Nobody waits for answers there any more.
   void forget_client(std::uint64_t client);

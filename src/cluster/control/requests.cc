@@ -57,6 +57,9 @@ void Control::ask(std::uint64_t client, const requests::Question& question, Time
                  [&](const requests::GetStatus&) { get_status(asker); },
                  [&](const requests::Why& one) { why(asker, one); },
                  [&](const requests::RunExec& one) { exec(asker, one); },
+                 [&](const requests::MakeJoinToken&) {
+                   fail(asker, Errc::invalid, "join tokens are made where the keys are");
+                 },
              },
              question.request);
 }

@@ -1,0 +1,209 @@
+#include "master/master.h"
+
+#include <utility>
+
+#include "base/overloaded.h"
+#include "describe/describe.h"
+
+namespace cadre::master {
+namespace {
+
+using namespace std::chrono_literals;
+namespace control = cluster::control;
+namespace messages = cluster::messages;
+namespace requests = cluster::requests;
+
+constexpr std::size_t news_max = 200'000;
+/// Of a control message; nothing that belongs there is larger.
+constexpr std::size_t message_nodes_max = 200'000;
+/// Clients that wait for something ask again more often than this.
+constexpr Duration peer_silence_max = 10min;
+
+describe::Bounds bounds() {
+  describe::Bounds bounds;
+  bounds.nodes = message_nodes_max;
+  return bounds;
+}
+
+std::string first_of(const describe::Faults& faults) {
+  return faults.empty() ? "it is not understood" : faults.begin()->path + " " + faults.begin()->message;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Master>> Master::make(const Ground& ground, Options options) {
+  net::HubOptions agents = std::move(options.agents);
+  net::HubOptions clients = std::move(options.clients);
+  std::unique_ptr<Master> master(new Master(ground, std::move(options)));
+  TRY(master->bind(std::move(agents), std::move(clients)));
+  return master;
+}
+
+Master::Master(const Ground& ground, Options options)
+    : ground_(ground),
+      tick_every_(options.settings.beat_every / 4),
+      agent_keys_(std::move(options.agent_keys)),
+      record_(std::move(options.record)),
+      make_join_token_(std::move(options.make_join_token)),
+      control_(std::move(options.settings), options.rows, options.boot, ground.calendar.now()),
+      inbox_(ground.loop, {"the master's inbox", news_max}) {}
+
+Master::~Master() = default;
+
+Result<void> Master::bind(net::HubOptions agents, net::HubOptions clients) {
+  for (const auto& [key, agent] : agent_keys_) agents.admission.allow(key);
+  TRY_ASSIGN(agents_hub, ground_.network.bind(std::move(agents), [this](const net::Peer& peer, const Bytes& bytes) {
+    hear_agent(peer, bytes);
+  }));
+  agents_ = std::move(agents_hub);
+  TRY_ASSIGN(clients_hub, ground_.network.bind(std::move(clients), [this](const net::Peer& peer, const Bytes& bytes) {
+    hear_client(peer, bytes);
+  }));
+  clients_ = std::move(clients_hub);
+  return {};
+}
+
+void Master::admit(const net::PublicKey& key, const cluster::AgentId& agent) {
+  agent_keys_[key] = agent;
+  agents_->allow(key);
+}
+
+void Master::complain(std::string_view whom, std::string_view what) {
+  ++complaints_;
+  if ((complaints_ & (complaints_ - 1)) != 0) return;  // the 1st, 2nd, 4th, 8th …
+  ground_.log.warning("a message of " + std::string(whom) + " was refused: " + std::string(what) + " (" +
+                      std::to_string(complaints_) + " so far)");
+}
+
+void Master::take_in(News news, const net::Peer& peer) {
+  if (!inbox_.push(std::move(news))) overrun_.insert(peer.connection.value);
+}
+
+void Master::hear_agent(const net::Peer& peer, const Bytes& bytes) {
+  auto message = describe::read_msgpack<messages::FromAgent>(bytes, bounds());
+  if (!message) return complain("an agent", first_of(message.error()));
+  take_in(FromAgent{peer, *std::move(message)}, peer);
+}
+
+void Master::hear_client(const net::Peer& peer, const Bytes& bytes) {
+  auto question = describe::read_msgpack<requests::Question>(bytes, bounds());
+  if (!question) {
+    complain("a client", first_of(question.error()));
+    return answer(peer, {0, requests::Failed{Errc::invalid, describe::to_text(question.error(), "request")}});
+  }
+  if (const auto* request = std::get_if<requests::MakeJoinToken>(&question->request)) {
+    return ground_.loop.spawn(make_join_token(peer, question->number, *request));
+  }
+  take_in(FromClient{peer, *std::move(question)}, peer);
+}
+
+void Master::tick_later() {
+  ticking_ = ground_.loop.after(tick_every_, [this] {
+    if (!inbox_.push(Tick{})) ground_.log.warning("the master's inbox is full");
+    tick_later();
+  });
+}
+
+loop::Task<Result<void>> Master::run() {
+  tick_later();
+  for (;;) {
+    const std::vector<News> news = co_await inbox_.receive_all();
+    if (news.empty()) break;
+    for (const std::uint64_t peer : std::exchange(overrun_, {})) control_.forget_peer(peer);
+    for (const News& one : news) decide(one);
+    const control::Outcome outcome = control_.settle(ground_.calendar.now());
+    if (!outcome.writes.empty()) {
+      Result<void> written = co_await write(outcome.writes);
+      if (!written) co_return written;
+    }
+    act(outcome);
+  }
+  co_return Result<void>();
+}
+
+void Master::stop() {
+  ticking_.cancel();
+  inbox_.close();
+}
+
+void Master::decide(const News& news) {
+  const TimePoint now = ground_.calendar.now();
+  std::visit(overloaded{
+                 [&](const FromAgent& one) {
+                   peers_[one.peer.connection.value] = {one.peer, now};
+                   std::optional<cluster::AgentId> proven;
+                   if (!one.peer.key.empty()) proven = agent_keys_.at(one.peer.key);
+                   control_.hear(one.peer.connection.value, one.message, proven, now);
+                 },
+                 [&](const FromClient& one) {
+                   peers_[one.peer.connection.value] = {one.peer, now};
+                   control_.ask(one.peer.connection.value, one.question, now);
+                 },
+                 [&](const Tick&) {
+                   control_.tick(now);
+                   if (now - swept_ >= peer_silence_max / 10) sweep(now);
+                 },
+             },
+             news);
+}
+
+void Master::sweep(TimePoint now) {
+  swept_ = now;
+  for (auto at = peers_.begin(); at != peers_.end();) {
+    if (now - at->second.heard < peer_silence_max) {
+      ++at;
+      continue;
+    }
+    control_.forget_peer(at->first);
+    control_.forget_client(at->first);
+    at = peers_.erase(at);
+  }
+}
+
+loop::Task<Result<void>> Master::write(const control::Writes& writes) {
+  for (int attempt = 0;; ++attempt) {
+    Result<void> written = co_await ground_.pool.run([&] { return ground_.records.commit(writes); });
+    if (written) co_return written;
+    const Errc code = written.error().code;
+    const bool may_pass = code == Errc::unavailable || code == Errc::timed_out || code == Errc::conflict;
+    if (!may_pass) co_return written;
+    if (attempt == 0) ground_.log.error("nothing can be written, so nothing is done: " + written.error().message);
+    co_await loop::sleep(ground_.loop, std::min<Duration>(100ms * (attempt + 1), 2s));
+  }
+}
+
+void Master::act(const control::Outcome& outcome) {
+  for (const control::ToAgent& one : outcome.to_agents) {
+    const auto peer = peers_.find(one.peer);
+    if (peer == peers_.end()) continue;
+    if (agents_->send(peer->second.peer, describe::write_msgpack(one.message))) continue;
+    control_.forget_peer(one.peer);
+    peers_.erase(peer);
+  }
+  for (const control::ToClient& one : outcome.to_clients) {
+    const auto peer = peers_.find(one.client);
+    if (peer == peers_.end()) continue;
+    if (clients_->send(peer->second.peer, describe::write_msgpack(one.answer))) continue;
+    control_.forget_client(one.client);
+    peers_.erase(peer);
+  }
+  if (!record_) return;
+  for (const control::PlanRecord& plan : outcome.plans) record_(plan);
+}
+
+void Master::answer(const net::Peer& peer, const requests::Answer& answer) {
+  if (!clients_->send(peer, describe::write_msgpack(answer))) control_.forget_client(peer.connection.value);
+}
+
+loop::Task<void> Master::make_join_token(net::Peer peer, std::uint64_t number, requests::MakeJoinToken request) {
+  if (!make_join_token_) {
+    answer(peer, {number, requests::Failed{Errc::conflict,
+                                           "this master serves its own host only; start it with --listen HOST:PORT"}});
+    co_return;
+  }
+  Result<std::string> token = co_await make_join_token_(std::move(request));
+  answer(peer, {number, token ? requests::Reply(requests::Text{*token})
+                              : requests::Reply(requests::Failed{token.error().code, token.error().message})});
+}
+
+}  // namespace cadre::master
