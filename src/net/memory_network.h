@@ -37,7 +37,8 @@ class MemoryNetwork {
   void cut(const std::string& a, const std::string& b);
   void heal(const std::string& a, const std::string& b);
 
-  /// What this host had still to send is lost, as when it loses its power. Its hubs and links are to be destroyed next.
+  /// What this host had still to send is lost, as when its process is killed. Its hubs and links are to be destroyed
+  /// next; others see at once that they are gone, unless they are cut off.
   void crash(const std::string& host);
 
  private:

@@ -4,11 +4,11 @@
 
 #include "base/check.h"
 #include "net/checked_options.h"
-#include "net/unix_path.h"
-#include "net/zmq_context.h"
-#include "net/zmq_hub.h"
-#include "net/zmq_link.h"
-#include "net/zmq_socket.h"
+#include "net/zmq/context.h"
+#include "net/zmq/hub.h"
+#include "net/zmq/link.h"
+#include "net/zmq/socket.h"
+#include "net/zmq/unix_path.h"
 
 namespace cadre::net {
 

@@ -1,9 +1,9 @@
-#include "net/zap_server.h"
+#include "net/zmq/zap_server.h"
 
 #include <array>
 #include <optional>
 
-#include "net/zmq_socket.h"
+#include "net/zmq/socket.h"
 
 namespace cadre::net {
 namespace {

@@ -5,9 +5,9 @@
 #include <zmq.hpp>
 
 #include "net/counters.h"
-#include "net/refusal_log.h"
-#include "net/zmq_context.h"
-#include "net/zmq_watch.h"
+#include "net/zmq/context.h"
+#include "net/zmq/refusal_log.h"
+#include "net/zmq/watch.h"
 
 namespace cadre::net {
 

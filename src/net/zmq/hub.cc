@@ -1,12 +1,12 @@
-#include "net/zmq_hub.h"
+#include "net/zmq/hub.h"
 
 #include <cerrno>
 #include <optional>
 #include <utility>
 
 #include "net/checked_options.h"
-#include "net/unix_path.h"
-#include "net/zmq_socket.h"
+#include "net/zmq/socket.h"
+#include "net/zmq/unix_path.h"
 
 namespace cadre::net {
 namespace {

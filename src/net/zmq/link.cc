@@ -1,10 +1,10 @@
-#include "net/zmq_link.h"
+#include "net/zmq/link.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "net/checked_options.h"
-#include "net/zmq_socket.h"
+#include "net/zmq/socket.h"
 
 namespace cadre::net {
 

@@ -7,8 +7,8 @@
 
 #include "net/address.h"
 #include "net/hub.h"
-#include "net/zmq_context.h"
-#include "net/zmq_monitor.h"
+#include "net/zmq/context.h"
+#include "net/zmq/monitor.h"
 
 namespace cadre::net {
 

@@ -1,4 +1,4 @@
-#include "net/zmq_socket.h"
+#include "net/zmq/socket.h"
 
 #include <algorithm>
 #include <cerrno>

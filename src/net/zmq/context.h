@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "loop/real_loop.h"
-#include "net/zap_server.h"
+#include "net/zmq/zap_server.h"
 
 namespace cadre::net {
 

@@ -1,9 +1,9 @@
-#include "net/zmq_monitor.h"
+#include "net/zmq/monitor.h"
 
 #include <atomic>
 #include <cstring>
 
-#include "net/zmq_socket.h"
+#include "net/zmq/socket.h"
 
 namespace cadre::net {
 namespace {

@@ -1,4 +1,4 @@
-#include "net/unix_path.h"
+#include "net/zmq/unix_path.h"
 
 #include <string.h>
 #include <sys/socket.h>

@@ -1,4 +1,4 @@
-#include "net/zmq_watch.h"
+#include "net/zmq/watch.h"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <utility>

@@ -11,7 +11,7 @@
 #include <zmq.hpp>
 
 #include "net/keys.h"
-#include "net/zmq_watch.h"
+#include "net/zmq/watch.h"
 
 namespace cadre::net {
 
