@@ -14,12 +14,15 @@
 namespace cadre::cluster::bulk {
 
 constexpr std::size_t part_bytes_max = std::size_t{1} << 20;
+constexpr std::size_t message_bytes_max = part_bytes_max + 65'536;
 
 // From an agent.
 
-/// Whole records (logs/record.h) of a lease's output, from an offset on. Told again until they are stored.
+/// Whole records (logs/record.h) of a lease's output, from an offset on. Told again until they are stored. Several may
+/// be under way, each going on where the one before it ends.
 struct PutOutput {
   static constexpr std::string_view type_name = "put_output";
+  std::uint64_t number = 0;
   LeaseId lease;
   std::int64_t offset = 0;
   bool after_gap = false;
@@ -27,6 +30,7 @@ struct PutOutput {
 };
 template <class V>
 void describe(V& v, PutOutput& m) {
+  v.required("number", m.number, "Chosen by who sends.");
   v.required("lease", m.lease, "Whose output.");
   v.required("offset", m.offset, "Where the records begin.", at_least(0));
   v.field("after_gap", m.after_gap, "What was before them is lost for good.");
@@ -35,7 +39,8 @@ void describe(V& v, PutOutput& m) {
 
 // From a client.
 
-/// Asks for output from an offset on. With `wait`, the answer comes when there is some.
+/// Asks for output from an offset on. With `wait`, the answer comes when there is some; or after a while without any:
+/// then ask again.
 struct ReadOutput {
   static constexpr std::string_view type_name = "read_output";
   std::uint64_t number = 0;
@@ -100,16 +105,20 @@ using ToMaster = std::variant<PutOutput, ReadOutput, AskBlob, PutBlob, GetBlob>;
 
 // From the master.
 
-/// Everything before `end` is on disk.
+/// Everything before `end` is on disk. With `gap`, what was put began behind that and was not taken: go on from `end`.
 struct OutputStored {
   static constexpr std::string_view type_name = "output_stored";
+  std::uint64_t number = 0;
   LeaseId lease;
   std::int64_t end = 0;
+  bool gap = false;
 };
 template <class V>
 void describe(V& v, OutputStored& m) {
+  v.required("number", m.number, "Of what was put.");
   v.required("lease", m.lease, "Whose output.");
   v.required("end", m.end, "First byte that is not stored.");
+  v.field("gap", m.gap, "Whether what was put begins behind the end.");
 }
 
 struct Output {

@@ -1,0 +1,58 @@
+/// The master's bulk side on a thread of its own: stores output before it acknowledges it, lets it be read and followed,
+/// and keeps packed code by its hash (cluster/bulk.h). Safe on any thread, but for its end.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "cluster/ids.h"
+#include "master/bulk_limits.h"
+#include "net/hub.h"
+#include "net/keys.h"
+
+namespace cadre::master {
+
+struct BulkOptions {
+  net::HubOptions hub;  ///< where it listens and whom it lets in; its message_max is that of cluster/bulk.h
+  std::string output_folder;
+  std::string code_folder;
+  BulkLimits limits;
+};
+
+class BulkServer {
+ public:
+  /// Takes up what its folders hold, and listens. `conflict` when another process serves these folders.
+  [[nodiscard]] static Result<std::unique_ptr<BulkServer>> start(BulkOptions options, Log& log);
+  BulkServer(const BulkServer&) = delete;
+  BulkServer& operator=(const BulkServer&) = delete;
+  ~BulkServer();
+
+  /// Where it listens, in the order of its options; the ports are those that were found.
+  const std::vector<std::string>& addresses() const;
+
+  /// From soon on this key is let in, or is not.
+  void allow(const net::PublicKey& key);
+  void revoke(const net::PublicKey& key);
+
+  /// Forgets the output of a lease.
+  void remove(cluster::LeaseId lease);
+
+  /// Packed code that is kept however much there is, until it is released as often.
+  void keep(const std::string& hash);
+  void release(const std::string& hash);
+
+  [[nodiscard]] BulkCounters counters() const;
+
+  /// Acknowledges what is stored already, serves no more, and joins its thread. Idempotent.
+  void stop();
+
+ private:
+  struct Inside;  // the loop, the network and the stores, which are for their thread only
+  explicit BulkServer(std::unique_ptr<Inside> inside);
+  std::unique_ptr<Inside> inside_;
+};
+
+}  // namespace cadre::master
