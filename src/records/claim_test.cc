@@ -1,0 +1,152 @@
+#include <signal.h>
+#include <unistd.h>
+
+#include "database/migrate.h"
+#include "records/backend_test.h"
+#include "tests/servers/process.h"
+#include "tests/servers/proxy.h"
+
+namespace cadre::records {
+namespace {
+
+namespace control = cluster::control;
+
+class ClaimContract : public BothEngines {};
+
+control::Writes one_change(std::uint64_t number) {
+  control::Writes writes;
+  writes.changes.push_back({number, TimePoint(Duration(7)), "job", std::to_string(number), "queued"});
+  return writes;
+}
+
+TEST_P(ClaimContract, ASecondMasterIsRefusedWhileTheFirstLives) {
+  auto first = open(backend_.url());
+  const auto second = Records::open(backend_.url(), silent_log());
+  EXPECT_ERROR(Errc::conflict, second);
+  EXPECT_THAT(second.error().message, testing::HasSubstr("another master that is running"));
+  if (GetParam() == Kind::sqlite) {
+    EXPECT_THAT(second.error().message, testing::HasSubstr("process " + std::to_string(getpid())));
+  }
+  first.reset();
+  ASSERT_DONE(Records::open(backend_.url(), silent_log()));
+}
+
+TEST_P(ClaimContract, ASecondMasterLeavesTheTablesOfALivingOneAlone) {
+  const auto first = open(backend_.url());
+  ASSERT_DONE(first->begin_boot());
+  ASSERT_DONE(backend_.connect()->exec("DELETE FROM cadre_schema"));  // as if steps were missing
+  EXPECT_ERROR(Errc::conflict, Records::open(backend_.url(), silent_log()));
+  EXPECT_EQ(database::schema_version(*backend_.connect()).value(), 0);
+}
+
+TEST_P(ClaimContract, AKilledMasterLeavesNothingBehind) {
+  for (int round = 0; round < 3; ++round) {
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    const pid_t child = servers::fork_child([&] {
+      const auto records = open(backend_.url());
+      if (write(ends[1], "x", 1) != 1) return 1;
+      pause();
+      return 0;
+    });
+    char said = 0;
+    ASSERT_EQ(read(ends[0], &said, 1), 1);
+    if (round == 0) EXPECT_ERROR(Errc::conflict, Records::open(backend_.url(), silent_log()));
+    kill(child, SIGKILL);
+    ASSERT_EQ(servers::wait_for(child), -1);
+    ASSERT_DONE(Records::open(backend_.url(), silent_log()));
+    close(ends[0]);
+    close(ends[1]);
+  }
+}
+
+TEST_P(ClaimContract, BootsOnlyGrow) {
+  std::uint64_t last = 0;
+  for (int start = 0; start < 4; ++start) {
+    const auto records = open(backend_.url());
+    const std::uint64_t boot = records->begin_boot().value();
+    EXPECT_GT(boot, last);
+    last = boot;
+  }
+}
+
+TEST_P(ClaimContract, WhoeverBeganLaterShutsOutTheEarlier) {
+  const auto earlier = open(backend_.url());
+  ASSERT_DONE(earlier->begin_boot());
+  ASSERT_DONE(earlier->commit(one_change(1)));
+  ASSERT_DONE(backend_.connect()->exec("UPDATE master SET boot = boot + 1"));  // as the later one does
+  EXPECT_ERROR(Errc::denied, earlier->commit(one_change(2)));
+  EXPECT_ERROR(Errc::denied, earlier->load(10));
+  EXPECT_ERROR(Errc::denied, earlier->prune_changes(0));
+  EXPECT_ERROR(Errc::denied, earlier->add_join_token({"hash", {}, "default"}));
+  EXPECT_EQ(earlier->changes_since(0, 10).value().size(), 1U);
+}
+
+TEST_P(ClaimContract, ADatabaseFromTheFutureIsRefused) {
+  open(backend_.url()).reset();
+  ASSERT_DONE(backend_.connect()->exec("INSERT INTO cadre_schema VALUES (2, 'what is to come', '0')"));
+  EXPECT_ERROR(Errc::invalid, Records::open(backend_.url(), silent_log()));
+}
+
+INSTANTIATE_FOR_BOTH_ENGINES(ClaimContract);
+
+TEST(ClaimByName, AFileIsTheSameByWhateverName) {
+  const servers::TempDir folder;
+  ASSERT_DONE(database::open("sqlite://" + folder.path() + "/real.db"));
+  ASSERT_EQ(symlink("real.db", (folder.path() + "/other.db").c_str()), 0);
+  const auto first = Records::open("sqlite://" + folder.path() + "/real.db", silent_log());
+  ASSERT_DONE(first);
+  EXPECT_ERROR(Errc::conflict, Records::open("sqlite://" + folder.path() + "/other.db", silent_log()));
+}
+
+TEST(ClaimByName, DatabasesInMemoryAreEachTheirOwn) {
+  const auto first = Records::open("sqlite::memory:", silent_log());
+  ASSERT_DONE(first);
+  ASSERT_DONE(Records::open("sqlite::memory:", silent_log()));
+  ASSERT_DONE((*first)->commit(one_change(1)));
+}
+
+/// A master behind a network that fails.
+class ClaimByNetwork : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_DONE(records_->begin_boot()); }
+
+  Backend backend_{Kind::postgresql};
+  servers::Proxy proxy_{servers::shared_postgres().port()};
+  std::unique_ptr<Records> records_ = Records::open(backend_.url_by(proxy_.port()), silent_log()).value();
+};
+
+TEST_F(ClaimByNetwork, IsTakenAgainWithANewConnection) {
+  proxy_.spoil(servers::Proxy::Fault::cut);
+  ASSERT_DONE(records_->commit(one_change(1)));
+  ASSERT_DONE(records_->commit(one_change(2)));  // the server may not have noticed before the first
+  EXPECT_ERROR(Errc::conflict, Records::open(backend_.url(), silent_log()));
+}
+
+TEST_F(ClaimByNetwork, AfterALostAnswerTheSameWritesDoNoHarm) {
+  for (const auto moment : {servers::Proxy::Moment::before, servers::Proxy::Moment::after}) {
+    proxy_.spoil_when_client_says("COMMIT", moment, servers::Proxy::Fault::cut);
+    EXPECT_ERROR(Errc::timed_out, records_->commit(one_change(1)));
+    ASSERT_DONE(records_->commit(one_change(1)));
+    EXPECT_EQ(records_->changes_since(0, 10).value().size(), 1U);
+    ASSERT_DONE(backend_.connect()->exec("DELETE FROM changes"));
+  }
+}
+
+TEST_F(ClaimByNetwork, AMasterThatWasCutOffCannotWriteOnceAnotherHasBegun) {
+  proxy_.spoil(servers::Proxy::Fault::cut);
+  const auto other = Records::open(backend_.url(), silent_log());
+  ASSERT_DONE(other);
+  ASSERT_DONE((*other)->begin_boot());
+  EXPECT_ERROR(Errc::denied, records_->commit(one_change(1)));
+  EXPECT_TRUE((*other)->changes_since(0, 10).value().empty());
+}
+
+TEST_F(ClaimByNetwork, ALostConnectionIsUnavailableAndThenMended) {
+  proxy_.spoil_when_client_says("changes", servers::Proxy::Moment::before, servers::Proxy::Fault::cut);
+  EXPECT_ERROR(Errc::unavailable, records_->commit(one_change(1)));
+  ASSERT_DONE(records_->commit(one_change(1)));
+}
+
+}  // namespace
+}  // namespace cadre::records

@@ -1,0 +1,167 @@
+#include "records/records.h"
+
+#include <algorithm>
+#include <span>
+
+#include "database/migrate.h"
+#include "records/schema.h"
+
+namespace cadre::records {
+namespace {
+
+namespace control = cluster::control;
+using database::Transaction;
+using database::Values;
+
+/// So many jobs are read by one query.
+constexpr std::size_t jobs_at_once = 100;
+
+/// `id IN ($1, …)`
+std::string among(std::string_view column) {
+  std::string text = std::string(column) + " IN (";
+  for (std::size_t at = 1; at <= jobs_at_once; ++at) text += (at == 1 ? "$" : ", $") + std::to_string(at);
+  return text + ")";
+}
+
+Result<void> get_numbers(Transaction& transaction, std::string_view sql, const Values& params, Values& into) {
+  TRY_ASSIGN(rows, transaction.query(sql, params));
+  for (const Values& row : rows.cells()) into.push_back(row.at(0));
+  return {};
+}
+
+/// The numbers of the jobs to load, in order.
+Result<Values> find_jobs(Transaction& transaction, std::int64_t ended_jobs_max) {
+  Values ids;
+  TRY(get_numbers(transaction, "SELECT id FROM jobs WHERE stage <> 'ended'", {}, ids));
+  TRY(get_numbers(transaction, "SELECT id FROM jobs WHERE stage = 'ended' ORDER BY ended DESC, id DESC LIMIT $1",
+                  {std::max<std::int64_t>(ended_jobs_max, 0)}, ids));
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+Result<void> get_jobs(Transaction& transaction, std::span<const database::Value> ids, control::Rows& rows) {
+  static const std::string where_jobs = "WHERE " + among("id") + " ORDER BY id";
+  static const std::string where_tasks = "WHERE " + among("job") + " ORDER BY job, member";
+  while (!ids.empty()) {
+    const auto now = ids.first(std::min(ids.size(), jobs_at_once));
+    Values params(now.begin(), now.end());
+    params.resize(jobs_at_once, now.back());  // as many each time: one statement to prepare
+    TRY(get(transaction, where_jobs, params, rows.jobs));
+    TRY(get(transaction, where_tasks, params, rows.tasks));
+    ids = ids.subspan(now.size());
+  }
+  return {};
+}
+
+/// Here and not by the database: there the order of names depends on its settings.
+template <class Row>
+void sort_by_key(std::vector<Row>& rows) {
+  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return key_of(a) < key_of(b); });
+}
+
+Result<void> get_last(Transaction& transaction, control::Rows& rows) {
+  TRY_ASSIGN(found, transaction.query("SELECT last_job, last_change FROM master"));
+  TRY_ASSIGN(row, found.one());
+  TRY_ASSIGN(cells, (row.read<std::int64_t, std::int64_t>()));
+  rows.last_job.value = static_cast<std::uint64_t>(std::get<0>(cells));
+  rows.last_change = static_cast<std::uint64_t>(std::get<1>(cells));
+  return {};
+}
+
+}  // namespace
+
+Records::Records(Claim claim, std::unique_ptr<database::Database> database)
+    : claim_(std::move(claim)),
+      database_(std::move(database)),
+      guard_sql_(
+          "UPDATE master SET last_job = CASE WHEN last_job < $1 THEN $1 ELSE last_job END,"
+          " last_change = CASE WHEN last_change < $2 THEN $2 ELSE last_change END WHERE boot = $3 RETURNING " +
+          std::string(claim_.held_sql())) {}
+
+Result<std::unique_ptr<Records>> Records::open(std::string_view url, Log& log) {
+  TRY_ASSIGN(database, database::open(url));
+  TRY_ASSIGN(claim, Claim::take(url, *database));  // first: a living master's tables are not to be changed
+  TRY(database::migrate(*database, migrations(), log));
+  TRY_ASSIGN(rows, database->query("SELECT boot FROM master"));
+  TRY_ASSIGN(row, rows.one());
+  TRY_ASSIGN(boot, row.get<std::int64_t>(0));
+  std::unique_ptr<Records> records(new Records(std::move(claim), std::move(database)));
+  records->boot_ = static_cast<std::uint64_t>(boot);
+  return records;
+}
+
+Result<void> Records::guard(Transaction& transaction, const Last& last) {
+  TRY_ASSIGN(rows,
+             transaction.query(guard_sql_, {static_cast<std::int64_t>(last.job), static_cast<std::int64_t>(last.change),
+                                            static_cast<std::int64_t>(boot_)}));
+  if (rows.empty()) {
+    return fail(Errc::denied, "another master has begun with the database " + std::string(database_->place()) +
+                                  "; this one must end");
+  }
+  TRY_ASSIGN(held, rows[0].get<bool>(0));
+  if (!held) TRY(claim_.renew(transaction));
+  return {};
+}
+
+Result<std::uint64_t> Records::begin_boot() {
+  TRY_ASSIGN(boot, database::repeat_on_conflict(
+                       *database_, attempts_max, [&](Transaction& transaction) -> Result<std::int64_t> {
+                         TRY_ASSIGN(rows, transaction.query("UPDATE master SET boot = boot + 1 RETURNING boot"));
+                         TRY_ASSIGN(row, rows.one());
+                         return row.get<std::int64_t>(0);
+                       }));
+  boot_ = static_cast<std::uint64_t>(boot);
+  return boot_;
+}
+
+Result<control::Rows> Records::load(std::int64_t ended_jobs_max) {
+  return transact({}, [&](Transaction& transaction) -> Result<control::Rows> {
+    control::Rows rows;
+    TRY(get_last(transaction, rows));
+    TRY(get(transaction, "", {}, rows.agents));
+    TRY(get(transaction, "", {}, rows.groups));
+    sort_by_key(rows.agents);
+    sort_by_key(rows.groups);
+    TRY_ASSIGN(ids, find_jobs(transaction, ended_jobs_max));
+    TRY(get_jobs(transaction, ids, rows));
+    return rows;
+  });
+}
+
+Result<void> Records::commit(const control::Writes& writes) {
+  if (writes.empty()) return {};
+  Last last;
+  for (const control::JobRow& job : writes.new_jobs) last.job = std::max(last.job, job.id.value);
+  for (const control::ChangeRow& change : writes.changes) last.change = std::max(last.change, change.number);
+  return transact(last, [&](Transaction& transaction) -> Result<void> {
+    for (const cluster::AgentId& agent : writes.agents_gone) {
+      TRY(transaction.exec("DELETE FROM agents WHERE id = $1", {storable(agent.value)}));
+    }
+    TRY(put(transaction, writes.agents, pieces()));
+    TRY(put(transaction, writes.groups, Pieces::single));  // with nulls, which make statements of their own
+    TRY(put(transaction, writes.new_jobs, pieces()));
+    TRY(change(transaction, writes.jobs, pieces()));
+    TRY(put(transaction, writes.tasks, pieces()));
+    TRY(put(transaction, writes.changes, pieces()));
+    return {};
+  });
+}
+
+Result<std::vector<control::ChangeRow>> Records::changes_since(std::uint64_t number, std::int64_t limit) {
+  return database_->transaction([&](Transaction& transaction) -> Result<std::vector<control::ChangeRow>> {
+    std::vector<control::ChangeRow> changes;
+    TRY(get(transaction, "WHERE number > $1 ORDER BY number LIMIT $2",
+            {static_cast<std::int64_t>(number), std::max<std::int64_t>(limit, 0)}, changes));
+    return changes;
+  });
+}
+
+Result<std::int64_t> Records::prune_changes(std::int64_t keep) {
+  return transact({}, [&](Transaction& transaction) {
+    return transaction.exec(
+        "DELETE FROM changes WHERE number <= (SELECT number FROM changes ORDER BY number DESC LIMIT 1 OFFSET $1)",
+        {std::max<std::int64_t>(keep, 0)});
+  });
+}
+
+}  // namespace cadre::records

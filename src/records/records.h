@@ -1,0 +1,113 @@
+/// The master's durable state in a database: what was committed is there after every crash, whole or not at all. One
+/// thread at a time; one living master for each database.
+///
+/// Errors are those of database/database.h. After `timed_out` repeat the same call: no call does harm when it was done
+/// already. `denied` from a write says that another master has begun since: this one must end.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "cluster/control/rows.h"
+#include "database/database.h"
+#include "records/claim.h"
+#include "records/table.h"
+
+namespace cadre::records {
+
+/// What lets one agent join. Only the hash of a token is kept.
+struct JoinToken {
+  std::string hash;
+  TimePoint expires;  ///< 0: never
+  std::string pool;
+};
+
+/// An agent shows a token and the key that it will be known by.
+struct Joining {
+  std::string token_hash;
+  cluster::AgentId agent;
+  std::string public_key;
+  TimePoint now;
+};
+
+struct AgentKey {
+  cluster::AgentId agent;
+  std::string public_key;
+  std::string pool;
+  TimePoint joined;
+  bool operator==(const AgentKey&) const = default;
+};
+
+class Records {
+ public:
+  /// Opens the database and brings it to today's schema. One that is newer is refused with Errc::invalid; one that
+  /// belongs to a living master with Errc::conflict, after two seconds. A master that was killed is not waited for.
+  [[nodiscard]] static Result<std::unique_ptr<Records>> open(std::string_view url, Log& log);
+
+  /// The number of this start of the master, greater than all before. Call it before load: from here on no earlier
+  /// master can write.
+  [[nodiscard]] Result<std::uint64_t> begin_boot();
+
+  /// All agents and groups; all jobs that have not ended, and those `ended_jobs_max` that ended last; their tasks. In
+  /// the order of their keys. A row that cannot be read is Errc::corrupt, with its table, key and column.
+  [[nodiscard]] Result<cluster::control::Rows> load(std::int64_t ended_jobs_max);
+
+  /// Of a row that stands twice the last counts. An agent both written and gone is written. A task of a job that is not
+  /// there is Errc::conflict, a change of such a job Errc::not_found.
+  [[nodiscard]] Result<void> commit(const cluster::control::Writes& writes);
+
+  /// The `limit` changes after `number`, in their order. When the first is not the next, those between were pruned.
+  [[nodiscard]] Result<std::vector<cluster::control::ChangeRow>> changes_since(std::uint64_t number,
+                                                                               std::int64_t limit);
+  /// Removes all but the newest `keep`; gives how many.
+  [[nodiscard]] Result<std::int64_t> prune_changes(std::int64_t keep);
+
+  /// A hash that is there already keeps what it had.
+  [[nodiscard]] Result<void> add_join_token(const JoinToken& token);
+  /// Uses up the token, remembers the agent's key, and gives the pool it joins. Errc::denied when the token is unknown,
+  /// used or expired, or the agent is known by another key. The same once more is the same again, as long as the key
+  /// is not removed.
+  [[nodiscard]] Result<std::string> use_join_token(const Joining& joining);
+  /// Removes tokens that have expired; gives how many.
+  [[nodiscard]] Result<std::int64_t> prune_join_tokens(TimePoint now);
+  /// By the agents' names.
+  [[nodiscard]] Result<std::vector<AgentKey>> agent_keys();
+  /// Errc::not_found when there is none.
+  [[nodiscard]] Result<void> remove_agent_key(const cluster::AgentId& agent);
+
+ private:
+  /// The largest numbers given out, as far as a transaction knows.
+  struct Last {
+    std::uint64_t job = 0;
+    std::uint64_t change = 0;
+  };
+
+  Records(Claim claim, std::unique_ptr<database::Database> database);
+  /// Fails when another master has begun, and raises the numbers.
+  Result<void> guard(database::Transaction& transaction, const Last& last);
+  /// A transaction that begins with guard().
+  template <class Fn>
+  auto transact(const Last& last, Fn fn) -> std::invoke_result_t<Fn&, database::Transaction&> {
+    return database::repeat_on_conflict(
+        *database_, attempts_max,
+        [&](database::Transaction& transaction) -> std::invoke_result_t<Fn&, database::Transaction&> {
+          TRY(guard(transaction, last));
+          return fn(transaction);
+        });
+  }
+  Pieces pieces() const { return claim_.on_server() ? Pieces::large : Pieces::single; }
+
+  static constexpr int attempts_max = 5;
+
+  Claim claim_;  // let go after the connection
+  std::unique_ptr<database::Database> database_;
+  std::string guard_sql_;
+  std::uint64_t boot_ = 0;
+};
+
+}  // namespace cadre::records

@@ -1,0 +1,143 @@
+/// For the tests of this room: random rows with every field drawn. One thread at a time.
+#pragma once
+
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "base/dice.h"
+#include "cluster/control/rows.h"
+#include "describe/random.h"
+
+namespace cadre::records {
+
+namespace control = cluster::control;
+namespace lease = cluster::lease;
+
+/// Any bytes at all, now and then: users and tasks may say what they like.
+inline std::string random_said(Dice& dice) {
+  if (!dice.percent(20)) return describe::random_text(dice, {});
+  const Bytes bytes = describe::random_bytes(dice, {});
+  return std::string(dice.percent(30) ? "\x01" : "") + std::string(as_text(bytes));
+}
+
+inline std::string random_name(Dice& dice) { return "n" + random_said(dice); }
+
+template <class Number>
+Number random_number(Dice& dice, Number first = 0) {
+  const std::int64_t last = std::cmp_less(std::numeric_limits<Number>::max(), std::numeric_limits<std::int64_t>::max())
+                                ? static_cast<std::int64_t>(std::numeric_limits<Number>::max())
+                                : std::numeric_limits<std::int64_t>::max();
+  if (dice.percent(10)) return static_cast<Number>(last);
+  return static_cast<Number>(dice.between(static_cast<std::int64_t>(first), dice.percent(50) ? 50 : last));
+}
+
+inline TimePoint random_time(Dice& dice) {
+  return TimePoint(Duration(dice.percent(20) ? 0 : random_number<std::int64_t>(dice)));
+}
+
+template <class Enum>
+Enum random_enum(Dice& dice) {
+  return describe::random_scalar<Enum>(dice, {});
+}
+
+inline lease::Held random_held(Dice& dice) {
+  return {cluster::AgentId(random_name(dice)), {random_number<std::uint64_t>(dice)}};
+}
+
+inline lease::State random_lease(Dice& dice) {
+  lease::State state{{random_number<std::uint64_t>(dice)}, {}};
+  switch (dice.below(6)) {
+    case 0: state.stage = lease::Queued{}; break;
+    case 1: state.stage = lease::Queued{random_held(dice)}; break;
+    case 2: state.stage = lease::Placed{random_held(dice)}; break;
+    case 3: state.stage = lease::Running{random_held(dice)}; break;
+    case 4: state.stage = lease::Stopping{random_held(dice), random_enum<lease::Reason>(dice)}; break;
+    default: state.stage = lease::Ended{{random_enum<lease::Reason>(dice), random_number<std::int32_t>(dice, -50)}};
+  }
+  return state;
+}
+
+inline cluster::TaskEnding random_ending(Dice& dice) {
+  return {random_enum<lease::Reason>(dice),
+          random_number<std::int32_t>(dice, -50),
+          random_said(dice),
+          {{random_number<std::int64_t>(dice)},
+           {random_number<std::int64_t>(dice)},
+           Duration(random_number<std::int64_t>(dice)),
+           random_number<std::int64_t>(dice)},
+          random_number<std::int64_t>(dice)};
+}
+
+inline control::JobRow random_job(Dice& dice, cluster::JobId id) {
+  control::JobRow row;
+  row.id = id;
+  row.spec = describe::random_value<cluster::JobSpec>(dice);
+  row.position = describe::random_double(dice, describe::limits_of<double>(describe::range(-1e300, 1e300)));
+  row.stage = random_enum<control::JobStage>(dice);
+  row.submitted = random_time(dice);
+  row.queued = random_time(dice);
+  row.started = random_time(dice);
+  row.ended = random_time(dice);
+  row.reason = random_enum<lease::Reason>(dice);
+  row.code = random_number<std::int32_t>(dice, -50);
+  row.detail = random_said(dice);
+  row.runs = random_number<std::int32_t>(dice);
+  row.why = random_said(dice);
+  return row;
+}
+
+/// The same job later: of the spec only priority, pool and group may differ.
+inline control::JobRow random_change_of(Dice& dice, const control::JobRow& before) {
+  control::JobRow row = random_job(dice, before.id);
+  cluster::JobSpec spec = before.spec;
+  spec.priority = row.spec.priority;
+  spec.pool = row.spec.pool;
+  spec.group = row.spec.group;
+  row.spec = std::move(spec);
+  return row;
+}
+
+inline control::TaskRow random_task(Dice& dice, cluster::TaskId id) {
+  control::TaskRow row;
+  row.id = id;
+  row.role = random_number<std::int32_t>(dice);
+  row.rank = random_number<std::int32_t>(dice);
+  row.role_rank = random_number<std::int32_t>(dice);
+  row.lease = random_lease(dice);
+  for (std::size_t slots = dice.below(9); slots > 0; --slots) row.slots.push_back(random_number<std::int32_t>(dice));
+  row.placed = random_time(dice);
+  row.started = random_time(dice);
+  row.ended = random_time(dice);
+  row.ending = random_ending(dice);
+  row.reports = random_number<std::uint64_t>(dice);
+  row.last_report = random_said(dice);
+  return row;
+}
+
+inline control::AgentRow random_agent(Dice& dice, cluster::AgentId id) {
+  control::AgentRow row;
+  row.agent = describe::random_value<cluster::Agent>(dice);
+  row.agent.id = std::move(id);
+  row.pool = random_said(dice);
+  row.host = random_said(dice);
+  row.identity = random_said(dice);
+  row.version = random_said(dice);
+  for (std::size_t slots = dice.below(9); slots > 0; --slots) {
+    row.slots.push_back(describe::random_value<cluster::messages::Slot>(dice));
+    row.slot_states.push_back(random_enum<control::SlotState>(dice));
+  }
+  for (std::size_t more = dice.below(3); more > 0; --more) row.isolation.push_back(describe::random_text(dice, {}));
+  row.lost = dice.percent(50);
+  return row;
+}
+
+inline control::GroupRow random_group(Dice& dice, std::string pool, cluster::GroupId id) {
+  return {std::move(pool), std::move(id), describe::random_value<cluster::Group>(dice)};
+}
+
+inline control::ChangeRow random_change(Dice& dice, std::uint64_t number) {
+  return {number, random_time(dice), random_said(dice), random_said(dice), random_said(dice)};
+}
+
+}  // namespace cadre::records

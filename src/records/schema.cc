@@ -1,0 +1,132 @@
+#include "records/schema.h"
+
+#include <array>
+
+namespace cadre::records {
+namespace {
+
+// Times are nanoseconds since 1970, 0 is never; sizes are bytes; a truth value is 0 or 1. A column named here holds the
+// truth: where jobs.spec says otherwise (priority, pool and group may change) it is out of date.
+constexpr std::string_view first = R"(
+CREATE TABLE master (
+  only_row BIGINT PRIMARY KEY,
+  boot BIGINT NOT NULL,
+  last_job BIGINT NOT NULL,
+  last_change BIGINT NOT NULL
+);
+INSERT INTO master (only_row, boot, last_job, last_change) VALUES (1, 0, 0, 0);
+
+CREATE TABLE agents (
+  id TEXT PRIMARY KEY,
+  pool TEXT NOT NULL,
+  host TEXT NOT NULL,
+  identity TEXT NOT NULL,
+  version TEXT NOT NULL,
+  slots BIGINT NOT NULL,
+  slot_kind TEXT NOT NULL,
+  cpus_milli BIGINT NOT NULL,
+  memory BIGINT NOT NULL,
+  enabled BIGINT NOT NULL,
+  draining BIGINT NOT NULL,
+  lost BIGINT NOT NULL,
+  labels TEXT NOT NULL,
+  devices TEXT NOT NULL,
+  slot_states TEXT NOT NULL,
+  isolation TEXT NOT NULL
+);
+
+CREATE TABLE groups (
+  pool TEXT NOT NULL,
+  id TEXT NOT NULL,
+  weight DOUBLE PRECISION NOT NULL,
+  max_slots BIGINT,
+  PRIMARY KEY (pool, id)
+);
+
+CREATE TABLE jobs (
+  id BIGINT PRIMARY KEY,
+  spec TEXT NOT NULL,
+  name TEXT NOT NULL,
+  pool TEXT NOT NULL,
+  priority BIGINT NOT NULL,
+  group_id TEXT NOT NULL,
+  preemptible BIGINT NOT NULL,
+  position DOUBLE PRECISION NOT NULL,
+  stage TEXT NOT NULL,
+  submitted BIGINT NOT NULL,
+  queued BIGINT NOT NULL,
+  started BIGINT NOT NULL,
+  ended BIGINT NOT NULL,
+  reason TEXT NOT NULL,
+  code BIGINT NOT NULL,
+  detail TEXT NOT NULL,
+  runs BIGINT NOT NULL,
+  why TEXT NOT NULL
+);
+CREATE INDEX jobs_not_ended ON jobs (id) WHERE stage <> 'ended';
+CREATE INDEX jobs_ended ON jobs (ended, id) WHERE stage = 'ended';
+
+CREATE TABLE tasks (
+  job BIGINT NOT NULL REFERENCES jobs (id),
+  member BIGINT NOT NULL,
+  role BIGINT NOT NULL,
+  rank BIGINT NOT NULL,
+  role_rank BIGINT NOT NULL,
+  stage TEXT NOT NULL,
+  epoch BIGINT NOT NULL,
+  agent TEXT NOT NULL,
+  agent_epoch BIGINT NOT NULL,
+  lost_agent TEXT NOT NULL,
+  lost_epoch BIGINT NOT NULL,
+  why TEXT NOT NULL,
+  why_code BIGINT NOT NULL,
+  slots TEXT NOT NULL,
+  placed BIGINT NOT NULL,
+  started BIGINT NOT NULL,
+  ended BIGINT NOT NULL,
+  reason TEXT NOT NULL,
+  code BIGINT NOT NULL,
+  detail TEXT NOT NULL,
+  memory BIGINT NOT NULL,
+  memory_most BIGINT NOT NULL,
+  cpu_time BIGINT NOT NULL,
+  processes BIGINT NOT NULL,
+  output_end BIGINT NOT NULL,
+  reports BIGINT NOT NULL,
+  last_report TEXT NOT NULL,
+  PRIMARY KEY (job, member)
+);
+
+CREATE TABLE changes (
+  number BIGINT PRIMARY KEY,
+  time BIGINT NOT NULL,
+  noun TEXT NOT NULL,
+  id TEXT NOT NULL,
+  what TEXT NOT NULL
+);
+
+CREATE TABLE join_tokens (
+  hash TEXT PRIMARY KEY,
+  expires BIGINT NOT NULL,
+  pool TEXT NOT NULL,
+  used BIGINT NOT NULL,
+  used_by TEXT NOT NULL
+);
+
+CREATE TABLE agent_keys (
+  agent TEXT PRIMARY KEY,
+  public_key TEXT NOT NULL,
+  pool TEXT NOT NULL,
+  joined BIGINT NOT NULL
+);
+)";
+
+constexpr std::array<database::Migration, 1> steps{{
+    {1, "agents, groups, jobs, tasks, changes, join tokens and agent keys", first},
+}};
+
+}  // namespace
+
+std::span<const database::Migration> migrations() { return steps; }
+
+}  // namespace cadre::records

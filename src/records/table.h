@@ -1,0 +1,126 @@
+/// Writes and reads rows of one kind in few statements, whose texts are made once and prepared once. One thread at a
+/// time for one Transaction.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "database/database.h"
+#include "records/tables.h"
+
+namespace cadre::records {
+
+/// How many rows go into one statement. A server is a journey away: many. SQLite is here: one, which costs it least.
+enum class Pieces : std::uint8_t { single, large };
+
+/// The texts for one table, by how many rows they take.
+class TableSql {
+ public:
+  TableSql(std::string_view table, const ColumnNames& names);
+
+  /// The most rows of the sizes there are that `rows` fill.
+  static std::size_t piece(std::size_t rows, Pieces pieces);
+
+  const std::string& insert_or_change(std::size_t rows) const;
+  const std::string& change(std::size_t rows) const;
+  /// `SELECT all columns FROM table`
+  const std::string& select() const { return select_; }
+
+ private:
+  std::vector<std::string> insert_or_change_;
+  std::vector<std::string> change_;
+  std::string select_;
+};
+
+template <class Row>
+const TableSql& sql_of() {
+  static const TableSql sql = [] {
+    Row row;
+    ColumnNames names;
+    columns(names, row);
+    return TableSql(table_of(row), names);
+  }();
+  return sql;
+}
+
+/// Each key once, with what was said last; a statement must not write a row twice.
+template <class Row>
+std::vector<const Row*> last_of_each(const std::vector<Row>& rows) {
+  std::vector<const Row*> list;
+  list.reserve(rows.size());
+  for (const Row& row : rows) list.push_back(&row);
+  const auto before = [](const Row* a, const Row* b) { return key_of(*a) < key_of(*b); };
+  if (std::adjacent_find(list.begin(), list.end(), [&](auto* a, auto* b) { return !before(a, b); }) == list.end()) {
+    return list;
+  }
+  std::stable_sort(list.begin(), list.end(), before);
+  const auto same = [](const Row* a, const Row* b) { return key_of(*a) == key_of(*b); };
+  list.erase(list.begin(), std::unique(list.rbegin(), list.rend(), same).base());
+  return list;
+}
+
+template <class Row>
+[[nodiscard]] Result<database::Values> cells_of(std::span<const Row* const> rows, CellWriter::For purpose) {
+  database::Values cells;
+  for (const Row* row : rows) {
+    CellWriter writer(cells, purpose);
+    columns(writer, const_cast<Row&>(*row));  // one columns() for all visitors; this one only reads
+    if (rows.size() > 1 && row == rows.front()) cells.reserve(cells.size() * rows.size());
+    if (const auto& problem = writer.problem()) {
+      return fail(problem->code, "table " + std::string(table_of(*row)) + ", column " + problem->message);
+    }
+  }
+  return cells;
+}
+
+/// New rows, and old ones with what is new in them.
+template <class Row>
+[[nodiscard]] Result<void> put(database::Transaction& transaction, const std::vector<Row>& rows, Pieces pieces) {
+  const std::vector<const Row*> list = last_of_each(rows);
+  for (std::span<const Row* const> left(list); !left.empty();) {
+    const std::size_t count = TableSql::piece(left.size(), pieces);
+    TRY_ASSIGN(cells, cells_of(left.first(count), CellWriter::For::new_row));
+    TRY(transaction.exec(sql_of<Row>().insert_or_change(count), cells));
+    left = left.subspan(count);
+  }
+  return {};
+}
+
+/// Rows that are there already; Errc::not_found when one is not.
+template <class Row>
+[[nodiscard]] Result<void> change(database::Transaction& transaction, const std::vector<Row>& rows, Pieces pieces) {
+  const std::vector<const Row*> list = last_of_each(rows);
+  for (std::span<const Row* const> left(list); !left.empty();) {
+    const std::size_t count = TableSql::piece(left.size(), pieces);
+    TRY_ASSIGN(cells, cells_of(left.first(count), CellWriter::For::change));
+    TRY_ASSIGN(changed, transaction.exec(sql_of<Row>().change(count), cells));
+    if (changed != static_cast<std::int64_t>(count)) {
+      return fail(Errc::not_found, "table " + std::string(table_of(Row())) + ": " + std::to_string(count) +
+                                       " rows are to change, of which " + std::to_string(changed) + " are there");
+    }
+    left = left.subspan(count);
+  }
+  return {};
+}
+
+/// `where` follows the text of TableSql::select.
+template <class Row>
+[[nodiscard]] Result<void> get(database::Transaction& transaction, std::string_view where,
+                               const database::Values& params, std::vector<Row>& into) {
+  TRY_ASSIGN(found, transaction.query(sql_of<Row>().select() + " " + std::string(where), params));
+  for (const database::Row cells : found) {
+    Row row;
+    CellReader reader(cells);
+    columns(reader, row);
+    TRY(reader.finish(table_of(row)));
+    into.push_back(std::move(row));
+  }
+  return {};
+}
+
+}  // namespace cadre::records
