@@ -323,9 +323,7 @@ PlanFile to_plan_file(const Snapshot& snapshot) {
   return file;
 }
 
-PlanAnswer answer(const PlanFile& file) {
-  Planner planner(to_snapshot(file));
-  const Plan plan = planner.plan(moment);
+PlanAnswer to_answer(const PlanFile& file, const Plan& plan) {
   std::unordered_map<GangId, const GangEntry*> gangs;
   for (const GangEntry& entry : file.gangs) gangs.emplace(entry.id, &entry);
   PlanAnswer answer;
@@ -336,6 +334,12 @@ PlanAnswer answer(const PlanFile& file) {
   }
   answer.preempt = plan.preempt;
   for (const Reserve& reserve : plan.reserve) answer.reserve.push_back({reserve.id, reserve.agents});
+  return answer;
+}
+
+PlanAnswer answer(const PlanFile& file) {
+  Planner planner(to_snapshot(file));
+  PlanAnswer answer = to_answer(file, planner.plan(moment));
   for (const GangEntry& entry : file.gangs) answer.why.emplace(entry.id, planner.why(entry.id));
   return answer;
 }

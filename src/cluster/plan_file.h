@@ -200,6 +200,9 @@ void describe(V& v, PlanAnswer& a) {
   v.required("why", a.why, "For every gang, why it starts, waits, stops or runs where it does.");
 }
 
+/// What was decided for the state that the file describes, without the reasons.
+[[nodiscard]] PlanAnswer to_answer(const PlanFile& file, const Plan& plan);
+
 /// Plans for the state that the file describes, by the very function that the master runs.
 [[nodiscard]] PlanAnswer answer(const PlanFile& file);
 

@@ -212,6 +212,18 @@ void Host::tick(const messages::Load& load, TimePoint now) {
   tell_master(std::move(beat));
 }
 
+void Host::end_all(Duration grace) {
+  for (auto& [lease, task] : tasks_) {
+    if (task.stage == Stage::ended || (task.stop && task.stop->grace <= grace)) continue;
+    task.stop = supervision::Stop{lease::Reason::agent_lost, grace};
+    tell(lease, *task.stop);
+  }
+}
+
+bool Host::runs_something() const {
+  return std::any_of(tasks_.begin(), tasks_.end(), [](const auto& one) { return one.second.stage != Stage::ended; });
+}
+
 std::vector<Effect> Host::take() { return std::exchange(effects_, {}); }
 
 }  // namespace cadre::cluster::host

@@ -56,6 +56,10 @@ class Host {
   /// Time has passed. To be called several times in a beat.
   void tick(const messages::Load& load, TimePoint now);
 
+  /// The agent is to end, and its tasks with it: they are run again elsewhere or later.
+  void end_all(Duration grace);
+  bool runs_something() const;
+
   [[nodiscard]] std::vector<Effect> take();
 
   bool welcomed() const { return session_ != 0; }

@@ -1,0 +1,223 @@
+#include "agent/agent.h"
+
+#include <utility>
+
+#include "agent/host_facts.h"
+#include "base/overloaded.h"
+#include "describe/describe.h"
+
+namespace cadre::agent {
+namespace {
+
+using namespace std::chrono_literals;
+using cluster::LeaseId;
+using cluster::TaskEnding;
+namespace host = cluster::host;
+namespace messages = cluster::messages;
+namespace supervision = cluster::supervision;
+using cluster::lease::Reason;
+
+constexpr Duration tick_every = 100ms;
+
+std::vector<host::Found> leases_of(const std::vector<FoundTask>& found) {
+  std::vector<host::Found> leases;
+  for (const FoundTask& one : found) leases.push_back({one.lease, one.launch.manners.fence, one.ending});
+  return leases;
+}
+
+std::string join(const std::vector<std::int32_t>& numbers) {
+  std::string text;
+  for (const std::int32_t number : numbers) text += (text.empty() ? "" : ",") + std::to_string(number);
+  return text;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Agent>> Agent::make(const Ground& ground, Options options) {
+  const std::vector<FoundTask> found = find_tasks(options.tasks);
+  std::unique_ptr<Agent> agent(new Agent(ground, std::move(options), found));
+  TRY(agent->connect());
+  for (const FoundTask& one : found) {
+    one.ending ? agent->ship_rest(one.lease, *one.ending) : agent->supervise(one.lease);
+  }
+  agent->tick();
+  return agent;
+}
+
+Agent::Agent(const Ground& ground, Options options, const std::vector<FoundTask>& found)
+    : ground_(ground),
+      options_(std::move(options)),
+      host_(options_.introduction, leases_of(found), ground.loop.now()),
+      bulk_(ground.network, ground.log),
+      shipper_(ground.loop, bulk_, ground.log,
+               {[this](LeaseId lease, std::int64_t end) {
+                  const auto link = links_.find(lease);
+                  if (link != links_.end()) link->second->send(supervision::OutputStored{end});
+                },
+                [this](LeaseId lease) {
+                  shipped_.insert(lease);
+                  let_go(lease);
+                }}) {}
+
+Agent::~Agent() = default;
+
+Result<void> Agent::connect() {
+  TRY_ASSIGN(control, ground_.network.connect(options_.control, [this](const Bytes& bytes) { hear_master(bytes); }));
+  control_ = std::move(control);
+  TRY(bulk_.connect(options_.bulk));
+  TRY_ASSIGN(code, CodeCache::open({options_.code}, ground_.loop, ground_.pool, bulk_, ground_.log));
+  code_ = std::move(code);
+  return {};
+}
+
+void Agent::tick() {
+  ticking_ = ground_.loop.after(tick_every, [this] { tick(); });
+  host_.tick(load_of_host(), ground_.loop.now());
+  perform();
+}
+
+void Agent::end_tasks(Duration grace, std::function<void()> done) {
+  host_.end_all(grace);
+  perform();
+  if (!host_.runs_something()) return done();
+  ending_ = ground_.loop.after(tick_every,
+                               [this, grace, done = std::move(done)]() mutable { end_tasks(grace, std::move(done)); });
+}
+
+void Agent::hear_master(const Bytes& bytes) {
+  const auto message = describe::read_msgpack<messages::FromMaster>(bytes);
+  if (!message) return ground_.log.warning("a message of the master is not understood; are both the same version?");
+  host_.hear(*message, ground_.loop.now());
+  perform();
+}
+
+void Agent::perform() {
+  if (std::exchange(performing_, true)) return;  // what is going on takes the new ones too
+  for (std::vector<host::Effect> effects = host_.take(); !effects.empty(); effects = host_.take()) {
+    for (const host::Effect& effect : effects) perform(effect);
+  }
+  performing_ = false;
+}
+
+void Agent::perform(const host::Effect& effect) {
+  std::visit(overloaded{
+                 [&](const host::ToMaster& one) {
+                   if (const auto sent = control_->send(describe::write_msgpack(one.message)); !sent) {
+                     ground_.log.warning("the master takes no messages: " + sent.error().message);
+                   }
+                 },
+                 [&](const host::Launch& one) { ground_.loop.spawn(launch(one.start)); },
+                 [&](const host::ToSupervisor& one) {
+                   if (const auto link = links_.find(one.lease); link != links_.end()) link->second->send(one.message);
+                 },
+                 [&](const host::Forget& one) {
+                   forgettable_.insert(one.lease);
+                   let_go(one.lease);
+                 },
+                 [&](const host::GiveUp& one) {
+                   if (refused_) refused_(one.why);
+                 },
+             },
+             effect);
+}
+
+loop::Task<void> Agent::launch(messages::Start start) {
+  Result<void> prepared = co_await prepare(start);
+  if (prepared) {
+    supervise(start.lease);
+    co_return;
+  }
+  ended(start.lease, {Reason::failed_to_start, 0, prepared.error().message, {}, 0});
+}
+
+loop::Task<Result<void>> Agent::prepare(const messages::Start& start) {
+  const TaskFolder folder = folder_of(start.lease);
+  supervision::Launch launch{start.lease,          start.command,   start.limits,         start.manners,
+                             variables_for(start), options_.cgroup, host_.abandon_after()};
+  CO_TRY(co_await ground_.pool.run([&] { return folder.make(); }));
+  if (!start.command.code.empty() || !start.command.setup.empty()) {
+    CodeRequest request{start.command.code, start.command.setup, start.command.variables};
+    CO_TRY(co_await code_->place(std::move(request), folder.work()));
+  }
+  co_return co_await ground_.pool.run([&]() -> Result<void> {
+    TRY(folder.write_launch(launch));
+    return options_.start_supervisor(folder.path());
+  });
+}
+
+std::map<std::string, std::string> Agent::variables_for(const messages::Start& start) const {
+  std::map<std::string, std::string> variables{
+      {"CADRE_MASTER", options_.master},
+      {"CADRE_AGENT", options_.introduction.agent.id.value},
+      {"CADRE_TASK", cluster::to_string(start.lease.task)},
+      {"CADRE_LEASE", cluster::to_string(start.lease)},
+      {"CADRE_EPOCH", std::to_string(start.lease.epoch.value)},
+      {"CADRE_ROLE", start.role},
+      {"CADRE_RANK", std::to_string(start.rank)},
+      {"CADRE_ROLE_RANK", std::to_string(start.role_rank)},
+      {"CADRE_SIZE", std::to_string(start.size)},
+      {"CADRE_SLOTS", join(start.slots)},
+  };
+  if (options_.introduction.agent.slot_kind == cluster::SlotKind::cuda) {
+    std::string devices;
+    for (const std::int32_t slot : start.slots) {
+      const auto at = static_cast<std::size_t>(slot);
+      if (at >= options_.introduction.slots.size()) continue;
+      devices += (devices.empty() ? "" : ",") + options_.introduction.slots[at].device;
+    }
+    variables["CUDA_VISIBLE_DEVICES"] = devices;
+  }
+  return variables;
+}
+
+void Agent::ship_rest(const LeaseId& lease, const TaskEnding& ending) {
+  if (shipped_.contains(lease)) return;
+  shipper_.add(lease, folder_of(lease).output());
+  shipper_.ended(lease, ending.output_end);
+}
+
+void Agent::supervise(const LeaseId& lease) {
+  shipper_.add(lease, folder_of(lease).output());
+  SupervisorLink::Handler handler{
+      [this, lease](const supervision::FromSupervisor& message) { heard(lease, message); },
+      [this, lease] { supervisor_gone(lease); },
+  };
+  links_[lease] = std::make_unique<SupervisorLink>(ground_.loop, folder_of(lease).path(), std::move(handler));
+}
+
+void Agent::heard(const LeaseId& lease, const supervision::FromSupervisor& message) {
+  if (const auto* status = std::get_if<supervision::Status>(&message)) {
+    status->ending ? ship_rest(lease, *status->ending) : shipper_.grown(lease, status->output_end);
+  }
+  host_.hear(lease, message, ground_.loop.now());
+  perform();
+}
+
+void Agent::supervisor_gone(const LeaseId& lease) {
+  ground_.loop.post([this, lease] { links_.erase(lease); });  // never while it calls
+  const std::optional<TaskEnding> ending = folder_of(lease).ending();
+  ended(lease, ending.value_or(TaskEnding{Reason::signalled, 9, "its supervisor was killed", {}, 0}));
+}
+
+void Agent::ended(const LeaseId& lease, const TaskEnding& ending) {
+  ship_rest(lease, ending);
+  host_.ended(lease, ending, ground_.loop.now());
+  perform();
+}
+
+void Agent::let_go(const LeaseId& lease) {
+  if (!forgettable_.contains(lease) || !shipped_.contains(lease)) return;
+  forgettable_.erase(lease);
+  shipped_.erase(lease);
+  ground_.loop.spawn(remove(lease));
+}
+
+loop::Task<void> Agent::remove(LeaseId lease) {
+  const auto removed = co_await ground_.pool.run([&]() -> Result<void> {
+    folder_of(lease).remove();
+    return {};
+  });
+  if (!removed) ground_.log.warning("the folder of " + cluster::to_string(lease) + " stays for now");
+}
+
+}  // namespace cadre::agent

@@ -1,0 +1,91 @@
+/// The agent's shell around its mind: speaks to the master and to the supervisors of its tasks, and keeps their
+/// folders. For the thread of its loop.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "agent/code_cache.h"
+#include "agent/shipper.h"
+#include "agent/supervisor_link.h"
+#include "agent/task_folder.h"
+#include "base/log.h"
+#include "cluster/host/host.h"
+#include "loop/blocking_pool.h"
+#include "loop/real_loop.h"
+#include "net/network.h"
+
+namespace cadre::agent {
+
+/// What an agent stands on; all of it must outlive the agent.
+struct Ground {
+  loop::RealLoop& loop;
+  net::Network& network;
+  loop::BlockingPool& pool;
+  Log& log;
+};
+
+struct Options {
+  cluster::messages::Hello introduction;
+  std::string tasks;  ///< folder of all tasks
+  std::string code;   ///< folder for code that was fetched
+  net::LinkOptions control;
+  net::LinkOptions bulk;
+  std::string master;  ///< its address, for tasks
+  cluster::supervision::CgroupParent cgroup;
+  /// Starts the supervisor of the task in this folder. Called away from the loop.
+  std::function<Result<void>(const std::string&)> start_supervisor;
+};
+
+class Agent {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<Agent>> make(const Ground& ground, Options options);
+  ~Agent();
+
+  /// Calls this when the master will not have it.
+  void on_refused(std::function<void(const std::string&)> fn) { refused_ = std::move(fn); }
+
+  /// Ends all tasks, to be run again elsewhere or later, and calls this when they are gone.
+  void end_tasks(Duration grace, std::function<void()> done);
+
+ private:
+  Agent(const Ground& ground, Options options, const std::vector<FoundTask>& found);
+  Result<void> connect();
+  void tick();
+  void hear_master(const Bytes& bytes);
+  void perform();
+  void perform(const cluster::host::Effect& effect);
+  loop::Task<void> launch(cluster::messages::Start start);
+  loop::Task<Result<void>> prepare(const cluster::messages::Start& start);
+  std::map<std::string, std::string> variables_for(const cluster::messages::Start& start) const;
+  void ship_rest(const cluster::LeaseId& lease, const cluster::TaskEnding& ending);
+  void supervise(const cluster::LeaseId& lease);
+  void heard(const cluster::LeaseId& lease, const cluster::supervision::FromSupervisor& message);
+  void supervisor_gone(const cluster::LeaseId& lease);
+  void ended(const cluster::LeaseId& lease, const cluster::TaskEnding& ending);
+  void let_go(const cluster::LeaseId& lease);
+  loop::Task<void> remove(cluster::LeaseId lease);
+  TaskFolder folder_of(const cluster::LeaseId& lease) const { return {options_.tasks, lease}; }
+
+  Ground ground_;
+  Options options_;
+  cluster::host::Host host_;
+  std::unique_ptr<net::Link> control_;
+  BulkLink bulk_;
+  Shipper shipper_;
+  std::unique_ptr<CodeCache> code_;
+  std::map<cluster::LeaseId, std::unique_ptr<SupervisorLink>> links_;
+  std::set<cluster::LeaseId> forgettable_;  ///< nobody needs them any more but for their output
+  std::set<cluster::LeaseId> shipped_;      ///< all of whose output is stored
+  std::function<void(const std::string&)> refused_;
+  loop::Timer ticking_;
+  loop::Timer ending_;
+  bool performing_ = false;
+};
+
+}  // namespace cadre::agent

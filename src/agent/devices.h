@@ -1,0 +1,26 @@
+/// Which slots a host has: GPUs, cores, or mere permits. Safe on any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/messages.h"
+
+namespace cadre::agent {
+
+struct SlotChoice {
+  std::string slots = "auto";  ///< auto, none, a number, or device numbers like 0,2
+  std::optional<std::int32_t> artificial;
+};
+
+struct FoundSlots {
+  std::vector<cluster::messages::Slot> slots;
+  cluster::SlotKind kind = cluster::SlotKind::cpu;
+};
+
+/// `auto` takes all GPUs, or all cores when there is none. Invalid when the choice cannot be read or met.
+[[nodiscard]] Result<FoundSlots> find_slots(const SlotChoice& choice);
+
+}  // namespace cadre::agent

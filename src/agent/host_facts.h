@@ -1,0 +1,19 @@
+/// What this host has and how busy it is, as the kernel tells. Safe on any thread.
+#pragma once
+
+#include <string>
+
+#include "cluster/messages.h"
+
+namespace cadre::agent {
+
+struct HostFacts {
+  std::string name;
+  cluster::Cpus cpus;  ///< that this process may use
+  ByteSize memory;     ///< that this process may use
+};
+
+[[nodiscard]] HostFacts facts_of_host();
+[[nodiscard]] cluster::messages::Load load_of_host();
+
+}  // namespace cadre::agent

@@ -1,0 +1,99 @@
+#include "agent/joining.h"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+#include "cluster/joining.h"
+#include "describe/describe.h"
+
+namespace cadre::agent {
+namespace {
+
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+namespace joining = cluster::joining;
+
+constexpr Duration answer_max = 20s;
+
+/// What it was told when it joined.
+struct Told {
+  std::string control;
+  std::string bulk;
+  std::string pool;
+  std::string master_key;
+};
+template <class V>
+void describe(V& v, Told& t) {
+  v.required("control", t.control, "Where to speak to the master.");
+  v.required("bulk", t.bulk, "Where output and code go.");
+  v.field("pool", t.pool, "Which pool it has joined.");
+  v.required("master_key", t.master_key, "Public key of the master.");
+}
+
+Result<net::Keys> own_keys(const std::string& data) {
+  const std::string path = data + "/agent.keys";
+  if (fs::exists(path)) return net::load_keys(path);
+  const net::Keys keys = net::make_keys();
+  TRY(net::save_keys(keys, path));
+  return keys;
+}
+
+Result<joining::Answer> show(const WayOptions& options, const joining::Ticket& ticket, const net::Keys& keys) {
+  TRY_ASSIGN(master_key, net::parse_public_key(ticket.master_key));
+  std::optional<joining::Answer> answer;
+  TRY_ASSIGN(link, options.network.connect({ticket.address, keys, master_key, {}}, [&](const Bytes& bytes) {
+    if (auto read = describe::read_msgpack<joining::Answer>(bytes)) answer = *std::move(read);
+    options.loop.stop();
+  }));
+  TRY(link->send(describe::write_msgpack(joining::Join{options.id, ticket.secret})));
+  const loop::Timer give_up = options.loop.after(answer_max, [&] { options.loop.stop(); });
+  options.loop.run();
+  if (!answer) {
+    return fail(Errc::timed_out,
+                "no master answers at " + ticket.address + "; is it running, and is its port open to this host?");
+  }
+  return *std::move(answer);
+}
+
+Result<Told> join(const WayOptions& options, const net::Keys& keys) {
+  TRY_ASSIGN(ticket, joining::parse_token(options.token));
+  TRY_ASSIGN(answer, show(options, ticket, keys));
+  if (const auto* refused = std::get_if<joining::Refused>(&answer)) {
+    return fail(Errc::denied, "the master does not take this token: " + refused->why);
+  }
+  const auto& joined = std::get<joining::Joined>(answer);
+  return Told{joined.control, joined.bulk, joined.pool, ticket.master_key};
+}
+
+std::string with_host(const std::string& address, const std::string& master) {
+  if (master.empty()) return address;
+  return "tcp://" + master.substr(0, master.rfind(':')) + address.substr(address.rfind(':'));
+}
+
+}  // namespace
+
+Result<Way> way_by_key(const WayOptions& options) {
+  TRY_ASSIGN(keys, own_keys(options.data));
+  const std::string path = options.data + "/master.json";
+  if (!options.token.empty()) {
+    TRY_ASSIGN(told, join(options, keys));
+    std::ofstream(path) << describe::write_json(told) << "\n";
+  }
+  std::ifstream file(path);
+  if (!file) {
+    return fail(Errc::invalid,
+                "this agent knows no master yet; give it --master with a data folder on this host, or --join with a "
+                "token from cadre agent token");
+  }
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  auto told = describe::read_json<Told>(text);
+  if (!told) return Failure(describe::to_error(told.error(), path));
+  TRY_ASSIGN(master_key, net::parse_public_key(told->master_key));
+  return Way{{with_host(told->control, options.master), keys, master_key, {}},
+             {with_host(told->bulk, options.master), keys, master_key, {}},
+             told->pool};
+}
+
+}  // namespace cadre::agent

@@ -1,0 +1,102 @@
+#include "agent/supervisor_link.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "describe/describe.h"
+
+namespace cadre::agent {
+namespace {
+
+using namespace std::chrono_literals;
+namespace supervision = cluster::supervision;
+
+constexpr std::size_t waiting_max = 10'000;
+constexpr int attempts_max = 60;
+
+Duration pause_after(int attempt) { return std::min<Duration>(1ms * (1 << std::min(attempt, 8)), 100ms); }
+
+}  // namespace
+
+SupervisorLink::SupervisorLink(loop::RealLoop& loop, std::string folder, Handler handler)
+    : loop_(loop), folder_(std::move(folder)), handler_(std::move(handler)) {
+  again_ = loop_.after(0s, [this] { connect(0); });
+}
+
+SupervisorLink::~SupervisorLink() {
+  readable_.reset();
+  if (socket_ >= 0) ::close(socket_);
+}
+
+void SupervisorLink::connect(int attempt) {
+  if (try_connect()) {
+    readable_ = std::make_unique<loop::Readable>(loop_, socket_, [this] { read(); });
+    return flush();
+  }
+  if (attempt >= attempts_max) return give_up();
+  again_ = loop_.after(pause_after(attempt), [this, attempt] { connect(attempt + 1); });
+}
+
+bool SupervisorLink::try_connect() {
+  const int folder = ::open(folder_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return false;
+  socket_ = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  // By way of the descriptor, however deep the folder lies: the name of a socket has little room.
+  const std::string name = "/proc/self/fd/" + std::to_string(folder) + "/agent.sock";
+  std::memcpy(address.sun_path, name.c_str(), name.size() + 1);
+  const bool done =
+      socket_ >= 0 && ::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  ::close(folder);
+  if (done) return true;
+  if (socket_ >= 0) ::close(socket_);
+  socket_ = -1;
+  return false;
+}
+
+void SupervisorLink::send(const supervision::FromAgent& message) {
+  if (waiting_.size() >= waiting_max) return;  // a supervisor that does not read is as good as gone
+  waiting_.push_back(describe::write_msgpack(message));
+  flush();
+}
+
+void SupervisorLink::flush() {
+  while (socket_ >= 0 && !waiting_.empty()) {
+    const Bytes& packet = waiting_.front();
+    const ssize_t sent = ::send(socket_, packet.data(), packet.size(), MSG_NOSIGNAL);
+    if (sent < 0 && (errno == EAGAIN || errno == EINTR)) {
+      again_ = loop_.after(10ms, [this] { flush(); });
+      return;
+    }
+    waiting_.pop_front();
+  }
+}
+
+void SupervisorLink::read() {
+  Bytes packet(supervision::packet_bytes_max);
+  constexpr int turn_max = 64;
+  for (int turn = 0; turn < turn_max; ++turn) {
+    const ssize_t size = ::recv(socket_, packet.data(), packet.size(), 0);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (size <= 0) return give_up();
+    const auto message =
+        describe::read_msgpack<supervision::FromSupervisor>(BytesView(packet).first(static_cast<std::size_t>(size)));
+    if (message) handler_.heard(*message);
+  }
+}
+
+void SupervisorLink::give_up() {
+  readable_.reset();
+  if (socket_ >= 0) ::close(socket_);
+  socket_ = -1;
+  handler_.gone();
+}
+
+}  // namespace cadre::agent

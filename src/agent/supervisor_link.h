@@ -1,0 +1,47 @@
+/// An agent's connection to the supervisor of one task. For the thread of its loop.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "cluster/supervision.h"
+#include "loop/readable.h"
+
+namespace cadre::agent {
+
+class SupervisorLink {
+ public:
+  struct Handler {
+    std::function<void(const cluster::supervision::FromSupervisor&)> heard;
+    /// The supervisor is gone, or was never there. It may destroy the link.
+    std::function<void()> gone;
+  };
+
+  /// Connects to the supervisor in this folder, and tries again for a while: it may just be starting.
+  SupervisorLink(loop::RealLoop& loop, std::string folder, Handler handler);
+  SupervisorLink(const SupervisorLink&) = delete;
+  SupervisorLink& operator=(const SupervisorLink&) = delete;
+  ~SupervisorLink();
+
+  /// Sent in order; kept until there is a connection.
+  void send(const cluster::supervision::FromAgent& message);
+
+ private:
+  void connect(int attempt);
+  bool try_connect();
+  void flush();
+  void read();
+  void give_up();
+
+  loop::RealLoop& loop_;
+  std::string folder_;
+  Handler handler_;
+  int socket_ = -1;
+  std::unique_ptr<loop::Readable> readable_;
+  std::deque<Bytes> waiting_;
+  loop::Timer again_;
+};
+
+}  // namespace cadre::agent

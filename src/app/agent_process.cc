@@ -1,0 +1,179 @@
+#include "app/agent_process.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "agent/agent.h"
+#include "agent/devices.h"
+#include "agent/host_facts.h"
+#include "agent/joining.h"
+#include "app/master_process.h"
+#include "cluster/data_folder.h"
+#include "loop/real_loop.h"
+#include "loop/signals.h"
+#include "loop/thread_pool.h"
+#include "net/zmq_network.h"
+#include "supervisor/cgroup_parent.h"
+#include "supervisor/nursery.h"
+
+namespace cadre::app {
+namespace {
+
+namespace fs = std::filesystem;
+namespace messages = cluster::messages;
+using namespace std::chrono_literals;
+
+constexpr Duration grace_at_end = 5s;
+
+/// Held as long as the process lives, so that no two agents share a folder.
+Result<void> lock_folder(const std::string& data) {
+  const int file = ::open((data + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (file < 0) return fail(Errc::unavailable, "cannot write in " + data + ": " + std::strerror(errno));
+  if (::flock(file, LOCK_EX | LOCK_NB) == 0) return {};
+  ::close(file);
+  return fail(Errc::conflict, "another agent uses " + data + "; give this one another --data folder");
+}
+
+/// By which the master knows the agent again, whatever becomes of its process.
+Result<std::string> identity_in(const std::string& data) {
+  const std::string path = data + "/identity";
+  std::string identity;
+  if (std::getline(std::ifstream(path), identity) && !identity.empty()) return identity;
+  identity = net::make_keys().open.text();
+  std::ofstream(path) << identity << "\n";
+  if (!fs::exists(path)) return fail(Errc::unavailable, "cannot write " + path);
+  return identity;
+}
+
+class AgentProcess {
+ public:
+  AgentProcess(const AgentOptions& options, std::string data, std::unique_ptr<supervisor::Nursery> nursery, Log& log)
+      : options_(options),
+        data_(std::move(data)),
+        nursery_(std::move(nursery)),
+        log_(log),
+        pool_(loop_, {"the agent's files", 4, 100'000}) {}
+
+  ~AgentProcess() { loop_.destroy_tasks(); }
+
+  Result<void> run() {
+    TRY_ASSIGN(network, net::ZmqNetwork::make(loop_, log_));
+    network_ = std::move(network);
+    TRY_ASSIGN(introduction, introduce());
+    TRY_ASSIGN(way, way_to_master(introduction.agent.id));
+    if (!way.pool.empty()) introduction.pool = way.pool;
+    agent::Options options{introduction,
+                           data_ + "/tasks",
+                           data_ + "/code",
+                           way.control,
+                           way.bulk,
+                           way.control.address,
+                           cgroup_,
+                           [this](const std::string& folder) -> Result<void> {
+                             TRY(nursery_->start(folder));
+                             return {};
+                           }};
+    TRY(make_private_folder(options.tasks));
+    sweep(options.tasks);
+    TRY_ASSIGN(agent, agent::Agent::make({loop_, *network_, pool_, log_}, std::move(options)));
+    agent->on_refused([this](const std::string& why) {
+      refused_ = why;
+      loop_.stop();
+    });
+    agent_ = std::move(agent);
+    TRY_ASSIGN(signals, loop::on_signal(loop_, {SIGTERM, SIGINT}, [this](int) {
+                 options_.end_tasks ? agent_->end_tasks(grace_at_end, [this] { loop_.stop(); }) : loop_.stop();
+               }));
+    announce(introduction);
+    loop_.run();
+    loop_.destroy_tasks();
+    agent_.reset();
+    if (!refused_.empty()) return fail(Errc::denied, "the master refuses this agent: " + refused_);
+    return {};
+  }
+
+ private:
+  Result<messages::Hello> introduce() {
+    const agent::HostFacts facts = agent::facts_of_host();
+    messages::Hello hello;
+    hello.version = CADRE_VERSION;
+    hello.pool = options_.pool;
+    hello.host = facts.name;
+    hello.agent.id = cluster::AgentId(options_.id.empty() ? facts.name : options_.id);
+    hello.agent.cpus = facts.cpus;
+    hello.agent.memory = facts.memory;
+    hello.agent.labels = options_.labels;
+    if (options_.cpus) {
+      TRY_ASSIGN(cpus, describe::Scalar<cluster::Cpus>::read(describe::Value(std::stod(*options_.cpus))));
+      hello.agent.cpus = cpus;
+    }
+    if (options_.memory) {
+      TRY_ASSIGN(memory, parse_byte_size(*options_.memory));
+      hello.agent.memory = memory;
+    }
+    TRY_ASSIGN(identity, identity_in(data_));
+    hello.identity = identity;
+    TRY_ASSIGN(devices, agent::find_slots({options_.slots, options_.artificial_slots}));
+    hello.slots = devices.slots;
+    hello.agent.slots = static_cast<std::int32_t>(devices.slots.size());
+    hello.agent.slot_kind = devices.kind;
+    cgroup_ = supervisor::prepare_cgroups("cadre-" + hello.agent.id.value);
+    hello.isolation = supervisor::in_words(nursery_->means(), cgroup_);
+    return hello;
+  }
+
+  Result<agent::Way> way_to_master(const cluster::AgentId& id) {
+    const bool is_folder = options_.master.find('/') != std::string::npos || fs::is_directory(options_.master);
+    if (options_.join.empty() && is_folder) {
+      const cluster::DataFolder folder{fs::absolute(options_.master).lexically_normal().string()};
+      return agent::Way{{folder.agents_address()}, {folder.bulk_address()}, ""};
+    }
+    return agent::way_by_key({loop_, *network_, data_, id, options_.join, options_.master});
+  }
+
+  /// Supervisors that died have left groups with processes in them.
+  void sweep(const std::string& tasks) {
+    std::set<cluster::LeaseId> alive;
+    for (const agent::FoundTask& one : agent::find_tasks(tasks)) {
+      if (!one.ending) alive.insert(one.lease);
+    }
+    supervisor::sweep_cgroups(cgroup_, alive);
+  }
+
+  void announce(const messages::Hello& hello) {
+    log_.info("agent '" + hello.agent.id.value + "' offers " + std::to_string(hello.agent.slots) + " slots, " +
+              cluster::to_string(hello.agent.cpus) + " cpus, " + to_string(hello.agent.memory));
+    for (const std::string& words : hello.isolation) log_.info("isolation: " + words);
+  }
+
+  const AgentOptions& options_;
+  std::string data_;
+  std::unique_ptr<supervisor::Nursery> nursery_;
+  Log& log_;
+  loop::RealLoop loop_;
+  loop::ThreadPool pool_;
+  std::unique_ptr<net::ZmqNetwork> network_;
+  cluster::supervision::CgroupParent cgroup_;
+  std::unique_ptr<agent::Agent> agent_;
+  std::string refused_;
+};
+
+}  // namespace
+
+Result<void> run_agent(const AgentOptions& options, Log& log) {
+  TRY_ASSIGN(nursery, supervisor::Nursery::open());  // before there are threads
+  TRY_ASSIGN(data, make_private_folder(options.data));
+  TRY(lock_folder(data));
+  AgentProcess process(options, data, std::move(nursery), log);
+  return process.run();
+}
+
+}  // namespace cadre::app

@@ -1,0 +1,29 @@
+/// Runs an agent in this process, until a signal or a refusal. For the main thread, before there are others.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "cluster/agent.h"
+
+namespace cadre::app {
+
+struct AgentOptions {
+  std::string data;
+  std::string master;  ///< a master's data folder, or host:port of one that it has joined
+  std::string join;    ///< a token
+  std::string id;      ///< empty: the host's name
+  std::string pool = "default";
+  std::string slots = "auto";
+  std::optional<std::int32_t> artificial_slots;
+  std::optional<std::string> cpus;
+  std::optional<std::string> memory;
+  cluster::Labels labels;
+  bool end_tasks = false;  ///< at its end, rather than leave them to the next agent
+};
+
+[[nodiscard]] Result<void> run_agent(const AgentOptions& options, Log& log);
+
+}  // namespace cadre::app

@@ -1,0 +1,139 @@
+#include "app/cluster_commands.h"
+
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <memory>
+
+#include "app/agent_process.h"
+#include "app/master_process.h"
+#include "app/up.h"
+#include "cli/data_folder.h"
+#include "cli/exit_code.h"
+#include "describe/describe.h"
+
+namespace cadre::app {
+namespace {
+
+int exit_code_of(const Result<void>& result, const char* what) {
+  if (result) return cli::done;
+  std::fprintf(stderr, "cadre %s: %s\n", what, result.error().message.c_str());
+  switch (result.error().code) {
+    case Errc::denied:
+    case Errc::conflict: return cli::refused;
+    case Errc::timed_out: return cli::unreachable;
+    case Errc::invalid: return cli::bad_usage;
+    default: return cli::failed;
+  }
+}
+
+struct MasterOptions {
+  std::string config;
+  master::Config flags;
+  std::string agent_timeout;
+  bool verbose = false;
+};
+
+/// The file, with what was said on the command line in its place.
+Result<master::Config> config_of(const MasterOptions& options) {
+  master::Config config;
+  if (!options.config.empty()) {
+    std::ifstream file(options.config);
+    if (!file) return fail(Errc::invalid, "cannot read " + options.config);
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    auto read = describe::read_yaml<master::Config>(text);
+    if (!read) return Failure(describe::to_error(read.error(), options.config));
+    config = *std::move(read);
+  }
+  const master::Config& flags = options.flags;
+  if (!flags.data.empty()) config.data = flags.data;
+  if (!flags.database.empty()) config.database = flags.database;
+  if (!flags.listen.empty()) config.listen = flags.listen;
+  if (!flags.advertise.empty()) config.advertise = flags.advertise;
+  if (!flags.record.empty()) config.record = flags.record;
+  if (config.data.empty()) config.data = cli::default_data_folder();
+  if (!options.agent_timeout.empty()) {
+    TRY_ASSIGN(timeout, parse_duration(options.agent_timeout));
+    config.cluster.agent_timeout = timeout;
+    if (config.cluster.beat_every * 3 > timeout) config.cluster.beat_every = timeout / 4;
+  }
+  return config;
+}
+
+void add_master_options(CLI::App& command, MasterOptions& options) {
+  command.add_option("--config", options.config, "A YAML file (docs/reference/master-file.md)");
+  command.add_option("--data", options.flags.data, "Folder for everything that is kept");
+  command.add_option("--database", options.flags.database,
+                     "postgresql://user:password@host/name; by default SQLite in the data folder");
+  command.add_option("--listen", options.flags.listen, "host:port for agents on other hosts; uses two more ports");
+  command.add_option("--advertise", options.flags.advertise, "The host by which agents reach this one");
+  command.add_option("--record", options.flags.record, "Folder in which every plan is kept, for cadre plan");
+  command.add_option("--agent-timeout", options.agent_timeout, "An agent that is silent for so long is lost");
+  command.add_flag("-v,--verbose", options.verbose, "Say more");
+}
+
+void add_agent_options(CLI::App& command, AgentOptions& options) {
+  command.add_option("--id", options.id, "What it is called; by default the host's name");
+  command.add_option("--pool", options.pool, "Which pool it joins");
+  command.add_option("--slots", options.slots, "auto (GPUs, or cores if there is none), none, a number, or 0,2");
+  command.add_option("--artificial-slots", options.artificial_slots, "So many slots that are nothing but permits")
+      ->check(CLI::Range(0, cluster::most_slots));
+  command.add_option("--cpus", options.cpus, "Cores it offers; by default all");
+  command.add_option("--memory", options.memory, "Memory it offers; by default all");
+  command.add_option_function<std::vector<std::string>>(
+      "--label",
+      [&options](const std::vector<std::string>& labels) {
+        for (const std::string& label : labels) {
+          const std::size_t equals = label.find('=');
+          if (equals == std::string::npos) throw CLI::ValidationError("--label", "'" + label + "' is not name=value");
+          options.labels[label.substr(0, equals)] = label.substr(equals + 1);
+        }
+      },
+      "name=value, for jobs that select by it; may be repeated");
+}
+
+}  // namespace
+
+CLI::App& add_cluster_commands(CLI::App& app, std::function<int()>& chosen) {
+  auto master = std::make_shared<MasterOptions>();
+  CLI::App* master_command = app.add_subcommand("master", "Run a master");
+  add_master_options(*master_command, *master);
+  master_command->callback([&chosen, master] {
+    chosen = [master] {
+      StderrLog log(master->verbose ? Level::debug : Level::info);
+      const Result<master::Config> config = config_of(*master);
+      return exit_code_of(config ? run_master(*config, log) : Failure(config.error()), "master");
+    };
+  });
+
+  auto agent = std::make_shared<AgentOptions>();
+  CLI::App* agent_command = app.add_subcommand("agent", "Run an agent, or look after agents");
+  add_agent_options(*agent_command, *agent);
+  agent_command->add_option("--master", agent->master, "The data folder of a master on this host, or host:port");
+  agent_command->add_option("--join", agent->join, "A token from cadre agent token");
+  agent_command->add_option("--data", agent->data, "Folder for everything that the agent keeps");
+  agent_command->require_subcommand(0, 1);
+  agent_command->callback([&chosen, agent, agent_command] {
+    if (!agent_command->get_subcommands().empty()) return;
+    chosen = [agent] {
+      StderrLog log(Level::info);
+      if (agent->master.empty() && agent->join.empty()) agent->master = cli::default_data_folder();
+      if (agent->data.empty()) agent->data = cli::default_data_folder() + "/agent";
+      return exit_code_of(run_agent(*agent, log), "agent");
+    };
+  });
+
+  auto up = std::make_shared<std::pair<MasterOptions, AgentOptions>>();
+  CLI::App* up_command = app.add_subcommand("up", "Run a master and one agent on this host");
+  add_master_options(*up_command, up->first);
+  add_agent_options(*up_command, up->second);
+  up_command->callback([&chosen, up] {
+    chosen = [up] {
+      const Result<master::Config> config = config_of(up->first);
+      return exit_code_of(config ? run_both(*config, up->second) : Failure(config.error()), "up");
+    };
+  });
+  return *agent_command;
+}
+
+}  // namespace cadre::app

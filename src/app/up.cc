@@ -1,0 +1,126 @@
+#include "app/up.h"
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <functional>
+
+#include "app/master_process.h"
+#include "cluster/data_folder.h"
+
+namespace cadre::app {
+namespace {
+
+volatile std::sig_atomic_t told_to_stop = 0;
+
+void note_stop(int) { told_to_stop = 1; }
+
+void pause_ms(long ms) {
+  const timespec wait{ms / 1000, ms % 1000 * 1'000'000};
+  ::nanosleep(&wait, nullptr);
+}
+
+/// A part of the cluster as a process, begun anew when it dies.
+class Part {
+ public:
+  Part(const char* name, std::function<Result<void>()> run) : name_(name), run_(std::move(run)) {}
+
+  void start() {
+    const pid_t parent = ::getpid();
+    pid_ = ::fork();
+    if (pid_ != 0) return;
+    ::signal(SIGTERM, SIG_DFL);
+    ::signal(SIGINT, SIG_DFL);
+    ::setpgid(0, 0);  // what is typed at the terminal is for who looks after it
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (::getppid() != parent) ::_exit(1);
+    const Result<void> ended = run_();
+    if (!ended) std::fprintf(stderr, "cadre %s: %s\n", name_, ended.error().message.c_str());
+    std::fflush(nullptr);
+    ::_exit(ended ? 0 : 1);
+  }
+
+  /// Whether it has ended by itself.
+  bool has_ended() {
+    int status = 0;
+    if (pid_ <= 0 || ::waitpid(pid_, &status, WNOHANG) != pid_) return false;
+    pid_ = 0;
+    fell_by_signal_ = WIFSIGNALED(status);
+    return true;
+  }
+  /// By a signal, so that it may be begun anew; an error would only come again.
+  bool fell_by_signal() const { return fell_by_signal_; }
+
+  void stop() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGTERM);
+    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) continue;
+    pid_ = 0;
+  }
+
+  const char* name() const { return name_; }
+
+ private:
+  const char* name_;
+  std::function<Result<void>()> run_;
+  pid_t pid_ = 0;
+  bool fell_by_signal_ = false;
+};
+
+}  // namespace
+
+Result<void> run_both(const master::Config& config, AgentOptions agent) {
+  TRY_ASSIGN(data, make_private_folder(config.data));
+  agent.master = data;
+  agent.data = data + "/agent";
+  agent.end_tasks = true;
+  struct sigaction action {};
+  action.sa_handler = note_stop;
+  ::sigaction(SIGTERM, &action, nullptr);
+  ::sigaction(SIGINT, &action, nullptr);
+
+  Part master_part("master", [&]() -> Result<void> {
+    StderrLog log(Level::info);
+    return run_master(config, log);
+  });
+  Part agent_part("agent", [&]() -> Result<void> {
+    StderrLog log(Level::info);
+    return run_agent(agent, log);
+  });
+  const cluster::DataFolder folder{data};
+  std::error_code ignored;
+  std::filesystem::remove(folder.run() + "/clients", ignored);
+  master_part.start();
+  while (told_to_stop == 0 && !std::filesystem::exists(folder.run() + "/clients", ignored)) {
+    if (master_part.has_ended()) return fail(Errc::unavailable, "the master did not start");
+    pause_ms(20);
+  }
+  agent_part.start();
+  std::fprintf(stderr, "cadre is up. In another shell, try: cadre run%s -- hostname\nCtrl-C stops it.\n",
+               config.data.empty() ? "" : (" --master " + data).c_str());
+  while (told_to_stop == 0) {
+    for (Part* part : {&master_part, &agent_part}) {
+      if (!part->has_ended()) continue;
+      if (!part->fell_by_signal()) {
+        const std::string name = part->name();
+        agent_part.stop();
+        master_part.stop();
+        return fail(Errc::unavailable, "the " + name + " has ended");
+      }
+      std::fprintf(stderr, "cadre up: the %s was killed; it is started again\n", part->name());
+      part->start();
+    }
+    pause_ms(100);
+  }
+  std::fprintf(stderr, "\ncadre stops\n");
+  agent_part.stop();
+  master_part.stop();
+  return {};
+}
+
+}  // namespace cadre::app
