@@ -24,15 +24,16 @@ class Reach {
   Reach(State& state, GangClass& one, const Order& order, Preemption preemption)
       : state_(state), filter_(state.filter_for(one, &one.blocked.barred)), order_(order), preemption_(preemption) {}
 
-  bool admits(std::uint32_t agent) const { return state_.books.agent(agent).takes_work() && filter_.admits(agent); }
+  bool admits(std::uint32_t agent) const { return state_.books.takes_work(agent) && filter_.admits(agent); }
+  /// At most so many slots, whoever asks: quicker to tell than what follows.
+  std::int64_t most_slots(std::uint32_t agent) const { return state_.books.reach(agent); }
   std::int64_t slots_for(std::uint32_t agent, const Request& request) const {
     return state_.books.slots_with(agent, request, View::soon, preemptible_on(state_, agent, order_, preemption_));
   }
-  bool holds(std::uint32_t agent, const Request& request) const { return slots_for(agent, request) == request.slots; }
-  /// Wholly idle, and of a size of which several make up the request.
-  bool idle(std::uint32_t agent, const Request& request) const {
+  /// The agent's size, if several such agents make up the request; else 0.
+  std::int64_t part_size(std::uint32_t agent, const Request& request) const {
     const std::int64_t size = state_.books.capacity(agent).slots;
-    return size > 0 && size < request.slots && request.slots % size == 0 && slots_for(agent, request) == size;
+    return size > 0 && size < request.slots && request.slots % size == 0 ? size : 0;
   }
 
  private:
@@ -63,11 +64,13 @@ std::int64_t fewest_idle(const State& state, const Request& request) {
 
 /// Takes note of what this agent could now give; whether it cannot end the blockade. If it can, nothing is noted.
 bool looked_at_in_vain(const Reach& reach, Blocked& blocked, std::uint32_t agent) {
-  if (!reach.admits(agent)) return true;
-  if (reach.holds(agent, blocked.task)) return false;
-  const std::int64_t idle = blocked.idle_missing > 0 && reach.idle(agent, blocked.task) ? 1 : 0;
-  const std::int64_t slots =
-      blocked.slots_missing > 0 ? std::max<std::int64_t>(reach.slots_for(agent, blocked.task), 0) : 0;
+  const std::int64_t part = blocked.idle_missing > 0 ? reach.part_size(agent, blocked.task) : 0;
+  const std::int64_t least = blocked.slots_missing > 0 ? 1 : part > 0 ? part : blocked.task.slots;
+  if (reach.most_slots(agent) < least || !reach.admits(agent)) return true;
+  const std::int64_t given = reach.slots_for(agent, blocked.task);
+  if (given == blocked.task.slots) return false;
+  const std::int64_t idle = part > 0 && given == part ? 1 : 0;
+  const std::int64_t slots = blocked.slots_missing > 0 ? std::max<std::int64_t>(given, 0) : 0;
   if ((idle > 0 && blocked.idle_missing <= idle) || (slots > 0 && blocked.slots_missing <= slots)) return false;
   blocked.idle_missing -= idle;
   blocked.slots_missing -= slots;

@@ -115,7 +115,7 @@ void Books::change(std::uint32_t agent, Signs signs, const Amount& amount) {
   row.claimed += amount * signs.claimed;
   const std::int64_t slots_before[2] = {left_[0][agent].slots, left_[1][agent].slots};
   refresh(agent);
-  if (!row.agent.takes_work()) return;
+  if (!takes_work(agent)) return;
   const std::int64_t size = capacity_[agent].slots;
   for (int view = 0; view < 2; ++view) {
     const std::int64_t before = slots_before[view];
@@ -132,9 +132,9 @@ void Books::change(std::uint32_t agent, Signs signs, const Amount& amount) {
 
 void Books::lend(std::uint32_t agent, std::int64_t slots) {
   if (slots == 0) return;
-  const std::int64_t before = left_[1][agent].slots + lent_[agent];
+  const std::int64_t before = reach(agent);
   lent_[agent] += slots;
-  if (rows_[agent].agent.takes_work()) move_between(by_reach_, before, before + slots, agent);
+  if (takes_work(agent)) move_between(by_reach_, before, before + slots, agent);
 }
 
 void Books::refresh(std::uint32_t agent) {
@@ -154,11 +154,12 @@ Books::Tail Books::make_tail(const std::string& name) {
 
 void Books::list(std::uint32_t agent) {
   if (!rows_[agent].agent.takes_work()) return;
+  listed_.insert(agent);
   const std::int64_t size = capacity_[agent].slots;
   slots_in_all_ += size;
   sizes_version_ += by_size_.contains(size) ? 0 : 1;
   insert(by_size_, size, agent);
-  insert(by_reach_, left_[1][agent].slots + lent_[agent], agent);
+  insert(by_reach_, reach(agent), agent);
   for (int view = 0; view < 2; ++view) {
     insert(by_left_[view], left_[view][agent].slots, agent);
     if (left_[view][agent].slots == size) insert(idle_[view], size, agent);
@@ -166,11 +167,12 @@ void Books::list(std::uint32_t agent) {
 }
 
 void Books::unlist(std::uint32_t agent) {
-  if (!rows_[agent].agent.takes_work()) return;
+  if (!takes_work(agent)) return;
+  listed_.erase(agent);
   const std::int64_t size = capacity_[agent].slots;
   slots_in_all_ -= size;
   erase(by_size_, size, agent);
-  erase(by_reach_, left_[1][agent].slots + lent_[agent], agent);
+  erase(by_reach_, reach(agent), agent);
   for (int view = 0; view < 2; ++view) {
     erase(by_left_[view], left_[view][agent].slots, agent);
     erase(idle_[view], size, agent);

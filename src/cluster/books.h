@@ -42,8 +42,12 @@ class Books {
   /// All of them, in the order of their indexes.
   std::vector<Agent> agents() const;
   const Agent& agent(std::uint32_t agent) const { return rows_[agent].agent; }
+  bool takes_work(std::uint32_t agent) const { return listed_.contains(agent); }
   const Amount& capacity(std::uint32_t agent) const { return capacity_[agent]; }
   const Amount& left(std::uint32_t agent, View view) const { return left_[static_cast<int>(view)][agent]; }
+
+  /// The most slots that are soon left for anybody: what may be preempted is not counted as taken.
+  std::int64_t reach(std::uint32_t agent) const { return left_[1][agent].slots + lent_[agent]; }
 
   /// A name as all but its last letter, by number, and that letter: many agents differ in the last letter only, and
   /// their hashes are then one step apart.
@@ -128,6 +132,7 @@ class Books {
   std::vector<std::uint32_t> with_claims_;
   std::unordered_map<AgentId, std::uint32_t> by_id_;
   std::vector<std::int64_t> lent_;  ///< slots held by gangs that may be preempted
+  AgentSet listed_;                 ///< agents that take work
   BySlots by_left_[2];
   BySlots by_reach_;
   BySlots idle_[2];

@@ -152,7 +152,8 @@ class Tally {
     const GangRow& row = state_.gangs[candidate];
     stopped_.push_back(candidate);
     for (const Part& part : row.parts) {
-      if (!state_.books.agent(part.agent).takes_work() || !search_.filter.admits(part.agent)) continue;
+      if (state_.books.reach(part.agent) < least_useful(part.agent)) continue;
+      if (!state_.books.takes_work(part.agent) || !search_.filter.admits(part.agent)) continue;
       Amount& amount = state_.sums.at(part.agent);
       const std::int64_t before = state_.books.slots_with(part.agent, request_, View::soon, amount);
       amount += held_by(state_, row, part);
@@ -196,6 +197,12 @@ class Tally {
   }
 
  private:
+  /// An agent that can never give so many slots does not matter.
+  std::int64_t least_useful(std::uint32_t agent) const {
+    if (whole_only_) return request_.slots;
+    return uneven_ ? 1 : std::min<std::int64_t>(request_.slots, state_.books.capacity(agent).slots);
+  }
+
   State& state_;
   const Search& search_;
   const Request& request_;
@@ -223,15 +230,23 @@ EvictionSearch evict_for_divisible(State& state, const GangRow& row, const Searc
 
 EvictionSearch evict_for_roles(State& state, const GangRow& row, const Search& search, Preemption preemption) {
   EvictionSearch result;
+  const Request& hardest = hardest_task(row.gang.wants);
+  bool hardest_fits = has_room(state.books, search, hardest);
+  const auto makes_room = [&](const Part& part) {
+    return state.books.takes_work(part.agent) && search.filter.admits(part.agent) &&
+           state.books.slots_for(part.agent, hardest, search.view) == hardest.slots;
+  };
   Trial trial(state, row, search);
   if (preemption == Preemption::on) {
     each_candidate(state, row.order, [&](std::uint32_t candidate) {
       trial.stop(candidate);
-      result.found = settle(state, trial);
+      const Parts& parts = state.gangs[candidate].parts;
+      hardest_fits = hardest_fits || std::any_of(parts.begin(), parts.end(), makes_room);
+      if (hardest_fits) result.found = settle(state, trial);
       return !result.found;
     });
   }
-  if (!result.found) result.shortage.task_fits = has_room(state.books, search, hardest_task(row.gang.wants));
+  result.shortage.task_fits = hardest_fits;
   return result;
 }
 

@@ -55,17 +55,18 @@ class Placer {
   bool holds(std::uint32_t agent, const Request& request) const {
     return books_.slots_for(agent, request, search_.view) == request.slots;
   }
-  bool admits(std::uint32_t agent) const { return books_.agent(agent).takes_work() && search_.filter.admits(agent); }
+  bool admits(std::uint32_t agent) const { return books_.takes_work(agent) && search_.filter.admits(agent); }
 
  private:
-  Tie tie(std::uint32_t agent) const {
+  std::uint64_t hash(std::uint32_t agent) const {
     const Books::Tail tail = books_.tail(agent);
     if (tail.stem != stem_) {
       stem_ = tail.stem;
       stem_hash_ = fnv1a(books_.stem(stem_), search_.tie_seed);
     }
-    return {fnv1a({&tail.last, 1}, stem_hash_), agent};
+    return fnv1a({&tail.last, 1}, stem_hash_);
   }
+  Tie tie(std::uint32_t agent) const { return {hash(agent), agent}; }
 
   bool before(const Tie& a, const Tie& b) const {
     if (a.hash != b.hash) return a.hash < b.hash;
@@ -75,13 +76,18 @@ class Placer {
   std::optional<std::uint32_t> best(const Request& request) const {
     const Books::BySlots& by_left = books_.by_left(search_.view);
     for (auto at = by_left.lower_bound(request.slots); at != by_left.end(); ++at) {
-      std::optional<Tie> chosen;
+      std::optional<std::uint32_t> chosen;
+      std::uint64_t least = UINT64_MAX;
       at->second.each_within(search_.filter, [&](std::uint32_t agent) {
+        const std::uint64_t candidate = hash(agent);
+        if (candidate > least) return true;  // most end here: whether it holds the task is asked of the few others
+        if (chosen && !before({candidate, agent}, {least, *chosen})) return true;
         if (!holds(agent, request)) return true;
-        if (const Tie candidate = tie(agent); !chosen || before(candidate, *chosen)) chosen = candidate;
+        chosen = agent;
+        least = candidate;
         return true;
       });
-      if (chosen) return chosen->agent;
+      if (chosen) return chosen;
     }
     return std::nullopt;
   }
@@ -250,14 +256,21 @@ std::vector<std::int32_t> hardest_first(const Roles& roles) {
   return order;
 }
 
+/// Takes back the start of some tasks.
+void cancel_start(Books& books, const Roles& roles, const Parts& parts) {
+  for (const Part& part : parts) {
+    const Request& request = roles[static_cast<std::size_t>(part.role)].request;
+    books.cancel_start(part.agent, books.cost(part.agent, request, part.tasks, part.slots));
+  }
+}
+
 std::optional<Parts> place_roles(Books& books, const Search& search, const Roles& roles) {
   const std::vector<std::int32_t> order = hardest_first(roles);
-  const Wants wants = roles;
   Parts parts;
   for (const std::int32_t role : order) {
     const std::int32_t least = roles[static_cast<std::size_t>(role)].least_count();
     if (add_tasks(books, search, roles, role, least, parts) < least) {
-      cancel_start(books, wants, parts);
+      cancel_start(books, roles, parts);
       return std::nullopt;
     }
   }
@@ -265,7 +278,7 @@ std::optional<Parts> place_roles(Books& books, const Search& search, const Roles
     const Role& one = roles[static_cast<std::size_t>(role)];
     add_tasks(books, search, roles, role, one.count - one.least_count(), parts);
   }
-  cancel_start(books, wants, parts);
+  cancel_start(books, roles, parts);
   return parts;
 }
 
@@ -296,12 +309,6 @@ const Request& request_of(const Wants& wants, const Part& part) {
 void start(Books& books, const Wants& wants, const Parts& parts) {
   for (const Part& part : parts) {
     books.start(part.agent, books.cost(part.agent, request_of(wants, part), part.tasks, part.slots));
-  }
-}
-
-void cancel_start(Books& books, const Wants& wants, const Parts& parts) {
-  for (const Part& part : parts) {
-    books.cancel_start(part.agent, books.cost(part.agent, request_of(wants, part), part.tasks, part.slots));
   }
 }
 

@@ -38,9 +38,8 @@ struct More {
 /// Places for more tasks beside what the gang has; as many as there is room for.
 Parts place_more(Books& books, const Search& search, const Roles& roles, const Parts& present, More more);
 
-/// Books `parts` as started, or takes that back.
+/// Books `parts` as started.
 void start(Books& books, const Wants& wants, const Parts& parts);
-void cancel_start(Books& books, const Wants& wants, const Parts& parts);
 
 const Request& request_of(const Wants& wants, const Part& part);
 

@@ -135,7 +135,7 @@ bool could_hold(State& state, GangClass& one, const std::vector<std::uint32_t>& 
   const auto* divisible = std::get_if<Divisible>(&one.wants);
   std::int64_t slots = 0;
   for (const std::uint32_t agent : agents) {
-    if (!state.books.agent(agent).takes_work() || !filter.admits(agent)) return false;
+    if (!state.books.takes_work(agent) || !filter.admits(agent)) return false;
     if (divisible != nullptr)
       slots += std::max<std::int64_t>(state.books.slots_when_empty(agent, divisible->request), 0);
   }

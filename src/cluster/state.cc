@@ -103,7 +103,7 @@ void State::save(std::uint32_t gang, TimePoint time) {
 
 void State::put_agent(const Agent& agent) {
   const auto known = books.find(agent.id);
-  const bool took_work = known && books.agent(*known).takes_work();
+  const bool took_work = known && books.takes_work(*known);
   const std::uint32_t index = books.put(agent);
   if (index >= on_agent.size()) on_agent.resize(index + 1);
   if (took_work != agent.takes_work()) {
@@ -138,7 +138,7 @@ void State::note_release(const Release& release) {
 
 std::int64_t State::slots_that_count(const Parts& parts) const {
   std::int64_t slots = 0;
-  for (const Part& part : parts) slots += books.agent(part.agent).takes_work() ? part.slots : 0;
+  for (const Part& part : parts) slots += books.takes_work(part.agent) ? part.slots : 0;
   return slots;
 }
 
