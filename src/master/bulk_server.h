@@ -1,5 +1,5 @@
-/// The master's bulk side on a thread of its own: stores output before it acknowledges it, lets it be read and followed,
-/// and keeps packed code by its hash (cluster/bulk.h). Safe on any thread, but for its end.
+/// The master's bulk side on a thread of its own: stores output before it acknowledges it, lets it be read and
+/// followed, and keeps packed code by its hash (cluster/bulk.h). Safe on any thread, but for its end.
 #pragma once
 
 #include <memory>

@@ -1,0 +1,209 @@
+#include "objects/file_store.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <tuple>
+#include <vector>
+
+#include "objects/file.h"
+
+namespace cadre::objects {
+
+namespace {
+
+constexpr std::string_view part_suffix = ".part";
+constexpr std::int64_t sync_every_bytes = std::int64_t{16} << 20;  // so that the last sync is not a long one
+
+std::int64_t nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
+
+}  // namespace
+
+Result<std::unique_ptr<FileStore>> FileStore::open(FileStoreOptions options) {
+  std::unique_ptr<FileStore> store(new FileStore(std::move(options)));
+  TRY(store->load());
+  return store;
+}
+
+FileStore::~FileStore() {
+  if (lock_ >= 0) ::close(lock_);
+}
+
+Result<void> FileStore::load() {
+  TRY(make_folder(options_.folder));
+  lock_ = ::open((options_.folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (lock_ < 0) return system_failure(options_.folder, errno);
+  if (flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+    return fail(Errc::conflict, options_.folder + ": another process keeps objects there");
+  }
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(opendir(options_.folder.c_str()), closedir);
+  if (!entries) return system_failure(options_.folder, errno);
+  std::vector<std::tuple<std::int64_t, std::string, State>> found;  // by when they were used
+  while (const dirent* entry = readdir(entries.get())) {
+    std::string_view name = entry->d_name;
+    const bool is_part = name.ends_with(part_suffix);
+    if (is_part) name.remove_suffix(part_suffix.size());
+    struct stat facts {};
+    if (!is_hash(name) || fstatat(dirfd(entries.get()), entry->d_name, &facts, 0) != 0) continue;
+    found.emplace_back(nanoseconds(facts.st_mtim), name, State{facts.st_size, !is_part});
+  }
+  std::ranges::sort(found, {}, [](const auto& one) { return std::get<0>(one); });
+  for (const auto& [time, hash, state] : found) {
+    if (!objects_.contains(hash)) put(hash, state);
+  }
+  make_room(0, {});
+  return {};
+}
+
+FileStore::Objects::iterator FileStore::put(const std::string& hash, State state) {
+  const auto object = objects_.try_emplace(hash).first;
+  object->second.state = state;
+  object->second.used = used_.insert(used_.end(), hash);
+  bytes_ += state.have;
+  return object;
+}
+
+/// The order outlives the process as the times of the files.
+void FileStore::touch(Objects::iterator object) {
+  if (object->second.used == std::prev(used_.end())) return;
+  used_.splice(used_.end(), used_, object->second.used);
+  const std::string path = object->second.state.complete ? path_of(object->first) : part_path_of(object->first);
+  utimensat(AT_FDCWD, path.c_str(), nullptr, 0);
+}
+
+void FileStore::erase(Objects::iterator object) {
+  unlink(object->second.state.complete ? path_of(object->first).c_str() : part_path_of(object->first).c_str());
+  bytes_ -= object->second.state.have;
+  used_.erase(object->second.used);
+  objects_.erase(object);
+}
+
+void FileStore::make_room(std::int64_t bytes, std::string_view but) {
+  for (auto hash = used_.begin(); hash != used_.end() && bytes_ + bytes > options_.bytes_max.value;) {
+    const std::string& candidate = *hash++;
+    if (candidate != but && !kept_.contains(candidate)) erase(objects_.find(candidate));
+  }
+}
+
+FileStore::State FileStore::have(std::string_view hash) const {
+  const auto object = objects_.find(std::string(hash));
+  return object == objects_.end() ? State{} : object->second.state;
+}
+
+Result<FileStore::State> FileStore::append(const std::string& hash, const Part& part) {
+  const auto bytes = static_cast<std::int64_t>(part.bytes.size());
+  if (!is_hash(hash) || part.offset < 0 || part.size < bytes || part.offset > part.size - bytes) {
+    return fail(Errc::invalid, "a part of an object that does not lie inside it, or with no hash");
+  }
+  if (part.size > options_.object_bytes_max.value) {
+    return fail(Errc::invalid, "an object of " + to_string(ByteSize{part.size}) + " is too large; " +
+                                   to_string(options_.object_bytes_max) + " are allowed");
+  }
+  if (have(hash).have > part.size && !have(hash).complete) remove(hash);  // somebody sent something else
+  const State before = have(hash);
+  if (before.complete) return before;
+  if (part.offset + bytes <= before.have && before.have < part.size) return before;
+  if (part.offset != before.have) {
+    return fail(Errc::conflict, "object " + hash + " goes on at " + std::to_string(before.have));
+  }
+  make_room(bytes, hash);
+  if (bytes_ + bytes > options_.bytes_max.value) {
+    return fail(Errc::unavailable, options_.folder + ": all of the " + to_string(options_.bytes_max) +
+                                       " for objects are in use; allow more, or end what uses them");
+  }
+  auto object = objects_.find(hash);
+  if (object == objects_.end()) object = put(hash, {});
+  if (Result<void> written = write(object, part); !written) {
+    // What a failed sync or cut has left is not known; nor is there a reason to keep an empty file.
+    if (object->second.state.have != before.have || before.have == 0) erase(object);
+    return Failure(std::move(written).error());
+  }
+  touch(object);
+  if (object->second.state.have < part.size) return object->second.state;
+  if (Result<void> finished = finish(object); !finished) {
+    erase(object);
+    return Failure(std::move(finished).error());
+  }
+  return object->second.state;
+}
+
+Result<void> FileStore::write(Objects::iterator object, const Part& part) {
+  auto& [hash, known] = *object;
+  if (!known.sum) TRY(sum_up(object));
+  TRY_ASSIGN(file, File::open(part_path_of(hash), O_WRONLY | O_CREAT | O_APPEND));
+  const auto bytes = static_cast<std::int64_t>(part.bytes.size());
+  if (Result<void> written = file.write(part.bytes); !written) {
+    if (!file.truncate(known.state.have)) known.state.have += bytes, bytes_ += bytes;
+    return written;
+  }
+  known.sum->update(part.bytes);
+  known.state.have += bytes;
+  known.unsynced += bytes;
+  bytes_ += bytes;
+  if (known.unsynced < sync_every_bytes) return {};
+  known.unsynced = 0;
+  return file.sync();
+}
+
+Result<void> FileStore::sum_up(Objects::iterator object) {
+  Sha256 sum;
+  if (object->second.state.have > 0) {
+    TRY_ASSIGN(begun, File::open(part_path_of(object->first), O_RDONLY));
+    Bytes buffer(copy_bytes);
+    for (std::size_t read = 1; read > 0;) {
+      TRY_ASSIGN(more, begun.read(buffer));
+      sum.update(BytesView(buffer).first(more));
+      read = more;
+    }
+  }
+  object->second.sum = std::move(sum);
+  return {};
+}
+
+Result<void> FileStore::finish(Objects::iterator object) {
+  const std::string& hash = object->first;
+  if (std::exchange(object->second.sum, std::nullopt)->finish() != hash) {
+    return fail(Errc::corrupt, "the content that was sent as " + hash + " has another hash; send it again");
+  }
+  TRY_ASSIGN(file, File::open(part_path_of(hash), O_RDONLY));
+  TRY(file.sync());
+  if (rename(part_path_of(hash).c_str(), path_of(hash).c_str()) != 0) return system_failure(path_of(hash), errno);
+  object->second.state.complete = true;
+  return sync_folder(options_.folder);
+}
+
+Result<std::string> FileStore::path(const std::string& hash) {
+  const auto object = objects_.find(hash);
+  if (object == objects_.end() || !object->second.state.complete) {
+    return fail(Errc::not_found, "there is no object " + hash + ", or not all of it");
+  }
+  touch(object);
+  return path_of(hash);
+}
+
+Result<Bytes> FileStore::read(const std::string& hash, std::int64_t offset, std::size_t bytes_max) {
+  TRY_ASSIGN(file_path, path(hash));
+  TRY_ASSIGN(file, File::open(file_path, O_RDONLY));
+  Bytes bytes(bytes_max);
+  TRY_ASSIGN(read, file.read_at(offset, bytes));
+  bytes.resize(read);
+  return bytes;
+}
+
+void FileStore::keep(const std::string& hash) { ++kept_[hash]; }
+
+void FileStore::release(const std::string& hash) {
+  const auto kept = kept_.find(hash);
+  if (kept != kept_.end() && --kept->second == 0) kept_.erase(kept);
+}
+
+void FileStore::remove(const std::string& hash) {
+  if (const auto object = objects_.find(hash); object != objects_.end()) erase(object);
+}
+
+}  // namespace cadre::objects

@@ -1,0 +1,191 @@
+#include "objects/file_store.h"
+
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include "base/seeds.h"
+#include "objects/tree_for_tests.h"
+#include "tests/servers/scratch.h"
+#include "tests/servers/small_disk.h"
+
+namespace cadre::objects {
+namespace {
+
+using State = FileStore::State;
+using testing::HasSubstr;
+
+std::string hash_of(std::string_view content) { return sha256(as_bytes(content)); }
+
+Result<State> put(FileStore& store, std::string_view content, std::size_t offset, std::size_t size) {
+  return store.append(hash_of(content), {static_cast<std::int64_t>(content.size()), static_cast<std::int64_t>(offset),
+                                         as_bytes(content.substr(offset, size))});
+}
+
+std::unique_ptr<FileStore> opened(const std::string& folder, std::int64_t bytes_max = 1 << 30) {
+  return FileStore::open({folder, ByteSize{bytes_max}, ByteSize{1 << 20}}).value();
+}
+
+std::string all_of(FileStore& store, const std::string& content) {
+  const Result<Bytes> bytes = store.read(hash_of(content), 0, content.size() + 1);
+  return bytes ? std::string(as_text(*bytes)) : bytes.error().message;
+}
+
+TEST(FileStore, HoldsWhatWasPutWhateverTheOrderOfPartsAndRestarts) {
+  FOR_SEEDS(60, [](Dice& dice) {
+    const servers::TempDir folder;
+    auto store = opened(folder.path());
+    std::vector<std::string> contents;
+    for (int i = 0; i < 4; ++i) contents.push_back(std::to_string(i) + random_content(dice, 5'000));
+    std::vector<State> states(contents.size());
+    for (int step = 0; step < 60; ++step) {
+      const std::size_t which = dice.below(contents.size());
+      const std::string& content = contents[which];
+      State& state = states[which];
+      if (dice.percent(5)) {
+        store.reset();
+        store = opened(folder.path());
+      } else if (dice.percent(3)) {
+        store->remove(hash_of(content));
+        state = {};
+      } else {
+        const auto offset = dice.percent(70) ? static_cast<std::size_t>(state.have) : dice.below(content.size() + 1);
+        const std::size_t size = dice.below(content.size() - offset + 1);
+        const auto got = put(*store, content, offset, size);
+        const auto from = static_cast<std::int64_t>(offset);
+        const auto to = static_cast<std::int64_t>(offset + size);
+        if (from == state.have && !state.complete) {
+          state = {to, to == static_cast<std::int64_t>(content.size())};
+        } else if (to > state.have) {
+          ASSERT_FALSE(got.has_value());
+          EXPECT_EQ(got.error().code, Errc::conflict);
+          continue;
+        }
+        ASSERT_TRUE(got.has_value()) << got.error().message;
+        EXPECT_EQ(*got, state);
+      }
+      ASSERT_EQ(store->have(hash_of(content)), state);
+      ASSERT_EQ(all_of(*store, content) == content, state.complete);
+    }
+  });
+}
+
+TEST(FileStore, WhatHasAnotherHashGoesAndCanBeSentAgain) {
+  const servers::TempDir folder;
+  const auto store = opened(folder.path());
+  const std::string hash = hash_of("right");
+  ASSERT_TRUE(store->append(hash, {5, 0, as_bytes("wro")}));
+  const auto done = store->append(hash, {5, 3, as_bytes("ng")});
+  ASSERT_FALSE(done.has_value());
+  EXPECT_EQ(done.error().code, Errc::corrupt);
+  EXPECT_EQ(store->have(hash), State{});
+  EXPECT_EQ(store->size().value, 0);
+  ASSERT_TRUE(store->append(hash, {500, 0, as_bytes("something much longer")}));
+  EXPECT_EQ(put(*store, "right", 0, 5)->complete, true);
+  EXPECT_EQ(all_of(*store, "right"), "right");
+  EXPECT_TRUE(put(*store, "", 0, 0)->complete);
+  EXPECT_EQ(store->append("../../etc/passwd", {1, 0, as_bytes("x")}).error().code, Errc::invalid);
+  EXPECT_EQ(store->append(hash_of("x"), {1 << 21, 0, as_bytes("x")}).error().code, Errc::invalid);
+  EXPECT_EQ(store->read(hash_of("x"), 0, 1).error().code, Errc::not_found);
+  EXPECT_EQ(FileStore::open({folder.path()}).error().code, Errc::conflict);
+}
+
+TEST(FileStore, WhatWasUsedLongestAgoGoesButNotWhatIsKept) {
+  const servers::TempDir folder;
+  auto store = opened(folder.path(), 3'000);
+  const auto content = [](int i) { return std::to_string(i) + std::string(999, 'x'); };
+  const auto has = [&](int i) { return store->have(hash_of(content(i))).complete; };
+  const auto put_all = [&](int i) { return put(*store, content(i), 0, 1'000).has_value(); };
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(put_all(i));
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // the times of files are as fine as the system's tick
+  }
+  ASSERT_TRUE(store->path(hash_of(content(0))));
+  store.reset();
+  store = opened(folder.path(), 3'000);
+  ASSERT_TRUE(put_all(3));
+  EXPECT_TRUE(has(0) && !has(1) && has(2) && has(3));
+  store->keep(hash_of(content(2)));
+  store->keep(hash_of(content(0)));
+  store->keep(hash_of(content(0)));
+  store->release(hash_of(content(0)));
+  ASSERT_TRUE(put_all(4));
+  EXPECT_TRUE(has(0) && has(2) && !has(3) && has(4));
+  store->keep(hash_of(content(4)));
+  EXPECT_EQ(put(*store, content(5), 0, 1'000).error().code, Errc::unavailable);
+  store->release(hash_of(content(0)));
+  ASSERT_TRUE(put_all(5));
+  EXPECT_FALSE(has(0));
+  EXPECT_LE(store->size().value, 3'000);
+}
+
+/// Puts object after object, and says on the pipe which one is complete.
+[[noreturn]] void put_for_ever(const std::string& folder, int pipe) {
+  const auto store = opened(folder);
+  for (int i = 0;; ++i) {
+    const std::string content = std::to_string(i) + std::string(static_cast<std::size_t>(1 + i * 7'919 % 50'000), 'x');
+    for (std::size_t at = 0; at < content.size(); at += 7'000) static_cast<void>(put(*store, content, at, 7'000));
+    if (!store->have(hash_of(content)).complete || write(pipe, &i, sizeof(i)) != sizeof(i)) _exit(1);
+  }
+}
+
+TEST(FileStore, NothingThatWasCompleteIsLostWhenTheProcessIsKilled) {
+  FOR_SEEDS(15, [](Dice& dice) {
+    const servers::TempDir folder;
+    int pipes[2];
+    ASSERT_EQ(pipe(pipes), 0);
+    const pid_t child = fork();
+    if (child == 0) put_for_ever(folder.path(), pipes[1]);
+    std::this_thread::sleep_for(std::chrono::milliseconds(dice.between(5, 80)));
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    close(pipes[1]);
+    int count = 0;
+    for (int i = 0; read(pipes[0], &i, sizeof(i)) == sizeof(i);) count = i + 1;
+    close(pipes[0]);
+    const auto store = opened(folder.path());
+    for (int i = 0; i <= count; ++i) {
+      const std::string content =
+          std::to_string(i) + std::string(static_cast<std::size_t>(1 + i * 7'919 % 50'000), 'x');
+      const State state = store->have(hash_of(content));
+      if (i < count) {
+        ASSERT_TRUE(state.complete);
+      }
+      if (!state.complete) {
+        ASSERT_TRUE(put(*store, content, static_cast<std::size_t>(state.have), content.size())->complete);
+      }
+      ASSERT_EQ(all_of(*store, content), content);
+    }
+  });
+}
+
+TEST(FileStore, AFullDiskRefusesAndIsGoneOnFrom) {
+  if (!servers::has_own_mounts()) {
+    EXPECT_EQ(servers::rerun_with_own_mounts("FileStore.AFullDiskRefusesAndIsGoneOnFrom"), 0);
+    return;
+  }
+  const servers::TempDir folder;
+  servers::SmallDisk disk(folder.path(), 1 << 20);
+  const auto store = opened(folder.path() + "/objects");
+  const std::string first(700'000, 'a');
+  const std::string second(700'000, 'b');
+  ASSERT_TRUE(put(*store, first, 0, first.size())->complete);
+  std::int64_t have = 0;
+  Result<State> got;
+  while ((got = put(*store, second, static_cast<std::size_t>(have), 50'000))) have = got->have;
+  EXPECT_EQ(got.error().code, Errc::unavailable);
+  EXPECT_THAT(got.error().message, HasSubstr("the disk is full"));
+  EXPECT_EQ(store->have(hash_of(second)), (State{have, false}));
+  disk.resize(4 << 20);
+  EXPECT_TRUE(put(*store, second, static_cast<std::size_t>(have), second.size())->complete);
+  EXPECT_EQ(all_of(*store, second), second);
+  EXPECT_EQ(all_of(*store, first), first);
+}
+
+}  // namespace
+}  // namespace cadre::objects
