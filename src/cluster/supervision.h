@@ -131,6 +131,7 @@ struct Status {
   bool stopping = false;
   std::vector<std::string> isolation;
   Usage usage;
+  std::int64_t refused = 0;
   std::optional<TaskEnding> ending;  ///< the last message
 };
 template <class V>
@@ -141,6 +142,7 @@ void describe(V& v, Status& m) {
   v.field("stopping", m.stopping, "Whether it was asked to stop.");
   v.field("isolation", m.isolation, "What keeps it apart, for people.");
   v.field("usage", m.usage, "What it uses.");
+  v.field("refused", m.refused, "Packets and connections that were refused, from either side.");
   v.field("ending", m.ending, "How it ended.");
 }
 

@@ -1,0 +1,86 @@
+#include "supervisor/agent_side.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "describe/describe.h"
+#include "supervisor/messages.h"
+#include "supervisor/processes.h"
+
+namespace cadre::supervisor {
+
+using cluster::supervision::FromAgent;
+using cluster::supervision::FromSupervisor;
+
+Result<void> AgentSide::open() {
+  TRY_ASSIGN(listener, listen_here("agent.sock"));
+  listener_ = std::move(listener);
+  return {};
+}
+
+void AgentSide::watch(Watch& watch, const Calls& calls) {
+  if (agent_) {
+    watch.add(agent_.get(), outbox_.empty() ? POLLIN : POLLOUT, [this, &calls] {
+      flush();
+      receive(calls);
+    });
+  }
+  // After the connection: the last words of an agent come before the next one takes its place.
+  watch.add(listener_.get(), POLLIN, [this, &calls] { accept_all(calls); });
+}
+
+void AgentSide::accept_all(const Calls& calls) {
+  while (Descriptor next = accept_one(listener_.get())) {
+    if (descends_from(peer_of(next.get()), ::getpid())) {  // a task must not pose as its agent
+      ++refused_;
+      continue;
+    }
+    agent_ = std::move(next);
+    outbox_.clear();
+    broken_ = false;
+    calls.came();
+  }
+}
+
+void AgentSide::receive(const Calls& calls) {
+  bool gone = broken_;
+  for (int packets = 0; packets < packets_at_once && agent_ && outbox_.empty(); ++packets) {
+    const Received received = receive_packet(agent_.get(), packet_buffer());
+    if (received.kind == Received::Kind::nothing) break;
+    if (received.kind == Received::Kind::closed) {
+      gone = true;
+      break;
+    }
+    const auto message = received.kind == Received::Kind::packet
+                             ? describe::read_msgpack<FromAgent>(received.bytes, packet_bounds)
+                             : tl::unexpected(describe::Faults{});
+    if (message) {
+      calls.said(*message);
+    } else {
+      ++refused_;
+    }
+  }
+  if (!gone || !agent_) return;
+  agent_.close();
+  outbox_.clear();
+  broken_ = false;
+  calls.left();
+}
+
+void AgentSide::send(const FromSupervisor& message) {
+  if (!agent_ || broken_) return;
+  outbox_.push_back(describe::write_msgpack(message));
+  flush();
+}
+
+void AgentSide::flush() {
+  while (agent_ && !outbox_.empty()) {
+    const Sent sent = send_packet(agent_.get(), outbox_.front());
+    if (sent == Sent::later) return;
+    if (sent == Sent::never) broken_ = true;  // noticed as a loss when it is next looked at
+    outbox_.pop_front();
+  }
+}
+
+}  // namespace cadre::supervisor

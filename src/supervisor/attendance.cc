@@ -1,0 +1,297 @@
+#include "supervisor/attendance.h"
+
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include "base/overloaded.h"
+#include "describe/describe.h"
+#include "supervisor/clock.h"
+#include "supervisor/environment.h"
+
+namespace cadre::supervisor {
+
+using namespace cluster::supervision;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+namespace {
+
+constexpr Duration status_every = seconds(1);
+constexpr Duration output_news_every = milliseconds(20);
+constexpr Duration oom_check_every = milliseconds(250);
+constexpr Duration kill_pause_most = milliseconds(100);
+constexpr Duration last_words_most = seconds(2);
+
+/// How often use is measured: rarely enough to cost little, whatever a look costs here.
+Duration measure_pause(bool is_limit, Duration cost) {
+  return is_limit ? std::max<Duration>(milliseconds(100), cost * 10) : std::max<Duration>(seconds(1), cost * 100);
+}
+
+}  // namespace
+
+Attendance::Attendance(Task task, Log& log)
+    : task_(std::move(task)),
+      log_(log),
+      life_({task_.launch.abandon_after, task_.launch.manners.liveness}, now()),
+      told_at_(now()) {
+  agent_calls_ = {.came =
+                      [this] {
+                        life_.agent_came();
+                        execs_.cancel_all();
+                        tasks_.send_again();
+                        news_ = true;
+                      },
+                  .left =
+                      [this] {
+                        life_.agent_left(now());
+                        execs_.cancel_all();
+                      },
+                  .said = [this](const FromAgent& message) { take(message); }};
+  task_calls_ = {.heard = [this] { life_.heard(now()); },
+                 .promised = [this] { life_.promised(now()); },
+                 .attached = [this]() -> std::optional<StopNotice> {
+                   news_ = true;
+                   if (!life_.stopping()) return std::nullopt;
+                   return StopNotice{life_.stop_reason(), life_.grace_left(now())};
+                 }};
+}
+
+void Attendance::run() {
+  if (auto started = start(); !started) {
+    seen_.start_error = started.error().message;
+    phase_ = Phase::killing;
+    kill_at_ = now();
+    reap();
+    look_at_time();
+  }
+  while (phase_ != Phase::closed) turn();
+  end();
+}
+
+Result<void> Attendance::start() {
+  sigset_t awaited;
+  ::sigemptyset(&awaited);
+  ::sigaddset(&awaited, SIGCHLD);
+  signals_ = Descriptor(::signalfd(-1, &awaited, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals_) return system_failure("signalfd");
+  TRY(agent_.open());
+  TRY(tasks_.open());
+  TRY_ASSIGN(capture, Capture::open("output", task_.launch.limits));
+  capture_ = std::move(capture);
+  for (const char* folder : {"work", "tmp"}) ::mkdir(folder, 0700);
+  TRY(enclosure_.make(task_.launch, task_.means));
+  TRY(socket_path_.make(task_.folder, enclosure_.has_private_tmp()));
+  TRY_ASSIGN(program, program_of(task_.launch.command.argv, enclosure_.around_leader(task_.launch, task_.folder)));
+  TRY_ASSIGN(started, spawn(program));
+  leader_ = started.pid;
+  fault_ = std::move(started.fault);
+  capture_->follow(std::move(started.out), std::move(started.err));
+  measure_at_ = now() + measure_pause(enclosure_.must_watch_memory(), Duration{0});
+  if (task_.launch.limits.memory.value > 0 && !enclosure_.must_watch_memory()) oom_check_at_ = now() + oom_check_every;
+  return {};
+}
+
+Result<Program> Attendance::program_of(std::vector<std::string> argv, Program around) const {
+  const Places places{enclosure_.has_private_tmp() ? "/tmp" : task_.folder + "/tmp", socket_path_.path()};
+  TRY_ASSIGN(variables, environment_of(task_.launch, places));
+  around.argv = std::move(argv);
+  around.environment = assignments(variables);
+  const std::string& folder = task_.launch.command.folder;
+  around.folder = folder.starts_with('/') ? folder : task_.folder + "/work" + (folder.empty() ? "" : "/" + folder);
+  return around;
+}
+
+void Attendance::turn() {
+  Watch watch;
+  watch.add(signals_.get(), POLLIN, [this] {
+    signalfd_siginfo info{};
+    while (::read(signals_.get(), &info, sizeof(info)) > 0) {
+    }
+  });
+  agent_.watch(watch, agent_calls_);
+  tasks_.watch(watch, task_calls_);
+  execs_.watch(watch);
+  capture_->watch(watch);
+  if (fault_) watch.add(fault_.get(), POLLIN, [this] { look_at_fault(); });
+  watch.wait_until(next_time());
+  reap();
+  execs_.tick();
+  look_at_time();
+  send_news();
+}
+
+void Attendance::look_at_fault() {
+  seen_.start_error += read_fault(fault_);
+  if (fault_ || !seen_.start_error.empty() || leader_ == 0) return;
+  running_ = true;
+  news_ = true;
+  enclosure_.leader_runs(leader_);
+}
+
+void Attendance::reap() {
+  for (;;) {
+    int wait_status = 0;
+    const pid_t pid = ::waitpid(-1, &wait_status, WNOHANG);
+    if (pid == 0 || (pid < 0 && errno == EINTR)) return;
+    if (pid < 0) break;
+    if (pid == leader_) {
+      look_at_fault();
+      leader_ = 0;
+      seen_.wait_status = wait_status;
+      if (phase_ == Phase::running) phase_ = Phase::killing, kill_at_ = now();
+    } else {
+      execs_.reaped(pid, wait_status);
+    }
+  }
+  if (phase_ != Phase::killing) return;  // nothing is left of the tree
+  phase_ = Phase::closing;
+  kill_at_ = TimePoint::max();
+  if (capture_) capture_->drain();
+}
+
+void Attendance::condemn(Verdict verdict) {
+  if (phase_ != Phase::running) return;
+  seen_.verdict = verdict;
+  phase_ = Phase::killing;
+  kill_at_ = now();
+}
+
+void Attendance::look_at_time() {
+  const TimePoint at = now();
+  if (phase_ == Phase::running) {
+    if (const auto verdict = life_.verdict(at)) condemn(*verdict);
+    if (at >= measure_at_) measure(at);
+    if (at >= oom_check_at_) {
+      oom_check_at_ = at + oom_check_every;
+      if (enclosure_.oom_kills() > 0) condemn(Verdict::greedy);
+    }
+  }
+  if (phase_ == Phase::killing && at >= kill_at_) kill_tree();
+  if (!capture_) {
+    if (phase_ == Phase::closing) phase_ = Phase::closed;
+    return;
+  }
+  capture_->tick(at);
+  if (phase_ != Phase::closing) return;
+  const bool given_up = !capture_->is_written() && life_.verdict(at) == Verdict::abandoned;
+  if (given_up) log_.error("output is lost: it could not be written, and no agent came");
+  if (given_up || capture_->is_written()) phase_ = Phase::closed;
+}
+
+void Attendance::measure(TimePoint at) {
+  const cluster::Usage& usage = enclosure_.measure();
+  measure_at_ = now() + measure_pause(enclosure_.must_watch_memory(), now() - at);
+  if (enclosure_.must_watch_memory() && usage.memory > task_.launch.limits.memory) condemn(Verdict::greedy);
+}
+
+void Attendance::kill_tree() {
+  kill_pause_ = std::min(kill_pause_ * 2 + milliseconds(1), kill_pause_most);
+  kill_at_ = now() + kill_pause_;
+  if (enclosure_.kill() != Left::untouchable) return;
+  log_.warning("processes of other users are left, which may not be killed");
+  phase_ = Phase::closing;
+  if (capture_) capture_->drain();
+}
+
+TimePoint Attendance::next_time() const {
+  TimePoint next = std::min({life_.next(), kill_at_, capture_->next()});
+  if (phase_ == Phase::running) next = std::min({next, measure_at_, oom_check_at_});
+  if (agent_.ready()) {
+    const bool grown = capture_->end() != told_output_end_;
+    next = std::min(next, told_at_ + (grown ? output_news_every : status_every));
+  }
+  return next;
+}
+
+Status Attendance::status() const {
+  return {.pid = running_ ? leader_ : 0,
+          .output_end = capture_ ? capture_->end() : 0,
+          .attached = tasks_.ever_attached(),
+          .stopping = life_.stopping(),
+          .isolation = enclosure_.in_words(),
+          .usage = enclosure_.usage(),
+          .refused = refused(),
+          .ending = ending_};
+}
+
+void Attendance::send_news() {
+  while (agent_.ready()) {
+    const auto report = tasks_.next_report();
+    if (!report) break;
+    agent_.send(*report);
+  }
+  if (!agent_.ready()) return;
+  const TimePoint at = now();
+  const bool grown = capture_ && capture_->end() != told_output_end_;
+  if (!news_ && at < told_at_ + status_every && (!grown || at < told_at_ + output_news_every)) return;
+  const Status status = this->status();
+  if (status.refused > told_refused_) log_.warning("refused so far: " + std::to_string(status.refused) + " packets");
+  agent_.send(status);
+  news_ = false;
+  told_at_ = at;
+  told_output_end_ = status.output_end;
+  told_refused_ = status.refused;
+}
+
+void Attendance::end() {
+  seen_.grace = life_.stopping() ? life_.grace() : Duration{0};
+  seen_.abandon_after = task_.launch.abandon_after;
+  seen_.liveness = task_.launch.manners.liveness;
+  seen_.memory_limit = task_.launch.limits.memory;
+  seen_.oom_kills = enclosure_.oom_kills();
+  seen_.usage = enclosure_.measure_ended();
+  ending_ = judge(seen_);
+  ending_->output_end = capture_ ? capture_->end() : 0;
+  for (int attempt = 0; attempt < 50; ++attempt) {
+    const auto written = write_whole("ending", describe::write_msgpack(*ending_));
+    if (written) break;
+    log_.error(written.error().message);
+    Watch().wait_until(now() + milliseconds(200));
+  }
+  execs_.tick();
+  agent_.send(status());
+  for (const TimePoint until = now() + last_words_most; agent_.connected() && !agent_.ready() && now() < until;) {
+    Watch watch;
+    agent_.watch(watch, agent_calls_);
+    watch.wait_until(until);
+  }
+  for (const char* name : {"agent.sock", "task.sock"}) ::unlink(name);
+  enclosure_.remove();
+}
+
+void Attendance::take(const FromAgent& message) {
+  std::visit(overloaded{[this](const Stop& request) { stop(request); },
+                        [this](const OutputStored& stored) { capture_->stored(stored.end); },
+                        [this](const ReportAnswer& answer) { tasks_.answer(answer); },
+                        [this](const Exec& request) { run_beside(request); },
+                        [this](const ExecCancel& request) { execs_.cancel(request.number); }},
+             message);
+}
+
+void Attendance::stop(const Stop& request) {
+  if (!life_.stop(request.why, request.grace, now())) return;
+  news_ = true;
+  if (life_.grace_left(now()) == Duration{0}) return;  // it will be killed at once: there is nothing to say
+  const std::size_t told = tasks_.notify({life_.stop_reason(), life_.grace_left(now())});
+  if (told > 0 || terminated_ || leader_ == 0) return;
+  terminated_ = true;
+  ::kill(leader_, SIGTERM);
+}
+
+void Attendance::run_beside(const Exec& request) {
+  std::string obstacle = execs_.obstacle(request.number);
+  if (phase_ != Phase::running || !running_) obstacle = "the task does not run";
+  if (!obstacle.empty()) return agent_.send(ExecEnded{request.number, 127, obstacle});
+  auto program = program_of(request.argv, enclosure_.around_other(task_.launch));
+  execs_.start(request.number, program ? spawn(*program) : Failure(program.error()));
+}
+
+}  // namespace cadre::supervisor

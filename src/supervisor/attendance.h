@@ -1,0 +1,95 @@
+/// The course of one task: starts it, watches it, passes on what is said, ends it. For the supervisor's only thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "cluster/supervision.h"
+#include "supervisor/agent_side.h"
+#include "supervisor/capture.h"
+#include "supervisor/enclosure.h"
+#include "supervisor/execs.h"
+#include "supervisor/judge.h"
+#include "supervisor/life.h"
+#include "supervisor/socket_path.h"
+#include "supervisor/task_side.h"
+
+namespace cadre::supervisor {
+
+class Attendance {
+ public:
+  struct Task {
+    std::string folder;  ///< without symbolic links; it is the current one, too
+    cluster::supervision::Launch launch;
+    Means means;
+  };
+  Attendance(Task task, Log& log);
+
+  /// Comes back when the task has ended and nothing is left of it but its folder.
+  void run();
+
+ private:
+  enum class Phase : std::uint8_t {
+    running,
+    killing,  ///< the leading process has ended or must; until the whole tree is gone
+    closing,  ///< until the output is on disk
+    closed,
+  };
+
+  Result<void> start();
+  Result<Program> program_of(std::vector<std::string> argv, Program around) const;
+  void turn();
+  void look_at_fault();
+  void reap();
+  void look_at_time();
+  void measure(TimePoint at);
+  void kill_tree();
+  void send_news();
+  void end();
+  [[nodiscard]] TimePoint next_time() const;
+
+  void take(const cluster::supervision::FromAgent& message);
+  void stop(const cluster::supervision::Stop& request);
+  void run_beside(const cluster::supervision::Exec& request);
+
+  [[nodiscard]] std::int64_t refused() const { return agent_.refused() + tasks_.refused(); }
+  [[nodiscard]] cluster::supervision::Status status() const;
+  void condemn(Verdict verdict);
+
+  Task task_;
+  Log& log_;
+  Descriptor signals_;
+  Enclosure enclosure_;
+  SocketPath socket_path_;
+  AgentSide agent_;
+  AgentSide::Calls agent_calls_;
+  TaskSide tasks_;
+  TaskSide::Calls task_calls_;
+  Execs execs_{agent_};
+  std::optional<Capture> capture_;
+  Life life_;
+
+  Phase phase_ = Phase::running;
+  pid_t leader_ = 0;  ///< 0 before it has started and after it was waited for
+  Descriptor fault_;  ///< open until it is known whether the leading process could start
+  bool running_ = false;
+  bool terminated_ = false;
+  Evidence seen_;
+  std::optional<cluster::TaskEnding> ending_;
+
+  bool news_ = true;  ///< something that the agent should hear at once
+  TimePoint told_at_;
+  std::int64_t told_output_end_ = 0;
+  std::int64_t told_refused_ = 0;
+  TimePoint measure_at_;
+  TimePoint oom_check_at_ = TimePoint::max();
+  TimePoint kill_at_ = TimePoint::max();
+  Duration kill_pause_{};
+};
+
+}  // namespace cadre::supervisor

@@ -1,0 +1,190 @@
+#include "supervisor/cgroup.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <sstream>
+#include <thread>
+
+#include "supervisor/descriptor.h"
+#include "supervisor/judge.h"
+
+namespace cadre::supervisor {
+
+using cluster::TaskLimits;
+using cluster::supervision::CgroupParent;
+
+namespace {
+
+constexpr std::int64_t period_us = 100'000;
+constexpr std::int64_t least_quota_us = 1000;  // the kernel takes no less
+
+std::optional<std::int64_t> number_in(const std::string& path) {
+  const auto text = read_file(path);
+  std::int64_t number = 0;
+  if (!text || std::from_chars(text->data(), text->data() + text->size(), number).ec != std::errc{}) return {};
+  return number;
+}
+
+/// The number behind a word at the beginning of a line.
+std::optional<std::int64_t> number_after(const std::string& path, const std::string& word) {
+  const auto text = read_file(path);
+  if (!text) return {};
+  std::istringstream lines(*text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string first;
+    std::int64_t number = 0;
+    if (words >> first >> number && first == word) return number;
+  }
+  return {};
+}
+
+template <class T>
+std::optional<T> as(std::optional<std::int64_t> number) {
+  return number ? std::optional(T{*number}) : std::nullopt;
+}
+
+}  // namespace
+
+Group Group::make(const CgroupParent& parent, const std::string& name, const TaskLimits& limits, Purpose purpose) {
+  Group group;
+  group.version_ = parent.version;
+  const bool for_killing = purpose == Purpose::limits_and_killing;
+  const bool any = for_killing || limits.memory.value > 0 || limits.cpus.milli > 0 || limits.processes > 0;
+  for (const auto& [controller, folder] : parent.folders) {
+    const bool asked = (controller == "memory" && limits.memory.value > 0) ||
+                       (controller == "cpu" && limits.cpus.milli > 0) ||
+                       (controller == "pids" && (limits.processes > 0 || for_killing));
+    if (parent.version == 2 ? any : asked) group.make_folder(controller, folder + "/" + name);
+  }
+  group.limit(limits);
+  return group;
+}
+
+Group Group::existing(const CgroupParent& parent, const std::string& name) {
+  Group group;
+  group.version_ = parent.version;
+  for (const auto& [controller, folder] : parent.folders) {
+    const std::string path = folder + "/" + name;
+    if (::access(path.c_str(), F_OK) == 0) group.make_folder(controller, path);
+  }
+  return group;
+}
+
+bool Group::make_folder(const std::string& controller, const std::string& folder) {
+  if (::mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST) return false;
+  folders_[controller] = folder;
+  if (std::ranges::find(distinct_, folder) == distinct_.end()) distinct_.push_back(folder);
+  return true;
+}
+
+std::string Group::file(const std::string& controller, const std::string& name) const {
+  const auto found = folders_.find(controller);
+  return found == folders_.end() ? "" : found->second + "/" + name;
+}
+
+void Group::limit(const TaskLimits& limits) {
+  if (limits.memory.value > 0 && limit_memory(limits.memory)) limits_["memory"] = rounded(limits.memory) + " of memory";
+  if (limits.cpus.milli > 0 && limit_cpus(limits.cpus)) limits_["cpu"] = to_string(limits.cpus) + " cpus";
+  const std::string processes = std::to_string(limits.processes);
+  if (limits.processes > 0 && write_existing(file("pids", "pids.max"), processes)) {
+    limits_["pids"] = processes + " processes";
+  }
+}
+
+bool Group::limit_memory(ByteSize memory) const {
+  const std::string bytes = std::to_string(memory.value);
+  if (version_ == 2) {
+    (void)write_existing(file("memory", "memory.swap.max"), "0");
+    (void)write_existing(file("memory", "memory.oom.group"), "1");
+    return write_existing(file("memory", "memory.max"), bytes).has_value();
+  }
+  if (!write_existing(file("memory", "memory.limit_in_bytes"), bytes)) return false;
+  (void)write_existing(file("memory", "memory.memsw.limit_in_bytes"), bytes);  // not there without swap accounting
+  return true;
+}
+
+bool Group::limit_cpus(cluster::Cpus cpus) const {
+  const std::string quota = std::to_string(std::max(cpus.milli * period_us / 1000, least_quota_us));
+  const std::string period = std::to_string(period_us);
+  if (version_ == 2) return write_existing(file("cpu", "cpu.max"), quota + " " + period).has_value();
+  return write_existing(file("cpu", "cpu.cfs_period_us"), period) &&
+         write_existing(file("cpu", "cpu.cfs_quota_us"), quota);
+}
+
+bool Group::holds(const std::string& controller) const { return limits_.contains(controller); }
+
+std::string Group::in_words() const {
+  if (folders_.empty()) return "";
+  std::string words = "cgroup version " + std::to_string(version_) + ":";
+  for (const auto& [controller, limit] : limits_) words += " at most " + limit + ",";
+  if (limits_.empty()) return words + " no limits";
+  words.pop_back();
+  return words;
+}
+
+Result<void> Group::enter() const {
+  for (const std::string& folder : distinct_) TRY(write_existing(folder + "/cgroup.procs", "0"));
+  return {};
+}
+
+GroupUse Group::use() const {
+  GroupUse use;
+  const bool second = version_ == 2;
+  if (folders_.contains("memory")) {
+    use.memory = as<ByteSize>(number_in(file("memory", second ? "memory.current" : "memory.usage_in_bytes")));
+    use.memory_most = as<ByteSize>(number_in(file("memory", second ? "memory.peak" : "memory.max_usage_in_bytes")));
+    // Old pages of files are there only because nobody has wanted the room yet.
+    const auto old = number_after(file("memory", "memory.stat"), second ? "inactive_file" : "total_inactive_file");
+    if (use.memory && old) use.memory = ByteSize{std::max<std::int64_t>(use.memory->value - *old, 0)};
+  }
+  if (folders_.contains("cpu")) {
+    if (second) {
+      use.cpu_time = as<std::chrono::microseconds>(number_after(file("cpu", "cpu.stat"), "usage_usec"));
+    } else {  // only where the controllers cpu and cpuacct are mounted together
+      use.cpu_time = as<Duration>(number_in(file("cpu", "cpuacct.usage")));
+    }
+  }
+  if (folders_.contains("pids")) use.processes = number_in(file("pids", "pids.current"));
+  return use;
+}
+
+std::int64_t Group::oom_kills() const {
+  if (!folders_.contains("memory")) return 0;
+  const std::string path = file("memory", version_ == 2 ? "memory.events" : "memory.oom_control");
+  return number_after(path, "oom_kill").value_or(0);
+}
+
+void Group::kill() const {
+  if (folders_.contains("pids")) (void)write_existing(file("pids", "pids.max"), "0");  // nothing is born any more
+  for (const std::string& folder : distinct_) {
+    if (version_ == 2 && write_existing(folder + "/cgroup.kill", "1")) continue;
+    const auto inside = read_file(folder + "/cgroup.procs");
+    if (!inside) continue;
+    std::istringstream pids(*inside);
+    for (pid_t pid = 0; pids >> pid;) {
+      if (pid > 1 && pid != ::getpid()) ::kill(pid, SIGKILL);
+    }
+  }
+}
+
+bool Group::remove() {
+  std::erase_if(distinct_, [](const std::string& folder) { return ::rmdir(folder.c_str()) == 0 || errno == ENOENT; });
+  if (distinct_.empty()) folders_.clear();
+  return distinct_.empty();
+}
+
+void Group::destroy() {
+  for (int attempt = 0; attempt < 200 && !remove(); ++attempt) {
+    kill();
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+}  // namespace cadre::supervisor

@@ -1,0 +1,152 @@
+#include "supervisor/enclosure.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "supervisor/cgroup_parent.h"
+
+namespace cadre::supervisor {
+
+using cluster::Usage;
+using cluster::supervision::Launch;
+
+namespace {
+
+constexpr int gentle_kills = 10;  // after these, what has left its group is looked for, too
+/// The supervisor and the first process of the pid namespace, who count in the user namespace as well.
+constexpr int own_processes = 2;
+
+Duration to_duration(const timeval& time) {
+  return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
+}
+
+}  // namespace
+
+Result<void> Enclosure::make(const Launch& launch, const Means& means) {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  if (launch.manners.isolation == cluster::Isolation::on) {
+    means_ = means;
+    const auto purpose = means.pid_namespace ? Group::Purpose::limits : Group::Purpose::limits_and_killing;
+    group_ = Group::make(launch.cgroup, cgroup_name(launch.lease), launch.limits, purpose);
+  }
+  must_watch_memory_ = launch.limits.memory.value > 0 && !group_.holds("memory");
+  if (!means_.mount_namespace && !launch.command.mounts.empty()) {
+    return fail(Errc::unavailable, launch.manners.isolation == cluster::Isolation::on
+                                       ? "mounts need a mount namespace, which this agent cannot make"
+                                       : "mounts need isolation, which is off for this task");
+  }
+  if (means_.user_namespace) TRY(enter_user_namespace());
+  if (means_.pid_namespace) {
+    if (::unshare(CLONE_NEWPID) != 0) return system_failure("cannot make a pid namespace");
+    TRY_ASSIGN(init, spawn_init());
+    init_ = init;
+  }
+  put_in_words(launch);
+  return {};
+}
+
+void Enclosure::put_in_words(const Launch& launch) {
+  words_ = {"a session of its own"};
+  if (means_.user_namespace) words_.emplace_back("a user namespace");
+  if (means_.mount_namespace) words_.emplace_back("a mount namespace: private /tmp, other tasks hidden");
+  if (means_.pid_namespace) words_.emplace_back("a pid namespace");
+  if (std::string words = group_.in_words(); !words.empty()) words_.push_back(std::move(words));
+  if (must_watch_memory_) words_.emplace_back("memory is watched by its supervisor");
+  if (launch.limits.cpus.milli > 0 && !group_.holds("cpu")) words_.emplace_back("cpus are not limited");
+  if (launch.limits.processes > 0 && !group_.holds("pids")) {
+    words_.emplace_back(means_.user_namespace ? "processes are limited by the user namespace"
+                                              : "processes are not limited");
+  }
+}
+
+Program Enclosure::around_leader(const Launch& launch, const std::string& folder) const {
+  Program program = around_other(launch);
+  program.mount_namespace = -1;
+  if (means_.mount_namespace) {
+    program.view = View{folder, folder + "/work", launch.command.mounts, means_.pid_namespace};
+  }
+  return program;
+}
+
+Program Enclosure::around_other(const Launch& launch) const {
+  Program program;
+  program.group = &group_;
+  program.mount_namespace = mount_namespace_.get();
+  program.dies_with_us = init_ == 0;
+  if (launch.limits.processes > 0 && !group_.holds("pids") && means_.user_namespace) {
+    program.processes_max = launch.limits.processes + own_processes;
+  }
+  return program;
+}
+
+void Enclosure::leader_runs(pid_t leader) {
+  const std::string about = "/proc/" + std::to_string(leader);
+  if (means_.mount_namespace) {
+    mount_namespace_ = Descriptor(::open((about + "/ns/mnt").c_str(), O_RDONLY | O_CLOEXEC));
+  }
+  if (means_.pid_namespace) proc_ = Descriptor(::open((about + "/root/proc").c_str(), O_PATH | O_CLOEXEC));
+}
+
+void Enclosure::look_at_processes(Usage& usage) {
+  const bool own_numbers = static_cast<bool>(proc_);
+  const std::vector<Process> tree =
+      own_numbers ? all_processes("/proc/self/fd/" + std::to_string(proc_.get())) : descendants(::getpid());
+  const pid_t init = own_numbers ? 1 : init_;
+  usage.memory = ByteSize{0};
+  usage.processes = 0;
+  rusage reaped{};
+  ::getrusage(RUSAGE_CHILDREN, &reaped);
+  Duration cpu_time = to_duration(reaped.ru_utime) + to_duration(reaped.ru_stime);
+  for (const Process& process : tree) {
+    if (process.pid == init) continue;
+    usage.memory += process.memory;
+    if (process.state != 'Z') ++usage.processes;
+    cpu_time += process.cpu_time + process.cpu_time_reaped;
+  }
+  usage.cpu_time = std::max(usage.cpu_time, cpu_time);
+}
+
+const Usage& Enclosure::measure() {
+  const GroupUse use = group_.use();
+  if (!use.memory || !use.cpu_time || !use.processes) look_at_processes(usage_);
+  usage_.memory = use.memory.value_or(usage_.memory);
+  usage_.memory_most = use.memory_most.value_or(std::max(usage_.memory_most, usage_.memory));
+  usage_.cpu_time = use.cpu_time.value_or(usage_.cpu_time);
+  usage_.processes = use.processes.value_or(usage_.processes);
+  return usage_;
+}
+
+const Usage& Enclosure::measure_ended() {
+  const GroupUse use = group_.use();
+  rusage reaped{};
+  ::getrusage(RUSAGE_CHILDREN, &reaped);
+  const ByteSize largest{std::int64_t{reaped.ru_maxrss} * 1024};
+  const Duration cpu_time = to_duration(reaped.ru_utime) + to_duration(reaped.ru_stime);
+  usage_.memory_most = use.memory_most.value_or(std::max(usage_.memory_most, largest));
+  usage_.cpu_time = std::max(usage_.cpu_time, use.cpu_time.value_or(cpu_time));
+  usage_.memory = ByteSize{0};
+  usage_.processes = 0;
+  return usage_;
+}
+
+Left Enclosure::kill() {
+  ++kills_;
+  if (init_ != 0) {
+    ::kill(init_, SIGKILL);
+    return Left::some;
+  }
+  if (group_.can_kill()) {
+    group_.kill();
+    if (kills_ <= gentle_kills) return Left::some;
+  }
+  return kill_descendants();
+}
+
+}  // namespace cadre::supervisor

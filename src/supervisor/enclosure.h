@@ -1,0 +1,69 @@
+/// What one task is kept in (namespaces, control groups, or nothing but a process tree), how it is measured and how all
+/// of it is killed. For the supervisor's only thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cluster/supervision.h"
+#include "supervisor/cgroup.h"
+#include "supervisor/means.h"
+#include "supervisor/processes.h"
+#include "supervisor/spawn.h"
+
+namespace cadre::supervisor {
+
+class Enclosure {
+ public:
+  /// Makes it around what this process will start; the process itself is the subreaper of it. On an error there may
+  /// be something to kill and to remove all the same.
+  [[nodiscard]] Result<void> make(const cluster::supervision::Launch& launch, const Means& means);
+
+  /// Whether the task has a /tmp of its own.
+  [[nodiscard]] bool has_private_tmp() const { return means_.mount_namespace; }
+  /// What is in force, for people.
+  [[nodiscard]] const std::vector<std::string>& in_words() const { return words_; }
+
+  /// Where and how the leading process starts; the caller adds what is to run.
+  [[nodiscard]] Program around_leader(const cluster::supervision::Launch& launch, const std::string& folder) const;
+  /// The same for another one beside it.
+  [[nodiscard]] Program around_other(const cluster::supervision::Launch& launch) const;
+  /// The leading process runs, and sees what it is to see.
+  void leader_runs(pid_t leader);
+
+  /// Whether memory is limited by looking at it, and not by the kernel.
+  [[nodiscard]] bool must_watch_memory() const { return must_watch_memory_; }
+  [[nodiscard]] std::int64_t oom_kills() const { return group_.oom_kills(); }
+  [[nodiscard]] const cluster::Usage& usage() const { return usage_; }
+  /// Looks anew.
+  const cluster::Usage& measure();
+  /// When nothing is left to look at.
+  const cluster::Usage& measure_ended();
+
+  /// Sends SIGKILL to all of it. To be repeated until nothing is left of it, that is until there is no child left to
+  /// wait for; says `untouchable` when no repetition will help.
+  Left kill();
+  /// Removes the control groups; empties them first.
+  void remove() { group_.destroy(); }
+  [[nodiscard]] pid_t init() const { return init_; }
+
+ private:
+  void put_in_words(const cluster::supervision::Launch& launch);
+  void look_at_processes(cluster::Usage& usage);
+
+  Means means_;  ///< in force
+  Group group_;
+  pid_t init_ = 0;
+  int kills_ = 0;
+  bool must_watch_memory_ = false;
+  Descriptor mount_namespace_;
+  Descriptor proc_;  ///< the task's own /proc, which shows its processes only
+  std::vector<std::string> words_;
+  cluster::Usage usage_;
+};
+
+}  // namespace cadre::supervisor

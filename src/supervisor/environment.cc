@@ -1,0 +1,65 @@
+#include "supervisor/environment.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "supervisor/descriptor.h"
+
+namespace cadre::supervisor {
+
+namespace {
+
+std::string own_or(const char* name, const char* otherwise) {
+  const char* value = std::getenv(name);
+  return value == nullptr || *value == '\0' ? otherwise : value;
+}
+
+std::string parent_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos || slash == 0 ? "/" : path.substr(0, slash);
+}
+
+/// Puts an interpreter or a virtual environment first.
+Result<void> prefer_python(std::string python, std::map<std::string, std::string>& variables) {
+  while (python.size() > 1 && python.ends_with('/')) python.pop_back();
+  struct stat found {};
+  if (::stat(python.c_str(), &found) != 0) {
+    return Failure(system_error("python '" + python + "' cannot be used on this agent", errno));
+  }
+  const bool is_folder = S_ISDIR(found.st_mode);
+  const std::string home = is_folder ? python : parent_of(parent_of(python));
+  const std::string bin = is_folder ? python + "/bin" : parent_of(python);
+  variables["PATH"] = bin + ":" + variables["PATH"];
+  if (::access((home + "/pyvenv.cfg").c_str(), F_OK) == 0) variables["VIRTUAL_ENV"] = home;
+  return {};
+}
+
+}  // namespace
+
+Result<std::map<std::string, std::string>> environment_of(const cluster::supervision::Launch& launch,
+                                                          const Places& places) {
+  std::map<std::string, std::string> variables{
+      {"PATH", own_or("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")},
+      {"HOME", own_or("HOME", "/")},
+      {"LANG", own_or("LANG", "C.UTF-8")},
+      {"USER", own_or("USER", ::geteuid() == 0 ? "root" : "nobody")},
+      {"TMPDIR", places.tmp},
+  };
+  for (const auto* set : {&launch.variables, &launch.command.variables}) {
+    for (const auto& [name, value] : *set) variables[name] = value;
+  }
+  if (!launch.command.python.empty()) TRY(prefer_python(launch.command.python, variables));
+  variables["CADRE_SOCKET"] = places.socket;
+  return variables;
+}
+
+std::vector<std::string> assignments(const std::map<std::string, std::string>& variables) {
+  std::vector<std::string> list;
+  list.reserve(variables.size());
+  for (const auto& [name, value] : variables) list.push_back(name + "=" + value);
+  return list;
+}
+
+}  // namespace cadre::supervisor

@@ -1,0 +1,98 @@
+#include "supervisor/execs.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+namespace cadre::supervisor {
+
+using cluster::supervision::ExecEnded;
+using cluster::supervision::ExecOutput;
+
+namespace {
+
+constexpr int pieces_at_once = 4;  // of one stream before the others have their turn
+constexpr int pieces_after_end_max = 64;
+
+}  // namespace
+
+std::string Execs::obstacle(std::uint64_t number) const {
+  if (running_.contains(number)) return "a command of this number runs already";
+  if (running_.size() == at_once_max) return "too many commands run in this task; wait until one has ended";
+  return "";
+}
+
+void Execs::start(std::uint64_t number, Result<Started> started) {
+  if (!started) {
+    agent_.send(ExecEnded{number, 127, started.error().message});
+  } else {
+    running_[number].process = *std::move(started);
+  }
+}
+
+void Execs::cancel(std::uint64_t number) {
+  const auto found = running_.find(number);
+  if (found == running_.end()) return;
+  if (!found->second.wait_status) ::kill(-found->second.process.pid, SIGKILL);
+  found->second.cancelled = true;
+}
+
+void Execs::cancel_all() {
+  for (const auto& [number, running] : running_) cancel(number);
+}
+
+void Execs::watch(Watch& watch) {
+  for (const auto& [number, running] : running_) {
+    if (running.process.fault) watch.add(running.process.fault.get(), POLLIN, [] {});
+    if (!can_pass_on(running)) continue;
+    for (const Descriptor* pipe : {&running.process.out, &running.process.err}) {
+      if (*pipe) watch.add(pipe->get(), POLLIN, [] {});
+    }
+  }
+}
+
+void Execs::tick() {
+  for (auto& [number, running] : running_) {
+    running.error += read_fault(running.process.fault);
+    for (const std::int32_t stream : {1, 2}) {
+      for (int pieces = 0; pieces < pieces_at_once && can_pass_on(running); ++pieces) pass_on(number, running, stream);
+    }
+  }
+  std::erase_if(running_, [this](const auto& entry) {
+    const auto& [number, running] = entry;
+    if (!running.wait_status || running.process.out || running.process.err) return false;
+    say_ended(number, running);
+    return true;
+  });
+}
+
+void Execs::pass_on(std::uint64_t number, Running& running, std::int32_t stream) {
+  static std::array<std::byte, piece_bytes_max> buffer;
+  Descriptor& pipe = stream == 1 ? running.process.out : running.process.err;
+  if (!pipe) return;
+  const ssize_t got = ::read(pipe.get(), buffer.data(), buffer.size());
+  if (got > 0) agent_.send(ExecOutput{number, stream, Bytes(buffer.begin(), buffer.begin() + got)});
+  if (got == 0 || (got < 0 && errno != EAGAIN)) pipe.close();
+  // Something that the command has left behind may hold the pipe open, and even go on to write.
+  if (running.wait_status && (got < 0 || ++running.pieces_after_end > pieces_after_end_max)) pipe.close();
+}
+
+bool Execs::reaped(pid_t pid, int wait_status) {
+  for (auto& [number, running] : running_) {
+    if (running.process.pid != pid || running.wait_status) continue;
+    running.wait_status = wait_status;
+    return true;
+  }
+  return false;
+}
+
+void Execs::say_ended(std::uint64_t number, const Running& running) {
+  const int status = *running.wait_status;
+  agent_.send(ExecEnded{number, WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), running.error});
+}
+
+}  // namespace cadre::supervisor

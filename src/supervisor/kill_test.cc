@@ -1,0 +1,158 @@
+// Nothing of a task survives it, by each mechanism that is there to see to it.
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "supervisor/cgroup_parent.h"
+#include "supervisor/rig.h"
+
+namespace cadre::supervisor {
+namespace {
+
+using namespace cluster::supervision;
+using cluster::lease::Reason;
+
+enum class Mechanism : std::uint8_t { pid_namespace, cgroup_v1, cgroup_v2, descendants };
+
+std::string name_of(const ::testing::TestParamInfo<Mechanism>& chosen) {
+  switch (chosen.param) {
+    case Mechanism::pid_namespace: return "pid_namespace";
+    case Mechanism::cgroup_v1: return "cgroup_v1_live";
+    case Mechanism::cgroup_v2: return "cgroup_v2_live";
+    case Mechanism::descendants: return "descendants";
+  }
+  return "";
+}
+
+class Killing : public Rig, public ::testing::WithParamInterface<Mechanism> {
+ protected:
+  void SetUp() override {
+    const std::string name = "cadre-test-" + new_mark();
+    if (GetParam() == Mechanism::cgroup_v1) {
+      parent_ = prepare_cgroups(name);
+      if (parent_.version != 1) GTEST_SKIP() << "no cgroups of version 1 can be made here";
+    }
+    if (GetParam() == Mechanism::cgroup_v2) {
+      const std::string folder = unified() + "/" + name;
+      std::error_code error;
+      if (!std::filesystem::create_directory(folder, error)) GTEST_SKIP() << "no cgroups of version 2 here";
+      parent_ = {2, {{"pids", folder}}};
+    }
+  }
+  ~Killing() override { remove_cgroups(parent_); }
+
+  static std::string unified() {
+    const std::string hybrid = "/sys/fs/cgroup/unified";
+    return std::filesystem::exists(hybrid) ? hybrid : "/sys/fs/cgroup";
+  }
+
+  std::string begin_with(Launch launch) {
+    launch.cgroup = parent_;
+    if (GetParam() == Mechanism::pid_namespace) return begin(launch);
+    if (GetParam() == Mechanism::descendants) launch.manners.isolation = cluster::Isolation::off;
+    return begin_in(nursery(Means{}), launch);
+  }
+
+  CgroupParent parent_;
+};
+
+/// Forks twice, takes a session of its own, ignores every signal it may, and waits for ever.
+std::string escape(const std::string& mark) {
+  return "(trap '' TERM HUP INT QUIT USR1 USR2; setsid sh -c 'trap \"\" TERM HUP INT; sh -c \"sleep " + mark +
+         "; sleep " + mark + "\" & wait' >/dev/null 2>&1 &)\n";
+}
+
+TEST_P(Killing, CatchesWhoForksTwiceAndIgnoresSignals) {
+  const std::string mark = new_mark();
+  const std::string folder = begin_with(script(escape(mark) + escape(mark) + "sleep " + mark));
+  wait_for("three sleepers", [&] { return processes_with(mark).size() >= 7; });
+  FakeAgent agent(folder);
+  agent.send(Stop{Reason::killed_by_user, Duration{0}});
+  const auto ending = wait_for_ending(folder);
+  EXPECT_EQ(processes_with(mark).size(), 0U);
+  EXPECT_EQ(ending.reason, Reason::signalled);
+  EXPECT_EQ(ending.code, SIGKILL);
+  EXPECT_EQ(ending.detail, "killed after a grace of 0s");
+}
+
+TEST_P(Killing, CatchesThemWhenTheLeadingProcessEndsByItself) {
+  const std::string mark = new_mark();
+  const std::string folder = begin_with(script(escape(mark) + "sleep 0.2; exit 3"));
+  EXPECT_EQ(wait_for_ending(folder).code, 3);
+  EXPECT_EQ(processes_with(mark).size(), 0U);
+}
+
+TEST_P(Killing, CatchesABombThatForksWhileItIsKilled) {
+  const std::string mark = new_mark();
+  // Every process starts the next one and ends: none of those that are seen at one time is there a moment later.
+  const std::string folder =
+      begin_with(script("/usr/bin/python3 -c 'import os, time\n"
+                        "os.setsid()\n"
+                        "while True:\n"
+                        "    if os.fork() > 0: os._exit(0)\n"
+                        "    time.sleep(0.001)' " +
+                        mark + " & sleep 1000"));
+  wait_for("the chain", [&] { return !processes_with(mark).empty(); });
+  FakeAgent agent(folder);
+  agent.send(Stop{Reason::killed_by_user, Duration{0}});
+  wait_for_ending(folder);
+  EXPECT_EQ(processes_with(mark).size(), 0U);
+}
+
+TEST_P(Killing, RemovesTheGroups) {
+  const std::string folder = begin_with(script("true"));
+  wait_for_ending(folder);
+  wait_for("the supervisor's end", [&] { return !is_alive(last_supervisor); });
+  for (const auto& [controller, path] : parent_.folders) {
+    for (const auto& entry : std::filesystem::directory_iterator(path)) {
+      EXPECT_FALSE(entry.is_directory()) << entry.path();
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(By, Killing,
+                         ::testing::Values(Mechanism::pid_namespace, Mechanism::cgroup_v1, Mechanism::cgroup_v2,
+                                           Mechanism::descendants),
+                         name_of);
+
+class SupervisorKilled : public Rig {};
+
+TEST_F(SupervisorKilled, TakesTheTaskWithIt) {
+  const std::string mark = new_mark();
+  const std::string folder = begin(script(escape(mark) + "sleep " + mark));
+  FakeAgent agent(folder);
+  ASSERT_TRUE(agent.running());
+  wait_for("the tree", [&] { return processes_with(mark).size() >= 3; });
+  ::kill(last_supervisor, SIGKILL);
+  wait_for("the end of the tree", [&] { return processes_with(mark).empty(); });
+}
+
+TEST_F(SupervisorKilled, LeavesGroupsThatASweepClears) {
+  const CgroupParent parent = prepare_cgroups("cadre-test-" + new_mark());
+  if (parent.version == 0) GTEST_SKIP() << "no cgroups can be made here";
+  const std::string mark = new_mark();
+  Launch launch = script(escape(mark) + "sleep " + mark);
+  launch.cgroup = parent;
+  Launch other = script("sleep " + mark + "1");
+  other.cgroup = parent;
+  const std::string folder = begin_in(nursery(Means{}), launch);
+  ASSERT_TRUE(FakeAgent(folder).running());
+  wait_for("the tree", [&] { return processes_with(mark).size() >= 3; });
+  ::kill(last_supervisor, SIGKILL);
+  const std::string kept = begin_in(nursery(Means{}), other);
+  FakeAgent agent(kept);
+  ASSERT_TRUE(agent.running());
+  wait_for("the end of the leading process", [&] { return processes_with(mark).size() >= 3; });
+  sweep_cgroups(parent, {other.lease});
+  wait_for("the end of the tree", [&] { return processes_with(mark).size() == processes_with(mark + "1").size(); });
+  EXPECT_FALSE(processes_with(mark + "1").empty());
+  agent.send(Stop{Reason::killed_by_user, Duration{0}});
+  wait_for_ending(kept);
+  wait_for("the supervisor's end", [&] { return !is_alive(last_supervisor); });
+  remove_cgroups(parent);
+  for (const auto& [controller, path] : parent.folders) EXPECT_FALSE(std::filesystem::exists(path)) << path;
+}
+
+}  // namespace
+}  // namespace cadre::supervisor

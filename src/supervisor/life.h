@@ -1,0 +1,67 @@
+/// When a task has to end and what is done about it before: the rules of stopping, abandonment and liveness, without a
+/// clock or a process. A value; one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/time.h"
+#include "cluster/supervision.h"
+
+namespace cadre::supervisor {
+
+/// Why a supervisor kills its task.
+enum class Verdict : std::uint8_t {
+  grace_over,  ///< it was asked to stop and did not in time
+  abandoned,   ///< no agent came for too long
+  silent,      ///< it promised to beat and did not
+  greedy,      ///< it used more memory than it may
+};
+
+class Life {
+ public:
+  struct Rules {
+    Duration abandon_after;
+    Duration liveness;
+  };
+  /// Begins without an agent.
+  Life(const Rules& rules, TimePoint now) : rules_(rules), alone_since_(now) {}
+
+  void agent_came() { alone_since_.reset(); }
+  void agent_left(TimePoint now) { alone_since_ = now; }
+
+  /// A process of the task said something.
+  void heard(TimePoint now);
+  /// It promises to say something at least every `liveness` from now on.
+  void promised(TimePoint now);
+
+  /// Whether this changed anything: the first request does, and one that leaves less time.
+  bool stop(cluster::lease::Reason why, Duration grace, TimePoint now);
+  [[nodiscard]] bool stopping() const { return stop_.has_value(); }
+  [[nodiscard]] cluster::lease::Reason stop_reason() const { return stop_->why; }
+  [[nodiscard]] Duration grace_left(TimePoint now) const;
+  /// From the first request to the end of the grace.
+  [[nodiscard]] Duration grace() const { return stop_->until - stop_->since; }
+
+  /// Why it must be killed by now, if it must.
+  [[nodiscard]] std::optional<Verdict> verdict(TimePoint now) const;
+  /// When verdict() may change next by itself; TimePoint::max(): never.
+  [[nodiscard]] TimePoint next() const;
+
+ private:
+  struct Stopping {
+    cluster::lease::Reason why;
+    TimePoint since;
+    TimePoint until;
+  };
+
+  Rules rules_;
+  std::optional<TimePoint> alone_since_;
+  std::optional<TimePoint> heard_at_;  ///< since it promised to beat
+  std::optional<Stopping> stop_;
+};
+
+/// `at + wait`, or never when that lies beyond what can be counted.
+[[nodiscard]] TimePoint later(TimePoint at, Duration wait);
+
+}  // namespace cadre::supervisor

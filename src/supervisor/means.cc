@@ -1,0 +1,78 @@
+#include "supervisor/means.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+
+#include "supervisor/descriptor.h"
+
+namespace cadre::supervisor {
+
+namespace {
+
+/// Whether a child process can do it.
+bool child_can(const std::function<bool()>& attempt) {
+  const pid_t child = ::fork();
+  if (child < 0) return false;
+  if (child == 0) ::_exit(attempt() ? 0 : 1);
+  int status = 0;
+  return ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+bool can_mount() {
+  return ::unshare(CLONE_NEWNS) == 0 && ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&
+         ::mount("/tmp", "/tmp", nullptr, MS_BIND | MS_REC, nullptr) == 0;
+}
+
+bool can_number_processes() {
+  return ::unshare(CLONE_NEWPID) == 0 && child_can([] {
+           return can_mount() && ::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0;
+         });
+}
+
+}  // namespace
+
+Result<void> enter_user_namespace() {
+  const std::string user = std::to_string(::geteuid());
+  const std::string group = std::to_string(::getegid());
+  if (::unshare(CLONE_NEWUSER) != 0) return system_failure("user namespace");
+  TRY(write_existing("/proc/self/setgroups", "deny"));
+  TRY(write_existing("/proc/self/uid_map", user + " " + user + " 1"));
+  return write_existing("/proc/self/gid_map", group + " " + group + " 1");
+}
+
+Means probe() {
+  if (child_can(can_number_processes)) return {.mount_namespace = true, .pid_namespace = true};
+  if (child_can([] { return enter_user_namespace() && can_number_processes(); })) {
+    return {.mount_namespace = true, .pid_namespace = true, .user_namespace = true};
+  }
+  if (child_can(can_mount)) return {.mount_namespace = true};
+  if (child_can([] { return enter_user_namespace() && can_mount(); })) {
+    return {.mount_namespace = true, .user_namespace = true};
+  }
+  return {};
+}
+
+std::vector<std::string> in_words(const Means& means, const cluster::supervision::CgroupParent& cgroup) {
+  std::vector<std::string> words{"a session of its own"};
+  if (means.user_namespace) words.emplace_back("a user namespace");
+  words.emplace_back(means.mount_namespace ? "a mount namespace: private /tmp, other tasks hidden, mounts"
+                                           : "no mount namespace: /tmp is shared, mounts are refused");
+  words.emplace_back(means.pid_namespace ? "a pid namespace: other processes hidden, the whole tree killed at once"
+                                         : "no pid namespace: other processes are visible");
+  if (cgroup.version == 0) {
+    words.emplace_back("no cgroups: memory is watched, cpus are not limited");
+    words.emplace_back(means.user_namespace ? "processes limited by the user namespace" : "processes are not limited");
+    return words;
+  }
+  std::string limited = "cgroups version " + std::to_string(cgroup.version) + ":";
+  for (const auto& [controller, folder] : cgroup.folders) limited += " " + controller;
+  words.push_back(std::move(limited));
+  return words;
+}
+
+}  // namespace cadre::supervisor

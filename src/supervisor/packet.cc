@@ -1,0 +1,58 @@
+#include "supervisor/packet.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace cadre::supervisor {
+
+Result<Descriptor> listen_here(const std::string& name) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (name.size() >= sizeof(address.sun_path)) return fail(Errc::invalid, name + ": too long for a socket");
+  std::memcpy(address.sun_path, name.data(), name.size());
+  Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket) return system_failure(name);
+  ::unlink(name.c_str());
+  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
+      ::listen(socket.get(), 128) != 0) {
+    return system_failure(name);
+  }
+  return socket;
+}
+
+Descriptor accept_one(int listener) {
+  return Descriptor(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+}
+
+pid_t peer_of(int fd) {
+  ucred credentials{};
+  socklen_t size = sizeof(credentials);
+  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return 0;
+  return credentials.pid;
+}
+
+Sent send_packet(int fd, BytesView packet) {
+  for (;;) {
+    if (::send(fd, packet.data(), packet.size(), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) return Sent::yes;
+    if (errno == EINTR) continue;
+    return errno == EAGAIN || errno == ENOBUFS ? Sent::later : Sent::never;
+  }
+}
+
+Received receive_packet(int fd, std::span<std::byte> buffer) {
+  using Kind = Received::Kind;
+  for (;;) {
+    const ssize_t got = ::recv(fd, buffer.data(), buffer.size(), MSG_DONTWAIT | MSG_TRUNC);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return {errno == EAGAIN ? Kind::nothing : Kind::closed, {}};
+    if (got == 0) return {Kind::closed, {}};  // an empty packet looks the same and is no message of ours
+    if (static_cast<std::size_t>(got) > buffer.size()) return {Kind::too_long, {}};
+    return {Kind::packet, buffer.first(static_cast<std::size_t>(got))};
+  }
+}
+
+}  // namespace cadre::supervisor

@@ -1,0 +1,46 @@
+/// Looks at trees of processes in /proc and kills them: what is left where no namespace and no control group can be
+/// had. For the process at the root of the tree, which must be the subreaper of all that it has started.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/time.h"
+
+namespace cadre::supervisor {
+
+struct Process {
+  pid_t pid = 0;
+  pid_t parent = 0;
+  char state = '?';
+  ByteSize memory{0};
+  Duration cpu_time{};         ///< its own
+  Duration cpu_time_reaped{};  ///< of the children it has waited for
+};
+
+/// What a line of /proc/PID/stat says; pid 0 when it is none.
+[[nodiscard]] Process parse_process(const std::string& stat_line);
+
+/// All processes that a proc file system shows.
+[[nodiscard]] std::vector<Process> all_processes(const std::string& proc = "/proc");
+
+/// Those below `root`, parents before their children.
+[[nodiscard]] std::vector<Process> descendants(pid_t root);
+/// Whether one is below the other.
+[[nodiscard]] bool descends_from(pid_t pid, pid_t root);
+
+enum class Left : std::uint8_t {
+  none,
+  some,        ///< they have been sent SIGKILL: look again
+  untouchable  ///< all that is left belongs to other users, and we may not kill it
+};
+
+/// Stops everything below this process, so that nothing is born while it looks, and kills it. To be repeated while
+/// some are left.
+Left kill_descendants();
+
+}  // namespace cadre::supervisor

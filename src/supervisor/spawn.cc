@@ -1,0 +1,122 @@
+#include "supervisor/spawn.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+
+namespace cadre::supervisor {
+
+namespace {
+
+void reset_signals() {
+  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> list;
+  list.reserve(texts.size() + 1);
+  for (const std::string& text : texts) list.push_back(const_cast<char*>(text.c_str()));
+  list.push_back(nullptr);
+  return list;
+}
+
+Result<void> die_with(pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) return fail(Errc::unavailable, "the supervisor is gone");
+  return {};
+}
+
+Result<void> take_place(const Program& program, pid_t supervisor) {
+  ::setsid();
+  reset_signals();
+  if (program.dies_with_us) TRY(die_with(supervisor));
+  if (program.group != nullptr) TRY(program.group->enter());
+  if (program.mount_namespace >= 0 && ::setns(program.mount_namespace, CLONE_NEWNS) != 0) {
+    return system_failure("cannot enter what the task sees");
+  }
+  if (program.view) TRY(take_view(*program.view));
+  if (program.processes_max) {
+    const rlimit limit{static_cast<rlim_t>(*program.processes_max), static_cast<rlim_t>(*program.processes_max)};
+    if (::setrlimit(RLIMIT_NPROC, &limit) != 0) return system_failure("limit of processes");
+  }
+  if (::chdir(program.folder.c_str()) != 0) {
+    return Failure(system_error("cannot start in the folder '" + program.folder + "'", errno));
+  }
+  return {};
+}
+
+/// Gives only an error: when all goes well this process is another program.
+Error become(const Program& program, pid_t supervisor) {
+  if (auto placed = take_place(program, supervisor); !placed) return placed.error();
+  const std::vector<char*> argv = pointers(program.argv);
+  std::vector<char*> environment = pointers(program.environment);
+  environ = environment.data();  // the program is looked for in its own PATH
+  ::execvp(argv[0], argv.data());
+  const bool missing = errno == ENOENT || errno == EACCES;
+  Error error = system_error("cannot run '" + program.argv[0] + "'", errno);
+  if (missing) error.message += "; is it installed on this agent?";
+  return error;
+}
+
+/// Makes `fd` the standard stream of that number.
+void take_stream(int fd, int number) {
+  if (fd == number) {
+    ::fcntl(fd, F_SETFD, 0);
+  } else {
+    ::dup2(fd, number);
+  }
+}
+
+}  // namespace
+
+Result<Started> spawn(const Program& program) {
+  TRY_ASSIGN(out, make_pipe());
+  TRY_ASSIGN(err, make_pipe());
+  TRY_ASSIGN(fault, make_pipe());  // closed by the kernel when the program runs
+  const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const pid_t supervisor = ::getpid();
+  const pid_t child = ::fork();
+  if (child < 0) return system_failure("fork");
+  if (child == 0) {
+    take_stream(nothing.get(), 0);
+    take_stream(out.write.get(), 1);
+    take_stream(err.write.get(), 2);
+    const std::string why = become(program, supervisor).message;
+    [[maybe_unused]] const ssize_t written = ::write(fault.write.get(), why.data(), why.size());
+    ::_exit(127);
+  }
+  for (const Pipe* pipe : {&out, &err, &fault}) set_nonblocking(pipe->read.get());
+  return Started{child, std::move(out.read), std::move(err.read), std::move(fault.read)};
+}
+
+std::string read_fault(Descriptor& fault) {
+  std::array<char, 4096> text;
+  const ssize_t size = fault ? ::read(fault.get(), text.data(), text.size()) : 0;
+  if (size > 0) return {text.data(), static_cast<std::size_t>(size)};
+  if (size == 0) fault.close();
+  return "";
+}
+
+Result<pid_t> spawn_init() {
+  const pid_t child = ::fork();
+  if (child < 0) return system_failure("cannot make a pid namespace");
+  if (child > 0) return child;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::prctl(PR_SET_NAME, "cadre-init");
+  ::signal(SIGCHLD, SIG_IGN);  // the kernel reaps
+  ::close_range(0, ~0U, 0);
+  for (;;) ::pause();
+}
+
+}  // namespace cadre::supervisor

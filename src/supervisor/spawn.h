@@ -1,0 +1,46 @@
+/// Starts a program inside a task: its leading process, or another one beside it. For the supervisor's only thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "supervisor/cgroup.h"
+#include "supervisor/descriptor.h"
+#include "supervisor/view.h"
+
+namespace cadre::supervisor {
+
+struct Program {
+  std::vector<std::string> argv;
+  std::vector<std::string> environment;
+  std::string folder;                ///< where it starts
+  const Group* group = nullptr;      ///< what it is put in
+  std::optional<View> view;          ///< what it is to see, in a mount namespace of its own
+  int mount_namespace = -1;          ///< one to join instead
+  std::optional<int> processes_max;  ///< of this user in this user namespace
+  bool dies_with_us = false;
+};
+
+struct Started {
+  pid_t pid = 0;
+  Descriptor out;
+  Descriptor err;
+  Descriptor fault;  ///< ends when the program runs; says before that why it cannot
+};
+
+/// Does not wait until the program runs, which may take long where files lie far away.
+[[nodiscard]] Result<Started> spawn(const Program& program);
+
+/// Why the program cannot run, for people: which command, which part, and what to do. Nothing while it is not known,
+/// and when it runs, which is when the descriptor is closed.
+[[nodiscard]] std::string read_fault(Descriptor& fault);
+
+/// Starts the first process of the pid namespace that this process's children are born in. It reaps the orphans there,
+/// does nothing else, and dies with us; when it dies the kernel kills all others there.
+[[nodiscard]] Result<pid_t> spawn_init();
+
+}  // namespace cadre::supervisor

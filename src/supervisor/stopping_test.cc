@@ -1,0 +1,149 @@
+// How a task is stopped, abandoned, and found to be stuck.
+#include <csignal>
+
+#include "supervisor/rig.h"
+
+namespace cadre::supervisor {
+namespace {
+
+using namespace cluster::supervision;
+using cluster::lease::Reason;
+using std::chrono::hours;
+using std::chrono::milliseconds;
+
+class Stopping : public Rig {
+ protected:
+  static bool has_ended(const Status& status) { return status.ending.has_value(); }
+  Peer attach(const std::string& folder) {
+    Peer peer = Peer::connect(folder, "task.sock");
+    EXPECT_TRUE(peer.send(FromTask(Attach{1})));
+    return peer;
+  }
+};
+
+TEST_F(Stopping, AStrangerToTheLibraryGetsSigtermAtOnce) {
+  const std::string folder = begin(script("trap 'echo asked; exit 4' TERM; echo on; while :; do sleep 0.05; done"));
+  FakeAgent agent(folder);
+  ASSERT_TRUE(agent.status([](const Status& status) { return status.output_end > 0; }));
+  agent.send(Stop{Reason::preempted, hours(1)});
+  const auto last = agent.status(has_ended);
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->ending->reason, Reason::exited);
+  EXPECT_EQ(last->ending->code, 4);
+  EXPECT_TRUE(last->stopping);
+  EXPECT_EQ(output(folder), "on\nasked\n");
+}
+
+TEST_F(Stopping, SigtermGoesToTheLeadingProcessOnly) {
+  const std::string folder =
+      begin(script("sh -c 'trap \"echo child was asked\" TERM; echo on; while :; do sleep 0.05; done' & trap 'sleep "
+                   "0.5; exit 4' TERM;"
+                   "while :; do sleep 0.05; done"));
+  FakeAgent agent(folder);
+  ASSERT_TRUE(agent.status([](const Status& status) { return status.output_end > 0; }));
+  agent.send(Stop{Reason::preempted, hours(1)});
+  ASSERT_TRUE(agent.status(has_ended));
+  EXPECT_EQ(output(folder), "on\n");
+}
+
+TEST_F(Stopping, WhoIgnoresItIsKilledWhenTheGraceIsOver) {
+  const std::string folder = begin(script("trap '' TERM; echo on; while :; do sleep 0.05; done"));
+  FakeAgent agent(folder);
+  ASSERT_TRUE(agent.status([](const Status& status) { return status.output_end > 0; }));
+  agent.send(Stop{Reason::killed_by_user, milliseconds(300)});
+  const auto last = agent.status(has_ended);
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->ending->reason, Reason::signalled);
+  EXPECT_EQ(last->ending->code, SIGKILL);
+  EXPECT_EQ(last->ending->detail, "killed after a grace of 300ms");
+}
+
+TEST_F(Stopping, WhoIsAttachedGetsANoticeAndNoSignal) {
+  const std::string folder =
+      begin(script("trap 'echo signalled' TERM; while [ ! -e ../go ]; do sleep 0.05; done; exit 6"));
+  FakeAgent agent(folder);
+  Peer process = attach(folder);
+  ASSERT_TRUE(agent.status([](const Status& status) { return status.attached; }));
+  agent.send(Stop{Reason::preempted, hours(1)});
+  const auto notice = process.receive<ToTask>();
+  ASSERT_TRUE(notice);
+  EXPECT_EQ(std::get<StopNotice>(*notice).why, Reason::preempted);
+  EXPECT_GT(std::get<StopNotice>(*notice).grace, milliseconds(1));
+  Peer late = attach(folder);
+  EXPECT_TRUE(late.receive<ToTask>()) << "who attaches later is told, too";
+  EXPECT_TRUE(write_whole(folder + "/go", {}));
+  const auto last = agent.status(has_ended);
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->ending->code, 6);
+  EXPECT_EQ(output(folder), "");
+}
+
+TEST_F(Stopping, WhoWasAttachedAndIsGoneGetsSigterm) {
+  const std::string folder = begin(script("trap 'exit 4' TERM; while :; do sleep 0.05; done"));
+  FakeAgent agent(folder);
+  attach(folder).close();
+  ASSERT_TRUE(agent.status([](const Status& status) { return status.attached && status.pid != 0; }));
+  agent.send(Stop{Reason::preempted, hours(1)});
+  const auto last = agent.status(has_ended);
+  ASSERT_TRUE(last);
+  EXPECT_TRUE(last->ending->code == 4 || last->ending->code == SIGTERM);
+}
+
+TEST_F(Stopping, ASecondRequestCanOnlyShortenTheGrace) {
+  const std::string folder = begin(script("sleep 1000"));
+  FakeAgent agent(folder);
+  Peer process = attach(folder);
+  ASSERT_TRUE(agent.status([](const Status& status) { return status.attached; }));
+  agent.send(Stop{Reason::preempted, hours(1)});
+  agent.send(Stop{Reason::killed_by_user, hours(2)});
+  agent.send(Stop{Reason::killed_by_user, milliseconds(10)});
+  EXPECT_EQ(std::get<StopNotice>(*process.receive<ToTask>()).why, Reason::preempted);
+  EXPECT_EQ(std::get<StopNotice>(*process.receive<ToTask>()).why, Reason::killed_by_user);
+  const auto last = agent.status(has_ended);
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->ending->code, SIGKILL);
+}
+
+TEST_F(Stopping, WithoutAnAgentFromTheStartItEnds) {
+  Launch launch = script("sleep 1000");
+  launch.abandon_after = milliseconds(200);
+  const auto ending = run(launch);
+  EXPECT_EQ(ending.reason, Reason::agent_lost);
+  EXPECT_EQ(ending.detail, "killed by its supervisor: no agent for 200ms");
+}
+
+TEST_F(Stopping, WhenItsAgentDoesNotComeBackItEnds) {
+  Launch launch = script("sleep 1000");
+  launch.abandon_after = std::chrono::seconds(3);
+  const std::string folder = begin(launch);
+  {
+    FakeAgent agent(folder);
+    ASSERT_TRUE(agent.running());
+  }
+  EXPECT_EQ(wait_for_ending(folder).reason, Reason::agent_lost);
+}
+
+TEST_F(Stopping, SilenceAfterABeatIsNoticed) {
+  Launch launch = script("sleep 1000");
+  launch.manners.liveness = milliseconds(200);
+  const std::string folder = begin(launch);
+  FakeAgent agent(folder);
+  Peer process = attach(folder);
+  ASSERT_TRUE(agent.status([](const Status& status) { return status.attached; }));
+  process.send(FromTask(Beat{}));
+  const auto last = agent.status(has_ended);
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->ending->reason, Reason::unresponsive);
+  EXPECT_EQ(last->ending->detail, "killed after a silence of 200ms");
+}
+
+TEST_F(Stopping, SilenceWithoutAPromiseIsNoFault) {
+  Launch launch = script("sleep 1; exit 3");
+  launch.manners.liveness = milliseconds(50);
+  const std::string folder = begin(launch);
+  Peer process = attach(folder);
+  EXPECT_EQ(wait_for_ending(folder).code, 3);
+}
+
+}  // namespace
+}  // namespace cadre::supervisor

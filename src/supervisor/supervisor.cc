@@ -1,0 +1,73 @@
+#include "supervisor/supervisor.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <array>
+#include <climits>
+#include <csignal>
+
+#include "base/log.h"
+#include "describe/describe.h"
+#include "supervisor/attendance.h"
+#include "supervisor/descriptor.h"
+
+namespace cadre::supervisor {
+
+using cluster::supervision::Launch;
+
+namespace {
+
+/// Signals wait until they are asked for: what is sent to a whole group or session must not end a supervisor.
+void hold_signals() {
+  ::signal(SIGCHLD, SIG_DFL);
+  sigset_t all;
+  ::sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, nullptr);
+}
+
+void log_into_file() {
+  const Descriptor file(::open("supervisor.log", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  if (file) ::dup2(file.get(), 2);
+}
+
+Result<Launch> read_launch() {
+  TRY_ASSIGN(bytes, read_file("launch"));
+  auto launch = describe::read_msgpack<Launch>(as_bytes(bytes));
+  if (!launch) return Failure(describe::to_error(launch.error(), "launch"));
+  return *std::move(launch);
+}
+
+}  // namespace
+
+int supervise(const std::string& folder, const Means& means) {
+  StderrLog log(Level::info);
+  std::array<char, PATH_MAX> real;
+  if (::chdir(folder.c_str()) != 0 || ::getcwd(real.data(), real.size()) == nullptr) {
+    log.error(system_error(folder, errno).message);
+    return 1;
+  }
+  const Descriptor lock(::open("launch", O_RDONLY | O_CLOEXEC));
+  if (!lock || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    log.error(system_error(folder + "/launch", errno).message);
+    return 1;
+  }
+  ::setsid();
+  ::prctl(PR_SET_NAME, "cadre-task");
+  hold_signals();
+  log_into_file();
+  const auto launch = read_launch();
+  if (launch) {
+    Attendance({real.data(), *launch, means}, log).run();
+    return 0;
+  }
+  log.error(launch.error().message);
+  Evidence seen;
+  seen.start_error = launch.error().message;
+  const cluster::TaskEnding ending = judge(seen);
+  return write_whole("ending", describe::write_msgpack(ending)) ? 0 : 1;
+}
+
+}  // namespace cadre::supervisor

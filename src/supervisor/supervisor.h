@@ -1,0 +1,18 @@
+/// Looks after one task from its start to its end, in a process of its own. For the only thread of that process.
+#pragma once
+
+#include <string>
+
+#include "supervisor/means.h"
+
+namespace cadre::supervisor {
+
+/// Does what folder/launch says (see cluster/supervision.h) and comes back when the task has ended, all of its tree is
+/// gone, its output is in the spool and folder/ending is written. Gives the exit status for the process: 0, or 1 when
+/// the folder is not fit or another supervisor is in it.
+///
+/// The process must have no threads and no children; descriptors 0, 1 and 2 must be open. Its folder, signal mask,
+/// standard error (folder/supervisor.log) and namespaces are changed.
+int supervise(const std::string& folder, const Means& means);
+
+}  // namespace cadre::supervisor
