@@ -146,9 +146,9 @@ class Storm {
 
 TEST(MemoryNetwork, DeliversAtMostOnceAndInOrderInAnyStormAndRecovers) {
   std::uint64_t said = 0, heard = 0;
-  FOR_SEEDS(200, [&](Dice& dice) {
+  FOR_SEEDS(100, [&](Dice& dice) {
     Storm storm(dice.bits());
-    storm.rage(seconds(60));
+    storm.rage(seconds(40));
     storm.calm();
     said += storm.said();
     heard += storm.heard();

@@ -12,7 +12,8 @@
 namespace cadre::net {
 
 struct ZmqContext {
-  ZmqContext(loop::RealLoop& l, Log& g) : loop(l), log(g), zap(l, context) {}
+  /// Throws zmq::error_t.
+  ZmqContext(loop::RealLoop& loop, Log& log);
 
   loop::RealLoop& loop;
   Log& log;

@@ -1,5 +1,7 @@
 #include "net/zmq/hub.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <optional>
 #include <utility>
@@ -43,10 +45,10 @@ Bytes routing_of(ConnectionId id) {
 
 /// The key that ZAP noted on a message, empty for unix sockets; nothing when the connection went past ZAP.
 std::optional<PublicKey> key_of(zmq::message_t& message) {
-  const char* user = zmq_msg_gets(message.handle(), "User-Id");
-  if (user == nullptr) return std::nullopt;
-  if (user == unix_user) return PublicKey();
-  const auto key = parse_public_key(user);
+  const std::optional<std::string> user = zap_user(message);
+  if (!user) return std::nullopt;
+  if (*user == unix_user) return PublicKey();
+  const auto key = parse_public_key(*user);
   return key ? std::optional(*key) : std::nullopt;
 }
 
@@ -55,7 +57,7 @@ std::optional<PublicKey> key_of(zmq::message_t& message) {
 ZmqHub::ZmqHub(ZmqContext& shared, HubOptions options, Handler handler)
     : shared_(shared),
       options_(std::move(options)),
-      handler_(std::move(handler)),
+      ear_(std::make_shared<Ear>(std::move(handler))),
       tcp_domain_("hub" + std::to_string(++shared.hubs_made) + ".tcp"),
       unix_domain_("hub" + std::to_string(shared.hubs_made) + ".unix"),
       refusals_(shared.loop, shared.log, "hub at " + options_.addresses.front()),
@@ -68,8 +70,9 @@ ZmqHub::ZmqHub(ZmqContext& shared, HubOptions options, Handler handler)
 }
 
 ZmqHub::~ZmqHub() {
-  *gone_ = true;
+  ear_->closed = true;
   --shared_.ends;
+  for (const std::string& path : unix_paths_) unlink(path.c_str());  // while we listen nobody else takes it
   for (const std::string& address : addresses_) zmq_unbind(socket_.handle(), address.c_str());
   monitor_.wait_for_closed_listeners(addresses_.size());
   shared_.zap.remove(tcp_domain_);
@@ -92,6 +95,7 @@ Result<void> ZmqHub::bind(const Address& address) {
       socket_.set(option::ipv6, std::get<TcpAddress>(address).host.find(':') != std::string::npos);
     }
     socket_.bind(text);
+    if (local != nullptr) unix_paths_.push_back(local->path);
     addresses_.push_back(local == nullptr ? socket_.get(option::last_endpoint) : text);
   });
 }
@@ -125,13 +129,13 @@ bool ZmqHub::admits(const PublicKey& key, std::string_view from) {
 }
 
 ZmqWatch::Left ZmqHub::take() {
-  const std::shared_ptr<const bool> gone = gone_;
+  const std::shared_ptr<const Ear> ear = ear_;
   const std::int32_t turn_max = options_.limits.turn_max;
   for (std::int32_t taken = 0; taken < turn_max; ++taken) {
     std::vector<zmq::message_t> parts = receive_parts(socket_, 3);
     if (parts.empty()) return ZmqWatch::Left::nothing;
     hand_on(std::move(parts));
-    if (*gone) return ZmqWatch::Left::nothing;
+    if (ear->closed) return ZmqWatch::Left::nothing;
   }
   return ZmqWatch::Left::something;
 }
@@ -154,7 +158,7 @@ void ZmqHub::hand_on(std::vector<zmq::message_t> parts) {
   }
   ++counters_.received;
   counters_.received_bytes += message.size();
-  handler_(Peer{*connection, *key}, Bytes(message.begin(), message.end()));
+  ear_->handler(Peer{*connection, *key}, Bytes(message.begin(), message.end()));
 }
 
 }  // namespace cadre::net

@@ -14,7 +14,7 @@ namespace cadre::net {
 
 class ZmqHub final : public Hub {
  public:
-  /// Throws zmq::error_t. Hands on nothing before serve().
+  /// Throws zmq::error_t.
   ZmqHub(ZmqContext& shared, HubOptions options, Handler handler);
   ~ZmqHub() override;
 
@@ -31,14 +31,21 @@ class ZmqHub final : public Hub {
   ZmqWatch::Left take();
   void hand_on(std::vector<zmq::message_t> parts);
 
+  /// Shared with a turn under way, in which the handler may destroy the hub.
+  struct Ear {
+    const Handler handler;
+    bool closed = false;
+  };
+
   ZmqContext& shared_;
   HubOptions options_;
-  const Handler handler_;
+  const std::shared_ptr<Ear> ear_;
   const std::string tcp_domain_;
   const std::string unix_domain_;
   const std::shared_ptr<bool> gone_ =
       std::make_shared<bool>(false);  // shared with a turn in which the hub is destroyed
   std::vector<std::string> addresses_;
+  std::vector<std::string> unix_paths_;
   Counters counters_;
   RefusalLog refusals_;
   zmq::socket_t socket_;

@@ -11,7 +11,7 @@ namespace cadre::net {
 ZmqLink::ZmqLink(ZmqContext& shared, LinkOptions options, const Address& address, Handler handler)
     : shared_(shared),
       options_(std::move(options)),
-      handler_(std::move(handler)),
+      ear_(std::make_shared<Ear>(std::move(handler))),
       endpoint_(to_string(address)),
       refusals_(shared.loop, shared.log, "link to " + options_.address),
       socket_(shared.context, zmq::socket_type::dealer),
@@ -23,7 +23,7 @@ ZmqLink::ZmqLink(ZmqContext& shared, LinkOptions options, const Address& address
 }
 
 ZmqLink::~ZmqLink() {
-  *gone_ = true;
+  ear_->closed = true;
   --shared_.ends;
 }
 
@@ -73,7 +73,7 @@ Result<void> ZmqLink::send(BytesView message) {
 }
 
 ZmqWatch::Left ZmqLink::take() {
-  const std::shared_ptr<const bool> gone = gone_;
+  const std::shared_ptr<const Ear> ear = ear_;
   const std::int32_t turn_max = options_.limits.turn_max;
   for (std::int32_t taken = 0; taken < turn_max; ++taken) {
     const std::vector<zmq::message_t> parts = receive_parts(socket_, 2);
@@ -86,8 +86,8 @@ ZmqWatch::Left ZmqLink::take() {
     } else {
       ++counters_.received;
       counters_.received_bytes += message.size();
-      handler_(Bytes(message.begin(), message.end()));
-      if (*gone) return ZmqWatch::Left::nothing;
+      ear->handler(Bytes(message.begin(), message.end()));
+      if (ear->closed) return ZmqWatch::Left::nothing;
     }
   }
   return ZmqWatch::Left::something;

@@ -26,9 +26,15 @@ class ZmqLink final : public Link {
   void revive();
   ZmqWatch::Left take();
 
+  /// Shared with a turn under way, in which the handler may destroy the link.
+  struct Ear {
+    const Handler handler;
+    bool closed = false;
+  };
+
   ZmqContext& shared_;
   const LinkOptions options_;
-  const Handler handler_;
+  const std::shared_ptr<Ear> ear_;
   const std::shared_ptr<bool> gone_ =
       std::make_shared<bool>(false);  // shared with a turn in which the link is destroyed
   const std::string endpoint_;

@@ -89,4 +89,9 @@ int send_parts(zmq::socket_ref socket, std::initializer_list<BytesView> parts) {
   return 0;
 }
 
+std::optional<std::string> zap_user(zmq::message_t& message) {
+  const char* user = zmq_msg_gets(message.handle(), "User-Id");
+  return user != nullptr ? std::optional<std::string>(user) : std::nullopt;
+}
+
 }  // namespace cadre::net

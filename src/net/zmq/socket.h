@@ -40,6 +40,9 @@ void set_limits(zmq::socket_t& socket, const Limits& limits);
 /// Without waiting, the parts as one message: 0, or why not (errno).
 [[nodiscard]] int send_parts(zmq::socket_ref socket, std::initializer_list<BytesView> parts);
 
+/// Whom ZAP noted on a message; nothing when its connection went past ZAP.
+[[nodiscard]] std::optional<std::string> zap_user(zmq::message_t& message);
+
 inline BytesView bytes_of(const zmq::message_t& part) {
   return {static_cast<const std::byte*>(part.data()), part.size()};
 }

@@ -1,0 +1,162 @@
+// Processes and networks that fail: killed, stopped, silent.
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "net/backends_test.h"
+#include "net/raw_socket_test.h"
+#include "tests/servers/process.h"
+#include "tests/servers/proxy.h"
+
+namespace cadre::net {
+namespace {
+
+struct Processes : ::testing::Test {
+  HubOptions hub_options(const std::string& address) {
+    HubOptions options{.addresses = {address}, .keys = hub_keys, .limits = quick()};
+    options.admission = Admission::only({keys.open});
+    return options;
+  }
+  LinkOptions link_options(const std::string& address) {
+    return {.address = address, .keys = keys, .hub_key = hub_keys.open, .limits = quick()};
+  }
+
+  /// A process that waits for a word in its pipe, then answers every message with its own number.
+  struct HubProcess {
+    HubProcess(Processes& test, const std::string& address) {
+      EXPECT_EQ(pipe(ends), 0);
+      id = servers::fork_child([&] {
+        char word = 0;
+        if (read(ends[0], &word, 1) != 1) return 1;
+        return test.serve(address);
+      });
+    }
+    ~HubProcess() {
+      close(ends[0]), close(ends[1]);
+      servers::kill_tree(id);
+    }
+    void begin() const { EXPECT_EQ(write(ends[1], "x", 1), 1); }
+    pid_t id = 0;
+    int ends[2];
+  };
+
+  int serve(const std::string& address) {
+    loop::RealLoop loop;
+    SilentLog log;
+    const auto network = ZmqNetwork::make(loop, log).value();
+    std::unique_ptr<Hub> hub;
+    auto made = network->bind(hub_options(address), [&](const Peer& peer, Bytes) {
+      static_cast<void>(hub->send(peer, as_bytes(std::to_string(getpid()))));
+    });
+    if (!made) return 1;
+    hub = std::move(*made);
+    loop.run();
+    return 0;
+  }
+
+  /// Asks until the answer comes from this process.
+  void expect_answer_of(loop::RealLoop& loop, Link& link, const std::string& answer, pid_t process) {
+    loop::Timer timer;
+    std::function<void()> ask = [&] {
+      static_cast<void>(link.send(as_bytes("who are you?")));
+      timer = loop.after(milliseconds(20), ask);
+    };
+    ask();
+    run_until(
+        loop, [&] { return answer == std::to_string(process); }, seconds(20));
+  }
+
+  Dice dice{37};
+  const Keys hub_keys = draw_keys(dice);
+  const Keys keys = draw_keys(dice);
+};
+
+TEST_F(Processes, ThatAreKilledAreFoundAgainWhenRestartedAtTheSameAddress) {
+  PrivateFolder folder;
+  const std::string tcp = "tcp://127.0.0.1:" + std::to_string(RawSocket::listen_on(0).port());
+  for (const std::string& address : {tcp, "ipc://" + folder.path + "/hub"}) {
+    HubProcess first(*this, address), second(*this, address), third(*this, address);  // no thread is there to be forked
+    loop::RealLoop loop;
+    SilentLog log;
+    const auto network = ZmqNetwork::make(loop, log).value();
+    std::string answer;
+    const auto link =
+        network->connect(link_options(address), [&](Bytes message) { answer = text_of(message); }).value();
+    for (const HubProcess* process : {&first, &second, &third}) {
+      process->begin();
+      expect_answer_of(loop, *link, answer, process->id);
+      kill(process->id, SIGKILL);
+      run_until(loop, [&] { return link->counters().disconnected == link->counters().connections; });
+    }
+    EXPECT_GE(link->counters().authenticated, 3);
+  }
+}
+
+TEST_F(Processes, ThatAreStoppedAreGivenUpAndFoundAgainWhenTheyGoOn) {
+  const std::string address = "tcp://127.0.0.1:" + std::to_string(RawSocket::listen_on(0).port());
+  HubProcess process(*this, address);
+  loop::RealLoop loop;
+  SilentLog log;
+  const auto network = ZmqNetwork::make(loop, log).value();
+  std::string answer;
+  const auto link = network->connect(link_options(address), [&](Bytes message) { answer = text_of(message); }).value();
+  process.begin();
+  expect_answer_of(loop, *link, answer, process.id);
+  kill(process.id, SIGSTOP);
+  const TimePoint stopped = loop.now();
+  run_until(loop, [&] { return link->counters().disconnected >= 1; });
+  EXPECT_LT(loop.now() - stopped, quick().silence_max + seconds(2));
+  kill(process.id, SIGCONT);
+  answer.clear();
+  expect_answer_of(loop, *link, answer, process.id);
+}
+
+TEST_F(Processes, BehindASilentNetworkAreGivenUpByBothSides) {
+  loop::RealLoop loop;
+  SilentLog log;
+  const auto network = ZmqNetwork::make(loop, log).value();
+  std::vector<Peer> peers;
+  const auto hub =
+      network->bind(hub_options("tcp://127.0.0.1:0"), [&](const Peer& peer, Bytes) { peers.push_back(peer); }).value();
+  servers::Proxy proxy(std::get<TcpAddress>(parse_address(hub->addresses()[0]).value()).port);
+  const auto link =
+      network->connect(link_options("tcp://127.0.0.1:" + std::to_string(proxy.port())), [](Bytes) {}).value();
+  ASSERT_DONE(link->send(as_bytes("hello")));
+  run_until(loop, [&] { return peers.size() == 1; });
+
+  proxy.spoil(servers::Proxy::Fault::silence);
+  const TimePoint silent = loop.now();
+  run_until(loop, [&] { return link->counters().disconnected >= 1 && hub->counters().disconnected >= 1; });
+  EXPECT_GT(loop.now() - silent, quick().silence_max - quick().heartbeat - milliseconds(100));
+  EXPECT_LT(loop.now() - silent, quick().silence_max + seconds(2));
+  run_until(loop, [&] { return !hub->send(peers[0], as_bytes("are you there?")); });
+
+  proxy.heal();
+  run_until(loop, [&] {
+    static_cast<void>(link->send(as_bytes("again")));
+    return peers.size() > 1;
+  });
+  EXPECT_NE(peers.back().connection, peers.front().connection);
+}
+
+TEST_F(Processes, AreFoundByNameAndOverIpv6) {
+  loop::RealLoop loop;
+  SilentLog log;
+  const auto network = ZmqNetwork::make(loop, log).value();
+  int heard = 0;
+  for (const auto& [bound, host] :
+       {std::pair<std::string, std::string>{"tcp://*:0", "localhost"}, {"tcp://[::1]:0", "[::1]"}}) {
+    const auto hub = network->bind(hub_options(bound), [&](const Peer&, Bytes) { ++heard; });
+    if (!hub && bound != "tcp://*:0") continue;  // a machine without IPv6
+    ASSERT_DONE(hub);
+    const std::uint16_t port = std::get<TcpAddress>(parse_address((*hub)->addresses()[0]).value()).port;
+    const auto link =
+        network->connect(link_options("tcp://" + host + ":" + std::to_string(port)), [](Bytes) {}).value();
+    ASSERT_DONE(link->send(as_bytes("hello")));
+    const int before = heard;
+    run_until(loop, [&] { return heard > before; });
+  }
+}
+
+}  // namespace
+}  // namespace cadre::net
