@@ -29,6 +29,9 @@ struct Task {
   std::string master;              ///< where the master can be reached
 };
 
+/// Read from the environment; attaches nothing.
+[[nodiscard]] Task this_task();
+
 /// Why the task is to stop, and by when.
 struct Stop {
   std::string why;                      ///< killed_by_user, preempted, …

@@ -36,7 +36,9 @@ std::vector<std::string> parts_of(const std::string& list) {
   return parts;
 }
 
-Task task_of_environment() {
+}  // namespace
+
+Task this_task() {
   Task task;
   task.task = variable("CADRE_TASK");
   task.lease = variable("CADRE_LEASE");
@@ -49,9 +51,7 @@ Task task_of_environment() {
   return task;
 }
 
-}  // namespace
-
-Context::Context() : task_(task_of_environment()), socket_(variable("CADRE_SOCKET")) {
+Context::Context() : task_(this_task()), socket_(variable("CADRE_SOCKET")) {
   on_cluster_ = !socket_.empty();
   if (on_cluster_) attachment_ = new Attachment(socket_);
 }

@@ -76,9 +76,9 @@ TEST_F(Core, KnowsItsTask) {
   const Variable variables[] = {{"CADRE_TASK", "17.3"},   {"CADRE_LEASE", "17.3/2"}, {"CADRE_EPOCH", "2"},
                                 {"CADRE_ROLE", "worker"}, {"CADRE_RANK", "3"},       {"CADRE_SIZE", "8"},
                                 {"CADRE_SLOTS", "0,5"},   {"CADRE_MASTER", "here:1"}};
-  const Context context;
-  EXPECT_TRUE(context.on_cluster());
-  const Task& task = context.task();
+  const FakeSupervisor supervisor(path_);
+  const Task task = this_task();
+  EXPECT_FALSE(supervisor.is_called(0));
   EXPECT_EQ(task.task, "17.3");
   EXPECT_EQ(task.lease, "17.3/2");
   EXPECT_EQ(task.epoch, 2);
@@ -87,6 +87,9 @@ TEST_F(Core, KnowsItsTask) {
   EXPECT_EQ(task.size, 8);
   EXPECT_THAT(task.slots, ElementsAre("0", "5"));
   EXPECT_EQ(task.master, "here:1");
+  const Context context;
+  EXPECT_TRUE(context.on_cluster());
+  EXPECT_EQ(context.task().lease, "17.3/2");
 }
 
 TEST_F(Core, AttachesAndHearsWhenToStop) {

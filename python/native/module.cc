@@ -1,0 +1,65 @@
+// cadre._native: what cadre/__init__.py stands on. Every call lets other Python threads run while it waits.
+#include <pybind11/chrono.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "cadre/core.h"
+
+namespace py = pybind11;
+using cadre::core::Context;
+using cadre::core::Reported;
+using cadre::core::Stop;
+using cadre::core::Task;
+
+namespace {
+
+double seconds_of(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
+
+py::dict facts_of(const Task& task) {
+  py::dict facts;
+  facts["task"] = task.task;
+  facts["lease"] = task.lease;
+  facts["epoch"] = task.epoch;
+  facts["role"] = task.role;
+  facts["rank"] = task.rank;
+  facts["size"] = task.size;
+  facts["slots"] = py::tuple(py::cast(task.slots));
+  facts["master"] = task.master;
+  return facts;
+}
+
+py::object stop_of(Context& context) {
+  std::optional<Stop> stop;
+  {
+    const py::gil_scoped_release waiting;
+    stop = context.stop();
+  }
+  if (!stop) return py::none();
+  return py::make_tuple(stop->why, seconds_of(stop->grace_left));
+}
+
+py::tuple report(Context& context, const std::string& text, double wait_seconds) {
+  Reported reported;
+  {
+    const py::gil_scoped_release waiting;
+    const auto wait_ms = std::chrono::milliseconds(static_cast<std::int64_t>(wait_seconds * 1'000));
+    reported = context.report(text, wait_ms);
+  }
+  static constexpr const char* outcomes[] = {"accepted", "refused", "unknown"};
+  return py::make_tuple(outcomes[static_cast<int>(reported.outcome)], reported.why);
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_native, module) {
+  using WithoutLock = py::call_guard<py::gil_scoped_release>;
+  module.def("this_task", [] { return facts_of(cadre::core::this_task()); });
+  py::class_<Context>(module, "Context")
+      .def(py::init<>(), WithoutLock())
+      .def_property_readonly("on_cluster", &Context::on_cluster)
+      .def("should_stop", &Context::should_stop, WithoutLock())
+      .def("stop", &stop_of)
+      .def("promise_liveness", &Context::promise_liveness, WithoutLock())
+      .def("beat", &Context::beat, WithoutLock())
+      .def("report", &report, py::arg("text"), py::arg("wait_seconds"));
+}
