@@ -25,11 +25,15 @@ Step lose(const State& state, const Held& held, const AgentLost& news) {
   return news.agent == held.agent ? go(state, Queued{held}) : stay(state);
 }
 
-/// A stop explains an exit or a signal; what went wrong by itself keeps its own reason.
+/// A stop explains every end but those in which something went wrong by itself.
 Ending ending_of_stop(const Stopping& stopping, const Ending& ending) {
-  const bool explained = ending.reason == Reason::exited || ending.reason == Reason::signalled;
+  const bool explained = ending.reason != Reason::out_of_memory && ending.reason != Reason::unresponsive &&
+                         ending.reason != Reason::failed_to_start;
   return {explained ? stopping.why : ending.reason, ending.code};
 }
+
+/// Whether a task that is stopped for this is run again.
+bool runs_again(Reason why) { return why == Reason::preempted || why == Reason::agent_lost; }
 
 Step on_queued(const State& state, const Queued& queued, const Event& event) {
   return std::visit(
@@ -107,8 +111,8 @@ Step on_stopping(const State& state, const Stopping& stopping, const Event& even
           },
           [&](const NotReported& news) { return news.held == held ? ended({}) : stay(state); },
           [&](const Exited& news) { return news.held == held ? ended(news.ending) : stay(state); },
-          [&](const Stop& news) {  // a user's stop outdoes a preemption, which would run it again
-            if (stopping.why != Reason::preempted || news.why == Reason::preempted) return stay(state);
+          [&](const Stop& news) {  // a user's stop outdoes those after which it would run again
+            if (!runs_again(stopping.why) || runs_again(news.why)) return stay(state);
             return go(state, Stopping{held, news.why}, {SendStop{held, news.why}});
           },
           [&](const AgentLost& news) { return news.agent == held.agent ? ended({}) : stay(state); },
