@@ -1,8 +1,9 @@
 /// What an agent and the master say to each other. Values; safe on any thread.
 ///
-/// An agent says hello and is welcomed with a session; from then on each message carries that session, and one with
-/// another session is answered by HelloAgain (from the master) or dropped (by the agent). Messages may be lost only
-/// with the session: after a new hello both sides tell all that matters again.
+/// An agent says hello and is welcomed with a session, unless it has said another hello since; from then on each
+/// message carries that session, and one with another session is answered by HelloAgain (from the master) or dropped
+/// (by the agent). Messages may be lost only with the session: after a new hello both sides tell all that matters
+/// again.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +45,7 @@ struct Hello {
   std::vector<Slot> slots;
   std::vector<std::string> isolation;
   std::vector<LeaseId> leases;  ///< that run, or whose end the master has not confirmed
+  std::uint64_t number = 0;     ///< grows with every hello of one agent
 };
 template <class V>
 void describe(V& v, Hello& m) {
@@ -56,6 +58,7 @@ void describe(V& v, Hello& m) {
   v.field("slots", m.slots, "Its devices.");
   v.field("isolation", m.isolation, "What keeps tasks apart there, for people.");
   v.field("leases", m.leases, "What it runs, or has not been able to report the end of.");
+  v.field("number", m.number, "Grows with every hello.");
 }
 
 struct TaskUsage {
@@ -153,12 +156,14 @@ struct Welcome {
   Duration agent_timeout = std::chrono::seconds(30);
   Duration beat_every = std::chrono::seconds(1);
   std::vector<LeaseId> keep;  ///< all others are killed before the agent offers a slot
+  std::uint64_t number = 0;   ///< of the hello that it answers
 };
 template <class V>
 void describe(V& v, Welcome& m) {
   v.required("agent_timeout", m.agent_timeout, "After so long a silence the agent is given up.");
   v.required("beat_every", m.beat_every, "How often both sides speak at least.");
   v.field("keep", m.keep, "Leases that go on; all others end now.");
+  v.field("number", m.number, "Of the hello that it answers.");
 }
 
 struct Refused {

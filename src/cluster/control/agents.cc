@@ -10,9 +10,25 @@ namespace {
 std::int32_t slots_offered(const AgentEntry& agent) {
   std::int32_t slots = 0;
   for (std::size_t i = 0; i < agent.users.size(); ++i) {
-    slots += agent.row.slot_states[i] == SlotState::enabled || agent.users[i] ? 1 : 0;
+    slots += agent.takes_work(i) || agent.users[i] ? 1 : 0;
   }
   return slots;
+}
+
+/// Whether all that a job ran is on this agent, runs on there, and has its slots still to itself.
+bool can_come_back(const Job& job, const AgentEntry& agent, const std::set<LeaseId>& reported) {
+  const AgentRow& row = agent.row;
+  if (job.row.stage != JobStage::queued || job.row.spec.pool != row.pool || !row.agent.enabled) return false;
+  return std::all_of(job.tasks.begin(), job.tasks.end(), [&](const auto& one) {
+    const TaskRow& task = one.second;
+    if (!job.in_run(task)) return true;
+    const auto lost = lost_of(task);
+    if (!lost || lost->agent != row.agent.id || !reported.contains({task.id, lost->epoch})) return false;
+    return std::all_of(task.slots.begin(), task.slots.end(), [&](std::int32_t slot) {
+      const auto at = static_cast<std::size_t>(slot);
+      return at < row.slot_states.size() && row.slot_states[at] != SlotState::disabled && !agent.users[at];
+    });
+  });
 }
 
 }  // namespace
@@ -20,6 +36,7 @@ std::int32_t slots_offered(const AgentEntry& agent) {
 std::optional<std::string> Control::refusal(const messages::Hello& hello, const std::optional<AgentId>& proven,
                                             TimePoint now) {
   const AgentId& id = hello.agent.id;
+  if (id.value.empty()) return "it has no id; give it one with --id";
   if (hello.protocol != messages::protocol) {
     return "it speaks protocol " + std::to_string(hello.protocol) + ", the master " +
            std::to_string(messages::protocol) + "; run the same version of cadre on both";
@@ -28,21 +45,27 @@ std::optional<std::string> Control::refusal(const messages::Hello& hello, const 
     return "its key belongs to agent '" + proven->value + "'; start it with that --id, or join anew as '" + id.value +
            "'";
   }
-  if (!pools_.contains(hello.pool)) {
+  if (const auto pool = pools_.find(hello.pool); pool == pools_.end() || pool->second.closed) {
     std::string names;
-    for (const auto& [name, pool] : pools_) names += (names.empty() ? "'" : ", '") + name + "'";
+    for (const auto& [name, one] : pools_) {
+      if (!one.closed) names += (names.empty() ? "'" : ", '") + name + "'";
+    }
     return "there is no pool '" + hello.pool + "'; the pools are " + names;
   }
   if (hello.slots.size() != static_cast<std::size_t>(hello.agent.slots)) return "it lists other slots than it offers";
   const AgentEntry* known = ledger_.find(id);
-  if (known == nullptr) return std::nullopt;
+  if (known == nullptr) {
+    if (static_cast<std::int64_t>(ledger_.agents().size()) < settings_.agents_max) return std::nullopt;
+    return "there are " + std::to_string(settings_.agents_max) + " agents already; raise agents_max";
+  }
   const bool alive = !known->row.lost && now - known->heard <= settings_.agent_timeout;
   if (alive && known->row.identity != hello.identity) {
     return "an agent '" + id.value + "' is there already, on host '" + known->row.host +
            "'; give this one another --id";
   }
-  if (known->row.pool != hello.pool && !known->tasks.empty()) {
-    return "it still runs tasks of pool '" + known->row.pool + "'; drain it before it changes pools";
+  const bool changes = known->row.pool != hello.pool || known->row.agent.slot_kind != hello.agent.slot_kind;
+  if (changes && is_occupied(id)) {
+    return "it has tasks of pool '" + known->row.pool + "'; drain it before it changes its pool or kind of slots";
   }
   return std::nullopt;
 }
@@ -62,11 +85,14 @@ AgentEntry& Control::welcome(Peer peer, const messages::Hello& hello, TimePoint 
     row.agent.draining = known->row.agent.draining;
     const std::size_t same = std::min(row.slot_states.size(), known->row.slot_states.size());
     std::copy_n(known->row.slot_states.begin(), same, row.slot_states.begin());
-    if (known->peer) peers_.erase(*known->peer);
+    if (known->peer) forget_peer(*known->peer);
     if (known->row.pool != hello.pool) pools_.at(known->row.pool).planner.remove_agent(id);
     if (known->row.pool != hello.pool) pools_.at(known->row.pool).ideal.remove_agent(id);
   }
+  if (peers_.contains(peer)) forget_peer(peer);
   AgentEntry& agent = ledger_.add_agent(std::move(row));
+  agent.users.assign(agent.row.slots.size(), std::nullopt);  // it may have other slots than it had
+  for (const TaskId task : agent.tasks) take_slots(*ledger_.find(task));
   agent.peer = peer;
   agent.clean = false;
   agent.session = boot_ << 32 | ++sessions_;
@@ -79,44 +105,72 @@ void Control::hello(Peer peer, const messages::Hello& hello, const std::optional
   if (auto why = refusal(hello, proven, now)) return refuse(peer, *std::move(why));
   AgentEntry& agent = welcome(peer, hello, now);
   const AgentId& id = agent.row.agent.id;
-  agent.clean = true;
   offer(agent);
   ledger_.note(now, "agent", id.value, "up");
   const std::size_t first = outcome_.to_agents.size();
+  end_execs([&](const Exec& exec) { return exec.agent == id; }, "the agent was cut off for a while");
 
-  const std::set<TaskId> expected = agent.tasks;
+  const std::set<LeaseId> reported(hello.leases.begin(), hello.leases.end());
+  take_back(agent, reported, now);
   std::set<JobId> touched;
-  std::set<LeaseId> reported(hello.leases.begin(), hello.leases.end());
-  for (const LeaseId& lease : reported) {
-    if (ledger_.find(lease.task) == nullptr) continue;
-    step(lease.task, lease::Reported{{id, lease.epoch}}, now);
-    touched.insert(lease.task.job);
-  }
+  const std::set<TaskId> expected = agent.tasks;
   for (const TaskId task : expected) {
-    const auto held = lease::current(ledger_.find(task)->lease);
-    if (!held || held->agent != id || reported.contains({task, held->epoch})) continue;
-    step(task, lease::NotReported{*held}, now);
+    const lease::Held held = *lease::current(ledger_.find(task)->lease);
+    const bool runs = reported.contains({task, held.epoch});
+    step(task, runs ? lease::Event(lease::Reported{held}) : lease::Event(lease::NotReported{held}), now);
     touched.insert(task.job);
   }
   for (const JobId job : touched) review(job, now);
 
-  messages::Welcome welcome{settings_.agent_timeout, settings_.beat_every, {}};
+  messages::Welcome welcome{settings_.agent_timeout, settings_.beat_every, {}, hello.number};
   for (const LeaseId& lease : reported) {
     const TaskRow* task = ledger_.find(lease.task);
     if (task != nullptr && lease::current(task->lease) == lease::Held{id, lease.epoch}) welcome.keep.push_back(lease);
   }
-  if (welcome.keep.size() < reported.size()) {  // it kills the others, and says hello again
-    agent.clean = false;
-    offer(agent);
-  }
+  agent.clean = welcome.keep.size() == reported.size();  // else it kills the others, and says hello again
+  offer(agent);
   outcome_.to_agents.insert(outcome_.to_agents.begin() + static_cast<std::ptrdiff_t>(first),
                             {peer, {agent.session, std::move(welcome)}});
+}
+
+void Control::take_back(AgentEntry& agent, const std::set<LeaseId>& reported, TimePoint now) {
+  std::map<JobId, std::vector<TaskId>> lost;
+  for (const TaskId task : agent.lost) lost[task.job].push_back(task);
+  for (const auto& [job, tasks] : lost) {
+    const bool comes_back = can_come_back(*ledger_.find(job), agent, reported);
+    for (const TaskId task : tasks) {
+      const lease::Held held = *lost_of(*ledger_.find(task));
+      step(task, comes_back ? lease::Event(lease::Reported{held}) : lease::Event(lease::NotReported{held}), now);
+    }
+    if (comes_back) resume(ledger_.change(job), now);
+  }
+}
+
+bool Control::is_occupied(const AgentId& id) const {
+  return std::any_of(ledger_.jobs().begin(), ledger_.jobs().end(), [&](const auto& one) {
+    const Job& job = one.second;
+    if (job.row.stage != JobStage::running && job.row.stage != JobStage::stopping) return false;
+    return std::any_of(job.tasks.begin(), job.tasks.end(),
+                       [&](const auto& task) { return job.in_run(task.second) && task.second.agent == id; });
+  });
+}
+
+void Control::forget(const AgentId& id, TimePoint now) {
+  AgentEntry& agent = *ledger_.find(id);
+  if (is_occupied(id)) return;
+  take_back(agent, {}, now);
+  Pool& pool = pools_.at(agent.row.pool);
+  pool.planner.remove_agent(id);
+  pool.ideal.remove_agent(id);
+  ledger_.remove_agent(id);
+  ledger_.note(now, "agent", id.value, "forgotten");
 }
 
 void Control::lose(AgentEntry& agent, TimePoint now) {
   const AgentId id = agent.row.agent.id;
   if (agent.peer) peers_.erase(*agent.peer);
   agent.peer.reset();
+  agent.session = 0;
   agent.row.lost = true;
   offer(agent);
   ledger_.note(now, "agent", id.value, "lost");
@@ -147,16 +201,18 @@ void Control::send(const AgentEntry& agent, messages::MasterMessage message) {
 }
 
 void Control::set_agent(Asker asker, const requests::SetAgent& request, TimePoint now) {
-  if (ledger_.find(request.agent) == nullptr) {
+  const AgentEntry* known = ledger_.find(request.agent);
+  if (known == nullptr) {
     return fail(asker, Errc::not_found, "there is no agent '" + request.agent.value + "'; see cadre agent list");
+  }
+  const std::size_t count = known->row.slots.size();
+  if (request.slot && static_cast<std::size_t>(*request.slot) >= count) {
+    return fail(asker, Errc::not_found,
+                "agent '" + request.agent.value + "' has " + std::to_string(count) +
+                    " slots, numbered from 0; there is no slot " + std::to_string(*request.slot));
   }
   AgentEntry& agent = ledger_.change(request.agent);
   if (request.slot) {
-    if (static_cast<std::size_t>(*request.slot) >= agent.users.size()) {
-      return fail(asker, Errc::not_found,
-                  "agent '" + request.agent.value + "' has " + std::to_string(agent.users.size()) +
-                      " slots, numbered from 0; there is no slot " + std::to_string(*request.slot));
-    }
     agent.row.slot_states[static_cast<std::size_t>(*request.slot)] = request.state;
   } else {
     agent.row.agent.enabled = request.state != SlotState::disabled;

@@ -8,7 +8,10 @@
 namespace cadre::cluster::control {
 
 Control::Control(Settings settings, const Rows& rows, std::uint64_t boot, TimePoint now)
-    : settings_(std::move(settings)), ledger_(rows), boot_(boot) {
+    : settings_(std::move(settings)),
+      ledger_(rows, static_cast<std::size_t>(settings_.ended_jobs_kept), boot << 32),
+      boot_(boot),
+      last_exec_(boot << 32) {
   for (const GroupRow& row : rows.groups) {
     if (const auto pool = settings_.pools.find(row.pool); pool != settings_.pools.end()) {
       pool->second.groups[row.id] = row.settings;
@@ -17,16 +20,25 @@ Control::Control(Settings settings, const Rows& rows, std::uint64_t boot, TimePo
   for (const auto& [name, pool] : settings_.pools) {
     pools_.emplace(name, Pool{Planner(pool.policy, pool.groups), Planner(pool.policy, pool.groups), true, now});
   }
+  const auto keep_pool = [&](const std::string& name) {
+    if (!pools_.contains(name)) pools_.emplace(name, Pool{Planner(Policy{}), Planner(Policy{}), false, now, true});
+  };
+  for (const auto& [id, job] : ledger_.jobs()) {
+    for (const auto& [member, task] : job.tasks) {
+      if (lease::current(task.lease)) take_slots(task);
+      const auto lost = lost_of(task);
+      if (AgentEntry* agent = lost ? ledger_.find(lost->agent) : nullptr) agent->lost.insert(task.id);
+    }
+  }
   for (const auto& [id, agent] : ledger_.agents()) {
+    keep_pool(agent.row.pool);
     AgentEntry& entry = *ledger_.find(id);
     entry.heard = now;
     offer(entry);
   }
   for (const auto& [id, job] : ledger_.jobs()) {
-    for (const auto& [member, task] : job.tasks) {
-      if (lease::current(task.lease)) take_slots(task);
-    }
     if (job.row.stage == JobStage::ended) continue;
+    keep_pool(job.row.spec.pool);
     const Gang gang = gang_of(id, job.row.position, job.row.spec);
     Planner& planner = pool_of(job).planner;
     job.row.stage == JobStage::queued ? planner.submit(gang, job.row.queued) : planner.adopt(gang, running_of(job));
@@ -43,38 +55,48 @@ void Control::hear(Peer peer, const messages::FromAgent& message, const std::opt
   }
   agent->heard = now;
   const AgentId& id = agent->row.agent.id;
-  std::visit(overloaded{
-                 [](const messages::Hello&) {},
-                 [&](const messages::Beat& beat) {
-                   agent->load = beat.load;
-                   for (const messages::TaskUsage& one : beat.tasks) {
-                     if (agent->tasks.contains(one.lease.task)) usages_[one.lease.task] = one.usage;
-                   }
-                   send(*agent, messages::MasterBeat{});
-                 },
-                 [&](const messages::Started& news) {
-                   if (ledger_.find(news.lease.task) == nullptr) return;
-                   step(news.lease.task, lease::Started{{id, news.lease.epoch}}, now);
-                   review(news.lease.task.job, now);
-                 },
-                 [&](const messages::Exited& news) { exited(*agent, news, now); },
-                 [&](const messages::Report& news) { report(*agent, news, now); },
-                 [&](const messages::ExecNews& news) { exec_news(*agent, news); },
-             },
-             message.body);
+  std::visit(
+      overloaded{
+          [](const messages::Hello&) {},
+          [&](const messages::Beat& beat) {
+            agent->load = beat.load;
+            for (const messages::TaskUsage& one : beat.tasks) {
+              const TaskRow* task = ledger_.find(one.lease.task);
+              const bool counts = task != nullptr && lease::current(task->lease) == lease::Held{id, one.lease.epoch};
+              if (counts) usages_[task->id] = one.usage;
+            }
+            send(*agent, messages::MasterBeat{});
+          },
+          [&](const messages::Started& news) {
+            if (ledger_.find(news.lease.task) == nullptr) return;
+            step(news.lease.task, lease::Started{{id, news.lease.epoch}}, now);
+            review(news.lease.task.job, now);
+          },
+          [&](const messages::Exited& news) { exited(*agent, news, now); },
+          [&](const messages::Report& news) { report(*agent, news, now); },
+          [&](const messages::ExecNews& news) { exec_news(*agent, news); },
+      },
+      message.body);
 }
 
 void Control::tick(TimePoint now) {
   std::vector<AgentId> lost;
+  std::vector<AgentId> gone;
   for (const auto& [id, agent] : ledger_.agents()) {
-    if (!agent.row.lost && now - agent.heard > settings_.agent_timeout) lost.push_back(id);
+    const Duration silence = now - agent.heard;
+    if (!agent.row.lost && silence > settings_.agent_timeout) lost.push_back(id);
+    if (agent.row.lost && silence > settings_.forget_agents_after) gone.push_back(id);
   }
   for (const AgentId& id : lost) lose(ledger_.change(id), now);
+  for (const AgentId& id : gone) forget(id, now);
 }
 
 Outcome Control::settle(TimePoint now) {
-  for (const AgentId& id : std::exchange(to_offer_, {})) offer(*ledger_.find(id));
+  for (const AgentId& id : std::exchange(to_offer_, {})) {
+    if (const AgentEntry* agent = ledger_.find(id)) offer(*agent);
+  }
   for (auto& [name, pool] : pools_) {
+    if (pool.closed) continue;
     const bool time_tells = pool.planner.queued() > 0 && now - pool.planned >= settings_.beat_every;
     if (pool.changed || time_tells) plan(name, pool, now);
   }
@@ -101,6 +123,7 @@ void Control::forget_peer(Peer peer) {
   agent.peer.reset();
   agent.session = 0;
   peers_.erase(known);
+  offer(agent);
 }
 
 void Control::forget_client(std::uint64_t client) {

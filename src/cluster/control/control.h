@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -34,8 +35,11 @@ struct Settings {
   Duration agent_timeout = std::chrono::seconds(30);
   Duration beat_every = std::chrono::seconds(1);
   std::map<std::string, PoolSettings> pools = {{"default", {}}};
+  Duration forget_agents_after = std::chrono::hours(24 * 7);
   std::int64_t ended_jobs_kept = 100'000;
+  std::int64_t agents_max = 10'000;
   std::int64_t watchers_max = 10'000;
+  std::int64_t execs_max = 1'000;
   bool record_plans = false;
 
   static constexpr std::string_view doc = "How the master runs its cluster.";
@@ -47,9 +51,13 @@ void describe(V& v, Settings& s) {
   v.field("beat_every", s.beat_every, "How often agents and master speak at least.",
           at_least(std::chrono::milliseconds(10)));
   v.field("pools", s.pools, "The pools that agents may join.", not_empty());
+  v.field("forget_agents_after", s.forget_agents_after, "An agent that is lost for so long is forgotten.",
+          at_least(Duration{0}));
   v.field("ended_jobs_kept", s.ended_jobs_kept, "Ended jobs that stay in memory.", range(0, 10'000'000));
+  v.field("agents_max", s.agents_max, "Most agents that are known.", range(1, 16'000));
   v.field("watchers_max", s.watchers_max, "Most clients that wait for a job to change.", range(1, 1'000'000));
-  v.check(s.beat_every * 3 <= s.agent_timeout, "beat_every",
+  v.field("execs_max", s.execs_max, "Most commands that run inside tasks at a time.", range(1, 100'000));
+  v.check(s.beat_every <= s.agent_timeout / 3, "beat_every",
           "must be at most a third of agent_timeout; lower it or raise agent_timeout");
 }
 
@@ -103,6 +111,13 @@ class Control {
   Outcome settle(TimePoint now);
 
   const Ledger& ledger() const { return ledger_; }
+  /// What the planner of a pool knows; for tests.
+  Snapshot planned(const std::string& pool, TimePoint now) const { return pools_.at(pool).planner.snapshot(now); }
+  /// How much is remembered beside the ledger; for tests.
+  std::size_t remembered() const {
+    return watchers_.size() + static_cast<std::size_t>(watching_) + execs_.size() + usages_.size() + to_offer_.size();
+  }
+  std::size_t peers() const { return peers_.size(); }
 
  private:
   struct Pool {
@@ -110,13 +125,24 @@ class Control {
     Planner ideal;  ///< the same agents, all of them there and idle: what could ever run
     bool changed = true;
     TimePoint planned;
+    bool closed = false;  ///< it is configured no longer: what is left in it waits
+  };
+  struct Exec {
+    Asker asker;
+    LeaseId lease;
+    AgentId agent;
   };
 
   // Agents (agents.cc).
   void hello(Peer peer, const messages::Hello& hello, const std::optional<AgentId>& proven, TimePoint now);
   std::optional<std::string> refusal(const messages::Hello& hello, const std::optional<AgentId>& proven, TimePoint now);
   AgentEntry& welcome(Peer peer, const messages::Hello& hello, TimePoint now);
+  /// Tasks that it lost go on, if their whole gang is there and nobody has its place.
+  void take_back(AgentEntry& agent, const std::set<LeaseId>& reported, TimePoint now);
   void lose(AgentEntry& agent, TimePoint now);
+  void forget(const AgentId& id, TimePoint now);
+  /// Whether a gang that has not ended as a whole has, or had, a task there.
+  bool is_occupied(const AgentId& id) const;
   void offer(const AgentEntry& agent);
   void set_agent(Asker asker, const requests::SetAgent& request, TimePoint now);
   void send(const AgentEntry& agent, messages::MasterMessage message);
@@ -131,6 +157,9 @@ class Control {
   messages::Start start_of(const Job& job, const TaskRow& task) const;
   void take_slots(const TaskRow& task);
   void release_slots(const TaskRow& task, const AgentId& agent);
+  enum class Lost : bool { no, yes };
+  /// Keeps in mind with the agent on which it was lost, if it was, that it was or is no longer.
+  void note_lost(const TaskRow& task, Lost is);
   /// Looks at a job after one of its tasks has changed: does it go on, stop, end, or wait again?
   void review(JobId id, TimePoint now);
   void finish(Job& job, TimePoint now);
@@ -150,7 +179,6 @@ class Control {
   void fail(Asker asker, Errc code, std::string message);
   void submit(Asker asker, const requests::Submit& request, TimePoint now);
   void end_job(Asker asker, const requests::EndJob& request, TimePoint now);
-  void resend_stops(const Job& job);
   void get_job(Asker asker, const requests::GetJob& request);
   void list_jobs(Asker asker, const requests::ListJobs& request);
   void list_agents(Asker asker, TimePoint now);
@@ -162,6 +190,8 @@ class Control {
   void why(Asker asker, const requests::Why& request);
   void exec(Asker asker, const requests::RunExec& request);
   void exec_news(const AgentEntry& agent, const messages::ExecNews& news);
+  /// Nothing more will be heard of the commands that run there.
+  void end_execs(const std::function<bool(const Exec&)>& chosen, const std::string& why);
   const Member& member_of(TaskId id) const;
   requests::JobView view(const Job& job) const;
   requests::TaskView view(const Job& job, const TaskRow& task) const;
@@ -174,16 +204,10 @@ class Control {
   std::map<Peer, AgentId> peers_;
   std::map<JobId, std::vector<std::pair<Asker, std::uint64_t>>> watchers_;  ///< with the version they have seen
   std::int64_t watching_ = 0;
-  struct Exec {
-    Asker asker;
-    LeaseId lease;
-    AgentId agent;
-  };
   std::map<std::uint64_t, Exec> execs_;
-  std::uint64_t last_exec_ = 0;
+  std::uint64_t last_exec_;  ///< those of an earlier master may still be heard of
   std::map<TaskId, Usage> usages_;
-  std::set<AgentId> to_offer_;        ///< agents that offer less now that something has ended there
-  std::map<JobId, Duration> graces_;  ///< that a user has chosen for a stop
+  std::set<AgentId> to_offer_;  ///< agents that offer less now that something has ended there
   Outcome outcome_;
 };
 

@@ -79,7 +79,7 @@ void Control::set_job(Asker asker, const requests::SetJob& request, TimePoint no
   Pool& pool = pool_of(*job);
   Group settings;
   if (sets_group) {
-    Groups& groups = settings_.pools.at(job->row.spec.pool).groups;
+    Groups& groups = settings_.pools[job->row.spec.pool].groups;
     settings = groups[group];
     settings.weight = request.weight.value_or(settings.weight);
     if (request.max_slots) settings.max_slots = request.max_slots;

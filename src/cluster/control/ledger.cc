@@ -43,17 +43,31 @@ std::string ending_in_words(const Job& job) {
   return words;
 }
 
-Ledger::Ledger(const Rows& rows) : last_job_(rows.last_job), last_change_(rows.last_change) {
+std::optional<lease::Held> lost_of(const TaskRow& task) {
+  const auto* queued = std::get_if<lease::Queued>(&task.lease.stage);
+  return queued == nullptr ? std::nullopt : queued->lost;
+}
+
+Ledger::Ledger(const Rows& rows, std::size_t ended_kept, std::uint64_t first_version)
+    : ended_kept_(ended_kept), first_version_(first_version), last_job_(rows.last_job), last_change_(rows.last_change) {
   for (const AgentRow& row : rows.agents) add_agent(row);
   agents_changed_.clear();
   for (const JobRow& row : rows.jobs) {
-    jobs_.emplace(row.id, Job{row, {}, 1});
+    jobs_.emplace(row.id, Job{row, {}, first_version_ + 1});
     if (row.stage == JobStage::ended) ended_.push_back(row.id);
   }
   for (const TaskRow& row : rows.tasks) {
     const auto job = jobs_.find(row.id.job);
     CHECK(job != jobs_.end());
     job->second.tasks.emplace(row.id.member, row);
+  }
+  forget_ended();
+}
+
+void Ledger::forget_ended() {
+  while (ended_.size() > ended_kept_) {
+    jobs_.erase(ended_.front());
+    ended_.pop_front();
   }
 }
 
@@ -77,7 +91,8 @@ AgentEntry* Ledger::find(const AgentId& id) {
 Job& Ledger::change(JobId id) {
   const auto found = jobs_.find(id);
   CHECK(found != jobs_.end());
-  if (jobs_changed_.insert(id).second) ++found->second.version;
+  jobs_changed_.insert(id);
+  ++found->second.version;  // every time: it may have been shown in between
   return found->second;
 }
 
@@ -105,7 +120,8 @@ Job& Ledger::add_job(JobSpec spec, TimePoint now) {
   row.submitted = row.queued = now;
   new_jobs_.insert(row.id);
   jobs_changed_.insert(row.id);
-  return jobs_.emplace(row.id, Job{std::move(row), {}, 1}).first->second;
+  const JobId id = row.id;
+  return jobs_.emplace(id, Job{std::move(row), {}, first_version_ + 1}).first->second;
 }
 
 TaskRow& Ledger::add_task(TaskId id) {
@@ -125,20 +141,18 @@ AgentEntry& Ledger::add_agent(AgentRow row) {
   return entry;
 }
 
+void Ledger::remove_agent(const AgentId& id) {
+  agents_.erase(id);
+  agents_changed_.erase(id);
+  writes_.agents_gone.push_back(id);
+}
+
 void Ledger::put_group(const std::string& pool, const GroupId& id, const Group& settings) {
   writes_.groups.push_back({pool, id, settings});
 }
 
 void Ledger::note(TimePoint now, std::string noun, std::string id, std::string what) {
   writes_.changes.push_back({++last_change_, now, std::move(noun), std::move(id), std::move(what)});
-}
-
-void Ledger::note_ended(JobId id, std::size_t kept) {
-  ended_.push_back(id);
-  while (ended_.size() > kept && !jobs_changed_.contains(ended_.front())) {
-    jobs_.erase(ended_.front());
-    ended_.pop_front();
-  }
 }
 
 Writes Ledger::take() {
@@ -151,6 +165,7 @@ Writes Ledger::take() {
   jobs_changed_.clear();
   tasks_changed_.clear();
   agents_changed_.clear();
+  forget_ended();
   return std::exchange(writes_, {});
 }
 

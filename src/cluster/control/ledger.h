@@ -22,7 +22,7 @@ struct Job {
   std::uint64_t version = 1;
 
   /// The tasks of its last run; others are left from earlier ones.
-  bool in_run(const TaskRow& task) const { return row.runs > 0 && task.placed >= row.started; }
+  bool in_run(const TaskRow& task) const { return row.runs > 0 && task.run == row.runs; }
 };
 
 /// Which connection, as the shell numbers them.
@@ -35,10 +35,17 @@ struct AgentEntry {
   bool clean = false;  ///< all that it runs has the right to: only then does it get more
   TimePoint heard;
   messages::Load load;
-  std::vector<std::optional<TaskId>> users;  ///< of each slot
+  std::vector<std::optional<TaskId>> users;  ///< of each slot, and of those that it offers no longer
   std::set<TaskId> tasks;                    ///< that hold a lease there
+  std::set<TaskId> lost;                     ///< that held one when it fell silent, and may come back with it
+
+  bool takes_work(std::size_t slot) const {
+    return slot < row.slot_states.size() && row.slot_states[slot] == SlotState::enabled;
+  }
 };
 
+/// Where a task ran when its agent fell silent, if nobody has given its place away since.
+std::optional<lease::Held> lost_of(const TaskRow& task);
 /// queued, placed, running, stopping or ended.
 std::string stage_name(const lease::State& state);
 /// Why and how an ended job ended, for people.
@@ -46,7 +53,8 @@ std::string ending_in_words(const Job& job);
 
 class Ledger {
  public:
-  explicit Ledger(const Rows& rows);
+  /// Only the newest `ended_kept` of the jobs that have ended stay. Versions begin above `first_version`.
+  Ledger(const Rows& rows, std::size_t ended_kept, std::uint64_t first_version);
 
   const std::map<JobId, Job>& jobs() const { return jobs_; }
   const std::map<AgentId, AgentEntry>& agents() const { return agents_; }
@@ -63,19 +71,23 @@ class Ledger {
   Job& add_job(JobSpec spec, TimePoint now);
   TaskRow& add_task(TaskId id);
   AgentEntry& add_agent(AgentRow row);
+  void remove_agent(const AgentId& id);
   void put_group(const std::string& pool, const GroupId& id, const Group& settings);
 
   /// Notes for the change log what became of something.
   void note(TimePoint now, std::string noun, std::string id, std::string what);
-  /// The job has ended; only the newest `kept` of such stay in memory.
-  void note_ended(JobId id, std::size_t kept);
+  /// The job has ended: it is forgotten some time after it was written.
+  void note_ended(JobId id) { ended_.push_back(id); }
 
-  bool changed() const { return !writes_.empty() || !new_jobs_.empty() || !jobs_changed_.empty(); }
   /// Jobs of which something changed since the last take().
   const std::set<JobId>& jobs_changed() const { return jobs_changed_; }
   Writes take();
 
  private:
+  void forget_ended();
+
+  std::size_t ended_kept_;
+  std::uint64_t first_version_;
   std::map<JobId, Job> jobs_;
   std::map<AgentId, AgentEntry> agents_;
   std::deque<JobId> ended_;

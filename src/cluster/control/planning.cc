@@ -14,6 +14,9 @@ void Control::plan(const std::string& name, Pool& pool, TimePoint now) {
   for (const GangId& id : plan.preempt) stop_tasks(job_id(id), lease::Reason::preempted, now);
   for (const Start& one : plan.start) {
     Job& job = ledger_.change(job_id(one.id));
+    for (const auto& [member, task] : job.tasks) {  // what was left of the run before is given up
+      if (const auto lost = lost_of(task)) step(task.id, lease::NotReported{*lost}, now);
+    }
     ++job.row.runs;
     job.row.stage = JobStage::running;
     job.row.started = now;
@@ -58,6 +61,7 @@ void Control::start(JobId id, const Places& places, TimePoint now) {
 TaskRow& Control::place_task(Job& job, std::uint32_t member, const Place& place, std::int32_t slots, TimePoint now) {
   TaskRow& task = ledger_.add_task({job.row.id, member});
   task.role = place.role;
+  task.run = job.row.runs;
   task.rank = static_cast<std::int32_t>(member);
   task.agent = place.agent;
   task.placed = now;
@@ -67,7 +71,7 @@ TaskRow& Control::place_task(Job& job, std::uint32_t member, const Place& place,
   AgentEntry* agent = ledger_.find(place.agent);
   CHECK(agent != nullptr);
   for (std::size_t at = 0; at < agent->users.size() && task.slots.size() < static_cast<std::size_t>(slots); ++at) {
-    if (agent->users[at] || agent->row.slot_states[at] != SlotState::enabled) continue;
+    if (agent->users[at] || !agent->takes_work(at)) continue;
     agent->users[at] = task.id;
     task.slots.push_back(static_cast<std::int32_t>(at));
   }

@@ -67,7 +67,9 @@ void Control::ask(std::uint64_t client, const requests::Question& question, Time
 void Control::submit(Asker asker, const requests::Submit& request, TimePoint now) {
   const JobSpec& spec = request.job;
   const auto pool = pools_.find(spec.pool);
-  if (pool == pools_.end()) return fail(asker, Errc::not_found, "pool: there is no pool '" + spec.pool + "'");
+  if (pool == pools_.end() || pool->second.closed) {
+    return fail(asker, Errc::not_found, "pool: there is no pool '" + spec.pool + "'");
+  }
   if (auto fault = fault_of(spec)) return fail(asker, Errc::invalid, *std::move(fault));
   const bool has_agents = std::any_of(ledger_.agents().begin(), ledger_.agents().end(),
                                       [&](const auto& agent) { return agent.second.row.pool == spec.pool; });
@@ -90,9 +92,10 @@ void Control::end_job(Asker asker, const requests::EndJob& request, TimePoint no
   const Job* job = ledger_.find(request.job);
   if (job == nullptr) return fail(asker, Errc::not_found, no_job(request.job));
   if (job->row.stage == JobStage::ended) return answer(asker, view(*job));
-  const auto [grace, is_first] = graces_.try_emplace(request.job, request.grace.value_or(Duration::max()));
-  if (!is_first && request.grace) grace->second = std::min(grace->second, *request.grace);
-  if (!request.grace) graces_.erase(request.job);
+  if (request.grace) {
+    std::optional<Duration>& grace = ledger_.change(request.job).row.grace;
+    grace = std::min(grace.value_or(*request.grace), *request.grace);
+  }
   if (job->row.stage == JobStage::queued) {
     stop_tasks(request.job, lease::Reason::killed_by_user, now);  // one may be left on a lost agent
     Job& row = ledger_.change(request.job);
@@ -100,29 +103,23 @@ void Control::end_job(Asker asker, const requests::EndJob& request, TimePoint no
     row.row.detail = "withdrawn while it waited";
     finish(row, now);
   } else {
+    std::map<TaskId, lease::State> before;
+    for (const auto& [member, task] : job->tasks) before.emplace(task.id, task.lease);
     stop_tasks(request.job, lease::Reason::killed_by_user, now);
-    resend_stops(*job);
-  }
-  answer(asker, view(*ledger_.find(request.job)));
-}
-
-/// A later, shorter grace must reach tasks that are stopping already.
-void Control::resend_stops(const Job& job) {
-  const auto grace = graces_.find(job.row.id);
-  if (grace == graces_.end()) return;
-  for (const auto& [member, task] : job.tasks) {
-    const auto* stopping = std::get_if<lease::Stopping>(&task.lease.stage);
-    if (stopping == nullptr) continue;
-    if (const AgentEntry* agent = ledger_.find(stopping->held.agent)) {
-      send(*agent, messages::Stop{{task.id, stopping->held.epoch}, stopping->why, grace->second});
+    for (const auto& [member, task] : job->tasks) {  // a shorter grace must reach those that are stopping already
+      const auto* stopping = std::get_if<lease::Stopping>(&task.lease.stage);
+      if (stopping == nullptr || !request.grace || before.at(task.id) != task.lease) continue;
+      perform(task.id, lease::SendStop{stopping->held, stopping->why});
     }
   }
+  answer(asker, view(*job));
 }
 
 void Control::get_job(Asker asker, const requests::GetJob& request) {
   const Job* job = ledger_.find(request.job);
   if (job == nullptr) return fail(asker, Errc::not_found, no_job(request.job));
-  if (!request.seen || *request.seen != job->version) return answer(asker, view(*job));
+  const bool may_change = job->row.stage != JobStage::ended;
+  if (!may_change || !request.seen || *request.seen != job->version) return answer(asker, view(*job));
   if (watching_ >= settings_.watchers_max) {
     return fail(asker, Errc::unavailable, "too many clients wait for changes; try again later");
   }
@@ -186,6 +183,10 @@ void Control::get_status(Asker asker) {
 void Control::why(Asker asker, const requests::Why& request) {
   const Job* job = ledger_.find(request.job);
   if (job == nullptr) return fail(asker, Errc::not_found, no_job(request.job));
+  if (job->row.stage != JobStage::ended && pool_of(*job).closed) {
+    return answer(asker,
+                  requests::Text{"there is no pool '" + job->row.spec.pool + "' any more; it waits until there is"});
+  }
   if (job->row.stage != JobStage::ended) {
     return answer(asker, requests::Text{pool_of(*job).planner.why(gang_id(request.job))});
   }
@@ -200,6 +201,9 @@ void Control::exec(Asker asker, const requests::RunExec& request) {
   if (agent == nullptr || !agent->peer) {
     return fail(asker, Errc::conflict, "task " + to_string(request.task) + " does not run on an agent that is there");
   }
+  if (static_cast<std::int64_t>(execs_.size()) >= settings_.execs_max) {
+    return fail(asker, Errc::unavailable, "too many commands run inside tasks; try again later");
+  }
   const LeaseId lease{request.task, held->epoch};
   execs_[++last_exec_] = {asker, lease, held->agent};
   send(*agent, messages::Exec{lease, {last_exec_, request.argv}});
@@ -210,6 +214,19 @@ void Control::exec_news(const AgentEntry& agent, const messages::ExecNews& news)
   if (found == execs_.end() || found->second.agent != agent.row.agent.id) return;
   answer(found->second.asker, news);
   if (std::holds_alternative<supervision::ExecEnded>(news.news)) execs_.erase(found);
+}
+
+void Control::end_execs(const std::function<bool(const Exec&)>& chosen, const std::string& why) {
+  for (auto at = execs_.begin(); at != execs_.end();) {
+    const auto& [number, exec] = *at;
+    if (!chosen(exec)) {
+      ++at;
+      continue;
+    }
+    answer(exec.asker, messages::ExecNews{number, supervision::ExecEnded{number, 0, why}});
+    if (const AgentEntry* agent = ledger_.find(exec.agent)) send(*agent, messages::ExecCancel{exec.lease, {number}});
+    at = execs_.erase(at);
+  }
 }
 
 const Member& Control::member_of(TaskId id) const {

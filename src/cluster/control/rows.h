@@ -41,8 +41,9 @@ struct JobRow {
   lease::Reason reason = lease::Reason::exited;  ///< of its first task that did not end well
   std::int32_t code = 0;
   std::string detail;
-  std::int32_t runs = 0;  ///< how many times it was placed
-  std::string why;        ///< what placed it there, or who preempted it, for people
+  std::optional<Duration> grace;  ///< that a user has chosen for its end
+  std::int32_t runs = 0;          ///< how many times it was placed
+  std::string why;                ///< what placed it there, or who preempted it, for people
   bool operator==(const JobRow&) const = default;
 };
 
@@ -51,6 +52,7 @@ struct TaskRow {
   std::int32_t role = 0;  ///< index of its member in the job
   std::int32_t rank = 0;
   std::int32_t role_rank = 0;
+  std::int32_t run = 0;  ///< of its job: the last one in which it was placed
   lease::State lease;
   AgentId agent;                    ///< where it runs, or ran last
   std::vector<std::int32_t> slots;  ///< of that agent, by number

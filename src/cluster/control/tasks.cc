@@ -9,11 +9,6 @@ namespace {
 
 using lease::Reason;
 
-bool is_lost(const TaskRow& task) {
-  const auto* queued = std::get_if<lease::Queued>(&task.lease.stage);
-  return queued != nullptr && queued->lost;
-}
-
 const lease::Ending* ending_of(const TaskRow& task) {
   const auto* ended = std::get_if<lease::Ended>(&task.lease.stage);
   return ended == nullptr ? nullptr : &ended->ending;
@@ -67,8 +62,15 @@ void Control::step(TaskId id, const lease::Event& event, TimePoint now) {
     const std::string stage_before = stage_name(task.lease);
     const auto before = lease::current(task.lease);
     const auto after = lease::current(result.next);
-    if (before && before != after) release_slots(task, before->agent);
+    if (before && before != after) {
+      release_slots(task, before->agent);
+      usages_.erase(id);
+      const LeaseId over{id, before->epoch};
+      end_execs([&](const Exec& exec) { return exec.lease == over; }, "the task has ended");
+    }
+    note_lost(task, Lost::no);
     task.lease = std::move(result.next);
+    note_lost(task, Lost::yes);
     if (after && before != after) take_slots(task);
     const std::string stage = stage_name(task.lease);
     if (stage == "running" && !before) task.ended = {};
@@ -76,7 +78,6 @@ void Control::step(TaskId id, const lease::Event& event, TimePoint now) {
     if (stage == "ended") {
       task.ended = now;
       task.ending.reason = ending_of(task)->reason;
-      usages_.erase(id);
     }
     if (stage != stage_before) ledger_.note(now, "task", to_string(id), stage);
   }
@@ -94,8 +95,9 @@ void Control::perform(TaskId id, const lease::Effect& effect) {
                  [&](const lease::SendStop& one) {
                    const Manners& manners = job.row.spec.members[static_cast<std::size_t>(task.role)].manners;
                    Duration grace = one.why == Reason::preempted ? manners.preemption_grace : manners.grace;
-                   const auto chosen = graces_.find(id.job);
-                   if (one.why == Reason::killed_by_user && chosen != graces_.end()) grace = chosen->second;
+                   if (job.row.grace) {
+                     grace = one.why == Reason::killed_by_user ? *job.row.grace : std::min(grace, *job.row.grace);
+                   }
                    to(one.held, messages::Stop{{id, one.held.epoch}, one.why, grace});
                  },
                  [&](const lease::SendKill& one) {
@@ -125,8 +127,17 @@ void Control::take_slots(const TaskRow& task) {
   if (agent == nullptr) return;
   agent->tasks.insert(task.id);
   for (const std::int32_t slot : task.slots) {
-    if (static_cast<std::size_t>(slot) < agent->users.size()) agent->users[static_cast<std::size_t>(slot)] = task.id;
+    const auto at = static_cast<std::size_t>(slot);
+    if (at >= agent->users.size()) agent->users.resize(at + 1);  // the agent offers it no longer
+    agent->users[at] = task.id;
   }
+}
+
+void Control::note_lost(const TaskRow& task, Lost is) {
+  const auto lost = lost_of(task);
+  AgentEntry* agent = lost ? ledger_.find(lost->agent) : nullptr;
+  if (agent == nullptr) return;
+  is == Lost::yes ? void(agent->lost.insert(task.id)) : void(agent->lost.erase(task.id));
 }
 
 void Control::release_slots(const TaskRow& task, const AgentId& id) {
@@ -138,35 +149,33 @@ void Control::release_slots(const TaskRow& task, const AgentId& id) {
     const auto at = static_cast<std::size_t>(slot);
     if (at >= agent->users.size() || agent->users[at] != task.id) continue;
     agent->users[at].reset();
-    shrinks |= agent->row.slot_states[at] != SlotState::enabled;
+    shrinks |= !agent->takes_work(at);
   }
   if (shrinks) to_offer_.insert(id);
 }
 
 void Control::review(JobId id, TimePoint now) {
   const Job& job = *ledger_.find(id);
-  if (job.row.stage == JobStage::ended || job.row.runs == 0) return;
+  if (job.row.stage != JobStage::running && job.row.stage != JobStage::stopping) return;
   std::size_t members = 0;
   std::size_t active = 0;
   std::size_t lost = 0;
-  bool broken = false;
+  bool failed = false;
+  std::optional<Reason> interrupted;
   for (const auto& [member, task] : job.tasks) {
     if (!job.in_run(task)) continue;
     ++members;
     active += lease::current(task.lease).has_value();
-    lost += is_lost(task);
+    lost += lost_of(task).has_value();
     const lease::Ending* ending = ending_of(task);
-    broken |= ending != nullptr && !went_well(*ending);
+    if (ending == nullptr || went_well(*ending)) continue;
+    was_interrupted(*ending) ? void(interrupted = ending->reason) : void(failed = true);
   }
-  if (job.row.stage == JobStage::queued) {  // its agent was lost, and may be back
-    if (active > 0) resume(ledger_.change(id), now);
-    return;
-  }
-  if (lost > 0 && members == 1) return requeue(ledger_.change(id), now);
+  if (lost > 0 && lost == members) return requeue(ledger_.change(id), now);  // all of it may come back together
   if (lost > 0) {
     stop_tasks(id, Reason::agent_lost, now);
-  } else if (broken && active > 0 && job.row.stage == JobStage::running) {
-    stop_tasks(id, Reason::signalled, now);
+  } else if (active > 0 && job.row.stage == JobStage::running && (failed || interrupted)) {
+    stop_tasks(id, failed ? Reason::signalled : *interrupted, now);
   }
   const auto is_active = [&](const auto& one) { return lease::current(one.second.lease).has_value(); };
   if (std::none_of(job.tasks.begin(), job.tasks.end(), is_active)) finish(ledger_.change(id), now);
@@ -182,7 +191,7 @@ void Control::stop_tasks(JobId id, Reason why, TimePoint now) {
     ledger_.note(now, "job", std::to_string(id.value), "stopping");
   }
   for (auto& [member, task] : job.tasks) {
-    if (lease::current(task.lease) || is_lost(task)) step(task.id, lease::Stop{why}, now);
+    if (lease::current(task.lease) || lost_of(task)) step(task.id, lease::Stop{why}, now);
   }
 }
 
@@ -208,9 +217,8 @@ void Control::finish(Job& job, TimePoint now) {
   Pool& pool = pool_of(job);
   pool.planner.remove(gang_id(job.row.id));
   pool.changed = true;
-  graces_.erase(job.row.id);
   ledger_.note(now, "job", std::to_string(job.row.id.value), "ended");
-  ledger_.note_ended(job.row.id, static_cast<std::size_t>(settings_.ended_jobs_kept));
+  ledger_.note_ended(job.row.id);
 }
 
 void Control::requeue(Job& job, TimePoint now) {

@@ -9,12 +9,18 @@
 namespace cadre::cluster::host {
 
 Host::Host(messages::Hello introduction, const std::vector<Found>& found, TimePoint now)
-    : introduction_(std::move(introduction)), heard_(now), beaten_(now) {
+    : introduction_(std::move(introduction)),
+      acknowledged_(now),
+      hello_number_(static_cast<std::uint64_t>(now.time_since_epoch().count())),  // above those of agents before
+      beaten_(now) {
   for (const Found& one : found) {
     Task& task = tasks_[one.lease];
     task.fence = one.fence;
     task.stage = one.ending ? Stage::ended : Stage::running;
     if (one.ending) task.ending = *one.ending;
+    // How long the agent before this one was cut off is not known, only that it would have fenced it in time, and that
+    // it has not been gone for longer than abandon_after.
+    if (one.fence == Fence::strict) task.adopt_by = now + one.abandon_after / 2;
   }
 }
 
@@ -28,14 +34,18 @@ void Host::tell(const LeaseId& lease, supervision::FromAgent message) {
 }
 
 void Host::say_hello(TimePoint now) {
+  session_ = 0;  // what is said to the old one from now on may contradict what is said here
+  unanswered_.clear();
   said_hello_ = now;
   messages::Hello hello = introduction_;
+  hello.number = ++hello_number_;
   for (const auto& [lease, task] : tasks_) hello.leases.push_back(lease);
   effects_.push_back(ToMaster{{0, std::move(hello)}});
 }
 
 void Host::hear(const messages::FromMaster& message, TimePoint now) {
   if (const auto* news = std::get_if<messages::Welcome>(&message.body)) {
+    if (session_ != 0 || news->number != hello_number_) return;  // it knows too little: the last hello said more
     session_ = message.session;
     return welcome(*news, now);
   }
@@ -44,11 +54,12 @@ void Host::hear(const messages::FromMaster& message, TimePoint now) {
     return;
   }
   if (message.session != session_) return;  // said before the last welcome
-  heard_ = now;
   std::visit(overloaded{
-                 [&](const messages::HelloAgain&) {
-                   session_ = 0;
-                   say_hello(now);
+                 [&](const messages::HelloAgain&) { say_hello(now); },
+                 [&](const messages::MasterBeat&) {
+                   if (unanswered_.empty()) return;
+                   acknowledged_ = std::max(acknowledged_, unanswered_.front());
+                   unanswered_.pop_front();
                  },
                  [&](const messages::Start& one) { start(one, now); },
                  [&](const messages::Stop& one) { stop(one, now); },
@@ -69,15 +80,17 @@ void Host::hear(const messages::FromMaster& message, TimePoint now) {
 }
 
 void Host::welcome(const messages::Welcome& welcome, TimePoint now) {
-  heard_ = now;
-  beaten_ = now;
+  acknowledged_ = *said_hello_;
+  unanswered_.clear();
   agent_timeout_ = welcome.agent_timeout;
   beat_every_ = welcome.beat_every;
+  beaten_ = now - beat_every_;
   waiting_.clear();
   const std::set<LeaseId> keep(welcome.keep.begin(), welcome.keep.end());
   for (auto at = tasks_.begin(); at != tasks_.end();) {
     auto& [lease, task] = *at;
-    if (!keep.contains(lease)) {
+    task.adopt_by.reset();
+    if (task.condemned || !keep.contains(lease)) {
       if (task.stage == Stage::ended) {
         effects_.push_back(Forget{lease});
         at = tasks_.erase(at);
@@ -107,7 +120,14 @@ bool Host::clean() const {
 
 void Host::look_if_clean(TimePoint now) {
   if (!clean()) return;
-  for (const messages::Start& start : std::exchange(waiting_, {})) launch(start);
+  const bool cut_off = is_cut_off(now);
+  for (const messages::Start& start : std::exchange(waiting_, {})) {
+    if (start.manners.fence == Fence::strict && cut_off) {  // by now it may be somebody else's
+      hello_when_clean_ = true;
+    } else {
+      launch(start);
+    }
+  }
   if (std::exchange(hello_when_clean_, false)) say_hello(now);
 }
 
@@ -116,8 +136,14 @@ void Host::start(const messages::Start& start, TimePoint now) {
   for (auto& [lease, task] : tasks_) {
     if (lease.task == start.lease.task && task.stage != Stage::ended && !task.condemned) condemn(lease, task);
   }
+  std::erase_if(waiting_, [&](const messages::Start& one) { return one.lease.task == start.lease.task; });
   waiting_.push_back(start);
   look_if_clean(now);
+}
+
+bool Host::may_start(const LeaseId& lease) const {
+  const auto found = tasks_.find(lease);
+  return found != tasks_.end() && !found->second.stop && !found->second.condemned;
 }
 
 void Host::launch(const messages::Start& start) {
@@ -127,9 +153,11 @@ void Host::launch(const messages::Start& start) {
 
 void Host::stop(const messages::Stop& stop, TimePoint now) {
   if (const auto found = tasks_.find(stop.lease); found != tasks_.end()) {
-    found->second.stop = supervision::Stop{stop.why, stop.grace};
-    if (found->second.stage != Stage::ended) tell(stop.lease, *found->second.stop);
-    return;
+    Task& task = found->second;
+    if (task.stage == Stage::ended || task.condemned) return;
+    const Duration grace = task.stop ? std::min(task.stop->grace, stop.grace) : stop.grace;
+    task.stop = supervision::Stop{stop.why, grace};
+    return tell(stop.lease, *task.stop);
   }
   // It never came to run here, or all of it is gone.
   std::erase_if(waiting_, [&](const messages::Start& one) { return one.lease == stop.lease; });
@@ -156,9 +184,9 @@ void Host::hear(const LeaseId& lease, const supervision::FromSupervisor& message
                      if (!task.condemned) tell_master(messages::Started{lease});
                    }
                    if (status.ending) return end(lease, task, *status.ending, now);
-                   // The supervisor may be new to a stop: it was told while nobody listened.
-                   if (task.condemned && !status.stopping) condemn(lease, task);
-                   if (!task.condemned && task.stop && !status.stopping) tell(lease, *task.stop);
+                   // It may have been told while nobody listened; what it knows already changes nothing.
+                   if (task.condemned) return condemn(lease, task);
+                   if (task.stop) tell(lease, *task.stop);
                  },
                  [&](const supervision::Report& report) {
                    tell_master(messages::Report{lease, report.number, report.body});
@@ -181,7 +209,10 @@ void Host::end(const LeaseId& lease, Task& task, const TaskEnding& ending, TimeP
   if (task.stage == Stage::ended) return;
   task.stage = Stage::ended;
   task.ending = ending;
-  if (task.stop && task.stop->why == lease::Reason::agent_lost) task.ending.reason = lease::Reason::agent_lost;
+  if (task.stop && task.stop->why == lease::Reason::agent_lost) {
+    const bool obeyed = ending.reason == lease::Reason::exited && task.stop->grace > Duration{0};
+    if (obeyed || ending.reason == lease::Reason::signalled) task.ending.reason = lease::Reason::agent_lost;
+  }
   if (!task.condemned) {
     tell_master(messages::Exited{lease, task.ending});
     return;
@@ -191,14 +222,20 @@ void Host::end(const LeaseId& lease, Task& task, const TaskEnding& ending, TimeP
   look_if_clean(now);
 }
 
-void Host::tick(const messages::Load& load, TimePoint now) {
-  if (now - heard_ >= abandon_after()) {
-    for (auto& [lease, task] : tasks_) {
-      if (task.fence != Fence::strict || task.stage == Stage::ended || task.stop) continue;
-      task.stop = supervision::Stop{lease::Reason::agent_lost, Duration{0}};
-      tell(lease, *task.stop);
-    }
+void Host::fence(TimePoint now) {
+  const bool cut_off = is_cut_off(now);
+  for (auto& [lease, task] : tasks_) {
+    const bool due = cut_off || (task.adopt_by && now >= *task.adopt_by);
+    if (!due || task.fence != Fence::strict || task.stage == Stage::ended || task.fenced || task.condemned) continue;
+    task.fenced = true;
+    task.stop = supervision::Stop{task.stop ? task.stop->why : lease::Reason::agent_lost, Duration{0}};
+    tell(lease, *task.stop);
   }
+}
+
+void Host::tick(const messages::Load& load, TimePoint now) {
+  fence(now);
+  if (!unanswered_.empty() && now - unanswered_.front() > agent_timeout_) say_hello(now);  // it has given us up
   if (session_ == 0) {
     if (!said_hello_ || now - *said_hello_ >= beat_every_) say_hello(now);
     return;
@@ -210,12 +247,13 @@ void Host::tick(const messages::Load& load, TimePoint now) {
     if (task.stage == Stage::running) beat.tasks.push_back({lease, task.usage});
   }
   tell_master(std::move(beat));
+  unanswered_.push_back(now);
 }
 
 void Host::end_all(Duration grace) {
   for (auto& [lease, task] : tasks_) {
     if (task.stage == Stage::ended || (task.stop && task.stop->grace <= grace)) continue;
-    task.stop = supervision::Stop{lease::Reason::agent_lost, grace};
+    task.stop = supervision::Stop{task.stop ? task.stop->why : lease::Reason::agent_lost, grace};
     tell(lease, *task.stop);
   }
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,6 +20,7 @@ struct Found {
   LeaseId lease;
   Fence fence = Fence::keep;
   std::optional<TaskEnding> ending;
+  Duration abandon_after = std::chrono::milliseconds(2'500);  ///< as its supervisor was told
 };
 
 // What is to be done.
@@ -63,10 +65,15 @@ class Host {
   [[nodiscard]] std::vector<Effect> take();
 
   bool welcomed() const { return session_ != 0; }
-  /// How long a supervisor may go on without an agent.
-  Duration abandon_after() const { return agent_timeout_ * 5 / 6; }
+  /// How long a supervisor may go on without an agent. One whose task is strictly fenced must be gone before the master
+  /// gives the agent up, even if that was cut off for the longest time that it bears when it died.
+  Duration abandon_after(Fence fence = Fence::keep) const {
+    return fence == Fence::strict ? agent_timeout_ / 12 : cut_off_after();
+  }
   /// Whether this lease is still of interest.
   bool knows(const LeaseId& lease) const { return tasks_.contains(lease); }
+  /// Whether it was not told to stop since it was to be launched: to be asked at the last moment before it is.
+  bool may_start(const LeaseId& lease) const;
 
  private:
   enum class Stage : std::uint8_t { launching, running, ended };
@@ -74,7 +81,9 @@ class Host {
     Fence fence = Fence::keep;
     Stage stage = Stage::launching;
     bool condemned = false;  ///< it has no right to run any more
+    bool fenced = false;     ///< it was killed because the master may have given it up
     std::optional<supervision::Stop> stop;
+    std::optional<TimePoint> adopt_by;  ///< found, and fenced unless the master says by then that it may go on
     TaskEnding ending;
     Usage usage;
   };
@@ -86,6 +95,10 @@ class Host {
   void stop(const messages::Stop& stop, TimePoint now);
   void exec(const messages::Exec& exec);
   void condemn(const LeaseId& lease, Task& task);
+  /// Kills what is strictly fenced while the master cannot yet have given it to others.
+  void fence(TimePoint now);
+  Duration cut_off_after() const { return agent_timeout_ / 6 * 5; }
+  bool is_cut_off(TimePoint now) const { return now - acknowledged_ >= cut_off_after(); }
   void end(const LeaseId& lease, Task& task, const TaskEnding& ending, TimePoint now);
   /// Starts what had to wait, and offers all slots again, if everything that had no right to run is gone.
   void look_if_clean(TimePoint now);
@@ -100,9 +113,11 @@ class Host {
   std::uint64_t session_ = 0;
   Duration agent_timeout_ = std::chrono::seconds(30);
   Duration beat_every_ = std::chrono::seconds(1);
-  TimePoint heard_;
+  TimePoint acknowledged_;  ///< when the newest was said that the master has certainly heard
   std::optional<TimePoint> said_hello_;
+  std::uint64_t hello_number_;
   TimePoint beaten_;
+  std::deque<TimePoint> unanswered_;  ///< beats of this session
   bool hello_when_clean_ = false;
   std::vector<Effect> effects_;
 };
