@@ -1,0 +1,104 @@
+/// What agents, clients and the master say, in a line each, for transcripts that people read. Safe on any thread.
+#pragma once
+
+#include <string>
+
+#include "base/overloaded.h"
+#include "cluster/control/control.h"
+#include "describe/describe.h"
+
+namespace cadre::cluster::control {
+
+template <class Enum>
+std::string name_of(Enum value) {
+  for (const auto& [each, name] : enum_names(Enum{})) {
+    if (each == value) return name;
+  }
+  return "?";
+}
+
+template <class List>
+std::string in_words(const List& list) {
+  std::string text;
+  for (const auto& one : list) {
+    if constexpr (requires { to_string(one); }) {
+      text += (text.empty() ? "" : ", ") + to_string(one);
+    } else {
+      text += (text.empty() ? "" : ", ") + std::to_string(one);
+    }
+  }
+  return text.empty() ? "nothing" : text;
+}
+
+inline std::string in_words(const TaskEnding& ending) {
+  return name_of(ending.reason) + " " + std::to_string(ending.code);
+}
+
+inline std::string in_words(const messages::FromAgent& message) {
+  return std::visit(
+      overloaded{
+          [](const messages::Hello& one) {
+            return "hello of " + one.agent.id.value + " with " + std::to_string(one.agent.slots) + " slots, runs " +
+                   in_words(one.leases);
+          },
+          [](const messages::Beat&) { return std::string("beat"); },
+          [](const messages::Started& one) { return "started " + to_string(one.lease); },
+          [](const messages::Exited& one) { return "exited " + to_string(one.lease) + ": " + in_words(one.ending); },
+          [](const messages::Report& one) { return "report of " + to_string(one.lease) + ": " + one.body; },
+          [](const messages::ExecNews& one) {
+            const bool ended = std::holds_alternative<supervision::ExecEnded>(one.news);
+            return std::string("exec: ") + (ended ? "ended" : "output");
+          },
+      },
+      message.body);
+}
+
+inline std::string in_words(const messages::FromMaster& message) {
+  return std::visit(
+      overloaded{
+          [](const messages::Welcome& one) { return "welcome, keep " + in_words(one.keep); },
+          [](const messages::Refused& one) { return "refused: " + one.why; },
+          [](const messages::HelloAgain&) { return std::string("say hello again"); },
+          [](const messages::MasterBeat&) { return std::string("beat"); },
+          [](const messages::Start& one) {
+            return "start " + to_string(one.lease) + ", " + one.role + " " + std::to_string(one.role_rank) + ", rank " +
+                   std::to_string(one.rank) + " of " + std::to_string(one.size) + ", slots " + in_words(one.slots);
+          },
+          [](const messages::Stop& one) {
+            return "stop " + to_string(one.lease) + ": " + name_of(one.why) + ", grace " + cadre::to_string(one.grace);
+          },
+          [](const messages::EndStored& one) { return "end stored " + to_string(one.lease); },
+          [](const messages::ReportAnswer& one) {
+            return "report of " + to_string(one.lease) + (one.answer.accepted ? " accepted" : " refused");
+          },
+          [](const messages::Exec& one) { return "exec in " + to_string(one.lease) + ": " + one.exec.argv.front(); },
+          [](const messages::ExecCancel& one) { return "cancel an exec in " + to_string(one.lease); },
+      },
+      message.body);
+}
+
+inline std::string in_words(const requests::JobView& job) {
+  std::string text = "job " + std::to_string(job.id.value) + " " + name_of(job.stage);
+  if (job.stage == JobStage::ended) text += ", " + name_of(job.reason) + " " + std::to_string(job.code);
+  return text;
+}
+
+inline std::string in_words(const requests::Reply& reply) {
+  return std::visit(overloaded{
+                        [](const requests::Done&) { return std::string("done"); },
+                        [](const requests::Failed& one) { return name_of(one.code) + ": " + one.message; },
+                        [](const requests::Text& one) { return one.text; },
+                        [](const requests::JobView& one) { return in_words(one); },
+                        [](const requests::Jobs& one) { return std::to_string(one.jobs.size()) + " jobs"; },
+                        [](const requests::Agents& one) { return std::to_string(one.agents.size()) + " agents"; },
+                        [](const requests::Status& one) { return describe::write_json(one); },
+                        [](const messages::ExecNews& one) {
+                          const auto* ended = std::get_if<supervision::ExecEnded>(&one.news);
+                          if (ended == nullptr) return std::string("exec wrote something");
+                          return "exec ended: " + (ended->error.empty() ? std::to_string(ended->code) : ended->error);
+                        },
+                    },
+                    reply);
+}
+
+}  // namespace cadre::cluster::control

@@ -1,0 +1,161 @@
+/// A whole cluster in virtual time, for tests: the master's mind over a database in memory, agents' minds over disks
+/// and supervisors in memory, and links that stall, break and lose. Everything that happens comes from one Dice; what
+/// must hold at all times is checked at all times. One thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/dice.h"
+#include "cluster/control/control.h"
+#include "cluster/host/host.h"
+
+namespace cadre::cluster::control {
+
+/// The rows as a database would hold them.
+class ModelDatabase {
+ public:
+  void apply(const Writes& writes);
+  Rows rows() const;
+
+  std::map<AgentId, AgentRow> agents;
+  std::map<JobId, JobRow> jobs;
+  std::map<TaskId, TaskRow> tasks;
+  std::map<std::pair<std::string, GroupId>, GroupRow> groups;
+  std::uint64_t last_change = 0;
+};
+
+/// A task's process with its supervisor, and what both have left on the disk of their host.
+struct Process {
+  messages::Start start;
+  TimePoint ends;  ///< by itself
+  std::int32_t code = 0;
+  bool obeys = true;
+  Duration abandon_after{};
+  std::optional<TimePoint> alone_since;
+  std::optional<supervision::Stop> stop;
+  TimePoint stop_until;
+  std::optional<TimePoint> obeys_at;
+  std::optional<TaskEnding> ending;
+  TimePoint says_status;
+  std::uint64_t reports = 0;
+
+  bool is_alive() const { return !ending; }
+};
+
+class World {
+ public:
+  struct Faults {
+    int per_minute = 20;  ///< of all kinds together
+    bool master_dies = true;
+    bool agents_die = true;
+    bool links_fail = true;
+    bool users_meddle = true;
+  };
+
+  World(Dice& dice, Settings settings, int agents);
+
+  /// Lets this much time pass, with jobs submitted and faults made on the way.
+  void live(Duration time, const Faults& faults);
+  /// No faults any more: everything comes back, and all jobs must come to their end in this time.
+  void calm_down(Duration time);
+
+  /// What did not hold; empty if all did.
+  const std::string& complaint() const { return complaint_; }
+  std::int64_t jobs_ended() const { return static_cast<std::int64_t>(ended_.size()); }
+
+ private:
+  template <class Message>
+  struct Wire {
+    std::deque<std::pair<TimePoint, Message>> under_way;
+    TimePoint last;
+  };
+  struct Node {
+    messages::Hello introduction;
+    std::unique_ptr<host::Host> host;
+    std::map<LeaseId, Process> disk;
+    std::vector<std::pair<TimePoint, messages::Start>> launches;
+    Peer peer = 0;
+    bool cut = false;  ///< nothing passes; what is said waits
+    Wire<messages::FromAgent> to_master;
+    Wire<messages::FromMaster> to_agent;
+    TimePoint born;
+    TimePoint ticks;
+    std::optional<TimePoint> returns;  ///< if it is dead
+    std::optional<TimePoint> heals;    ///< if it is cut
+    bool heals_broken = false;         ///< what was under way is lost then
+    bool leaves = false;
+  };
+
+  void step(const Faults& faults);
+  void complain(const std::string& what);
+  /// With CADRE_TRACE in the environment: tells what happens, line by line.
+  void trace(const std::string& who, const std::string& what) const;
+
+  // The master.
+  void start_master();
+  void kill_master();
+  void settle();
+  void record(const Writes& writes);
+  void act(const Outcome& outcome);
+  void check_ledger();
+  void check_planner();
+  void check_restart();
+
+  // Agents and links.
+  void step_node(Node& node);
+  void carry(Node& node);
+  void break_link(Node& node);
+  void start_agent(Node& node);
+  void kill_agent(Node& node);
+  void perform(Node& node);
+  void perform(Node& node, const host::Effect& effect);
+  void launch(Node& node, const messages::Start& start);
+  void forget(Node& node, const LeaseId& lease);
+  void step_process(Node& node, Process& process);
+  void end(Process& process, lease::Reason reason, std::int32_t code);
+  void tell_status(Node& node, const Process& process);
+
+  // Users.
+  void make_fault(const Faults& faults);
+  void ask(requests::Request request);
+  void meddle();
+  JobSpec random_job();
+  Duration step_delay() { return std::chrono::milliseconds(50 * dice_.between(0, 2)); }
+  Duration seconds(std::int64_t least, std::int64_t most) {
+    return std::chrono::milliseconds(dice_.between(least * 1000, most * 1000));
+  }
+
+  Dice& dice_;
+  bool traced_ = std::getenv("CADRE_TRACE") != nullptr;
+  Settings settings_;
+  TimePoint now_;
+  ModelDatabase database_;
+  std::unique_ptr<Control> control_;
+  std::uint64_t boot_ = 0;
+  std::optional<TimePoint> master_returns_;
+  int deadly_settles_ = 0;  ///< the master dies in the middle of one of the next
+  TimePoint ticked_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+  Peer last_peer_ = 0;
+  std::uint64_t last_question_ = 0;
+  std::map<std::uint64_t, requests::Request> asked_;
+  bool may_refuse_ = false;   ///< a job asked for since the last answers may have found too few slots
+  std::set<JobId> answered_;  ///< whose submission was confirmed
+  std::map<JobId, std::int32_t> runs_when_stopped_;  ///< of jobs whose stop was confirmed
+  std::set<JobId> ended_;
+  std::set<LeaseId> launched_;
+  std::set<LeaseId> recorded_;  ///< leases whose end stands in the database
+  std::map<TaskId, Epoch> newest_report_;
+  std::string complaint_;
+};
+
+}  // namespace cadre::cluster::control
