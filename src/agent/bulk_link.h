@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <variant>
 
 #include "base/log.h"
@@ -30,6 +31,9 @@ class BulkLink {
   /// Unavailable when there is no link yet, or too much waits. That it succeeds is no promise that it arrives.
   [[nodiscard]] Result<void> send(const cluster::bulk::ToMaster& message);
 
+  /// For the next question or part that is put: no two have the same.
+  std::uint64_t next_number() { return ++number_; }
+
   /// Who is told of answers; one each.
   void on_stored(Stored stored) { stored_ = std::move(stored); }
   void on_answer(Answered answered) { answered_ = std::move(answered); }
@@ -44,6 +48,7 @@ class BulkLink {
   Log& log_;
   Stored stored_;
   Answered answered_;
+  std::uint64_t number_ = 0;
   std::uint64_t malformed_ = 0;
   std::unique_ptr<net::Link> link_;
 };

@@ -3,15 +3,23 @@
 ///
 /// Each task gets a copy of its own, so that tasks cannot disturb each other: a tree of many gigabytes costs that much
 /// disk and time for each task. Data belongs into mounts, not into code.
+///
+/// In the folder: trees/KEY, a whole tree, where KEY is the hash, and a hash of its setup behind it; trees/KEY.size,
+/// its size, whose time says when it was used; boot, the start of the host that all of it belongs to; making/, what is
+/// not whole yet.
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "agent/blob_puller.h"
 #include "agent/bulk_link.h"
+#include "agent/gate.h"
 #include "base/bytes.h"
 #include "base/log.h"
 #include "base/result.h"
@@ -19,16 +27,18 @@
 #include "loop/blocking_pool.h"
 #include "loop/loop.h"
 #include "loop/task.h"
+#include "loop/tasks.h"
 
 namespace cadre::agent {
 
 struct CodeCacheOptions {
   std::string folder;
-  ByteSize bytes_max{std::int64_t{16} << 30};  ///< of what no task uses; what was used longest ago goes first
+  ByteSize bytes_max{std::int64_t{16} << 30};  ///< what was used longest ago goes first, but nothing that is in use
+  ByteSize packed_bytes_max{std::int64_t{1} << 30};
   ByteSize unpacked_bytes_max{std::int64_t{8} << 30};
-  Duration setup_max = std::chrono::minutes(30);
+  Duration setup_max = std::chrono::minutes(30);   ///< of each command
   Duration answer_max = std::chrono::seconds(10);  ///< then the master is asked again
-  Duration fetch_max = std::chrono::minutes(30);   ///< without any progress
+  Duration stall_max = std::chrono::minutes(10);   ///< without any part of the code
 };
 
 /// What a task needs before it can start.
@@ -40,32 +50,88 @@ struct CodeRequest {
 
 class CodeCache {
  public:
-  /// Clears away what an earlier process left unfinished.
+  /// Takes up what an earlier process has left whole, unless the host was started anew since: then nobody knows which
+  /// files reached the disk. What it stands on must outlive it.
   [[nodiscard]] static Result<std::unique_ptr<CodeCache>> open(CodeCacheOptions options, loop::Loop& loop,
                                                                loop::BlockingPool& pool, BulkLink& link, Log& log);
   CodeCache(const CodeCache&) = delete;
   CodeCache& operator=(const CodeCache&) = delete;
-  /// Kills setup commands that still run. Whoever awaits something from it must be gone.
+  /// Kills setup commands that still run. Whoever awaits something from it, or holds a tree, must be gone.
   ~CodeCache();
 
-  /// Unpacked code that stays where it is as long as this lives; must not outlive the cache.
-  class [[nodiscard]] Tree;
+  /// Unpacked code that stays where it is as long as this lives. Not to be written.
+  class [[nodiscard]] Tree {
+   public:
+    Tree(Tree&& other) noexcept : cache_(std::exchange(other.cache_, nullptr)), key_(std::move(other.key_)) {}
+    Tree& operator=(Tree&& other) noexcept {
+      std::swap(cache_, other.cache_);
+      std::swap(key_, other.key_);
+      return *this;
+    }
+    ~Tree() {
+      if (cache_ != nullptr) cache_->release(key_);
+    }
+    std::string path() const { return cache_->path_of(key_); }
+
+   private:
+    friend class CodeCache;
+    Tree(CodeCache& cache, std::string key) : cache_(&cache), key_(std::move(key)) {}
+    CodeCache* cache_;
+    std::string key_;
+  };
 
   /// The unpacked code, after its setup. The same request made by several at once is served once. Not_found when the
   /// master has no such content; invalid when a setup command fails, with its last lines of output. Destroying the
   /// task takes the wish back, but not the work for others.
   [[nodiscard]] loop::Task<Result<Tree>> fetch(CodeRequest request);
 
-  /// fetch() and a copy of it into a folder, which must be empty or not there yet.
+  /// fetch(), and a copy of it in a folder, which must be empty or not there yet.
   [[nodiscard]] loop::Task<Result<void>> place(CodeRequest request, std::string folder);
 
   /// Disk space that it takes.
-  ByteSize size() const;
+  ByteSize size() const { return {bytes_}; }
 
  private:
-  struct Inside;
-  explicit CodeCache(std::unique_ptr<Inside> inside);
-  std::unique_ptr<Inside> inside_;
+  struct Entry {
+    std::int64_t bytes = 0;
+    int users = 0;
+    std::list<std::string>::iterator used;
+  };
+  /// A tree that is being made, shared by who makes it and who waits for it, since any of them may end first.
+  struct Making {
+    explicit Making(loop::Loop& loop) : done(loop) {}
+    Gate done;
+    Result<void> result;
+  };
+
+  CodeCache(CodeCacheOptions options, loop::Loop& loop, loop::BlockingPool& pool, BulkLink& link, Log& log);
+  Result<void> load();
+  loop::Task<void> make(std::string key, CodeRequest request, std::shared_ptr<Making> making);
+  loop::Task<Result<std::int64_t>> make_tree(std::string key, CodeRequest request);
+  loop::Task<Result<void>> unpack_into(std::string folder, std::string hash);
+  loop::Task<Result<void>> set_up(std::string folder, CodeRequest request);
+  loop::Task<void> remove_later(std::string path);
+  void put(const std::string& key, std::int64_t bytes);
+  Tree lend(const std::string& key);
+  void release(const std::string& key);
+  void touch(const std::string& key);
+  void make_room();
+  std::string path_of(const std::string& key) const { return options_.folder + "/trees/" + key; }
+  std::string size_path_of(const std::string& key) const { return path_of(key) + ".size"; }
+  std::string new_path();
+
+  loop::Loop& loop_;
+  loop::BlockingPool& pool_;
+  Log& log_;
+  const CodeCacheOptions options_;
+  std::map<std::string, Entry> trees_;
+  std::list<std::string> used_;  ///< keys of trees, the one used last behind
+  std::int64_t bytes_ = 0;
+  std::uint64_t made_ = 0;
+  bool ending_ = false;
+  std::map<std::string, std::shared_ptr<Making>> making_;
+  BlobPuller puller_;
+  loop::Tasks tasks_;
 };
 
 }  // namespace cadre::agent

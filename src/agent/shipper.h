@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "agent/bulk_link.h"
@@ -39,9 +40,8 @@ class Shipper {
     std::function<void(cluster::LeaseId)> finished;
   };
 
-  Shipper(loop::Loop& loop, BulkLink& link, Log& log, Listener listener)
-      : Shipper(loop, link, log, std::move(listener), ShipperOptions{}) {}
-  Shipper(loop::Loop& loop, BulkLink& link, Log& log, Listener listener, const ShipperOptions& options);
+  /// What it stands on must outlive it.
+  Shipper(loop::Loop& loop, BulkLink& link, Log& log, Listener listener, const ShipperOptions& options = {});
   Shipper(const Shipper&) = delete;
   Shipper& operator=(const Shipper&) = delete;
   ~Shipper();
@@ -63,17 +63,35 @@ class Shipper {
     std::int64_t end = 0;
     std::int64_t size = 0;
   };
-  struct Lease;
+  struct Lease {
+    Lease(std::string folder, Duration first_wait);
+    logs::SpoolReader spool;
+    std::int64_t stored = 0;               ///< everything before it is, or is gone
+    std::int64_t sent = 0;                 ///< where the next part begins
+    std::optional<std::int64_t> last_end;  ///< where it will end, once that is known
+    std::deque<Part> under_way;
+    std::uint64_t first_number = 0;  ///< of what was sent since it went back
+    bool answered = false;           ///< once it was, the master is known to have no more than was sent
+    bool has_turn = false;
+    Duration wait;  ///< until what is under way is sent again
+    loop::Timer resend;
+  };
   using Leases = std::map<cluster::LeaseId, Lease>;
 
   void want(Leases::iterator lease);
   void pump();
-  bool send_part(Leases::iterator lease);
-  void hear(const cluster::bulk::OutputStored& stored);
-  void go_back(Lease& lease, std::int64_t to);
-  void drop_under_way(Lease& lease, std::size_t parts);
-  void wait_and_resend(Leases::iterator lease);
-  void settle(Leases::iterator lease);
+  bool has_room(const Lease& lease) const;
+  void send_part(Leases::iterator lease);
+  void rest_is_missing(Leases::iterator lease);
+  void hear(const cluster::bulk::OutputStored& answer);
+  void progress(Leases::iterator lease, std::int64_t end);
+  void go_back(Leases::iterator lease, std::int64_t to);
+  void take_out(Lease& lease, std::int64_t up_to);
+  void resend_later(Leases::iterator lease);
+  void resend(cluster::LeaseId lease);
+  void pause();
+  void settle(cluster::LeaseId lease);
+  void settle_later(cluster::LeaseId lease);
 
   loop::Loop& loop_;
   BulkLink& link_;
@@ -81,11 +99,13 @@ class Shipper {
   const Listener listener_;
   const ShipperOptions options_;
   Leases leases_;
-  std::deque<cluster::LeaseId> turns_;  ///< of the leases that have something to send
+  std::deque<cluster::LeaseId> turns_;  ///< of the leases that may have something to send
   std::size_t parts_ = 0;               ///< under way
   std::int64_t bytes_ = 0;
-  std::uint64_t number_ = 0;
-  loop::Timer pause_;  ///< until the link takes more
+  bool paused_ = false;  ///< the link takes no more for now
+  loop::Timer pause_;
+  Duration pause_for_{};
+  std::shared_ptr<bool> gone_ = std::make_shared<bool>(false);  // shared with calls on their way
 };
 
 }  // namespace cadre::agent

@@ -70,6 +70,8 @@ void describe(V& v, AskBlob& m) {
   v.required("hash", m.hash, "SHA-256 of the content, in hexadecimal digits.", length(64, 64));
 }
 
+/// The next part of some content. Answered with how much is there then: whoever is told that it is not complete goes
+/// on from there, with an empty part if there are no bytes left.
 struct PutBlob {
   static constexpr std::string_view type_name = "put_blob";
   std::uint64_t number = 0;
@@ -168,11 +170,13 @@ void describe(V& v, BlobPart& m) {
 struct Refused {
   static constexpr std::string_view type_name = "refused";
   std::uint64_t number = 0;
+  Errc code = Errc::invalid;
   std::string why;
 };
 template <class V>
 void describe(V& v, Refused& m) {
   v.field("number", m.number, "Of the question, if it had one.");
+  v.field("code", m.code, "What kind of error it is.");
   v.required("why", m.why, "For people.");
 }
 

@@ -1,0 +1,53 @@
+#include "agent/bulk_link.h"
+
+#include <algorithm>
+
+#include "base/overloaded.h"
+#include "describe/describe.h"
+
+namespace cadre::agent {
+
+namespace bulk = cluster::bulk;
+
+namespace {
+
+constexpr describe::Bounds message_bounds{.size_bytes = bulk::message_bytes_max, .depth = 4, .nodes = 64, .copies = 0};
+
+// What waits in the link while the master is away is in memory, and will be sent again anyway.
+constexpr std::int32_t queue_max = 64;
+
+}  // namespace
+
+Result<void> BulkLink::connect(net::LinkOptions options) {
+  options.limits.message_max = ByteSize{bulk::message_bytes_max};
+  options.limits.queue_max = std::min(options.limits.queue_max, queue_max);
+  link_.reset();
+  TRY_ASSIGN(link, network_.connect(std::move(options), [this](const Bytes& bytes) { take(bytes); }));
+  link_ = std::move(link);
+  return {};
+}
+
+Result<void> BulkLink::send(const bulk::ToMaster& message) {
+  if (!link_) return fail(Errc::unavailable, "there is no connection for output and code yet");
+  return link_->send(describe::write_msgpack(message));
+}
+
+void BulkLink::take(const Bytes& bytes) {
+  auto message = describe::read_msgpack<bulk::FromMaster>(bytes, message_bounds);
+  if (!message) {
+    if (malformed_++ == 0) log_.warning("the master's side for output and code says what cannot be read");
+    return;
+  }
+  std::visit(overloaded{
+                 [&](bulk::OutputStored& answer) {
+                   if (stored_) stored_(answer);
+                 },
+                 [](bulk::Output&) {},  // no agent asks for it
+                 [&](auto& answer) {
+                   if (answered_) answered_(std::move(answer));
+                 },
+             },
+             *message);
+}
+
+}  // namespace cadre::agent

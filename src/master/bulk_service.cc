@@ -1,0 +1,95 @@
+#include "master/bulk_service.h"
+
+#include <utility>
+#include <variant>
+
+#include "describe/describe.h"
+
+namespace cadre::master {
+
+namespace bulk = cluster::bulk;
+
+namespace {
+
+constexpr describe::Bounds message_bounds{.size_bytes = bulk::message_bytes_max, .depth = 4, .nodes = 64, .copies = 0};
+
+std::uint64_t number_of(const bulk::ToMaster& message) {
+  return std::visit([](const auto& one) { return one.number; }, message);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<BulkService>> BulkService::make(const Ground& ground, net::HubOptions options,
+                                                       const BulkLimits& limits) {
+  std::unique_ptr<BulkService> service(new BulkService(ground, limits));
+  options.limits.message_max = ByteSize{bulk::message_bytes_max};
+  TRY_ASSIGN(hub, ground.network.bind(std::move(options), [self = service.get()](const net::Peer& peer, Bytes bytes) {
+    self->take(peer, bytes);
+  }));
+  service->hub_ = std::move(hub);
+  return service;
+}
+
+BulkService::BulkService(const Ground& ground, const BulkLimits& limits)
+    : ground_(ground),
+      refusals_(ground.loop, ground.log, "output and code"),
+      output_({ground.loop, ground.logs, ground.calendar, ground.log, ground.counting,
+               [this](const net::Peer& peer, const bulk::FromMaster& message) { reply(peer, message); }},
+              limits) {}
+
+BulkService::~BulkService() { output_.flush(); }
+
+void BulkService::take(const net::Peer& peer, const Bytes& bytes) {
+  auto message = describe::read_msgpack<bulk::ToMaster>(bytes, message_bounds);
+  if (!message) {
+    ground_.counting.add(&BulkCounters::refused_malformed);
+    const std::string why = "a message that cannot be read: " + message.error().begin()->message;
+    refusals_.note(why);
+    return reply(peer, bulk::Refused{0, Errc::invalid, why});
+  }
+  if (!may(peer, *message)) {
+    ground_.counting.add(&BulkCounters::refused_denied);
+    refusals_.note("an agent that reads output or puts code");
+    return reply(peer, bulk::Refused{number_of(*message), Errc::denied, "only clients of this host may do that"});
+  }
+  std::visit([&](auto& one) { serve(peer, one); }, *message);
+}
+
+/// Over TCP come agents, each with its key; the folder of the unix socket is the owner's.
+bool BulkService::may(const net::Peer& peer, const bulk::ToMaster& message) const {
+  if (peer.key.empty()) return true;
+  return !std::holds_alternative<bulk::ReadOutput>(message) && !std::holds_alternative<bulk::PutBlob>(message);
+}
+
+void BulkService::reply(const net::Peer& peer, const bulk::FromMaster& message) {
+  static_cast<void>(hub_->send(peer, describe::write_msgpack(message)));  // who misses an answer asks again
+}
+
+void BulkService::refuse(const net::Peer& peer, std::uint64_t number, const Error& error) {
+  if (error.code == Errc::unavailable) ground_.counting.add(&BulkCounters::failures);
+  reply(peer, bulk::Refused{number, error.code, error.message});
+}
+
+void BulkService::serve(const net::Peer& peer, const bulk::AskBlob& message) {
+  const objects::FileStore::State state = ground_.blobs.have(message.hash);
+  reply(peer, bulk::BlobState{message.number, state.have, state.complete});
+}
+
+void BulkService::serve(const net::Peer& peer, const bulk::PutBlob& message) {
+  ground_.counting.add(&BulkCounters::blob_parts);
+  const auto state = ground_.blobs.append(message.hash, {message.size, message.offset, message.bytes});
+  ground_.counting.set(&BulkCounters::blobs_bytes, ground_.blobs.size().value);
+  if (!state && state.error().code != Errc::conflict) return refuse(peer, message.number, state.error());
+  const objects::FileStore::State now = ground_.blobs.have(message.hash);
+  reply(peer, bulk::BlobState{message.number, now.have, now.complete});
+}
+
+void BulkService::serve(const net::Peer& peer, const bulk::GetBlob& message) {
+  ground_.counting.add(&BulkCounters::blob_parts);
+  Result<Bytes> bytes = ground_.blobs.read(message.hash, message.offset, bulk::part_bytes_max);
+  if (!bytes) return refuse(peer, message.number, bytes.error());
+  const std::int64_t size = ground_.blobs.have(message.hash).have;
+  reply(peer, bulk::BlobPart{message.number, size, message.offset, *std::move(bytes)});
+}
+
+}  // namespace cadre::master

@@ -1,0 +1,63 @@
+/// Serves output and packed code by the rules of cluster/bulk.h, on any network and loop. Agents put output and get
+/// code; who comes over a unix socket may also read output and put code. For the thread of its loop.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/log.h"
+#include "cluster/bulk.h"
+#include "logs/store.h"
+#include "loop/calendar.h"
+#include "loop/loop.h"
+#include "master/bulk_counting.h"
+#include "master/bulk_output.h"
+#include "net/network.h"
+#include "net/zmq/refusal_log.h"
+#include "objects/file_store.h"
+
+namespace cadre::master {
+
+class BulkService {
+ public:
+  /// What it stands on; all of it must outlive it.
+  struct Ground {
+    loop::Loop& loop;
+    net::Network& network;
+    logs::LogStore& logs;
+    objects::FileStore& blobs;
+    const loop::Calendar& calendar;
+    Log& log;
+    BulkCounting& counting;
+  };
+
+  [[nodiscard]] static Result<std::unique_ptr<BulkService>> make(const Ground& ground, net::HubOptions options,
+                                                                 const BulkLimits& limits);
+  BulkService(const BulkService&) = delete;
+  BulkService& operator=(const BulkService&) = delete;
+  /// Acknowledges what can be.
+  ~BulkService();
+
+  net::Hub& hub() { return *hub_; }
+  void remove(cluster::LeaseId lease) { output_.remove(lease); }
+
+ private:
+  BulkService(const Ground& ground, const BulkLimits& limits);
+  void take(const net::Peer& peer, const Bytes& bytes);
+  void reply(const net::Peer& peer, const cluster::bulk::FromMaster& message);
+  bool may(const net::Peer& peer, const cluster::bulk::ToMaster& message) const;
+
+  void serve(const net::Peer& peer, cluster::bulk::PutOutput& message) { output_.put(peer, std::move(message)); }
+  void serve(const net::Peer& peer, const cluster::bulk::ReadOutput& message) { output_.read(peer, message); }
+  void serve(const net::Peer& peer, const cluster::bulk::AskBlob& message);
+  void serve(const net::Peer& peer, const cluster::bulk::PutBlob& message);
+  void serve(const net::Peer& peer, const cluster::bulk::GetBlob& message);
+  void refuse(const net::Peer& peer, std::uint64_t number, const Error& error);
+
+  Ground ground_;
+  net::RefusalLog refusals_;
+  BulkOutput output_;
+  std::unique_ptr<net::Hub> hub_;
+};
+
+}  // namespace cadre::master

@@ -1,0 +1,118 @@
+// The same over ZeroMQ, on real threads and a real disk.
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <cstdio>
+#include <set>
+
+#include "agent/shipper.h"
+#include "base/seeds.h"
+#include "logs/lines_for_tests.h"
+#include "logs/store.h"
+#include "loop/real_loop.h"
+#include "master/bulk_server.h"
+#include "net/zmq_network.h"
+#include "tests/servers/scratch.h"
+
+namespace cadre {
+namespace {
+
+using cluster::LeaseId;
+using std::chrono::seconds;
+
+LeaseId lease_of(std::uint64_t number) { return {{cluster::JobId{number}, 0}, cluster::Epoch{1}}; }
+
+enum class Way : std::uint8_t { tcp, unix_socket };
+
+struct BulkOnRealDisk : testing::TestWithParam<Way> {
+  BulkOnRealDisk() {
+    chmod(folder.path().c_str(), 0700);
+    const bool is_tcp = GetParam() == Way::tcp;
+    net::HubOptions hub{
+        {is_tcp ? "tcp://127.0.0.1:0" : "ipc://" + folder.path() + "/bulk"}, hub_keys, net::Admission::only({}), {}};
+    server = master::BulkServer::start({hub, folder.path() + "/output", folder.path() + "/code", {}}, log).value();
+    server->allow(keys.open);
+    EXPECT_TRUE(link.connect({server->addresses()[0], keys, hub_keys.open, {}}));
+  }
+
+  /// Runs the loop until all leases are finished; gives the seconds it took.
+  double run_until_finished(std::size_t count) {
+    wanted = count;
+    const TimePoint begin = loop.now();
+    const loop::Timer late = loop.after(seconds(100), [&] {
+      ADD_FAILURE() << "not finished: " << count - finished.size();
+      loop.stop();
+    });
+    loop.run();
+    return std::chrono::duration<double>(loop.now() - begin).count();
+  }
+
+  std::string spool_of(LeaseId lease) const { return folder.path() + "/spool" + std::to_string(lease.task.job.value); }
+
+  servers::TempDir folder;
+  SilentLog log;
+  net::Keys hub_keys = net::make_keys();
+  net::Keys keys = net::make_keys();
+  std::unique_ptr<master::BulkServer> server;
+  loop::RealLoop loop;
+  std::unique_ptr<net::ZmqNetwork> network = net::ZmqNetwork::make(loop, log).value();
+  agent::BulkLink link{*network, log};
+  std::set<LeaseId> finished;
+  std::size_t wanted = 0;
+  agent::Shipper shipper{loop, link, log, {nullptr, [this](LeaseId lease) {
+                                             finished.insert(lease);
+                                             if (finished.size() == wanted) loop.stop();
+                                           }}};
+};
+
+TEST_P(BulkOnRealDisk, ManyShortLogsAreStoredInAMoment) {
+  constexpr std::uint64_t count = 2'000;
+  for (std::uint64_t i = 1; i <= count; ++i) {
+    auto writer = logs::SpoolWriter::open(spool_of(lease_of(i)), {}).value();
+    writer.append(logs::Stream::out, "one line of " + std::to_string(i) + "\n", logs::at(1));
+    loop.post([this, i, end = writer.end()] {
+      shipper.add(lease_of(i), spool_of(lease_of(i)));
+      shipper.ended(lease_of(i), end);
+    });
+  }
+  const double took = run_until_finished(count);
+  std::printf("%llu logs of one line stored in %.2f s, with %llu syncs\n", static_cast<unsigned long long>(count), took,
+              static_cast<unsigned long long>(server->counters().syncs));
+  EXPECT_EQ(server->counters().puts, count);
+  server->stop();
+  server.reset();
+  const auto store = logs::LogStore::open(folder.path() + "/output", {}).value();
+  for (std::uint64_t i = 1; i <= count; ++i) {
+    const auto chunk = store->read(to_string(lease_of(i)), 0, 1'000).value();
+    EXPECT_THAT(logs::shown(chunk.bytes), testing::ElementsAre("out: one line of " + std::to_string(i)));
+  }
+}
+
+TEST_P(BulkOnRealDisk, ALongLogIsStoredAsFastAsTheDiskTakesIt) {
+  constexpr std::int64_t size = 200'000'000;
+  auto writer = logs::SpoolWriter::open(spool_of(lease_of(1)), {}).value();
+  const std::string line = std::string(100, 'x') + "\n";
+  std::string lines;
+  for (int i = 0; i < 1'000; ++i) lines += line;
+  while (writer.end() < size) writer.append(logs::Stream::out, lines, logs::at(1));
+  loop.post([&] {
+    shipper.add(lease_of(1), spool_of(lease_of(1)));
+    shipper.ended(lease_of(1), writer.end());
+  });
+  const double took = run_until_finished(1);
+  std::printf("%.0f MB/s of one log, with %llu syncs of %llu parts\n", static_cast<double>(size) / 1e6 / took,
+              static_cast<unsigned long long>(server->counters().syncs),
+              static_cast<unsigned long long>(server->counters().puts));
+  EXPECT_EQ(server->counters().gaps, 0);
+  server->stop();
+  server.reset();
+  const auto store = logs::LogStore::open(folder.path() + "/output", {}).value();
+  EXPECT_EQ(store->end(to_string(lease_of(1))), writer.end());
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, BulkOnRealDisk, testing::Values(Way::tcp, Way::unix_socket),
+                         [](const auto& way) { return way.param == Way::tcp ? "Tcp" : "UnixSocket"; });
+
+}  // namespace
+}  // namespace cadre
