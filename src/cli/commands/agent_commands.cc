@@ -1,0 +1,127 @@
+#include "cli/commands/verb.h"
+
+namespace cadre::cli {
+namespace {
+
+using cluster::control::SlotState;
+namespace requests = cluster::requests;
+
+struct ListOptions {
+  ClientOptions client;
+};
+
+loop::Task<int> list(Session& session, std::shared_ptr<const ListOptions> options) {
+  const Got<requests::Agents> agents = co_await ask_for<requests::Agents>(session, requests::ListAgents{});
+  if (!agents) co_return session.complain(agents.error());
+  if (options->client.json) {
+    print_json(*agents);
+  } else {
+    print(agents_text(agents->agents, showing(session)));
+  }
+  co_return done;
+}
+
+struct SetOptions {
+  ClientOptions client;
+  std::string agent;
+  requests::SetAgent request;
+};
+
+std::string words_of(const requests::SetAgent& request) {
+  const std::string what = request.slot ? "slot " + std::to_string(*request.slot) + " of agent " + request.agent.value
+                                        : "agent " + request.agent.value;
+  switch (request.state) {
+    case SlotState::enabled: return what + " takes work";
+    case SlotState::draining: return what + " takes no more work; what runs there may end by itself";
+    case SlotState::disabled: return what + " takes no more work; what runs there is being stopped";
+  }
+  return what;
+}
+
+loop::Task<int> set(Session& session, std::shared_ptr<const SetOptions> options) {
+  requests::SetAgent request = options->request;
+  request.agent = cluster::AgentId(options->agent);
+  const Got<requests::Done> made = co_await ask_for<requests::Done>(session, request);
+  if (!made) co_return session.complain(made.error());
+  if (options->client.json) {
+    print_json(request);
+  } else {
+    print(words_of(request) + "\n");
+  }
+  co_return done;
+}
+
+void add_set(CLI::App& agent, Chosen& chosen, const Verb& verb, SlotState state) {
+  const auto options = std::make_shared<SetOptions>();
+  options->request.state = state;
+  CLI::App& command = add_verb(agent, verb, options->client);
+  command.add_option("agent", options->agent, "The agent, as cadre agent list calls it")->required()->type_name("ID");
+  command.add_option("--slot", options->request.slot, "Only this slot of it")
+      ->type_name("NUMBER")
+      ->check(CLI::Range(0, cluster::most_slots));
+  on_choice(command, chosen, options, set);
+}
+
+struct TokenOptions {
+  ClientOptions client;
+  requests::MakeJoinToken request;
+  std::optional<Duration> valid;
+};
+
+struct JoinToken {
+  std::string token;
+  std::string pool;
+  Duration valid{};
+};
+template <class V>
+void describe(V& v, JoinToken& t) {
+  v.required("token", t.token, "For cadre agent --join.");
+  v.required("pool", t.pool, "Which pool the agent joins.");
+  v.required("valid", t.valid, "For how long it may be used, once.");
+}
+
+loop::Task<int> token(Session& session, std::shared_ptr<const TokenOptions> options) {
+  requests::MakeJoinToken request = options->request;
+  request.valid = options->valid.value_or(request.valid);
+  const Got<requests::Text> text = co_await ask_for<requests::Text>(session, request);
+  if (!text) co_return session.complain(text.error());
+  if (options->client.json) {
+    print_json(JoinToken{text->text, request.pool, request.valid});
+    co_return done;
+  }
+  print_error("On the host that is to join, once, within " + to_string(request.valid) + ":\n");
+  print("cadre agent --join " + text->text + "\n");
+  co_return done;
+}
+
+}  // namespace
+
+void add_agent_verbs(CLI::App& agent, Chosen& chosen) {
+  const auto listing = std::make_shared<ListOptions>();
+  CLI::App& list_command =
+      add_verb(agent, {"list", "List agents with what they have and use", "  cadre agent list\n"}, listing->client);
+  on_choice(list_command, chosen, listing, list);
+
+  add_set(agent, chosen, {"enable", "Let an agent, or one slot of it, take work again", "  cadre agent enable blue\n"},
+          SlotState::enabled);
+  add_set(agent, chosen,
+          {"disable", "Let an agent, or one slot of it, take no more work, and stop its tasks",
+           "  cadre agent disable blue\n  cadre agent disable blue --slot 3\n"},
+          SlotState::disabled);
+  add_set(agent, chosen,
+          {"drain", "Let an agent, or one slot of it, take no more work, and its tasks end by themselves",
+           "  cadre agent drain blue\n"},
+          SlotState::draining);
+
+  const auto options = std::make_shared<TokenOptions>();
+  CLI::App& command = add_verb(agent,
+                               {"token", "Make a token by which one agent of another host may join",
+                                "  cadre agent token --pool gpu --valid 10m\n"},
+                               options->client);
+  command.add_option("--pool", options->request.pool, "Which pool it joins")->capture_default_str();
+  add_duration(command, "--valid", options->valid, std::chrono::seconds(1), "For how long it may be used")
+      .default_str(to_string(options->request.valid));
+  on_choice(command, chosen, options, token);
+}
+
+}  // namespace cadre::cli

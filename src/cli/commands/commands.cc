@@ -1,0 +1,17 @@
+#include "cli/commands/commands.h"
+
+#include "cli/usage.h"
+
+namespace cadre::cli {
+
+void add_client_commands(CLI::App& app, Chosen& chosen) {
+  add_run_command(app, chosen);
+  add_task_commands(app, chosen);
+  add_job_commands(app, chosen);
+  add_status_command(app, chosen);
+  add_why_command(app, chosen);
+  add_completion_command(app, chosen);
+  app.failure_message(usage_message);
+}
+
+}  // namespace cadre::cli

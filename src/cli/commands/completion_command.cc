@@ -1,0 +1,20 @@
+#include "cli/commands/verb.h"
+#include "cli/completion.h"
+
+namespace cadre::cli {
+
+void add_completion_command(CLI::App& app, Chosen& chosen) {
+  CLI::App& command = add_verb(app, {"completion", "Print a script that completes commands and options in a shell",
+                                     "  source <(cadre completion bash)\n"
+                                     "  cadre completion bash > ~/.local/share/bash-completion/completions/cadre\n"});
+  const auto shell = std::make_shared<std::string>();
+  command.add_option("shell", *shell, "Which shell")->required()->check(CLI::IsMember({"bash"}))->type_name("SHELL");
+  command.callback([&app, &chosen, shell] {
+    chosen = [&app, shell] {
+      print(bash_completion(app));
+      return done;
+    };
+  });
+}
+
+}  // namespace cadre::cli

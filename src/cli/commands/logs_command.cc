@@ -1,0 +1,114 @@
+#include <algorithm>
+
+#include "cli/commands/verb.h"
+#include "cli/follow.h"
+#include "cli/line_printer.h"
+
+namespace cadre::cli {
+namespace {
+
+using cluster::requests::JobView;
+using cluster::requests::TaskView;
+namespace requests = cluster::requests;
+
+struct LogsOptions {
+  ClientOptions client;
+  Target target;
+  bool follow = false;
+  std::int64_t tail = 0;
+};
+
+struct OutputLine {
+  cluster::TaskId task;
+  TimePoint time;
+  std::string stream;
+  std::string text;
+  bool continues = false;
+};
+template <class V>
+void describe(V& v, OutputLine& l) {
+  v.required("task", l.task, "Whose.");
+  v.required("time", l.time, "When it was written.");
+  v.required("stream", l.stream, "out, err, or note for what cadre says itself.");
+  v.required("text", l.text, "The line.");
+  v.field("continues", l.continues, "Whether it goes on in the next, or ended without a newline.");
+}
+
+OutputLine output_line(cluster::TaskId task, const logs::Line& line) {
+  const char* stream = line.stream == logs::Stream::out ? "out" : line.stream == logs::Stream::err ? "err" : "note";
+  return {task, line.time, stream, std::string(line.text), line.continues};
+}
+
+/// Which of the job's tasks are meant; none when there is no such task.
+std::vector<TaskView> meant(const JobView& job, const Target& target) {
+  std::vector<TaskView> tasks;
+  std::copy_if(job.tasks.begin(), job.tasks.end(), std::back_inserter(tasks),
+               [&](const TaskView& task) { return !target.names_task || task.id == target.task; });
+  return tasks;
+}
+
+std::string nothing_words(const JobView& job, const Target& target) {
+  const std::string id = std::to_string(job.id.value);
+  if (!job.tasks.empty()) return "there is no task " + to_string(target.task) + "; see cadre job describe " + id;
+  if (job.stage == cluster::control::JobStage::ended) return "job " + id + " never ran; see cadre why " + id;
+  return "job " + id + " waits and has written nothing yet; see cadre why " + id + ", or follow it with -f";
+}
+
+loop::Task<int> logs(Session& session, std::shared_ptr<const LogsOptions> options) {
+  const Got<JobView> job = co_await ask_for<JobView>(session, requests::GetJob{options->target.job(), std::nullopt});
+  if (!job) co_return session.complain(job.error());
+  const std::vector<TaskView> tasks = meant(*job, options->target);
+  const bool has_ended = job->stage == cluster::control::JobStage::ended;
+  const bool follows = options->follow && !has_ended;
+  if (tasks.empty() && (!follows || !job->tasks.empty())) {
+    co_return session.complain({failed, nothing_words(*job, options->target)});
+  }
+  LinePrinter printer(
+      [](LinePrinter::To to, std::string_view text) { to == LinePrinter::To::out ? print(text) : print_error(text); });
+  const bool json = options->client.json;
+  std::vector<OutputLine> lines;  // of the one JSON value; what is followed has no end and comes line by line
+  std::size_t count = options->target.names_task ? 1 : job->tasks.size();
+  std::optional<Follower> follower;
+  const OnLine on_line = [&](cluster::TaskId task, const logs::Line& line) {
+    if (json && follows) return print_json(output_line(task, line));
+    if (json) return lines.push_back(output_line(task, line));
+    if (follower && !options->target.names_task) count = follower->tasks_most();
+    printer.print(prefix_of(task, count), line);
+  };
+  if (follows) {
+    FollowOptions following;
+    following.on_line = on_line;
+    if (options->target.names_task) following.only = options->target.task;
+    following.last_lines = options->tail;
+    follower.emplace(session, std::move(following));
+    const Got<JobView> ended = co_await follower->to_end(*job);
+    co_return ended ? done : session.complain(ended.error());
+  }
+  for (const TaskView& task : tasks) {
+    const Got<void> read = co_await read_all(session, {{task.id, {task.epoch}}, 0, options->tail}, on_line);
+    if (!read) co_return session.complain(read.error());
+  }
+  if (json) print_json(lines);
+  co_return done;
+}
+
+}  // namespace
+
+void add_logs_command(CLI::App& task, Chosen& chosen) {
+  const auto options = std::make_shared<LogsOptions>();
+  CLI::App& command = add_verb(task,
+                               {"logs", "Show what a task has written, or all tasks of a job",
+                                "  cadre task logs 17.0\n"
+                                "  cadre task logs -f --tail 20 17\n"
+                                "Lines of several tasks begin with the number of their task.\n"},
+                               options->client);
+  add_target(command, "task", options->target, "The task, or its job");
+  command.add_flag("-f,--follow", options->follow,
+                   "Go on until it has ended; with --json, each line is a value of its own");
+  command.add_option("--tail", options->tail, "Begin so many lines before the end")
+      ->type_name("LINES")
+      ->check(CLI::Range(1, 1'000'000));
+  on_choice(command, chosen, options, logs);
+}
+
+}  // namespace cadre::cli

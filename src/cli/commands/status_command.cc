@@ -1,0 +1,96 @@
+#include "cli/commands/verb.h"
+#include "cli/output.h"
+
+namespace cadre::cli {
+namespace {
+
+using cluster::requests::JobView;
+namespace requests = cluster::requests;
+
+struct StatusOptions {
+  ClientOptions client;
+};
+
+loop::Task<int> status(Session& session, std::shared_ptr<const StatusOptions> options) {
+  const Got<requests::Status> got = co_await ask_for<requests::Status>(session, requests::GetStatus{});
+  if (!got) co_return session.complain(got.error());
+  if (options->client.json) {
+    print_json(*got);
+  } else {
+    print(status_text(*got));
+  }
+  co_return done;
+}
+
+struct WhyOptions {
+  ClientOptions client;
+  Target target;
+};
+
+struct Reasons {
+  cluster::JobId job;
+  std::string text;
+  std::vector<std::string> last_lines;
+};
+template <class V>
+void describe(V& v, Reasons& r) {
+  v.required("job", r.job, "Which one.");
+  v.required("text", r.text, "Why it waits, runs there, or ended.");
+  v.field("last_lines", r.last_lines, "The last that it wrote, if it did not end well.");
+}
+
+bool ended_badly(const JobView& job) {
+  return job.stage == cluster::control::JobStage::ended &&
+         (job.reason != cluster::lease::Reason::exited || job.code != 0);
+}
+
+/// Of the first task that did not end well.
+loop::Task<std::vector<std::string>> last_lines_of(Session& session, JobView job) {
+  constexpr std::int64_t most = 5;
+  std::vector<std::string> lines;
+  for (const requests::TaskView& task : job.tasks) {
+    if (!task.ending || (task.ending->reason == cluster::lease::Reason::exited && task.ending->code == 0)) continue;
+    // What was kept may be gone; the reasons are told without it.
+    const OnLine keep = [&](cluster::TaskId, const logs::Line& line) { lines.emplace_back(line.text); };
+    const Got<void> read = co_await read_all(session, {{task.id, {task.epoch}}, 0, most}, keep);
+    if (!read) lines.clear();
+    break;
+  }
+  co_return lines;
+}
+
+loop::Task<int> why(Session& session, std::shared_ptr<const WhyOptions> options) {
+  const cluster::JobId job = options->target.job();
+  const Got<requests::Text> text = co_await ask_for<requests::Text>(session, requests::Why{job});
+  if (!text) co_return session.complain(text.error());
+  Reasons reasons{job, text->text, {}};
+  const Got<JobView> view = co_await ask_for<JobView>(session, requests::GetJob{job, std::nullopt});
+  if (view && ended_badly(*view)) reasons.last_lines = co_await last_lines_of(session, *view);
+  if (options->client.json) {
+    print_json(reasons);
+    co_return done;
+  }
+  print("job " + std::to_string(job.value) + ": " + reasons.text + "\n");
+  if (!reasons.last_lines.empty()) print("its last lines:\n");
+  for (const std::string& line : reasons.last_lines) print("  " + line + "\n");
+  co_return done;
+}
+
+}  // namespace
+
+void add_status_command(CLI::App& app, Chosen& chosen) {
+  const auto options = std::make_shared<StatusOptions>();
+  CLI::App& command =
+      add_verb(app, {"status", "Show what the cluster has and uses", "  cadre status\n"}, options->client);
+  on_choice(command, chosen, options, status);
+}
+
+void add_why_command(CLI::App& app, Chosen& chosen) {
+  const auto options = std::make_shared<WhyOptions>();
+  CLI::App& command =
+      add_verb(app, {"why", "Say why a job waits, runs where it does, or ended", "  cadre why 17\n"}, options->client);
+  add_target(command, "job", options->target, "The job, or one of its tasks");
+  on_choice(command, chosen, options, why);
+}
+
+}  // namespace cadre::cli

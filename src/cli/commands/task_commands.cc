@@ -1,0 +1,134 @@
+#include <algorithm>
+
+#include "cli/commands/verb.h"
+#include "cli/words.h"
+
+namespace cadre::cli {
+namespace {
+
+using cluster::requests::JobView;
+using cluster::requests::TaskView;
+namespace requests = cluster::requests;
+
+struct Tasks {
+  std::vector<TaskView> tasks;
+};
+template <class V>
+void describe(V& v, Tasks& t) {
+  v.required("tasks", t.tasks, "The tasks.");
+}
+
+struct ListOptions {
+  ClientOptions client;
+  requests::ListJobs request;
+  bool active = false;
+};
+
+loop::Task<int> list(Session& session, std::shared_ptr<const ListOptions> options) {
+  requests::ListJobs request = options->request;
+  request.ended = !options->active;
+  const Got<requests::Jobs> jobs = co_await ask_for<requests::Jobs>(session, request);
+  if (!jobs) co_return session.complain(jobs.error());
+  if (options->client.json) {
+    Tasks all;
+    for (const JobView& job : jobs->jobs) all.tasks.insert(all.tasks.end(), job.tasks.begin(), job.tasks.end());
+    print_json(all);
+  } else {
+    print(tasks_text(jobs->jobs, showing(session)));
+  }
+  co_return done;
+}
+
+struct TargetOptions {
+  ClientOptions client;
+  Target target;
+  std::optional<Duration> grace;
+  bool kills = false;
+};
+
+loop::Task<int> show(Session& session, std::shared_ptr<const TargetOptions> options) {
+  const Target& target = options->target;
+  const Got<JobView> job = co_await ask_for<JobView>(session, requests::GetJob{target.job(), std::nullopt});
+  if (!job) co_return session.complain(job.error());
+  const auto task =
+      std::find_if(job->tasks.begin(), job->tasks.end(), [&](const TaskView& one) { return one.id == target.task; });
+  if (task == job->tasks.end()) {
+    const std::string id = std::to_string(target.job().value);
+    co_return session.complain(
+        {failed, job->tasks.empty() ? "job " + id + " has no tasks yet, it is " +
+                                          std::string(describe::name_of(job->stage)) + "; see cadre why " + id
+                                    : "there is no task " + to_string(target.task) + "; see cadre job describe " + id});
+  }
+  if (options->client.json) {
+    print_json(*task);
+  } else {
+    print(task_text(*task, showing(session)));
+  }
+  co_return done;
+}
+
+loop::Task<int> end(Session& session, std::shared_ptr<const TargetOptions> options) {
+  const Target& target = options->target;
+  const std::string id = std::to_string(target.job().value);
+  if (target.names_task) {
+    const Got<JobView> job = co_await ask_for<JobView>(session, requests::GetJob{target.job(), std::nullopt});
+    if (!job) co_return session.complain(job.error());
+    if (job->tasks.size() > 1) {
+      co_return session.complain({refused, "the " + std::to_string(job->tasks.size()) + " tasks of job " + id +
+                                               " end together; to end them all: " + session.name + " " + id});
+    }
+  }
+  const std::optional<Duration> grace = options->kills ? Duration(0) : options->grace;
+  const Got<JobView> job = co_await ask_for<JobView>(session, requests::EndJob{target.job(), grace});
+  if (!job) co_return session.complain(job.error());
+  if (options->client.json) {
+    print_json(*job);
+  } else if (job->stage == cluster::control::JobStage::ended) {
+    print("job " + id + " has ended: " + ending_words(*job) + "\n");
+  } else {
+    print("job " + id + (options->kills ? " is being killed\n" : " is stopping\n"));
+  }
+  co_return done;
+}
+
+void add_end(CLI::App& task, Chosen& chosen, const Verb& verb, bool kills) {
+  const auto options = std::make_shared<TargetOptions>();
+  options->kills = kills;
+  CLI::App& command = add_verb(task, verb, options->client);
+  add_target(command, "task", options->target, "The task, or its job");
+  if (!kills) {
+    add_duration(command, "--grace", options->grace, Duration(0),
+                 "Time to end by itself before it is killed; else as the job says");
+  }
+  on_choice(command, chosen, options, end);
+}
+
+}  // namespace
+
+void add_task_commands(CLI::App& app, Chosen& chosen) {
+  CLI::App& task = add_verb(app, {"task", "Run, watch and stop tasks", "  cadre task list\n  cadre task logs -f 17\n"});
+  task.require_subcommand(1);
+  add_task_run_command(task, chosen);
+
+  const auto listing = std::make_shared<ListOptions>();
+  CLI::App& list_command =
+      add_verb(task, {"list", "List tasks, the newest jobs first", "  cadre task list --active\n"}, listing->client);
+  list_command.add_flag("--active", listing->active, "Leave out jobs that have ended");
+  list_command.add_option("--most", listing->request.most, "Of so many jobs at most")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  on_choice(list_command, chosen, listing, list);
+
+  const auto showing_one = std::make_shared<TargetOptions>();
+  CLI::App& show_command =
+      add_verb(task, {"describe", "Say all about one task", "  cadre task describe 17.0\n"}, showing_one->client);
+  add_target(show_command, "task", showing_one->target, "The task; of a job, its first");
+  on_choice(show_command, chosen, showing_one, show);
+
+  add_end(task, chosen, {"stop", "Ask a task to end, and kill it after its grace", "  cadre task stop 17\n"}, false);
+  add_end(task, chosen, {"kill", "Kill a task at once", "  cadre task kill 17\n"}, true);
+  add_exec_command(task, chosen);
+  add_logs_command(task, chosen);
+}
+
+}  // namespace cadre::cli

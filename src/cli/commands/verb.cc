@@ -1,0 +1,72 @@
+#include "cli/commands/verb.h"
+
+#include "cli/table.h"
+
+namespace cadre::cli {
+
+std::string full_name(const CLI::App& command) {
+  const CLI::App* parent = command.get_parent();
+  return parent == nullptr ? command.get_name() : full_name(*parent) + " " + command.get_name();
+}
+
+CLI::App& add_verb(CLI::App& parent, const Verb& verb) {
+  CLI::App& command = *parent.add_subcommand(verb.name, verb.help);
+  if (!verb.examples.empty()) command.footer("Examples:\n" + verb.examples);
+  return command;
+}
+
+CLI::App& add_verb(CLI::App& parent, const Verb& verb, ClientOptions& options) {
+  CLI::App& command = add_verb(parent, verb);
+  command
+      .add_option("--master", options.master, "Data folder of the master; else CADRE_MASTER, else ~/.local/share/cadre")
+      ->type_name("FOLDER");
+  command.add_flag("--json", options.json, "Print one JSON value");
+  return command;
+}
+
+CLI::Option& add_target(CLI::App& command, const std::string& name, Target& target, const std::string& help) {
+  return *command
+              .add_option_function<std::string>(
+                  name,
+                  [&target, name](const std::string& text) {
+                    const Result<cluster::TaskId> id = cluster::parse_task_id(text);
+                    if (!id) {
+                      throw CLI::ValidationError(
+                          name, "'" + text + "' is neither a job nor a task; write a number like 17, or 17.0");
+                    }
+                    target = {*id, text.find('.') != std::string::npos};
+                  },
+                  help)
+              ->required()
+              ->type_name("ID");
+}
+
+CLI::Option& add_duration(CLI::App& command, const std::string& name, std::optional<Duration>& value, Duration least,
+                          const std::string& help) {
+  return *command
+              .add_option_function<std::string>(
+                  name,
+                  [&value, name, least](const std::string& text) {
+                    const Result<Duration> parsed = parse_duration(text);
+                    if (!parsed) throw CLI::ValidationError(name, parsed.error().message);
+                    if (*parsed < least) {
+                      throw CLI::ValidationError(name, "must be at least " + to_string(least) + ", is " + text);
+                    }
+                    value = *parsed;
+                  },
+                  help)
+              ->type_name("DURATION");
+}
+
+Showing showing(const Session& session) { return {session.calendar.now(), takes_colours(1)}; }
+
+int show_job(const Session& session, const cluster::requests::JobView& job, const ClientOptions& client) {
+  if (client.json) {
+    print_json(job);
+  } else {
+    print(job_text(job, showing(session)));
+  }
+  return done;
+}
+
+}  // namespace cadre::cli

@@ -1,0 +1,60 @@
+/// What all commands that speak to a master have in common. For the main thread.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cli/commands/commands.h"
+#include "cli/session.h"
+#include "cli/views.h"
+
+namespace cadre::cli {
+
+struct Verb {
+  std::string name;
+  std::string help;
+  std::string examples;  ///< lines for the end of --help
+};
+
+/// A command, with the master's options if it takes any.
+CLI::App& add_verb(CLI::App& parent, const Verb& verb);
+CLI::App& add_verb(CLI::App& parent, const Verb& verb, ClientOptions& options);
+
+/// `cadre job list`
+std::string full_name(const CLI::App& command);
+
+/// When the command is chosen, runs a body that is made from its options against the master.
+template <class Options>
+void on_choice(CLI::App& command, Chosen& chosen, std::shared_ptr<Options> options,
+               loop::Task<int> (*body)(Session&, std::shared_ptr<const Options>)) {
+  command.callback([&command, &chosen, options, body] {
+    chosen = [&command, options, body] {
+      return with_master(full_name(command), options->client,
+                         [options, body](Session& session) { return body(session, options); });
+    };
+  });
+}
+
+/// `17` or `17.0`.
+struct Target {
+  cluster::TaskId task;
+  bool names_task = false;  ///< and not its whole job
+
+  cluster::JobId job() const { return task.job; }
+};
+CLI::Option& add_target(CLI::App& command, const std::string& name, Target& target, const std::string& help);
+
+/// An option that takes a duration of at least `least`.
+CLI::Option& add_duration(CLI::App& command, const std::string& name, std::optional<Duration>& value, Duration least,
+                          const std::string& help);
+
+/// How things are shown on standard output now.
+Showing showing(const Session& session);
+
+/// The job as text, or as JSON; the exit code of a command that has done what it was asked.
+int show_job(const Session& session, const cluster::requests::JobView& job, const ClientOptions& client);
+
+}  // namespace cadre::cli

@@ -1,0 +1,110 @@
+#include "cli/follow.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cli/words.h"
+#include "describe/utf8.h"
+
+namespace cadre::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using cluster::control::JobStage;
+using cluster::requests::JobView;
+namespace requests = cluster::requests;
+
+/// So long at most passes without a word to the master, which takes silent clients for gone.
+constexpr Duration ask_every = 30s;
+constexpr Duration why_every = 2s;
+constexpr Duration notice_absence_after = 2s;
+
+std::size_t terminal_width() {
+  winsize size{};
+  return ioctl(2, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
+}
+
+}  // namespace
+
+std::string prefix_of(cluster::TaskId task, std::size_t tasks) {
+  return tasks < 2 ? "" : "[" + std::to_string(task.member) + "] ";
+}
+
+Follower::Follower(Session& session, FollowOptions options)
+    : session_(session), options_(std::move(options)), readers_(session.loop), others_(session.loop) {}
+
+Follower::~Follower() { clear_waiting(); }
+
+void Follower::take(const JobView& job) {
+  waits_ = job.stage == JobStage::queued;
+  if (!waits_) clear_waiting();
+  tasks_most_ = std::max(tasks_most_, job.tasks.size());
+  for (const requests::TaskView& task : job.tasks) {
+    if (options_.only && *options_.only != task.id) continue;
+    auto& output = outputs_[task.id];
+    if (!output) {
+      output = std::make_unique<TaskOutput>(session_, readers_, task.id, options_.last_lines, options_.on_line);
+    }
+    output->tell(task);
+  }
+}
+
+loop::Task<Got<JobView>> Follower::to_end(JobView job) {
+  if (options_.shows_waiting) others_.spawn(show_waiting(job.id));
+  others_.spawn(watch_connection());
+  for (take(job); job.stage != JobStage::ended; take(job)) {
+    Got<JobView> next = co_await changed(job.id, job.version);
+    if (!next) co_return next;
+    job = *std::move(next);
+  }
+  for (const auto& [task, output] : outputs_) output->tell_over();
+  co_await readers_.ended();
+  co_return job;
+}
+
+loop::Task<Got<JobView>> Follower::changed(cluster::JobId job, std::uint64_t seen) {
+  const auto talk = session_.connection.begin(requests::GetJob{job, seen});
+  auto answer = co_await talk->next(ask_every);
+  if (answer && *answer) {
+    Got<JobView> view = as<JobView>((**std::move(answer)).reply);
+    if (view) co_return view;
+    co_await loop::sleep(session_.loop, why_every);  // it takes no more who wait: then ask now and then
+  }
+  // Versions do not outlive a master, so what it says now counts, even if the number is the same.
+  Got<JobView> view = co_await ask_for<JobView>(session_, requests::GetJob{job, std::nullopt}, absence_max);
+  co_return view;
+}
+
+loop::Task<void> Follower::watch_connection() {
+  TimePoint there = session_.loop.now();
+  bool said = false;
+  for (;;) {
+    co_await loop::sleep(session_.loop, 200ms);
+    if (session_.connection.is_connected()) {
+      there = session_.loop.now();
+      if (std::exchange(said, false)) print_error(session_.name + ": the master is back\n");
+    } else if (!said && session_.loop.now() - there > notice_absence_after) {
+      said = true;
+      clear_waiting();
+      print_error(session_.name + ": the master is gone; waiting for it to come back (tasks go on without it)\n");
+    }
+  }
+}
+
+loop::Task<void> Follower::show_waiting(cluster::JobId job) {
+  for (;;) {
+    co_await loop::sleep(session_.loop, shown_ ? why_every : Duration(500ms));
+    if (!waits_ || !session_.connection.is_connected()) continue;
+    Got<requests::Text> why = co_await ask_for<requests::Text>(session_, requests::Why{job});
+    if (!why || !waits_) continue;
+    const std::string line = "job " + std::to_string(job.value) + " " + why->text.substr(0, why->text.find('\n'));
+    print_error("\r\x1b[K" + describe::shortened(line, terminal_width() - 4));
+    shown_ = true;
+  }
+}
+
+void Follower::clear_waiting() {
+  if (std::exchange(shown_, false)) print_error("\r\x1b[K");
+}
+
+}  // namespace cadre::cli

@@ -1,0 +1,54 @@
+/// Follows a job: its output as it comes, and why it waits, until it has ended. For the thread of the session's loop.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cli/output.h"
+#include "cli/session.h"
+#include "loop/tasks.h"
+
+namespace cadre::cli {
+
+struct FollowOptions {
+  OnLine on_line;
+  std::optional<cluster::TaskId> only;  ///< of all its tasks, this one
+  std::int64_t last_lines = 0;          ///< of what is there already
+  bool shows_waiting = false;           ///< on a terminal, a line that says why it waits
+};
+
+class Follower {
+ public:
+  Follower(Session& session, FollowOptions options);
+  ~Follower();
+
+  /// Until the job has ended and all of its output was handed on, whatever becomes of the master in between.
+  [[nodiscard]] loop::Task<Got<cluster::requests::JobView>> to_end(cluster::requests::JobView job);
+
+  /// How many tasks it has had at most, for who tells them apart.
+  std::size_t tasks_most() const { return tasks_most_; }
+
+ private:
+  void take(const cluster::requests::JobView& job);
+  /// How the job stands, once that may have changed.
+  loop::Task<Got<cluster::requests::JobView>> changed(cluster::JobId job, std::uint64_t seen);
+  loop::Task<void> show_waiting(cluster::JobId job);
+  loop::Task<void> watch_connection();
+  void clear_waiting();
+
+  Session& session_;
+  const FollowOptions options_;
+  std::size_t tasks_most_ = 0;
+  bool waits_ = false;
+  bool shown_ = false;
+  std::map<cluster::TaskId, std::unique_ptr<TaskOutput>> outputs_;
+  loop::Tasks readers_;
+  loop::Tasks others_;
+};
+
+/// Before each line: the rank of its task, when there are several.
+std::string prefix_of(cluster::TaskId task, std::size_t tasks);
+
+}  // namespace cadre::cli

@@ -1,0 +1,66 @@
+/// The output of tasks, read from the master and handed on line by line. For the thread of the session's loop.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cli/session.h"
+#include "logs/record.h"
+#include "loop/tasks.h"
+
+namespace cadre::cli {
+
+/// Gets each line of a task.
+using OnLine = std::function<void(cluster::TaskId, const logs::Line&)>;
+
+/// How much of the output of one lease has been read.
+struct Reading {
+  cluster::LeaseId lease;
+  std::int64_t offset = 0;
+  std::int64_t last_lines = 0;  ///< begin so many lines before the end
+};
+
+/// Hands on what is there now, to the end.
+[[nodiscard]] loop::Task<Got<void>> read_all(Session& session, Reading reading, const OnLine& on_line);
+
+/// Follows one task through its leases, each to the end of its output. Ending it ends the reading.
+class TaskOutput {
+ public:
+  TaskOutput(Session& session, loop::Tasks& tasks, cluster::TaskId task, std::int64_t last_lines, OnLine on_line)
+      : session_(session), tasks_(tasks), task_(task), last_lines_(last_lines), on_line_(std::move(on_line)) {}
+
+  /// How the task stands now.
+  void tell(const cluster::requests::TaskView& view);
+  /// Nothing more will be told: what is not there soon will not come.
+  void tell_over();
+
+ private:
+  struct Lease {
+    Reading reading;
+    std::optional<std::int64_t> end;  ///< of its output, once that is known
+    bool is_over = false;             ///< its end will never be known
+  };
+  loop::Task<void> follow();
+  /// Whether all of it was read, or is not to come any more.
+  bool is_done(const Lease& lease, TimePoint last_progress);
+  Duration wait_for(const Lease& lease, TimePoint last_progress) const;
+  void wake() {
+    if (talk_) talk_->interrupt();
+  }
+
+  Session& session_;
+  loop::Tasks& tasks_;
+  const cluster::TaskId task_;
+  std::int64_t last_lines_;
+  const OnLine on_line_;
+  std::deque<Lease> leases_;  ///< the first is being read
+  std::uint64_t last_epoch_ = 0;
+  bool follows_ = false;
+  std::unique_ptr<Connection::Bulk::Conversation> talk_;
+};
+
+}  // namespace cadre::cli

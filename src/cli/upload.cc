@@ -1,0 +1,93 @@
+#include "cli/upload.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "cli/words.h"
+#include "objects/file.h"
+#include "objects/pack.h"
+
+namespace cadre::cli {
+namespace {
+
+namespace bulk = cluster::bulk;
+
+/// A folder of our own that is gone in the end.
+class Scratch {
+ public:
+  Scratch() {
+    std::error_code ignored;
+    std::string name = (std::filesystem::temp_directory_path(ignored) / "cadre-code-XXXXXX").string();
+    if (mkdtemp(name.data()) != nullptr) path_ = name;
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+Got<bulk::BlobState> state_in(Result<bulk::FromMaster> answer) {
+  if (!answer) return NotGot(refusal_of(answer.error()));
+  if (const auto* no = std::get_if<bulk::Refused>(&*answer)) {
+    return NotGot(Refusal{refused, "the master does not take the code: " + no->why});
+  }
+  if (const auto* state = std::get_if<bulk::BlobState>(&*answer)) return *state;
+  return NotGot(Refusal{failed, "the master gave an answer of another kind; is it of another version?"});
+}
+
+loop::Task<Got<std::string>> send(Session& session, const objects::Packed& packed, const objects::File& file) {
+  bulk::AskBlob question{0, packed.hash};  // named: g++ 12 destroys such a temporary twice
+  Result<bulk::FromMaster> asked = co_await session.connection.ask_bulk(std::move(question));
+  Got<bulk::BlobState> state = state_in(std::move(asked));
+  int without_progress = 0;
+  for (std::int64_t sent = 0; state && !state->complete;) {
+    const std::int64_t have = state->have;
+    // A master that was started again may have lost the last part; one that never goes on must not keep us.
+    without_progress = have > sent ? 0 : without_progress + 1;
+    if (without_progress > 100) {
+      co_return NotGot(
+          Refusal{failed, "the master takes no more of the code after " + std::to_string(have) + " bytes"});
+    }
+    sent = have;
+    Bytes part(std::min<std::size_t>(bulk::part_bytes_max,
+                                     static_cast<std::size_t>(std::max<std::int64_t>(0, packed.size.value - have))));
+    const Result<std::size_t> count = file.read_at(have, part);
+    if (!count) co_return NotGot(Refusal{failed, count.error().message});
+    part.resize(*count);
+    Result<bulk::FromMaster> put = co_await session.connection.ask_bulk(
+        bulk::PutBlob{0, packed.hash, packed.size.value, have, std::move(part)}, std::chrono::minutes(1));
+    state = state_in(std::move(put));
+  }
+  if (!state) co_return NotGot(state.error());
+  co_return packed.hash;
+}
+
+}  // namespace
+
+loop::Task<Got<std::string>> upload(Session& session, std::string folder) {
+  const Scratch scratch;
+  if (scratch.path().empty()) {
+    co_return NotGot(Refusal{failed, "there is no room to pack " + folder + "; set TMPDIR to a folder with some"});
+  }
+  const Result<objects::Packed> packed = objects::pack(folder, scratch.path() + "/pack", {});
+  if (!packed) co_return NotGot(Refusal{bad_usage, "--dir: " + packed.error().message});
+  for (const std::string& path : packed->skipped) {
+    print_error(session.name + ": " + path + " is left out: it is neither a file nor a folder nor a link\n");
+  }
+  Result<objects::File> file = objects::File::open(scratch.path() + "/pack", O_RDONLY | O_CLOEXEC);
+  if (!file) co_return NotGot(Refusal{failed, file.error().message});
+  Got<std::string> hash = co_await send(session, *packed, *file);
+  co_return hash;
+}
+
+}  // namespace cadre::cli

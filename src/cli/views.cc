@@ -1,0 +1,187 @@
+#include "cli/views.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "cli/table.h"
+#include "cli/words.h"
+#include "describe/describe.h"
+
+namespace cadre::cli {
+namespace {
+
+using cluster::control::JobStage;
+using cluster::control::SlotState;
+using cluster::lease::Reason;
+using cluster::requests::AgentView;
+using cluster::requests::JobView;
+using cluster::requests::Status;
+using cluster::requests::TaskView;
+
+std::string stage_words(const JobView& job) {
+  if (job.stage != JobStage::ended) return std::string(describe::name_of(job.stage));
+  return ending_words(job.reason, job.code, "");
+}
+
+std::string stage_words(const TaskView& task) {
+  if (!task.ending) return task.stage;
+  return ending_words(task.ending->reason, task.ending->code, "");
+}
+
+/// How long it ran, or has run so far.
+std::string ran(std::optional<TimePoint> started, std::optional<TimePoint> ended, TimePoint now) {
+  if (!started) return "";
+  return short_duration(ended.value_or(now) - *started);
+}
+
+std::string slots_words(const TaskView& task) { return task.slots.empty() ? "" : ranges(task.slots); }
+
+/// Lines of a name and what it is, the names as wide as the widest; what is empty is left out.
+class Facts {
+ public:
+  void add(std::string name, std::string text) {
+    if (!text.empty()) facts_.emplace_back(std::move(name), std::move(text));
+  }
+  std::string to_text(bool coloured) const {
+    std::size_t width = 0;
+    for (const auto& [name, text] : facts_) width = std::max(width, name.size());
+    std::string all;
+    for (const auto& [name, text] : facts_) {
+      all += paint(name, Colour::dim, coloured) + std::string(width + 2 - name.size(), ' ') + text + "\n";
+    }
+    return all;
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::string>> facts_;
+};
+
+std::string with_time(std::optional<TimePoint> time, TimePoint now) {
+  return time ? ago(time, now) + " (" + to_utc(std::chrono::floor<std::chrono::seconds>(*time)) + ")" : "";
+}
+
+std::vector<std::string> task_row(const TaskView& task, TimePoint now) {
+  return {to_string(task.id),
+          task.role,
+          stage_words(task),
+          task.agent.value,
+          slots_words(task),
+          task.usage.memory.value == 0 ? "" : short_size(task.usage.memory),
+          ran(task.started, task.ended, now)};
+}
+
+std::string state_words(const AgentView& agent) {
+  std::string words = agent.state;
+  if (!agent.enabled) return words + ", disabled";
+  if (agent.draining) return words + ", draining";
+  const auto off = std::count_if(agent.slot_states.begin(), agent.slot_states.end(),
+                                 [](SlotState state) { return state != SlotState::enabled; });
+  return off == 0 ? words : words + ", " + counted(off, "slot") + " off";
+}
+
+std::string one_decimal(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f", number);
+  return text;
+}
+
+std::string share_line(const std::string& used, const std::string& all, double share) {
+  constexpr std::size_t width = 20;
+  return used + " of " + all + " in use  [" + bar(share, width) + "]";
+}
+
+double share(std::int64_t used, std::int64_t all) {
+  return all == 0 ? 0 : static_cast<double>(used) / static_cast<double>(all);
+}
+
+}  // namespace
+
+std::string jobs_text(const std::vector<JobView>& jobs, const Showing& showing) {
+  if (jobs.empty()) return "no jobs yet; run one with: cadre run -- hostname\n";
+  Table table({"JOB", "NAME", "STATE", "PRIORITY", "SLOTS", "POOL", "SUBMITTED", "RAN"});
+  for (const JobView& job : jobs) {
+    table.add({std::to_string(job.id.value), job.name, stage_words(job), std::to_string(job.priority),
+               std::to_string(job.slots), job.pool, ago(job.submitted, showing.now),
+               ran(job.started, job.ended, showing.now)});
+  }
+  return table.to_text(showing.coloured);
+}
+
+std::string job_text(const JobView& job, const Showing& showing) {
+  Facts facts;
+  facts.add("job", std::to_string(job.id.value));
+  facts.add("name", job.name);
+  facts.add("state", job.stage == JobStage::ended ? ending_words(job) : stage_words(job));
+  facts.add("priority", std::to_string(job.priority));
+  facts.add("pool", job.pool);
+  facts.add("group", job.group);
+  facts.add("slots", std::to_string(job.slots));
+  facts.add("submitted", with_time(job.submitted, showing.now));
+  facts.add("started", with_time(job.started, showing.now));
+  facts.add("ended", with_time(job.ended, showing.now));
+  if (job.runs > 1) facts.add("placed", std::to_string(job.runs) + " times");
+  std::string text = facts.to_text(showing.coloured);
+  return job.tasks.empty() ? text : text + "\n" + tasks_text({job}, showing);
+}
+
+std::string tasks_text(const std::vector<JobView>& jobs, const Showing& showing) {
+  if (jobs.empty()) return "no tasks yet; run one with: cadre run -- hostname\n";
+  Table table({"TASK", "ROLE", "STATE", "AGENT", "SLOTS", "MEMORY", "RAN"});
+  for (const JobView& job : jobs) {
+    for (const TaskView& task : job.tasks) table.add(task_row(task, showing.now));
+    if (job.tasks.empty()) table.add({std::to_string(job.id.value), "", stage_words(job), "", "", "", ""});
+  }
+  return table.to_text(showing.coloured);
+}
+
+std::string task_text(const TaskView& task, const Showing& showing) {
+  Facts facts;
+  facts.add("task", to_string(task.id));
+  facts.add("role", task.role);
+  facts.add("rank", std::to_string(task.rank));
+  facts.add("state",
+            task.ending ? ending_words(task.ending->reason, task.ending->code, task.ending->detail) : task.stage);
+  facts.add("agent", task.agent.value);
+  facts.add("slots", slots_words(task));
+  facts.add("epoch", std::to_string(task.epoch));
+  facts.add("started", with_time(task.started, showing.now));
+  facts.add("ended", with_time(task.ended, showing.now));
+  facts.add("memory", short_size(task.usage.memory) + ", at most " + short_size(task.usage.memory_most));
+  facts.add("processor time", short_duration(task.usage.cpu_time));
+  facts.add("processes", std::to_string(task.usage.processes));
+  if (task.reports > 0) facts.add("reports", std::to_string(task.reports) + ", the last: " + task.last_report);
+  return facts.to_text(showing.coloured);
+}
+
+std::string agents_text(const std::vector<AgentView>& agents, const Showing& showing) {
+  if (agents.empty()) {
+    return "no agents yet; start one on this host with: cadre agent, or for another host: cadre agent token\n";
+  }
+  Table table({"AGENT", "STATE", "SLOTS", "KIND", "CPUS", "MEMORY", "LOAD", "TASKS", "POOL", "HOST", "VERSION"});
+  for (const AgentView& agent : agents) {
+    table.add({agent.id.value, state_words(agent), std::to_string(agent.slots_used) + "/" + std::to_string(agent.slots),
+               std::string(describe::name_of(agent.slot_kind)), to_string(agent.cpus),
+               short_size(agent.load.memory_used) + "/" + short_size(agent.memory), one_decimal(agent.load.average),
+               std::to_string(agent.tasks), agent.pool, agent.host, agent.version});
+  }
+  return table.to_text(showing.coloured);
+}
+
+std::string status_text(const Status& status) {
+  Facts facts;
+  facts.add("agents", std::to_string(status.agents_up) + " of " + std::to_string(status.agents) + " up");
+  facts.add("slots", share_line(std::to_string(status.slots_used), std::to_string(status.slots),
+                                share(status.slots_used, status.slots)));
+  facts.add("cpus", share_line(to_string(status.cpus_used), to_string(status.cpus),
+                               share(status.cpus_used.milli, status.cpus.milli)));
+  facts.add("memory", share_line(short_size(status.memory_used), short_size(status.memory),
+                                 share(status.memory_used.value, status.memory.value)));
+  facts.add("load", one_decimal(status.load));
+  facts.add("jobs", std::to_string(status.queued) + " waiting, " + std::to_string(status.running) + " running, " +
+                        std::to_string(status.ended) + " ended");
+  std::string text = facts.to_text(false);
+  if (status.agents == 0) text += "\nnothing can run yet: start an agent with: cadre agent\n";
+  return text;
+}
+
+}  // namespace cadre::cli

@@ -1,0 +1,25 @@
+/// What the master tells, as tables and texts for people. Pure but for its arguments; one thread at a time.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cluster/requests.h"
+
+namespace cadre::cli {
+
+/// When it is shown, and whether in colours.
+struct Showing {
+  TimePoint now;
+  bool coloured = false;
+};
+
+std::string jobs_text(const std::vector<cluster::requests::JobView>& jobs, const Showing& showing);
+std::string job_text(const cluster::requests::JobView& job, const Showing& showing);
+/// The tasks of jobs; one that waits has none yet and is shown itself.
+std::string tasks_text(const std::vector<cluster::requests::JobView>& jobs, const Showing& showing);
+std::string task_text(const cluster::requests::TaskView& task, const Showing& showing);
+std::string agents_text(const std::vector<cluster::requests::AgentView>& agents, const Showing& showing);
+std::string status_text(const cluster::requests::Status& status);
+
+}  // namespace cadre::cli

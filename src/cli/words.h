@@ -1,0 +1,32 @@
+/// Times, sizes and endings as people say them. Values; safe on any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/time.h"
+#include "cluster/requests.h"
+
+namespace cadre::cli {
+
+/// Two units at most: 42s, 3m, 1h20m, 5d; less than a second is 0s.
+std::string short_duration(Duration duration);
+/// `3m ago`, `just now`; empty when there is no time.
+std::string ago(std::optional<TimePoint> time, TimePoint now);
+/// Three digits: 512MiB, 1.5GiB, 0.
+std::string short_size(ByteSize size);
+/// `1 slot`, `3 slots`.
+std::string counted(std::int64_t count, const std::string& noun);
+/// 0-3, 5
+std::string ranges(const std::vector<std::int32_t>& sorted);
+
+/// `ended well`, `exited with 3`, `ran out of memory: used 512MiB of 512MiB`.
+std::string ending_words(cluster::lease::Reason reason, std::int32_t code, const std::string& detail);
+std::string ending_words(const cluster::requests::JobView& job);
+
+/// What `cadre run` ends with: the task's own code; 128 and the signal; 1 for other ends.
+int exit_code_of(cluster::lease::Reason reason, std::int32_t code);
+
+}  // namespace cadre::cli
