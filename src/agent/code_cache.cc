@@ -202,7 +202,9 @@ loop::Task<Result<void>> CodeCache::set_up(std::string folder, CodeRequest reque
   if (request.hash.empty()) {
     CO_TRY(objects::make_folder(folder));
   } else {
-    CO_TRY(co_await place({.hash = request.hash, .setup = {}, .variables = {}}, folder));
+    CodeRequest bare{
+        .hash = request.hash, .setup = {}, .variables = {}};  // named: g++ 12 destroys such a temporary twice
+    CO_TRY(co_await place(std::move(bare), folder));
   }
   const std::string output = new_path();
   Result<void> done;

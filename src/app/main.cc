@@ -3,8 +3,10 @@
 #include <functional>
 
 #include "app/bench_command.h"
+#include "app/cluster_commands.h"
 #include "app/docs_command.h"
 #include "app/simulate_command.h"
+#include "cli/commands/commands.h"
 #include "cli/exit_code.h"
 #include "cli/plan_command.h"
 
@@ -26,6 +28,8 @@ int run(int argc, char** argv) {
   plan_command->add_flag("--json", plan.json, "Print one JSON object");
   plan_command->callback([&] { chosen = [&] { return cli::run_plan(plan); }; });
 
+  cli::add_agent_verbs(app::add_cluster_commands(app, chosen), chosen);
+  cli::add_client_commands(app, chosen);
   app::add_simulate_command(app, chosen);
   app::add_bench_command(app, chosen);
   app::add_docs_command(app, chosen);
