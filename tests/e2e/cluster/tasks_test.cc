@@ -1,0 +1,132 @@
+// One task after another through the real master, agent and supervisor.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/e2e/cluster/test_cluster.h"
+
+namespace cadre::e2e {
+namespace {
+
+using cluster::control::JobStage;
+using cluster::lease::Reason;
+using testing::HasSubstr;
+
+class Tasks : public testing::Test {
+ protected:
+  Tasks() { cluster_.start_agent("a1"); }
+  TestCluster cluster_;
+};
+
+TEST_F(Tasks, RunWithTheirOutputAndTheirExitCode) {
+  const Said said = cluster_.cadre({"run", "--", "sh", "-c", "echo out; echo err >&2; exit 7"});
+  EXPECT_EQ(said.code, 7);
+  EXPECT_EQ(said.out, "out\n");
+  EXPECT_THAT(said.err, HasSubstr("err\n"));
+}
+
+TEST_F(Tasks, EndedByASignalGiveItsNumber) {
+  EXPECT_EQ(cluster_.cadre({"run", "--", "sh", "-c", "kill -9 $$"}).code, 137);
+}
+
+TEST_F(Tasks, ThatCannotBeStartedSayWhy) {
+  const Said said = cluster_.cadre({"run", "--", "there-is-no-such-program"});
+  EXPECT_EQ(said.code, 1);
+  EXPECT_THAT(said.err, HasSubstr("there-is-no-such-program"));
+  EXPECT_THAT(said.err, HasSubstr("No such file"));
+}
+
+TEST_F(Tasks, KnowWhoTheyAre) {
+  const Said said = cluster_.cadre({"run", "--slots", "2", "--env", "MINE=1", "--", "sh", "-c",
+                                    "echo $CADRE_TASK $CADRE_EPOCH $CADRE_RANK $CADRE_SIZE $CADRE_SLOTS $MINE"});
+  EXPECT_EQ(said.out, "1.0 1 0 1 0,1 1\n") << said.err;
+}
+
+TEST_F(Tasks, OfAGangKnowEachOther) {
+  const std::uint64_t id = cluster_.submit(
+      {"--count", "3", "--slots", "1", "--", "sh", "-c", "echo rank $CADRE_RANK of $CADRE_SIZE on slot $CADRE_SLOTS"});
+  const auto job = cluster_.wait_for_end(id);
+  EXPECT_EQ(job.code, 0);
+  ASSERT_EQ(job.tasks.size(), 3U);
+  const std::string output = cluster_.output(id);
+  for (const char* line : {"rank 0 of 3 on slot", "rank 1 of 3 on slot", "rank 2 of 3 on slot"}) {
+    EXPECT_THAT(output, HasSubstr(line));
+  }
+}
+
+TEST_F(Tasks, WhoseFellowFailsAreStopped) {
+  const std::uint64_t id =
+      cluster_.submit({"--count", "2", "--", "sh", "-c", "test $CADRE_RANK = 0 || exit 5; exec sleep 1000"});
+  const auto job = cluster_.wait_for_end(id);
+  EXPECT_EQ(job.reason, Reason::exited);
+  EXPECT_EQ(job.code, 5);
+}
+
+TEST_F(Tasks, BringTheirCode) {
+  write_text(cluster_.folder() + "/hello.txt", "");  // beside the code, not in it
+  const std::string code = cluster_.folder() + "/code";
+  ASSERT_EQ(std::system(("mkdir -p " + code + "/in && echo kept > " + code + "/in/kept.txt && echo no > " + code +
+                         "/left.out && echo '*.out' > " + code + "/.cadreignore")
+                            .c_str()),
+            0);
+  const Said said = cluster_.cadre({"run", "--dir", code, "--", "sh", "-c", "cat in/kept.txt; ls"});
+  EXPECT_EQ(said.code, 0) << said.err;
+  EXPECT_EQ(said.out, "kept\nin\n");
+}
+
+TEST_F(Tasks, CanBeLookedIntoWhileTheyRun) {
+  const std::uint64_t id = cluster_.submit({"--env", "SECRET=42", "--", "sleep", "1000"});
+  ASSERT_TRUE(TestCluster::until([&] {
+    const auto job = cluster_.job(id);
+    return !job.tasks.empty() && job.tasks[0].stage == "running";
+  }));
+  const Said said = cluster_.cadre({"task", "exec", std::to_string(id), "--", "sh", "-c", "echo $SECRET; exit 9"});
+  EXPECT_EQ(said.out, "42\n") << said.err;
+  EXPECT_EQ(said.code, 9);
+  EXPECT_EQ(cluster_.cadre({"task", "kill", std::to_string(id)}).code, 0);
+  EXPECT_EQ(cluster_.wait_for_end(id).reason, Reason::killed_by_user);
+}
+
+TEST_F(Tasks, ThatCouldNeverRunAreRefused) {
+  const Said said = cluster_.cadre({"run", "--slots", "5", "--", "true"});
+  EXPECT_EQ(said.code, 3);
+  EXPECT_THAT(said.err, HasSubstr("could never"));
+}
+
+TEST_F(Tasks, WaitInAnOrderThatUsersChange) {
+  const std::uint64_t first = cluster_.submit({"--slots", "4", "--", "sleep", "1000"});
+  const std::uint64_t second = cluster_.submit({"--slots", "4", "--", "true"});
+  const std::uint64_t third = cluster_.submit({"--slots", "4", "--", "true"});
+  EXPECT_THAT(cluster_.cadre({"why", std::to_string(third)}).out, HasSubstr(std::to_string(first)));
+  EXPECT_EQ(cluster_.cadre({"job", "move", std::to_string(third), "--ahead-of", std::to_string(second)}).code, 0);
+  EXPECT_EQ(cluster_.cadre({"task", "stop", std::to_string(first)}).code, 0);
+  const auto one = cluster_.wait_for_end(third);
+  const auto other = cluster_.wait_for_end(second);
+  EXPECT_LT(one.started, other.started);
+}
+
+TEST_F(Tasks, StayAwayFromAgentsThatAreDrained) {
+  cluster_.start_agent("a2");
+  EXPECT_EQ(cluster_.cadre({"agent", "drain", "a1"}).code, 0);
+  for (int i = 0; i < 4; ++i) {
+    const auto job = cluster_.wait_for_end(cluster_.submit({"--slots", "1", "--", "true"}));
+    ASSERT_EQ(job.tasks.size(), 1U);
+    EXPECT_EQ(job.tasks[0].agent.value, "a2");
+  }
+  EXPECT_EQ(cluster_.cadre({"agent", "enable", "a1"}).code, 0);
+}
+
+TEST_F(Tasks, OfADisabledAgentRunAgainElsewhere) {
+  const std::uint64_t id =
+      cluster_.submit({"--slots", "1", "--grace", "1s", "--preemption-grace", "1s", "--", "sleep", "1000"});
+  ASSERT_TRUE(TestCluster::until([&] { return cluster_.job(id).stage == JobStage::running; }));
+  cluster_.start_agent("a2");
+  EXPECT_EQ(cluster_.cadre({"agent", "disable", "a1"}).code, 0);
+  EXPECT_TRUE(TestCluster::until([&] {
+    const auto job = cluster_.job(id);
+    return job.runs == 2 && !job.tasks.empty() && job.tasks[0].agent.value == "a2" && job.tasks[0].stage == "running";
+  }));
+  EXPECT_EQ(cluster_.job(id).tasks[0].epoch, 2U);
+}
+
+}  // namespace
+}  // namespace cadre::e2e

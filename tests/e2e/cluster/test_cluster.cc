@@ -1,0 +1,204 @@
+#include "tests/e2e/cluster/test_cluster.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+#include <thread>
+
+#include "database/database.h"
+#include "describe/describe.h"
+#include "tests/servers/postgres.h"
+#include "tests/servers/process.h"
+
+namespace cadre::e2e {
+namespace {
+
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+namespace requests = cluster::requests;
+
+template <class T>
+T read_answer(const Said& said) {
+  auto value = describe::read_json<T>(said.out);
+  if (!value) throw std::runtime_error("not understood: " + said.out + said.err);
+  return *std::move(value);
+}
+
+/// Zombies have ended.
+bool is_alive(pid_t pid) {
+  const std::string stat = read_text("/proc/" + std::to_string(pid) + "/stat");
+  const std::size_t name_end = stat.rfind(')');
+  return name_end != std::string::npos && name_end + 2 < stat.size() && stat[name_end + 2] != 'Z';
+}
+
+}  // namespace
+
+TestCluster::TestCluster(Setup setup) : setup_(std::move(setup)) {
+  const char* engine = std::getenv("CADRE_TEST_ENGINE");
+  if (engine != nullptr && std::string(engine) == "postgresql") {
+    static int made = 0;
+    const std::string schema = "cluster" + std::to_string(++made);
+    database::open(servers::shared_postgres().url()).value()->exec("CREATE SCHEMA " + schema).value();
+    database_ = servers::shared_postgres().url("options=-csearch_path%3D" + schema);
+  }
+  start_master();
+}
+
+TestCluster::~TestCluster() {
+  if (::testing::Test::HasFailure()) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder())) {
+      if (entry.path().extension() != ".log") continue;
+      std::fprintf(stderr, "--- %s\n%s", entry.path().filename().c_str(), read_text(entry.path()).c_str());
+    }
+  }
+  for (auto& [name, agent] : agents_) {
+    if (agent.pid > 0) servers::kill_tree(agent.pid);
+  }
+  if (master_ > 0) servers::kill_tree(master_);
+  while (!processes().empty()) {
+    for (const pid_t pid : processes()) ::kill(pid, SIGKILL);
+    std::this_thread::sleep_for(10ms);
+  }
+}
+
+void TestCluster::start_logged(pid_t& pid, const std::string& name, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), CADRE_PROGRAM);
+  pid = servers::start({arguments, "", folder() + "/" + name + ".log"});
+}
+
+void TestCluster::start_master() {
+  std::vector<std::string> arguments{"master", "--data", data(), "--agent-timeout", setup_.agent_timeout};
+  if (!database_.empty()) arguments.insert(arguments.end(), {"--database", database_});
+  arguments.insert(arguments.end(), setup_.master.begin(), setup_.master.end());
+  start_logged(master_, "master", std::move(arguments));
+  ASSERT_TRUE(until([this] { return cadre({"status"}).code == 0; })) << read_text(folder() + "/master.log");
+}
+
+void TestCluster::start_agent(const std::string& name, const std::vector<std::string>& arguments) {
+  OneAgent& agent = agents_[name];
+  agent.arguments = arguments;
+  std::vector<std::string> all{"agent", "--id", name, "--master", data(), "--data", agent_folder(name)};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  start_logged(agent.pid, name, std::move(all));
+  ASSERT_TRUE(until([&] {
+    for (const requests::AgentView& one : agents()) {
+      if (one.id.value == name && one.state == "up") return true;
+    }
+    return false;
+  })) << read_text(folder() + "/" + name + ".log");
+}
+
+void TestCluster::kill_master() {
+  servers::kill_tree(master_);
+  master_ = -1;
+}
+
+void TestCluster::kill_agent(const std::string& name) {
+  ::kill(agents_.at(name).pid, SIGKILL);
+  servers::wait_for(agents_.at(name).pid);
+  agents_.at(name).pid = -1;
+}
+
+void TestCluster::kill_host(const std::string& name) {
+  kill_agent(name);
+  while (!processes(name).empty()) {
+    for (const pid_t pid : processes(name)) ::kill(pid, SIGKILL);
+    std::this_thread::sleep_for(1ms);
+  }
+}
+
+void TestCluster::stop_agent(const std::string& name) {
+  ::kill(agents_.at(name).pid, SIGTERM);
+  servers::wait_for(agents_.at(name).pid);
+  agents_.at(name).pid = -1;
+}
+
+Said TestCluster::cadre(const std::vector<std::string>& arguments, const std::string& input) const {
+  ::setenv("CADRE_MASTER", data().c_str(), 1);
+  return run_cadre(arguments, input);
+}
+
+TestCluster::Background TestCluster::start_cadre(const std::vector<std::string>& arguments) const {
+  static int number = 0;
+  Background background;
+  background.out = folder() + "/cadre-" + std::to_string(++number) + ".out";
+  background.err = background.out + ".err";
+  ::setenv("CADRE_MASTER", data().c_str(), 1);
+  background.pid = servers::fork_child([&] {
+    if (::freopen(background.out.c_str(), "w", stdout) == nullptr) return 125;
+    if (::freopen(background.err.c_str(), "w", stderr) == nullptr) return 125;
+    std::vector<char*> argv{const_cast<char*>(CADRE_PROGRAM)};
+    for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+    argv.push_back(nullptr);
+    ::execv(CADRE_PROGRAM, argv.data());
+    return 126;
+  });
+  return background;
+}
+
+Said TestCluster::Background::wait() const {
+  const int code = servers::wait_for(pid);
+  return {code, read_text(out), read_text(err)};
+}
+
+std::uint64_t TestCluster::submit(std::vector<std::string> arguments) const {
+  arguments.insert(arguments.begin(), {"run", "--detach", "--json"});
+  const Said said = cadre(std::move(arguments));
+  if (said.code != 0) throw std::runtime_error("not submitted: " + said.err);
+  return read_answer<requests::JobView>(said).id.value;
+}
+
+requests::JobView TestCluster::job(std::uint64_t id) const {
+  return read_answer<requests::JobView>(cadre({"job", "describe", std::to_string(id), "--json"}));
+}
+
+std::vector<requests::JobView> TestCluster::jobs() const {
+  return read_answer<requests::Jobs>(cadre({"job", "list", "--most", "100000", "--json"})).jobs;
+}
+
+std::vector<requests::AgentView> TestCluster::agents() const {
+  return read_answer<requests::Agents>(cadre({"agent", "list", "--json"})).agents;
+}
+
+requests::JobView TestCluster::wait_for_end(std::uint64_t id) const {
+  requests::JobView view;
+  const bool ended = until([&] {
+    view = job(id);
+    return view.stage == cluster::control::JobStage::ended;
+  });
+  EXPECT_TRUE(ended) << "job " << id << " has not ended: " << cadre({"why", std::to_string(id)}).out;
+  return view;
+}
+
+std::string TestCluster::output(std::uint64_t id) const { return cadre({"task", "logs", std::to_string(id)}).out; }
+
+bool TestCluster::until(const std::function<bool()>& holds) {
+  const auto end = std::chrono::steady_clock::now() + 60s;
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(20ms);
+  }
+  return true;
+}
+
+std::vector<pid_t> TestCluster::processes(const std::string& agent) const {
+  const std::string inside = agent.empty() ? folder() + "/" : agent_folder(agent) + "/tasks/";
+  std::vector<pid_t> found;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator("/proc", error)) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const std::string folder = fs::read_symlink(entry.path() / "cwd", error).string();
+    const pid_t pid = std::stoi(name);
+    if (folder.starts_with(inside) && is_alive(pid)) found.push_back(pid);
+  }
+  return found;
+}
+
+}  // namespace cadre::e2e

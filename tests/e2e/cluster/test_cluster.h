@@ -1,0 +1,91 @@
+/// A real master and real agents as processes of this host, to be killed and started again. One thread at a time.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/requests.h"
+#include "tests/e2e/process.h"
+#include "tests/servers/scratch.h"
+
+namespace cadre::e2e {
+
+/// Keeps its records in SQLite, or, when CADRE_TEST_ENGINE is `postgresql`, on a server that the test program starts:
+/// the same tests hold for both.
+class TestCluster {
+ public:
+  struct Setup {
+    std::string agent_timeout = "3s";
+    std::vector<std::string> master;  ///< further arguments
+  };
+
+  TestCluster() : TestCluster(Setup{}) {}
+  explicit TestCluster(Setup setup);
+  TestCluster(const TestCluster&) = delete;
+  TestCluster& operator=(const TestCluster&) = delete;
+  /// Nothing of it is left running.
+  ~TestCluster();
+
+  const std::string& folder() const { return folder_.path(); }
+  std::string data() const { return folder() + "/m"; }
+
+  /// Each waits until it is ready.
+  void start_master();
+  void start_agent(const std::string& name, const std::vector<std::string>& arguments = {"--artificial-slots", "4"});
+  /// As a power cut would, but for the tasks and their supervisors.
+  void kill_master();
+  void kill_agent(const std::string& name);
+  /// The same, with everything that the agent has started: its host is gone.
+  void kill_host(const std::string& name);
+  void stop_agent(const std::string& name);
+  pid_t master() const { return master_; }
+  pid_t agent(const std::string& name) const { return agents_.at(name).pid; }
+  std::string agent_folder(const std::string& name) const { return folder() + "/" + name; }
+
+  /// Runs cadre for this cluster.
+  Said cadre(const std::vector<std::string>& arguments, const std::string& input = "") const;
+  /// The same in the background; what it says goes into files.
+  struct Background {
+    pid_t pid = -1;
+    std::string out;
+    std::string err;
+    /// Waits for its end.
+    Said wait() const;
+  };
+  Background start_cadre(const std::vector<std::string>& arguments) const;
+
+  /// `cadre run --detach`; the job's number.
+  std::uint64_t submit(std::vector<std::string> arguments) const;
+  cluster::requests::JobView job(std::uint64_t id) const;
+  std::vector<cluster::requests::JobView> jobs() const;
+  std::vector<cluster::requests::AgentView> agents() const;
+  /// Fails the test when it has not ended after a minute.
+  cluster::requests::JobView wait_for_end(std::uint64_t id) const;
+  /// Everything that a job's first task has written, in all its lines.
+  std::string output(std::uint64_t id) const;
+
+  /// Tries until it holds, for a minute at most; false if it never does.
+  static bool until(const std::function<bool()>& holds);
+  /// Processes of this cluster's tasks and their supervisors: those whose folder lies in an agent's.
+  std::vector<pid_t> processes(const std::string& agent = "") const;
+
+ private:
+  void start_logged(pid_t& pid, const std::string& name, std::vector<std::string> arguments);
+
+  Setup setup_;
+  std::string database_;
+  servers::TempDir folder_;
+  pid_t master_ = -1;
+  struct OneAgent {
+    pid_t pid = -1;
+    std::vector<std::string> arguments;
+  };
+  std::map<std::string, OneAgent> agents_;
+};
+
+}  // namespace cadre::e2e
