@@ -209,7 +209,8 @@ loop::Task<Result<void>> CodeCache::set_up(std::string folder, CodeRequest reque
   const std::string output = new_path();
   Result<void> done;
   for (std::size_t i = 0; i < request.setup.size() && done; ++i) {
-    done = co_await run_setup(loop_, {request.setup[i], folder, output, request.variables, options_.setup_max});
+    SetupCommand command{request.setup[i], folder, output, request.variables, options_.setup_max};
+    done = co_await run_setup(loop_, std::move(command));
   }
   unlink(output.c_str());
   co_return done;

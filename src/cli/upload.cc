@@ -64,8 +64,8 @@ loop::Task<Got<std::string>> send(Session& session, const objects::Packed& packe
     const Result<std::size_t> count = file.read_at(have, part);
     if (!count) co_return NotGot(Refusal{failed, count.error().message});
     part.resize(*count);
-    Result<bulk::FromMaster> put = co_await session.connection.ask_bulk(
-        bulk::PutBlob{0, packed.hash, packed.size.value, have, std::move(part)}, std::chrono::minutes(1));
+    bulk::PutBlob next{0, packed.hash, packed.size.value, have, std::move(part)};
+    Result<bulk::FromMaster> put = co_await session.connection.ask_bulk(std::move(next), std::chrono::minutes(1));
     state = state_in(std::move(put));
   }
   if (!state) co_return NotGot(state.error());
