@@ -1,8 +1,7 @@
 #include "cluster/fair_share_walk.h"
 
 #include <algorithm>
-#include <limits>
-#include <unordered_map>
+#include <queue>
 
 #include "cluster/fair_share.h"
 #include "cluster/placement.h"
@@ -15,7 +14,6 @@ namespace {
 struct Claimant {
   const GroupRow* group;
   GroupDemand demand;
-  std::vector<GangClass*> classes;
 };
 
 class FairShareWalk {
@@ -24,12 +22,12 @@ class FairShareWalk {
       : state_(state), policy_(policy), now_(now) {}
 
   Plan run() {
-    std::vector<Claimant> claimants = gather();
+    const std::vector<Claimant> claimants = gather();
     std::vector<GroupDemand> demands;
     for (const Claimant& claimant : claimants) demands.push_back(claimant.demand);
     const std::vector<Offer> offers = make_offers(demands, state_.books.slots_in_all());
     for (const std::size_t i : serving_order(demands)) {
-      Claimant& claimant = claimants[i];
+      const Claimant& claimant = claimants[i];
       const std::int64_t surplus = claimant.demand.active - offers[i].slots;
       if (surplus > 0) release(claimant, surplus);
       start(claimant, {surplus > 0 || offers[i].sits_out ? 0 : -surplus, offers[i].sits_out});
@@ -45,34 +43,24 @@ class FairShareWalk {
 
   std::vector<Claimant> gather() {
     std::vector<Claimant> claimants;
-    std::unordered_map<const GroupRow*, std::size_t> index;
-    for (const auto& [key, group] : state_.groups) {
-      index.emplace(&group, claimants.size());
-      Claimant claimant{&group, {}, {}};
-      claimant.demand.weight = group.settings.weight;
-      claimant.demand.age_rank = group.submissions.front();
-      claimant.demand.active = claimant.demand.demand = group.active;
-      claimant.demand.fixed = group.fixed;
+    for (auto& [key, group] : state_.groups) {
+      GroupDemand demand;
+      demand.weight = group.settings.weight;
+      demand.age_rank = group.submissions.front();
+      demand.active = demand.demand = group.active;
+      demand.fixed = group.fixed;
       for (const Order& order : group.growing) {
         const GangRow& row = state_.gangs[order.gang];
-        claimant.demand.demand += slots_in_full(row.gang.wants) - row.slots;
+        demand.demand += slots_in_full(row.gang.wants) - row.slots;
       }
-      claimants.push_back(std::move(claimant));
-    }
-    for (auto& [hash, one] : state_.queue.classes()) {
-      one.cause = Cause::not_planned;
-      Claimant& claimant = claimants[index.at(one.group)];
-      claimant.classes.push_back(&one);
-      if (one.slots == 0) continue;
-      if (!could_ever_hold(state_, one)) continue;
-      GroupDemand& demand = claimant.demand;
-      demand.demand += one.slots * static_cast<std::int64_t>(one.waiting.size());
-      demand.smallest_pending = std::min(demand.smallest_pending.value_or(one.slots), one.slots);
-    }
-    for (Claimant& claimant : claimants) {
-      const Group& settings = claimant.group->settings;
-      GroupDemand& demand = claimant.demand;
-      if (settings.max_slots) demand.demand = std::max(demand.fixed, std::min(demand.demand, *settings.max_slots));
+      for (GangClass* one : group.classes) {
+        if (one->slots == 0 || !could_ever_hold(state_, *one)) continue;
+        demand.demand += one->slots * static_cast<std::int64_t>(one->waiting.size());
+        demand.smallest_pending = std::min(demand.smallest_pending.value_or(one->slots), one->slots);
+      }
+      const std::optional<std::int64_t> most = group.settings.max_slots;
+      if (most) demand.demand = std::max(demand.fixed, std::min(demand.demand, *most));
+      claimants.push_back({&group, demand});
     }
     return claimants;
   }
@@ -101,37 +89,51 @@ class FairShareWalk {
     for (const std::uint32_t gang : released) stop_gang(plan_, state_, gang, GangId{});
   }
 
-  void start(Claimant& claimant, Allowance allowance) {
-    std::set<std::pair<Order, GangClass*>> next;
-    for (GangClass* one : claimant.classes) next.emplace(*one->waiting.begin(), one);
-    while (!next.empty()) {
-      const auto [order, one] = *next.begin();
-      next.erase(next.begin());
-      const bool last = one->waiting.size() == 1;
-      if (!attempt(order.gang, *one, allowance)) continue;  // nor would any other of its class
-      if (last) continue;
-      next.emplace(*one->waiting.upper_bound(order), one);
+  void start(const Claimant& claimant, Allowance allowance) {
+    bool none = true;
+    for (GangClass* one : claimant.group->classes) {
+      one->cause = refusal(*one, allowance);
+      none = none && one->cause != Cause::not_planned;
     }
+    if (!none) start_in_order(*claimant.group, allowance);
     grow(claimant, allowance);
   }
 
-  bool attempt(std::uint32_t gang, GangClass& one, Allowance& allowance) {
-    const auto block = [&one](Cause cause) {
-      one.cause = cause;
-      return false;
-    };
-    if (!could_ever_hold(state_, one)) return block(Cause::never);
+  void start_in_order(const GroupRow& group, Allowance& allowance) {
+    using Next = std::pair<Order, GangClass*>;
+    std::priority_queue<Next, std::vector<Next>, std::greater<>> next;
+    for (GangClass* one : group.classes) next.emplace(*one->waiting.begin(), one);
+    while (!next.empty()) {
+      const auto [order, one] = next.top();
+      next.pop();
+      const bool last = one->waiting.size() == 1;  // if it starts, its class goes with it
+      const Cause cause = attempt(order.gang, *one, allowance);
+      if (cause == Cause::not_planned && last) continue;
+      one->cause = cause;
+      if (cause != Cause::not_planned) continue;  // nor would any other of its class start
+      next.emplace(*one->waiting.upper_bound(order), one);
+    }
+  }
+
+  /// Why nobody of this class may start; `not_planned` if somebody may.
+  Cause refusal(GangClass& one, const Allowance& allowance) {
+    if (!could_ever_hold(state_, one)) return Cause::never;
     const auto room = room_in(one.group);
-    if (room && one.slots > 0 && one.slots > *room) return block(Cause::group_limit);
-    if (one.slots > 0 && allowance.sits_out) return block(Cause::sits_out);
-    if (one.slots > allowance.slots) return block(Cause::share_used);
+    if (room && one.slots > 0 && one.slots > *room) return Cause::group_limit;
+    if (one.slots > 0 && allowance.sits_out) return Cause::sits_out;
+    return one.slots > allowance.slots ? Cause::share_used : Cause::not_planned;
+  }
+
+  /// Starts a gang, or says why not.
+  Cause attempt(std::uint32_t gang, GangClass& one, Allowance& allowance) {
+    if (const Cause cause = refusal(one, allowance); cause != Cause::not_planned) return cause;
     const Search search{View::now, policy_.fitting, state_.filter_for(one, nullptr),
                         tie_seed(state_.gangs[gang].gang.id)};
     auto parts = place(state_.books, search, without_elastic(one.wants));
-    if (!parts) return block(Cause::no_room);
+    if (!parts) return Cause::no_room;
     allowance.slots -= one.slots;
     start_gang(plan_, state_, gang, std::move(*parts), now_);
-    return true;
+    return Cause::not_planned;
   }
 
   void grow(const Claimant& claimant, Allowance& allowance) {

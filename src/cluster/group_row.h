@@ -18,6 +18,7 @@ struct GroupRow {
   Group settings;
   std::list<std::uint64_t> submissions;  ///< of all its gangs, oldest first; the first one is its age
   std::vector<std::uint32_t> running;    ///< gangs that run or stop, in no order
+  std::vector<GangClass*> classes;       ///< that it binds, in no order
   std::set<Order> growing;               ///< gangs that run with fewer elastic tasks than they want
   std::int64_t slots = 0;                ///< held by all that run or stop
   std::int64_t active = 0;               ///< held on agents that take work, by those that run and do not stop

@@ -18,11 +18,7 @@ class PriorityWalk {
   PriorityWalk(State& state, const PriorityPolicy& policy, TimePoint now) : state_(state), policy_(policy), now_(now) {}
 
   Plan run() {
-    for (auto& [hash, one] : state_.queue.classes()) {
-      one.cause = Cause::not_planned;
-      push(one, one.waiting.begin());
-    }
-    for (const Order& order : state_.growing) next_.push({order, nullptr});
+    gather();
     while (!next_.empty()) {
       const Next next = next_.top();
       next_.pop();
@@ -31,7 +27,7 @@ class PriorityWalk {
         binding_next_priority_.clear();
         priority_ = next.order.priority;
       }
-      next.one == nullptr ? grow(next.order.gang) : visit(next.order, *next.one);
+      next.one == nullptr ? grow(next.order.gang) : visit(next);
     }
     for (const std::uint32_t gang : state_.holders) {
       if (!holders_.contains(gang)) state_.gangs[gang].held = {};
@@ -45,27 +41,38 @@ class PriorityWalk {
   struct Next {
     Order order;
     GangClass* one;  ///< none: a running gang that wants more tasks
+    std::set<Order>::iterator at;
     bool operator<(const Next& other) const { return other.order < order; }  // the smallest comes out first
   };
   enum class Outcome { started, claimed, blocked };
 
-  void push(GangClass& one, std::set<Order>::iterator at) {
-    if (at != one.waiting.end()) next_.push({*at, &one});
+  /// The first of every class, and who wants to grow.
+  void gather() {
+    std::vector<Next> all;
+    all.reserve(state_.queue.classes().size() + state_.growing.size());
+    for (auto& [hash, one] : state_.queue.classes()) {
+      one.cause = Cause::not_planned;
+      all.push_back({*one.waiting.begin(), &one, one.waiting.begin()});
+    }
+    for (const Order& order : state_.growing) all.push_back({order, nullptr, {}});
+    next_ = std::priority_queue<Next>(std::less<Next>(), std::move(all));
   }
 
-  void visit(const Order& order, GangClass& one) {
+  void visit(const Next& next) {
+    GangClass& one = *next.one;
     const bool last = one.waiting.size() == 1;  // if it starts, its class goes with it
     const bool known_blocked = one.cause != Cause::not_planned;
-    const Outcome outcome = known_blocked ? Outcome::blocked : attempt(order.gang, one);
+    const Outcome outcome = known_blocked ? Outcome::blocked : attempt(next.order, one);
     if (outcome == Outcome::started && last) return;
-    if (outcome == Outcome::blocked && !reserve(order.gang, one)) return;  // nor would any other of its class
-    push(one, one.waiting.upper_bound(order));
+    if (outcome == Outcome::blocked && !reserve(next.order.gang, one)) return;  // nor would any other of its class
+    const auto at = outcome == Outcome::started ? one.waiting.upper_bound(next.order) : std::next(next.at);
+    if (at != one.waiting.end()) next_.push({*at, &one, at});
   }
 
-  Outcome attempt(std::uint32_t gang, GangClass& one) {
+  Outcome attempt(const Order& order, GangClass& one) {
     if (!could_ever_hold(state_, one)) return block(one, Cause::never);
     if (above_limit(one)) return block(one, Cause::group_limit);
-    const Order order = state_.gangs[gang].order;
+    const std::uint32_t gang = order.gang;
     const AgentSet* barred = bars(one.preemptible);
     if (hopeless_.covers(state_, one, order, barred)) return block(one, Cause::no_room);
     const Blockade blockade{order, preemption(), barred};
@@ -178,6 +185,7 @@ class PriorityWalk {
   void hold(const GangRow& row, const std::vector<std::uint32_t>& agents) {
     AgentSet& binds = now_ - row.since >= policy_.passing_limit ? binding_ : binding_next_priority_;
     Reserve entry{row.gang.id, {}};
+    entry.agents.reserve(agents.size());
     for (const std::uint32_t agent : agents) {
       reserved_.insert(agent);
       binds.insert(agent);

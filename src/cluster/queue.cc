@@ -61,7 +61,7 @@ bool belongs(const Gang& gang, const GroupRow* group, const GangClass& one) {
 
 }  // namespace
 
-Queue::Place Queue::insert(const Gang& gang, const GroupRow* group, const Order& order) {
+Queue::Place Queue::insert(const Gang& gang, GroupRow* group, const Order& order) {
   const std::uint64_t hash = class_hash(gang, group);
   auto [in, end] = classes_.equal_range(hash);
   while (in != end && !belongs(gang, group, in->second)) ++in;
@@ -75,6 +75,7 @@ Queue::Place Queue::insert(const Gang& gang, const GroupRow* group, const Order&
     one.selector = gang.selector;
     one.exclude = in_order(gang.exclude);
     one.slots = slots_to_start(gang.wants);
+    if (group != nullptr) group->classes.push_back(&one);
   }
   ++size_;
   std::set<Order>& waiting = in->second.waiting;
@@ -85,6 +86,7 @@ void Queue::erase(const Place& place) {
   --size_;
   place.in->waiting.erase(place.at);
   if (!place.in->waiting.empty()) return;
+  if (place.in->group != nullptr) std::erase(place.in->group->classes, place.in);
   auto in = classes_.equal_range(place.in->hash).first;
   while (&in->second != place.in) ++in;
   classes_.erase(in);

@@ -54,21 +54,22 @@ struct Blocked {
 };
 
 struct GangClass {
-  std::uint64_t hash = 0;  ///< under which the queue keeps it
-  Wants wants;
-  bool preemptible = true;
-  const GroupRow* group = nullptr;  ///< that binds it, if one does
-  Labels selector;
-  std::vector<AgentId> exclude;  ///< in order
-  std::int64_t slots = 0;        ///< with which each of its gangs may start
-
+  // What every plan looks at, close together.
   std::set<Order> waiting;
-  AgentSet allowed;                    ///< if it chooses among agents
-  std::uint64_t allowed_version = 0;   ///< of the agents for which `allowed` was worked out
+  GroupRow* group = nullptr;           ///< that binds it, if one does
+  std::int64_t slots = 0;              ///< with which each of its gangs may start
+  std::uint64_t holdable_version = 0;  ///< of the agents for which `holdable` was worked out
   bool holdable = true;                ///< some agents could hold it if they were empty
-  std::uint64_t holdable_version = 0;  ///< of the agents for which that was worked out
-  Blocked blocked;
+  bool preemptible = true;
   Cause cause = Cause::not_planned;  ///< what the last plan found for the first it could not start
+
+  Wants wants;
+  Blocked blocked;
+  Labels selector;
+  std::vector<AgentId> exclude;       ///< in order
+  AgentSet allowed;                   ///< if it chooses among agents
+  std::uint64_t allowed_version = 0;  ///< of the agents for which `allowed` was worked out
+  std::uint64_t hash = 0;             ///< under which the queue keeps it
 
   bool chooses_agents() const { return !selector.empty() || !exclude.empty(); }
 };
@@ -84,7 +85,7 @@ class Queue {
     std::set<Order>::iterator at;
   };
   /// `group` is the one that binds it, or null.
-  Place insert(const Gang& gang, const GroupRow* group, const Order& order);
+  Place insert(const Gang& gang, GroupRow* group, const Order& order);
   void erase(const Place& place);
 
   Classes& classes() { return classes_; }
