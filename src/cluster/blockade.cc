@@ -83,18 +83,17 @@ void Hopeless::add(const GangClass& one, const AgentSet* barred) {
   const auto* wants = std::get_if<Divisible>(&one.wants);
   if (wants == nullptr || one.chooses_agents() || wants->request.slot_kind) return;
   std::vector<Least>& list = barred == nullptr || barred->empty() ? everywhere_ : outside_bars_;
-  list.push_back({wants->request.slots, wants->request.cpus, wants->request.memory});
+  const Least least{wants->request.slots, wants->request.cpus, wants->request.memory};
+  std::erase_if(list, [&](const Least& known) { return least.within(known); });
+  list.push_back(least);
 }
 
 bool Hopeless::covers(const State& state, GangClass& one, const Order& order, const AgentSet* barred) const {
   const auto* wants = std::get_if<Divisible>(&one.wants);
   if (wants == nullptr) return false;
   const Request& request = wants->request;
-  const std::int64_t part = smallest_part(state, *wants);
-  const auto no_less = [&](const Least& least) {
-    return (least.slots == 0 ? request.slots == 0 : least.slots <= part) && least.cpus <= request.cpus &&
-           least.memory <= request.memory;
-  };
+  const Least part{smallest_part(state, *wants), request.cpus, request.memory};
+  const auto no_less = [&](const Least& least) { return least.within(part); };
   const bool is_barred = barred != nullptr && !barred->empty();
   const bool everywhere = std::any_of(everywhere_.begin(), everywhere_.end(), no_less);
   if (!everywhere && !(is_barred && std::any_of(outside_bars_.begin(), outside_bars_.end(), no_less))) return false;

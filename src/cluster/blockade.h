@@ -21,6 +21,10 @@ class Hopeless {
     std::int64_t slots;
     Cpus cpus;
     ByteSize memory;
+    /// Whether who asks for `other` asks for no less.
+    bool within(const Least& other) const {
+      return (slots == 0 ? other.slots == 0 : slots <= other.slots) && cpus <= other.cpus && memory <= other.memory;
+    }
   };
   std::vector<Least> everywhere_;    ///< no agent has room
   std::vector<Least> outside_bars_;  ///< no agent that is not barred has room

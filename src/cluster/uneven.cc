@@ -91,8 +91,9 @@ std::vector<std::int64_t> divide(const std::vector<Kind>& kinds, std::int64_t sl
   if ((agents + 1) * (exact + 1) * static_cast<std::int64_t>(kinds.size()) > cells_max) {
     return largest_first(kinds, order, agents);
   }
+  std::erase_if(order, [&](std::size_t k) { return largest - kinds[k].gives > exact; });  // one would be too small
 
-  std::vector<Table> tables(kinds.size() + 1, Table(agents, exact));
+  std::vector<Table> tables(order.size() + 1, Table(agents, exact));
   tables[0].at({}) = 0;
   for (std::size_t step = 0; step < order.size(); ++step) {
     const Kind& kind = kinds[order[step]];
