@@ -62,6 +62,7 @@ class AgentSet {
 
   template <class Visit>
   bool each_within(Filter filter, Visit visit) const {
+    if (empty()) return true;
     for (std::size_t at = 0; at < words_.size(); ++at) {
       std::uint64_t bits = words_[at];
       if (filter.allowed != nullptr) bits &= filter.allowed->word(at);

@@ -8,21 +8,20 @@
 namespace cadre::cluster {
 namespace {
 
-void move_between(Books::BySlots& sets, std::int64_t from, std::int64_t to, std::uint32_t agent) {
-  const auto old = sets.find(from);
-  CHECK(old != sets.end());
-  old->second.erase(agent);
-  if (old->second.empty()) sets.erase(old);
-  sets[to].insert(agent);
-}
-
 void insert(Books::BySlots& sets, std::int64_t key, std::uint32_t agent) { sets[key].insert(agent); }
 
+/// Sets that are empty for the moment are kept, as they fill again soon; but not any number of them.
 void erase(Books::BySlots& sets, std::int64_t key, std::uint32_t agent) {
+  constexpr std::size_t kept_max = 64;
   const auto found = sets.find(key);
-  if (found == sets.end()) return;
+  CHECK(found != sets.end());
   found->second.erase(agent);
-  if (found->second.empty()) sets.erase(found);
+  if (found->second.empty() && sets.size() > kept_max) sets.erase(found);
+}
+
+void move_between(Books::BySlots& sets, std::int64_t from, std::int64_t to, std::uint32_t agent) {
+  erase(sets, from, agent);
+  insert(sets, to, agent);
 }
 
 }  // namespace
@@ -44,7 +43,7 @@ std::uint32_t Books::put(const Agent& agent) {
       for (std::vector<Amount>& left : left_) left.emplace_back();
       capacity_.emplace_back();
       kind_.emplace_back();
-      lent_.emplace_back();
+      reach_.emplace_back();
       tails_.emplace_back();
     } else {
       index = vacant_.back();
@@ -125,23 +124,21 @@ void Books::change(std::uint32_t agent, Signs signs, const Amount& amount) {
     if (before == size) erase(idle_[view], size, agent);
     if (after == size) insert(idle_[view], size, agent);
   }
-  if (const std::int64_t after = left_[1][agent].slots; after != slots_before[1]) {
-    move_between(by_reach_, slots_before[1] + lent_[agent], after + lent_[agent], agent);
-  }
-}
-
-void Books::lend(std::uint32_t agent, std::int64_t slots) {
-  if (slots == 0) return;
-  const std::int64_t before = reach(agent);
-  lent_[agent] += slots;
-  if (takes_work(agent)) move_between(by_reach_, before, before + slots, agent);
 }
 
 void Books::refresh(std::uint32_t agent) {
   const Row& row = rows_[agent];
+  const std::int64_t before = left_[1][agent].slots;
   left_[1][agent] = row.unused[1];
   left_[1][agent] -= row.claimed;
   left_[0][agent] = least(row.unused[0], left_[1][agent]);
+  extend(agent, left_[1][agent].slots - before);
+}
+
+void Books::extend(std::uint32_t agent, std::int64_t slots) {
+  if (slots == 0) return;
+  reach_[agent] += slots;
+  if (takes_work(agent)) move_between(by_reach_, reach_[agent] - slots, reach_[agent], agent);
 }
 
 Books::Tail Books::make_tail(const std::string& name) {
@@ -171,11 +168,13 @@ void Books::unlist(std::uint32_t agent) {
   listed_.erase(agent);
   const std::int64_t size = capacity_[agent].slots;
   slots_in_all_ -= size;
-  erase(by_size_, size, agent);
+  const auto same_size = by_size_.find(size);
+  same_size->second.erase(agent);
+  if (same_size->second.empty()) by_size_.erase(same_size);
   erase(by_reach_, reach(agent), agent);
   for (int view = 0; view < 2; ++view) {
     erase(by_left_[view], left_[view][agent].slots, agent);
-    erase(idle_[view], size, agent);
+    if (left_[view][agent].slots == size) erase(idle_[view], size, agent);
   }
 }
 

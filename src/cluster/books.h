@@ -47,7 +47,7 @@ class Books {
   const Amount& left(std::uint32_t agent, View view) const { return left_[static_cast<int>(view)][agent]; }
 
   /// The most slots that are soon left for anybody: what may be preempted is not counted as taken.
-  std::int64_t reach(std::uint32_t agent) const { return left_[1][agent].slots + lent_[agent]; }
+  std::int64_t reach(std::uint32_t agent) const { return reach_[agent]; }
 
   /// A name as all but its last letter, by number, and that letter: many agents differ in the last letter only, and
   /// their hashes are then one step apart.
@@ -80,11 +80,12 @@ class Books {
   void end_running(std::uint32_t agent, const Amount& amount) { change(agent, {1, 1, 0}, amount); }
   void end_stopping(std::uint32_t agent, const Amount& amount) { change(agent, {1, 0, 0}, amount); }
   /// So many more slots of an agent are held by gangs that run there and may be preempted.
-  void lend(std::uint32_t agent, std::int64_t slots);
+  void lend(std::uint32_t agent, std::int64_t slots) { extend(agent, slots); }
   void claim(std::uint32_t agent, const Amount& amount);
   /// Drops all claims; the agents on which there were any.
   std::vector<std::uint32_t> drop_claims();
 
+  /// Some of the sets may be empty.
   using BySlots = std::map<std::int64_t, AgentSet>;
   /// Agents that take work, by the slots left.
   const BySlots& by_left(View view) const { return by_left_[static_cast<int>(view)]; }
@@ -92,7 +93,7 @@ class Books {
   const BySlots& by_reach() const { return by_reach_; }
   /// Agents that take work and have no slot in use, by size.
   const BySlots& idle(View view) const { return idle_[static_cast<int>(view)]; }
-  /// Agents that take work, by size.
+  /// Agents that take work, by size; none of these sets is empty.
   const BySlots& by_size() const { return by_size_; }
   /// All slots of the agents that take work.
   std::int64_t slots_in_all() const { return slots_in_all_; }
@@ -115,6 +116,8 @@ class Books {
 
   void change(std::uint32_t agent, Signs signs, const Amount& amount);
   void refresh(std::uint32_t agent);
+  /// Changes its reach.
+  void extend(std::uint32_t agent, std::int64_t slots);
   Tail make_tail(const std::string& name);
   void list(std::uint32_t agent);
   void unlist(std::uint32_t agent);
@@ -131,8 +134,8 @@ class Books {
   std::vector<std::uint32_t> vacant_;
   std::vector<std::uint32_t> with_claims_;
   std::unordered_map<AgentId, std::uint32_t> by_id_;
-  std::vector<std::int64_t> lent_;  ///< slots held by gangs that may be preempted
-  AgentSet listed_;                 ///< agents that take work
+  std::vector<std::int64_t> reach_;
+  AgentSet listed_;  ///< agents that take work
   BySlots by_left_[2];
   BySlots by_reach_;
   BySlots idle_[2];

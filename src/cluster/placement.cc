@@ -130,6 +130,7 @@ class Placer {
       const auto needed = static_cast<std::size_t>(request.slots / size);
       if (at->second.size() < needed) continue;
       std::vector<Tie> ties;
+      ties.reserve(at->second.size());
       at->second.each_within(search_.filter, [&](std::uint32_t agent) {
         if (books_.slots_for(agent, request, search_.view) >= size) ties.push_back(tie(agent));
         return true;

@@ -73,9 +73,11 @@ std::string why_stopping(const State& state, const GangRow& row) {
 /// What the agent with most free slots has left; of cpus and memory only if they are asked for.
 std::string most_free(const State& state, const Wants& wants) {
   const Books::BySlots& by_left = state.books.by_left(View::now);
-  if (by_left.empty()) return "no agent takes work";
+  const auto most =
+      std::find_if(by_left.rbegin(), by_left.rend(), [](const auto& entry) { return !entry.second.empty(); });
+  if (most == by_left.rend()) return "no agent takes work";
   std::uint32_t roomiest = 0;
-  by_left.rbegin()->second.each([&](std::uint32_t agent) {
+  most->second.each([&](std::uint32_t agent) {
     roomiest = agent;
     return false;
   });
