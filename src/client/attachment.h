@@ -2,6 +2,7 @@
 /// the process that made it.
 #pragma once
 
+#include <cadre/core.h>
 #include <sys/types.h>
 
 #include <atomic>
@@ -18,7 +19,6 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "cadre/core.h"
 #include "cluster/supervision.h"
 
 namespace cadre::core {

@@ -1,4 +1,4 @@
-#include "cadre/core.h"
+#include <cadre/core.h>
 
 #include <gmock/gmock.h>
 #include <signal.h>
