@@ -132,17 +132,31 @@ loop::Task<void> Agent::launch(messages::Start start) {
 
 loop::Task<Result<void>> Agent::prepare(const messages::Start& start) {
   const TaskFolder folder = folder_of(start.lease);
-  supervision::Launch launch{start.lease,          start.command,   start.limits,         start.manners,
-                             variables_for(start), options_.cgroup, host_.abandon_after()};
   CO_TRY(co_await ground_.pool.run([&] { return folder.make(); }));
   if (!start.command.code.empty() || !start.command.setup.empty()) {
     CodeRequest request{start.command.code, start.command.setup, start.command.variables};
     CO_TRY(co_await code_->place(std::move(request), folder.work()));
   }
+  if (!host_.may_start(start.lease)) co_return fail(Errc::conflict, "it was stopped before it began");
+  const supervision::Launch launch = launch_of(start);
   co_return co_await ground_.pool.run([&]() -> Result<void> {
     TRY(folder.write_launch(launch));
     return options_.start_supervisor(folder.path());
   });
+}
+
+supervision::Launch Agent::launch_of(const messages::Start& start) const {
+  const cluster::Fence fence = start.manners.fence;
+  supervision::Launch launch;
+  launch.lease = start.lease;
+  launch.command = start.command;
+  launch.limits = start.limits;
+  launch.manners = start.manners;
+  launch.variables = variables_for(start);
+  launch.cgroup = options_.cgroup;
+  launch.abandon_after = host_.abandon_after(fence);
+  if (fence == cluster::Fence::strict) launch.permit = host_.permit_left(ground_.loop.now());
+  return launch;
 }
 
 std::map<std::string, std::string> Agent::variables_for(const messages::Start& start) const {

@@ -62,6 +62,7 @@ class Agent {
   void perform(const cluster::host::Effect& effect);
   loop::Task<void> launch(cluster::messages::Start start);
   loop::Task<Result<void>> prepare(const cluster::messages::Start& start);
+  cluster::supervision::Launch launch_of(const cluster::messages::Start& start) const;
   std::map<std::string, std::string> variables_for(const cluster::messages::Start& start) const;
   void ship_rest(const cluster::LeaseId& lease, const cluster::TaskEnding& ending);
   void supervise(const cluster::LeaseId& lease);

@@ -46,6 +46,7 @@ struct Launch {
   std::map<std::string, std::string> variables;
   CgroupParent cgroup;
   Duration abandon_after = std::chrono::seconds(25);
+  std::optional<Duration> permit;
 };
 template <class V>
 void describe(V& v, Launch& l) {
@@ -56,6 +57,7 @@ void describe(V& v, Launch& l) {
   v.field("variables", l.variables, "Variables that cadre sets: CADRE_*, CUDA_VISIBLE_DEVICES.");
   v.field("cgroup", l.cgroup, "Where its control groups are made.");
   v.field("abandon_after", l.abandon_after, "How long it goes on without an agent.");
+  v.field("permit", l.permit, "How long it may run unless it is permitted more; left out: for ever.");
 }
 
 // From the agent.
@@ -70,6 +72,16 @@ template <class V>
 void describe(V& v, Stop& m) {
   v.field("why", m.why, "What it is stopped for.");
   v.field("grace", m.grace, "Time until it is killed.");
+}
+
+/// A task that is strictly fenced may run for so much longer: that long the master will not have given it to others.
+struct Permit {
+  static constexpr std::string_view type_name = "permit";
+  Duration left{};
+};
+template <class V>
+void describe(V& v, Permit& m) {
+  v.required("left", m.left, "Time from now on.");
 }
 
 /// The master has stored the output up to here.
@@ -118,7 +130,7 @@ void describe(V& v, ExecCancel& m) {
   v.required("number", m.number, "Which one.");
 }
 
-using FromAgent = std::variant<Stop, OutputStored, ReportAnswer, Exec, ExecCancel>;
+using FromAgent = std::variant<Stop, Permit, OutputStored, ReportAnswer, Exec, ExecCancel>;
 
 // From the supervisor to the agent.
 

@@ -42,6 +42,7 @@ Attendance::Attendance(Task task, Log& log)
       log_(log),
       life_({task_.launch.abandon_after, task_.launch.manners.liveness}, now()),
       told_at_(now()) {
+  if (task_.launch.permit) life_.permit(*task_.launch.permit, now());
   agent_calls_ = {.came =
                       [this] {
                         life_.agent_came();
@@ -269,6 +270,7 @@ void Attendance::end() {
 
 void Attendance::take(const FromAgent& message) {
   std::visit(overloaded{[this](const Stop& request) { stop(request); },
+                        [this](const Permit& permit) { life_.permit(permit.left, now()); },
                         [this](const OutputStored& stored) { capture_->stored(stored.end); },
                         [this](const ReportAnswer& answer) { tasks_.answer(answer); },
                         [this](const Exec& request) { run_beside(request); },

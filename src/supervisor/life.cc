@@ -27,6 +27,7 @@ Duration Life::grace_left(TimePoint now) const { return std::max(stop_->until - 
 std::optional<Verdict> Life::verdict(TimePoint now) const {
   if (stop_ && now >= stop_->until) return Verdict::grace_over;
   if (alone_since_ && now >= later(*alone_since_, rules_.abandon_after)) return Verdict::abandoned;
+  if (permitted_until_ && now >= *permitted_until_) return Verdict::abandoned;
   if (heard_at_ && now >= later(*heard_at_, rules_.liveness)) return Verdict::silent;
   return std::nullopt;
 }
@@ -35,6 +36,7 @@ TimePoint Life::next() const {
   TimePoint next = TimePoint::max();
   if (stop_) next = std::min(next, stop_->until);
   if (alone_since_) next = std::min(next, later(*alone_since_, rules_.abandon_after));
+  if (permitted_until_) next = std::min(next, *permitted_until_);
   if (heard_at_) next = std::min(next, later(*heard_at_, rules_.liveness));
   return next;
 }

@@ -13,10 +13,13 @@ namespace cadre::supervisor {
 /// Why a supervisor kills its task.
 enum class Verdict : std::uint8_t {
   grace_over,  ///< it was asked to stop and did not in time
-  abandoned,   ///< no agent came for too long
+  abandoned,   ///< no agent came for too long, or none that could permit it to go on
   silent,      ///< it promised to beat and did not
   greedy,      ///< it used more memory than it may
 };
+
+/// `at + wait`, or never when that lies beyond what can be counted.
+[[nodiscard]] TimePoint later(TimePoint at, Duration wait);
 
 class Life {
  public:
@@ -26,6 +29,9 @@ class Life {
   };
   /// Begins without an agent.
   Life(const Rules& rules, TimePoint now) : rules_(rules), alone_since_(now) {}
+
+  /// It may run for so long from now on; without more of this it is given up.
+  void permit(Duration left, TimePoint now) { permitted_until_ = later(now, left); }
 
   void agent_came() { alone_since_.reset(); }
   void agent_left(TimePoint now) { alone_since_ = now; }
@@ -57,11 +63,9 @@ class Life {
 
   Rules rules_;
   std::optional<TimePoint> alone_since_;
+  std::optional<TimePoint> permitted_until_;
   std::optional<TimePoint> heard_at_;  ///< since it promised to beat
   std::optional<Stopping> stop_;
 };
-
-/// `at + wait`, or never when that lies beyond what can be counted.
-[[nodiscard]] TimePoint later(TimePoint at, Duration wait);
 
 }  // namespace cadre::supervisor

@@ -12,6 +12,7 @@ using cluster::requests::TaskView;
 namespace requests = cluster::requests;
 
 struct LogsOptions {
+  std::optional<std::uint64_t> epoch;
   ClientOptions client;
   Target target;
   bool follow = false;
@@ -59,7 +60,7 @@ loop::Task<int> logs(Session& session, std::shared_ptr<const LogsOptions> option
   if (!job) co_return session.complain(job.error());
   const std::vector<TaskView> tasks = meant(*job, options->target);
   const bool has_ended = job->stage == cluster::control::JobStage::ended;
-  const bool follows = options->follow && !has_ended;
+  const bool follows = options->follow && !has_ended && !options->epoch;
   if (tasks.empty() && (!follows || !job->tasks.empty())) {
     co_return session.complain({failed, nothing_words(*job, options->target)});
   }
@@ -85,7 +86,8 @@ loop::Task<int> logs(Session& session, std::shared_ptr<const LogsOptions> option
     co_return ended ? done : session.complain(ended.error());
   }
   for (const TaskView& task : tasks) {
-    const Got<void> read = co_await read_all(session, {{task.id, {task.epoch}}, 0, options->tail}, on_line);
+    const std::uint64_t epoch = options->epoch.value_or(task.epoch);
+    const Got<void> read = co_await read_all(session, {{task.id, {epoch}}, 0, options->tail}, on_line);
     if (!read) co_return session.complain(read.error());
   }
   if (json) print_json(lines);
@@ -105,6 +107,9 @@ void add_logs_command(CLI::App& task, Chosen& chosen) {
   add_target(command, "task", options->target, "The task, or its job");
   command.add_flag("-f,--follow", options->follow,
                    "Go on until it has ended; with --json, each line is a value of its own");
+  command.add_option("--epoch", options->epoch, "Of an earlier run: each run of a task has a higher epoch")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
   command.add_option("--tail", options->tail, "Begin so many lines before the end")
       ->type_name("LINES")
       ->check(CLI::Range(1, 1'000'000));

@@ -60,6 +60,7 @@ void Host::hear(const messages::FromMaster& message, TimePoint now) {
                    if (unanswered_.empty()) return;
                    acknowledged_ = std::max(acknowledged_, unanswered_.front());
                    unanswered_.pop_front();
+                   permit(now);
                  },
                  [&](const messages::Start& one) { start(one, now); },
                  [&](const messages::Stop& one) { stop(one, now); },
@@ -105,6 +106,7 @@ void Host::welcome(const messages::Welcome& welcome, TimePoint now) {
     }
     ++at;
   }
+  permit(now);
   look_if_clean(now);
 }
 
@@ -220,6 +222,13 @@ void Host::end(const LeaseId& lease, Task& task, const TaskEnding& ending, TimeP
   effects_.push_back(Forget{lease});
   tasks_.erase(lease);
   look_if_clean(now);
+}
+
+void Host::permit(TimePoint now) {
+  for (const auto& [lease, task] : tasks_) {
+    const bool runs = task.stage == Stage::running && !task.condemned && !task.fenced;
+    if (runs && task.fence == Fence::strict) tell(lease, supervision::Permit{permit_left(now)});
+  }
 }
 
 void Host::fence(TimePoint now) {

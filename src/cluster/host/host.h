@@ -2,6 +2,7 @@
 /// clock; the same news gives the same effects. One thread at a time.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -70,6 +71,8 @@ class Host {
   Duration abandon_after(Fence fence = Fence::keep) const {
     return fence == Fence::strict ? agent_timeout_ / 12 : cut_off_after();
   }
+  /// How long a strictly fenced task may run from now on, whatever becomes of this agent.
+  Duration permit_left(TimePoint now) const { return std::max(Duration{0}, cut_off_after() - (now - acknowledged_)); }
   /// Whether this lease is still of interest.
   bool knows(const LeaseId& lease) const { return tasks_.contains(lease); }
   /// Whether it was not told to stop since it was to be launched: to be asked at the last moment before it is.
@@ -95,6 +98,8 @@ class Host {
   void stop(const messages::Stop& stop, TimePoint now);
   void exec(const messages::Exec& exec);
   void condemn(const LeaseId& lease, Task& task);
+  /// Tells the supervisors of strictly fenced tasks, which hold the fence even if this agent is stuck.
+  void permit(TimePoint now);
   /// Kills what is strictly fenced while the master cannot yet have given it to others.
   void fence(TimePoint now);
   Duration cut_off_after() const { return agent_timeout_ / 6 * 5; }

@@ -188,15 +188,22 @@ bool TestCluster::until(const std::function<bool()>& holds) {
 }
 
 std::vector<pid_t> TestCluster::processes(const std::string& agent) const {
-  const std::string inside = agent.empty() ? folder() + "/" : agent_folder(agent) + "/tasks/";
+  return processes_in(agent.empty() ? folder() + "/" : agent_folder(agent) + "/tasks/", "");
+}
+
+std::vector<pid_t> TestCluster::task_processes(const std::string& agent) const {
+  return processes_in(agent_folder(agent) + "/tasks/", "/work");
+}
+
+std::vector<pid_t> TestCluster::processes_in(const std::string& inside, const std::string& part) const {
   std::vector<pid_t> found;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator("/proc", error)) {
     const std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    const std::string folder = fs::read_symlink(entry.path() / "cwd", error).string();
+    const std::string where = fs::read_symlink(entry.path() / "cwd", error).string();
     const pid_t pid = std::stoi(name);
-    if (folder.starts_with(inside) && is_alive(pid)) found.push_back(pid);
+    if (where.starts_with(inside) && where.find(part) != std::string::npos && is_alive(pid)) found.push_back(pid);
   }
   return found;
 }

@@ -73,8 +73,11 @@ class TestCluster {
   static bool until(const std::function<bool()>& holds);
   /// Processes of this cluster's tasks and their supervisors: those whose folder lies in an agent's.
   std::vector<pid_t> processes(const std::string& agent = "") const;
+  /// Of these, those of tasks, without their supervisors.
+  std::vector<pid_t> task_processes(const std::string& agent) const;
 
  private:
+  std::vector<pid_t> processes_in(const std::string& folder, const std::string& part) const;
   void start_logged(pid_t& pid, const std::string& name, std::vector<std::string> arguments);
 
   Setup setup_;

@@ -1,0 +1,314 @@
+#include "agent/code_cache.h"
+
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include <thread>
+
+#include "describe/describe.h"
+#include "loop/real_loop.h"
+#include "loop/thread_pool.h"
+#include "net/memory_network.h"
+#include "objects/file.h"
+#include "objects/hash.h"
+#include "objects/pack.h"
+#include "objects/tree_for_tests.h"
+#include "tests/servers/scratch.h"
+
+namespace cadre::agent {
+namespace {
+
+namespace bulk = cluster::bulk;
+using objects::read_whole;
+using objects::shown_tree;
+using objects::write_file;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+/// Gives content by its hash, in small parts, and not always at once.
+class FakeMaster {
+ public:
+  explicit FakeMaster(net::Network& network) {
+    hub_ = network
+               .bind({{"ipc:///bulk"}, {}, net::Admission::only({}), {}},
+                     [this](const net::Peer& peer, const Bytes& bytes) { serve(peer, bytes); })
+               .value();
+  }
+
+  std::string put(const std::string& folder) {
+    const std::string file = scratch_.path() + "/packed";
+    const std::string hash = objects::pack(folder, file, {}).value().hash;
+    contents[hash] = read_whole(file);
+    return hash;
+  }
+
+  std::map<std::string, std::string> contents;
+  int asked = 0;
+  int silent = 0;       ///< so many questions are not answered
+  int unavailable = 0;  ///< so many are refused for now
+
+ private:
+  void serve(const net::Peer& peer, const Bytes& bytes) {
+    const auto message = describe::read_msgpack<bulk::ToMaster>(bytes).value();
+    const auto& question = std::get<bulk::GetBlob>(message);
+    ++asked;
+    if (silent > 0 && silent-- > 0) return;
+    const auto content = contents.find(question.hash);
+    if (unavailable > 0 && unavailable-- > 0) {
+      say(peer, bulk::Refused{question.number, Errc::unavailable, "later"});
+    } else if (content == contents.end()) {
+      say(peer, bulk::Refused{question.number, Errc::not_found, "no such content"});
+    } else {
+      const auto part = as_bytes(content->second).subspan(static_cast<std::size_t>(question.offset));
+      const auto some = part.first(std::min<std::size_t>(part.size(), 1'000));
+      say(peer, bulk::BlobPart{question.number, static_cast<std::int64_t>(content->second.size()), question.offset,
+                               Bytes(some.begin(), some.end())});
+    }
+  }
+  void say(const net::Peer& peer, const bulk::FromMaster& message) {
+    ASSERT_TRUE(hub_->send(peer, describe::write_msgpack(message)));
+  }
+
+  servers::TempDir scratch_;
+  std::unique_ptr<net::Hub> hub_;
+};
+
+struct CodeCacheTest : testing::Test {
+  CodeCacheTest() {
+    EXPECT_TRUE(link.connect({"ipc:///bulk", {}, {}, {}}));
+    options.folder = scratch.path() + "/cache";
+    options.answer_max = milliseconds(50);
+    open();
+  }
+
+  void open() {
+    cache.reset();
+    cache = CodeCache::open(options, loop, pool, link, log).value();
+  }
+
+  static loop::Task<void> place_into(CodeCache& cache, CodeRequest request, std::string folder, Result<void>& result,
+                                     int& left) {
+    result = co_await cache.place(std::move(request), std::move(folder));
+    --left;
+  }
+  static loop::Task<void> fetch_into(CodeCache& cache, CodeRequest request,
+                                     std::optional<Result<CodeCache::Tree>>& result, int& left) {
+    result.emplace(co_await cache.fetch(std::move(request)));
+    --left;
+  }
+
+  void run_until(const std::function<bool()>& holds) {
+    const TimePoint end = loop.now() + seconds(30);
+    loop::Timer timer;
+    std::function<void()> look = [&] {
+      if (holds() || loop.now() >= end) return loop.stop();
+      timer = loop.after(milliseconds(1), look);
+    };
+    look();
+    loop.run();
+    EXPECT_TRUE(holds());
+  }
+
+  Result<void> place(const CodeRequest& request, const std::string& folder) {
+    Result<void> result;
+    int left = 1;
+    loop.spawn(place_into(*cache, request, folder, result, left));
+    run_until([&] { return left == 0; });
+    return result;
+  }
+  Result<CodeCache::Tree> fetch(const CodeRequest& request) {
+    std::optional<Result<CodeCache::Tree>> result;
+    int left = 1;
+    loop.spawn(fetch_into(*cache, request, result, left));
+    run_until([&] { return left == 0; });
+    return *std::move(result);
+  }
+
+  std::string new_code(const std::string& text) {
+    const std::string folder = scratch.path() + "/code" + std::to_string(++codes);
+    write_file(folder + "/main.txt", text);
+    write_file(folder + "/deep/er/x", std::string(5'000, 'x'));
+    return master.put(folder);
+  }
+  std::string out() { return scratch.path() + "/out" + std::to_string(++outs); }
+
+  servers::TempDir scratch;
+  SilentLog log;
+  loop::RealLoop loop;
+  loop::ThreadPool pool{loop, {"files", 2, 64}};
+  net::MemoryNetwork network{loop};
+  FakeMaster master{network.host("one")};
+  BulkLink link{network.host("one"), log};
+  CodeCacheOptions options;
+  std::unique_ptr<CodeCache> cache;
+  int codes = 0;
+  int outs = 0;
+};
+
+TEST_F(CodeCacheTest, EachTaskGetsACopyOfCodeThatIsFetchedOnce) {
+  const std::string hash = new_code("hello");
+  std::vector<std::string> folders;
+  std::vector<Result<void>> results(5);
+  int left = 5;
+  for (int i = 0; i < 5; ++i) {
+    folders.push_back(out());
+    loop.spawn(place_into(*cache, {hash, {}, {}}, folders.back(), results[static_cast<std::size_t>(i)], left));
+  }
+  run_until([&] { return left == 0; });
+  const int parts = static_cast<int>((master.contents[hash].size() + 999) / 1'000);
+  EXPECT_EQ(master.asked, parts);
+  for (std::size_t i = 0; i < 5; ++i) {
+    ASSERT_TRUE(results[i]) << results[i].error().message;
+    EXPECT_EQ(read_whole(folders[i] + "/main.txt"), "hello");
+    write_file(folders[i] + "/main.txt", "changed by its task");
+  }
+  const std::string later = out();
+  ASSERT_TRUE(place({hash, {}, {}}, later));
+  EXPECT_EQ(read_whole(later + "/main.txt"), "hello");
+  EXPECT_EQ(master.asked, parts);
+}
+
+TEST_F(CodeCacheTest, AsksAgainWhenNoAnswerComes) {
+  const std::string hash = new_code("hello");
+  master.silent = 3;
+  ASSERT_TRUE(place({hash, {}, {}}, out()));
+  EXPECT_EQ(master.asked, 3 + static_cast<int>((master.contents[hash].size() + 999) / 1'000));
+  options.stall_max = milliseconds(200);
+  open();
+  master.silent = 1'000;
+  const Result<void> placed = place({objects::sha256({}), {}, {}}, out());
+  ASSERT_FALSE(placed);
+  EXPECT_EQ(placed.error().code, Errc::timed_out);
+}
+
+TEST_F(CodeCacheTest, SaysWhatIsWrongWithContent) {
+  EXPECT_EQ(place({"nonsense", {}, {}}, out()).error().code, Errc::invalid);
+  EXPECT_EQ(place({objects::sha256({}), {}, {}}, out()).error().code, Errc::not_found);
+  const std::string hash = new_code("hello");
+  const std::string right = master.contents[hash];
+  master.contents[hash].back() ^= 1;
+  EXPECT_EQ(place({hash, {}, {}}, out()).error().code, Errc::corrupt);
+  const std::string other = objects::sha256(as_bytes("not packed"));
+  master.contents[other] = "not packed";
+  EXPECT_EQ(place({other, {}, {}}, out()).error().code, Errc::corrupt);
+  EXPECT_EQ(cache->size().value, 0);
+  master.contents[hash] = right;
+  EXPECT_TRUE(place({hash, {}, {}}, out()));
+}
+
+TEST_F(CodeCacheTest, SetupRunsOnceForEachCodeAndListOfCommands) {
+  const std::string hash = new_code("hello");
+  const std::string runs = scratch.path() + "/runs";
+  const CodeRequest request{hash, {"echo x >> " + runs, "cp main.txt made; echo $WHO >> made"}, {{"WHO", "me"}}};
+  for (int i = 0; i < 3; ++i) {
+    const std::string folder = out();
+    const Result<void> placed = place(request, folder);
+    ASSERT_TRUE(placed) << placed.error().message;
+    EXPECT_EQ(read_whole(folder + "/made"), "hellome\n");
+  }
+  EXPECT_EQ(read_whole(runs), "x\n");
+  CodeRequest other = request;
+  other.variables["WHO"] = "you";
+  ASSERT_TRUE(place(other, out()));
+  EXPECT_EQ(read_whole(runs), "x\nx\n");
+  const std::string plain = out();
+  ASSERT_TRUE(place({hash, {}, {}}, plain));
+  EXPECT_FALSE(std::filesystem::exists(plain + "/made"));
+  const std::string bare = out();
+  ASSERT_TRUE(place({"", {"echo y > only"}, {}}, bare));
+  EXPECT_THAT(shown_tree(bare), ElementsAre(Pair("only", "file y\n")));
+}
+
+TEST_F(CodeCacheTest, AFailingSetupIsShownAndTriedAgain) {
+  const std::string hash = new_code("hello");
+  const std::string fixed = scratch.path() + "/fixed";
+  const CodeRequest request{hash, {"echo fine", "echo first >&2; echo the cause; test -e " + fixed + " || exit 7"}, {}};
+  const Result<void> placed = place(request, out());
+  ASSERT_FALSE(placed);
+  EXPECT_EQ(placed.error().code, Errc::invalid);
+  EXPECT_THAT(placed.error().message, HasSubstr("ended with exit code 7; its last output:\nfine\nfirst\nthe cause"));
+  write_file(fixed, "");
+  EXPECT_TRUE(place(request, out()));
+  EXPECT_THAT(place({hash, {"kill -9 $$"}, {}}, out()).error().message, HasSubstr("signal 9 and wrote nothing"));
+  options.setup_max = milliseconds(100);
+  open();
+  const Result<void> late = place({hash, {"echo begun; sleep 100"}, {}}, out());
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, Errc::timed_out);
+  EXPECT_THAT(late.error().message, HasSubstr("did not end within 100ms; its last output:\nbegun"));
+}
+
+TEST_F(CodeCacheTest, SetupEndsWithTheCacheAndWithAllItsProcesses) {
+  const std::string pid_file = scratch.path() + "/pid";
+  std::optional<Result<CodeCache::Tree>> result;
+  int left = 1;
+  loop.spawn(fetch_into(*cache, {"", {"sleep 1000 & echo $! > " + pid_file + "; wait"}, {}}, result, left));
+  run_until([&] { return !read_whole(pid_file).empty(); });
+  const int pid = std::stoi(read_whole(pid_file));
+  EXPECT_EQ(kill(pid, 0), 0);
+  loop.destroy_tasks();
+  cache.reset();
+  const auto is_gone = [&] {
+    const std::string state = read_whole("/proc/" + std::to_string(pid) + "/stat");
+    return state.empty() || state.find(") Z") != std::string::npos;  // nobody may be there to reap it
+  };
+  run_until(is_gone);
+}
+
+TEST_F(CodeCacheTest, WhatWasUsedLongestAgoGoesButNotWhatIsInUse) {
+  std::vector<std::string> hashes;
+  for (int i = 0; i < 4; ++i) hashes.push_back(new_code(std::to_string(i)));
+  ASSERT_TRUE(place({hashes[0], {}, {}}, out()));
+  options.bytes_max = ByteSize{cache->size().value * 5 / 2};
+  open();
+  const auto in_use = fetch({hashes[0], {}, {}});
+  ASSERT_TRUE(in_use);
+  for (int i = 1; i < 4; ++i) ASSERT_TRUE(place({hashes[static_cast<std::size_t>(i)], {}, {}}, out()));
+  EXPECT_LE(cache->size(), options.bytes_max);
+  const auto is_cached = [&](int i) {
+    const int before = master.asked;
+    EXPECT_TRUE(place({hashes[static_cast<std::size_t>(i)], {}, {}}, out()));
+    return master.asked == before;
+  };
+  EXPECT_TRUE(is_cached(0));
+  EXPECT_EQ(read_whole(in_use->path() + "/main.txt"), "0");
+  EXPECT_TRUE(is_cached(3));
+  EXPECT_FALSE(is_cached(1));
+}
+
+TEST_F(CodeCacheTest, TreesOutliveTheAgentButNotTheHost) {
+  const std::string hash = new_code("hello");
+  ASSERT_TRUE(place({hash, {}, {}}, out()));
+  const std::int64_t size = cache->size().value;
+  EXPECT_GT(size, 5'000);
+  write_file(options.folder + "/making/7/half", "x");
+  const int asked = master.asked;
+  open();
+  EXPECT_EQ(cache->size().value, size);
+  EXPECT_FALSE(std::filesystem::exists(options.folder + "/making/7"));
+  ASSERT_TRUE(place({hash, {}, {}}, out()));
+  EXPECT_EQ(master.asked, asked);
+  cache.reset();
+  write_file(options.folder + "/boot", "another start of the host");
+  open();
+  EXPECT_EQ(cache->size().value, 0);
+  ASSERT_TRUE(place({hash, {}, {}}, out()));
+  EXPECT_GT(master.asked, asked);
+}
+
+TEST_F(CodeCacheTest, WhoGivesUpDoesNotTakeItFromOthers) {
+  const std::string hash = new_code("hello");
+  std::optional<Result<CodeCache::Tree>> result;
+  int left = 1;
+  loop.spawn(fetch_into(*cache, {hash, {"sleep 0.2"}, {}}, result, left));
+  run_until([&] { return master.asked > 0; });
+  loop.destroy_tasks();
+  EXPECT_EQ(left, 1);
+  EXPECT_TRUE(place({hash, {"sleep 0.2"}, {}}, out()));
+}
+
+}  // namespace
+}  // namespace cadre::agent

@@ -1,0 +1,319 @@
+#include "cluster/host/host.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <iterator>
+
+#include "base/seeds.h"
+#include "cluster/control/words_for_tests.h"
+#include "describe/random.h"
+
+namespace cadre::cluster::host {
+namespace {
+
+using namespace std::chrono_literals;
+using control::in_words;
+using control::name_of;
+using lease::Reason;
+
+LeaseId lease_of(std::uint64_t job, std::uint64_t epoch = 1) { return {{{job}, 0}, {epoch}}; }
+
+std::string in_words(const supervision::FromAgent& message) {
+  const auto* stop = std::get_if<supervision::Stop>(&message);
+  if (stop == nullptr) return "something";
+  return "stop: " + name_of(stop->why) + ", grace " + cadre::to_string(stop->grace);
+}
+
+std::string in_words(const Effect& effect) {
+  return std::visit(
+      overloaded{
+          [](const ToMaster& one) { return "to master  " + control::in_words(one.message); },
+          [](const Launch& one) { return "launch     " + to_string(one.start.lease); },
+          [](const ToSupervisor& one) { return "to " + to_string(one.lease) + "   " + in_words(one.message); },
+          [](const Forget& one) { return "forget     " + to_string(one.lease); },
+          [](const GiveUp& one) { return "give up    " + one.why; },
+      },
+      effect);
+}
+
+/// An agent's mind with a master and supervisors that say what a test lets them say.
+class Bench {
+ public:
+  explicit Bench(const std::vector<Found>& found = {}) : host_(introduction(), found, now_) { pass(0s); }
+
+  void hear(const messages::MasterMessage& message) {
+    const messages::FromMaster all{session_, message};
+    write("master: " + control::in_words(all));
+    host_.hear(all, now_);
+    tell();
+  }
+  void welcome(const std::vector<LeaseId>& keep = {}) {
+    ++session_;
+    hear(messages::Welcome{30s, 1s, keep, said_});
+  }
+  void start(const LeaseId& lease, Fence fence = Fence::keep) {
+    messages::Start start;
+    start.lease = lease;
+    start.role = "task";
+    start.manners.fence = fence;
+    hear(start);
+  }
+  void stop(const LeaseId& lease, Reason why, Duration grace) { hear(messages::Stop{lease, why, grace}); }
+  void status(const LeaseId& lease, bool stopping = false) {
+    write(to_string(lease) + ": runs" + (stopping ? ", is stopping" : ""));
+    supervision::Status status;
+    status.pid = 7;
+    status.stopping = stopping;
+    host_.hear(lease, status, now_);
+    tell();
+  }
+  void ends(const LeaseId& lease, Reason reason, std::int32_t code) {
+    write(to_string(lease) + ": ended, " + name_of(reason) + " " + std::to_string(code));
+    supervision::Status status;
+    status.ending = TaskEnding{reason, code, "", {}, 0};
+    host_.hear(lease, status, now_);
+    tell();
+  }
+  /// With `answered`, the master answers beats as it should.
+  enum class Master : bool { silent, answers };
+  void pass(Duration time, Master master = Master::silent) {
+    write(cadre::to_string(time) + " pass" + (master == Master::answers ? ", the master beats" : ""));
+    for (const TimePoint end = now_ + time;;) {
+      host_.tick({}, now_);
+      if (master == Master::answers) host_.hear({session_, messages::MasterBeat{}}, now_);
+      tell();
+      if (now_ >= end) return;
+      now_ += 250ms;
+    }
+  }
+  Host& host() { return host_; }
+  TimePoint now() const { return now_; }
+  const std::string& text() const { return text_; }
+
+ private:
+  static messages::Hello introduction() {
+    messages::Hello hello;
+    hello.agent.id = AgentId("a1");
+    return hello;
+  }
+  void write(const std::string& line) { text_ += line + "\n"; }
+  void tell() {
+    std::string last;
+    for (const Effect& effect : host_.take()) {
+      const auto* message = std::get_if<ToMaster>(&effect);
+      if (message != nullptr && std::holds_alternative<messages::Beat>(message->message.body)) continue;
+      if (message != nullptr) {
+        if (const auto* hello = std::get_if<messages::Hello>(&message->message.body)) said_ = hello->number;
+      }
+      write("    " + in_words(effect));
+    }
+  }
+
+  TimePoint now_{1h};
+  Host host_;
+  std::uint64_t session_ = 0;
+  std::uint64_t said_ = 0;
+  std::string text_;
+};
+
+struct Scene {
+  std::string title;
+  std::vector<Found> found;
+  std::function<void(Bench&)> play;
+};
+
+std::vector<Scene> scenes() {
+  return {
+      {"A task runs and ends",
+       {},
+       [](Bench& bench) {
+         bench.welcome();
+         bench.start(lease_of(1));
+         bench.start(lease_of(1));
+         bench.status(lease_of(1));
+         bench.ends(lease_of(1), Reason::exited, 3);
+         bench.hear(messages::EndStored{lease_of(1)});
+       }},
+      {"A stop that comes before the supervisor listens is told again",
+       {},
+       [](Bench& bench) {
+         bench.welcome();
+         bench.start(lease_of(1));
+         bench.stop(lease_of(1), Reason::preempted, 1h);
+         bench.stop(lease_of(1), Reason::killed_by_user, 5s);
+         bench.status(lease_of(1));
+         bench.status(lease_of(1), true);
+         bench.ends(lease_of(1), Reason::signalled, 15);
+       }},
+      {"A stop of what never came to run",
+       {},
+       [](Bench& bench) {
+         bench.welcome();
+         bench.stop(lease_of(1), Reason::killed_by_user, 5s);
+       }},
+      {"An end that the master did not hear is told again after the next hello",
+       {},
+       [](Bench& bench) {
+         bench.welcome();
+         bench.start(lease_of(1));
+         bench.status(lease_of(1));
+         bench.ends(lease_of(1), Reason::exited, 3);
+         bench.hear(messages::HelloAgain{});
+         bench.welcome({lease_of(1)});
+         bench.hear(messages::EndStored{lease_of(1)});
+       }},
+      {"What an agent finds when it starts",
+       {{lease_of(1), Fence::keep, {}}, {lease_of(2), Fence::keep, TaskEnding{Reason::exited, 4, "", {}, 0}}},
+       [](Bench& bench) {
+         bench.welcome({lease_of(1), lease_of(2)});
+       }},
+      {"What has no right to run is killed before anything else starts",
+       {{lease_of(1), Fence::keep, {}}, {lease_of(2), Fence::keep, TaskEnding{Reason::exited, 4, "", {}, 0}}},
+       [](Bench& bench) {
+         bench.welcome();
+         bench.start(lease_of(3));
+         bench.status(lease_of(1), true);
+         bench.ends(lease_of(1), Reason::signalled, 9);
+       }},
+      {"A new lease of a task waits until the old one is gone",
+       {},
+       [](Bench& bench) {
+         bench.welcome();
+         bench.start(lease_of(1));
+         bench.status(lease_of(1));
+         bench.start(lease_of(1, 2));
+         bench.ends(lease_of(1), Reason::signalled, 9);
+       }},
+      {"A welcome for an older hello is not heard",
+       {{lease_of(1), Fence::keep, {}}},
+       [](Bench& bench) {
+         bench.hear(messages::Welcome{30s, 1s, {}, 1});
+         bench.welcome({lease_of(1)});
+       }},
+      {"A strictly fenced task is killed when the master is silent for too long",
+       {},
+       [](Bench& bench) {
+         bench.welcome();
+         bench.start(lease_of(1), Fence::strict);
+         bench.start(lease_of(2), Fence::keep);
+         bench.status(lease_of(1));
+         bench.status(lease_of(2));
+         bench.pass(60s, Bench::Master::answers);
+         bench.pass(24s);
+         bench.pass(2s);
+         bench.ends(lease_of(1), Reason::signalled, 9);
+         bench.hear(messages::HelloAgain{});
+         bench.welcome({lease_of(1), lease_of(2)});
+       }},
+      {"The fence does not wait for a grace, and what a user stopped stays stopped",
+       {},
+       [](Bench& bench) {
+         bench.welcome();
+         bench.start(lease_of(1), Fence::strict);
+         bench.status(lease_of(1));
+         bench.stop(lease_of(1), Reason::killed_by_user, 1h);
+         bench.pass(26s);
+         bench.ends(lease_of(1), Reason::signalled, 9);
+       }},
+      {"A strictly fenced task that a new agent finds ends unless the master says at once that it may go on",
+       {{lease_of(1), Fence::strict, {}}},
+       [](Bench& bench) { bench.pass(2s); }},
+      {"A strictly fenced task that a new agent finds, and the master keeps",
+       {{lease_of(1), Fence::strict, {}}},
+       [](Bench& bench) {
+         bench.welcome({lease_of(1)});
+         bench.pass(20s);
+       }},
+      {"An order to start that is too old for a strict fence is not obeyed",
+       {},
+       [](Bench& bench) {
+         bench.welcome();
+         bench.pass(26s);
+         bench.start(lease_of(1), Fence::strict);
+         bench.welcome();
+         bench.start(lease_of(1), Fence::strict);
+       }},
+      {"An agent that ends takes its tasks along",
+       {},
+       [](Bench& bench) {
+         bench.welcome();
+         bench.start(lease_of(1));
+         bench.status(lease_of(1));
+         bench.host().end_all(5s);
+         bench.status(lease_of(1));
+         bench.ends(lease_of(1), Reason::exited, 0);
+       }},
+      {"The master will not have it", {}, [](Bench& bench) { bench.hear(messages::Refused{"there are two"}); }},
+  };
+}
+
+TEST(Host, TellsItsHistoriesAsItDid) {
+  std::string text;
+  for (const Scene& scene : scenes()) {
+    Bench bench(scene.found);
+    scene.play(bench);
+    text += "# " + scene.title + "\n" + bench.text() + "\n";
+  }
+  const std::string path = std::string(CADRE_SOURCE_DIR) + "/tests/golden/host.txt";
+  if (std::getenv("CADRE_UPDATE_GOLDEN") != nullptr) std::ofstream(path, std::ios::binary) << text;
+  std::ifstream in(path, std::ios::binary);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), text) << "if it should change: CADRE_UPDATE_GOLDEN=1";
+}
+
+TEST(Host, LetsNothingStartThatWasStoppedMeanwhile) {
+  Bench bench;
+  bench.welcome();
+  bench.start(lease_of(1));
+  EXPECT_TRUE(bench.host().may_start(lease_of(1)));
+  EXPECT_FALSE(bench.host().may_start(lease_of(2)));
+  bench.stop(lease_of(1), Reason::killed_by_user, 5s);
+  EXPECT_FALSE(bench.host().may_start(lease_of(1)));
+}
+
+/// An agent that was cut off for as long as it bears, died, and was found again by another: gone before the timeout.
+TEST(Host, FencesInTimeHoweverItsAgentsDie) {
+  Bench bench;
+  bench.welcome();
+  const Duration timeout = 30s;
+  const Duration cut_off = timeout / 6 * 5;
+  const Duration alone = bench.host().abandon_after(Fence::strict);
+  EXPECT_LT(cut_off + alone + alone / 2 + 1s, timeout);
+  EXPECT_EQ(bench.host().abandon_after(Fence::keep), cut_off);
+}
+
+TEST(Host, BearsAnyMessage) {
+  FOR_SEEDS(300, [](Dice& dice) {
+    TimePoint now{1h};
+    Host host(describe::random_value<messages::Hello>(dice), {{lease_of(1), Fence::strict, {}}}, now);
+    std::uint64_t session = 0;
+    const auto near_lease = [&] { return lease_of(dice.below(4), dice.below(3)); };
+    for (int i = 0; i < 200; ++i) {
+      now += std::chrono::milliseconds(dice.magnitude(1, 20'000));
+      auto message = describe::random_value<messages::FromMaster>(dice);
+      if (dice.percent(80)) message.session = session;
+      std::visit(
+          [&](auto& body) {
+            if constexpr (requires { body.lease; }) body.lease = near_lease();
+            if constexpr (requires { body.keep; }) {
+              if (dice.percent(70))
+                body.number = static_cast<std::uint64_t>(TimePoint(1h).time_since_epoch().count()) + 1;
+              if (dice.percent(50)) body.beat_every = 1s;
+              session = message.session;
+            }
+          },
+          message.body);
+      host.hear(message, now);
+      host.hear(near_lease(), describe::random_value<supervision::FromSupervisor>(dice), now);
+      if (dice.percent(30)) host.tick({}, now);
+      if (dice.percent(5)) host.ended(near_lease(), {}, now);
+      if (dice.percent(5)) host.end_all(1s);
+      (void)host.take();
+    }
+  });
+}
+
+}  // namespace
+}  // namespace cadre::cluster::host

@@ -1,0 +1,334 @@
+// What is promised when hosts, agents and the master die, run by real processes that are really killed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <sstream>
+#include <thread>
+
+#include "tests/e2e/cluster/test_cluster.h"
+
+namespace cadre::e2e {
+namespace {
+
+using namespace std::chrono_literals;
+using cluster::control::JobStage;
+using cluster::lease::Reason;
+using testing::HasSubstr;
+
+/// A task that reports as fast as it may, and notes what became of each report: `task epoch number accepted|refused`.
+const char* const reporter = R"(
+import os, sys, time, cadre
+notes = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+task, epoch = os.environ["CADRE_TASK"], os.environ["CADRE_EPOCH"]
+os.write(notes, f"{task} {epoch} 0 started {os.getpid()}\n".encode())
+number = 0
+while not cadre.should_stop():
+    number += 1
+    try:
+        cadre.report({"epoch": int(epoch), "number": number}, timeout=1.0)
+        fate = "accepted"
+    except cadre.ReportRefused:
+        fate = "refused"
+    except cadre.ReportError:
+        fate = "unknown"
+    os.write(notes, f"{task} {epoch} {number} {fate}\n".encode())
+    time.sleep(0.02)
+)";
+
+/// Writes numbered lines until it is stopped.
+const char* const counter = "i=0; while true; do i=$((i+1)); echo line $i; sleep 0.05; done";
+
+struct Note {
+  std::string task;
+  std::uint64_t epoch = 0;
+  std::uint64_t number = 0;
+  std::string fate;
+};
+
+std::vector<Note> notes_in(const std::string& path) {
+  std::vector<Note> notes;
+  std::istringstream text(read_text(path));
+  for (std::string line; std::getline(text, line);) {
+    std::istringstream words(line);
+    Note note;
+    if (words >> note.task >> note.epoch >> note.number >> note.fate) notes.push_back(note);
+  }
+  return notes;
+}
+
+class Faults : public testing::Test {
+ protected:
+  Faults() {
+    std::filesystem::create_directory(shared());
+    write_text(script(), reporter);
+    for (const char* name : {"a1", "a2", "a3"}) cluster_.start_agent(name);
+  }
+
+  /// A folder that tasks see as /mnt: their /tmp is their own.
+  std::string shared() const { return cluster_.folder() + "/shared"; }
+  std::string script() const { return shared() + "/reporter.py"; }
+  std::string notes() const { return shared() + "/notes"; }
+
+  std::vector<std::string> reporter_command(const std::string& fence) const {
+    return {"--slots",
+            "1",
+            "--fence",
+            fence,
+            "--env",
+            "PYTHONPATH=" CADRE_PYTHON_PATH,
+            "--mount",
+            shared() + ":/mnt",
+            "--preemptible",
+            "--grace",
+            "2s",
+            "--",
+            "/usr/bin/python3",
+            "/mnt/reporter.py",
+            "/mnt/notes"};
+  }
+
+  bool runs(std::uint64_t id) const {
+    const auto job = cluster_.job(id);
+    return !job.tasks.empty() && job.tasks[0].stage == "running";
+  }
+  std::string agent_of(std::uint64_t id) const { return cluster_.job(id).tasks[0].agent.value; }
+
+  /// Once a report of an epoch was accepted, none of an earlier one is.
+  void expect_one_voice() const {
+    std::map<std::string, std::uint64_t> heard;
+    std::map<std::string, std::uint64_t> accepted;
+    for (const Note& note : notes_in(notes())) {
+      if (note.fate != "accepted") continue;
+      EXPECT_GE(note.epoch, heard[note.task]) << note.task << " report " << note.number;
+      heard[note.task] = std::max(heard[note.task], note.epoch);
+      ++accepted[note.task];
+    }
+    for (const auto& [task, count] : accepted) {
+      // The answer to the last one may have been lost, or be on its way.
+      const auto job = cluster_.job(std::stoull(task));
+      EXPECT_GE(job.tasks[0].reports + 1, count) << task;
+    }
+  }
+
+  TestCluster cluster_;
+};
+
+TEST_F(Faults, TasksOfALostHostRunAgainElsewhere) {
+  std::vector<std::uint64_t> ids;
+  for (int i = 0; i < 6; ++i) ids.push_back(cluster_.submit(reporter_command("keep")));
+  ASSERT_TRUE(TestCluster::until([&] {
+    for (const std::uint64_t id : ids) {
+      if (!runs(id) || cluster_.job(id).tasks[0].reports == 0) return false;
+    }
+    return true;
+  }));
+  const std::string gone = agent_of(ids[0]);
+  cluster_.kill_host(gone);
+  ASSERT_TRUE(TestCluster::until([&] {
+    for (const std::uint64_t id : ids) {
+      const auto job = cluster_.job(id);
+      if (job.tasks.empty() || job.tasks[0].stage != "running" || job.tasks[0].agent.value == gone) return false;
+    }
+    return true;
+  }));
+  EXPECT_EQ(cluster_.job(ids[0]).tasks[0].epoch, 2U);
+  EXPECT_TRUE(TestCluster::until([&] {
+    for (const Note& note : notes_in(notes())) {
+      if (note.epoch == 2 && note.fate == "accepted") return true;
+    }
+    return false;
+  }));
+  expect_one_voice();
+  // It comes back with nothing, and takes work again.
+  cluster_.start_agent(gone);
+  EXPECT_TRUE(cluster_.processes(gone).empty());
+}
+
+TEST_F(Faults, AnAgentThatWasSilentTooLongHasItsProcessesGoneBeforeItTakesWork) {
+  std::vector<std::uint64_t> ids;
+  for (int i = 0; i < 3; ++i) ids.push_back(cluster_.submit(reporter_command("keep")));
+  ASSERT_TRUE(TestCluster::until([&] {
+    for (const std::uint64_t id : ids) {
+      if (!runs(id) || cluster_.job(id).tasks[0].reports == 0) return false;
+    }
+    return true;
+  }));
+  const std::string silent = agent_of(ids[0]);
+  ::kill(cluster_.agent(silent), SIGSTOP);  // its tasks go on
+  ASSERT_TRUE(TestCluster::until([&] { return runs(ids[0]) && agent_of(ids[0]) != silent; }));
+  EXPECT_FALSE(cluster_.processes(silent).empty());  // two processes of one task, of which one has a voice
+  const std::uint64_t before = cluster_.job(ids[0]).tasks[0].reports;
+  ASSERT_TRUE(TestCluster::until([&] { return cluster_.job(ids[0]).tasks[0].reports > before + 5; }));
+  // More than the others can hold: the first task that gets to the agent finds its old ones gone.
+  const std::string witness = cluster_.folder() + "/witness";
+  std::vector<std::uint64_t> more;
+  for (int i = 0; i < 6; ++i) {
+    more.push_back(cluster_.submit({"--slots", "2", "--isolation", "off", "--", "sh", "-c",
+                                    "pgrep -fc '[r]eporter.py.*" + cluster_.folder() + "' > /dev/null; ls -d " +
+                                        cluster_.agent_folder(silent) + "/tasks/*/task.sock >> " + witness +
+                                        "-$CADRE_AGENT; sleep 1"}));
+  }
+  ::kill(cluster_.agent(silent), SIGCONT);
+  for (const std::uint64_t id : more) cluster_.wait_for_end(id);
+  const std::string seen = read_text(witness + "-" + silent);
+  for (const std::uint64_t id : ids) {
+    EXPECT_EQ(seen.find("/tasks/" + std::to_string(id) + ".0-1/"), std::string::npos) << seen;
+  }
+  expect_one_voice();
+}
+
+TEST_F(Faults, AStrictTaskIsNeverThereTwice) {
+  const std::uint64_t id = cluster_.submit(reporter_command("strict"));
+  ASSERT_TRUE(TestCluster::until([&] { return runs(id); }));
+  std::atomic<bool> done = false;
+  std::atomic<int> samples = 0;
+  std::atomic<int> doubled = 0;
+  std::thread sampler([&] {
+    while (!done) {
+      int there = 0;
+      for (const char* agent : {"a1", "a2", "a3"}) there += cluster_.task_processes(agent).empty() ? 0 : 1;
+      doubled += there > 1 ? 1 : 0;
+      ++samples;
+    }
+  });
+  for (int round = 0; round < 2; ++round) {
+    const std::string silent = agent_of(id);
+    EXPECT_FALSE(cluster_.task_processes(silent).empty());
+    ::kill(cluster_.agent(silent), SIGSTOP);  // it cannot even kill its tasks
+    EXPECT_TRUE(TestCluster::until([&] { return runs(id) && agent_of(id) != silent; }));
+    EXPECT_TRUE(cluster_.task_processes(silent).empty());
+    ::kill(cluster_.agent(silent), SIGCONT);
+  }
+  cluster_.kill_agent(agent_of(id));
+  const std::string dead = agent_of(id);
+  EXPECT_TRUE(TestCluster::until([&] { return runs(id) && agent_of(id) != dead; }));
+  done = true;
+  sampler.join();
+  EXPECT_EQ(doubled, 0) << "of " << samples << " samples";
+  EXPECT_GT(samples, 50);
+}
+
+TEST_F(Faults, TasksGoOnWhileTheirAgentIsStartedAgain) {
+  const std::uint64_t id = cluster_.submit({"--slots", "1", "--", "sh", "-c", counter});
+  ASSERT_TRUE(TestCluster::until([&] { return runs(id) && !cluster_.output(id).empty(); }));
+  const std::string agent = agent_of(id);
+  cluster_.kill_agent(agent);
+  std::this_thread::sleep_for(500ms);
+  cluster_.start_agent(agent);
+  const std::size_t before = cluster_.output(id).size();
+  ASSERT_TRUE(TestCluster::until([&] { return cluster_.output(id).size() > before + 100; }));
+  const auto job = cluster_.job(id);
+  EXPECT_EQ(job.runs, 1);
+  EXPECT_EQ(job.tasks[0].epoch, 1U);
+  EXPECT_EQ(cluster_.cadre({"task", "kill", std::to_string(id)}).code, 0);
+  cluster_.wait_for_end(id);
+  std::istringstream lines(cluster_.output(id));
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) EXPECT_EQ(line, "line " + std::to_string(++number));
+  EXPECT_GT(number, 10);
+}
+
+TEST_F(Faults, SupervisorsOfAnAgentThatStaysAwayEndTheirTasks) {
+  const std::uint64_t id = cluster_.submit({"--slots", "1", "--", "sh", "-c", counter});
+  ASSERT_TRUE(TestCluster::until([&] { return runs(id); }));
+  const std::string agent = agent_of(id);
+  ASSERT_FALSE(cluster_.processes(agent).empty());
+  cluster_.kill_agent(agent);
+  EXPECT_TRUE(TestCluster::until([&] { return cluster_.processes(agent).empty(); }));
+  EXPECT_TRUE(TestCluster::until([&] { return runs(id) && agent_of(id) != agent; }));
+}
+
+TEST_F(Faults, TheMasterMayDieAtAnyTime) {
+  std::map<std::uint64_t, int> codes;
+  std::vector<std::uint64_t> running;
+  for (int i = 0; i < 6; ++i) {
+    running.push_back(cluster_.submit({"--slots", "1", "--", "sh", "-c", counter}));
+  }
+  for (int i = 0; i < 40; ++i) {
+    const int code = i % 50;
+    const std::uint64_t id =
+        cluster_.submit({"--slots", "1", "--", "sh", "-c",
+                         "for i in 1 2 3 4 5; do echo line $i; sleep 0.1; done; exit " + std::to_string(code)});
+    codes[id] = code;
+  }
+  ASSERT_TRUE(TestCluster::until([&] {
+    for (const std::uint64_t id : running) {
+      if (!runs(id)) return false;
+    }
+    return true;
+  }));
+  for (int round = 0; round < 10; ++round) {
+    cluster_.kill_master();
+    std::this_thread::sleep_for(std::chrono::milliseconds(round * 30));
+    cluster_.start_master();
+    std::this_thread::sleep_for(200ms);
+    EXPECT_EQ(cluster_.jobs().size(), running.size() + codes.size());
+  }
+  for (const auto& [id, code] : codes) {
+    const auto job = cluster_.wait_for_end(id);
+    EXPECT_EQ(job.code, code) << id;
+    EXPECT_EQ(job.runs, 1) << id;
+    EXPECT_EQ(cluster_.output(id), "line 1\nline 2\nline 3\nline 4\nline 5\n") << id;
+  }
+  for (const std::uint64_t id : running) {
+    EXPECT_EQ(cluster_.job(id).runs, 1) << id;
+    EXPECT_EQ(cluster_.cadre({"task", "kill", std::to_string(id)}).code, 0);
+    cluster_.wait_for_end(id);
+    std::istringstream lines(cluster_.output(id));
+    int number = 0;
+    for (std::string line; std::getline(lines, line);) EXPECT_EQ(line, "line " + std::to_string(++number)) << id;
+    EXPECT_GT(number, 20);
+  }
+}
+
+TEST_F(Faults, APreemptedLoopGetsItsGraceEvenIfTheMasterDiesAndComesBack) {
+  write_text(shared() + "/loop.py", R"(
+import os, sys, time, cadre
+print("begun", os.environ["CADRE_EPOCH"], flush=True)
+while not cadre.should_stop():
+    time.sleep(0.02)
+time.sleep(1.5)  # as if it wrote a checkpoint
+print("saved", os.environ["CADRE_EPOCH"], flush=True)
+)");
+  for (const char* agent : {"a2", "a3"}) EXPECT_EQ(cluster_.cadre({"agent", "drain", agent}).code, 0);
+  const std::uint64_t low =
+      cluster_.submit({"--slots", "4", "--preemptible", "--priority", "90", "--env", "PYTHONPATH=" CADRE_PYTHON_PATH,
+                       "--mount", shared() + ":/mnt", "--", "/usr/bin/python3", "/mnt/loop.py"});
+  ASSERT_TRUE(TestCluster::until([&] { return runs(low) && cluster_.output(low) == "begun 1\n"; }));
+  const std::uint64_t high = cluster_.submit({"--slots", "4", "--priority", "10", "--", "sh", "-c", "sleep 1; exit 0"});
+  ASSERT_TRUE(TestCluster::until([&] { return cluster_.job(low).stage == JobStage::stopping; }));
+  cluster_.kill_master();
+  std::this_thread::sleep_for(300ms);
+  cluster_.start_master();
+  EXPECT_EQ(cluster_.wait_for_end(high).code, 0);
+  ASSERT_TRUE(TestCluster::until([&] { return runs(low) && cluster_.job(low).tasks[0].epoch == 2; }));
+  EXPECT_THAT(cluster_.cadre({"task", "logs", std::to_string(low), "--epoch", "1"}).out,
+              HasSubstr("begun 1\nsaved 1\n"));
+  EXPECT_EQ(cluster_.cadre({"task", "stop", std::to_string(low)}).code, 0);
+  EXPECT_EQ(cluster_.wait_for_end(low).reason, Reason::killed_by_user);
+}
+
+TEST_F(Faults, WhoeverNeverAskedIsSignalledAndTheWholeTreeGoes) {
+  const std::string tree =
+      "trap '' TERM; "
+      "setsid sh -c 'trap \"\" TERM INT HUP; while true; do sleep 0.1; done' & "
+      "(setsid sh -c 'trap \"\" TERM; sleep 1000 & wait' &) ; "
+      "echo ready; while true; do sleep 0.1; done";
+  for (const char* isolation : {"on", "off"}) {
+    const std::uint64_t id =
+        cluster_.submit({"--slots", "1", "--isolation", isolation, "--grace", "500ms", "--", "sh", "-c", tree});
+    ASSERT_TRUE(TestCluster::until([&] { return runs(id) && cluster_.output(id) == "ready\n"; }));
+    const std::string agent = agent_of(id);
+    EXPECT_EQ(cluster_.cadre({"task", "stop", std::to_string(id)}).code, 0);
+    EXPECT_EQ(cluster_.wait_for_end(id).reason, Reason::killed_by_user);
+    EXPECT_TRUE(cluster_.processes(agent).empty()) << isolation;
+  }
+}
+
+}  // namespace
+}  // namespace cadre::e2e
