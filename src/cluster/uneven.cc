@@ -57,10 +57,10 @@ class Table {
   std::vector<std::int32_t> cells_;
 };
 
-/// Calls visit for every choice of up to `agents` agents and up to `deficits` deficit.
+/// Calls visit for every choice of `least` to `most` agents and up to `deficits` deficit.
 template <class Visit>
-void each_choice(std::int64_t agents, std::int64_t deficits, Visit visit) {
-  for (Choice choice; choice.agents <= agents; ++choice.agents) {
+void each_choice(std::int64_t least, std::int64_t most, std::int64_t deficits, Visit visit) {
+  for (Choice choice{least}; choice.agents <= most; ++choice.agents) {
     for (choice.deficit = 0; choice.deficit <= deficits; ++choice.deficit) {
       for (const bool slack : {false, true}) visit(Choice{choice.agents, choice.deficit, slack});
     }
@@ -77,74 +77,101 @@ std::vector<std::int64_t> largest_first(const std::vector<Kind>& kinds, const st
   return taken;
 }
 
-}  // namespace
+/// The kinds that matter, largest first, and what a choice of the fewest agents has to come to.
+struct Task {
+  const std::vector<Kind>& kinds;
+  std::vector<std::size_t> order;
+  std::int64_t agents = 0;
+  std::int64_t largest = 0;
+  std::int64_t exact = 0;  ///< the deficit of a choice that gives just enough
+};
 
-std::vector<std::int64_t> divide(const std::vector<Kind>& kinds, std::int64_t slots) {
-  std::vector<std::size_t> order(kinds.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return kinds[a].gives > kinds[b].gives; });
-  const std::int64_t agents = fewest_agents(kinds, order, slots);
-  if (agents == 0) return {};
-  const std::int64_t largest = kinds[order.front()].gives;
-  const std::int64_t exact = agents * largest - slots;  // the deficit of a choice that gives just enough
-
-  if ((agents + 1) * (exact + 1) * static_cast<std::int64_t>(kinds.size()) > cells_max) {
-    return largest_first(kinds, order, agents);
-  }
-  std::erase_if(order, [&](std::size_t k) { return largest - kinds[k].gives > exact; });  // one would be too small
-
-  std::vector<Table> tables(order.size() + 1, Table(agents, exact));
+/// One table before each kind, and one after the last.
+std::vector<Table> tabulate(const Task& task) {
+  std::vector<Table> tables(task.order.size() + 1, Table(task.agents, task.exact));
   tables[0].at({}) = 0;
-  for (std::size_t step = 0; step < order.size(); ++step) {
-    const Kind& kind = kinds[order[step]];
-    each_choice(agents, exact, [&](const Choice& choice) {
+  std::int64_t deepest = 0;  // deficit so far
+  for (std::size_t step = 0; step < task.order.size(); ++step) {
+    const Kind& kind = task.kinds[task.order[step]];
+    const std::int64_t shortfall = task.largest - kind.gives;
+    // Whoever is still to be taken gives no more than this kind: with fewer agents than these it would be too little.
+    const std::int64_t least = shortfall == 0 ? 0 : std::max<std::int64_t>(0, task.agents - task.exact / shortfall);
+    each_choice(least, task.agents, deepest, [&](const Choice& choice) {
       const std::int32_t change = tables[step].at(choice);
       if (change == unreachable) return;
-      for (std::int64_t take = 0; take <= std::min(kind.count, agents - choice.agents); ++take) {
-        const Choice next = add(choice, kind, take, largest);
-        if (next.deficit > exact) break;
+      for (std::int64_t take = 0; take <= std::min(kind.count, task.agents - choice.agents); ++take) {
+        const Choice next = add(choice, kind, take, task.largest);
+        if (next.deficit > task.exact) break;
         std::int32_t& cell = tables[step + 1].at(next);
         cell = std::min(cell, change + static_cast<std::int32_t>(take) * change_when_taken(kind));
       }
     });
+    if (shortfall > 0) deepest = task.exact;
   }
+  return tables;
+}
 
+Choice best_choice(const Task& task, Table& last) {
   // A choice that gives more than enough leaves one agent short of full, unless one of them never was to be filled.
-  Choice best{agents, exact, false};
+  Choice best{task.agents, task.exact, false};
   std::int32_t least = unreachable;
-  for (std::int64_t deficit = exact; deficit >= 0; --deficit) {
+  for (std::int64_t deficit = task.exact; deficit >= 0; --deficit) {
     for (const bool slack : {false, true}) {
-      const std::int32_t change = tables.back().at({agents, deficit, slack});
+      const std::int32_t change = last.at({task.agents, deficit, slack});
       if (change == unreachable) continue;
-      const std::int32_t total = change + (deficit < exact && !slack ? 1 : 0);
+      const std::int32_t total = change + (deficit < task.exact && !slack ? 1 : 0);
       if (total >= least) continue;
       least = total;
-      best = {agents, deficit, slack};
+      best = {task.agents, deficit, slack};
     }
   }
+  return best;
+}
 
-  std::vector<std::int64_t> taken(kinds.size(), 0);
-  for (std::size_t step = order.size(); step-- > 0;) {
-    const Kind& kind = kinds[order[step]];
-    const std::int32_t change = tables[step + 1].at(best);
+/// How many of each kind make up this choice.
+std::vector<std::int64_t> taken_for(const Task& task, std::vector<Table>& tables, Choice choice) {
+  std::vector<std::int64_t> taken(task.kinds.size(), 0);
+  for (std::size_t step = task.order.size(); step-- > 0;) {
+    const Kind& kind = task.kinds[task.order[step]];
+    const std::int32_t change = tables[step + 1].at(choice);
     const auto came_from = [&]() -> std::optional<std::pair<Choice, std::int64_t>> {
-      for (std::int64_t take = 0; take <= std::min(kind.count, best.agents); ++take) {
-        const std::int64_t deficit = best.deficit - take * (largest - kind.gives);
+      for (std::int64_t take = 0; take <= std::min(kind.count, choice.agents); ++take) {
+        const std::int64_t deficit = choice.deficit - take * (task.largest - kind.gives);
         if (deficit < 0) break;
         for (const bool slack : {false, true}) {
-          const Choice before{best.agents - take, deficit, slack};
+          const Choice before{choice.agents - take, deficit, slack};
           const std::int32_t value = tables[step].at(before);
-          if (value == unreachable || add(before, kind, take, largest).slack != best.slack) continue;
+          if (value == unreachable || add(before, kind, take, task.largest).slack != choice.slack) continue;
           if (value + static_cast<std::int32_t>(take) * change_when_taken(kind) == change) return {{before, take}};
         }
       }
       return std::nullopt;
     }();
     CHECK(came_from.has_value());
-    best = came_from->first;
-    taken[order[step]] = came_from->second;
+    choice = came_from->first;
+    taken[task.order[step]] = came_from->second;
   }
   return taken;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> divide(const std::vector<Kind>& kinds, std::int64_t slots) {
+  Task task{kinds, std::vector<std::size_t>(kinds.size())};
+  std::iota(task.order.begin(), task.order.end(), 0);
+  std::stable_sort(task.order.begin(), task.order.end(),
+                   [&](auto a, auto b) { return kinds[a].gives > kinds[b].gives; });
+  task.agents = fewest_agents(kinds, task.order, slots);
+  if (task.agents == 0) return {};
+  task.largest = kinds[task.order.front()].gives;
+  task.exact = task.agents * task.largest - slots;
+  if ((task.agents + 1) * (task.exact + 1) * static_cast<std::int64_t>(kinds.size()) > cells_max) {
+    return largest_first(kinds, task.order, task.agents);
+  }
+  const auto too_small = [&](std::size_t k) { return task.largest - kinds[k].gives > task.exact; };
+  std::erase_if(task.order, too_small);
+  std::vector<Table> tables = tabulate(task);
+  return taken_for(task, tables, best_choice(task, tables.back()));
 }
 
 }  // namespace cadre::cluster

@@ -152,6 +152,7 @@ class World {
   std::set<JobId> answered_;  ///< whose submission was confirmed
   std::map<JobId, std::int32_t> runs_when_stopped_;  ///< of jobs whose stop was confirmed
   std::set<JobId> ended_;
+  std::set<JobId> failed_;  ///< one of whose processes failed by itself
   std::set<LeaseId> launched_;
   std::set<LeaseId> recorded_;  ///< leases whose end stands in the database
   std::map<TaskId, Epoch> newest_report_;

@@ -136,6 +136,7 @@ void World::launch(Node& node, const messages::Start& start) {
     return perform(node);
   }
   if (dice_.percent(2)) {
+    failed_.insert(start.lease.task.job);
     node.host->ended(start.lease, {lease::Reason::failed_to_start, 0, "no such program", {}, 0}, now_);
     return perform(node);
   }
@@ -174,6 +175,7 @@ void World::step_process(Node& node, Process& process) {
     } else if (process.obeys_at && now_ >= *process.obeys_at) {
       end(process, dice_.percent(50) ? lease::Reason::exited : lease::Reason::signalled, 0);
     } else if (now_ >= process.ends) {
+      if (process.code != 0) failed_.insert(process.start.lease.task.job);
       end(process, lease::Reason::exited, process.code);
     }
     if (!process.is_alive()) process.says_status = now_ + step_delay();

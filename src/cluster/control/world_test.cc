@@ -109,7 +109,6 @@ void World::calm_down(Duration time) {
   for (const JobId id : answered_) {
     if (!database_.jobs.contains(id)) complain("job " + std::to_string(id.value) + " was confirmed and is gone");
   }
-  for (std::uint64_t client = 1; client <= 3; ++client) control_->forget_client(client);
   if (control_->remembered() != 0) complain("the master remembers " + std::to_string(control_->remembered()));
   if (control_->peers() != nodes_.size()) complain("the master knows too many peers");
   if (!control_->ledger().jobs().empty()) complain("the ledger keeps ended jobs");
@@ -176,7 +175,12 @@ void World::record(const Writes& writes) {
       const auto stopped = runs_when_stopped_.find(row.id);
       if (stopped != runs_when_stopped_.end() && row.runs != stopped->second) complain("a stopped job runs again");
       if (ended_.contains(row.id) && row.stage != JobStage::ended) complain("an ended job goes on");
-      if (row.stage == JobStage::ended) ended_.insert(row.id);
+      if (row.stage != JobStage::ended) continue;
+      ended_.insert(row.id);
+      const bool well =
+          row.reason == lease::Reason::killed_by_user || (row.reason == lease::Reason::exited && row.code == 0);
+      if (!well && !failed_.contains(row.id))
+        complain("job " + std::to_string(row.id.value) + " failed without a cause");
     }
   }
   database_.apply(writes);

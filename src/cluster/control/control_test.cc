@@ -1,0 +1,274 @@
+#include "cluster/control/control.h"
+
+#include <gtest/gtest.h>
+
+#include "base/seeds.h"
+#include "cluster/control/desk_for_tests.h"
+#include "describe/random.h"
+
+namespace cadre::cluster::control {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(Control, AnswersWhoWatchesAJobOnceItHasChanged) {
+  Desk desk;
+  desk.submit({2}, "2 slots");
+  const std::uint64_t seen = std::get<requests::JobView>(desk.answer()).version;
+  desk.ask("watch", requests::GetJob{{1}, seen}, 2);
+  EXPECT_EQ(desk.answers(), 1U);
+  desk.hello("a1");
+  ASSERT_EQ(desk.answers(), 2U);
+  EXPECT_NE(std::get<requests::JobView>(desk.answer()).version, seen);
+  EXPECT_EQ(desk.control().remembered(), 0U);
+}
+
+TEST(Control, ShowsNoVersionTwiceEvenIfMoreHappensInTheSameBatch) {
+  Desk desk;
+  desk.hello("a1");
+  desk.submit({2}, "2 slots");  // shown as queued, then placed in the same batch
+  const auto& view = std::get<requests::JobView>(desk.answer());
+  EXPECT_EQ(view.stage, JobStage::queued);
+  desk.ask("watch", requests::GetJob{{1}, view.version});
+  ASSERT_EQ(desk.answers(), 2U);
+  EXPECT_EQ(std::get<requests::JobView>(desk.answer()).stage, JobStage::running);
+}
+
+TEST(Control, ShowsNoVersionTwiceOverARestart) {
+  Desk desk;
+  desk.hello("a1");
+  desk.submit({2}, "2 slots");
+  const std::uint64_t seen = std::get<requests::JobView>(desk.answer()).version;
+  desk.exited("a1", lease_of(1));
+  desk.restart();
+  desk.ask("watch", requests::GetJob{{1}, seen});
+  ASSERT_EQ(desk.answers(), 2U);
+  EXPECT_EQ(std::get<requests::JobView>(desk.answer()).stage, JobStage::ended);
+}
+
+TEST(Control, LetsNobodyWaitForAJobThatHasEnded) {
+  Desk desk;
+  desk.submit({2}, "2 slots");
+  desk.ask("stop", requests::EndJob{{1}, {}});
+  const std::uint64_t seen = std::get<requests::JobView>(desk.answer()).version;
+  desk.ask("watch", requests::GetJob{{1}, seen});
+  EXPECT_EQ(desk.answers(), 3U);
+}
+
+TEST(Control, BoundsWatchersAndForgetsThem) {
+  Settings settings;
+  settings.watchers_max = 1;
+  Desk desk(settings);
+  desk.submit({2}, "2 slots");
+  const std::uint64_t seen = std::get<requests::JobView>(desk.answer()).version;
+  desk.ask("watch", requests::GetJob{{1}, seen}, 2);
+  desk.ask("watch", requests::GetJob{{1}, seen}, 3);
+  EXPECT_EQ(std::get<requests::Failed>(desk.answer()).code, Errc::unavailable);
+  desk.control().forget_client(2);
+  EXPECT_EQ(desk.control().remembered(), 0U);
+}
+
+TEST(Control, SumsUpWhatThereIs) {
+  Desk desk;
+  desk.hello("a1");
+  desk.hello("a2", 2);
+  JobSpec spec = job_of({2});
+  spec.members.front().cpus = {1'500};
+  messages::Hello hello;
+  hello.agent = {AgentId("a3"), 1, SlotKind::cpu, {8'000}, {1'000}, {}, true, false};
+  hello.slots.resize(1);
+  hello.identity = "a3";
+  desk.say_hello("a3", hello);
+  spec.members.front().slots = 1;
+  spec.members.front().slot_kind = SlotKind::cpu;
+  desk.submit(spec, "a core");
+  desk.submit({4}, "4 slots");
+  desk.submit({4}, "4 slots");
+  desk.ask("status", requests::GetStatus{});
+  const auto& status = std::get<requests::Status>(desk.answer());
+  EXPECT_EQ(status.agents, 3);
+  EXPECT_EQ(status.agents_up, 3);
+  EXPECT_EQ(status.slots, 7);
+  EXPECT_EQ(status.slots_used, 5);
+  EXPECT_EQ(status.cpus_used.milli, 2'500);
+  EXPECT_EQ(status.queued, 1);
+  EXPECT_EQ(status.running, 2);
+  EXPECT_EQ(status.ended, 0);
+}
+
+TEST(Control, KeepsJobsAndAgentsOfAPoolThatIsNotConfiguredAnyMore) {
+  Settings settings;
+  settings.pools["old"] = {};
+  Desk desk(settings);
+  messages::Hello hello;
+  hello.agent.id = AgentId("a1");
+  hello.agent.slots = 4;
+  hello.slots.resize(4);
+  hello.pool = "old";
+  hello.identity = "a1";
+  desk.say_hello("a1", hello);
+  JobSpec spec = job_of({4});
+  spec.pool = "old";
+  desk.submit(spec, "a job that runs");
+  desk.submit(spec, "a job that waits");
+  desk.settings().pools.erase("old");
+  desk.restart();
+  desk.pass(40s);
+  EXPECT_EQ(desk.job(1).stage, JobStage::queued);
+  EXPECT_EQ(desk.job(2).stage, JobStage::queued);
+  desk.submit(spec, "another");
+  EXPECT_EQ(std::get<requests::Failed>(desk.answer()).code, Errc::not_found);
+  desk.ask("why", requests::Why{{1}});
+  EXPECT_NE(std::get<requests::Text>(desk.answer()).text.find("no pool 'old'"), std::string::npos);
+  desk.ask("set", requests::SetJob{{1}, 3, {}, {}});
+  desk.ask("stop", requests::EndJob{{2}, {}});
+  EXPECT_EQ(desk.job(2).stage, JobStage::ended);
+  desk.settings().pools["old"] = {};
+  desk.restart();
+  desk.hello("a1");  // into the default pool now, where it has nothing
+  desk.say_hello("a1", hello);
+  EXPECT_EQ(desk.job(1).stage, JobStage::running);
+}
+
+TEST(Control, ForgetsAgentsThatAreGoneForGoodAndEndedJobs) {
+  Settings settings;
+  settings.forget_agents_after = 1h;
+  settings.ended_jobs_kept = 1;
+  Desk desk(settings);
+  desk.hello("a1");
+  desk.submit({2}, "2 slots");
+  desk.falls_silent("a1");
+  desk.pass(31s);
+  EXPECT_EQ(desk.control().ledger().agents().size(), 1U);
+  desk.pass(1h);
+  EXPECT_TRUE(desk.control().ledger().agents().empty());
+  EXPECT_TRUE(desk.database().agents.empty());
+  desk.ask("stop", requests::EndJob{{1}, {}});
+  desk.submit({2}, "2 slots");
+  desk.ask("stop", requests::EndJob{{2}, {}});
+  EXPECT_EQ(desk.control().ledger().jobs().size(), 1U);
+  desk.hello("a1", 4, std::set{lease_of(1)});
+  EXPECT_NE(desk.text().find("welcome, keep nothing"), std::string::npos);
+}
+
+TEST(Control, KeepsAnAgentInItsPoolWhileItHasTasks) {
+  Settings settings;
+  settings.pools["other"] = {};
+  Desk desk(settings);
+  desk.hello("a1");
+  desk.submit({2}, "2 slots");
+  messages::Hello hello;
+  hello.agent.id = AgentId("a1");
+  hello.agent.slots = 4;
+  hello.slots.resize(4);
+  hello.identity = "a1";
+  hello.pool = "other";
+  desk.say_hello("a1", hello);
+  EXPECT_NE(desk.text().find("drain it before it changes"), std::string::npos);
+  hello.pool = "default";
+  hello.agent.slot_kind = SlotKind::cuda;
+  desk.say_hello("a1", hello);
+  desk.exited("a1", lease_of(1));
+  desk.hello("a1");
+  desk.exited("a1", lease_of(1));
+  hello.pool = "other";
+  hello.leases.clear();
+  desk.say_hello("a1", hello);
+  EXPECT_EQ(desk.database().agents.at(AgentId("a1")).pool, "other");
+}
+
+/// Numbers that occur now and then, so that what strangers say sometimes meets what is there.
+LeaseId near_lease(Dice& dice) {
+  const bool far = dice.percent(10);
+  return {{{far ? dice.bits() : dice.below(12)}, static_cast<std::uint32_t>(far ? dice.bits() : dice.below(4))},
+          {far ? dice.bits() : dice.below(4)}};
+}
+
+messages::FromAgent stranger_says(Dice& dice, std::uint64_t session) {
+  auto message = describe::random_value<messages::FromAgent>(dice);
+  if (dice.percent(80)) message.session = session;
+  std::visit(overloaded{
+                 [&](messages::Hello& one) {
+                   if (dice.percent(90)) one.protocol = messages::protocol;
+                   if (dice.percent(90)) one.pool = "default";
+                   if (dice.percent(80)) one.agent.id = AgentId("a" + std::to_string(dice.below(4)));
+                   if (dice.percent(60)) one.identity = "same";
+                   if (dice.percent(80)) one.agent.slots = static_cast<std::int32_t>(dice.below(6));
+                   if (dice.percent(80)) one.slots.resize(static_cast<std::size_t>(std::min(one.agent.slots, 1'000)));
+                   for (std::size_t i = dice.below(8); i > 0; --i) one.leases.push_back(near_lease(dice));
+                   if (!one.leases.empty() && dice.percent(30)) one.leases.push_back(one.leases.front());
+                 },
+                 [&](messages::Beat& one) {
+                   for (messages::TaskUsage& usage : one.tasks) usage.lease = near_lease(dice);
+                 },
+                 [&](messages::ExecNews& one) { one.number = (std::uint64_t{1} << 32) + dice.below(4); },
+                 [&](auto& one) { one.lease = near_lease(dice); },
+             },
+             message.body);
+  return message;
+}
+
+requests::Question stranger_asks(Dice& dice) {
+  auto question = describe::random_value<requests::Question>(dice);
+  std::visit(overloaded{
+                 [&](requests::Submit& one) {
+                   if (dice.percent(90)) one.job.pool = "default";
+                   if (dice.percent(70)) one.job.selector.clear();
+                   for (Member& member : one.job.members) {
+                     if (dice.percent(80)) member.slots = static_cast<std::int32_t>(dice.below(4));
+                     if (dice.percent(80)) member.cpus = {};
+                     if (dice.percent(80)) member.memory = {};
+                     if (dice.percent(80)) member.slot_kind.reset();
+                     if (member.count && dice.percent(90)) member.count = static_cast<std::int32_t>(dice.between(1, 4));
+                     if (member.elastic_min)
+                       member.elastic_min = static_cast<std::int32_t>(dice.between(0, *member.count));
+                   }
+                   if (dice.percent(70)) one.job.members.resize(1);
+                 },
+                 [&](requests::MoveJob& one) {
+                   one.job = near_lease(dice).task.job;
+                   one.other = near_lease(dice).task.job;
+                 },
+                 [&](requests::SetAgent& one) {
+                   one.agent = AgentId("a" + std::to_string(dice.below(5)));
+                   if (one.slot && dice.percent(80)) one.slot = static_cast<std::int32_t>(dice.below(6));
+                 },
+                 [&](requests::RunExec& one) { one.task = near_lease(dice).task; },
+                 [&](auto& one) {
+                   if constexpr (requires { one.job.value; }) one.job = near_lease(dice).task.job;
+                 },
+             },
+             question.request);
+  return question;
+}
+
+TEST(Control, IsNotBroughtDownByStrangers) {
+  FOR_SEEDS(150, [](Dice& dice) {
+    Settings settings;
+    settings.agents_max = 8;
+    settings.ended_jobs_kept = static_cast<std::int64_t>(dice.below(5));
+    settings.forget_agents_after = std::chrono::minutes(2);
+    if (dice.percent(30)) settings.pools["default"].policy = FairSharePolicy{};
+    TimePoint now{std::chrono::hours(1)};
+    ModelDatabase database;
+    std::uint64_t boot = 1;
+    auto control = std::make_unique<Control>(settings, database.rows(), boot, now);
+    std::map<Peer, std::uint64_t> sessions;
+    for (int i = 0; i < 200; ++i) {
+      now += std::chrono::milliseconds(dice.magnitude(1, 100'000));
+      const Peer peer = dice.below(5);
+      if (dice.percent(60)) control->hear(peer, stranger_says(dice, sessions[peer]), std::nullopt, now);
+      if (dice.percent(60)) control->ask(peer, stranger_asks(dice), now);
+      if (dice.percent(20)) control->tick(now);
+      if (dice.percent(3)) control->forget_client(peer);
+      if (dice.percent(3)) control->forget_peer(peer);
+      const Outcome outcome = control->settle(now);
+      database.apply(outcome.writes);
+      for (const ToAgent& one : outcome.to_agents) sessions[one.peer] = one.message.session;
+      if (dice.percent(2)) control = std::make_unique<Control>(settings, database.rows(), ++boot, now);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace cadre::cluster::control
