@@ -101,13 +101,18 @@ inline Loss loss_of(const GangRow& row) {
   return {row.gang.priority, row.saved, row.since, row.order.submission, row.order.gang};
 }
 
+/// Not noexcept, so that the table keeps the hashes: it then need not look at the names of a gang's neighbours.
+struct GangIdHash {
+  std::size_t operator()(const GangId& id) const { return std::hash<GangId>{}(id); }
+};
+
 struct State {
   explicit State(std::int32_t slotless_tasks_max) : books(slotless_tasks_max) {}
 
   Books books;
   Queue queue;
   std::vector<GangRow> gangs;
-  std::unordered_map<GangId, std::uint32_t> by_id;
+  std::unordered_map<GangId, std::uint32_t, GangIdHash> by_id;
   std::map<std::string, GroupRow> groups;  ///< by key
   std::set<Order> evictable;               ///< gangs that run and may be preempted
   std::set<Loss> losses;                   ///< the same, in the order in which they are stopped
