@@ -137,15 +137,20 @@ struct Cell<TimePoint> {
   }
 };
 
+/// A number that is never negative; -1 stands for none. A null would make another statement of every mixture of rows.
 template <class T>
 struct Cell<std::optional<T>> {
   static Result<database::Value> to_cell(const std::optional<T>& value) {
-    if (!value) return database::Null{};
-    return Cell<T>::to_cell(*value);
+    if (!value) return std::int64_t{-1};
+    TRY_ASSIGN(cell, Cell<T>::to_cell(*value));
+    TRY_ASSIGN(number, held<std::int64_t>(cell));
+    if (*number < 0) return fail(Errc::invalid, std::to_string(*number) + " is negative");
+    return cell;
   }
   static Result<void> from_cell(const database::Value& cell, std::optional<T>& value) {
     value.reset();
-    if (std::holds_alternative<database::Null>(cell)) return {};
+    TRY_ASSIGN(number, held<std::int64_t>(cell));
+    if (*number == -1) return {};
     return Cell<T>::from_cell(cell, value.emplace());
   }
 };

@@ -138,7 +138,7 @@ Result<void> Records::commit(const control::Writes& writes) {
       TRY(transaction.exec("DELETE FROM agents WHERE id = $1", {storable(agent.value)}));
     }
     TRY(put(transaction, writes.agents, pieces()));
-    TRY(put(transaction, writes.groups, Pieces::single));  // with nulls, which make statements of their own
+    TRY(put(transaction, writes.groups, pieces()));
     TRY(put(transaction, writes.new_jobs, pieces()));
     TRY(change(transaction, writes.jobs, pieces()));
     TRY(put(transaction, writes.tasks, pieces()));

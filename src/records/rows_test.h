@@ -69,21 +69,22 @@ inline cluster::TaskEnding random_ending(Dice& dice) {
           random_number<std::int64_t>(dice)};
 }
 
-inline control::JobRow random_job(Dice& dice, cluster::JobId id) {
+// The rows are taken apart whole, so that a new field is not forgotten here: it does not compile.
+
+inline control::JobRow random_job(Dice& dice, cluster::JobId job) {
   control::JobRow row;
-  row.id = id;
-  row.spec = describe::random_value<cluster::JobSpec>(dice);
-  row.position = describe::random_double(dice, describe::limits_of<double>(describe::range(-1e300, 1e300)));
-  row.stage = random_enum<control::JobStage>(dice);
-  row.submitted = random_time(dice);
-  row.queued = random_time(dice);
-  row.started = random_time(dice);
-  row.ended = random_time(dice);
-  row.reason = random_enum<lease::Reason>(dice);
-  row.code = random_number<std::int32_t>(dice, -50);
-  row.detail = random_said(dice);
-  row.runs = random_number<std::int32_t>(dice);
-  row.why = random_said(dice);
+  auto& [id, spec, position, stage, submitted, queued, started, ended, reason, code, detail, grace, runs, why] = row;
+  id = job;
+  spec = describe::random_value<cluster::JobSpec>(dice);
+  position = describe::random_double(dice, describe::limits_of<double>(describe::range(-1e300, 1e300)));
+  stage = random_enum<control::JobStage>(dice);
+  for (TimePoint* time : {&submitted, &queued, &started, &ended}) *time = random_time(dice);
+  reason = random_enum<lease::Reason>(dice);
+  code = random_number<std::int32_t>(dice, -50);
+  detail = random_said(dice);
+  if (dice.percent(50)) grace = Duration(random_number<std::int64_t>(dice));
+  runs = random_number<std::int32_t>(dice);
+  why = random_said(dice);
   return row;
 }
 
@@ -98,37 +99,34 @@ inline control::JobRow random_change_of(Dice& dice, const control::JobRow& befor
   return row;
 }
 
-inline control::TaskRow random_task(Dice& dice, cluster::TaskId id) {
+inline control::TaskRow random_task(Dice& dice, cluster::TaskId task) {
   control::TaskRow row;
-  row.id = id;
-  row.role = random_number<std::int32_t>(dice);
-  row.rank = random_number<std::int32_t>(dice);
-  row.role_rank = random_number<std::int32_t>(dice);
-  row.lease = random_lease(dice);
-  for (std::size_t slots = dice.below(9); slots > 0; --slots) row.slots.push_back(random_number<std::int32_t>(dice));
-  row.placed = random_time(dice);
-  row.started = random_time(dice);
-  row.ended = random_time(dice);
-  row.ending = random_ending(dice);
-  row.reports = random_number<std::uint64_t>(dice);
-  row.last_report = random_said(dice);
+  auto& [id, role, rank, role_rank, run, state, agent, slots, placed, started, ended, ending, reports, last_report] =
+      row;
+  id = task;
+  for (std::int32_t* number : {&role, &rank, &role_rank, &run}) *number = random_number<std::int32_t>(dice);
+  state = random_lease(dice);
+  agent = cluster::AgentId(random_said(dice));
+  for (std::size_t count = dice.below(9); count > 0; --count) slots.push_back(random_number<std::int32_t>(dice));
+  for (TimePoint* time : {&placed, &started, &ended}) *time = random_time(dice);
+  ending = random_ending(dice);
+  reports = random_number<std::uint64_t>(dice);
+  last_report = random_said(dice);
   return row;
 }
 
 inline control::AgentRow random_agent(Dice& dice, cluster::AgentId id) {
   control::AgentRow row;
-  row.agent = describe::random_value<cluster::Agent>(dice);
-  row.agent.id = std::move(id);
-  row.pool = random_said(dice);
-  row.host = random_said(dice);
-  row.identity = random_said(dice);
-  row.version = random_said(dice);
-  for (std::size_t slots = dice.below(9); slots > 0; --slots) {
-    row.slots.push_back(describe::random_value<cluster::messages::Slot>(dice));
-    row.slot_states.push_back(random_enum<control::SlotState>(dice));
+  auto& [agent, pool, host, identity, version, slots, slot_states, isolation, lost] = row;
+  agent = describe::random_value<cluster::Agent>(dice);
+  agent.id = std::move(id);
+  for (std::string* text : {&pool, &host, &identity, &version}) *text = random_said(dice);
+  for (std::size_t count = dice.below(9); count > 0; --count) {
+    slots.push_back(describe::random_value<cluster::messages::Slot>(dice));
+    slot_states.push_back(random_enum<control::SlotState>(dice));
   }
-  for (std::size_t more = dice.below(3); more > 0; --more) row.isolation.push_back(describe::random_text(dice, {}));
-  row.lost = dice.percent(50);
+  for (std::size_t count = dice.below(3); count > 0; --count) isolation.push_back(describe::random_text(dice, {}));
+  lost = dice.percent(50);
   return row;
 }
 

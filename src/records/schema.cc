@@ -5,8 +5,8 @@
 namespace cadre::records {
 namespace {
 
-// Times are nanoseconds since 1970, 0 is never; sizes are bytes; a truth value is 0 or 1. A column named here holds the
-// truth: where jobs.spec says otherwise (priority, pool and group may change) it is out of date.
+// Times are nanoseconds since 1970, 0 is never; sizes are bytes; a truth value is 0 or 1; -1 is none. A column named
+// here holds the truth: where jobs.spec says otherwise (priority, pool and group may change) it is out of date.
 constexpr std::string_view first = R"(
 CREATE TABLE master (
   only_row BIGINT PRIMARY KEY,
@@ -39,7 +39,7 @@ CREATE TABLE groups (
   pool TEXT NOT NULL,
   id TEXT NOT NULL,
   weight DOUBLE PRECISION NOT NULL,
-  max_slots BIGINT,
+  max_slots BIGINT NOT NULL,
   PRIMARY KEY (pool, id)
 );
 
@@ -60,6 +60,7 @@ CREATE TABLE jobs (
   reason TEXT NOT NULL,
   code BIGINT NOT NULL,
   detail TEXT NOT NULL,
+  grace BIGINT NOT NULL,
   runs BIGINT NOT NULL,
   why TEXT NOT NULL
 );
@@ -72,6 +73,7 @@ CREATE TABLE tasks (
   role BIGINT NOT NULL,
   rank BIGINT NOT NULL,
   role_rank BIGINT NOT NULL,
+  run BIGINT NOT NULL,
   stage TEXT NOT NULL,
   epoch BIGINT NOT NULL,
   agent TEXT NOT NULL,
@@ -80,6 +82,7 @@ CREATE TABLE tasks (
   lost_epoch BIGINT NOT NULL,
   why TEXT NOT NULL,
   why_code BIGINT NOT NULL,
+  last_agent TEXT NOT NULL,
   slots TEXT NOT NULL,
   placed BIGINT NOT NULL,
   started BIGINT NOT NULL,

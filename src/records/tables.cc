@@ -61,9 +61,8 @@ Result<lease::State> assemble(const LeaseColumns& columns) {
   lease::State state{columns.epoch, {}};
   switch (columns.stage) {
     case Stage::queued: {
-      lease::Queued queued;
+      auto& queued = state.stage.emplace<lease::Queued>();
       if (!columns.lost.agent.value.empty()) queued.lost = columns.lost;
-      state.stage = std::move(queued);
       return state;
     }
     case Stage::placed: {

@@ -79,6 +79,7 @@ void columns(V& v, cluster::control::JobRow& row) {
   v.column("reason", row.reason);
   v.column("code", row.code);
   v.column("detail", row.detail);
+  v.column("grace", row.grace);
   v.column("runs", row.runs);
   v.column("why", row.why);
 }
@@ -91,6 +92,7 @@ void columns(V& v, cluster::control::TaskRow& row) {
   v.column("role", row.role);
   v.column("rank", row.rank);
   v.column("role_rank", row.role_rank);
+  v.column("run", row.run);
   v.column("stage", lease.stage);
   v.column("epoch", lease.epoch);
   v.column("agent", lease.held.agent);
@@ -99,6 +101,7 @@ void columns(V& v, cluster::control::TaskRow& row) {
   v.column("lost_epoch", lease.lost.epoch);
   v.column("why", lease.why);
   v.column("why_code", lease.why_code);
+  v.column("last_agent", row.agent);
   v.json("slots", row.slots);
   v.column("placed", row.placed);
   v.column("started", row.started);
