@@ -168,12 +168,15 @@ void World::end(Process& process, lease::Reason reason, std::int32_t code) {
 
 void World::step_process(Node& node, Process& process) {
   if (process.is_alive()) {
+    // What an agent stopped of its own accord says so itself: the agent may be gone before it can.
+    const bool by_agent = process.stop && process.stop->why == lease::Reason::agent_lost;
     if (process.stop && now_ >= process.stop_until) {
-      end(process, lease::Reason::signalled, 9);
+      end(process, by_agent ? lease::Reason::agent_lost : lease::Reason::signalled, 9);
     } else if (process.alone_since && now_ - *process.alone_since >= process.abandon_after) {
       end(process, lease::Reason::agent_lost, 9);
     } else if (process.obeys_at && now_ >= *process.obeys_at) {
-      end(process, dice_.percent(50) ? lease::Reason::exited : lease::Reason::signalled, 0);
+      const auto reason = dice_.percent(50) ? lease::Reason::exited : lease::Reason::signalled;
+      end(process, by_agent ? lease::Reason::agent_lost : reason, 0);
     } else if (now_ >= process.ends) {
       if (process.code != 0) failed_.insert(process.start.lease.task.job);
       end(process, lease::Reason::exited, process.code);
