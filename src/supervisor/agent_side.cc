@@ -13,6 +13,12 @@ namespace cadre::supervisor {
 using cluster::supervision::FromAgent;
 using cluster::supervision::FromSupervisor;
 
+namespace {
+
+constexpr int last_packets_most = 4096;  // of an agent that is gone: more than a socket holds
+
+}  // namespace
+
 Result<void> AgentSide::open() {
   TRY_ASSIGN(listener, listen_here("agent.sock"));
   listener_ = std::move(listener);
@@ -36,6 +42,8 @@ void AgentSide::accept_all(const Calls& calls) {
       ++refused_;
       continue;
     }
+    outbox_.clear();
+    take_packets(calls, last_packets_most);
     agent_ = std::move(next);
     outbox_.clear();
     broken_ = false;
@@ -44,14 +52,20 @@ void AgentSide::accept_all(const Calls& calls) {
 }
 
 void AgentSide::receive(const Calls& calls) {
-  bool gone = broken_;
-  for (int packets = 0; packets < packets_at_once && agent_ && outbox_.empty(); ++packets) {
+  // Of one that is gone everything is read: no more will come.
+  const bool gone = !take_packets(calls, broken_ ? last_packets_most : packets_at_once) || broken_;
+  if (!gone || !agent_) return;
+  agent_.close();
+  outbox_.clear();
+  broken_ = false;
+  calls.left();
+}
+
+bool AgentSide::take_packets(const Calls& calls, int most) {
+  for (int packets = 0; packets < most && agent_ && outbox_.empty(); ++packets) {
     const Received received = receive_packet(agent_.get(), packet_buffer());
     if (received.kind == Received::Kind::nothing) break;
-    if (received.kind == Received::Kind::closed) {
-      gone = true;
-      break;
-    }
+    if (received.kind == Received::Kind::closed) return false;
     const auto message = received.kind == Received::Kind::packet
                              ? describe::read_msgpack<FromAgent>(received.bytes, packet_bounds)
                              : tl::unexpected(describe::Faults{});
@@ -61,11 +75,7 @@ void AgentSide::receive(const Calls& calls) {
       ++refused_;
     }
   }
-  if (!gone || !agent_) return;
-  agent_.close();
-  outbox_.clear();
-  broken_ = false;
-  calls.left();
+  return true;
 }
 
 void AgentSide::send(const FromSupervisor& message) {

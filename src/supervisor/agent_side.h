@@ -37,6 +37,8 @@ class AgentSide {
  private:
   void accept_all(const Calls& calls);
   void receive(const Calls& calls);
+  /// False when the other side has closed.
+  bool take_packets(const Calls& calls, int most);
   void flush();
 
   Descriptor listener_;

@@ -40,7 +40,10 @@ class Killing : public Rig, public ::testing::WithParamInterface<Mechanism> {
       parent_ = {2, {{"pids", folder}}};
     }
   }
-  ~Killing() override { remove_cgroups(parent_); }
+  ~Killing() override {
+    end_all();
+    remove_cgroups(parent_);
+  }
 
   static std::string unified() {
     const std::string hybrid = "/sys/fs/cgroup/unified";

@@ -45,9 +45,11 @@ Sent send_packet(int fd, BytesView packet) {
 
 Received receive_packet(int fd, std::span<std::byte> buffer) {
   using Kind = Received::Kind;
-  for (;;) {
+  for (int resets = 0;;) {
     const ssize_t got = ::recv(fd, buffer.data(), buffer.size(), MSG_DONTWAIT | MSG_TRUNC);
     if (got < 0 && errno == EINTR) continue;
+    // Who closes without having read all is reported before the last words it has sent.
+    if (got < 0 && errno == ECONNRESET && ++resets == 1) continue;
     if (got < 0) return {errno == EAGAIN ? Kind::nothing : Kind::closed, {}};
     if (got == 0) return {Kind::closed, {}};  // an empty packet looks the same and is no message of ours
     if (static_cast<std::size_t>(got) > buffer.size()) return {Kind::too_long, {}};

@@ -84,6 +84,9 @@ class Rig : public ::testing::Test {
   Rig();
   ~Rig() override;
 
+  /// Ends what still runs.
+  void end_all();
+
   /// A nursery that uses all there is, or only this; one of each kind for the whole program.
   static Nursery& nursery(std::optional<Means> means = std::nullopt);
 
@@ -113,7 +116,11 @@ class Rig : public ::testing::Test {
   pid_t last_supervisor = 0;
 
  private:
-  std::vector<pid_t> supervisors_;
+  struct Begun {
+    pid_t pid = 0;
+    std::string folder;
+  };
+  std::vector<Begun> begun_;
 };
 
 /// Memory that a process holds.

@@ -53,7 +53,7 @@ Peer Peer::connect(const std::string& folder, const std::string& name) {
     ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
     ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
     if (::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
-      return ::access((folder + "/ending").c_str(), F_OK) == 0;
+      return ::access((folder + "/ending").c_str(), F_OK) == 0 || ::access(folder.c_str(), F_OK) != 0;
     }
     peer.socket_ = std::move(socket);
     return true;
@@ -75,8 +75,13 @@ std::optional<Bytes> Peer::receive_raw() {
 }
 
 std::optional<Status> FakeAgent::status(const std::function<bool(const Status&)>& holds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds_max);
   while (auto next = this->next<Status>()) {
     if (holds(*next)) return next;
+    if (std::chrono::steady_clock::now() > end) {
+      ADD_FAILURE() << "waited in vain for a status: " << describe::write_json(*next);
+      break;
+    }
   }
   return std::nullopt;
 }
@@ -91,11 +96,18 @@ Rig::Rig() {
 }
 
 Rig::~Rig() {
-  for (const pid_t pid : supervisors_) {
-    if (is_alive(pid)) ::kill(pid, SIGKILL);  // the tree goes with it, where there is a pid namespace
-  }
+  end_all();
   std::error_code ignored;
   std::filesystem::remove_all(root, ignored);
+}
+
+void Rig::end_all() {
+  for (const Begun& begun : begun_) {
+    if (!is_alive(begun.pid)) continue;
+    FakeAgent(begun.folder).send(Stop{cluster::lease::Reason::killed_by_user, Duration{0}});
+    wait_for("the end of " + begun.folder, [&] { return !is_alive(begun.pid); });
+  }
+  begun_.clear();
 }
 
 Nursery& Rig::nursery(std::optional<Means> means) {
@@ -136,7 +148,7 @@ std::string Rig::begin_in(Nursery& nursery, const Launch& launch) {
   const auto pid = nursery.start(last_folder);
   EXPECT_TRUE(pid) << (pid ? "" : pid.error().message);
   last_supervisor = pid.value_or(0);
-  supervisors_.push_back(last_supervisor);
+  begun_.push_back({last_supervisor, last_folder});
   return last_folder;
 }
 

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <sstream>
 
 namespace cadre::supervisor {
 
@@ -56,15 +57,32 @@ Result<void> take_place(const Program& program, pid_t supervisor) {
   return {};
 }
 
+/// Tries a name in every folder of PATH and says why none of them has it. Unlike execvp, which is only asked about
+/// paths here, it takes folders that may not be searched for folders that do not have it.
+int find_and_run(const std::string& name, char* const* argv) {
+  if (name.find('/') != std::string::npos) return ::execvp(name.c_str(), argv), errno;
+  const char* list = std::getenv("PATH");
+  std::istringstream folders(list == nullptr ? "/usr/bin:/bin" : list);
+  int why = ENOENT;
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::string path = (folder.empty() ? "." : folder) + "/" + name;
+    if (::access(path.c_str(), F_OK) != 0) continue;
+    ::execvp(path.c_str(), argv);
+    why = errno;
+    if (why != EACCES && why != ENOENT) return why;
+  }
+  return why;
+}
+
 /// Gives only an error: when all goes well this process is another program.
 Error become(const Program& program, pid_t supervisor) {
   if (auto placed = take_place(program, supervisor); !placed) return placed.error();
   const std::vector<char*> argv = pointers(program.argv);
   std::vector<char*> environment = pointers(program.environment);
   environ = environment.data();  // the program is looked for in its own PATH
-  ::execvp(argv[0], argv.data());
-  const bool missing = errno == ENOENT || errno == EACCES;
-  Error error = system_error("cannot run '" + program.argv[0] + "'", errno);
+  const int why = find_and_run(program.argv[0], argv.data());
+  const bool missing = why == ENOENT || why == EACCES;
+  Error error = system_error("cannot run '" + program.argv[0] + "'", why);
   if (missing) error.message += "; is it installed on this agent?";
   return error;
 }
@@ -109,14 +127,23 @@ std::string read_fault(Descriptor& fault) {
 }
 
 Result<pid_t> spawn_init() {
+  TRY_ASSIGN(lifeline, make_pipe());  // a signal at our death alone could come before the child has asked for it
   const pid_t child = ::fork();
   if (child < 0) return system_failure("cannot make a pid namespace");
-  if (child > 0) return child;
+  if (child > 0) {
+    static Descriptor held;  // as long as this process lives
+    held = std::move(lifeline.write);
+    return child;
+  }
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::prctl(PR_SET_NAME, "cadre-init");
   ::signal(SIGCHLD, SIG_IGN);  // the kernel reaps
-  ::close_range(0, ~0U, 0);
-  for (;;) ::pause();
+  ::dup2(lifeline.read.get(), 0);
+  ::close_range(1, ~0U, 0);
+  char nothing = 0;
+  while (::read(0, &nothing, 1) != 0) {
+  }
+  ::_exit(0);
 }
 
 }  // namespace cadre::supervisor

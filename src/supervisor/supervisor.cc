@@ -28,10 +28,22 @@ void hold_signals() {
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
 }
 
-void log_into_file() {
-  const Descriptor file(::open("supervisor.log", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  if (file) ::dup2(file.get(), 2);
-}
+/// Makes its file only when there is something to say: most supervisors never have.
+class FolderLog final : public Log {
+ public:
+  void write(Level level, std::string_view message) override {
+    if (!opened_) {
+      const Descriptor file(::open("supervisor.log", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+      if (file) ::dup2(file.get(), 2);
+      opened_ = true;
+    }
+    lines_.write(level, message);
+  }
+
+ private:
+  bool opened_ = false;
+  StderrLog lines_{Level::info};
+};
 
 Result<Launch> read_launch() {
   TRY_ASSIGN(bytes, read_file("launch"));
@@ -43,21 +55,14 @@ Result<Launch> read_launch() {
 }  // namespace
 
 int supervise(const std::string& folder, const Means& means) {
-  StderrLog log(Level::info);
   std::array<char, PATH_MAX> real;
-  if (::chdir(folder.c_str()) != 0 || ::getcwd(real.data(), real.size()) == nullptr) {
-    log.error(system_error(folder, errno).message);
-    return 1;
-  }
+  if (::chdir(folder.c_str()) != 0 || ::getcwd(real.data(), real.size()) == nullptr) return 1;
   const Descriptor lock(::open("launch", O_RDONLY | O_CLOEXEC));
-  if (!lock || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    log.error(system_error(folder + "/launch", errno).message);
-    return 1;
-  }
+  if (lock && ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return 1;
   ::setsid();
   ::prctl(PR_SET_NAME, "cadre-task");
   hold_signals();
-  log_into_file();
+  FolderLog log;
   const auto launch = read_launch();
   if (launch) {
     Attendance({real.data(), *launch, means}, log).run();

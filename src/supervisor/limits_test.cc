@@ -1,0 +1,161 @@
+// What a task may use at most: memory, processes, processor time; with control groups and without.
+#include <unistd.h>
+
+#include <csignal>
+
+#include "supervisor/cgroup_parent.h"
+#include "supervisor/rig.h"
+
+namespace cadre::supervisor {
+namespace {
+
+using namespace cluster::supervision;
+using cluster::Isolation;
+using cluster::lease::Reason;
+
+class Limits : public Rig {
+ protected:
+  ~Limits() override {
+    end_all();
+    remove_cgroups(groups_);
+  }
+
+  void with_cgroups() {
+    groups_ = prepare_cgroups("cadre-test-" + new_mark());
+    if (groups_.version != 1) GTEST_SKIP() << "no cgroups of version 1 can be made here";
+  }
+  Launch glutton() const {
+    Launch launch = program({"/usr/bin/python3", "-c",
+                             "import time\nx = []\n"
+                             "for i in range(200): x.append(bytearray(b'1' * (4 << 20))); time.sleep(0.01)\n"});
+    launch.limits.memory = ByteSize{std::int64_t{96} << 20};
+    launch.cgroup = groups_;
+    return launch;
+  }
+  static bool has_words(const Status& status, const std::string& words) {
+    for (const std::string& line : status.isolation) {
+      if (line.find(words) != std::string::npos) return true;
+    }
+    return false;
+  }
+
+  CgroupParent groups_;
+};
+
+TEST_F(Limits, MemoryByCgroupVersion1Live) {
+  with_cgroups();
+  const auto ending = run(glutton());
+  EXPECT_EQ(ending.reason, Reason::out_of_memory);
+  EXPECT_EQ(ending.code, SIGKILL);
+  EXPECT_EQ(ending.detail, "used 96MiB of 96MiB of memory");
+}
+
+TEST_F(Limits, MemoryOfAChildByCgroupVersion1LiveEndsTheTask) {
+  with_cgroups();
+  Launch launch = glutton();
+  launch.command.argv = {"/bin/sh",          "-c", "\"$@\"; sleep 1000",      "sh",
+                         "/usr/bin/python3", "-c", launch.command.argv.back()};
+  EXPECT_EQ(run(launch).reason, Reason::out_of_memory);
+}
+
+TEST_F(Limits, MemoryByWatchingWithIsolation) {
+  const auto ending = run(glutton());
+  EXPECT_EQ(ending.reason, Reason::out_of_memory);
+  EXPECT_TRUE(ending.detail.ends_with("of 96MiB of memory")) << ending.detail;
+  EXPECT_GT(ending.usage.memory_most, ByteSize{std::int64_t{96} << 20});
+}
+
+TEST_F(Limits, MemoryByWatchingThePlainTree) {
+  isolation = Isolation::off;
+  Launch launch = glutton();
+  launch.command.argv = {"/bin/sh",          "-c", "setsid \"$@\" & sleep 1000", "sh",
+                         "/usr/bin/python3", "-c", launch.command.argv.back()};
+  EXPECT_EQ(run(launch).reason, Reason::out_of_memory);
+}
+
+TEST_F(Limits, WhoStaysWithinThemIsLeftAlone) {
+  with_cgroups();
+  Launch launch = program({"/usr/bin/python3", "-c", "x = bytearray(b'1' * (8 << 20))"});
+  launch.limits.memory = ByteSize{std::int64_t{96} << 20};
+  launch.limits.processes = 8;
+  launch.limits.cpus.milli = 500;
+  launch.cgroup = groups_;
+  const std::string folder = begin(launch);
+  const auto ending = wait_for_ending(folder);
+  EXPECT_EQ(ending.reason, Reason::exited) << ending.detail;
+  EXPECT_EQ(ending.code, 0);
+  EXPECT_GT(ending.usage.memory_most, ByteSize{8 << 20});
+}
+
+const char* const bomb =
+    "import os, time\n"
+    "n = refused = 0\n"
+    "for i in range(2000):\n"
+    "    try:\n"
+    "        if os.fork() == 0: time.sleep(1000)\n"
+    "        n += 1\n"
+    "    except OSError: refused += 1\n"
+    "print(n, refused, flush=True)\n"
+    "time.sleep(1000)\n";
+
+TEST_F(Limits, AForkBombByCgroupVersion1LiveHurtsNobody) {
+  with_cgroups();
+  Launch launch = program({"/usr/bin/python3", "-c", bomb});
+  launch.limits.processes = 20;
+  launch.cgroup = groups_;
+  const std::string folder = begin(launch);
+  FakeAgent agent(folder);
+  const auto status = agent.status([](const Status& seen) { return seen.output_end > 0 && seen.usage.processes > 0; });
+  ASSERT_TRUE(status);
+  EXPECT_EQ(output(folder), "19 1981\n");
+  EXPECT_EQ(status->usage.processes, 20);
+  EXPECT_TRUE(has_words(*status, "cgroup version 1: at most 20 processes"));
+  agent.send(Stop{Reason::killed_by_user, Duration{0}});
+  EXPECT_EQ(wait_for_ending(folder).code, SIGKILL);
+}
+
+TEST_F(Limits, AForkBombByTheUserNamespaceHurtsNobody) {
+  if (!nursery().means().user_namespace) return;  // root is not limited by it; the run as an ordinary user does this
+  Launch launch = program({"/usr/bin/python3", "-c", bomb});
+  launch.limits.processes = 20;
+  const std::string folder = begin(launch);
+  FakeAgent agent(folder);
+  const auto status = agent.status([](const Status& seen) { return seen.output_end > 0; });
+  ASSERT_TRUE(status);
+  EXPECT_EQ(output(folder), "19 1981\n");
+  EXPECT_TRUE(has_words(*status, "processes are limited by the user namespace"));
+}
+
+TEST_F(Limits, WhatIsNotInForceIsSaid) {
+  isolation = Isolation::off;
+  Launch launch = script("sleep 1000");
+  launch.limits.processes = 20;
+  launch.limits.cpus.milli = 100;
+  launch.limits.memory = ByteSize{1 << 30};
+  const std::string folder = begin(launch);
+  FakeAgent agent(folder);
+  const auto status = agent.running();
+  ASSERT_TRUE(status);
+  EXPECT_TRUE(has_words(*status, "memory is watched"));
+  EXPECT_TRUE(has_words(*status, "cpus are not limited"));
+  EXPECT_TRUE(has_words(*status, "processes are not limited"));
+}
+
+TEST_F(Limits, CpusByCgroupVersion1Live) {
+  with_cgroups();
+  Launch launch = script("while :; do :; done");
+  launch.limits.cpus.milli = 250;
+  launch.cgroup = groups_;
+  const std::string folder = begin(launch);
+  FakeAgent agent(folder);
+  const auto status = agent.running();
+  ASSERT_TRUE(status);
+  EXPECT_TRUE(has_words(*status, "at most 0.25 cpus"));
+  const std::string group = groups_.folders.at("cpu") + "/" + cgroup_name(launch.lease);
+  EXPECT_EQ(read_file(group + "/cpu.cfs_quota_us").value_or(""), "25000\n");
+  EXPECT_EQ(read_file(group + "/cpu.cfs_period_us").value_or(""), "100000\n");
+  EXPECT_EQ(read_file(group + "/cgroup.procs").value_or(""), std::to_string(status->pid) + "\n");
+}
+
+}  // namespace
+}  // namespace cadre::supervisor
