@@ -1,0 +1,358 @@
+#include "master/bulk_service.h"
+
+#include <gmock/gmock.h>
+
+#include <deque>
+
+#include "base/seeds.h"
+#include "describe/describe.h"
+#include "logs/lines_for_tests.h"
+#include "loop/simulated_loop.h"
+#include "net/memory_network.h"
+#include "tests/servers/scratch.h"
+#include "tests/servers/small_disk.h"
+
+namespace cadre::master {
+namespace {
+
+namespace bulk = cluster::bulk;
+using cluster::LeaseId;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr LeaseId lease{{cluster::JobId{17}, 0}, cluster::Epoch{1}};
+
+/// Lines of the log, and nothing of the rest.
+struct Lines final : Log {
+  void write(Level level, std::string_view message) override {
+    lines.push_back(std::string(to_string(level)) + " " + std::string(message));
+  }
+  std::vector<std::string> lines;
+};
+
+/// Somebody who speaks to the service.
+class Talker {
+ public:
+  Talker(net::Network& network, net::LinkOptions options)
+      : link_(network.connect(std::move(options), [this](const Bytes& bytes) { hear(bytes); }).value()) {}
+
+  void say(const bulk::ToMaster& message) { say_bytes(describe::write_msgpack(message)); }
+  void say_bytes(BytesView bytes) { EXPECT_TRUE(link_->send(bytes)); }
+  template <class T>
+  T take() {
+    if (heard.empty() || !std::holds_alternative<T>(heard.front())) {
+      ADD_FAILURE() << (heard.empty() ? "no answer" : describe::write_json(heard.front()));
+      return {};
+    }
+    T message = std::get<T>(std::move(heard.front()));
+    heard.pop_front();
+    return message;
+  }
+
+  std::deque<bulk::FromMaster> heard;
+
+ private:
+  void hear(const Bytes& bytes) {
+    auto message = describe::read_msgpack<bulk::FromMaster>(bytes);
+    ASSERT_TRUE(message.has_value());
+    heard.push_back(*std::move(message));
+  }
+  std::unique_ptr<net::Link> link_;
+};
+
+struct BulkServiceTest : testing::Test {
+  void start() {
+    logs = logs::LogStore::open(folder.path() + "/output", {}).value();
+    blobs = objects::FileStore::open({folder.path() + "/code", ByteSize{1 << 22}, ByteSize{1 << 21}}).value();
+    const net::HubOptions options{{"tcp://master:1", "ipc:///bulk"}, hub_keys, net::Admission::anyone(), {}};
+    service = BulkService::make({loop, network.host("master"), *logs, *blobs, calendar, log, counting}, options, limits)
+                  .value();
+  }
+  Talker talk_as_agent() { return {network.host("agent"), {"tcp://master:1", agent_keys, hub_keys.open, {}}}; }
+  Talker talk_as_client() { return {network.host("master"), {"ipc:///bulk", {}, {}, {}}}; }
+  void pass(Duration time = seconds(1)) { ASSERT_TRUE(loop.run_until(loop.now() + time)); }
+
+  static Bytes records(const std::string& text) {
+    Bytes bytes;
+    logs::encode({logs::Stream::out, false, logs::at(1), text}, bytes);
+    return bytes;
+  }
+  void put(Talker& talker, std::int64_t offset, const std::string& text) {
+    talker.say(bulk::PutOutput{++number, lease, offset, false, records(text)});
+  }
+
+  servers::TempDir folder;
+  Dice dice{1};
+  net::Keys hub_keys = net::draw_keys(dice);
+  net::Keys agent_keys = net::draw_keys(dice);
+  loop::SimulatedLoop loop;
+  net::MemoryNetwork network{loop};
+  loop::Calendar calendar = loop::Calendar::of_simulation(loop);
+  Lines log;
+  BulkCounting counting;
+  BulkLimits limits;
+  std::unique_ptr<logs::LogStore> logs;
+  std::unique_ptr<objects::FileStore> blobs;
+  std::unique_ptr<BulkService> service;
+  std::uint64_t number = 0;
+};
+
+constexpr std::int64_t short_record = logs::header_bytes + 1;
+
+TEST_F(BulkServiceTest, AcknowledgesKnowsWhatCameTwiceAndTellsOfGaps) {
+  start();
+  Talker agent = talk_as_agent();
+  put(agent, 0, "a");
+  pass();
+  EXPECT_EQ(agent.take<bulk::OutputStored>().end, short_record);
+  put(agent, 0, "a");
+  pass();
+  EXPECT_EQ(agent.take<bulk::OutputStored>().end, short_record);
+  put(agent, 2 * short_record, "c");
+  pass();
+  const auto gap = agent.take<bulk::OutputStored>();
+  EXPECT_TRUE(gap.gap);
+  EXPECT_EQ(gap.number, 3);
+  EXPECT_EQ(gap.end, short_record);
+  agent.say(bulk::PutOutput{4, lease, 2 * short_record, true, records("c")});
+  pass();
+  const auto after = agent.take<bulk::OutputStored>();
+  EXPECT_FALSE(after.gap);
+  EXPECT_EQ(after.end, 3 * short_record);
+  Bytes spoiled = records("d");
+  spoiled.back() ^= std::byte{1};
+  agent.say(bulk::PutOutput{5, lease, 3 * short_record, false, spoiled});
+  pass();
+  EXPECT_EQ(agent.take<bulk::Refused>().code, Errc::corrupt);
+  EXPECT_EQ(counting.all().gaps, 1);
+}
+
+TEST_F(BulkServiceTest, ReadsFromAnywhereAndTheLastLines) {
+  start();
+  Talker client = talk_as_client();
+  for (int i = 0; i < 9; ++i) put(client, i * short_record, std::to_string(i));
+  pass();
+  client.heard.clear();
+  client.say(bulk::ReadOutput{50, lease, 7 * short_record, 0, false});
+  pass();
+  const auto output = client.take<bulk::Output>();
+  EXPECT_EQ(output.number, 50);
+  EXPECT_THAT(logs::shown(output.records), ElementsAre("out: 7", "out: 8"));
+  EXPECT_EQ(output.next, 9 * short_record);
+  client.say(bulk::ReadOutput{51, lease, 0, 3, true});
+  pass();
+  EXPECT_THAT(logs::shown(client.take<bulk::Output>().records), ElementsAre("out: 6", "out: 7", "out: 8"));
+  client.say(bulk::ReadOutput{52, lease, 9 * short_record, 0, false});
+  pass();
+  EXPECT_EQ(client.take<bulk::Output>().next, 9 * short_record);
+  service->remove(lease);
+  client.say(bulk::ReadOutput{53, lease, 0, 0, false});
+  pass();
+  EXPECT_EQ(client.take<bulk::Output>().next, 0);
+}
+
+TEST_F(BulkServiceTest, MoreLinesThanFitIntoAMessageComeOneAfterAnother) {
+  start();
+  Talker client = talk_as_client();
+  std::int64_t end = 0;
+  for (int i = 0; i < 40; ++i) {
+    Bytes many;
+    for (int line = 0; line < 60; ++line)
+      logs::encode({logs::Stream::out, false, logs::at(1), std::string(999, 'x')}, many);
+    client.say(bulk::PutOutput{1, lease, end, false, many});
+    end += static_cast<std::int64_t>(many.size());
+  }
+  pass();
+  client.heard.clear();
+  client.say(bulk::ReadOutput{2, lease, 0, 2'000, false});
+  pass();
+  auto output = client.take<bulk::Output>();
+  EXPECT_EQ(output.offset, 400 * (logs::header_bytes + 999));
+  std::size_t lines = logs::shown(output.records).size();
+  EXPECT_GT(lines, 1'000);
+  while (output.next < end) {
+    client.say(bulk::ReadOutput{3, lease, output.next, 0, true});
+    pass();
+    output = client.take<bulk::Output>();
+    lines += logs::shown(output.records).size();
+  }
+  EXPECT_EQ(lines, 2'000);
+}
+
+TEST_F(BulkServiceTest, WhoWaitsIsAnsweredWhenSomethingComesOrAfterAWhile) {
+  start();
+  Talker client = talk_as_client();
+  Talker agent = talk_as_agent();
+  client.say(bulk::ReadOutput{1, lease, 0, 0, true});
+  client.say(bulk::ReadOutput{2, lease, 0, 5, true});
+  client.say(bulk::ReadOutput{3, {{cluster::JobId{18}, 0}, {}}, 0, 0, true});
+  pass();
+  EXPECT_TRUE(client.heard.empty());
+  EXPECT_EQ(counting.all().waiting, 3);
+  put(agent, 0, "a");
+  pass();
+  for (const std::uint64_t question : {1, 2}) {
+    const auto output = client.take<bulk::Output>();
+    EXPECT_EQ(output.number, question);
+    EXPECT_THAT(logs::shown(output.records), ElementsAre("out: a"));
+  }
+  pass(limits.wait_max);
+  const auto nothing = client.take<bulk::Output>();
+  EXPECT_EQ(nothing.number, 3);
+  EXPECT_TRUE(nothing.records.empty());
+  EXPECT_EQ(nothing.next, 0);
+  EXPECT_EQ(counting.all().waiting, 0);
+}
+
+TEST_F(BulkServiceTest, ThoseWhoWaitAreBoundedAndForgottenWhenTheyAreGone) {
+  limits.waiting_max = 10;
+  limits.waiting_max_each = 4;
+  start();
+  std::vector<std::unique_ptr<Talker>> clients;
+  for (int i = 0; i < 3; ++i) {
+    clients.push_back(std::make_unique<Talker>(network.host("master"), net::LinkOptions{"ipc:///bulk", {}, {}, {}}));
+    for (int question = 1; question <= 5; ++question) {
+      clients.back()->say(bulk::ReadOutput{static_cast<std::uint64_t>(question), lease, 0, 0, true});
+    }
+    pass();
+  }
+  EXPECT_EQ(clients[0]->take<bulk::Refused>().number, 5);
+  EXPECT_EQ(clients[2]->heard.size(), 3);
+  EXPECT_EQ(counting.all().waiting, 10);
+  EXPECT_EQ(counting.all().refused_full, 5);
+  clients.clear();
+  pass(limits.wait_max);
+  EXPECT_EQ(counting.all().waiting, 0);
+}
+
+TEST_F(BulkServiceTest, WhatCannotBeReadIsRefusedCountedAndDoesNotFillTheLog) {
+  start();
+  Talker agent = talk_as_agent();
+  FOR_SEEDS(300, [&](Dice& drawn) {
+    Bytes bytes = drawn.percent(50) ? describe::write_msgpack(bulk::ToMaster(bulk::PutOutput{1, lease, 0, false, {}}))
+                                    : logs::random_records(drawn, 50);
+    for (std::size_t i = 1 + drawn.below(3); i > 0; --i) bytes[drawn.below(bytes.size())] = std::byte(drawn.below(256));
+    agent.say_bytes(bytes);
+    pass();
+  });
+  EXPECT_GT(counting.all().refused_malformed, 100);
+  EXPECT_LT(log.lines.size(), 50);
+  EXPECT_THAT(log.lines.at(0), HasSubstr("refused: a message that cannot be read"));
+  agent.heard.clear();
+  put(agent, logs->end(to_string(lease)), "a");
+  pass();
+  EXPECT_EQ(agent.take<bulk::OutputStored>().end, logs->end(to_string(lease)));
+}
+
+TEST_F(BulkServiceTest, AgentsMayNeitherReadOutputNorPutCode) {
+  start();
+  Talker agent = talk_as_agent();
+  agent.say(bulk::ReadOutput{1, lease, 0, 0, false});
+  agent.say(bulk::PutBlob{2, objects::sha256({}), 0, 0, {}});
+  pass();
+  EXPECT_EQ(agent.take<bulk::Refused>().code, Errc::denied);
+  EXPECT_EQ(agent.take<bulk::Refused>().number, 2);
+  EXPECT_EQ(counting.all().refused_denied, 2);
+  agent.say(bulk::GetBlob{3, objects::sha256({}), 0});
+  pass();
+  EXPECT_EQ(agent.take<bulk::Refused>().code, Errc::not_found);
+}
+
+TEST_F(BulkServiceTest, CodeComesInPartsAndIsGivenOnOnceItIsWhole) {
+  start();
+  Talker client = talk_as_client();
+  Talker agent = talk_as_agent();
+  const std::string content(1'500'000, 'x');
+  const std::string hash = objects::sha256(as_bytes(content));
+  const auto say_part = [&](std::int64_t offset, std::int64_t size) {
+    const BytesView part = as_bytes(content).subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size));
+    client.say(bulk::PutBlob{++number, hash, 1'500'000, offset, Bytes(part.begin(), part.end())});
+    pass();
+  };
+  client.say(bulk::AskBlob{++number, hash});
+  pass();
+  EXPECT_EQ(client.take<bulk::BlobState>().have, 0);
+  say_part(0, 1'000'000);
+  EXPECT_EQ(client.take<bulk::BlobState>().have, 1'000'000);
+  say_part(500'000, 1'000'000);
+  EXPECT_EQ(client.take<bulk::BlobState>().have, 1'000'000);
+  agent.say(bulk::GetBlob{1, hash, 0});
+  pass();
+  EXPECT_EQ(agent.take<bulk::Refused>().code, Errc::not_found);
+  say_part(1'000'000, 500'000);
+  EXPECT_TRUE(client.take<bulk::BlobState>().complete);
+  std::string got;
+  while (got.size() < content.size()) {
+    agent.say(bulk::GetBlob{1, hash, static_cast<std::int64_t>(got.size())});
+    pass();
+    const auto part = agent.take<bulk::BlobPart>();
+    ASSERT_FALSE(part.bytes.empty());
+    EXPECT_EQ(part.size, 1'500'000);
+    got += as_text(part.bytes);
+  }
+  EXPECT_EQ(got, content);
+}
+
+TEST_F(BulkServiceTest, BeyondItsBoundALogGoesOnWithoutTheOutput) {
+  limits.log_bytes_max = ByteSize{1'000};
+  start();
+  Talker client = talk_as_client();
+  Talker agent = talk_as_agent();
+  std::int64_t end = 0;
+  for (int i = 0; i < 50; ++i) {
+    put(agent, end, std::string(84, 'x'));
+    pass();
+    end += 100;
+    ASSERT_EQ(agent.take<bulk::OutputStored>().end, end);
+    if (i == 30) {  // the same after a restart
+      service.reset();
+      logs.reset();
+      blobs.reset();
+      start();
+      pass(seconds(20));
+    }
+  }
+  std::vector<std::string> lines;
+  std::int64_t next = 0;
+  while (next < end) {
+    client.say(bulk::ReadOutput{1, lease, next, 0, true});
+    pass();
+    const auto output = client.take<bulk::Output>();
+    ASSERT_GT(output.next, next);
+    next = output.next;
+    for (std::string& line : logs::shown(output.records)) lines.push_back(std::move(line));
+  }
+  EXPECT_EQ(lines.size(), 12);  // two marks, one of each life
+  EXPECT_EQ(lines[10], "note: output beyond 1KB is not kept");
+  EXPECT_EQ(counting.all().dropped_bytes, 4'000);
+}
+
+TEST_F(BulkServiceTest, AFullDiskMakesAgentsWaitAndIsSaidOnce) {
+  if (!servers::has_own_mounts()) {
+    EXPECT_EQ(servers::rerun_with_own_mounts("BulkServiceTest.AFullDiskMakesAgentsWaitAndIsSaidOnce"), 0);
+    return;
+  }
+  servers::SmallDisk disk(folder.path(), 1 << 20);
+  start();
+  Talker agent = talk_as_agent();
+  std::int64_t end = 0;
+  const std::string text(9'984, 'x');
+  for (int i = 0; i < 200; ++i) {
+    put(agent, end, text);
+    pass();
+    if (agent.heard.empty()) continue;
+    end = agent.take<bulk::OutputStored>().end;
+  }
+  EXPECT_LT(end, 1 << 20);
+  EXPECT_GT(counting.all().failures, 50);
+  EXPECT_THAT(log.lines, ElementsAre(HasSubstr("the disk is full")));
+  disk.resize(4 << 20);
+  put(agent, end, text);
+  pass();
+  EXPECT_EQ(agent.take<bulk::OutputStored>().end, end + 10'000);
+  EXPECT_THAT(log.lines, ElementsAre(HasSubstr("the disk is full"), "info output is stored again"));
+}
+
+}  // namespace
+}  // namespace cadre::master
