@@ -43,7 +43,8 @@ void Follower::take(const JobView& job) {
     if (options_.only && *options_.only != task.id) continue;
     auto& output = outputs_[task.id];
     if (!output) {
-      output = std::make_unique<TaskOutput>(session_, readers_, task.id, options_.last_lines, options_.on_line);
+      output = std::make_unique<TaskOutput>(
+          session_, readers_, TaskOutput::Options{task.id, options_.all_leases, options_.last_lines, options_.on_line});
     }
     output->tell(task);
   }

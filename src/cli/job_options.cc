@@ -30,11 +30,14 @@ constexpr std::array job_options = {
     JobOption{"--name", "name", Form::text, "NAME", "What people call it; else the command."},
     JobOption{"--pool", "pool", Form::text, "POOL"},
     JobOption{"--priority", "priority", Form::number, "NUMBER"},
-    JobOption{"--slots", "members.slots", Form::number, "NUMBER"},
+    JobOption{"--slots", "members.slots", Form::number, "NUMBER",
+              "Slots for each task; without --count they may be divided over agents, one task on each."},
     JobOption{"--slot-kind", "members.slot_kind", Form::text, "KIND", "cuda, cpu or artificial; any, if left out."},
-    JobOption{"--cpus", "members.cpus", Form::number, "NUMBER"},
-    JobOption{"--memory", "members.memory", Form::text, "SIZE"},
-    JobOption{"--count", "members.count", Form::number, "NUMBER"},
+    JobOption{"--cpus", "members.cpus", Form::number, "NUMBER",
+              "Cpus for each task, and its limit; fractions are allowed."},
+    JobOption{"--memory", "members.memory", Form::text, "SIZE", "Memory for each task, and its limit: 8GiB."},
+    JobOption{"--count", "members.count", Form::number, "NUMBER",
+              "How many tasks; left out: one, or one on each agent over which the slots are divided."},
     JobOption{"--env", "members.command.variables", Form::pairs, "NAME=VALUE", "An environment variable."},
     JobOption{"--workdir", "members.command.folder", Form::text, "FOLDER"},
     JobOption{"--mount", "members.command.mounts", Form::mounts, "SOURCE:TARGET[:ro]",
@@ -42,12 +45,12 @@ constexpr std::array job_options = {
     JobOption{"--python", "members.command.python", Form::text, "PATH"},
     JobOption{"--setup", "members.command.setup", Form::list, "COMMAND",
               "A shell command that runs once for each code and list of such commands on an agent."},
-    JobOption{"--preemptible", "preemptible", Form::flag, ""},
+    JobOption{"--preemptible", "preemptible", Form::flag, "", "It may be stopped for others and run again later."},
     JobOption{"--group", "group", Form::text, "NAME"},
     JobOption{"--selector", "selector", Form::pairs, "LABEL=VALUE", "A label that an agent must carry."},
     JobOption{"--exclude", "exclude", Form::list, "AGENT", "An agent on which it must not run."},
-    JobOption{"--single-agent", "single_agent", Form::flag, ""},
-    JobOption{"--uneven", "uneven", Form::flag, ""},
+    JobOption{"--single-agent", "single_agent", Form::flag, "", "All its slots must be on one agent."},
+    JobOption{"--uneven", "uneven", Form::flag, "", "Its slots may be divided unevenly."},
     JobOption{"--grace", "members.manners.grace", Form::text, "DURATION"},
     JobOption{"--preemption-grace", "members.manners.preemption_grace", Form::text, "DURATION"},
     JobOption{"--liveness", "members.manners.liveness", Form::text, "DURATION"},
@@ -82,11 +85,7 @@ std::string default_of(const describe::FieldShape& field) {
 }
 
 std::string help_of(const JobOption& option, const describe::FieldShape& field) {
-  std::string help(option.help.empty() ? std::string_view(field.doc) : option.help);
-  if (option.form == Form::number) {
-    const std::string limits = describe::to_text(field.limits);
-    if (!limits.empty()) help += " (" + limits + ")";
-  }
+  const std::string help(option.help.empty() ? std::string_view(field.doc) : option.help);
   return is_repeatable(option.form) ? help + " May be given several times." : help;
 }
 

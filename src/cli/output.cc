@@ -11,6 +11,8 @@ constexpr Duration ended_stall_max = 30s;
 /// The same for a lease of which nobody knows where its output ends.
 constexpr Duration over_stall_max = 2s;
 constexpr Duration idle_max = 60s;
+/// Of one task that were given up while nobody looked.
+constexpr std::uint64_t leases_most = 10;
 
 std::string dropped_words(std::int64_t bytes) { return "(" + std::to_string(bytes) + " bytes of output are lost)"; }
 
@@ -52,13 +54,22 @@ loop::Task<Got<void>> read_all(Session& session, Reading reading, const OnLine& 
   co_return Got<void>();
 }
 
+/// This one, and those that came and went before anybody told of them.
+void TaskOutput::add_leases(std::uint64_t epoch) {
+  if (!leases_.empty()) leases_.back().is_over = true;
+  const bool is_first = last_epoch_ == 0;
+  std::uint64_t from = is_first && !options_.all_leases ? epoch : last_epoch_ + 1;
+  if (epoch - from >= leases_most) from = epoch - leases_most + 1;
+  for (std::uint64_t each = from; each <= epoch; ++each) {
+    const std::int64_t last_lines = is_first && each == from ? options_.last_lines : 0;
+    leases_.push_back({{{options_.task, {each}}, 0, last_lines}, std::nullopt, each != epoch});
+  }
+  last_epoch_ = epoch;
+}
+
 void TaskOutput::tell(const cluster::requests::TaskView& view) {
   if (view.epoch == 0) return;
-  if (view.epoch > last_epoch_) {
-    if (!leases_.empty()) leases_.back().is_over = true;
-    last_epoch_ = view.epoch;
-    leases_.push_back({{{task_, {view.epoch}}, 0, std::exchange(last_lines_, 0)}, std::nullopt, false});
-  }
+  if (view.epoch > last_epoch_) add_leases(view.epoch);
   if (view.epoch == last_epoch_ && view.ending && !leases_.empty()) {
     Lease& lease = leases_.back();
     lease.is_over = view.ending->reason == cluster::lease::Reason::agent_lost;
@@ -78,7 +89,7 @@ bool TaskOutput::is_done(const Lease& lease, TimePoint last_progress) {
   const Duration quiet = session_.loop.now() - last_progress;
   if (lease.end && quiet >= ended_stall_max) {
     const std::int64_t missing = *lease.end - lease.reading.offset;
-    on_line_(task_, {logs::Stream::note, false, session_.calendar.now(), dropped_words(missing)});
+    options_.on_line(options_.task, {logs::Stream::note, false, session_.calendar.now(), dropped_words(missing)});
     return true;
   }
   return lease.is_over && quiet >= over_stall_max;
@@ -120,7 +131,7 @@ loop::Task<void> TaskOutput::follow() {
       continue;
     }
     if (!*answer) continue;
-    const Got<bool> took = take(session_, lease.reading, **answer, on_line_);
+    const Got<bool> took = take(session_, lease.reading, **answer, options_.on_line);
     if (!took) {
       session_.complain(took.error());
       break;

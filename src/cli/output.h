@@ -30,8 +30,16 @@ struct Reading {
 /// Follows one task through its leases, each to the end of its output. Ending it ends the reading.
 class TaskOutput {
  public:
-  TaskOutput(Session& session, loop::Tasks& tasks, cluster::TaskId task, std::int64_t last_lines, OnLine on_line)
-      : session_(session), tasks_(tasks), task_(task), last_lines_(last_lines), on_line_(std::move(on_line)) {}
+  struct Options {
+    cluster::TaskId task;
+    bool all_leases = false;      ///< those before the first that is told, too
+    std::int64_t last_lines = 0;  ///< of the first that is read
+    OnLine on_line;
+  };
+
+  /// The coroutines that read are spawned among `tasks`.
+  TaskOutput(Session& session, loop::Tasks& tasks, Options options)
+      : session_(session), tasks_(tasks), options_(std::move(options)) {}
 
   /// How the task stands now.
   void tell(const cluster::requests::TaskView& view);
@@ -44,6 +52,7 @@ class TaskOutput {
     std::optional<std::int64_t> end;  ///< of its output, once that is known
     bool is_over = false;             ///< its end will never be known
   };
+  void add_leases(std::uint64_t epoch);
   loop::Task<void> follow();
   /// Whether all of it was read, or is not to come any more.
   bool is_done(const Lease& lease, TimePoint last_progress);
@@ -54,9 +63,7 @@ class TaskOutput {
 
   Session& session_;
   loop::Tasks& tasks_;
-  const cluster::TaskId task_;
-  std::int64_t last_lines_;
-  const OnLine on_line_;
+  const Options options_;
   std::deque<Lease> leases_;  ///< the first is being read
   std::uint64_t last_epoch_ = 0;
   bool follows_ = false;

@@ -1,5 +1,6 @@
 #include "cli/usage.h"
 
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -47,11 +48,16 @@ std::string usage_message(const CLI::App* app, const CLI::Error& error) {
   const std::string name = full_name(command);
   std::string text = error.what();
   const std::vector<std::string> extras = app->remaining(true);
-  if (error.get_name() == "ExtrasError" && !extras.empty()) {
-    const std::string& word = extras.front();
+  // A word that is no verb leaves a verb to be wanted: then the word is what is wrong.
+  const bool is_extra = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) ||
+                        error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError);
+  if (is_extra && !extras.empty()) {
+    const auto option = std::find_if(extras.begin(), extras.end(),
+                                     [](const std::string& one) { return one.size() > 1 && one[0] == '-'; });
+    const std::string& word = option == extras.end() ? extras.front() : *option;
     text = "'" + word + "' is not understood here" + hint(command, word);
     if (word.starts_with('-') && command.get_option_no_throw("command") != nullptr) {
-      text += "; options of what is to be run come after --";
+      text += (text.ends_with('?') ? " Options" : "; options") + std::string(" of what is to be run come after --");
     }
   }
   return name + ": " + text + "\n" + name + " --help says more\n";

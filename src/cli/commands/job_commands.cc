@@ -103,7 +103,7 @@ void add_set(CLI::App& job, Chosen& chosen) {
   what.add_option("--weight", options->request.weight, "Of its group, under fair_share")
       ->check(CLI::Range(0.001, 1'000'000.0));
   what.add_option("--max-slots", options->request.max_slots, "Most slots that its group may hold")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 62));
+      ->check(CLI::NonNegativeNumber);
   what.require_option(1, 0);
   on_choice(command, chosen, options, set);
 }

@@ -89,6 +89,7 @@ loop::Task<int> follow(Session& session, JobView job, std::shared_ptr<const RunO
   following.on_line = [&](cluster::TaskId task, const logs::Line& line) {
     printer.print(prefix_of(task, follower->tasks_most()), line);
   };
+  following.all_leases = true;
   following.shows_waiting = isatty(2) == 1;
   follower.emplace(session, std::move(following));
   const std::string id = std::to_string(job.id.value);

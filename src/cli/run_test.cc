@@ -1,0 +1,313 @@
+#include <csignal>
+#include <fstream>
+
+#include "cli/fake_master_test.h"
+#include "cli/program_test.h"
+
+namespace cadre::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using cluster::lease::Reason;
+using logs::Stream;
+using testing::HasSubstr;
+namespace requests = cluster::requests;
+
+constexpr cluster::LeaseId first{{{17}, 0}, {1}};
+
+struct Run : testing::Test {
+  std::future<Said> run(std::vector<std::string> words) {
+    words.insert(words.begin() + (words[0] == "task" ? 2 : 1), {"--master", master.folder()});
+    return cadre_beside(std::move(words));
+  }
+  FakeMaster master;
+};
+
+TEST_F(Run, ShowsTheOutputAndEndsAsTheTask) {
+  auto said = run({"run", "--slots", "1", "--", "job", "-x"});
+  ASSERT_TRUE(master.wait_asked<requests::GetJob>());
+  master.start_task();
+  master.write(first, Stream::out, "one");
+  master.write(first, Stream::err, "two");
+  std::this_thread::sleep_for(50ms);
+  master.write(first, Stream::out, "three", true);
+  master.end_task(Reason::exited, 3);
+  const Said all = said.get();
+  EXPECT_EQ(all.code, 3);
+  EXPECT_EQ(all.out, "one\nthree");
+  EXPECT_EQ(all.err, "two\n");
+  const auto jobs = master.asked<requests::Submit>();
+  ASSERT_EQ(jobs.size(), 1U);
+  EXPECT_EQ(jobs[0].job.members.at(0).slots, 1);
+  EXPECT_EQ(jobs[0].job.members.at(0).command.argv, (std::vector<std::string>{"job", "-x"}));
+}
+
+TEST_F(Run, WaitsForOutputThatComesAfterTheEnd) {
+  auto said = run({"run", "--", "x"});
+  ASSERT_TRUE(master.wait_asked<requests::GetJob>());
+  master.start_task();
+  Bytes late;
+  logs::encode({Stream::out, false, {}, "late"}, late);
+  master.change([&](requests::JobView& job) {
+    job.stage = cluster::control::JobStage::ended;
+    job.tasks[0].ending = cluster::TaskEnding{Reason::exited, 0, "", {}, static_cast<std::int64_t>(late.size())};
+  });
+  EXPECT_EQ(said.wait_for(200ms), std::future_status::timeout);
+  master.write(first, Stream::out, "late");
+  const Said all = said.get();
+  EXPECT_EQ(all.code, 0);
+  EXPECT_EQ(all.out, "late\n");
+}
+
+TEST_F(Run, SaysHowItEndedWhenNotByItself) {
+  struct Case {
+    Reason reason;
+    int code;
+    std::string detail;
+    int exit;
+    std::string words;
+  };
+  for (const Case& one :
+       {Case{Reason::signalled, 9, "", 137, "ended by signal 9 (SIGKILL)"},
+        Case{Reason::out_of_memory, 9, "used 512MiB of 512MiB", 1, "ran out of memory: used 512MiB of 512MiB"},
+        Case{Reason::failed_to_start, 0, "there is no program 'x'", 1, "failed to start: there is no program 'x'"},
+        Case{Reason::killed_by_user, 15, "", 1, "stopped by a user"}}) {
+    master.start_task();
+    master.end_task(one.reason, one.code, one.detail);
+    const Said said = run({"run", "--", "x"}).get();
+    EXPECT_EQ(said.code, one.exit);
+    EXPECT_EQ(said.err, "cadre run: job 17: " + one.words + "\n");
+  }
+}
+
+TEST_F(Run, OutlivesARestartOfTheMaster) {
+  auto said = run({"run", "--", "x"});
+  ASSERT_TRUE(master.wait_asked<requests::GetJob>());
+  master.start_task();
+  master.write(first, Stream::out, "before");
+  std::this_thread::sleep_for(50ms);
+  master.restart();
+  master.write(first, Stream::out, "after");
+  std::this_thread::sleep_for(50ms);
+  master.restart(300ms);
+  master.end_task(Reason::exited, 0);
+  const Said all = said.get();
+  EXPECT_EQ(all.code, 0);
+  EXPECT_EQ(all.out, "before\nafter\n");
+  EXPECT_EQ(all.err, "");
+  EXPECT_EQ(master.asked<requests::Submit>().size(), 1U);
+}
+
+TEST_F(Run, SeesAChangeThatAMasterOfTheSameVersionMade) {
+  auto said = run({"run", "--", "x"});
+  ASSERT_TRUE(master.wait_asked<requests::GetJob>());
+  master.stop();
+  master.job.stage = cluster::control::JobStage::ended;
+  master.job.code = 5;  // and its version is what it was
+  master.start();
+  EXPECT_EQ(said.get().code, 5);
+}
+
+TEST_F(Run, SaysThatTheMasterIsGoneAndBack) {
+  auto said = run({"run", "--", "x"});
+  ASSERT_TRUE(master.wait_asked<requests::GetJob>());
+  master.start_task();
+  master.restart(3s);
+  std::this_thread::sleep_for(1s);
+  master.end_task(Reason::exited, 0);
+  EXPECT_EQ(said.get().err,
+            "cadre run: the master is gone; waiting for it to come back (tasks go on without it)\n"
+            "cadre run: the master is back\n");
+}
+
+TEST_F(Run, FollowsATaskThatIsStartedAgain) {
+  auto said = run({"run", "--", "x"});
+  ASSERT_TRUE(master.wait_asked<requests::GetJob>());
+  master.start_task(1);
+  master.write(first, Stream::out, "first");
+  master.start_task(2);
+  master.write({{{17}, 0}, {2}}, Stream::out, "second");
+  master.end_task(Reason::exited, 0);
+  EXPECT_EQ(said.get().out, "first\nsecond\n");
+}
+
+TEST_F(Run, TellsTasksApart) {
+  auto said = run({"run", "--count", "2", "--", "x"});
+  ASSERT_TRUE(master.wait_asked<requests::GetJob>());
+  master.change([](requests::JobView& job) {
+    job.stage = cluster::control::JobStage::running;
+    job.tasks = {running_task({job.id, 0}), running_task({job.id, 1})};
+  });
+  master.write(first, Stream::out, "zero");
+  master.write({{{17}, 1}, {1}}, Stream::out, "one");
+  master.change([](requests::JobView& job) { job.stage = cluster::control::JobStage::ended; });
+  EXPECT_THAT(said.get().out, testing::AllOf(HasSubstr("[0] zero\n"), HasSubstr("[1] one\n")));
+}
+
+TEST_F(Run, StopsTheJobAtTheFirstInterruptAndKillsItAtTheSecond) {
+  auto said = run({"run", "--", "x"});
+  ASSERT_TRUE(master.wait_asked<requests::GetJob>());
+  master.start_task();
+  std::raise(SIGINT);
+  ASSERT_TRUE(master.wait_asked<requests::EndJob>(1));
+  std::raise(SIGINT);
+  ASSERT_TRUE(master.wait_asked<requests::EndJob>(2));
+  master.end_task(Reason::killed_by_user, 9);
+  const Said all = said.get();
+  EXPECT_EQ(all.code, 1);
+  EXPECT_EQ(all.err,
+            "\ncadre run: stopping job 17, which has its grace to end; once more kills it\n"
+            "\ncadre run: killing job 17; once more leaves it alone\n"
+            "cadre run: job 17: stopped by a user\n");
+  const auto ends = master.asked<requests::EndJob>();
+  EXPECT_EQ(ends[0].grace, std::nullopt);
+  EXPECT_EQ(ends[1].grace, Duration(0));
+}
+
+TEST_F(Run, LeavesAtTheThirdInterrupt) {
+  auto said = run({"run", "--", "x"});
+  ASSERT_TRUE(master.wait_asked<requests::GetJob>());
+  for (std::size_t i = 0; i < 3; ++i) {
+    std::raise(SIGINT);
+    ASSERT_TRUE(i == 2 || master.wait_asked<requests::EndJob>(i + 1));
+  }
+  const Said all = said.get();
+  EXPECT_EQ(all.code, 130);
+  EXPECT_THAT(all.err, HasSubstr("may still run: see cadre job describe 17\n"));
+}
+
+TEST_F(Run, PrintsTheIdWhenItDoesNotWait) {
+  EXPECT_EQ(run({"run", "--detach", "--", "x"}).get().out, "17\n");
+  EXPECT_EQ(run({"task", "run", "--", "x"}).get().out, "17\n");
+  EXPECT_THAT(run({"run", "--detach", "--json", "--", "x"}).get().out, testing::StartsWith("{\"id\":17,"));
+}
+
+TEST_F(Run, KeepsStandardOutputForTheOneValue) {
+  master.start_task();
+  master.write(first, Stream::out, "text");
+  master.end_task(Reason::exited, 4);
+  const Said said = run({"task", "run", "--follow", "--json", "--", "x"}).get();
+  EXPECT_EQ(said.code, 4);
+  EXPECT_THAT(said.out, testing::StartsWith("{\"id\":17,"));
+  EXPECT_EQ(said.err, "text\n");
+}
+
+TEST_F(Run, SendsTheCodeOnce) {
+  const servers::TempDir folder;
+  std::ofstream(folder.path() + "/main.py") << std::string(3 << 20, 'x');
+  for (int i = 0; i < 2; ++i) {
+    const Said said = run({"run", "--detach", "--dir", folder.path(), "--", "python3", "main.py"}).get();
+    ASSERT_EQ(said.code, 0) << said.err;
+  }
+  EXPECT_EQ(master.parts_put, 4U) << "three parts of 1 MiB, and some";
+  ASSERT_EQ(master.code.size(), 1U);
+  for (const requests::Submit& submit : master.asked<requests::Submit>()) {
+    EXPECT_EQ(submit.job.members.at(0).command.code, master.code.begin()->first);
+  }
+  const Said none = run({"run", "--dir", "/nonexistent", "--", "x"}).get();
+  EXPECT_EQ(none.code, bad_usage);
+  EXPECT_THAT(none.err, testing::StartsWith("cadre run: --dir: "));
+}
+
+TEST_F(Run, EndsUnreachableWhenTheAnswerToASubmitIsLost) {
+  master.stop();
+  FakeMaster silent([](const requests::Request&) { return FakeMaster::Replies{}; });
+  auto said = cadre_beside({"run", "--master", silent.folder(), "--", "x"});
+  ASSERT_TRUE(silent.wait_asked<requests::Submit>());
+  silent.stop();
+  const Said all = said.get();
+  EXPECT_EQ(all.code, unreachable);
+  EXPECT_THAT(all.err, HasSubstr("it may have taken the job: look with `cadre job list`"));
+}
+
+struct Logs : Run {
+  Logs() {
+    master.start_task();
+    master.write(first, Stream::out, "a");
+    master.write(first, Stream::err, "b");
+    master.write(first, Stream::note, "c");
+  }
+};
+
+TEST_F(Logs, ShowWhatIsThere) {
+  const Said said = run({"task", "logs", "17"}).get();
+  EXPECT_EQ(said.code, 0);
+  EXPECT_EQ(said.out, "a\n");
+  EXPECT_EQ(said.err, "b\ncadre: c\n");
+  EXPECT_EQ(run({"task", "logs", "17.0", "--tail", "2"}).get().out, "");
+  EXPECT_EQ(run({"task", "logs", "17.0", "--tail", "3"}).get().out, "a\n");
+  EXPECT_EQ(run({"task", "logs", "17", "--json"}).get().out,
+            "[{\"task\":\"17.0\",\"time\":\"2023-11-14T22:13:20Z\",\"stream\":\"out\",\"text\":\"a\",\"continues\":"
+            "false},{\"task\":\"17.0\",\"time\":\"2023-11-14T22:13:20Z\",\"stream\":\"err\",\"text\":\"b\","
+            "\"continues\":false},{\"task\":\"17.0\",\"time\":\"2023-11-14T22:13:20Z\",\"stream\":\"note\",\"text\":"
+            "\"c\",\"continues\":false}]\n");
+}
+
+TEST_F(Logs, CanBeFollowedToTheEnd) {
+  auto said = run({"task", "logs", "-f", "--tail", "1", "17"});
+  ASSERT_TRUE(master.wait_asked<requests::GetJob>(2));
+  master.write(first, Stream::out, "d");
+  master.end_task(Reason::exited, 9);
+  const Said all = said.get();
+  EXPECT_EQ(all.code, 0) << "to follow is not to be it";
+  EXPECT_EQ(all.out, "d\n");
+}
+
+TEST_F(Logs, SayWhyThereIsNothing) {
+  EXPECT_THAT(run({"task", "logs", "17.4"}).get().err, HasSubstr("there is no task 17.4; see cadre job describe 17"));
+  master.change([](requests::JobView& job) {
+    job.tasks.clear();
+    job.stage = cluster::control::JobStage::queued;
+  });
+  const Said said = run({"task", "logs", "17"}).get();
+  EXPECT_EQ(said.code, failed);
+  EXPECT_EQ(said.err,
+            "cadre task logs: job 17 waits and has written nothing yet; see cadre why 17, or follow it with -f\n");
+}
+
+requests::Reply exec_output(int stream, std::string_view text) {
+  const BytesView bytes = as_bytes(text);
+  return cluster::messages::ExecNews{1, cluster::supervision::ExecOutput{1, stream, {bytes.begin(), bytes.end()}}};
+}
+requests::Reply exec_end(int code, const std::string& error = "") {
+  return cluster::messages::ExecNews{1, cluster::supervision::ExecEnded{1, code, error}};
+}
+
+TEST(Exec, ShowsTheOutputAndPassesTheCode) {
+  FakeMaster master([](const requests::Request&) {
+    return std::optional(
+        FakeMaster::Replies{exec_output(1, "o1\n"), exec_output(2, "e"), exec_output(1, "o2"), exec_end(7)});
+  });
+  const Said said = cadre({"task", "exec", "--master", master.folder(), "17", "--", "ls", "-l"});
+  EXPECT_EQ(said.code, 7);
+  EXPECT_EQ(said.out, "o1\no2");
+  EXPECT_EQ(said.err, "e");
+  const auto asked = master.asked<requests::RunExec>();
+  ASSERT_EQ(asked.size(), 1U);
+  EXPECT_EQ(to_string(asked[0].task), "17.0");
+  EXPECT_EQ(asked[0].argv, (std::vector<std::string>{"ls", "-l"}));
+  EXPECT_EQ(cadre({"task", "exec", "--json", "--master", master.folder(), "17", "--", "ls"}).out,
+            "{\"code\":7,\"error\":\"\"}\n");
+}
+
+TEST(Exec, SaysWhyItCouldNotRun) {
+  const FakeMaster master([](const requests::Request&) {
+    return std::optional(FakeMaster::Replies{exec_end(127, "there is no program 'x'")});
+  });
+  const Said said = cadre({"task", "exec", "--master", master.folder(), "17", "--", "x"});
+  EXPECT_EQ(said.code, 127);
+  EXPECT_EQ(said.err, "cadre task exec: there is no program 'x'\n");
+}
+
+TEST(Exec, EndsWithTheConnection) {
+  FakeMaster master([](const requests::Request&) { return FakeMaster::Replies{}; });
+  auto said = cadre_beside({"task", "exec", "--master", master.folder(), "17", "--", "x"});
+  ASSERT_TRUE(master.wait_asked<requests::RunExec>());
+  master.stop();
+  const Said all = said.get();
+  EXPECT_EQ(all.code, unreachable);
+  EXPECT_THAT(all.err, HasSubstr("what was run may go on in the task"));
+}
+
+}  // namespace
+}  // namespace cadre::cli
