@@ -44,7 +44,7 @@ class Session {
     TRY_ASSIGN(nothing, objects::File::open("/dev/null", O_RDONLY));
     std::vector<std::string> arguments{"/bin/sh", "-c", command.command};
     std::vector<std::string> variables;
-    for (const auto& [name, value] : command.variables) variables.push_back(name + "=" + value);
+    for (const auto& [name, value] : command.variables) variables.emplace_back(name).append("=").append(value);
     const std::vector<char*> argv = pointers(arguments);
     const std::vector<char*> environment = pointers(variables);
     const pid_t parent = getpid();

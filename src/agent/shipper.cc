@@ -31,8 +31,8 @@ Shipper::~Shipper() {
   link_.on_stored(nullptr);
 }
 
-void Shipper::add(LeaseId lease, std::string output_folder) {
-  const auto [added, is_new] = leases_.try_emplace(lease, std::move(output_folder), options_.resend_first);
+void Shipper::add(LeaseId lease, const std::string& output_folder) {
+  const auto [added, is_new] = leases_.try_emplace(lease, output_folder, options_.resend_first);
   if (!is_new) return;
   want(added);
   pump();

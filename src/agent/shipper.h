@@ -47,7 +47,7 @@ class Shipper {
   ~Shipper();
 
   /// Ships what is in this spool (the folder `output` of a task), and what comes. Nothing, if it is known already.
-  void add(cluster::LeaseId lease, std::string output_folder);
+  void add(cluster::LeaseId lease, const std::string& output_folder);
   /// There is output up to `end`.
   void grown(cluster::LeaseId lease, std::int64_t end);
   /// The task has ended and there will be no more than this.

@@ -23,9 +23,10 @@ Result<std::unique_ptr<BulkService>> BulkService::make(const Ground& ground, net
                                                        const BulkLimits& limits) {
   std::unique_ptr<BulkService> service(new BulkService(ground, limits));
   options.limits.message_max = ByteSize{bulk::message_bytes_max};
-  TRY_ASSIGN(hub, ground.network.bind(std::move(options), [self = service.get()](const net::Peer& peer, Bytes bytes) {
-    self->take(peer, bytes);
-  }));
+  TRY_ASSIGN(hub,
+             ground.network.bind(std::move(options), [self = service.get()](const net::Peer& peer, const Bytes& bytes) {
+               self->take(peer, bytes);
+             }));
   service->hub_ = std::move(hub);
   return service;
 }

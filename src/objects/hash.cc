@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t hash_bytes = 32;
 
-EVP_MD_CTX* context_of(const std::unique_ptr<void, auto>& held) { return static_cast<EVP_MD_CTX*>(held.get()); }
+EVP_MD_CTX* context_of(const auto& held) { return static_cast<EVP_MD_CTX*>(held.get()); }
 
 }  // namespace
 

@@ -3,7 +3,6 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <ranges>
 
 namespace cadre::objects {
 
@@ -33,8 +32,9 @@ std::string_view without_spaces_behind(std::string_view line) {
 }  // namespace
 
 Ignore::Ignore(std::string_view text) {
-  for (const auto part : text | std::views::split('\n')) {
-    std::string_view line(part.begin(), part.end());
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
     if (line.ends_with('\r')) line.remove_suffix(1);
     line = without_spaces_behind(line);
     if (line.empty() || line.starts_with('#')) continue;
@@ -54,11 +54,11 @@ Ignore::Ignore(std::string_view text) {
 
 bool Ignore::leaves_out(std::string_view path, Kind kind) const {
   const std::vector<std::string> names = split(path);
-  for (const Rule& rule : rules_ | std::views::reverse) {
-    if (rule.folders_only && kind != Kind::folder) continue;
-    if (matches(rule, names)) return !rule.takes_back;
-  }
-  return false;
+  const auto decides = [&](const Rule& rule) {
+    return (!rule.folders_only || kind == Kind::folder) && matches(rule, names);
+  };
+  const auto last = std::find_if(rules_.rbegin(), rules_.rend(), decides);
+  return last != rules_.rend() && !last->takes_back;
 }
 
 // reached[i]: the patterns so far match the first i names. A `**` at the end needs something inside.

@@ -52,11 +52,12 @@ std::string random_rule(Dice& dice) {
 }
 
 void collect(const Ignore& ignore, const std::string& top, const std::string& prefix, std::set<std::string>& found) {
-  for (const auto& entry : std::filesystem::directory_iterator(top + "/" + prefix)) {
+  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(top) / prefix)) {
     const std::string path = prefix + entry.path().filename().string();
     const bool is_folder = entry.is_directory();
     if (ignore.leaves_out(path, is_folder ? Ignore::Kind::folder : Ignore::Kind::file)) continue;
-    is_folder ? collect(ignore, top, path + "/", found) : void(found.insert(path));
+    if (is_folder) collect(ignore, top, path + "/", found);
+    if (!is_folder) found.insert(path);
   }
 }
 

@@ -49,28 +49,28 @@ struct Pack : testing::Test {
 TEST(PackedTrees, ComeBackAsTheyWereAndTheirBytesSayNoMoreThanThat) {
   FOR_SEEDS(80, [](Dice& dice) {
     const servers::TempDir scratch;
-    const std::string at = scratch.path();
+    const std::string& at = scratch.path();
     draw_tree(dice, at + "/a");
-    const auto packed = pack(at + "/a", at + "/packed", everything);
-    ASSERT_DONE(packed);
-    EXPECT_EQ(packed->hash, sha256_of_file(at + "/packed"));
-    EXPECT_EQ(packed->size.value, std::filesystem::file_size(at + "/packed"));
+    const auto done = pack(at + "/a", at + "/packed", everything);
+    ASSERT_DONE(done);
+    EXPECT_EQ(done->hash, sha256_of_file(at + "/packed"));
+    EXPECT_EQ(done->size.value, std::filesystem::file_size(at + "/packed"));
     ASSERT_DONE(unpack(at + "/packed", at + "/b", {}));
     EXPECT_EQ(shown_tree(at + "/b"), shown_tree(at + "/a"));
-    EXPECT_EQ(pack(at + "/b", at + "/again", everything)->hash, packed->hash);
+    EXPECT_EQ(pack(at + "/b", at + "/again", everything)->hash, done->hash);
     ASSERT_DONE(copy_tree(at + "/a", at + "/c"));
-    EXPECT_EQ(pack(at + "/c", at + "/again", everything)->hash, packed->hash);
+    EXPECT_EQ(pack(at + "/c", at + "/again", everything)->hash, done->hash);
     const std::string change = at + "/b/" + random_name(dice);
     const auto before = shown_tree(at + "/b");
     if (!std::filesystem::is_directory(change) && !std::filesystem::is_symlink(change)) write_file(change, "changed");
-    EXPECT_EQ(pack(at + "/b", at + "/again", everything)->hash == packed->hash, shown_tree(at + "/b") == before);
+    EXPECT_EQ(pack(at + "/b", at + "/again", everything)->hash == done->hash, shown_tree(at + "/b") == before);
   });
 }
 
 TEST(PackedTrees, WithAnyDamageAreRefusedOrAnotherTreeAndNothingElse) {
   FOR_SEEDS(200, [](Dice& dice) {
     const servers::TempDir scratch;
-    const std::string at = scratch.path();
+    const std::string& at = scratch.path();
     draw_tree(dice, at + "/a");
     ASSERT_DONE(pack(at + "/a", at + "/packed", everything));
     std::string bytes = read_whole(at + "/packed");
@@ -101,27 +101,31 @@ std::string entry(EntryKind kind, std::string_view name, std::string_view conten
   return std::string(as_text(header)) + std::string(name) + std::string(content);
 }
 
+std::string packed(std::initializer_list<std::string> entries) {
+  std::string bytes(pack_magic);
+  for (const std::string& one : entries) bytes += one;
+  return bytes;
+}
+
 TEST_F(Pack, NothingLiesOutsideTheFolder) {
-  const std::string magic(pack_magic);
   const std::string end = entry(EntryKind::end, "");
   using namespace std::string_view_literals;
   for (const std::string_view name : {""sv, "."sv, ".."sv, "/etc/x"sv, "a/b"sv, "../x"sv, "a\0b"sv}) {
-    EXPECT_EQ(unpacking(magic + entry(EntryKind::file, name, "x") + end).code, Errc::corrupt) << name;
-    EXPECT_EQ(unpacking(magic + entry(EntryKind::folder, name) + end + end).code, Errc::corrupt) << name;
+    EXPECT_EQ(unpacking(packed({entry(EntryKind::file, name, "x"), end})).code, Errc::corrupt) << name;
+    EXPECT_EQ(unpacking(packed({entry(EntryKind::folder, name), end, end})).code, Errc::corrupt) << name;
   }
   const std::string link = entry(EntryKind::link, "a", scratch.path());
-  EXPECT_EQ(unpacking(magic + link + entry(EntryKind::folder, "a") + entry(EntryKind::file, "x", "x") + end + end).code,
+  EXPECT_EQ(unpacking(packed({link, entry(EntryKind::folder, "a"), entry(EntryKind::file, "x", "x"), end, end})).code,
             Errc::corrupt);
-  EXPECT_EQ(unpacking(magic + link + entry(EntryKind::file, "a", "x") + end).code, Errc::corrupt);
+  EXPECT_EQ(unpacking(packed({link, entry(EntryKind::file, "a", "x"), end})).code, Errc::corrupt);
 }
 
 TEST_F(Pack, BoundsHoldWhenUnpacking) {
-  const std::string magic(pack_magic);
   const std::string end = entry(EntryKind::end, "");
-  std::string deep = magic;
+  std::string deep = packed({});
   for (int i = 0; i < 200; ++i) deep += entry(EntryKind::folder, "a");
   EXPECT_EQ(unpacking(deep).code, Errc::corrupt);
-  write_file(file, magic + entry(EntryKind::file, "a", "12345") + entry(EntryKind::file, "b", "12345") + end);
+  write_file(file, packed({entry(EntryKind::file, "a", "12345"), entry(EntryKind::file, "b", "12345"), end}));
   EXPECT_EQ(unpack(file, copy, {ByteSize{9}, 10}).error().code, Errc::invalid);
   EXPECT_EQ(unpack(file, copy, {ByteSize{10}, 1}).error().code, Errc::invalid);
   ASSERT_DONE(unpack(file, copy, {ByteSize{10}, 2}));
@@ -144,13 +148,13 @@ TEST_F(Pack, SaysWhatIsTooLargeAndWhatHelps) {
   write_file(folder + "/data/big", std::string(50'001, 'x'));
   write_file(folder + "/model", std::string(20'001, 'x'));
   for (int i = 0; i < 8; ++i) write_file(folder + "/src" + std::to_string(i), "x");
-  const auto packed = pack(folder, file, {{}, ByteSize{60'000}, 100});
-  ASSERT_FALSE(packed.has_value());
-  EXPECT_EQ(packed.error().code, Errc::invalid);
-  EXPECT_THAT(packed.error().message,
+  const auto done = pack(folder, file, {{}, ByteSize{60'000}, 100});
+  ASSERT_FALSE(done.has_value());
+  EXPECT_EQ(done.error().code, Errc::invalid);
+  EXPECT_THAT(done.error().message,
               HasSubstr("68KiB, and 60KB are allowed. The largest in it: data (48KiB), model (19KiB), src7 (1), "));
-  EXPECT_THAT(packed.error().message, HasSubstr("tree/.cadreignore"));
-  EXPECT_THAT(packed.error().message, Not(HasSubstr("src0")));
+  EXPECT_THAT(done.error().message, HasSubstr("tree/.cadreignore"));
+  EXPECT_THAT(done.error().message, Not(HasSubstr("src0")));
   EXPECT_FALSE(std::filesystem::exists(file));
   const auto many = pack(folder, file, {{}, ByteSize{1'000'000}, 5});
   ASSERT_FALSE(many.has_value());
@@ -166,9 +170,9 @@ TEST_F(Pack, SkipsWhatIsNoFileAndComplainsAboutWhatCannotBeRead) {
   ASSERT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
   close(fd);
   ASSERT_EQ(mkfifo((folder + "/pipe").c_str(), 0600), 0);
-  const auto packed = pack(folder, file, {});
-  ASSERT_DONE(packed);
-  EXPECT_THAT(packed->skipped, ElementsAre("pipe", "socket"));
+  const auto done = pack(folder, file, {});
+  ASSERT_DONE(done);
+  EXPECT_THAT(done->skipped, ElementsAre("pipe", "socket"));
   EXPECT_EQ(pack(folder + "/a", file, {}).error().code, Errc::invalid);
   EXPECT_EQ(pack(folder + "/b", file, {}).error().code, Errc::not_found);
   chmod((folder + "/a").c_str(), 0);

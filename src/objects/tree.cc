@@ -64,8 +64,7 @@ Result<void> copy_entry(const std::string& from, const std::string& to) {
 Result<void> copy_folder(const std::string& from, const std::string& to) {
   std::error_code error;
   for (fs::directory_iterator entry(from, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    TRY(copy_entry(from + "/" + name, to + "/" + name));
+    TRY(copy_entry(entry->path().string(), (fs::path(to) / entry->path().filename()).string()));
   }
   if (error) return system_failure(from, error.value());
   return {};
