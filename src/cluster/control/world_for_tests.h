@@ -40,6 +40,7 @@ struct Process {
   std::int32_t code = 0;
   bool obeys = true;
   Duration abandon_after{};
+  std::optional<TimePoint> permitted_until;
   std::optional<TimePoint> alone_since;
   std::optional<supervision::Stop> stop;
   TimePoint stop_until;
@@ -87,7 +88,6 @@ class World {
     bool cut = false;  ///< nothing passes; what is said waits
     Wire<messages::FromAgent> to_master;
     Wire<messages::FromMaster> to_agent;
-    TimePoint born;
     TimePoint ticks;
     std::optional<TimePoint> returns;  ///< if it is dead
     std::optional<TimePoint> heals;    ///< if it is cut

@@ -26,12 +26,12 @@ void World::start_agent(Node& node) {
   node.leaves = false;
   std::vector<host::Found> found;
   for (auto& [lease, process] : node.disk) {
-    found.push_back({lease, process.start.manners.fence, process.ending, process.abandon_after});
+    found.push_back({lease, process.start.manners.fence, process.ending});
     process.alone_since.reset();
     process.says_status = now_;
   }
   node.host = std::make_unique<host::Host>(node.introduction, found, now_);
-  node.born = node.ticks = now_;
+  node.ticks = now_;
   break_link(node);
   node.to_master.under_way.clear();
 }
@@ -114,9 +114,12 @@ void World::perform(Node& node, const host::Effect& effect) {
                  [&](const host::ToSupervisor& one) {
                    const auto found = node.disk.find(one.lease);
                    if (found == node.disk.end() || !found->second.is_alive()) return;
+                   Process& process = found->second;
+                   if (const auto* permit = std::get_if<supervision::Permit>(&one.message)) {
+                     process.permitted_until = now_ + permit->left;
+                   }
                    const auto* stop = std::get_if<supervision::Stop>(&one.message);
                    if (stop == nullptr) return;
-                   Process& process = found->second;
                    const TimePoint until = now_ + stop->grace;
                    if (process.stop && until >= process.stop_until) return;
                    if (!process.stop && process.obeys) process.obeys_at = now_ + seconds(0, 3);
@@ -157,7 +160,8 @@ void World::launch(Node& node, const messages::Start& start) {
   process.ends = now_ + (dice_.percent(80) ? seconds(0, 20) : seconds(20, 60));
   process.code = dice_.percent(80) ? 0 : 1;
   process.obeys = dice_.percent(70);
-  process.abandon_after = node.host->abandon_after(start.manners.fence);
+  process.abandon_after = node.host->abandon_after();
+  if (start.manners.fence == Fence::strict) process.permitted_until = now_ + node.host->permit_left(now_);
   process.says_status = now_ + step_delay();
 }
 
@@ -172,7 +176,8 @@ void World::step_process(Node& node, Process& process) {
     const bool by_agent = process.stop && process.stop->why == lease::Reason::agent_lost;
     if (process.stop && now_ >= process.stop_until) {
       end(process, by_agent ? lease::Reason::agent_lost : lease::Reason::signalled, 9);
-    } else if (process.alone_since && now_ - *process.alone_since >= process.abandon_after) {
+    } else if ((process.alone_since && now_ - *process.alone_since >= process.abandon_after) ||
+               (process.permitted_until && now_ >= *process.permitted_until)) {
       end(process, lease::Reason::agent_lost, 9);
     } else if (process.obeys_at && now_ >= *process.obeys_at) {
       const auto reason = dice_.percent(50) ? lease::Reason::exited : lease::Reason::signalled;

@@ -388,7 +388,7 @@ void World::make_fault(const Faults& faults) {
       if (faults.master_dies && control_) deadly_settles_ = static_cast<int>(dice_.between(1, 5));
       return;
     case 1:
-      if (!faults.agents_die || !node.host || now_ - node.born < 2s) return;
+      if (!faults.agents_die || !node.host) return;
       kill_agent(node);
       if (dice_.percent(20)) node.introduction.agent.slots = static_cast<std::int32_t>(dice_.between(2, 4));
       node.introduction.slots.resize(static_cast<std::size_t>(node.introduction.agent.slots));

@@ -18,9 +18,6 @@ Host::Host(messages::Hello introduction, const std::vector<Found>& found, TimePo
     task.fence = one.fence;
     task.stage = one.ending ? Stage::ended : Stage::running;
     if (one.ending) task.ending = *one.ending;
-    // How long the agent before this one was cut off is not known, only that it would have fenced it in time, and that
-    // it has not been gone for longer than abandon_after.
-    if (one.fence == Fence::strict) task.adopt_by = now + one.abandon_after / 2;
   }
 }
 
@@ -90,7 +87,6 @@ void Host::welcome(const messages::Welcome& welcome, TimePoint now) {
   const std::set<LeaseId> keep(welcome.keep.begin(), welcome.keep.end());
   for (auto at = tasks_.begin(); at != tasks_.end();) {
     auto& [lease, task] = *at;
-    task.adopt_by.reset();
     if (task.condemned || !keep.contains(lease)) {
       if (task.stage == Stage::ended) {
         effects_.push_back(Forget{lease});
@@ -232,10 +228,9 @@ void Host::permit(TimePoint now) {
 }
 
 void Host::fence(TimePoint now) {
-  const bool cut_off = is_cut_off(now);
+  if (!is_cut_off(now)) return;
   for (auto& [lease, task] : tasks_) {
-    const bool due = cut_off || (task.adopt_by && now >= *task.adopt_by);
-    if (!due || task.fence != Fence::strict || task.stage == Stage::ended || task.fenced || task.condemned) continue;
+    if (task.fence != Fence::strict || task.stage == Stage::ended || task.fenced || task.condemned) continue;
     task.fenced = true;
     task.stop = supervision::Stop{task.stop ? task.stop->why : lease::Reason::agent_lost, Duration{0}};
     tell(lease, *task.stop);

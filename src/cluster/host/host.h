@@ -21,7 +21,6 @@ struct Found {
   LeaseId lease;
   Fence fence = Fence::keep;
   std::optional<TaskEnding> ending;
-  Duration abandon_after = std::chrono::milliseconds(2'500);  ///< as its supervisor was told
 };
 
 // What is to be done.
@@ -66,11 +65,8 @@ class Host {
   [[nodiscard]] std::vector<Effect> take();
 
   bool welcomed() const { return session_ != 0; }
-  /// How long a supervisor may go on without an agent. One whose task is strictly fenced must be gone before the master
-  /// gives the agent up, even if that was cut off for the longest time that it bears when it died.
-  Duration abandon_after(Fence fence = Fence::keep) const {
-    return fence == Fence::strict ? agent_timeout_ / 12 : cut_off_after();
-  }
+  /// How long a supervisor may go on without an agent; a strict fence is held by permits besides.
+  Duration abandon_after(Fence = Fence::keep) const { return cut_off_after(); }
   /// How long a strictly fenced task may run from now on, whatever becomes of this agent.
   Duration permit_left(TimePoint now) const { return std::max(Duration{0}, cut_off_after() - (now - acknowledged_)); }
   /// Whether this lease is still of interest.
@@ -86,7 +82,6 @@ class Host {
     bool condemned = false;  ///< it has no right to run any more
     bool fenced = false;     ///< it was killed because the master may have given it up
     std::optional<supervision::Stop> stop;
-    std::optional<TimePoint> adopt_by;  ///< found, and fenced unless the master says by then that it may go on
     TaskEnding ending;
     Usage usage;
   };

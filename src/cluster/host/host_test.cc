@@ -22,6 +22,8 @@ using lease::Reason;
 LeaseId lease_of(std::uint64_t job, std::uint64_t epoch = 1) { return {{{job}, 0}, {epoch}}; }
 
 std::string in_words(const supervision::FromAgent& message) {
+  const auto* permit = std::get_if<supervision::Permit>(&message);
+  if (permit != nullptr) return "permit for " + cadre::to_string(permit->left);
   const auto* stop = std::get_if<supervision::Stop>(&message);
   if (stop == nullptr) return "something";
   return "stop: " + name_of(stop->why) + ", grace " + cadre::to_string(stop->grace);
@@ -101,10 +103,12 @@ class Bench {
   }
   void write(const std::string& line) { text_ += line + "\n"; }
   void tell() {
-    std::string last;
     for (const Effect& effect : host_.take()) {
       const auto* message = std::get_if<ToMaster>(&effect);
       if (message != nullptr && std::holds_alternative<messages::Beat>(message->message.body)) continue;
+      const auto* told = std::get_if<ToSupervisor>(&effect);
+      const bool permits = told != nullptr && std::holds_alternative<supervision::Permit>(told->message);
+      if (permits && in_words(effect) == std::exchange(last_permit_, in_words(effect))) continue;
       if (message != nullptr) {
         if (const auto* hello = std::get_if<messages::Hello>(&message->message.body)) said_ = hello->number;
       }
@@ -116,6 +120,7 @@ class Bench {
   Host host_;
   std::uint64_t session_ = 0;
   std::uint64_t said_ = 0;
+  std::string last_permit_;  ///< written down once as long as it is the same
   std::string text_;
 };
 
@@ -218,9 +223,6 @@ std::vector<Scene> scenes() {
          bench.pass(26s);
          bench.ends(lease_of(1), Reason::signalled, 9);
        }},
-      {"A strictly fenced task that a new agent finds ends unless the master says at once that it may go on",
-       {{lease_of(1), Fence::strict, {}}},
-       [](Bench& bench) { bench.pass(2s); }},
       {"A strictly fenced task that a new agent finds, and the master keeps",
        {{lease_of(1), Fence::strict, {}}},
        [](Bench& bench) {
@@ -273,15 +275,14 @@ TEST(Host, LetsNothingStartThatWasStoppedMeanwhile) {
   EXPECT_FALSE(bench.host().may_start(lease_of(1)));
 }
 
-/// An agent that was cut off for as long as it bears, died, and was found again by another: gone before the timeout.
-TEST(Host, FencesInTimeHoweverItsAgentsDie) {
+TEST(Host, PermitsNoMoreThanTheMasterIsKnownToGrant) {
   Bench bench;
   bench.welcome();
-  const Duration timeout = 30s;
-  const Duration cut_off = timeout / 6 * 5;
-  const Duration alone = bench.host().abandon_after(Fence::strict);
-  EXPECT_LT(cut_off + alone + alone / 2 + 1s, timeout);
-  EXPECT_EQ(bench.host().abandon_after(Fence::keep), cut_off);
+  EXPECT_EQ(bench.host().permit_left(bench.now()), 25s);
+  bench.pass(10s);
+  EXPECT_EQ(bench.host().permit_left(bench.now()), 15s);
+  bench.pass(20s);
+  EXPECT_EQ(bench.host().permit_left(bench.now()), 0s);
 }
 
 TEST(Host, BearsAnyMessage) {
