@@ -140,6 +140,16 @@ TEST(Commands, ShowTheStatus) {
   EXPECT_THAT(ask(master, {"status", "--json"}).out, StartsWith("{\"agents\":1,\"agents_up\":0,\"slots\":8"));
 }
 
+TEST(Commands, TakeTheMasterBeforeThemToo) {
+  FakeMaster one(always(requests::Status{}));
+  FakeMaster other(always(requests::Status{}));
+  EXPECT_EQ(cadre({"--master", one.folder(), "status"}).code, done);
+  EXPECT_EQ(one.asked<requests::GetStatus>().size(), 1U);
+  EXPECT_EQ(cadre({"--master", one.folder(), "status", "--master", other.folder()}).code, done);
+  EXPECT_EQ(other.asked<requests::GetStatus>().size(), 1U) << "the inner one counts";
+  EXPECT_EQ(one.asked<requests::GetStatus>().size(), 1U);
+}
+
 TEST(Commands, SayWhyWithTheLastLines) {
   FakeMaster master;
   EXPECT_EQ(ask(master, {"why", "17"}).out, "job 17: waits for 1 slot\n");

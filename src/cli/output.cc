@@ -31,6 +31,7 @@ Got<bool> take(Session& session, Reading& reading, const bulk::FromMaster& answe
   logs::Decoder decoder(output->records);
   while (const std::optional<logs::Line> line = decoder.next()) on_line(reading.lease.task, *line);
   if (decoder.state() != logs::Decoder::State::whole) note("(some output is spoiled)");
+  flush_output();
   const bool went_on = output->next > reading.offset || !output->records.empty();
   reading.offset = std::max(reading.offset, output->next);
   reading.last_lines = 0;

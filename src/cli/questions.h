@@ -107,7 +107,9 @@ class Questions<Answer>::Conversation {
 
   void send() {
     connections_ = questions_.link_->counters().connections;
-    if (Result<void> sent = questions_.link_->send(message_); !sent) deliver(Failure(std::move(sent).error()));
+    Result<void> sent = questions_.link_->send(message_);
+    is_unsent_ = !sent && sent.error().code == Errc::unavailable;  // between two connections there may be no room
+    if (!sent && !is_unsent_) deliver(Failure(std::move(sent).error()));
   }
   void deliver(Result<Answer> answer) {
     answers_.push_back(std::move(answer));
@@ -123,6 +125,7 @@ class Questions<Answer>::Conversation {
   const Bytes message_;
   const Repeat repeat_;
   const TimePoint asked_;
+  bool is_unsent_ = false;
   std::uint64_t connections_ = 0;  ///< that there had been when it was last sent
   std::deque<Result<Answer>> answers_;
   std::coroutine_handle<> waiting_;
@@ -183,6 +186,8 @@ void Questions<Answer>::look() {
   for (const auto& [number, one] : open_) {
     if (counters.connections == 0 && loop_.now() - one->asked_ > connect_max) {
       one->deliver(fail(Errc::unavailable, "nobody listens there"));
+    } else if (one->is_unsent_) {
+      one->send();
     } else if (one->repeat_ == Repeat::never) {
       if (was_lost) one->deliver(fail(Errc::timed_out, "the connection was lost"));
     } else if (counters.connections > std::max<std::uint64_t>(one->connections_, 1)) {

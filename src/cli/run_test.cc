@@ -1,3 +1,6 @@
+#include <pty.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <fstream>
 
@@ -174,6 +177,47 @@ TEST_F(Run, LeavesAtTheThirdInterrupt) {
   const Said all = said.get();
   EXPECT_EQ(all.code, 130);
   EXPECT_THAT(all.err, HasSubstr("may still run: see cadre job describe 17\n"));
+}
+
+/// Standard error is a terminal for as long as this lives.
+class Terminal {
+ public:
+  Terminal() : saved_(dup(2)) {
+    int inside = -1;
+    EXPECT_EQ(openpty(&outside_, &inside, nullptr, nullptr, nullptr), 0);
+    dup2(inside, 2);
+    close(inside);
+  }
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+  ~Terminal() {
+    dup2(saved_, 2);
+    close(saved_);
+    close(outside_);
+  }
+  /// What is on it, once something is.
+  std::string read_some() const {
+    std::string text(65'536, ' ');
+    const ssize_t count = read(outside_, text.data(), text.size());
+    text.resize(count < 0 ? 0 : static_cast<std::size_t>(count));
+    return text;
+  }
+
+ private:
+  int saved_;
+  int outside_ = -1;
+};
+
+TEST_F(Run, SaysOnATerminalWhyItWaits) {
+  const Terminal terminal;
+  Program program;
+  program.app.parse("run --master " + master.folder() + " -- x");
+  auto code = std::async(std::launch::async, [&] { return program.chosen(); });
+  EXPECT_EQ(terminal.read_some(), "\r\x1b[Kjob 17 waits for 1 slot");
+  master.start_task();
+  EXPECT_EQ(terminal.read_some(), "\r\x1b[K") << "the line goes when the wait is over";
+  master.end_task(Reason::exited, 0);
+  EXPECT_EQ(code.get(), 0);
 }
 
 TEST_F(Run, PrintsTheIdWhenItDoesNotWait) {

@@ -43,17 +43,17 @@ int with_master(const std::string& name, const ClientOptions& options,
   loop.spawn(run_body(session, body(session)));
   loop.run();
   loop.destroy_tasks();  // before what they talk over
+  flush_output();
   return session.exit_code;
 }
 
-void print(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
-}
+void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 void print_error(std::string_view text) {
+  flush_output();
   std::fwrite(text.data(), 1, text.size(), stderr);
-  std::fflush(stderr);
 }
+
+void flush_output() { std::fflush(stdout); }
 
 }  // namespace cadre::cli

@@ -73,9 +73,10 @@ template <class T>
   co_return as<T>(std::move(reply));
 }
 
-/// Writes a text to standard output, or to standard error.
+/// Writes a text to standard output, where it may wait for flush_output(), or to standard error, after all of that.
 void print(std::string_view text);
 void print_error(std::string_view text);
+void flush_output();
 
 /// One value as one line of JSON.
 template <class T>

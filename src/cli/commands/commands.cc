@@ -1,10 +1,12 @@
 #include "cli/commands/commands.h"
 
+#include "cli/commands/verb.h"
 #include "cli/usage.h"
 
 namespace cadre::cli {
 
 void add_client_commands(CLI::App& app, Chosen& chosen) {
+  add_program_options(app);
   add_run_command(app, chosen);
   add_task_commands(app, chosen);
   add_job_commands(app, chosen);

@@ -9,8 +9,8 @@ namespace cadre::cli {
 /// What the command that was chosen does; gives the exit code.
 using Chosen = std::function<int()>;
 
-/// Adds run, task, job, status, why and completion, and the words for bad usage of all of them. The choice is put into
-/// `chosen`; both must live until it was made.
+/// Adds run, task, job, status, why and completion, --master for all of them, and the words for bad usage. The choice
+/// is put into `chosen`; both must live until it was made.
 void add_client_commands(CLI::App& app, Chosen& chosen);
 
 /// Adds list, enable, disable, drain and token to `cadre agent`, whose own callback must do nothing when one of them

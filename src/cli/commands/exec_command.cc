@@ -33,6 +33,7 @@ std::optional<ExecOutcome> take(const cluster::messages::ExecNews& news, bool js
                         [&](const supervision::ExecOutput& output) -> std::optional<ExecOutcome> {
                           const std::string_view text = as_text(output.bytes);
                           output.stream == 1 && !json ? print(text) : print_error(text);
+                          flush_output();
                           return std::nullopt;
                         },
                         [&](const supervision::ExecEnded& ended) -> std::optional<ExecOutcome> {

@@ -127,7 +127,8 @@ loop::Task<int> submit(Session& session, std::shared_ptr<const RunOptions> optio
 }
 
 /// The words are read before anybody is spoken to.
-int run(const std::string& name, const std::shared_ptr<RunOptions>& options) {
+int run(const CLI::App& command, const std::shared_ptr<RunOptions>& options) {
+  const std::string name = full_name(command);
   auto spec = make_job(options->job);
   if (!spec) {
     print_error(spec.error());
@@ -135,14 +136,15 @@ int run(const std::string& name, const std::shared_ptr<RunOptions>& options) {
     return bad_usage;
   }
   options->spec = *std::move(spec);
-  return with_master(name, options->client, [options](Session& session) { return submit(session, options); });
+  return with_master(name, settled(command, options->client),
+                     [options](Session& session) { return submit(session, options); });
 }
 
 void choose(CLI::App& command, Chosen& chosen, const std::shared_ptr<RunOptions>& options) {
   command.callback([&command, &chosen, options] {
     chosen = [&command, options] {
       if (command.get_name() == "run" && options->detach) options->follow = false;
-      return run(full_name(command), options);
+      return run(command, options);
     };
   });
 }

@@ -24,6 +24,18 @@ CLI::App& add_verb(CLI::App& parent, const Verb& verb, ClientOptions& options) {
   return command;
 }
 
+ClientOptions settled(const CLI::App& command, ClientOptions options) {
+  const CLI::App* program = &command;
+  while (program->get_parent() != nullptr) program = program->get_parent();
+  const CLI::Option* master = program->get_option_no_throw("--master");
+  if (options.master.empty() && master != nullptr && master->count() > 0) options.master = master->as<std::string>();
+  return options;
+}
+
+void add_program_options(CLI::App& app) {
+  app.add_option("--master", "Which master the commands speak to, as their own --master says")->type_name("FOLDER");
+}
+
 CLI::Option& add_target(CLI::App& command, const std::string& name, Target& target, const std::string& help) {
   return *command
               .add_option_function<std::string>(

@@ -26,13 +26,18 @@ CLI::App& add_verb(CLI::App& parent, const Verb& verb, ClientOptions& options);
 /// `cadre job list`
 std::string full_name(const CLI::App& command);
 
+/// The options of a command; what it leaves open is taken from the program's own (`cadre --master FOLDER status`).
+ClientOptions settled(const CLI::App& command, ClientOptions options);
+/// Adds those.
+void add_program_options(CLI::App& app);
+
 /// When the command is chosen, runs a body that is made from its options against the master.
 template <class Options>
 void on_choice(CLI::App& command, Chosen& chosen, std::shared_ptr<Options> options,
                loop::Task<int> (*body)(Session&, std::shared_ptr<const Options>)) {
   command.callback([&command, &chosen, options, body] {
     chosen = [&command, options, body] {
-      return with_master(full_name(command), options->client,
+      return with_master(full_name(command), settled(command, options->client),
                          [options, body](Session& session) { return body(session, options); });
     };
   });
