@@ -22,7 +22,8 @@ std::string raw_folder() {
 
 const std::map<std::string, Bench>& all() {
   static const std::map<std::string, Bench> benches{
-      {"database", bench_database}, {"describe", bench_describe}, {"planner", bench_planner}};
+      {"control", bench_control}, {"database", bench_database},     {"describe", bench_describe}, {"net", bench_net},
+      {"planner", bench_planner}, {"supervisor", bench_supervisor}, {"tasks", bench_tasks}};
   return benches;
 }
 

@@ -46,9 +46,13 @@ using Bench = std::function<Result<Figures>()>;
 /// All benchmarks by name.
 const std::map<std::string, Bench>& all();
 
+Result<Figures> bench_control();
 Result<Figures> bench_database();
 Result<Figures> bench_describe();
+Result<Figures> bench_net();
 Result<Figures> bench_planner();
+Result<Figures> bench_supervisor();
+Result<Figures> bench_tasks();
 
 /// A row with its limit, which the raw program prints as one number.
 [[nodiscard]] Result<Row> row_beside_raw(std::string name, double value, std::string unit,

@@ -7,6 +7,7 @@
 
 #include "cli/exit_code.h"
 #include "cluster/plan_file.h"
+#include "master/config.h"
 #include "simulate/report.h"
 
 namespace cadre::app {
@@ -43,6 +44,12 @@ int run(const CLI::App& app, const std::filesystem::path& root) {
       write(root / "docs/reference/plan-answer.md",
             describe::reference_page<PlanAnswer>("Plan answer",
                                                  "What `cadre plan --json` prints. This page is generated.")) &&
+      write(root / "docs/reference/job-file.md",
+            describe::reference_page<cluster::JobSpec>(
+                "Job file", "What `cadre run --file` reads: a job in YAML. This page is generated.")) &&
+      write(root / "docs/reference/master-file.md",
+            describe::reference_page<master::Config>(
+                "Master file", "What `cadre master --config` reads, in YAML. This page is generated.")) &&
       write(root / "docs/reference/simulation-outcome.md",
             describe::reference_page<simulate::Outcome>(
                 "Simulation outcome", "What `cadre simulate --json` prints. This page is generated.")) &&

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <ranges>
+#include <optional>
 
 namespace cadre::logs {
 
@@ -50,7 +50,7 @@ Result<void> LogStore::load() {
     if (!std::ranges::binary_search(numbers, number)) unlink(index_path(number).c_str());
   }
   if (numbers.empty()) return {};
-  for (const std::int64_t number : numbers | std::views::take(numbers.size() - 1)) TRY(load_sealed(number));
+  for (std::size_t i = 0; i + 1 < numbers.size(); ++i) TRY(load_sealed(numbers[i]));
   return load_active(numbers.back());
 }
 
@@ -184,7 +184,7 @@ Result<void> LogStore::flush() {
 
 // After a failed fsync nobody knows which pages are on the disk, and the kernel does not try again.
 void LogStore::roll_back() {
-  for (const std::string& log : unsynced_ | std::views::reverse) {
+  for (const std::string& log : unsynced_) {  // each has its last pieces here: the order does not matter
     const auto entry = logs_.find(log);
     entry->second.pieces.pop_back();
     if (entry->second.pieces.empty() && entry->second.extents.empty()) logs_.erase(entry);

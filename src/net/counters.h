@@ -35,7 +35,8 @@ void describe(V& v, Counters& c) {
   v.field("received_bytes", c.received_bytes, "Their bytes.");
   v.field("sent", c.sent, "Messages accepted to be sent.");
   v.field("sent_bytes", c.sent_bytes, "Their bytes.");
-  v.field("refused_full", c.refused_full, "Messages not accepted because too many wait already.");
+  v.field("refused_full", c.refused_full,
+          "Messages not accepted because too many wait already, or there is nobody to wait for.");
   v.field("refused_gone", c.refused_gone, "Messages not accepted because the peer is no longer there.");
   v.field("refused_large", c.refused_large, "Messages over message_max, sent or received.");
   v.field("refused_key", c.refused_key, "Connections, and messages of connections, whose key is not admitted.");

@@ -1,7 +1,8 @@
 /// The client's end of a connection to one hub: made again by itself whenever it is lost. For the thread of its loop.
 ///
-/// Messages arrive at most once, and in order as long as one connection lives. Those under way when it is lost may be
-/// lost with it, any of them: who needs to know numbers his messages and says hello again.
+/// Messages arrive at most once, and in order as long as one connection lives. Those under way when it is lost, or when
+/// the hub refuses the link, may be lost with it, any of them: who needs to know numbers his messages and says hello
+/// again.
 #pragma once
 
 #include <functional>
@@ -38,8 +39,8 @@ class Link {
   /// Takes no more messages in or out. What send() accepted is still sent for as long as Limits::linger.
   virtual ~Link() = default;
 
-  /// Unavailable when Limits::queue_max messages wait already, invalid when the message is over Limits::message_max.
-  /// To accept a message is no promise that it arrives.
+  /// Unavailable when Limits::queue_max messages wait already or the hub refuses the link, invalid when the message is
+  /// over Limits::message_max. To accept a message is no promise that it arrives.
   [[nodiscard]] virtual Result<void> send(BytesView message) = 0;
 
   [[nodiscard]] virtual Counters counters() const = 0;

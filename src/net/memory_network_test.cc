@@ -61,7 +61,7 @@ class Storm {
   static std::string host(std::size_t i) { return "host" + std::to_string(i); }
 
   void start_hub() {
-    HubOptions options{.addresses = {"tcp://*:7000"}, .keys = hub_keys_, .limits = quick()};
+    HubOptions options{.addresses = {"tcp://*:7000"}, .keys = hub_keys_, .limits = impatient()};
     for (const Talker& talker : talkers_) options.admission.allow(talker.keys.open);
     hub_ = network_.host("hub")
                .bind(options, [this](const Peer& peer, Bytes message) { hear(peer, text_of(message)); })
@@ -71,7 +71,8 @@ class Storm {
   void start_link(std::size_t i) {
     Talker& talker = talkers_[i];
     ++talker.life;
-    LinkOptions options{.address = "tcp://hub:7000", .keys = talker.keys, .hub_key = hub_keys_.open, .limits = quick()};
+    LinkOptions options{
+        .address = "tcp://hub:7000", .keys = talker.keys, .hub_key = hub_keys_.open, .limits = impatient()};
     talker.link = network_.host(host(i))
                       .connect(options,
                                [this, i](Bytes answer) {
@@ -176,12 +177,15 @@ struct Cuts : ::testing::Test {
   std::vector<std::pair<Peer, std::string>> heard;
   std::unique_ptr<Hub> hub =
       network.host("hub")
-          .bind({.addresses = {"tcp://*:7000"}, .keys = hub_keys, .admission = Admission::anyone(), .limits = quick()},
+          .bind({.addresses = {"tcp://*:7000"},
+                 .keys = hub_keys,
+                 .admission = Admission::anyone(),
+                 .limits = impatient()},
                 [this](const Peer& peer, Bytes message) { heard.emplace_back(peer, text_of(message)); })
           .value();
   std::unique_ptr<Link> link =
       network.host("link")
-          .connect({.address = "tcp://hub:7000", .keys = keys, .hub_key = hub_keys.open, .limits = quick()},
+          .connect({.address = "tcp://hub:7000", .keys = keys, .hub_key = hub_keys.open, .limits = impatient()},
                    [](Bytes) {})
           .value();
 };

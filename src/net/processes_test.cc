@@ -1,7 +1,10 @@
 // Processes and networks that fail: killed, stopped, silent.
+#include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <unistd.h>
+
+#include <filesystem>
+#include <set>
 
 #include "net/backends_test.h"
 #include "net/raw_socket_test.h"
@@ -13,12 +16,12 @@ namespace {
 
 struct Processes : ::testing::Test {
   HubOptions hub_options(const std::string& address) {
-    HubOptions options{.addresses = {address}, .keys = hub_keys, .limits = quick()};
+    HubOptions options{.addresses = {address}, .keys = hub_keys, .limits = impatient()};
     options.admission = Admission::only({keys.open});
     return options;
   }
   LinkOptions link_options(const std::string& address) {
-    return {.address = address, .keys = keys, .hub_key = hub_keys.open, .limits = quick()};
+    return {.address = address, .keys = keys, .hub_key = hub_keys.open, .limits = impatient()};
   }
 
   /// A process that waits for a word in its pipe, then answers every message with its own number.
@@ -59,11 +62,11 @@ struct Processes : ::testing::Test {
     loop::Timer timer;
     std::function<void()> ask = [&] {
       static_cast<void>(link.send(as_bytes("who are you?")));
-      timer = loop.after(milliseconds(20), ask);
+      timer = loop.after(milliseconds(60), ask);
     };
     ask();
     run_until(
-        loop, [&] { return answer == std::to_string(process); }, seconds(20));
+        loop, [&] { return answer == std::to_string(process); }, seconds(60));
   }
 
   Dice dice{37};
@@ -73,7 +76,7 @@ struct Processes : ::testing::Test {
 
 TEST_F(Processes, ThatAreKilledAreFoundAgainWhenRestartedAtTheSameAddress) {
   PrivateFolder folder;
-  const std::string tcp = "tcp://127.0.0.1:" + std::to_string(RawSocket::listen_on(0).port());
+  const std::string tcp = "tcp://127.0.0.1:" + std::to_string(RawSocket::free_port());
   for (const std::string& address : {tcp, "ipc://" + folder.path + "/hub"}) {
     HubProcess first(*this, address), second(*this, address), third(*this, address);  // no thread is there to be forked
     loop::RealLoop loop;
@@ -93,7 +96,7 @@ TEST_F(Processes, ThatAreKilledAreFoundAgainWhenRestartedAtTheSameAddress) {
 }
 
 TEST_F(Processes, ThatAreStoppedAreGivenUpAndFoundAgainWhenTheyGoOn) {
-  const std::string address = "tcp://127.0.0.1:" + std::to_string(RawSocket::listen_on(0).port());
+  const std::string address = "tcp://127.0.0.1:" + std::to_string(RawSocket::free_port());
   HubProcess process(*this, address);
   loop::RealLoop loop;
   SilentLog log;
@@ -105,7 +108,7 @@ TEST_F(Processes, ThatAreStoppedAreGivenUpAndFoundAgainWhenTheyGoOn) {
   kill(process.id, SIGSTOP);
   const TimePoint stopped = loop.now();
   run_until(loop, [&] { return link->counters().disconnected >= 1; });
-  EXPECT_LT(loop.now() - stopped, quick().silence_max + seconds(2));
+  EXPECT_LT(loop.now() - stopped, impatient().silence_max + seconds(20));
   kill(process.id, SIGCONT);
   answer.clear();
   expect_answer_of(loop, *link, answer, process.id);
@@ -127,8 +130,8 @@ TEST_F(Processes, BehindASilentNetworkAreGivenUpByBothSides) {
   proxy.spoil(servers::Proxy::Fault::silence);
   const TimePoint silent = loop.now();
   run_until(loop, [&] { return link->counters().disconnected >= 1 && hub->counters().disconnected >= 1; });
-  EXPECT_GT(loop.now() - silent, quick().silence_max - quick().heartbeat - milliseconds(100));
-  EXPECT_LT(loop.now() - silent, quick().silence_max + seconds(2));
+  EXPECT_GT(loop.now() - silent, impatient().silence_max - impatient().heartbeat - milliseconds(100));
+  EXPECT_LT(loop.now() - silent, impatient().silence_max + seconds(20));
   run_until(loop, [&] { return !hub->send(peers[0], as_bytes("are you there?")); });
 
   proxy.heal();
@@ -137,6 +140,32 @@ TEST_F(Processes, BehindASilentNetworkAreGivenUpByBothSides) {
     return peers.size() > 1;
   });
   EXPECT_NE(peers.back().connection, peers.front().connection);
+}
+
+TEST_F(Processes, StartedByOthersInheritNothing) {
+  const auto inherited = [] {
+    std::set<int> list;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+      const int fd = std::stoi(entry.path().filename());
+      if (const int flags = fcntl(fd, F_GETFD); flags >= 0 && (flags & FD_CLOEXEC) == 0) list.insert(fd);
+    }
+    return list;
+  };
+  const std::set<int> before = inherited();
+  PrivateFolder folder;
+  loop::RealLoop loop;
+  SilentLog log;
+  const auto network = ZmqNetwork::make(loop, log).value();
+  HubOptions options = hub_options("tcp://127.0.0.1:0");
+  options.addresses.push_back("ipc://" + folder.path + "/hub");
+  int heard = 0;
+  const auto hub = network->bind(options, [&](const Peer&, Bytes) { ++heard; }).value();
+  const auto by_tcp = network->connect(link_options(hub->addresses()[0]), [](Bytes) {}).value();
+  const auto by_unix = network->connect({.address = hub->addresses()[1]}, [](Bytes) {}).value();
+  ASSERT_DONE(by_tcp->send(as_bytes("hello")));
+  ASSERT_DONE(by_unix->send(as_bytes("hello")));
+  run_until(loop, [&] { return heard == 2; });
+  EXPECT_EQ(inherited(), before);
 }
 
 TEST_F(Processes, AreFoundByNameAndOverIpv6) {

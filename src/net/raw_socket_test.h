@@ -61,6 +61,17 @@ class RawSocket {
     return made;
   }
 
+  /// Free now, and of those that the system gives to nobody by itself.
+  static std::uint16_t free_port() {
+    for (int tried = 0; tried < 1'000; ++tried) {
+      try {
+        return listen_on(static_cast<std::uint16_t>(10'000 + (getpid() * 31 + tried * 7) % 20'000)).port();
+      } catch (const std::runtime_error&) {
+      }
+    }
+    throw std::runtime_error("no free port");
+  }
+
   RawSocket accept_one() const { return RawSocket(accept(fd_, nullptr, nullptr)); }
 
   std::uint16_t port() const {

@@ -43,7 +43,7 @@ class Group {
   /// What is in force, for people; nothing when there is no group.
   [[nodiscard]] std::string in_words() const;
 
-  /// Puts the calling process inside.
+  /// Puts the calling process inside; it must have one thread.
   [[nodiscard]] Result<void> enter() const;
 
   [[nodiscard]] GroupUse use() const;

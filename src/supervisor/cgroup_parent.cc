@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <sstream>
+#include <thread>
 #include <vector>
 
 #include "supervisor/cgroup.h"
@@ -110,6 +111,11 @@ CgroupParent prepare_cgroups(const std::string& name, const CgroupSources& sourc
   for (const std::string& controller : controllers) {
     const auto folder = own_folder(controller, *own, *mounts);
     if (folder && make_group(*folder + "/" + name)) parent.folders[controller] = *folder + "/" + name;
+  }
+  if (parent.folders.contains("cpu")) {
+    // Else all tasks together would weigh as much as one single process beside the group.
+    const unsigned shares = std::min(1024 * std::max(std::thread::hardware_concurrency(), 1U), 262'144U);
+    (void)write_existing(parent.folders.at("cpu") + "/cpu.shares", std::to_string(shares));
   }
   return parent.folders.empty() ? CgroupParent{} : parent;
 }

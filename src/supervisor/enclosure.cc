@@ -36,6 +36,7 @@ Result<void> Enclosure::make(const Launch& launch, const Means& means) {
     const auto purpose = means.pid_namespace ? Group::Purpose::limits : Group::Purpose::limits_and_killing;
     group_ = Group::make(launch.cgroup, cgroup_name(launch.lease), launch.limits, purpose);
   }
+  memory_limit_ = launch.limits.memory;
   must_watch_memory_ = launch.limits.memory.value > 0 && !group_.holds("memory");
   if (!means_.mount_namespace && !launch.command.mounts.empty()) {
     return fail(Errc::unavailable, launch.manners.isolation == cluster::Isolation::on
@@ -94,23 +95,24 @@ void Enclosure::leader_runs(pid_t leader) {
   if (means_.pid_namespace) proc_ = Descriptor(::open((about + "/root/proc").c_str(), O_PATH | O_CLOEXEC));
 }
 
-void Enclosure::look_at_processes(Usage& usage) {
-  const bool own_numbers = static_cast<bool>(proc_);
-  const std::vector<Process> tree =
-      own_numbers ? all_processes("/proc/self/fd/" + std::to_string(proc_.get())) : descendants(::getpid());
-  const pid_t init = own_numbers ? 1 : init_;
-  usage.memory = ByteSize{0};
-  usage.processes = 0;
+void Enclosure::look_at_processes(Usage& usage) const {
+  const std::string proc = proc_ ? "/proc/self/fd/" + std::to_string(proc_.get()) : "/proc";
+  std::vector<Process> tree = proc_ ? all_processes(proc) : descendants(::getpid());
+  std::erase_if(tree, [init = proc_ ? 1 : init_](const Process& process) { return process.pid == init; });
   rusage reaped{};
   ::getrusage(RUSAGE_CHILDREN, &reaped);
   Duration cpu_time = to_duration(reaped.ru_utime) + to_duration(reaped.ru_stime);
+  usage.memory = ByteSize{0};
+  usage.processes = 0;
   for (const Process& process : tree) {
-    if (process.pid == init) continue;
     usage.memory += process.memory;
     if (process.state != 'Z') ++usage.processes;
     cpu_time += process.cpu_time + process.cpu_time_reaped;
   }
   usage.cpu_time = std::max(usage.cpu_time, cpu_time);
+  if (!must_watch_memory_ || usage.memory <= memory_limit_) return;
+  usage.memory = ByteSize{0};  // what several share was counted several times: before that kills anybody, count exactly
+  for (const Process& process : tree) usage.memory += memory_share(proc, process.pid).value_or(process.memory);
 }
 
 const Usage& Enclosure::measure() {

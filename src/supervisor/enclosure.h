@@ -53,13 +53,14 @@ class Enclosure {
 
  private:
   void put_in_words(const cluster::supervision::Launch& launch);
-  void look_at_processes(cluster::Usage& usage);
+  void look_at_processes(cluster::Usage& usage) const;
 
   Means means_;  ///< in force
   Group group_;
   pid_t init_ = 0;
   int kills_ = 0;
   bool must_watch_memory_ = false;
+  ByteSize memory_limit_{0};
   Descriptor mount_namespace_;
   Descriptor proc_;  ///< the task's own /proc, which shows its processes only
   std::vector<std::string> words_;

@@ -73,6 +73,18 @@ TEST_F(Limits, MemoryByWatchingThePlainTree) {
   EXPECT_EQ(run(launch).reason, Reason::out_of_memory);
 }
 
+TEST_F(Limits, SharedMemoryCountsOnceWhenItIsWatched) {
+  Launch launch = program({"/usr/bin/python3", "-c",
+                           "import os, time\n"
+                           "x = bytearray(b'1' * (40 << 20))\n"
+                           "for i in range(5):\n"
+                           "    if os.fork() == 0: time.sleep(1000)\n"
+                           "time.sleep(1.5)\n"});
+  launch.limits.memory = ByteSize{std::int64_t{96} << 20};
+  const auto ending = run(launch);
+  EXPECT_EQ(ending.reason, Reason::exited) << ending.detail;
+}
+
 TEST_F(Limits, WhoStaysWithinThemIsLeftAlone) {
   with_cgroups();
   Launch launch = program({"/usr/bin/python3", "-c", "x = bytearray(b'1' * (8 << 20))"});

@@ -33,8 +33,8 @@ void drop_all_but(int socket) {
 [[noreturn]] void tend(int socket, const std::optional<Means>& given) {
   ::setsid();
   ::prctl(PR_SET_NAME, "cadre-nursery");
-  for (int signal : {SIGHUP, SIGINT, SIGTERM, SIGPIPE}) ::signal(signal, SIG_IGN);
-  ::signal(SIGCHLD, SIG_DFL);
+  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGPIPE}) ::signal(signal, SIG_IGN);
   drop_all_but(socket);
   const Means means = given ? *given : probe();
   ::signal(SIGCHLD, SIG_IGN);  // the kernel reaps supervisors

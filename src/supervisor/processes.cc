@@ -64,6 +64,16 @@ std::vector<Process> all_processes(const std::string& proc) {
   return found;
 }
 
+std::optional<ByteSize> memory_share(const std::string& proc, pid_t pid) {
+  const auto text = read_file(proc + "/" + std::to_string(pid) + "/smaps_rollup");
+  if (!text) return std::nullopt;
+  std::istringstream lines(*text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("Pss:")) return ByteSize{std::atoll(line.c_str() + 4) * 1024};
+  }
+  return std::nullopt;
+}
+
 std::vector<Process> descendants(pid_t root) {
   std::vector<Process> all = all_processes();
   std::ranges::sort(all, {}, &Process::parent);

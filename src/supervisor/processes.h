@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,10 @@ struct Process {
 
 /// All processes that a proc file system shows.
 [[nodiscard]] std::vector<Process> all_processes(const std::string& proc = "/proc");
+
+/// The memory of a process, with its part of what it shares with others; nothing when that may not be read. Takes long:
+/// the kernel looks at every page.
+[[nodiscard]] std::optional<ByteSize> memory_share(const std::string& proc, pid_t pid);
 
 /// Those below `root`, parents before their children.
 [[nodiscard]] std::vector<Process> descendants(pid_t root);

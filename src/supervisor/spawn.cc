@@ -17,8 +17,9 @@ namespace cadre::supervisor {
 
 namespace {
 
+/// Back to what a program may expect: the nursery and the supervisor ignore these and block all.
 void reset_signals() {
-  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGPIPE, SIGCHLD}) ::signal(signal, SIG_DFL);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);

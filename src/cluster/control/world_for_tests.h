@@ -78,6 +78,7 @@ class World {
   struct Wire {
     std::deque<std::pair<TimePoint, Message>> under_way;
     TimePoint last;
+    std::optional<TimePoint> heals;  ///< if it is cut: nothing passes, and what is said waits
   };
   struct Node {
     messages::Hello introduction;
@@ -85,13 +86,11 @@ class World {
     std::map<LeaseId, Process> disk;
     std::vector<std::pair<TimePoint, messages::Start>> launches;
     Peer peer = 0;
-    bool cut = false;  ///< nothing passes; what is said waits
     Wire<messages::FromAgent> to_master;
     Wire<messages::FromMaster> to_agent;
     TimePoint ticks;
     std::optional<TimePoint> returns;  ///< if it is dead
-    std::optional<TimePoint> heals;    ///< if it is cut
-    bool heals_broken = false;         ///< what was under way is lost then
+    bool heals_broken = false;         ///< what was under way is lost when both ways are whole again
     bool leaves = false;
   };
 
@@ -113,7 +112,10 @@ class World {
   // Agents and links.
   void step_node(Node& node);
   void carry(Node& node);
+  template <class Message>
+  std::optional<Message> arrived(Wire<Message>& wire);
   void break_link(Node& node);
+  void cut(Node& node);
   void start_agent(Node& node);
   void kill_agent(Node& node);
   void perform(Node& node);

@@ -44,27 +44,27 @@ void World::kill_agent(Node& node) {
   for (auto& [lease, process] : node.disk) process.alone_since = now_;
 }
 
+template <class Message>
+std::optional<Message> World::arrived(Wire<Message>& wire) {
+  if (wire.heals && now_ >= *wire.heals) wire.heals.reset();
+  if (wire.heals || wire.under_way.empty() || wire.under_way.front().first > now_) return std::nullopt;
+  Message message = std::move(wire.under_way.front().second);
+  wire.under_way.pop_front();
+  return message;
+}
+
 void World::carry(Node& node) {
   const std::string& name = node.introduction.agent.id.value;
-  if (node.heals && now_ >= *node.heals) {
-    node.heals.reset();
-    node.cut = false;
-    if (node.heals_broken) break_link(node);
+  const bool was_cut = node.to_master.heals || node.to_agent.heals;
+  const auto is_cut = [&](const auto& wire) { return wire.heals && now_ < *wire.heals; };
+  if (was_cut && node.heals_broken && !is_cut(node.to_master) && !is_cut(node.to_agent)) break_link(node);
+  while (const auto message = arrived(node.to_master)) {
+    trace("master hears of " + name, in_words(*message));
+    if (control_) control_->hear(node.peer, *message, std::nullopt, now_);
   }
-  if (node.cut) return;
-  auto& up = node.to_master.under_way;
-  while (!up.empty() && up.front().first <= now_) {
-    const messages::FromAgent message = std::move(up.front().second);
-    up.pop_front();
-    trace("master hears of " + name, in_words(message));
-    if (control_) control_->hear(node.peer, message, std::nullopt, now_);
-  }
-  auto& down = node.to_agent.under_way;
-  while (!down.empty() && down.front().first <= now_) {
-    const messages::FromMaster message = std::move(down.front().second);
-    down.pop_front();
-    trace(name + " hears", in_words(message));
-    if (node.host) node.host->hear(message, now_);
+  while (const auto message = arrived(node.to_agent)) {
+    trace(name + " hears", in_words(*message));
+    if (node.host) node.host->hear(*message, now_);
     perform(node);
   }
 }

@@ -69,7 +69,8 @@ void World::live(Duration time, const Faults& faults) {
 void World::calm_down(Duration time) {
   for (auto& node : nodes_) {
     if (node->returns) node->returns = now_;
-    if (node->heals) node->heals = now_;
+    if (node->to_master.heals) node->to_master.heals = now_;
+    if (node->to_agent.heals) node->to_agent.heals = now_;
     if (node->introduction.agent.slots == 4) continue;
     node->introduction.agent.slots = 4;
     node->introduction.slots.resize(4);
@@ -381,6 +382,15 @@ void World::meddle() {
   }
 }
 
+void World::cut(Node& node) {
+  const auto end = [&] { return now_ + (dice_.percent(60) ? seconds(0, 8) : seconds(8, 40)); };
+  const TimePoint both = end();
+  const std::size_t which = dice_.below(4);  // one way, the other, both alike, or each for itself
+  if (which != 0) node.to_master.heals = which == 3 ? end() : both;
+  if (which != 1) node.to_agent.heals = both;
+  node.heals_broken = dice_.percent(50);
+}
+
 void World::make_fault(const Faults& faults) {
   Node& node = *nodes_[dice_.below(nodes_.size())];
   switch (dice_.below(6)) {
@@ -398,10 +408,7 @@ void World::make_fault(const Faults& faults) {
       return;
     case 3:
     case 4:
-      if (!faults.links_fail || node.cut) return;
-      node.cut = true;
-      node.heals = now_ + (dice_.percent(60) ? seconds(0, 8) : seconds(8, 40));
-      node.heals_broken = dice_.percent(50);
+      if (faults.links_fail) cut(node);
       return;
     default:
       if (faults.agents_die && node.host && dice_.percent(30)) node.leaves = true;

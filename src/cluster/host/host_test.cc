@@ -281,6 +281,10 @@ TEST(Host, PermitsNoMoreThanTheMasterIsKnownToGrant) {
   EXPECT_EQ(bench.host().permit_left(bench.now()), 25s);
   bench.pass(10s);
   EXPECT_EQ(bench.host().permit_left(bench.now()), 15s);
+  bench.hear(messages::MasterBeat{});  // late: it answers what was said ten seconds ago
+  EXPECT_EQ(bench.host().permit_left(bench.now()), 15s);
+  bench.hear(messages::MasterBeat{});  // and this one what was said a second later
+  EXPECT_EQ(bench.host().permit_left(bench.now()), 16s);
   bench.pass(20s);
   EXPECT_EQ(bench.host().permit_left(bench.now()), 0s);
 }

@@ -44,14 +44,18 @@ Result<void> MemoryLink::send(BytesView message) {
   return {};
 }
 
-/// Of what was to be sent, the first messages had left this side and are lost; the others wait for a new connection.
 void MemoryLink::disconnected() {
   ++counters_.disconnected;
   queue_ = connection_->up.take();
-  queue_.erase(queue_.begin(), queue_.begin() + wires_.dice.between(0, static_cast<std::int64_t>(queue_.size())));
+  lose_some();
   connection_.reset();
   wait_ = options_.limits.reconnect_first;
   try_later();
+}
+
+/// Of what was to be sent, the first messages had left this side and are lost; the others wait for a new connection.
+void MemoryLink::lose_some() {
+  queue_.erase(queue_.begin(), queue_.begin() + wires_.dice.between(0, static_cast<std::int64_t>(queue_.size())));
 }
 
 void MemoryLink::receive(Bytes message) {
@@ -73,7 +77,12 @@ void MemoryLink::try_now() {
   if (found == wires_.bound.end() || wires_.is_cut(pair_of(host_, found->second->host()))) return try_later();
   MemoryHub& hub = *found->second;
   ++counters_.connections;
-  if (!hub.welcomes(options_, address_)) return ++counters_.handshakes_failed, ++counters_.disconnected, try_later();
+  if (!hub.welcomes(options_, address_)) {
+    ++counters_.handshakes_failed;
+    ++counters_.disconnected;
+    lose_some();
+    return try_later();
+  }
   ++counters_.authenticated;
   const bool tcp = std::holds_alternative<TcpAddress>(address_);
   const Peer peer{ConnectionId{++wires_.connections_made}, tcp ? options_.keys->open : PublicKey()};

@@ -24,6 +24,7 @@ class MemoryLink final : public Link {
   const Limits& limits() const { return options_.limits; }
 
  private:
+  void lose_some();
   void try_later();
   void try_now();
 

@@ -39,9 +39,10 @@ void ZmqLink::connect(const Address& address) {
   socket_.connect(endpoint_);
 }
 
-/// ZeroMQ connects again by itself after a loss, and says so at once, but never after a peer that broke the protocol:
-/// that one may be a stranger who has our hub's port for the moment.
+/// ZeroMQ connects again by itself after a loss, and says so at once; but never after it was refused or met somebody
+/// who broke the protocol. The one may be allowed later, the other may have our hub's port just for the moment.
 void ZmqLink::mind(int event) {
+  if (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) ++counters_.refused_key;
   if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) wait_ = options_.limits.reconnect_first;
   if (event == ZMQ_EVENT_DISCONNECTED) {
     revival_ = shared_.loop.after(wait_, [this] { revive(); });
@@ -65,7 +66,8 @@ Result<void> ZmqLink::send(BytesView message) {
   watch_.look_again();
   if (problem != 0) {
     ++counters_.refused_full;
-    return fail(Errc::unavailable, "too much waits for " + options_.address + " already; try again later");
+    return fail(Errc::unavailable,
+                "too much waits for " + options_.address + " already, or it refuses this link; try again later");
   }
   ++counters_.sent;
   counters_.sent_bytes += message.size();

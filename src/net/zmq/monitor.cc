@@ -93,7 +93,7 @@ void ZmqMonitor::count(int event, std::uint32_t value) {
       break;
     case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
       ++counters_.handshakes_failed;
-      refusals_.note("a connection whose key is not admitted");
+      refusals_.note("a connection with a key that the hub does not admit");
       break;
     default: break;
   }

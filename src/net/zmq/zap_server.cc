@@ -39,9 +39,7 @@ ZmqWatch::Left ZapServer::take() {
     if (request.empty()) return ZmqWatch::Left::nothing;
     const std::string user = judge(request);
     const BytesView id = request.size() > request_id ? bytes_of(request[request_id]) : BytesView();
-    // 300 ends the connection and no more: after 400 a link of ours would not try again, though it may be allowed
-    // later.
-    const BytesView status = as_bytes(user.empty() ? "300" : "200");
+    const BytesView status = as_bytes(user.empty() ? "400" : "200");
     static_cast<void>(send_parts(socket_, {as_bytes("1.0"), id, status, BytesView(), as_bytes(user), BytesView()}));
   }
   return ZmqWatch::Left::something;
