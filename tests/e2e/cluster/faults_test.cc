@@ -74,6 +74,7 @@ class Faults : public testing::Test {
   std::string script() const { return shared() + "/reporter.py"; }
   std::string notes() const { return shared() + "/notes"; }
 
+#ifdef CADRE_PYTHON_PATH
   std::vector<std::string> reporter_command(const std::string& fence) const {
     return {"--slots",
             "1",
@@ -91,6 +92,7 @@ class Faults : public testing::Test {
             "/mnt/reporter.py",
             "/mnt/notes"};
   }
+#endif  // CADRE_PYTHON_PATH
 
   bool runs(std::uint64_t id) const {
     const auto job = cluster_.job(id);
@@ -118,6 +120,7 @@ class Faults : public testing::Test {
   TestCluster cluster_;
 };
 
+#ifdef CADRE_PYTHON_PATH
 TEST_F(Faults, TasksOfALostHostRunAgainElsewhere) {
   std::vector<std::uint64_t> ids;
   for (int i = 0; i < 6; ++i) ids.push_back(cluster_.submit(reporter_command("keep")));
@@ -212,6 +215,7 @@ TEST_F(Faults, AStrictTaskIsNeverThereTwice) {
   EXPECT_EQ(doubled, 0) << "of " << samples << " samples";
   EXPECT_GT(samples, 50);
 }
+#endif  // CADRE_PYTHON_PATH
 
 TEST_F(Faults, TasksGoOnWhileTheirAgentIsStartedAgain) {
   const std::uint64_t id = cluster_.submit({"--slots", "1", "--", "sh", "-c", counter});
@@ -286,6 +290,7 @@ TEST_F(Faults, TheMasterMayDieAtAnyTime) {
   }
 }
 
+#ifdef CADRE_PYTHON_PATH
 TEST_F(Faults, APreemptedLoopGetsItsGraceEvenIfTheMasterDiesAndComesBack) {
   write_text(shared() + "/loop.py", R"(
 import os, sys, time, cadre
@@ -312,6 +317,7 @@ print("saved", os.environ["CADRE_EPOCH"], flush=True)
   EXPECT_EQ(cluster_.cadre({"task", "stop", std::to_string(low)}).code, 0);
   EXPECT_EQ(cluster_.wait_for_end(low).reason, Reason::killed_by_user);
 }
+#endif  // CADRE_PYTHON_PATH
 
 TEST_F(Faults, WhoeverNeverAskedIsSignalledAndTheWholeTreeGoes) {
   const std::string tree =
