@@ -16,6 +16,7 @@
 #include "agent/host_facts.h"
 #include "agent/joining.h"
 #include "app/master_process.h"
+#include "base/hash.h"
 #include "cluster/data_folder.h"
 #include "loop/real_loop.h"
 #include "loop/signals.h"
@@ -125,7 +126,8 @@ class AgentProcess {
     hello.slots = devices.slots;
     hello.agent.slots = static_cast<std::int32_t>(devices.slots.size());
     hello.agent.slot_kind = devices.kind;
-    cgroup_ = supervisor::prepare_cgroups("cadre-" + hello.agent.id.value);
+    // By the identity, not the name: agents of other clusters on this host may be called the same.
+    cgroup_ = supervisor::prepare_cgroups("cadre-" + std::to_string(fnv1a(identity)));
     hello.isolation = supervisor::in_words(nursery_->means(), cgroup_);
     return hello;
   }

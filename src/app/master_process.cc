@@ -9,6 +9,7 @@
 #include <fstream>
 #include <optional>
 
+#include "agent/host_facts.h"
 #include "cluster/data_folder.h"
 #include "describe/describe.h"
 #include "loop/calendar.h"
@@ -53,9 +54,12 @@ Result<Endpoints> endpoints(const std::string& listen) {
   return Endpoints{at(0), at(1), at(2)};
 }
 
-/// The same address by the name under which others reach this host.
-std::string advertised(const std::string& address, const std::string& host) {
-  if (host.empty()) return address;
+/// The same address by the name under which others reach this host: one that is given, or, when it listens on all its
+/// addresses, its own name.
+std::string seen_from_outside(const std::string& address, std::string host) {
+  const bool everywhere = address.starts_with("tcp://0.0.0.0:") || address.starts_with("tcp://*:");
+  if (host.empty() && !everywhere) return address;
+  if (host.empty()) host = agent::facts_of_host().name;
   return "tcp://" + host + address.substr(address.rfind(':'));
 }
 
@@ -163,14 +167,16 @@ class MasterProcess {
   }
 
   Result<void> open_desk(const Endpoints& outside, const net::Keys& keys) {
-    join_.control = advertised(master_->agents_addresses().back(), config_.advertise);
-    join_.bulk = advertised(bulk_->addresses().back(), config_.advertise);
+    join_.seen_from_outside = [this](const std::string& address) {
+      return seen_from_outside(address, config_.advertise);
+    };
+    join_.control = join_.seen_from_outside(master_->agents_addresses().back());
+    join_.bulk = join_.seen_from_outside(bulk_->addresses().back());
     join_.hub = {{outside.join}, keys, net::Admission::anyone(), {}};
     join_.admit = [this](const net::PublicKey& key, const cluster::AgentId& agent) {
       master_->admit(key, agent);
       bulk_->allow(key);
     };
-    join_.advertised = config_.advertise;
     TRY_ASSIGN(desk, master::JoinDesk::open({loop_, *network_, pool_, *records_, calendar_, log_}, join_));
     desk_ = std::move(desk);
     return {};

@@ -43,7 +43,7 @@ void add_parents(const CLI::App& command, const std::string& path, std::string& 
 }  // namespace
 
 std::string bash_completion(const CLI::App& app) {
-  const std::string name = app.get_name();
+  const std::string& name = app.get_name();
   std::string cases;
   add_cases(app, "", cases);
   std::string known;

@@ -67,7 +67,6 @@ class Questions {
   std::unique_ptr<net::Link> link_;
   std::uint64_t last_number_ = 0;
   std::map<std::uint64_t, Conversation*> open_;
-  std::uint64_t lost_ = 0;
   loop::Timer look_;
 };
 
@@ -106,7 +105,9 @@ class Questions<Answer>::Conversation {
   friend class Questions;
 
   void send() {
-    connections_ = questions_.link_->counters().connections;
+    const net::Counters counters = questions_.link_->counters();
+    connections_ = counters.connections;
+    losses_ = counters.disconnected;
     Result<void> sent = questions_.link_->send(message_);
     is_unsent_ = !sent && sent.error().code == Errc::unavailable;  // between two connections there may be no room
     if (!sent && !is_unsent_) deliver(Failure(std::move(sent).error()));
@@ -127,6 +128,7 @@ class Questions<Answer>::Conversation {
   const TimePoint asked_;
   bool is_unsent_ = false;
   std::uint64_t connections_ = 0;  ///< that there had been when it was last sent
+  std::uint64_t losses_ = 0;       ///< the same, of those that were lost
   std::deque<Result<Answer>> answers_;
   std::coroutine_handle<> waiting_;
   loop::Timer due_;
@@ -182,16 +184,14 @@ template <class Answer>
 void Questions<Answer>::look() {
   look_later();
   const net::Counters counters = link_->counters();
-  const bool was_lost = std::exchange(lost_, counters.disconnected) != counters.disconnected;
   for (const auto& [number, one] : open_) {
+    const bool is_new = counters.connections > std::max<std::uint64_t>(one->connections_, 1);
     if (counters.connections == 0 && loop_.now() - one->asked_ > connect_max) {
       one->deliver(fail(Errc::unavailable, "nobody listens there"));
-    } else if (one->is_unsent_) {
+    } else if (one->is_unsent_ || (is_new && one->repeat_ == Repeat::when_lost)) {
       one->send();
-    } else if (one->repeat_ == Repeat::never) {
-      if (was_lost) one->deliver(fail(Errc::timed_out, "the connection was lost"));
-    } else if (counters.connections > std::max<std::uint64_t>(one->connections_, 1)) {
-      one->send();
+    } else if (counters.disconnected > one->losses_ && one->repeat_ == Repeat::never) {
+      one->deliver(fail(Errc::timed_out, "the connection was lost"));
     }
   }
 }

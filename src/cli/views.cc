@@ -12,7 +12,6 @@ namespace {
 
 using cluster::control::JobStage;
 using cluster::control::SlotState;
-using cluster::lease::Reason;
 using cluster::requests::AgentView;
 using cluster::requests::JobView;
 using cluster::requests::Status;

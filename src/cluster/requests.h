@@ -309,6 +309,7 @@ struct Status {
   std::int64_t queued = 0;
   std::int64_t running = 0;
   std::int64_t ended = 0;
+  std::uint64_t refused = 0;
 };
 template <class V>
 void describe(V& v, Status& m) {
@@ -324,6 +325,7 @@ void describe(V& v, Status& m) {
   v.field("queued", m.queued, "Jobs that wait.");
   v.field("running", m.running, "Jobs that run or stop.");
   v.field("ended", m.ended, "Jobs that have ended, of those still in memory.");
+  v.field("refused", m.refused, "Connections and messages that the master has refused since its start.");
 }
 
 struct Text {

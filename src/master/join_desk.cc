@@ -26,7 +26,8 @@ loop::Task<Result<std::string>> JoinDesk::make_token(requests::MakeJoinToken req
   const records::JoinToken token{objects::sha256(as_bytes(secret)), ground_.calendar.now() + request.valid,
                                  request.pool};
   CO_TRY(co_await ground_.pool.run([&] { return ground_.records.add_join_token(token); }));
-  co_return joining::to_token({options_.advertised, master_key_, secret});
+  const joining::Ticket ticket{options_.seen_from_outside(hub_->addresses().front()), master_key_, secret};
+  co_return joining::to_token(ticket);
 }
 
 void JoinDesk::hear(const net::Peer& peer, const Bytes& bytes) {

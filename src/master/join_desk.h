@@ -21,7 +21,8 @@ struct JoinDeskOptions {
   /// What agents are told: how they reach the master from now on.
   std::string control;
   std::string bulk;
-  std::string advertised;  ///< where this desk is reached
+  /// Gives an address of this host as others reach it.
+  std::function<std::string(const std::string&)> seen_from_outside;
   /// Lets this key in everywhere else.
   std::function<void(const net::PublicKey&, const cluster::AgentId&)> admit;
 };

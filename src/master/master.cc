@@ -111,12 +111,12 @@ loop::Task<Result<void>> Master::run() {
     if (news.empty()) break;
     for (const std::uint64_t peer : std::exchange(overrun_, {})) control_.forget_peer(peer);
     for (const News& one : news) decide(one);
-    const control::Outcome outcome = control_.settle(ground_.calendar.now());
+    control::Outcome outcome = control_.settle(ground_.calendar.now());
     if (!outcome.writes.empty()) {
       Result<void> written = co_await write(outcome.writes);
       if (!written) co_return written;
     }
-    act(outcome);
+    act(std::move(outcome));
   }
   co_return Result<void>();
 }
@@ -172,7 +172,16 @@ loop::Task<Result<void>> Master::write(const control::Writes& writes) {
   }
 }
 
-void Master::act(const control::Outcome& outcome) {
+std::uint64_t Master::refused() const {
+  std::uint64_t count = complaints_;
+  for (const net::Hub* hub : {agents_.get(), clients_.get()}) {
+    const net::Counters seen = hub->counters();
+    count += seen.refused_key + seen.refused_large + seen.refused_malformed + seen.handshakes_failed;
+  }
+  return count;
+}
+
+void Master::act(control::Outcome outcome) {
   for (const control::ToAgent& one : outcome.to_agents) {
     const auto peer = peers_.find(one.peer);
     if (peer == peers_.end()) continue;
@@ -180,9 +189,10 @@ void Master::act(const control::Outcome& outcome) {
     control_.forget_peer(one.peer);
     peers_.erase(peer);
   }
-  for (const control::ToClient& one : outcome.to_clients) {
+  for (control::ToClient& one : outcome.to_clients) {
     const auto peer = peers_.find(one.client);
     if (peer == peers_.end()) continue;
+    if (auto* status = std::get_if<requests::Status>(&one.answer.reply)) status->refused = refused();
     if (clients_->send(peer->second.peer, describe::write_msgpack(one.answer))) continue;
     control_.forget_client(one.client);
     peers_.erase(peer);

@@ -79,7 +79,9 @@ class Master {
   /// Forgets connections on which nothing was heard for long: who is there asks again.
   void sweep(TimePoint now);
   loop::Task<Result<void>> write(const cluster::control::Writes& writes);
-  void act(const cluster::control::Outcome& outcome);
+  void act(cluster::control::Outcome outcome);
+  /// What strangers said, on both hubs.
+  std::uint64_t refused() const;
   void answer(const net::Peer& peer, const cluster::requests::Answer& answer);
   loop::Task<void> make_join_token(net::Peer peer, std::uint64_t number, cluster::requests::MakeJoinToken request);
 
