@@ -137,7 +137,8 @@ void add_simulate_command(CLI::App& app, std::function<int()>& chosen) {
   command.add_option("--gangs", options.gangs, "Gangs that arrive")
       ->check(CLI::Range(0, 10'000'000))
       ->capture_default_str();
-  add_duration(command, "--over", options.over, {}, "How long they take to arrive; 0s is all at once");
+  add_duration(command, "--over", options.over, {},
+               "How long they take to arrive; 0s is all at once, 24h is a day with a night");
   add_duration(command, "--shortest", options.shortest, {1s}, "Shortest run time of a gang");
   add_duration(command, "--longest", options.longest, {1s}, "Longest run time of a gang");
   command.add_option("--policy", settings->policy, "How the pool is scheduled")

@@ -18,7 +18,7 @@ struct Options {
   std::int32_t cpus = 32;  ///< of each agent
   ByteSize memory{std::int64_t{128} << 30};
   std::int32_t gangs = 4'000;
-  Duration over = std::chrono::hours(24);        ///< gangs arrive over this time
+  Duration over{};                               ///< gangs arrive over this time; 0 is all at once
   Duration shortest = std::chrono::seconds(10);  ///< run time of a gang
   Duration longest = std::chrono::hours(1);
   cluster::Policy policy;

@@ -39,7 +39,7 @@ struct Golden {
 };
 
 const Golden goldens[] = {
-    {"quiet", "--agents 16 --gangs 400 --seed 3"},
+    {"quiet", "--agents 16 --gangs 400 --over 24h --seed 3"},
     {"busy", "--agents 8 --gangs 400 --seed 3 --over 2h --loss-every 6h --partition-every 2h"},
     {"fair_share", "--agents 8 --gangs 400 --seed 3 --over 2h --policy fair_share"},
     {"instances", "--agents 4 --gangs 400 --seed 3 --over 4h --instances 12"},
@@ -179,7 +179,7 @@ TEST(Simulate, LetsNothingStarveInAQueueThatIsNeverEmpty) {
   // Twice as much arrives in a day as the agents can do in it. Gangs of 16 slots need two idle agents at a time.
   for (const char* preemption : {"", " --no-preemption"}) {
     SCOPED_TRACE(preemption);
-    const Report report = report_of(std::string("--agents 16 --gangs 10000") + preemption);
+    const Report report = report_of(std::string("--agents 16 --gangs 10000 --over 24h") + preemption);
     expect_complete(report);
     EXPECT_GT(report.slots_used_permille, 700) << "the load is too light to show anything";
     EXPECT_LT(longest_wait(report, "priority 10"), 1h);
