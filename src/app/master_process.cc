@@ -150,6 +150,8 @@ class MasterProcess {
                             {},
                             {}};
     options.clients.limits.queue_max = 50'000;
+    options.keep_code = [this](const std::string& hash) { bulk_->keep(hash); };
+    options.release_code = [this](const std::string& hash) { bulk_->release(hash); };
     if (!config_.record.empty()) {
       TRY_ASSIGN(folder, make_private_folder(config_.record));
       options.settings.record_plans = true;

@@ -1,5 +1,6 @@
 #include "master/master.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/overloaded.h"
@@ -25,6 +26,19 @@ describe::Bounds bounds() {
   return bounds;
 }
 
+bool has_code(const control::JobRow& row) {
+  return std::any_of(row.spec.members.begin(), row.spec.members.end(),
+                     [](const cluster::Member& member) { return !member.command.code.empty(); });
+}
+
+/// Each of its members may have code of its own.
+void each_code(const control::JobRow& row, const std::function<void(const std::string&)>& fn) {
+  if (!fn) return;
+  for (const cluster::Member& member : row.spec.members) {
+    if (!member.command.code.empty()) fn(member.command.code);
+  }
+}
+
 std::string first_of(const describe::Faults& faults) {
   return faults.empty() ? "it is not understood" : faults.begin()->path + " " + faults.begin()->message;
 }
@@ -44,9 +58,13 @@ Master::Master(const Ground& ground, Options options)
       tick_every_(options.settings.beat_every / 4),
       agent_keys_(std::move(options.agent_keys)),
       record_(std::move(options.record)),
+      keep_code_(std::move(options.keep_code)),
+      release_code_(std::move(options.release_code)),
       make_join_token_(std::move(options.make_join_token)),
       control_(std::move(options.settings), options.rows, options.boot, ground.calendar.now()),
-      inbox_(ground.loop, {"the master's inbox", news_max}) {}
+      inbox_(ground.loop, {"the master's inbox", news_max}) {
+  for (const control::JobRow& row : options.rows.jobs) look_after_code(row);
+}
 
 Master::~Master() = default;
 
@@ -181,7 +199,17 @@ std::uint64_t Master::refused() const {
   return count;
 }
 
+void Master::look_after_code(const control::JobRow& row) {
+  if (row.stage != control::JobStage::ended) {
+    if (has_code(row) && with_code_.insert(row.id).second) each_code(row, keep_code_);
+  } else if (with_code_.erase(row.id) > 0) {
+    each_code(row, release_code_);
+  }
+}
+
 void Master::act(control::Outcome outcome) {
+  for (const control::JobRow& row : outcome.writes.new_jobs) look_after_code(row);
+  for (const control::JobRow& row : outcome.writes.jobs) look_after_code(row);
   for (const control::ToAgent& one : outcome.to_agents) {
     const auto peer = peers_.find(one.peer);
     if (peer == peers_.end()) continue;

@@ -38,6 +38,9 @@ struct Options {
   cluster::control::Rows rows;
   /// Is given every plan that was made, if the settings ask for them.
   std::function<void(const cluster::control::PlanRecord&)> record;
+  /// The packed code of jobs that have not ended must stay; that of others may go. May be left out.
+  std::function<void(const std::string& hash)> keep_code;
+  std::function<void(const std::string& hash)> release_code;
   /// Makes a text that lets one agent join this pool; nothing, if nobody can.
   std::function<loop::Task<Result<std::string>>(cluster::requests::MakeJoinToken)> make_join_token;
 };
@@ -80,6 +83,7 @@ class Master {
   void sweep(TimePoint now);
   loop::Task<Result<void>> write(const cluster::control::Writes& writes);
   void act(cluster::control::Outcome outcome);
+  void look_after_code(const cluster::control::JobRow& row);
   /// What strangers said, on both hubs.
   std::uint64_t refused() const;
   void answer(const net::Peer& peer, const cluster::requests::Answer& answer);
@@ -89,6 +93,8 @@ class Master {
   Duration tick_every_;
   std::map<net::PublicKey, cluster::AgentId> agent_keys_;
   std::function<void(const cluster::control::PlanRecord&)> record_;
+  std::function<void(const std::string&)> keep_code_;
+  std::function<void(const std::string&)> release_code_;
   std::function<loop::Task<Result<std::string>>(cluster::requests::MakeJoinToken)> make_join_token_;
   cluster::control::Control control_;
   loop::Inbox<News> inbox_;
@@ -103,6 +109,7 @@ class Master {
   std::set<std::uint64_t> overrun_;  ///< connections of which a message found no room
   loop::Timer ticking_;
   std::uint64_t complaints_ = 0;
+  std::set<cluster::JobId> with_code_;  ///< jobs whose code is kept
 };
 
 }  // namespace cadre::master
