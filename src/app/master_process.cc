@@ -141,14 +141,13 @@ class MasterProcess {
             log_));
     bulk_ = std::move(bulk);
 
-    master::Options options{config_.cluster,
-                            hub(data_.agents_address(), outside ? outside->control : ""),
-                            {{data_.clients_address()}, {}, net::Admission::only({}), {}},
-                            known,
-                            boot,
-                            std::move(rows),
-                            {},
-                            {}};
+    master::Options options;
+    options.settings = config_.cluster;
+    options.agents = hub(data_.agents_address(), outside ? outside->control : "");
+    options.clients.addresses = {data_.clients_address()};
+    options.agent_keys = known;
+    options.boot = boot;
+    options.rows = std::move(rows);
     options.clients.limits.queue_max = 50'000;
     options.keep_code = [this](const std::string& hash) { bulk_->keep(hash); };
     options.release_code = [this](const std::string& hash) { bulk_->release(hash); };
