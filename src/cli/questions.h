@@ -191,6 +191,7 @@ void Questions<Answer>::look() {
     } else if (one->is_unsent_ || (is_new && one->repeat_ == Repeat::when_lost)) {
       one->send();
     } else if (counters.disconnected > one->losses_ && one->repeat_ == Repeat::never) {
+      one->losses_ = counters.disconnected;
       one->deliver(fail(Errc::timed_out, "the connection was lost"));
     }
   }

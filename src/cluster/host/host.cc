@@ -80,8 +80,10 @@ void Host::hear(const messages::FromMaster& message, TimePoint now) {
 void Host::welcome(const messages::Welcome& welcome, TimePoint now) {
   acknowledged_ = *said_hello_;
   unanswered_.clear();
-  agent_timeout_ = welcome.agent_timeout;
-  beat_every_ = welcome.beat_every;
+  // Whatever it says, within what can be reckoned with.
+  agent_timeout_ =
+      std::clamp<Duration>(welcome.agent_timeout, std::chrono::milliseconds(1), std::chrono::hours(24 * 365));
+  beat_every_ = std::clamp<Duration>(welcome.beat_every, std::chrono::milliseconds(1), agent_timeout_);
   beaten_ = now - beat_every_;
   waiting_.clear();
   const std::set<LeaseId> keep(welcome.keep.begin(), welcome.keep.end());
