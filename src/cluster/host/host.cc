@@ -11,8 +11,7 @@ namespace cadre::cluster::host {
 Host::Host(messages::Hello introduction, const std::vector<Found>& found, TimePoint now)
     : introduction_(std::move(introduction)),
       acknowledged_(now),
-      hello_number_(static_cast<std::uint64_t>(now.time_since_epoch().count())),  // above those of agents before
-      beaten_(now) {
+      hello_number_(static_cast<std::uint64_t>(now.time_since_epoch().count())) {  // above those of agents before
   for (const Found& one : found) {
     Task& task = tasks_[one.lease];
     task.fence = one.fence;
@@ -84,7 +83,7 @@ void Host::welcome(const messages::Welcome& welcome, TimePoint now) {
   agent_timeout_ =
       std::clamp<Duration>(welcome.agent_timeout, std::chrono::milliseconds(1), std::chrono::hours(24 * 365));
   beat_every_ = std::clamp<Duration>(welcome.beat_every, std::chrono::milliseconds(1), agent_timeout_);
-  beaten_ = now - beat_every_;
+  beaten_.reset();
   waiting_.clear();
   const std::set<LeaseId> keep(welcome.keep.begin(), welcome.keep.end());
   for (auto at = tasks_.begin(); at != tasks_.end();) {
@@ -246,7 +245,7 @@ void Host::tick(const messages::Load& load, TimePoint now) {
     if (!said_hello_ || now - *said_hello_ >= beat_every_) say_hello(now);
     return;
   }
-  if (now - beaten_ < beat_every_) return;
+  if (beaten_ && now - *beaten_ < beat_every_) return;
   beaten_ = now;
   messages::Beat beat{load, {}};
   for (const auto& [lease, task] : tasks_) {

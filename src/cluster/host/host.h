@@ -116,7 +116,7 @@ class Host {
   TimePoint acknowledged_;  ///< when the newest was said that the master has certainly heard
   std::optional<TimePoint> said_hello_;
   std::uint64_t hello_number_;
-  TimePoint beaten_;
+  std::optional<TimePoint> beaten_;   ///< in this session
   std::deque<TimePoint> unanswered_;  ///< beats of this session
   bool hello_when_clean_ = false;
   std::vector<Effect> effects_;
