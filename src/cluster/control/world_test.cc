@@ -69,6 +69,7 @@ void World::live(Duration time, const Faults& faults) {
 void World::calm_down(Duration time) {
   for (auto& node : nodes_) {
     if (node->returns) node->returns = now_;
+    node->leaves = false;
     if (node->to_master.heals) node->to_master.heals = now_;
     if (node->to_agent.heals) node->to_agent.heals = now_;
     if (node->introduction.agent.slots == 4) continue;
