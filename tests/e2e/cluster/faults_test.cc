@@ -342,7 +342,8 @@ TEST_F(Faults, WhoeverNeverAskedIsSignalledAndTheWholeTreeGoes) {
     const std::string agent = agent_of(id);
     EXPECT_EQ(cluster_.cadre({"task", "stop", std::to_string(id)}).code, 0);
     EXPECT_EQ(cluster_.wait_for_end(id).reason, Reason::killed_by_user);
-    EXPECT_TRUE(cluster_.processes(agent).empty()) << isolation;
+    EXPECT_TRUE(cluster_.task_processes(agent).empty()) << isolation;
+    EXPECT_TRUE(TestCluster::until([&] { return cluster_.processes(agent).empty(); }));  // its supervisor, too
   }
 }
 
