@@ -287,6 +287,9 @@ TEST(Master, MayDieAtAnyTimeAmidTwoHundredTasksAndAThousandWaiting) {
     const auto view = cluster.wait_for_end(id);
     ASSERT_EQ(view.code, code) << id;
     ASSERT_EQ(view.runs, 1) << id;
+    // Output travels beside the news of the end, and may come a moment after it; more than this never comes.
+    ASSERT_TRUE(
+        TestCluster::until([&] { return cluster.output(id).size() >= std::string("line 1\nline 2\n").size(); }));
     ASSERT_EQ(cluster.output(id), "line 1\nline 2\n") << id;
   }
   for (const std::uint64_t id : running) {

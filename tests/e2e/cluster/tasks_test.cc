@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/e2e/cluster/test_cluster.h"
 
 namespace cadre::e2e {
@@ -47,7 +49,11 @@ TEST_F(Tasks, OfAGangKnowEachOther) {
   const auto job = cluster_.wait_for_end(id);
   EXPECT_EQ(job.code, 0);
   ASSERT_EQ(job.tasks.size(), 3U);
-  const std::string output = cluster_.output(id);
+  std::string output;
+  EXPECT_TRUE(TestCluster::until([&] {
+    output = cluster_.output(id);  // which may come a moment after the news of the end
+    return std::count(output.begin(), output.end(), '\n') == 3;
+  }));
   for (const char* line : {"rank 0 of 3 on slot", "rank 1 of 3 on slot", "rank 2 of 3 on slot"}) {
     EXPECT_THAT(output, HasSubstr(line));
   }
