@@ -146,7 +146,6 @@ loop::Task<Result<void>> Agent::prepare(const messages::Start& start) {
 }
 
 supervision::Launch Agent::launch_of(const messages::Start& start) const {
-  const cluster::Fence fence = start.manners.fence;
   supervision::Launch launch;
   launch.lease = start.lease;
   launch.command = start.command;
@@ -154,8 +153,8 @@ supervision::Launch Agent::launch_of(const messages::Start& start) const {
   launch.manners = start.manners;
   launch.variables = variables_for(start);
   launch.cgroup = options_.cgroup;
-  launch.abandon_after = host_.abandon_after(fence);
-  if (fence == cluster::Fence::strict) launch.permit = host_.permit_left(ground_.loop.now());
+  launch.abandon_after = host_.abandon_after();
+  if (start.manners.fence == cluster::Fence::strict) launch.permit = host_.permit_left(ground_.loop.now());
   return launch;
 }
 

@@ -14,10 +14,12 @@ struct Meaning {
   std::string_view remedy;
 };
 
-constexpr std::array<Meaning, 21> meanings{{
+constexpr std::array<Meaning, 23> meanings{{
     {"23505", Errc::conflict, ""},
     {"23503", Errc::conflict, ""},
     {"23P01", Errc::conflict, ""},
+    {"42710", Errc::conflict, ""},  // it is there already, made by one who was at it at the same time
+    {"42P07", Errc::conflict, ""},
     {"40003", Errc::timed_out, "; it may or may not have been done: look before repeating"},
     {"40", Errc::conflict, "; another transaction came between: repeat this one"},
     {"26000", Errc::conflict, "; repeat it"},

@@ -244,6 +244,7 @@ void Attendance::send_news() {
 
 void Attendance::end() {
   seen_.grace = life_.stopping() ? life_.grace() : Duration{0};
+  seen_.given_up = life_.stopping() && life_.stop_reason() == cluster::lease::Reason::agent_lost;
   seen_.abandon_after = task_.launch.abandon_after;
   seen_.liveness = task_.launch.manners.liveness;
   seen_.memory_limit = task_.launch.limits.memory;

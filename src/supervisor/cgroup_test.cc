@@ -124,11 +124,11 @@ TEST_F(FakeVersion2, NonsenseIsNoGroup) {
   }
 }
 
-class LiveVersion1 : public Rig {};
+class LiveGroups : public Rig, public ::testing::WithParamInterface<int> {};
 
-TEST_F(LiveVersion1, GroupsAreMadeBelowOurOwn) {
+TEST_P(LiveGroups, AreMadeBelowOurOwn) {
   const CgroupParent parent = prepare_cgroups("cadre-test-" + new_mark());
-  if (parent.version != 1) GTEST_SKIP() << "no cgroups of version 1 can be made here";
+  EXPECT_EQ(parent.version, GetParam());
   for (const char* controller : {"memory", "cpu", "pids"}) {
     ASSERT_TRUE(parent.folders.contains(controller)) << controller;
     EXPECT_TRUE(std::filesystem::exists(parent.folders.at(controller) + "/cgroup.procs"));
@@ -136,6 +136,9 @@ TEST_F(LiveVersion1, GroupsAreMadeBelowOurOwn) {
   remove_cgroups(parent);
   EXPECT_FALSE(std::filesystem::exists(parent.folders.at("memory")));
 }
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(LiveGroups);
+INSTANTIATE_TEST_SUITE_P(Version, LiveGroups, ::testing::ValuesIn(live_cgroups()), ::testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace cadre::supervisor

@@ -74,6 +74,8 @@ TaskEnding judge(const Evidence& seen) {
     ending.reason = Reason::unresponsive;
     ending.detail = "killed after a silence of " + to_string(seen.liveness);
   }
+  const bool obeyed = ending.reason == Reason::exited && seen.grace > Duration{0};
+  if (seen.given_up && (obeyed || ending.reason == Reason::signalled)) ending.reason = Reason::agent_lost;
   ending.usage = seen.usage;
   return ending;
 }

@@ -14,6 +14,7 @@ struct Evidence {
   int wait_status = 0;             ///< of the leading process, as waitpid gives it
   std::optional<Verdict> verdict;  ///< why the supervisor killed it, if it did
   Duration grace{};                ///< that was granted, when it was asked to stop
+  bool given_up = false;           ///< its own agent asked it to stop: it is to run again
   Duration abandon_after{};
   Duration liveness{};
   std::int64_t oom_kills = 0;  ///< processes that the kernel killed for memory

@@ -25,29 +25,38 @@ std::string name_of(const ::testing::TestParamInfo<Mechanism>& chosen) {
   return "";
 }
 
+/// Where groups of version 2 are, also beside those of version 1.
+std::string unified() {
+  const std::string hybrid = "/sys/fs/cgroup/unified";
+  return std::filesystem::exists(hybrid) ? hybrid : "/sys/fs/cgroup";
+}
+
+/// Those that this host has: a group of version 2 can kill also where it cannot limit.
+std::vector<Mechanism> mechanisms_here() {
+  std::vector<Mechanism> here{Mechanism::pid_namespace, Mechanism::descendants};
+  if (live_cgroups() == std::vector{1}) here.push_back(Mechanism::cgroup_v1);
+  const std::string folder = unified() + "/cadre-test-look-" + std::to_string(::getpid());
+  std::error_code refused;
+  const bool made = std::filesystem::create_directory(folder, refused);
+  if (made && std::filesystem::exists(folder + "/cgroup.procs")) here.push_back(Mechanism::cgroup_v2);
+  if (made) ::rmdir(folder.c_str());
+  return here;
+}
+
 class Killing : public Rig, public ::testing::WithParamInterface<Mechanism> {
  protected:
   void SetUp() override {
     const std::string name = "cadre-test-" + new_mark();
-    if (GetParam() == Mechanism::cgroup_v1) {
-      parent_ = prepare_cgroups(name);
-      if (parent_.version != 1) GTEST_SKIP() << "no cgroups of version 1 can be made here";
-    }
+    if (GetParam() == Mechanism::cgroup_v1) parent_ = prepare_cgroups(name);
     if (GetParam() == Mechanism::cgroup_v2) {
       const std::string folder = unified() + "/" + name;
-      std::error_code error;
-      if (!std::filesystem::create_directory(folder, error)) GTEST_SKIP() << "no cgroups of version 2 here";
+      ASSERT_TRUE(std::filesystem::create_directory(folder));
       parent_ = {2, {{"pids", folder}}};
     }
   }
   ~Killing() override {
     end_all();
     remove_cgroups(parent_);
-  }
-
-  static std::string unified() {
-    const std::string hybrid = "/sys/fs/cgroup/unified";
-    return std::filesystem::exists(hybrid) ? hybrid : "/sys/fs/cgroup";
   }
 
   std::string begin_with(Launch launch) {
@@ -114,10 +123,7 @@ TEST_P(Killing, RemovesTheGroups) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(By, Killing,
-                         ::testing::Values(Mechanism::pid_namespace, Mechanism::cgroup_v1, Mechanism::cgroup_v2,
-                                           Mechanism::descendants),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(By, Killing, ::testing::ValuesIn(mechanisms_here()), name_of);
 
 class SupervisorKilled : public Rig {};
 
@@ -131,9 +137,11 @@ TEST_F(SupervisorKilled, TakesTheTaskWithIt) {
   wait_for("the end of the tree", [&] { return processes_with(mark).empty(); });
 }
 
-TEST_F(SupervisorKilled, LeavesGroupsThatASweepClears) {
+class SupervisorKilledInGroups : public Rig, public ::testing::WithParamInterface<int> {};
+
+TEST_P(SupervisorKilledInGroups, LeavesThemToASweep) {
   const CgroupParent parent = prepare_cgroups("cadre-test-" + new_mark());
-  if (parent.version == 0) GTEST_SKIP() << "no cgroups can be made here";
+  ASSERT_EQ(parent.version, GetParam());
   const std::string mark = new_mark();
   Launch launch = script(escape(mark) + "sleep " + mark);
   launch.cgroup = parent;
@@ -156,6 +164,10 @@ TEST_F(SupervisorKilled, LeavesGroupsThatASweepClears) {
   remove_cgroups(parent);
   for (const auto& [controller, path] : parent.folders) EXPECT_FALSE(std::filesystem::exists(path)) << path;
 }
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SupervisorKilledInGroups);
+INSTANTIATE_TEST_SUITE_P(Version, SupervisorKilledInGroups, ::testing::ValuesIn(live_cgroups()),
+                         ::testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace cadre::supervisor

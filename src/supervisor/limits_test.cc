@@ -20,10 +20,6 @@ class Limits : public Rig {
     remove_cgroups(groups_);
   }
 
-  void with_cgroups() {
-    groups_ = prepare_cgroups("cadre-test-" + new_mark());
-    if (groups_.version != 1) GTEST_SKIP() << "no cgroups of version 1 can be made here";
-  }
   Launch glutton() const {
     Launch launch = program({"/usr/bin/python3", "-c",
                              "import time\nx = []\n"
@@ -42,16 +38,20 @@ class Limits : public Rig {
   CgroupParent groups_;
 };
 
-TEST_F(Limits, MemoryByCgroupVersion1Live) {
-  with_cgroups();
+/// With the control groups that this host has.
+class LimitsByCgroup : public Limits, public ::testing::WithParamInterface<int> {
+ protected:
+  LimitsByCgroup() { groups_ = prepare_cgroups("cadre-test-" + new_mark()); }
+};
+
+TEST_P(LimitsByCgroup, Memory) {
   const auto ending = run(glutton());
   EXPECT_EQ(ending.reason, Reason::out_of_memory);
   EXPECT_EQ(ending.code, SIGKILL);
   EXPECT_EQ(ending.detail, "used 96MiB of 96MiB of memory");
 }
 
-TEST_F(Limits, MemoryOfAChildByCgroupVersion1LiveEndsTheTask) {
-  with_cgroups();
+TEST_P(LimitsByCgroup, MemoryOfAChildEndsTheTask) {
   Launch launch = glutton();
   launch.command.argv = {"/bin/sh",          "-c", "\"$@\"; sleep 1000",      "sh",
                          "/usr/bin/python3", "-c", launch.command.argv.back()};
@@ -85,8 +85,7 @@ TEST_F(Limits, SharedMemoryCountsOnceWhenItIsWatched) {
   EXPECT_EQ(ending.reason, Reason::exited) << ending.detail;
 }
 
-TEST_F(Limits, WhoStaysWithinThemIsLeftAlone) {
-  with_cgroups();
+TEST_P(LimitsByCgroup, WhoStaysWithinThemIsLeftAlone) {
   Launch launch = program({"/usr/bin/python3", "-c", "x = bytearray(b'1' * (8 << 20))"});
   launch.limits.memory = ByteSize{std::int64_t{96} << 20};
   launch.limits.processes = 8;
@@ -110,8 +109,7 @@ const char* const bomb =
     "print(n, refused, flush=True)\n"
     "time.sleep(1000)\n";
 
-TEST_F(Limits, AForkBombByCgroupVersion1LiveHurtsNobody) {
-  with_cgroups();
+TEST_P(LimitsByCgroup, AForkBombHurtsNobody) {
   Launch launch = program({"/usr/bin/python3", "-c", bomb});
   launch.limits.processes = 20;
   launch.cgroup = groups_;
@@ -121,7 +119,7 @@ TEST_F(Limits, AForkBombByCgroupVersion1LiveHurtsNobody) {
   ASSERT_TRUE(status);
   EXPECT_EQ(output(folder), "19 1981\n");
   EXPECT_EQ(status->usage.processes, 20);
-  EXPECT_TRUE(has_words(*status, "cgroup version 1: at most 20 processes"));
+  EXPECT_TRUE(has_words(*status, "cgroup version " + std::to_string(GetParam()) + ": at most 20 processes"));
   agent.send(Stop{Reason::killed_by_user, Duration{0}});
   EXPECT_EQ(wait_for_ending(folder).code, SIGKILL);
 }
@@ -153,8 +151,7 @@ TEST_F(Limits, WhatIsNotInForceIsSaid) {
   EXPECT_TRUE(has_words(*status, "processes are not limited"));
 }
 
-TEST_F(Limits, CpusByCgroupVersion1Live) {
-  with_cgroups();
+TEST_P(LimitsByCgroup, Cpus) {
   Launch launch = script("while :; do :; done");
   launch.limits.cpus.milli = 250;
   launch.cgroup = groups_;
@@ -164,10 +161,18 @@ TEST_F(Limits, CpusByCgroupVersion1Live) {
   ASSERT_TRUE(status);
   EXPECT_TRUE(has_words(*status, "at most 0.25 cpus"));
   const std::string group = groups_.folders.at("cpu") + "/" + cgroup_name(launch.lease);
-  EXPECT_EQ(read_file(group + "/cpu.cfs_quota_us").value_or(""), "25000\n");
-  EXPECT_EQ(read_file(group + "/cpu.cfs_period_us").value_or(""), "100000\n");
+  if (GetParam() == 2) {
+    EXPECT_EQ(read_file(group + "/cpu.max").value_or(""), "25000 100000\n");
+  } else {
+    EXPECT_EQ(read_file(group + "/cpu.cfs_quota_us").value_or(""), "25000\n");
+    EXPECT_EQ(read_file(group + "/cpu.cfs_period_us").value_or(""), "100000\n");
+  }
   EXPECT_EQ(read_file(group + "/cgroup.procs").value_or(""), std::to_string(status->pid) + "\n");
 }
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(LimitsByCgroup);
+INSTANTIATE_TEST_SUITE_P(Version, LimitsByCgroup, ::testing::ValuesIn(live_cgroups()),
+                         ::testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace cadre::supervisor

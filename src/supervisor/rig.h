@@ -123,6 +123,9 @@ class Rig : public ::testing::Test {
   std::vector<Begun> begun_;
 };
 
+/// The version of control groups that an agent would use on this host; nothing where it may make none.
+std::vector<int> live_cgroups();
+
 /// Memory that a process holds.
 ByteSize memory_of(pid_t pid);
 

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "logs/spool.h"
+#include "supervisor/cgroup_parent.h"
 #include "supervisor/processes.h"
 #include "supervisor/rig.h"
 
@@ -194,6 +195,12 @@ bool Rig::is_alive(pid_t pid) {
 std::string Rig::new_mark() const {
   static int number = 0;
   return "77" + std::to_string(::getpid()) + "0" + std::to_string(++number);
+}
+
+std::vector<int> live_cgroups() {
+  const CgroupParent parent = prepare_cgroups("cadre-test-look-" + std::to_string(::getpid()));
+  remove_cgroups(parent);
+  return parent.version == 0 ? std::vector<int>{} : std::vector<int>{parent.version};
 }
 
 ByteSize memory_of(pid_t pid) {

@@ -104,6 +104,21 @@ TEST_F(Stopping, ASecondRequestCanOnlyShortenTheGrace) {
   EXPECT_EQ(last->ending->code, SIGKILL);
 }
 
+TEST_F(Stopping, WhatItsAgentGaveUpIsWrittenAsLostSoThatItRunsAgain) {
+  for (const Duration grace : {Duration{0}, Duration{hours(1)}}) {
+    const std::string folder = begin(script("sleep 1000"));
+    FakeAgent agent(folder);
+    ASSERT_TRUE(agent.running());
+    agent.send(Stop{Reason::agent_lost, grace});
+    EXPECT_EQ(wait_for_ending(folder).reason, Reason::agent_lost);
+  }
+  const std::string folder = begin(script("trap 'exit 0' TERM; sleep 1000 & wait"));
+  FakeAgent agent(folder);
+  ASSERT_TRUE(agent.running());
+  agent.send(Stop{Reason::agent_lost, hours(1)});
+  EXPECT_EQ(wait_for_ending(folder).reason, Reason::agent_lost);
+}
+
 TEST_F(Stopping, WithoutAnAgentFromTheStartItEnds) {
   Launch launch = script("sleep 1000");
   launch.abandon_after = milliseconds(200);

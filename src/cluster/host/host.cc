@@ -208,10 +208,6 @@ void Host::end(const LeaseId& lease, Task& task, const TaskEnding& ending, TimeP
   if (task.stage == Stage::ended) return;
   task.stage = Stage::ended;
   task.ending = ending;
-  if (task.stop && task.stop->why == lease::Reason::agent_lost) {
-    const bool obeyed = ending.reason == lease::Reason::exited && task.stop->grace > Duration{0};
-    if (obeyed || ending.reason == lease::Reason::signalled) task.ending.reason = lease::Reason::agent_lost;
-  }
   if (!task.condemned) {
     tell_master(messages::Exited{lease, task.ending});
     return;

@@ -66,7 +66,7 @@ class Host {
 
   bool welcomed() const { return session_ != 0; }
   /// How long a supervisor may go on without an agent; a strict fence is held by permits besides.
-  Duration abandon_after(Fence = Fence::keep) const { return cut_off_after(); }
+  Duration abandon_after() const { return cut_off_after(); }
   /// How long a strictly fenced task may run from now on, whatever becomes of this agent.
   Duration permit_left(TimePoint now) const { return std::max(Duration{0}, cut_off_after() - (now - acknowledged_)); }
   /// Whether this lease is still of interest.

@@ -209,7 +209,7 @@ std::vector<Scene> scenes() {
          bench.pass(60s, Bench::Master::answers);
          bench.pass(24s);
          bench.pass(2s);
-         bench.ends(lease_of(1), Reason::signalled, 9);
+         bench.ends(lease_of(1), Reason::agent_lost, 9);
          bench.hear(messages::HelloAgain{});
          bench.welcome({lease_of(1), lease_of(2)});
        }},
@@ -246,7 +246,7 @@ std::vector<Scene> scenes() {
          bench.status(lease_of(1));
          bench.host().end_all(5s);
          bench.status(lease_of(1));
-         bench.ends(lease_of(1), Reason::exited, 0);
+         bench.ends(lease_of(1), Reason::agent_lost, 0);
        }},
       {"The master will not have it", {}, [](Bench& bench) { bench.hear(messages::Refused{"there are two"}); }},
   };
