@@ -6,7 +6,7 @@
 #include <utility>
 #include <variant>
 
-#include "objects/file.h"
+#include "loop/file.h"
 #include "objects/hash.h"
 
 namespace cadre::agent {
@@ -19,7 +19,7 @@ constexpr Duration ask_again_after = std::chrono::seconds(1);
 
 /// A file on its way to disk, and the hash of what is in it.
 struct Arriving {
-  objects::File file;
+  loop::File file;
   objects::Sha256 hash;
 
   Result<void> take(BytesView bytes) {
@@ -101,7 +101,7 @@ loop::Task<Result<BlobPuller::BlobPart>> BlobPuller::get(std::string hash, std::
 }
 
 loop::Task<Result<void>> BlobPuller::pull(std::string hash, std::string file) {
-  CO_TRY_ASSIGN(opened, objects::File::open(file, O_WRONLY | O_CREAT | O_TRUNC));
+  CO_TRY_ASSIGN(opened, loop::File::open(file, O_WRONLY | O_CREAT | O_TRUNC));
   Arriving arriving{std::move(opened), {}};
   for (std::int64_t have = 0, size = -1; have != size;) {
     CO_TRY_ASSIGN(part, co_await get(hash, have));

@@ -12,7 +12,7 @@
 #include <tuple>
 
 #include "agent/setup_run.h"
-#include "objects/file.h"
+#include "loop/file.h"
 #include "objects/hash.h"
 #include "objects/pack.h"
 #include "objects/tree.h"
@@ -25,14 +25,14 @@ constexpr std::string_view size_suffix = ".size";
 constexpr std::size_t setup_digits = 16;
 
 Result<std::string> read_text(const std::string& path) {
-  TRY_ASSIGN(file, objects::File::open(path, O_RDONLY));
+  TRY_ASSIGN(file, loop::File::open(path, O_RDONLY));
   Bytes bytes(256);
   TRY_ASSIGN(read, file.read(bytes));
   return std::string(as_text(BytesView(bytes).first(read)));
 }
 
 Result<void> write_text(const std::string& path, std::string_view text) {
-  TRY_ASSIGN(file, objects::File::open(path, O_WRONLY | O_CREAT | O_TRUNC));
+  TRY_ASSIGN(file, loop::File::open(path, O_WRONLY | O_CREAT | O_TRUNC));
   return file.write(as_bytes(text));
 }
 
@@ -53,7 +53,7 @@ std::string key_of(const CodeRequest& request) {
 }
 
 Result<void> rename_to(const std::string& from, const std::string& to) {
-  if (rename(from.c_str(), to.c_str()) != 0) return objects::system_failure(to, errno);
+  if (rename(from.c_str(), to.c_str()) != 0) return loop::system_failure(to);
   return {};
 }
 
@@ -69,7 +69,7 @@ Result<std::int64_t> keep_tree(const std::string& made, const std::string& path,
 Result<std::vector<std::tuple<std::int64_t, std::string, std::int64_t>>> find_trees(const std::string& folder) {
   std::vector<std::tuple<std::int64_t, std::string, std::int64_t>> found;
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(opendir(folder.c_str()), closedir);
-  if (!entries) return objects::system_failure(folder, errno);
+  if (!entries) return loop::system_failure(folder);
   while (const dirent* entry = readdir(entries.get())) {
     std::string_view name = entry->d_name;
     if (!name.ends_with(size_suffix)) continue;
@@ -112,14 +112,14 @@ CodeCache::~CodeCache() {
 Result<void> CodeCache::load() {
   const std::string boot_path = options_.folder + "/boot";
   TRY_ASSIGN(boot, read_text("/proc/sys/kernel/random/boot_id"));
-  TRY(objects::make_folder(options_.folder));
-  TRY(objects::remove_all(options_.folder + "/making"));
+  TRY(loop::make_folder(options_.folder));
+  TRY(loop::remove_all(options_.folder + "/making"));
   if (read_text(boot_path).value_or("") != boot) {
-    TRY(objects::remove_all(options_.folder + "/trees"));
+    TRY(loop::remove_all(options_.folder + "/trees"));
     TRY(write_text(boot_path, boot));
   }
-  TRY(objects::make_folder(options_.folder + "/making"));
-  TRY(objects::make_folder(options_.folder + "/trees"));
+  TRY(loop::make_folder(options_.folder + "/making"));
+  TRY(loop::make_folder(options_.folder + "/trees"));
   TRY_ASSIGN(found, find_trees(options_.folder + "/trees"));
   for (const auto& [time, key, bytes] : found) put(key, bytes);
   make_room();
@@ -200,7 +200,7 @@ loop::Task<Result<void>> CodeCache::unpack_into(std::string folder, std::string 
 
 loop::Task<Result<void>> CodeCache::set_up(std::string folder, CodeRequest request) {
   if (request.hash.empty()) {
-    CO_TRY(objects::make_folder(folder));
+    CO_TRY(loop::make_folder(folder));
   } else {
     CodeRequest bare{
         .hash = request.hash, .setup = {}, .variables = {}};  // named: g++ 12 destroys such a temporary twice
@@ -217,7 +217,7 @@ loop::Task<Result<void>> CodeCache::set_up(std::string folder, CodeRequest reque
 }
 
 loop::Task<void> CodeCache::remove_later(std::string path) {
-  const Result<void> removed = co_await pool_.run([&path] { return objects::remove_all(path); });
+  const Result<void> removed = co_await pool_.run([&path] { return loop::remove_all(path); });
   if (!removed) log_.warning("code that is not needed any more cannot be removed: " + removed.error().message);
 }
 

@@ -6,10 +6,10 @@
 #include <thread>
 
 #include "describe/describe.h"
+#include "loop/file.h"
 #include "loop/real_loop.h"
 #include "loop/thread_pool.h"
 #include "net/memory_network.h"
-#include "objects/file.h"
 #include "objects/hash.h"
 #include "objects/pack.h"
 #include "objects/tree_for_tests.h"

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "objects/file.h"
+#include "loop/file.h"
 
 namespace cadre::agent {
 
@@ -40,8 +40,8 @@ class Session {
   ~Session() { kill_all(); }
 
   Result<void> start(const SetupCommand& command) {
-    TRY_ASSIGN(output, objects::File::open(command.output, O_WRONLY | O_CREAT | O_APPEND));
-    TRY_ASSIGN(nothing, objects::File::open("/dev/null", O_RDONLY));
+    TRY_ASSIGN(output, loop::File::open(command.output, O_WRONLY | O_CREAT | O_APPEND));
+    TRY_ASSIGN(nothing, loop::File::open("/dev/null", O_RDONLY));
     std::vector<std::string> arguments{"/bin/sh", "-c", command.command};
     std::vector<std::string> variables;
     for (const auto& [name, value] : command.variables) variables.emplace_back(name).append("=").append(value);
@@ -49,7 +49,7 @@ class Session {
     const std::vector<char*> environment = pointers(variables);
     const pid_t parent = getpid();
     pid_ = fork();
-    if (pid_ < 0) return objects::system_failure("/bin/sh", errno);
+    if (pid_ < 0) return loop::system_failure("/bin/sh");
     if (pid_ > 0) return {};
     // Between fork and exec only what is safe in a process of many threads.
     sigset_t none;
@@ -86,7 +86,7 @@ class Session {
 };
 
 std::string last_lines(const std::string& path) {
-  const auto file = objects::File::open(path, O_RDONLY);
+  const auto file = loop::File::open(path, O_RDONLY);
   if (!file) return "";
   const std::int64_t size = file->size().value_or(0);
   Bytes bytes(static_cast<std::size_t>(std::min(size, shown_bytes_max)));
@@ -98,7 +98,7 @@ std::string last_lines(const std::string& path) {
 }
 
 void keep_short(const std::string& path) {
-  auto file = objects::File::open(path, O_WRONLY);
+  auto file = loop::File::open(path, O_WRONLY);
   if (file && file->size().value_or(0) > output_bytes_max) static_cast<void>(file->truncate(0));
 }
 

@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "cli/words.h"
-#include "objects/file.h"
+#include "loop/file.h"
 #include "objects/pack.h"
 
 namespace cadre::cli {
@@ -45,7 +45,7 @@ Got<bulk::BlobState> state_in(Result<bulk::FromMaster> answer) {
   return NotGot(Refusal{failed, "the master gave an answer of another kind; is it of another version?"});
 }
 
-loop::Task<Got<std::string>> send(Session& session, const objects::Packed& packed, const objects::File& file) {
+loop::Task<Got<std::string>> send(Session& session, const objects::Packed& packed, const loop::File& file) {
   bulk::AskBlob question{0, packed.hash};  // named: g++ 12 destroys such a temporary twice
   Result<bulk::FromMaster> asked = co_await session.connection.ask_bulk(std::move(question));
   Got<bulk::BlobState> state = state_in(std::move(asked));
@@ -84,7 +84,7 @@ loop::Task<Got<std::string>> upload(Session& session, std::string folder) {
   for (const std::string& path : packed->skipped) {
     print_error(session.name + ": " + path + " is left out: it is neither a file nor a folder nor a link\n");
   }
-  Result<objects::File> file = objects::File::open(scratch.path() + "/pack", O_RDONLY | O_CLOEXEC);
+  Result<loop::File> file = loop::File::open(scratch.path() + "/pack", O_RDONLY | O_CLOEXEC);
   if (!file) co_return NotGot(Refusal{failed, file.error().message});
   Got<std::string> hash = co_await send(session, *packed, *file);
   co_return hash;

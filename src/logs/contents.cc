@@ -11,8 +11,12 @@
 #include "base/hash.h"
 #include "logs/frame.h"
 #include "logs/record.h"
+#include "loop/file.h"
 
 namespace cadre::logs {
+
+using loop::File;
+using loop::system_failure;
 
 namespace {
 
@@ -131,11 +135,11 @@ Result<IndexSummary> write_index(const std::string& path, const Contents& conten
   unlink(unfinished.c_str());
   TRY_ASSIGN(file, File::open(unfinished, O_WRONLY | O_CREAT | O_APPEND));
   std::size_t written = 0;
-  if (const Result<void> done = file.append(writer.seal(), written); !done) {
+  if (const Result<void> done = file.write(writer.seal(), written); !done) {
     unlink(unfinished.c_str());
     return Failure(done.error());
   }
-  if (std::rename(unfinished.c_str(), path.c_str()) != 0) return system_failure(path, errno);
+  if (std::rename(unfinished.c_str(), path.c_str()) != 0) return system_failure(path);
   return summary;
 }
 

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "logs/file.h"
+#include "loop/file.h"
 
 namespace cadre::logs {
 
@@ -35,7 +35,7 @@ struct Contents {
 };
 
 /// Reads all of a file, up to the first frame that is not sound.
-[[nodiscard]] Result<Contents> scan(const File& file);
+[[nodiscard]] Result<Contents> scan(const loop::File& file);
 
 /// Where the pieces of one log stand in an index file, and which offsets they span.
 struct PiecesAt {

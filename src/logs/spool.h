@@ -15,8 +15,8 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "logs/cutter.h"
-#include "logs/file.h"
 #include "logs/record.h"
+#include "loop/file.h"
 
 namespace cadre::logs {
 
@@ -77,7 +77,7 @@ class SpoolWriter {
   std::deque<Segment> segments_;
   std::int64_t size_ = 0;  ///< of all segments
   std::int64_t end_ = 0;
-  File file_;  ///< the last segment, once something was written
+  loop::File file_;  ///< the last segment, once something was written
 };
 
 class SpoolReader {
@@ -99,7 +99,7 @@ class SpoolReader {
   Result<void> put_mark(Chunk& chunk) const;
 
   std::string folder_;
-  File file_;  ///< the segment that was read last
+  loop::File file_;  ///< the segment that was read last
   std::int64_t first_ = 0;
   std::int64_t following_ = -1;  ///< where the segment after it begins; -1: it was the last one
 };

@@ -6,9 +6,14 @@
 #include <chrono>
 #include <utility>
 
+#include "logs/numbered.h"
 #include "logs/spool.h"
+#include "loop/file.h"
 
 namespace cadre::logs {
+
+using loop::File;
+using loop::system_failure;
 
 namespace {
 
@@ -80,7 +85,7 @@ Result<void> SpoolReader::put_mark(Chunk& chunk) const {
     mark.time = first->time;
   } else {
     struct stat facts {};
-    if (fstat(file_.fd(), &facts) != 0) return system_failure(file_.path(), errno);
+    if (fstat(file_.fd(), &facts) != 0) return system_failure(file_.path());
     mark.time = TimePoint(std::chrono::seconds(facts.st_mtim.tv_sec));
   }
   Bytes bytes;

@@ -4,9 +4,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "logs/numbered.h"
 #include "logs/spool.h"
+#include "loop/file.h"
 
 namespace cadre::logs {
+
+using loop::File;
+using loop::make_folder;
 
 namespace {
 
@@ -87,7 +92,7 @@ Result<void> SpoolWriter::try_write() {
   if (!file_.is_open() || segments_.back().size >= options_.segment_bytes.value) TRY(open_segment());
   if (torn_) TRY(file_.truncate(segments_.back().size));
   std::size_t written = 0;
-  const Result<void> done = file_.append(waiting_, written);
+  const Result<void> done = file_.write(waiting_, written);
   const std::size_t whole = done ? written : whole_records(BytesView(waiting_).first(written));
   torn_ = whole < written;
   waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(whole));

@@ -1,4 +1,5 @@
 #include "logs/store.h"
+#include "loop/file.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -9,6 +10,10 @@
 #include <optional>
 
 namespace cadre::logs {
+
+using loop::File;
+using loop::make_folder;
+using loop::sync_folder;
 
 namespace {
 
@@ -148,7 +153,7 @@ Result<void> LogStore::write(const Frame& frame) {
   bytes.reserve(frame_bytes(frame));
   encode(frame, bytes);
   std::size_t written = 0;
-  const Result<void> done = active_.append(bytes, written);
+  const Result<void> done = active_.write(bytes, written);
   torn_ = !done && !active_.truncate(active_size_);
   if (done) active_size_ += static_cast<std::int64_t>(bytes.size());
   return done;

@@ -21,9 +21,10 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "logs/contents.h"
-#include "logs/file.h"
 #include "logs/frame.h"
+#include "logs/numbered.h"
 #include "logs/record.h"
+#include "loop/file.h"
 
 namespace cadre::logs {
 
@@ -118,11 +119,11 @@ class LogStore {
 
   std::string folder_;
   StoreOptions options_;
-  File lock_;
+  loop::File lock_;
   std::unordered_map<std::string, LogEntry, TextHash, std::equal_to<>> logs_;
   std::deque<SealedSegment> sealed_;
 
-  File active_;
+  loop::File active_;
   std::int64_t active_number_ = 0;
   std::int64_t active_size_ = 0;
   std::int64_t synced_size_ = 0;
@@ -132,7 +133,7 @@ class LogStore {
   std::vector<std::string> unsynced_;  ///< the log of each piece since the last sync, in order
 
   // What was read last: whoever follows a log asks for the same again.
-  File reading_;
+  loop::File reading_;
   std::int64_t reading_number_ = -1;
   std::vector<Piece> pieces_;
   std::pair<std::int64_t, std::int64_t> pieces_place_{-1, -1};

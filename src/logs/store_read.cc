@@ -3,8 +3,11 @@
 #include <algorithm>
 
 #include "logs/store.h"
+#include "loop/file.h"
 
 namespace cadre::logs {
+
+using loop::File;
 
 namespace {
 

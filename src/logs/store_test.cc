@@ -11,6 +11,7 @@
 
 #include "base/seeds.h"
 #include "logs/lines_for_tests.h"
+#include "logs/numbered.h"
 #include "tests/servers/process.h"
 #include "tests/servers/scratch.h"
 

@@ -11,9 +11,15 @@
 #include <tuple>
 #include <vector>
 
-#include "objects/file.h"
+#include "loop/file.h"
 
 namespace cadre::objects {
+
+using loop::copy_bytes;
+using loop::File;
+using loop::make_folder;
+using loop::sync_folder;
+using loop::system_failure;
 
 namespace {
 
@@ -37,12 +43,12 @@ FileStore::~FileStore() {
 Result<void> FileStore::load() {
   TRY(make_folder(options_.folder));
   lock_ = ::open((options_.folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (lock_ < 0) return system_failure(options_.folder, errno);
+  if (lock_ < 0) return system_failure(options_.folder);
   if (flock(lock_, LOCK_EX | LOCK_NB) != 0) {
     return fail(Errc::conflict, options_.folder + ": another process keeps objects there");
   }
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(opendir(options_.folder.c_str()), closedir);
-  if (!entries) return system_failure(options_.folder, errno);
+  if (!entries) return system_failure(options_.folder);
   std::vector<std::tuple<std::int64_t, std::string, State>> found;  // by when they were used
   while (const dirent* entry = readdir(entries.get())) {
     std::string_view name = entry->d_name;
@@ -172,7 +178,7 @@ Result<void> FileStore::finish(Objects::iterator object) {
   }
   TRY_ASSIGN(file, File::open(part_path_of(hash), O_RDONLY));
   TRY(file.sync());
-  if (rename(part_path_of(hash).c_str(), path_of(hash).c_str()) != 0) return system_failure(path_of(hash), errno);
+  if (rename(part_path_of(hash).c_str(), path_of(hash).c_str()) != 0) return system_failure(path_of(hash));
   object->second.state.complete = true;
   return sync_folder(options_.folder);
 }

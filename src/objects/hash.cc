@@ -7,9 +7,12 @@
 #include <array>
 
 #include "base/check.h"
-#include "objects/file.h"
+#include "loop/file.h"
 
 namespace cadre::objects {
+
+using loop::copy_bytes;
+using loop::File;
 
 namespace {
 

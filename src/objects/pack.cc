@@ -11,12 +11,16 @@
 #include <memory>
 #include <optional>
 
-#include "objects/file.h"
+#include "loop/file.h"
 #include "objects/hash.h"
 #include "objects/ignore.h"
 #include "objects/pack_format.h"
 
 namespace cadre::objects {
+
+using loop::copy_bytes;
+using loop::File;
+using loop::system_failure;
 
 namespace {
 
@@ -40,7 +44,7 @@ struct Entry {
 
 Result<std::vector<std::string>> names_in(const std::string& folder) {
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(opendir(folder.c_str()), closedir);
-  if (!entries) return system_failure(folder, errno);
+  if (!entries) return system_failure(folder);
   std::vector<std::string> names;
   while (const dirent* entry = readdir(entries.get())) {
     const std::string_view name = entry->d_name;
@@ -91,7 +95,7 @@ class Walk {
 
   Result<void> take(const std::string& path, std::size_t name_at, std::size_t depth) {
     struct stat facts {};
-    if (lstat((folder_ + "/" + path).c_str(), &facts) != 0) return system_failure(folder_ + "/" + path, errno);
+    if (lstat((folder_ + "/" + path).c_str(), &facts) != 0) return system_failure(folder_ + "/" + path);
     const bool is_folder = S_ISDIR(facts.st_mode);
     if (ignore_.leaves_out(path, is_folder ? Ignore::Kind::folder : Ignore::Kind::file)) return {};
     if (!is_folder && !S_ISREG(facts.st_mode) && !S_ISLNK(facts.st_mode)) {
@@ -178,7 +182,7 @@ class Writer {
     const std::string path = folder_ + "/" + entry.path;
     std::string target(link_bytes_max + 1, '\0');
     const ssize_t size = readlink(path.c_str(), target.data(), target.size());
-    if (size < 0) return system_failure(path, errno);
+    if (size < 0) return system_failure(path);
     if (size > link_bytes_max) return fail(Errc::invalid, path + ": the link is too long");
     TRY(put_header(entry, size));
     return put(as_bytes(target).first(static_cast<std::size_t>(size)));
@@ -238,7 +242,7 @@ Result<Packed> write_pack(const Walk& walk, const std::string& folder, const std
 
 Result<Packed> pack(const std::string& folder, const std::string& file, const PackOptions& options) {
   struct stat facts {};
-  if (stat(folder.c_str(), &facts) != 0) return system_failure(folder, errno);
+  if (stat(folder.c_str(), &facts) != 0) return system_failure(folder);
   if (!S_ISDIR(facts.st_mode)) return fail(Errc::invalid, folder + " is no folder");
   TRY_ASSIGN(ignore, rules_of(folder, options.rules));
   Walk walk(folder, options, std::move(ignore));

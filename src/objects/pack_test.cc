@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "base/seeds.h"
-#include "objects/file.h"
+#include "loop/file.h"
 #include "objects/hash.h"
 #include "objects/pack_format.h"
 #include "objects/tree.h"

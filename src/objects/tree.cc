@@ -8,9 +8,15 @@
 #include <filesystem>
 #include <optional>
 
-#include "objects/file.h"
+#include "loop/file.h"
 
 namespace cadre::objects {
+
+using loop::copy_bytes;
+using loop::File;
+using loop::make_folder;
+using loop::system_error;
+using loop::system_failure;
 
 namespace {
 
@@ -33,17 +39,17 @@ Result<void> copy_file(const std::string& from_path, const std::string& to_path,
   ssize_t copied = 1;
   while (copied > 0) copied = copy_file_range(from.fd(), nullptr, to.fd(), nullptr, piece_bytes, 0);
   if (copied < 0 && errno != EXDEV && errno != ENOSYS && errno != EINVAL && errno != EOPNOTSUPP) {
-    return system_failure(to_path, errno);
+    return system_failure(to_path);
   }
   if (copied < 0) TRY(copy_by_hand(from, to));
-  if (fchmod(to.fd(), mode & 07777) != 0) return system_failure(to_path, errno);
+  if (fchmod(to.fd(), mode & 07777) != 0) return system_failure(to_path);
   return {};
 }
 
 Result<void> copy_link(const std::string& from, const std::string& to) {
   std::error_code error;
   fs::copy_symlink(from, to, error);
-  if (error) return system_failure(to, error.value());
+  if (error) return Failure(system_error(to, error.value()));
   return {};
 }
 
@@ -51,13 +57,13 @@ Result<void> copy_folder(const std::string& from, const std::string& to);
 
 Result<void> copy_entry(const std::string& from, const std::string& to) {
   struct stat facts {};
-  if (lstat(from.c_str(), &facts) != 0) return system_failure(from, errno);
+  if (lstat(from.c_str(), &facts) != 0) return system_failure(from);
   if (S_ISLNK(facts.st_mode)) return copy_link(from, to);
   if (S_ISREG(facts.st_mode)) return copy_file(from, to, facts.st_mode);
   if (!S_ISDIR(facts.st_mode)) return {};
-  if (mkdir(to.c_str(), 0700) != 0) return system_failure(to, errno);
+  if (mkdir(to.c_str(), 0700) != 0) return system_failure(to);
   TRY(copy_folder(from, to));
-  if (chmod(to.c_str(), facts.st_mode & 07777) != 0) return system_failure(to, errno);
+  if (chmod(to.c_str(), facts.st_mode & 07777) != 0) return system_failure(to);
   return {};
 }
 
@@ -66,7 +72,7 @@ Result<void> copy_folder(const std::string& from, const std::string& to) {
   for (fs::directory_iterator entry(from, error), end; !error && entry != end; entry.increment(error)) {
     TRY(copy_entry(entry->path().string(), (fs::path(to) / entry->path().filename()).string()));
   }
-  if (error) return system_failure(from, error.value());
+  if (error) return Failure(system_error(from, error.value()));
   return {};
 }
 
@@ -87,7 +93,7 @@ Result<ByteSize> size_of_tree(const std::string& folder) {
     struct stat facts {};
     if (lstat(entry->path().c_str(), &facts) == 0) size += facts.st_blocks * block_bytes;
   }
-  if (error) return system_failure(folder, error.value());
+  if (error) return Failure(system_error(folder, error.value()));
   return ByteSize{size};
 }
 

@@ -6,11 +6,16 @@
 #include <cerrno>
 #include <cstdlib>
 
-#include "objects/file.h"
+#include "loop/file.h"
 #include "objects/pack.h"
 #include "objects/pack_format.h"
 
 namespace cadre::objects {
+
+using loop::copy_bytes;
+using loop::File;
+using loop::remove_all;
+using loop::system_failure;
 
 namespace {
 
@@ -112,9 +117,9 @@ class Unpacking {
   Result<void> take_folder(const std::string& name) {
     if (open_.size() > pack_depth_max) return source_.corrupt("too many folders in each other");
     const File& parent = open_.back().folder;
-    if (mkdirat(parent.fd(), name.c_str(), 0755) != 0) return system_failure(parent.path() + "/" + name, errno);
+    if (mkdirat(parent.fd(), name.c_str(), 0755) != 0) return system_failure(parent.path() + "/" + name);
     TRY_ASSIGN(folder, parent.open_entry(name, O_RDONLY | O_DIRECTORY));
-    if (fchmod(folder.fd(), 0755) != 0) return system_failure(folder.path(), errno);
+    if (fchmod(folder.fd(), 0755) != 0) return system_failure(folder.path());
     open_.push_back({std::move(folder), ""});
     return {};
   }
@@ -126,7 +131,7 @@ class Unpacking {
     if (target.find('\0') != std::string::npos) return source_.corrupt("a link to what no file can be called");
     const File& parent = open_.back().folder;
     if (symlinkat(target.c_str(), parent.fd(), name.c_str()) != 0) {
-      return system_failure(parent.path() + "/" + name, errno);
+      return system_failure(parent.path() + "/" + name);
     }
     return {};
   }
@@ -140,7 +145,7 @@ class Unpacking {
       left -= static_cast<std::int64_t>(piece.size());
     }
     if (fchmod(file.fd(), header.kind == EntryKind::program ? 0755 : 0644) != 0) {
-      return system_failure(file.path(), errno);
+      return system_failure(file.path());
     }
     return {};
   }
@@ -155,7 +160,7 @@ class Unpacking {
 Result<void> unpack_into(const std::string& file, const std::string& folder, const UnpackOptions& options) {
   TRY_ASSIGN(opened, File::open(file, O_RDONLY));
   TRY_ASSIGN(root, File::open(folder, O_RDONLY | O_DIRECTORY));
-  if (fchmod(root.fd(), 0755) != 0) return system_failure(folder, errno);
+  if (fchmod(root.fd(), 0755) != 0) return system_failure(folder);
   Source source(std::move(opened));
   return Unpacking(source, options).go(std::move(root));
 }
@@ -163,14 +168,14 @@ Result<void> unpack_into(const std::string& file, const std::string& folder, con
 Result<void> put_in_place(const std::string& made, const std::string& folder) {
   if (rename(made.c_str(), folder.c_str()) == 0) return {};
   if (errno == ENOTEMPTY || errno == EEXIST) return fail(Errc::conflict, folder + ": there already, and not empty");
-  return system_failure(folder, errno);
+  return system_failure(folder);
 }
 
 }  // namespace
 
 Result<void> unpack(const std::string& file, const std::string& folder, const UnpackOptions& options) {
   std::string made = folder + ".tmp-XXXXXX";
-  if (mkdtemp(made.data()) == nullptr) return system_failure(folder, errno);
+  if (mkdtemp(made.data()) == nullptr) return system_failure(folder);
   Result<void> done = unpack_into(file, made, options);
   if (done) done = put_in_place(made, folder);
   if (!done) static_cast<void>(remove_all(made));

@@ -1,0 +1,131 @@
+#include "loop/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+
+namespace cadre::loop {
+
+namespace {
+
+constexpr std::size_t small_file_max = std::size_t{1} << 20;
+
+}  // namespace
+
+Result<File> File::open(std::string path, int flags) {
+  const int fd = ::open(path.c_str(), flags | O_CLOEXEC, 0600);
+  if (fd < 0) return system_failure(path);
+  return File(fd, std::move(path));
+}
+
+Result<File> File::open_entry(const std::string& name, int flags) const {
+  std::string path = path_ + "/" + name;
+  const int fd = ::openat(fd_.get(), name.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return system_failure(path);
+  return File(fd, std::move(path));
+}
+
+Result<std::int64_t> File::size() const {
+  struct stat facts {};
+  if (::fstat(fd_.get(), &facts) != 0) return system_failure(path_);
+  return facts.st_size;
+}
+
+Result<std::size_t> File::read(std::span<std::byte> into) {
+  std::size_t done = 0;
+  while (done < into.size()) {
+    const ssize_t n = ::read(fd_.get(), into.data() + done, into.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return system_failure(path_);
+    if (n == 0) break;
+    done += static_cast<std::size_t>(n);
+  }
+  return done;
+}
+
+Result<std::size_t> File::read_at(std::int64_t position, std::span<std::byte> into) const {
+  std::size_t done = 0;
+  while (done < into.size()) {
+    const off_t at = position + static_cast<std::int64_t>(done);
+    const ssize_t n = ::pread(fd_.get(), into.data() + done, into.size() - done, at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return system_failure(path_);
+    if (n == 0) break;
+    done += static_cast<std::size_t>(n);
+  }
+  return done;
+}
+
+Result<void> File::write(BytesView bytes) {
+  std::size_t written = 0;
+  return write(bytes, written);
+}
+
+Result<void> File::write(BytesView bytes, std::size_t& written) {
+  written = 0;
+  while (written < bytes.size()) {
+    const ssize_t n = ::write(fd_.get(), bytes.data() + written, bytes.size() - written);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return system_failure(path_);
+    written += static_cast<std::size_t>(n);
+  }
+  return {};
+}
+
+Result<void> File::truncate(std::int64_t size_bytes) {
+  if (::ftruncate(fd_.get(), size_bytes) != 0) return system_failure(path_);
+  return {};
+}
+
+Result<void> File::sync() {
+  if (::fdatasync(fd_.get()) != 0) return system_failure(path_);
+  return {};
+}
+
+Result<std::string> read_file(const std::string& path) {
+  TRY_ASSIGN(file, File::open(path, O_RDONLY));
+  std::string text;
+  std::array<std::byte, 4096> piece;
+  while (text.size() < small_file_max) {
+    TRY_ASSIGN(size, file.read(piece));
+    text.append(reinterpret_cast<const char*>(piece.data()), size);
+    if (size < piece.size()) return text;
+  }
+  return fail(Errc::invalid, path + ": larger than a megabyte");
+}
+
+Result<void> write_whole(const std::string& path, BytesView bytes) {
+  TRY_ASSIGN(draft, File::open(path + ".new", O_WRONLY | O_CREAT | O_TRUNC));
+  TRY(draft.write(bytes));
+  if (::rename(draft.path().c_str(), path.c_str()) != 0) return system_failure(path);
+  return {};
+}
+
+Result<void> make_folder(const std::string& folder) {
+  if (::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST) return {};
+  const std::size_t slash = folder.find_last_of('/');
+  if (errno != ENOENT || slash == std::string::npos || slash == 0) return system_failure(folder);
+  TRY(make_folder(folder.substr(0, slash)));
+  if (::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST) return {};
+  return system_failure(folder);
+}
+
+Result<void> sync_folder(const std::string& folder) {
+  TRY_ASSIGN(opened, File::open(folder, O_RDONLY | O_DIRECTORY));
+  if (::fsync(opened.fd()) != 0) return system_failure(folder);
+  return {};
+}
+
+Result<void> remove_all(const std::string& path) {
+  std::error_code error;
+  std::filesystem::remove_all(path, error);
+  if (error) return Failure(system_error(path, error.value()));
+  return {};
+}
+
+}  // namespace cadre::loop
