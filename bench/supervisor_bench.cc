@@ -1,5 +1,4 @@
 #include <poll.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -39,15 +38,14 @@ Result<double> run_all(supervisor::Nursery& nursery, const std::vector<std::stri
   std::vector<Descriptor> running;
   for (std::size_t next = 0; next < folders.size() || !running.empty();) {
     while (next < folders.size() && running.size() < at_once) {
-      TRY_ASSIGN(pid, nursery.start(folders[next++]));
-      Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-      if (process) running.push_back(std::move(process));  // else it has ended already
+      TRY_ASSIGN(born, nursery.start(folders[next++]));
+      running.push_back(std::move(born.socket));
     }
     std::vector<pollfd> waits;
-    for (const Descriptor& process : running) waits.push_back({process.get(), POLLIN, 0});
+    for (const Descriptor& socket : running) waits.push_back({socket.get(), POLLHUP, 0});
     if (::poll(waits.data(), waits.size(), -1) < 0) return fail(Errc::unavailable, "poll");
     for (std::size_t i = waits.size(); i-- > 0;) {
-      if (waits[i].revents != 0) running.erase(running.begin() + static_cast<std::ptrdiff_t>(i));
+      if ((waits[i].revents & POLLHUP) != 0) running.erase(running.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
   const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
@@ -60,7 +58,7 @@ Result<double> run_all(supervisor::Nursery& nursery, const std::vector<std::stri
 }  // namespace
 
 Result<Figures> bench_supervisor() {
-  TRY_ASSIGN(nursery, supervisor::Nursery::open());
+  TRY_ASSIGN(nursery, supervisor::Nursery::open(supervisor::program_beside_us()));
   const auto groups = supervisor::prepare_cgroups("cadre-bench-" + std::to_string(::getpid()));
   std::string root = "/tmp/cadre-bench-XXXXXX";
   if (::mkdtemp(root.data()) == nullptr) return fail(Errc::unavailable, "no folder for tasks in /tmp");

@@ -38,7 +38,7 @@ Result<std::unique_ptr<Agent>> Agent::make(const Ground& ground, Options options
   std::unique_ptr<Agent> agent(new Agent(ground, std::move(options), found));
   TRY(agent->connect());
   for (const FoundTask& one : found) {
-    one.ending ? agent->ship_rest(one.lease, *one.ending) : agent->supervise(one.lease);
+    one.ending ? agent->ship_rest(one.lease, *one.ending) : agent->take_over(one.lease);
   }
   agent->tick();
   return agent;
@@ -48,6 +48,7 @@ Agent::Agent(const Ground& ground, Options options, const std::vector<FoundTask>
     : ground_(ground),
       options_(std::move(options)),
       host_(options_.introduction, leases_of(found), ground.loop.now()),
+      folders_(options_.tasks),
       bulk_(ground.network, ground.log),
       shipper_(ground.loop, bulk_, ground.log,
                {[this](LeaseId lease, std::int64_t end) {
@@ -122,24 +123,28 @@ void Agent::perform(const host::Effect& effect) {
 }
 
 loop::Task<void> Agent::launch(messages::Start start) {
-  Result<void> prepared = co_await prepare(start);
-  if (prepared) {
-    supervise(start.lease);
+  Result<loop::Descriptor> socket = co_await start_supervisor(start);
+  if (!socket) {
+    ended(start.lease, {Reason::failed_to_start, 0, socket.error().message, {}, 0});
     co_return;
   }
-  ended(start.lease, {Reason::failed_to_start, 0, prepared.error().message, {}, 0});
+  shipper_.add(start.lease, folders_.at(start.lease).output());
+  links_[start.lease] = std::make_unique<SupervisorLink>(ground_.loop, std::move(*socket), handler_for(start.lease));
 }
 
-loop::Task<Result<void>> Agent::prepare(const messages::Start& start) {
-  const TaskFolder folder = folder_of(start.lease);
-  CO_TRY(co_await ground_.pool.run([&] { return folder.make(); }));
+loop::Task<Result<loop::Descriptor>> Agent::start_supervisor(const messages::Start& start) {
+  bool made = false;
   if (!start.command.code.empty() || !start.command.setup.empty()) {
+    CO_TRY_ASSIGN(folder, co_await ground_.pool.run([&] { return folders_.make(start.lease); }));
     CodeRequest request{start.command.code, start.command.setup, start.command.variables};
     CO_TRY(co_await code_->place(std::move(request), folder.work()));
+    made = true;
   }
   if (!host_.may_start(start.lease)) co_return fail(Errc::conflict, "it was stopped before it began");
   const supervision::Launch launch = launch_of(start);
-  co_return co_await ground_.pool.run([&]() -> Result<void> {
+  co_return co_await ground_.pool.run([&]() -> Result<loop::Descriptor> {
+    if (!made) TRY(folders_.make(start.lease));
+    const TaskFolder folder = folders_.at(start.lease);
     TRY(folder.write_launch(launch));
     return options_.start_supervisor(folder.path());
   });
@@ -154,7 +159,7 @@ supervision::Launch Agent::launch_of(const messages::Start& start) const {
   launch.variables = variables_for(start);
   launch.cgroup = options_.cgroup;
   launch.abandon_after = host_.abandon_after();
-  if (start.manners.fence == cluster::Fence::strict) launch.permit = host_.permit_left(ground_.loop.now());
+  if (start.manners.fence == cluster::Fence::strict) launch.permit_until = host_.permitted_until().time_since_epoch();
   return launch;
 }
 
@@ -185,17 +190,21 @@ std::map<std::string, std::string> Agent::variables_for(const messages::Start& s
 
 void Agent::ship_rest(const LeaseId& lease, const TaskEnding& ending) {
   if (shipped_.contains(lease)) return;
-  shipper_.add(lease, folder_of(lease).output());
+  shipper_.add(lease, folders_.at(lease).output());
   shipper_.ended(lease, ending.output_end);
 }
 
-void Agent::supervise(const LeaseId& lease) {
-  shipper_.add(lease, folder_of(lease).output());
-  SupervisorLink::Handler handler{
+void Agent::take_over(const LeaseId& lease) {
+  const TaskFolder folder = folders_.at(lease);
+  shipper_.add(lease, folder.output());
+  links_[lease] = std::make_unique<SupervisorLink>(ground_.loop, folder.path(), handler_for(lease));
+}
+
+SupervisorLink::Handler Agent::handler_for(const LeaseId& lease) {
+  return {
       [this, lease](const supervision::FromSupervisor& message) { heard(lease, message); },
       [this, lease] { supervisor_gone(lease); },
   };
-  links_[lease] = std::make_unique<SupervisorLink>(ground_.loop, folder_of(lease).path(), std::move(handler));
 }
 
 void Agent::heard(const LeaseId& lease, const supervision::FromSupervisor& message) {
@@ -207,8 +216,12 @@ void Agent::heard(const LeaseId& lease, const supervision::FromSupervisor& messa
 }
 
 void Agent::supervisor_gone(const LeaseId& lease) {
-  ground_.loop.post([this, lease] { links_.erase(lease); });  // never while it calls
-  const std::optional<TaskEnding> ending = folder_of(lease).ending();
+  ground_.loop.post([this, lease] {  // never while it calls
+    links_.erase(lease);
+    let_go(lease);
+  });
+  if (host_.has_ended(lease)) return;
+  const std::optional<TaskEnding> ending = folders_.at(lease).ending();
   ended(lease, ending.value_or(TaskEnding{Reason::signalled, 9, "its supervisor was killed", {}, 0}));
 }
 
@@ -219,18 +232,18 @@ void Agent::ended(const LeaseId& lease, const TaskEnding& ending) {
 }
 
 void Agent::let_go(const LeaseId& lease) {
-  if (!forgettable_.contains(lease) || !shipped_.contains(lease)) return;
+  if (!forgettable_.contains(lease) || !shipped_.contains(lease) || links_.contains(lease)) return;
   forgettable_.erase(lease);
   shipped_.erase(lease);
-  ground_.loop.spawn(remove(lease));
+  ground_.loop.spawn(give_back(lease));
 }
 
-loop::Task<void> Agent::remove(LeaseId lease) {
-  const auto removed = co_await ground_.pool.run([&]() -> Result<void> {
-    folder_of(lease).remove();
+loop::Task<void> Agent::give_back(LeaseId lease) {
+  const auto done = co_await ground_.pool.run([&]() -> Result<void> {
+    folders_.give_back(folders_.at(lease));
     return {};
   });
-  if (!removed) ground_.log.warning("the folder of " + cluster::to_string(lease) + " stays for now");
+  if (!done) ground_.log.warning("the folder of " + cluster::to_string(lease) + " stays for now");
 }
 
 }  // namespace cadre::agent

@@ -38,8 +38,8 @@ struct Options {
   net::LinkOptions bulk;
   std::string master;  ///< its address, for tasks
   cluster::supervision::CgroupParent cgroup;
-  /// Starts the supervisor of the task in this folder. Called away from the loop.
-  std::function<Result<void>(const std::string&)> start_supervisor;
+  /// Starts the supervisor of the task in this folder and gives a connection to it. Called away from the loop.
+  std::function<Result<loop::Descriptor>(const std::string&)> start_supervisor;
 };
 
 class Agent {
@@ -61,21 +61,23 @@ class Agent {
   void perform();
   void perform(const cluster::host::Effect& effect);
   loop::Task<void> launch(cluster::messages::Start start);
-  loop::Task<Result<void>> prepare(const cluster::messages::Start& start);
+  loop::Task<Result<loop::Descriptor>> start_supervisor(const cluster::messages::Start& start);
   cluster::supervision::Launch launch_of(const cluster::messages::Start& start) const;
   std::map<std::string, std::string> variables_for(const cluster::messages::Start& start) const;
   void ship_rest(const cluster::LeaseId& lease, const cluster::TaskEnding& ending);
-  void supervise(const cluster::LeaseId& lease);
+  /// Of one that another agent has started.
+  void take_over(const cluster::LeaseId& lease);
+  SupervisorLink::Handler handler_for(const cluster::LeaseId& lease);
   void heard(const cluster::LeaseId& lease, const cluster::supervision::FromSupervisor& message);
   void supervisor_gone(const cluster::LeaseId& lease);
   void ended(const cluster::LeaseId& lease, const cluster::TaskEnding& ending);
   void let_go(const cluster::LeaseId& lease);
-  loop::Task<void> remove(cluster::LeaseId lease);
-  TaskFolder folder_of(const cluster::LeaseId& lease) const { return {options_.tasks, lease}; }
+  loop::Task<void> give_back(cluster::LeaseId lease);
 
   Ground ground_;
   Options options_;
   cluster::host::Host host_;
+  TaskFolders folders_;
   std::unique_ptr<net::Link> control_;
   BulkLink bulk_;
   Shipper shipper_;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -24,41 +25,39 @@ Duration pause_after(int attempt) { return std::min<Duration>(1ms * (1 << std::m
 
 }  // namespace
 
+SupervisorLink::SupervisorLink(loop::RealLoop& loop, loop::Descriptor socket, Handler handler)
+    : loop_(loop), handler_(std::move(handler)) {
+  begin(std::move(socket));
+}
+
 SupervisorLink::SupervisorLink(loop::RealLoop& loop, std::string folder, Handler handler)
     : loop_(loop), folder_(std::move(folder)), handler_(std::move(handler)) {
   again_ = loop_.after(0s, [this] { connect(0); });
 }
 
-SupervisorLink::~SupervisorLink() {
-  readable_.reset();
-  if (socket_ >= 0) ::close(socket_);
+void SupervisorLink::begin(loop::Descriptor socket) {
+  socket_ = std::move(socket);
+  readable_ = std::make_unique<loop::Readable>(loop_, socket_.get(), [this] { read(); });
+  flush();
 }
 
 void SupervisorLink::connect(int attempt) {
-  if (try_connect()) {
-    readable_ = std::make_unique<loop::Readable>(loop_, socket_, [this] { read(); });
-    return flush();
-  }
+  if (loop::Descriptor socket = try_connect()) return begin(std::move(socket));
   if (attempt >= attempts_max) return give_up();
   again_ = loop_.after(pause_after(attempt), [this, attempt] { connect(attempt + 1); });
 }
 
-bool SupervisorLink::try_connect() {
-  const int folder = ::open(folder_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return false;
-  socket_ = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+loop::Descriptor SupervisorLink::try_connect() const {
+  const loop::Descriptor folder(::open(folder_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!folder) return {};
+  loop::Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   // By way of the descriptor, however deep the folder lies: the name of a socket has little room.
-  const std::string name = "/proc/self/fd/" + std::to_string(folder) + "/agent.sock";
+  const std::string name = "/proc/self/fd/" + std::to_string(folder.get()) + "/agent.sock";
   std::memcpy(address.sun_path, name.c_str(), name.size() + 1);
-  const bool done =
-      socket_ >= 0 && ::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
-  ::close(folder);
-  if (done) return true;
-  if (socket_ >= 0) ::close(socket_);
-  socket_ = -1;
-  return false;
+  const bool done = socket && ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  return done ? std::move(socket) : loop::Descriptor();
 }
 
 void SupervisorLink::send(const supervision::FromAgent& message) {
@@ -68,9 +67,9 @@ void SupervisorLink::send(const supervision::FromAgent& message) {
 }
 
 void SupervisorLink::flush() {
-  while (socket_ >= 0 && !waiting_.empty()) {
+  while (socket_ && !waiting_.empty()) {
     const Bytes& packet = waiting_.front();
-    const ssize_t sent = ::send(socket_, packet.data(), packet.size(), MSG_NOSIGNAL);
+    const ssize_t sent = ::send(socket_.get(), packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && (errno == EAGAIN || errno == EINTR)) {
       again_ = loop_.after(10ms, [this] { flush(); });
       return;
@@ -80,10 +79,10 @@ void SupervisorLink::flush() {
 }
 
 void SupervisorLink::read() {
-  Bytes packet(supervision::packet_bytes_max);
+  static thread_local std::array<std::byte, supervision::packet_bytes_max> packet;
   constexpr int turn_max = 64;
   for (int turn = 0; turn < turn_max; ++turn) {
-    const ssize_t size = ::recv(socket_, packet.data(), packet.size(), 0);
+    const ssize_t size = ::recv(socket_.get(), packet.data(), packet.size(), MSG_DONTWAIT);
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (size <= 0) return give_up();
     const auto message =
@@ -94,8 +93,7 @@ void SupervisorLink::read() {
 
 void SupervisorLink::give_up() {
   readable_.reset();
-  if (socket_ >= 0) ::close(socket_);
-  socket_ = -1;
+  socket_.close();
   handler_.gone();
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cluster/supervision.h"
+#include "loop/descriptor.h"
 #include "loop/readable.h"
 
 namespace cadre::agent {
@@ -19,18 +20,22 @@ class SupervisorLink {
     std::function<void()> gone;
   };
 
-  /// Connects to the supervisor in this folder, and tries again for a while: it may just be starting.
+  /// Over a connection that is there.
+  SupervisorLink(loop::RealLoop& loop, loop::Descriptor socket, Handler handler);
+  /// Connects to the supervisor in this folder, and tries again for a while: it may not have noticed yet that its agent
+  /// is gone.
   SupervisorLink(loop::RealLoop& loop, std::string folder, Handler handler);
   SupervisorLink(const SupervisorLink&) = delete;
   SupervisorLink& operator=(const SupervisorLink&) = delete;
-  ~SupervisorLink();
+  ~SupervisorLink() = default;
 
   /// Sent in order; kept until there is a connection.
   void send(const cluster::supervision::FromAgent& message);
 
  private:
   void connect(int attempt);
-  bool try_connect();
+  [[nodiscard]] loop::Descriptor try_connect() const;
+  void begin(loop::Descriptor socket);
   void flush();
   void read();
   void give_up();
@@ -38,7 +43,7 @@ class SupervisorLink {
   loop::RealLoop& loop_;
   std::string folder_;
   Handler handler_;
-  int socket_ = -1;
+  loop::Descriptor socket_;
   std::unique_ptr<loop::Readable> readable_;
   std::deque<Bytes> waiting_;
   loop::Timer again_;

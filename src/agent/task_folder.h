@@ -1,6 +1,7 @@
-/// The folder of one lease on this host, as cluster/supervision.h lays it out. Blocks on files; one thread at a time.
+/// The folders of leases on this host, as cluster/supervision.h lays them out. Blocks on files.
 #pragma once
 
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 
 namespace cadre::agent {
 
+/// The folder of one lease. One thread at a time.
 class TaskFolder {
  public:
   /// In the folder of all tasks.
@@ -17,18 +19,33 @@ class TaskFolder {
   const std::string& path() const { return path_; }
   std::string output() const { return path_ + "/output"; }
   std::string work() const { return path_ + "/work"; }
-  std::string task_socket() const { return path_ + "/task.sock"; }
 
-  /// Makes it, with an empty work folder.
-  [[nodiscard]] Result<void> make() const;
   [[nodiscard]] Result<void> write_launch(const cluster::supervision::Launch& launch) const;
   /// How its task ended; nothing, as long as the supervisor has not said.
   [[nodiscard]] std::optional<cluster::TaskEnding> ending() const;
-  /// All of it goes.
-  void remove() const;
 
  private:
   std::string path_;
+};
+
+/// Makes folders of tasks and takes them back. Some that were given back are kept, emptied, for tasks to come: to make
+/// and remove folders costs some disks more than a short task. Any thread.
+class TaskFolders {
+ public:
+  /// `tasks` holds all of them.
+  explicit TaskFolders(std::string tasks) : tasks_(std::move(tasks)) {}
+
+  TaskFolder at(const cluster::LeaseId& lease) const { return {tasks_, lease}; }
+  /// With an empty work folder and nothing else that a task could see.
+  [[nodiscard]] Result<TaskFolder> make(const cluster::LeaseId& lease);
+  /// Nobody needs it any more: its supervisor is gone and all of it is told.
+  void give_back(const TaskFolder& folder);
+
+ private:
+  std::string tasks_;
+  std::mutex mutex_;
+  std::vector<std::string> spare_;
+  std::uint64_t last_spare_ = 0;
 };
 
 /// A lease whose folder is there.

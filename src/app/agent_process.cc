@@ -78,9 +78,9 @@ class AgentProcess {
                            way.bulk,
                            way.control.address,
                            cgroup_,
-                           [this](const std::string& folder) -> Result<void> {
-                             TRY(nursery_->start(folder));
-                             return {};
+                           [this](const std::string& folder) -> Result<loop::Descriptor> {
+                             TRY_ASSIGN(born, nursery_->start(folder));
+                             return std::move(born.socket);
                            }};
     TRY(make_private_folder(options.tasks));
     sweep(options.tasks);
@@ -171,7 +171,7 @@ class AgentProcess {
 }  // namespace
 
 Result<void> run_agent(const AgentOptions& options, Log& log) {
-  TRY_ASSIGN(nursery, supervisor::Nursery::open());  // before there are threads
+  TRY_ASSIGN(nursery, supervisor::Nursery::open(supervisor::program_beside_us()));  // before there are threads
   TRY_ASSIGN(data, make_private_folder(options.data));
   TRY(lock_folder(data));
   AgentProcess process(options, data, std::move(nursery), log);

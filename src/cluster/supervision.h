@@ -4,7 +4,8 @@
 /// Each runs over a unix socket of type SOCK_SEQPACKET, one MessagePack value a packet, packet_bytes_max at most. All
 /// of a task lies in one folder:
 ///   launch          the Launch, written by the agent before it starts the supervisor
-///   agent.sock      where the agent speaks to the supervisor (it may come and go: who connects last is the agent)
+///   agent.sock      where an agent finds the supervisor that another one has started; there as soon as that is gone
+///                   (agents may come and go: who connects last is the agent)
 ///   task.sock       where the task's processes speak to the supervisor (CADRE_SOCKET)
 ///   output/         the spool (logs/)
 ///   ending          the TaskEnding, written last of all by the supervisor, renamed into place
@@ -46,7 +47,7 @@ struct Launch {
   std::map<std::string, std::string> variables;
   CgroupParent cgroup;
   Duration abandon_after = std::chrono::seconds(25);
-  std::optional<Duration> permit;
+  std::optional<Duration> permit_until;
 };
 template <class V>
 void describe(V& v, Launch& l) {
@@ -57,7 +58,7 @@ void describe(V& v, Launch& l) {
   v.field("variables", l.variables, "Variables that cadre sets: CADRE_*, CUDA_VISIBLE_DEVICES.");
   v.field("cgroup", l.cgroup, "Where its control groups are made.");
   v.field("abandon_after", l.abandon_after, "How long it goes on without an agent.");
-  v.field("permit", l.permit, "How long it may run unless it is permitted more; left out: for ever.");
+  v.field("permit_until", l.permit_until, "As in a permit; left out: for ever.");
 }
 
 // From the agent.
@@ -74,14 +75,15 @@ void describe(V& v, Stop& m) {
   v.field("grace", m.grace, "Time until it is killed.");
 }
 
-/// A task that is strictly fenced may run for so much longer: that long the master will not have given it to others.
+/// A task that is strictly fenced may run until then: that long the master will not have given it to others. A moment
+/// of the host's steady clock, not a span: what was on its way for a while must not permit more for that.
 struct Permit {
   static constexpr std::string_view type_name = "permit";
-  Duration left{};
+  Duration until{};
 };
 template <class V>
 void describe(V& v, Permit& m) {
-  v.required("left", m.left, "Time from now on.");
+  v.required("until", m.until, "On the host's steady clock.");
 }
 
 /// The master has stored the output up to here.

@@ -20,6 +20,7 @@ constexpr int last_packets_most = 4096;  // of an agent that is gone: more than 
 }  // namespace
 
 Result<void> AgentSide::open() {
+  if (listener_) return {};
   TRY_ASSIGN(listener, listen_here("agent.sock"));
   listener_ = std::move(listener);
   return {};
@@ -33,7 +34,7 @@ void AgentSide::watch(Watch& watch, const Calls& calls) {
     });
   }
   // After the connection: the last words of an agent come before the next one takes its place.
-  watch.add(listener_.get(), POLLIN, [this, &calls] { accept_all(calls); });
+  if (listener_) watch.add(listener_.get(), POLLIN, [this, &calls] { accept_all(calls); });
 }
 
 void AgentSide::accept_all(const Calls& calls) {

@@ -1,10 +1,12 @@
-/// The supervisor's end of agent.sock: one agent at a time, who connects last. For the supervisor's only thread.
+/// The supervisor's end of the connection to its agent: one agent at a time, who connects last. For the supervisor's
+/// only thread.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <span>
+#include <utility>
 
 #include "base/result.h"
 #include "cluster/supervision.h"
@@ -22,6 +24,10 @@ class AgentSide {
     std::function<void(const cluster::supervision::FromAgent&)> said;
   };
 
+  /// Begins with this connection, if there is one.
+  explicit AgentSide(Descriptor agent) : agent_(std::move(agent)) {}
+
+  /// Listens at agent.sock from now on.
   [[nodiscard]] Result<void> open();
   void watch(Watch& watch, const Calls& calls);
 

@@ -27,6 +27,7 @@ namespace {
 constexpr Duration status_every = seconds(1);
 constexpr Duration output_news_every = milliseconds(20);
 constexpr Duration oom_check_every = milliseconds(250);
+constexpr Duration listen_retry_after = milliseconds(200);
 constexpr Duration kill_pause_most = milliseconds(100);
 constexpr Duration last_words_most = seconds(2);
 
@@ -37,12 +38,14 @@ Duration measure_pause(bool is_limit, Duration cost) {
 
 }  // namespace
 
-Attendance::Attendance(Task task, Log& log)
+Attendance::Attendance(Task task, Descriptor agent, Log& log)
     : task_(std::move(task)),
       log_(log),
+      agent_(std::move(agent)),
       life_({task_.launch.abandon_after, task_.launch.manners.liveness}, now()),
       told_at_(now()) {
-  if (task_.launch.permit) life_.permit(*task_.launch.permit, now());
+  if (task_.launch.permit_until) life_.permit(TimePoint(*task_.launch.permit_until));
+  if (agent_.connected()) life_.agent_came();
   agent_calls_ = {.came =
                       [this] {
                         life_.agent_came();
@@ -54,6 +57,7 @@ Attendance::Attendance(Task task, Log& log)
                       [this] {
                         life_.agent_left(now());
                         execs_.cancel_all();
+                        look_for_agents();
                       },
                   .said = [this](const FromAgent& message) { take(message); }};
   task_calls_ = {.heard = [this] { life_.heard(now()); },
@@ -83,7 +87,7 @@ Result<void> Attendance::start() {
   ::sigaddset(&awaited, SIGCHLD);
   signals_ = Descriptor(::signalfd(-1, &awaited, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals_) return system_failure("signalfd");
-  TRY(agent_.open());
+  if (!agent_.connected()) look_for_agents();
   TRY(tasks_.open());
   TRY_ASSIGN(capture, Capture::open("output", task_.launch.limits));
   capture_ = std::move(capture);
@@ -129,6 +133,12 @@ void Attendance::turn() {
   send_news();
 }
 
+void Attendance::look_for_agents() {
+  const auto opened = agent_.open();
+  if (!opened) log_.error("no agent can come for now: " + opened.error().message);
+  listen_at_ = opened ? TimePoint::max() : now() + listen_retry_after;
+}
+
 void Attendance::look_at_fault() {
   seen_.start_error += read_fault(fault_);
   if (fault_ || !seen_.start_error.empty() || leader_ == 0) return;
@@ -167,6 +177,7 @@ void Attendance::condemn(Verdict verdict) {
 
 void Attendance::look_at_time() {
   const TimePoint at = now();
+  if (at >= listen_at_) look_for_agents();
   if (phase_ == Phase::running) {
     if (const auto verdict = life_.verdict(at)) condemn(*verdict);
     if (at >= measure_at_) measure(at);
@@ -198,12 +209,13 @@ void Attendance::kill_tree() {
   kill_at_ = now() + kill_pause_;
   if (enclosure_.kill() != Left::untouchable) return;
   log_.warning("processes of other users are left, which may not be killed");
+  ::chmod("work", 0500);  // so that no other task is put into it
   phase_ = Phase::closing;
   if (capture_) capture_->drain();
 }
 
 TimePoint Attendance::next_time() const {
-  TimePoint next = std::min({life_.next(), kill_at_, capture_->next()});
+  TimePoint next = std::min({life_.next(), kill_at_, listen_at_, capture_->next()});
   if (phase_ == Phase::running) next = std::min({next, measure_at_, oom_check_at_});
   if (agent_.ready()) {
     const bool grown = capture_->end() != told_output_end_;
@@ -271,7 +283,7 @@ void Attendance::end() {
 
 void Attendance::take(const FromAgent& message) {
   std::visit(overloaded{[this](const Stop& request) { stop(request); },
-                        [this](const Permit& permit) { life_.permit(permit.left, now()); },
+                        [this](const Permit& permit) { life_.permit(TimePoint(permit.until)); },
                         [this](const OutputStored& stored) { capture_->stored(stored.end); },
                         [this](const ReportAnswer& answer) { tasks_.answer(answer); },
                         [this](const Exec& request) { run_beside(request); },

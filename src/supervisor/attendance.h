@@ -28,7 +28,7 @@ class Attendance {
     cluster::supervision::Launch launch;
     Means means;
   };
-  Attendance(Task task, Log& log);
+  Attendance(Task task, Descriptor agent, Log& log);
 
   /// Comes back when the task has ended and nothing is left of it but its folder.
   void run();
@@ -47,6 +47,7 @@ class Attendance {
   void look_at_fault();
   void reap();
   void look_at_time();
+  void look_for_agents();
   void measure(TimePoint at);
   void kill_tree();
   void send_news();
@@ -86,6 +87,7 @@ class Attendance {
   TimePoint told_at_;
   std::int64_t told_output_end_ = 0;
   std::int64_t told_refused_ = 0;
+  TimePoint listen_at_ = TimePoint::max();  ///< again, when it could not
   TimePoint measure_at_;
   TimePoint oom_check_at_ = TimePoint::max();
   TimePoint kill_at_ = TimePoint::max();

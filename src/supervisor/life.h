@@ -30,8 +30,8 @@ class Life {
   /// Begins without an agent.
   Life(const Rules& rules, TimePoint now) : rules_(rules), alone_since_(now) {}
 
-  /// It may run for so long from now on; without more of this it is given up.
-  void permit(Duration left, TimePoint now) { permitted_until_ = later(now, left); }
+  /// It may run until then; without more of this it is given up.
+  void permit(TimePoint until) { permitted_until_ = until; }
 
   void agent_came() { alone_since_.reset(); }
   void agent_left(TimePoint now) { alone_since_ = now; }

@@ -1,7 +1,6 @@
 #include "supervisor/nursery.h"
 
 #include <fcntl.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,50 +8,41 @@
 #include <array>
 #include <cerrno>
 #include <climits>
-#include <csignal>
+#include <cstring>
+#include <filesystem>
 
-#include "supervisor/supervisor.h"
+#include "supervisor/nursery_talk.h"
 
 namespace cadre::supervisor {
 
+using namespace nursery_talk;
+
 namespace {
 
-struct Answer {
-  pid_t pid = 0;
-  int error_number = 0;
-};
-
-/// What the agent has open is none of our business, its standard streams included: who waits for their end must not
-/// wait for tasks.
-void drop_all_but(int socket) {
-  const Descriptor nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  for (int stream : {0, 1, 2}) ::dup2(nothing.get(), stream);
-  close_all_but(socket);
+bool send_question(int socket, const std::string& folder, int agent) {
+  iovec text{const_cast<char*>(folder.data()), folder.size()};
+  Cargo cargo{};
+  msghdr message{};
+  message.msg_iov = &text;
+  message.msg_iovlen = 1;
+  message.msg_control = &cargo;
+  message.msg_controllen = sizeof(cargo);
+  cargo.head.cmsg_level = SOL_SOCKET;
+  cargo.head.cmsg_type = SCM_RIGHTS;
+  cargo.head.cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(&cargo.head), &agent, sizeof(int));
+  return ::sendmsg(socket, &message, MSG_NOSIGNAL) >= 0;
 }
 
-[[noreturn]] void tend(int socket, const std::optional<Means>& given) {
-  ::setsid();
-  ::prctl(PR_SET_NAME, "cadre-nursery");
-  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
-  for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGPIPE}) ::signal(signal, SIG_IGN);
-  drop_all_but(socket);
-  const Means means = given ? *given : probe();
-  ::signal(SIGCHLD, SIG_IGN);  // the kernel reaps supervisors
-  if (::send(socket, &means, sizeof(means), 0) < 0) ::_exit(1);
-  for (;;) {
-    std::array<char, PATH_MAX> folder;
-    const ssize_t size = ::recv(socket, folder.data(), folder.size(), 0);
-    if (size < 0 && errno == EINTR) continue;
-    if (size <= 0) ::_exit(0);  // the agent is gone
-    Answer answer;
-    answer.pid = ::fork();
-    if (answer.pid == 0) {
-      ::close(socket);
-      ::_exit(supervise({folder.data(), static_cast<std::size_t>(size)}, means));
-    }
-    if (answer.pid < 0) answer.error_number = errno;
-    if (::send(socket, &answer, sizeof(answer), 0) < 0) ::_exit(0);
-  }
+struct SocketPair {
+  Descriptor ours;
+  Descriptor theirs;
+};
+
+Result<SocketPair> make_socket_pair() {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) return system_failure("socketpair");
+  return SocketPair{Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
 template <class T>
@@ -63,20 +53,36 @@ bool receive(int socket, T& value) {
   return size == static_cast<ssize_t>(sizeof(value));
 }
 
+char digit(bool yes) { return yes ? '1' : '0'; }
+
+[[noreturn]] void become_nursery(const std::string& program, int socket, const std::string& means) {
+  if (socket == nursery_socket) ::fcntl(socket, F_SETFD, 0);
+  if (socket != nursery_socket) ::dup2(socket, nursery_socket);
+  ::execl(program.c_str(), program.c_str(), means.c_str(), nullptr);
+  ::_exit(127);
+}
+
 }  // namespace
 
-Result<std::unique_ptr<Nursery>> Nursery::open(std::optional<Means> means) {
-  std::array<int, 2> ends{};
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) return system_failure("nursery");
-  Descriptor ours(ends[0]);
-  Descriptor theirs(ends[1]);
+std::string program_beside_us() {
+  std::error_code unknown;
+  return (std::filesystem::read_symlink("/proc/self/exe", unknown).parent_path() / "cadre-supervisor").string();
+}
+
+Result<std::unique_ptr<Nursery>> Nursery::open(const std::string& program, std::optional<Means> means) {
+  if (::access(program.c_str(), X_OK) != 0) return system_failure("cannot run " + program + ", which comes with cadre");
+  TRY_ASSIGN(pair, make_socket_pair());
+  std::string chosen = "auto";
+  if (means) chosen = {digit(means->mount_namespace), digit(means->pid_namespace), digit(means->user_namespace)};
   const pid_t child = ::fork();
   if (child < 0) return system_failure("nursery");
-  if (child == 0) tend(theirs.get(), means);
-  Means found;
-  theirs.close();
-  if (!receive(ours.get(), found)) return fail(Errc::unavailable, "the nursery of supervisors has died");
-  return std::unique_ptr<Nursery>(new Nursery(child, std::move(ours), found));
+  if (child == 0) become_nursery(program, pair.theirs.get(), chosen);
+  pair.theirs.close();
+  std::unique_ptr<Nursery> nursery(new Nursery(child, std::move(pair.ours)));
+  if (!receive(nursery->socket_.get(), nursery->means_)) {
+    return fail(Errc::unavailable, program + " does not work; is it of the same version as this program?");
+  }
+  return nursery;
 }
 
 Nursery::~Nursery() {
@@ -85,15 +91,18 @@ Nursery::~Nursery() {
   }
 }
 
-Result<pid_t> Nursery::start(const std::string& folder) {
-  const std::scoped_lock lock(mutex_);
-  Answer answer;
+Result<Nursery::Born> Nursery::start(const std::string& folder) {
   if (folder.size() >= PATH_MAX) return fail(Errc::invalid, "too long for a path: " + folder);
-  if (::send(socket_.get(), folder.data(), folder.size(), MSG_NOSIGNAL) < 0 || !receive(socket_.get(), answer)) {
-    return fail(Errc::unavailable, "the nursery of supervisors has died");
+  TRY_ASSIGN(pair, make_socket_pair());
+  Answer answer;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!send_question(socket_.get(), folder, pair.theirs.get()) || !receive(socket_.get(), answer)) {
+      return fail(Errc::unavailable, "the nursery of supervisors has died");
+    }
   }
   if (answer.pid < 0) return Failure(system_error("cannot fork a supervisor", answer.error_number));
-  return answer.pid;
+  return Born{answer.pid, std::move(pair.ours)};
 }
 
 }  // namespace cadre::supervisor

@@ -1,8 +1,9 @@
-/// Where supervisors come from: a small process that an agent forks off before it has threads, and that forks a
-/// supervisor for each task. open() is for the main thread before there are others; the rest for any thread.
+/// Where supervisors come from: a small program that an agent starts before it has threads, and that forks a supervisor
+/// for each task. open() is for the main thread before there are others; the rest for any thread.
 ///
 /// Forking the agent itself would copy a large process with threads and locks in any state; starting a program for
-/// each task would cost more than most tasks. A nursery ends with its agent; the supervisors go on.
+/// each task would cost more than most tasks; a program of its own, without the many libraries of an agent, forks in a
+/// fraction of the time. A nursery ends with its agent; the supervisors go on.
 #pragma once
 
 #include <sys/types.h>
@@ -18,25 +19,33 @@
 
 namespace cadre::supervisor {
 
+/// Where cadre-supervisor is: in the folder of the running program.
+[[nodiscard]] std::string program_beside_us();
+
 class Nursery {
  public:
-  /// Uses what the kernel allows, or, in tests, only what is given.
-  [[nodiscard]] static Result<std::unique_ptr<Nursery>> open(std::optional<Means> means = std::nullopt);
+  /// `program` is cadre-supervisor. Uses what the kernel allows, or, in tests, only what is given.
+  [[nodiscard]] static Result<std::unique_ptr<Nursery>> open(const std::string& program,
+                                                             std::optional<Means> means = std::nullopt);
   Nursery(const Nursery&) = delete;
   Nursery& operator=(const Nursery&) = delete;
   /// Ends the nursery, not the supervisors.
   ~Nursery();
 
-  /// Starts the supervisor of the task in this folder and gives its process id. Waits for a fork, about 0.2 ms. Whether
-  /// the task can run is found in its folder (cluster/supervision.h).
-  [[nodiscard]] Result<pid_t> start(const std::string& folder);
+  struct Born {
+    pid_t pid = 0;
+    Descriptor socket;  ///< the agent's connection to it, as over agent.sock
+  };
+  /// Starts the supervisor of the task in this folder. Waits for a fork, about 0.2 ms. Whether the task can run is said
+  /// over the socket and found in its folder (cluster/supervision.h).
+  [[nodiscard]] Result<Born> start(const std::string& folder);
 
   /// What keeps tasks apart here.
   [[nodiscard]] const Means& means() const { return means_; }
   [[nodiscard]] pid_t pid() const { return pid_; }
 
  private:
-  Nursery(pid_t pid, Descriptor socket, const Means& means) : pid_(pid), socket_(std::move(socket)), means_(means) {}
+  Nursery(pid_t pid, Descriptor socket) : pid_(pid), socket_(std::move(socket)) {}
 
   pid_t pid_;
   Descriptor socket_;

@@ -42,8 +42,8 @@ TEST_F(NurseryOf, AnAgentThatDiesEndsWithItAndTheTasksGoOn) {
   const pid_t agent = ::fork();
   ASSERT_GE(agent, 0);
   if (agent == 0) {
-    auto nursery = Nursery::open();
-    pid_t pids[2] = {(*nursery)->pid(), (*nursery)->start(folder).value_or(0)};
+    auto nursery = Nursery::open(supervisor_program);
+    pid_t pids[2] = {(*nursery)->pid(), (*nursery)->start(folder).value().pid};
     if (::write(pipe->write.get(), pids, sizeof(pids)) < 0) ::_exit(1);
     for (;;) ::pause();
   }
@@ -82,9 +82,9 @@ TEST_F(NurseryOf, ItLeavesNoZombies) {
 }
 
 TEST_F(NurseryOf, AFolderThatIsNotThereIsNoHarm) {
-  const auto pid = nursery().start(root + "/nowhere");
-  ASSERT_TRUE(pid);
-  wait_for("its end", [&] { return !is_alive(*pid); });
+  const auto born = nursery().start(root + "/nowhere");
+  ASSERT_TRUE(born);
+  wait_for("its end", [&] { return !is_alive(born->pid); });
   EXPECT_FALSE(nursery().start(std::string(5000, 'x')));
   EXPECT_EQ(run(program({"true"})).code, 0);
 }

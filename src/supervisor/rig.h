@@ -126,6 +126,9 @@ class Rig : public ::testing::Test {
 /// The version of control groups that an agent would use on this host; nothing where it may make none.
 std::vector<int> live_cgroups();
 
+/// The program that nurseries run.
+extern const std::string supervisor_program;
+
 /// Memory that a process holds.
 ByteSize memory_of(pid_t pid);
 

@@ -116,7 +116,7 @@ Nursery& Rig::nursery(std::optional<Means> means) {
   const int key = means ? means->mount_namespace + 2 * means->pid_namespace + 4 * means->user_namespace : -1;
   std::unique_ptr<Nursery>& found = all[key];
   if (!found) {
-    auto opened = Nursery::open(means);
+    auto opened = Nursery::open(supervisor_program, means);
     if (!opened) throw std::runtime_error(opened.error().message);
     found = *std::move(opened);
   }
@@ -146,9 +146,9 @@ std::string Rig::begin(const Launch& launch) { return begin_in(nursery(), launch
 
 std::string Rig::begin_in(Nursery& nursery, const Launch& launch) {
   make_folder(launch);
-  const auto pid = nursery.start(last_folder);
-  EXPECT_TRUE(pid) << (pid ? "" : pid.error().message);
-  last_supervisor = pid.value_or(0);
+  const auto born = nursery.start(last_folder);
+  EXPECT_TRUE(born) << (born ? "" : born.error().message);
+  last_supervisor = born ? born->pid : 0;
   begun_.push_back({last_supervisor, last_folder});
   return last_folder;
 }
@@ -196,6 +196,8 @@ std::string Rig::new_mark() const {
   static int number = 0;
   return "77" + std::to_string(::getpid()) + "0" + std::to_string(++number);
 }
+
+const std::string supervisor_program = CADRE_BINARY_DIR "/cadre-supervisor";
 
 std::vector<int> live_cgroups() {
   const CgroupParent parent = prepare_cgroups("cadre-test-look-" + std::to_string(::getpid()));

@@ -131,7 +131,7 @@ TEST_P(Start, ASecondSupervisorOfAFolderLeavesItAlone) {
   ASSERT_TRUE(agent.running());
   const auto second = nursery().start(folder);
   ASSERT_TRUE(second);
-  wait_for("the end of the second", [&] { return !is_alive(*second); });
+  wait_for("the end of the second", [&] { return !is_alive(second->pid); });
   agent.send(Stop{Reason::killed_by_user, Duration{0}});
   const auto last = agent.status([](const Status& status) { return status.ending.has_value(); });
   ASSERT_TRUE(last);

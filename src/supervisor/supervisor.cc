@@ -54,10 +54,10 @@ Result<Launch> read_launch() {
 
 }  // namespace
 
-int supervise(const std::string& folder, const Means& means) {
+int supervise(const std::string& folder, const Means& means, Descriptor agent) {
   std::array<char, PATH_MAX> real;
   if (::chdir(folder.c_str()) != 0 || ::getcwd(real.data(), real.size()) == nullptr) return 1;
-  const Descriptor lock(::open("launch", O_RDONLY | O_CLOEXEC));
+  Descriptor lock(::open("launch", O_RDONLY | O_CLOEXEC));
   if (lock && ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return 1;
   ::setsid();
   ::prctl(PR_SET_NAME, "cadre-task");
@@ -65,7 +65,9 @@ int supervise(const std::string& folder, const Means& means) {
   FolderLog log;
   const auto launch = read_launch();
   if (launch) {
-    Attendance({real.data(), *launch, means}, log).run();
+    Attendance attendance({real.data(), *launch, means}, std::move(agent), log);
+    attendance.run();
+    lock.close();
     return 0;
   }
   log.error(launch.error().message);

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "supervisor/descriptor.h"
 #include "supervisor/means.h"
 
 namespace cadre::supervisor {
@@ -11,8 +12,11 @@ namespace cadre::supervisor {
 /// gone, its output is in the spool and folder/ending is written. Gives the exit status for the process: 0, or 1 when
 /// the folder is not fit or another supervisor is in it.
 ///
+/// `agent` is a connection to the agent that wants it; while it has none it listens at folder/agent.sock. It is closed
+/// last of all: when the agent sees it closed, nobody uses the folder any more.
+///
 /// The process must have no threads and no children; descriptors 0, 1 and 2 must be open. Its folder, signal mask,
 /// standard error (folder/supervisor.log) and namespaces are changed.
-int supervise(const std::string& folder, const Means& means);
+int supervise(const std::string& folder, const Means& means, Descriptor agent);
 
 }  // namespace cadre::supervisor

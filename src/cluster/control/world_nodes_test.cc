@@ -116,7 +116,7 @@ void World::perform(Node& node, const host::Effect& effect) {
                    if (found == node.disk.end() || !found->second.is_alive()) return;
                    Process& process = found->second;
                    if (const auto* permit = std::get_if<supervision::Permit>(&one.message)) {
-                     process.permitted_until = now_ + permit->left;
+                     process.permitted_until = TimePoint(permit->until);
                    }
                    const auto* stop = std::get_if<supervision::Stop>(&one.message);
                    if (stop == nullptr) return;
@@ -161,7 +161,7 @@ void World::launch(Node& node, const messages::Start& start) {
   process.code = dice_.percent(80) ? 0 : 1;
   process.obeys = dice_.percent(70);
   process.abandon_after = node.host->abandon_after();
-  if (start.manners.fence == Fence::strict) process.permitted_until = now_ + node.host->permit_left(now_);
+  if (start.manners.fence == Fence::strict) process.permitted_until = node.host->permitted_until();
   process.says_status = now_ + step_delay();
 }
 

@@ -56,7 +56,7 @@ void Host::hear(const messages::FromMaster& message, TimePoint now) {
                    if (unanswered_.empty()) return;
                    acknowledged_ = std::max(acknowledged_, unanswered_.front());
                    unanswered_.pop_front();
-                   permit(now);
+                   permit();
                  },
                  [&](const messages::Start& one) { start(one, now); },
                  [&](const messages::Stop& one) { stop(one, now); },
@@ -103,7 +103,7 @@ void Host::welcome(const messages::Welcome& welcome, TimePoint now) {
     }
     ++at;
   }
-  permit(now);
+  permit();
   look_if_clean(now);
 }
 
@@ -138,6 +138,11 @@ void Host::start(const messages::Start& start, TimePoint now) {
   std::erase_if(waiting_, [&](const messages::Start& one) { return one.lease.task == start.lease.task; });
   waiting_.push_back(start);
   look_if_clean(now);
+}
+
+bool Host::has_ended(const LeaseId& lease) const {
+  const auto found = tasks_.find(lease);
+  return found == tasks_.end() || found->second.stage == Stage::ended;
 }
 
 bool Host::may_start(const LeaseId& lease) const {
@@ -201,7 +206,12 @@ void Host::hear(const LeaseId& lease, const supervision::FromSupervisor& message
 }
 
 void Host::ended(const LeaseId& lease, const TaskEnding& ending, TimePoint now) {
-  if (const auto found = tasks_.find(lease); found != tasks_.end()) end(lease, found->second, ending, now);
+  const auto found = tasks_.find(lease);
+  if (found == tasks_.end()) return;
+  TaskEnding known = ending;  // a supervisor would have said that it was given up
+  if (found->second.stop && found->second.stop->why == lease::Reason::agent_lost)
+    known.reason = lease::Reason::agent_lost;
+  end(lease, found->second, known, now);
 }
 
 void Host::end(const LeaseId& lease, Task& task, const TaskEnding& ending, TimePoint now) {
@@ -217,10 +227,10 @@ void Host::end(const LeaseId& lease, Task& task, const TaskEnding& ending, TimeP
   look_if_clean(now);
 }
 
-void Host::permit(TimePoint now) {
+void Host::permit() {
   for (const auto& [lease, task] : tasks_) {
     const bool runs = task.stage == Stage::running && !task.condemned && !task.fenced;
-    if (runs && task.fence == Fence::strict) tell(lease, supervision::Permit{permit_left(now)});
+    if (runs && task.fence == Fence::strict) tell(lease, supervision::Permit{permitted_until().time_since_epoch()});
   }
 }
 

@@ -67,10 +67,10 @@ class Host {
   bool welcomed() const { return session_ != 0; }
   /// How long a supervisor may go on without an agent; a strict fence is held by permits besides.
   Duration abandon_after() const { return cut_off_after(); }
-  /// How long a strictly fenced task may run from now on, whatever becomes of this agent.
-  Duration permit_left(TimePoint now) const { return std::max(Duration{0}, cut_off_after() - (now - acknowledged_)); }
-  /// Whether this lease is still of interest.
-  bool knows(const LeaseId& lease) const { return tasks_.contains(lease); }
+  /// Until when a strictly fenced task may run, whatever becomes of this agent.
+  TimePoint permitted_until() const { return acknowledged_ + cut_off_after(); }
+  /// Whether it is known how this lease has ended; also of one that is forgotten.
+  bool has_ended(const LeaseId& lease) const;
   /// Whether it was not told to stop since it was to be launched: to be asked at the last moment before it is.
   bool may_start(const LeaseId& lease) const;
 
@@ -94,7 +94,7 @@ class Host {
   void exec(const messages::Exec& exec);
   void condemn(const LeaseId& lease, Task& task);
   /// Tells the supervisors of strictly fenced tasks, which hold the fence even if this agent is stuck.
-  void permit(TimePoint now);
+  void permit();
   /// Kills what is strictly fenced while the master cannot yet have given it to others.
   void fence(TimePoint now);
   Duration cut_off_after() const { return agent_timeout_ / 6 * 5; }

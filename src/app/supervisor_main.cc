@@ -1,0 +1,23 @@
+/// cadre-supervisor: starts and looks after the tasks of one agent, which starts it. Small on purpose: it is forked for
+/// each task.
+#include <sys/socket.h>
+
+#include <cstdio>
+#include <string_view>
+
+#include "supervisor/nursery_talk.h"
+#include "supervisor/tend.h"
+
+int main(int argc, char** argv) {
+  using namespace cadre::supervisor;
+  const std::string_view means = argc == 2 ? argv[1] : "";
+  int type = 0;
+  socklen_t size = sizeof(type);
+  const bool asked = ::getsockopt(nursery_talk::nursery_socket, SOL_SOCKET, SO_TYPE, &type, &size) == 0;
+  if (!asked || type != SOCK_SEQPACKET || (means != "auto" && means.size() != 3)) {
+    std::fprintf(stderr, "cadre-supervisor is started by `cadre agent` and of no use by itself\n");
+    return 2;
+  }
+  if (means == "auto") tend({});
+  tend(Means{means[0] == '1', means[1] == '1', means[2] == '1'});
+}

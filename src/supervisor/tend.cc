@@ -1,0 +1,81 @@
+#include "supervisor/tend.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstring>
+
+#include "supervisor/nursery_talk.h"
+#include "supervisor/supervisor.h"
+
+namespace cadre::supervisor {
+
+using namespace nursery_talk;
+
+namespace {
+
+/// What the agent has open is none of our business, its standard streams included: who waits for their end must not
+/// wait for tasks.
+void drop_all_but(int socket) {
+  const Descriptor nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  for (int stream : {0, 1, 2}) ::dup2(nothing.get(), stream);
+  close_all_but(socket);
+}
+
+struct Question {
+  std::string folder;
+  Descriptor agent;  ///< the supervisor's end
+};
+
+/// Without a folder when there will be no more.
+Question receive_question(int socket) {
+  std::array<char, PATH_MAX> folder;
+  iovec text{folder.data(), folder.size()};
+  Cargo cargo{};
+  msghdr message{};
+  message.msg_iov = &text;
+  message.msg_iovlen = 1;
+  message.msg_control = &cargo;
+  message.msg_controllen = sizeof(cargo);
+  ssize_t size = 0;
+  while ((size = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR) {
+  }
+  if (size <= 0) return {};
+  int agent = -1;
+  if (message.msg_controllen >= CMSG_LEN(sizeof(int)) && cargo.head.cmsg_type == SCM_RIGHTS) {
+    std::memcpy(&agent, CMSG_DATA(&cargo.head), sizeof(int));
+  }
+  return {{folder.data(), static_cast<std::size_t>(size)}, Descriptor(agent)};
+}
+
+}  // namespace
+
+void tend(const std::optional<Means>& given) {
+  const int socket = nursery_socket;
+  ::setsid();
+  ::prctl(PR_SET_NAME, "cadre-nursery");
+  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGPIPE}) ::signal(signal, SIG_IGN);
+  drop_all_but(socket);
+  const Means means = given ? *given : probe();
+  ::signal(SIGCHLD, SIG_IGN);  // the kernel reaps supervisors
+  if (::send(socket, &means, sizeof(means), 0) < 0) ::_exit(1);
+  for (;;) {
+    Question question = receive_question(socket);
+    if (question.folder.empty()) ::_exit(0);  // the agent is gone
+    Answer answer;
+    answer.pid = ::fork();
+    if (answer.pid == 0) {
+      ::close(socket);
+      ::_exit(supervise(question.folder, means, std::move(question.agent)));
+    }
+    if (answer.pid < 0) answer.error_number = errno;
+    if (::send(socket, &answer, sizeof(answer), 0) < 0) ::_exit(0);
+  }
+}
+
+}  // namespace cadre::supervisor
