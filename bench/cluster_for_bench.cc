@@ -20,7 +20,12 @@ using namespace std::chrono_literals;
 namespace bulk = cluster::bulk;
 namespace requests = cluster::requests;
 
-Scratch::Scratch() : path_("/tmp/cadre-bench-XXXXXX") {
+Scratch::Scratch() {
+  // Where agents have their data when nothing else is said: on a disk, and not in /tmp, which every task has of its own.
+  const char* home = std::getenv("HOME");
+  path_ = std::string(home == nullptr ? "/var/lib" : home) + "/.cache/cadre-bench-XXXXXX";
+  std::error_code there_already;
+  std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), there_already);
   if (::mkdtemp(path_.data()) == nullptr) std::abort();
 }
 

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 
 #include "bench/bench.h"
+#include "bench/cluster_for_bench.h"
 #include "supervisor/cgroup_parent.h"
 #include "supervisor/descriptor.h"
 #include "supervisor/nursery.h"
@@ -60,11 +60,10 @@ Result<double> run_all(supervisor::Nursery& nursery, const std::vector<std::stri
 Result<Figures> bench_supervisor() {
   TRY_ASSIGN(nursery, supervisor::Nursery::open(supervisor::program_beside_us()));
   const auto groups = supervisor::prepare_cgroups("cadre-bench-" + std::to_string(::getpid()));
-  std::string root = "/tmp/cadre-bench-XXXXXX";
-  if (::mkdtemp(root.data()) == nullptr) return fail(Errc::unavailable, "no folder for tasks in /tmp");
+  const Scratch scratch;
   Figures figures{"supervisor", {}};
   const auto measure = [&](const std::string& name, const Launch& launch) -> Result<void> {
-    TRY_ASSIGN(folders, make_folders(root + "/" + std::to_string(figures.rows.size()), launch));
+    TRY_ASSIGN(folders, make_folders(scratch.path() + "/" + std::to_string(figures.rows.size()), launch));
     TRY_ASSIGN(value, run_all(*nursery, folders));
     TRY_ASSIGN(row, row_beside_raw(name, value, "1/s", "spawn"));
     figures.rows.push_back(std::move(row));
@@ -82,8 +81,6 @@ Result<Figures> bench_supervisor() {
   launch.cgroup = groups;
   if (done) done = measure("isolation on, memory, cpus and processes limited", launch);
   supervisor::remove_cgroups(groups);
-  std::error_code ignored;
-  std::filesystem::remove_all(root, ignored);
   TRY(done);
   return figures;
 }

@@ -50,15 +50,17 @@ void make_folders(const std::string& path) {
   ::mkdir(path.c_str(), 0700);
 }
 
-/// Covers the folder that holds those of all tasks, if there is such a one, with one that holds a place for ours only.
+/// Covers the folder that holds those of all tasks, if there is such a one, with one in memory that holds a place for
+/// ours only.
 Result<void> hide_others(const std::string& folder) {
   const std::string parent = parent_of(folder);
   struct stat found {};
   if (parent.empty() || ::stat(parent.c_str(), &found) != 0 || (found.st_mode & 0777) != 0700) return {};
-  ::mkdir("view", 0700);
-  ::mkdir(("view" + folder.substr(parent.size())).c_str(), 0700);
-  TRY_ASSIGN(cover, hold("view", "view"));
-  return bind_to(cover, parent, "hiding other tasks in " + parent);
+  if (::mount("cadre", parent.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=0700,size=64k,nr_inodes=8") != 0 ||
+      ::mkdir(folder.c_str(), 0700) != 0) {
+    return system_failure("hiding other tasks in " + parent);
+  }
+  return {};
 }
 
 Result<void> make_read_only(const std::string& target, const std::string& what) {
