@@ -113,7 +113,10 @@ pid_t start_agents(const std::string& address, const std::vector<net::Keys>& key
   std::vector<std::unique_ptr<LightAgent>> all;
   for (int i = 0; i < agents; ++i) {
     all.push_back(std::make_unique<LightAgent>(loop, i));
-    if (!all.back()->connect(**network, address, keys[static_cast<std::size_t>(i)], master)) ::_exit(1);
+    const auto done = all.back()->connect(**network, address, keys[static_cast<std::size_t>(i)], master);
+    if (done) continue;
+    log.error("agent " + std::to_string(i) + ": " + done.error().message);
+    ::_exit(1);
   }
   loop.run();
   std::ofstream file(result);

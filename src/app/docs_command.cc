@@ -13,12 +13,19 @@
 namespace cadre::app {
 namespace {
 
+/// A command and those below it.
+void add_command(const CLI::App& command, const std::string& parents, std::string& text) {
+  const std::string name = parents + " " + command.get_name();
+  text += "\n## " + name + "\n\n```\n" + command.help(parents) + "```\n";
+  const auto is_command = [](const CLI::App* one) { return !one->get_name().empty(); };
+  for (const CLI::App* below : command.get_subcommands(is_command)) add_command(*below, name, text);
+}
+
 std::string command_page(const CLI::App& app) {
   std::string text = "# Command line\n\nWhat `cadre --help` says, for every command. This page is generated.\n\n";
   text += "Exit codes: 0 done, 1 failed, 2 bad usage or a faulty file, 3 refused, 4 unreachable.\n";
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App* one) { return !one->get_name().empty(); })) {
-    text += "\n## cadre " + command->get_name() + "\n\n```\n" + command->help() + "```\n";
-  }
+  const auto is_command = [](const CLI::App* one) { return !one->get_name().empty(); };
+  for (const CLI::App* command : app.get_subcommands(is_command)) add_command(*command, "cadre", text);
   return text;
 }
 

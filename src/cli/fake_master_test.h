@@ -90,8 +90,10 @@ class FakeMaster {
       one.tasks = {running_task({one.id, 0}, epoch)};
     });
   }
-  void end_task(cluster::lease::Reason reason, std::int32_t number, const std::string& detail = "") {
-    const std::int64_t end = output_end({{job.id, 0}, {job.tasks.at(0).epoch}});
+  /// Of its output so many bytes are still under way.
+  void end_task(cluster::lease::Reason reason, std::int32_t number, const std::string& detail = "",
+                std::int64_t late = 0) {
+    const std::int64_t end = output_end({{job.id, 0}, {job.tasks.at(0).epoch}}) + late;
     change([&](cluster::requests::JobView& one) {
       one.stage = cluster::control::JobStage::ended;
       one.reason = reason;

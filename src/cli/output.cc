@@ -11,6 +11,8 @@ constexpr Duration ended_stall_max = 30s;
 /// The same for a lease of which nobody knows where its output ends.
 constexpr Duration over_stall_max = 2s;
 constexpr Duration idle_max = 60s;
+/// For what was written and has not come when somebody only looks.
+constexpr Duration late_max = 3s;
 /// Of one task that were given up while nobody looked.
 constexpr std::uint64_t leases_most = 10;
 
@@ -42,6 +44,13 @@ bulk::ReadOutput question_of(const Reading& reading, bool wait) {
   return {0, reading.lease, reading.offset, reading.last_lines, wait};
 }
 
+/// Waits for output that is known to come: the news of an end may overtake it.
+loop::Task<bool> more_comes(Session& session, const Reading& reading) {
+  const auto answer = co_await session.connection.ask_bulk(question_of(reading, true), late_max);
+  const auto* output = answer ? std::get_if<bulk::Output>(&*answer) : nullptr;
+  co_return output != nullptr && !output->records.empty();
+}
+
 }  // namespace
 
 loop::Task<Got<void>> read_all(Session& session, Reading reading, const OnLine& on_line) {
@@ -51,6 +60,11 @@ loop::Task<Got<void>> read_all(Session& session, Reading reading, const OnLine& 
     const Got<bool> took = take(session, reading, *answer, on_line);
     if (!took) co_return NotGot(took.error());
     goes_on = *took && !std::get<bulk::Output>(*answer).records.empty();
+    if (!goes_on && reading.offset < reading.end) goes_on = co_await more_comes(session, reading);
+  }
+  if (const std::int64_t missing = reading.end - reading.offset; missing > 0) {
+    const std::string words = "(" + std::to_string(missing) + " bytes of output have not come)";
+    on_line(reading.lease.task, {logs::Stream::note, false, session.calendar.now(), words});
   }
   co_return Got<void>();
 }
@@ -63,7 +77,7 @@ void TaskOutput::add_leases(std::uint64_t epoch) {
   if (epoch - from >= leases_most) from = epoch - leases_most + 1;
   for (std::uint64_t each = from; each <= epoch; ++each) {
     const std::int64_t last_lines = is_first && each == from ? options_.last_lines : 0;
-    leases_.push_back({{{options_.task, {each}}, 0, last_lines}, std::nullopt, each != epoch});
+    leases_.push_back({{{options_.task, {each}}, 0, last_lines, 0}, std::nullopt, each != epoch});
   }
   last_epoch_ = epoch;
 }

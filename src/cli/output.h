@@ -22,9 +22,10 @@ struct Reading {
   cluster::LeaseId lease;
   std::int64_t offset = 0;
   std::int64_t last_lines = 0;  ///< begin so many lines before the end
+  std::int64_t end = 0;         ///< it is known to have written so much
 };
 
-/// Hands on what is there now, to the end.
+/// Hands on what is there now, to the end, and waits a moment for what is known to come.
 [[nodiscard]] loop::Task<Got<void>> read_all(Session& session, Reading reading, const OnLine& on_line);
 
 /// Follows one task through its leases, each to the end of its output. Ending it ends the reading.

@@ -287,6 +287,26 @@ TEST_F(Logs, ShowWhatIsThere) {
             "\"c\",\"continues\":false}]\n");
 }
 
+TEST_F(Logs, SayWhatWasWrittenAndHasNotCome) {
+  master.end_task(Reason::exited, 0, "", 100);
+  const Said said = run({"task", "logs", "17"}).get();
+  EXPECT_EQ(said.code, 0);
+  EXPECT_EQ(said.out, "a\n");
+  EXPECT_EQ(said.err, "b\ncadre: c\ncadre: (100 bytes of output have not come)\n");
+}
+
+TEST_F(Logs, WaitForWhatIsLaterThanTheNewsOfTheEnd) {
+  const std::int64_t before = master.output_end(first);
+  Bytes late;
+  logs::encode({Stream::out, false, TimePoint(std::chrono::seconds(1'700'000'000)), "late"}, late);
+  master.end_task(Reason::exited, 0, "", static_cast<std::int64_t>(late.size()));
+  auto said = run({"task", "logs", "17"});
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // long enough to come too late, mostly
+  master.write(first, Stream::out, "late");
+  EXPECT_EQ(master.output_end(first), before + static_cast<std::int64_t>(late.size()));
+  EXPECT_EQ(said.get().out, "a\nlate\n");
+}
+
 TEST_F(Logs, CanBeFollowedToTheEnd) {
   auto said = run({"task", "logs", "-f", "--tail", "1", "17"});
   ASSERT_TRUE(master.wait_asked<requests::GetJob>(2));

@@ -16,6 +16,7 @@
 #include "net/memory_network.h"
 #include "net/network.h"
 #include "net/zmq_network.h"
+#include "tests/servers/results.h"
 #include "tests/servers/scratch.h"
 
 namespace cadre::net {
@@ -127,18 +128,5 @@ struct NetworkNames {
 };
 
 inline std::string text_of(const Bytes& bytes) { return std::string(as_text(bytes)); }
-
-#define ASSERT_DONE(expression)                                  \
-  do {                                                           \
-    const auto& result_ = (expression);                          \
-    ASSERT_TRUE(result_.has_value()) << result_.error().message; \
-  } while (false)
-
-#define EXPECT_ERROR(code_, expression)                                                      \
-  do {                                                                                       \
-    const auto& result_ = (expression);                                                      \
-    ASSERT_FALSE(result_.has_value()) << "it succeeded";                                     \
-    EXPECT_EQ(to_string(result_.error().code), to_string(code_)) << result_.error().message; \
-  } while (false)
 
 }  // namespace cadre::net

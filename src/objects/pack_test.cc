@@ -12,6 +12,7 @@
 #include "objects/pack_format.h"
 #include "objects/tree.h"
 #include "objects/tree_for_tests.h"
+#include "tests/servers/results.h"
 #include "tests/servers/scratch.h"
 
 namespace cadre::objects {
@@ -21,12 +22,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 using testing::Pair;
-
-#define ASSERT_DONE(expression)                                  \
-  do {                                                           \
-    const auto& result_ = (expression);                          \
-    ASSERT_TRUE(result_.has_value()) << result_.error().message; \
-  } while (false)
 
 constexpr PackOptions everything{PackOptions::Rules::none};
 

@@ -6,11 +6,11 @@ namespace {
 using cluster::control::SlotState;
 namespace requests = cluster::requests;
 
-struct ListOptions {
+struct ListAgentsOptions {
   ClientOptions client;
 };
 
-loop::Task<int> list(Session& session, std::shared_ptr<const ListOptions> options) {
+loop::Task<int> list(Session& session, std::shared_ptr<const ListAgentsOptions> options) {
   const Got<requests::Agents> agents = co_await ask_for<requests::Agents>(session, requests::ListAgents{});
   if (!agents) co_return session.complain(agents.error());
   if (options->client.json) {
@@ -97,7 +97,7 @@ loop::Task<int> token(Session& session, std::shared_ptr<const TokenOptions> opti
 }  // namespace
 
 void add_agent_verbs(CLI::App& agent, Chosen& chosen) {
-  const auto listing = std::make_shared<ListOptions>();
+  const auto listing = std::make_shared<ListAgentsOptions>();
   CLI::App& list_command =
       add_verb(agent, {"list", "List agents with what they have and use", "  cadre agent list\n"}, listing->client);
   on_choice(list_command, chosen, listing, list);

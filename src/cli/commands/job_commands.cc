@@ -6,16 +6,8 @@ namespace {
 using cluster::requests::JobView;
 namespace requests = cluster::requests;
 
-struct ListOptions {
-  ClientOptions client;
-  requests::ListJobs request;
-  bool active = false;
-};
-
 loop::Task<int> list(Session& session, std::shared_ptr<const ListOptions> options) {
-  requests::ListJobs request = options->request;
-  request.ended = !options->active;
-  const Got<requests::Jobs> jobs = co_await ask_for<requests::Jobs>(session, request);
+  const Got<requests::Jobs> jobs = co_await list_jobs(session, *options);
   if (!jobs) co_return session.complain(jobs.error());
   if (options->client.json) {
     print_json(*jobs);
@@ -116,11 +108,7 @@ void add_job_commands(CLI::App& app, Chosen& chosen) {
 
   const auto listing = std::make_shared<ListOptions>();
   CLI::App& list_command =
-      add_verb(job, {"list", "List jobs, the newest first", "  cadre job list --active\n"}, listing->client);
-  list_command.add_flag("--active", listing->active, "Leave out those that have ended");
-  list_command.add_option("--most", listing->request.most, "So many at most")
-      ->check(CLI::Range(1, 100'000))
-      ->capture_default_str();
+      add_list(job, {"list", "List jobs, the newest first", "  cadre job list --active\n"}, *listing);
   on_choice(list_command, chosen, listing, list);
 
   const auto one = std::make_shared<OneOptions>();

@@ -87,7 +87,9 @@ loop::Task<int> logs(Session& session, std::shared_ptr<const LogsOptions> option
   }
   for (const TaskView& task : tasks) {
     const std::uint64_t epoch = options->epoch.value_or(task.epoch);
-    const Got<void> read = co_await read_all(session, {{task.id, {epoch}}, 0, options->tail}, on_line);
+    Reading reading{{task.id, {epoch}}, 0, options->tail, 0};
+    if (task.ending && epoch == task.epoch) reading.end = task.ending->output_end;
+    const Got<void> read = co_await read_all(session, std::move(reading), on_line);
     if (!read) co_return session.complain(read.error());
   }
   if (json) print_json(lines);

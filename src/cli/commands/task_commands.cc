@@ -18,16 +18,8 @@ void describe(V& v, Tasks& t) {
   v.required("tasks", t.tasks, "The tasks.");
 }
 
-struct ListOptions {
-  ClientOptions client;
-  requests::ListJobs request;
-  bool active = false;
-};
-
 loop::Task<int> list(Session& session, std::shared_ptr<const ListOptions> options) {
-  requests::ListJobs request = options->request;
-  request.ended = !options->active;
-  const Got<requests::Jobs> jobs = co_await ask_for<requests::Jobs>(session, request);
+  const Got<requests::Jobs> jobs = co_await list_jobs(session, *options);
   if (!jobs) co_return session.complain(jobs.error());
   if (options->client.json) {
     Tasks all;
@@ -112,11 +104,7 @@ void add_task_commands(CLI::App& app, Chosen& chosen) {
 
   const auto listing = std::make_shared<ListOptions>();
   CLI::App& list_command =
-      add_verb(task, {"list", "List tasks, the newest jobs first", "  cadre task list --active\n"}, listing->client);
-  list_command.add_flag("--active", listing->active, "Leave out jobs that have ended");
-  list_command.add_option("--most", listing->request.most, "Of so many jobs at most")
-      ->check(CLI::Range(1, 100'000))
-      ->capture_default_str();
+      add_list(task, {"list", "List tasks, the newest jobs first", "  cadre task list --active\n"}, *listing);
   on_choice(list_command, chosen, listing, list);
 
   const auto showing_one = std::make_shared<TargetOptions>();

@@ -81,4 +81,19 @@ int show_job(const Session& session, const cluster::requests::JobView& job, cons
   return done;
 }
 
+CLI::App& add_list(CLI::App& noun, const Verb& verb, ListOptions& options) {
+  CLI::App& command = add_verb(noun, verb, options.client);
+  command.add_flag("--active", options.active, "Leave out jobs that have ended");
+  command.add_option("--most", options.request.most, "Of so many jobs at most")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  return command;
+}
+
+loop::Task<Got<cluster::requests::Jobs>> list_jobs(Session& session, const ListOptions& options) {
+  cluster::requests::ListJobs request = options.request;
+  request.ended = !options.active;
+  co_return co_await ask_for<cluster::requests::Jobs>(session, request);
+}
+
 }  // namespace cadre::cli

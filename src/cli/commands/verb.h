@@ -43,6 +43,15 @@ void on_choice(CLI::App& command, Chosen& chosen, std::shared_ptr<Options> optio
   });
 }
 
+/// Of what lists jobs or their tasks.
+struct ListOptions {
+  ClientOptions client;
+  cluster::requests::ListJobs request;
+  bool active = false;
+};
+CLI::App& add_list(CLI::App& noun, const Verb& verb, ListOptions& options);
+[[nodiscard]] loop::Task<Got<cluster::requests::Jobs>> list_jobs(Session& session, const ListOptions& options);
+
 /// `17` or `17.0`.
 struct Target {
   cluster::TaskId task;

@@ -13,6 +13,19 @@ extern "C" const char* __tsan_default_suppressions() {
 
 namespace cadre::net {
 
-ZmqContext::ZmqContext(loop::RealLoop& l, Log& g) : loop(l), log(g), zap(l, context) {}
+namespace {
+
+/// Of a process; a link needs three. The limit that counts is that of open files.
+constexpr int sockets_max = 60'000;
+
+zmq::context_t make_context() {
+  zmq::context_t context;
+  context.set(zmq::ctxopt::max_sockets, sockets_max);
+  return context;
+}
+
+}  // namespace
+
+ZmqContext::ZmqContext(loop::RealLoop& l, Log& g) : loop(l), log(g), context(make_context()), zap(l, context) {}
 
 }  // namespace cadre::net

@@ -17,7 +17,7 @@ struct ZmqContext {
 
   loop::RealLoop& loop;
   Log& log;
-  zmq::context_t context{1};
+  zmq::context_t context;
   ZapServer zap;
   std::uint64_t hubs_made = 0;
   std::size_t ends = 0;  // hubs and links there are now
