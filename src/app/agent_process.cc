@@ -1,12 +1,6 @@
 #include "app/agent_process.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -15,7 +9,7 @@
 #include "agent/devices.h"
 #include "agent/host_facts.h"
 #include "agent/joining.h"
-#include "app/master_process.h"
+#include "app/folder.h"
 #include "base/hash.h"
 #include "cluster/data_folder.h"
 #include "loop/real_loop.h"
@@ -33,15 +27,6 @@ namespace messages = cluster::messages;
 using namespace std::chrono_literals;
 
 constexpr Duration grace_at_end = 5s;
-
-/// Held as long as the process lives, so that no two agents share a folder.
-Result<void> lock_folder(const std::string& data) {
-  const int file = ::open((data + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (file < 0) return fail(Errc::unavailable, "cannot write in " + data + ": " + std::strerror(errno));
-  if (::flock(file, LOCK_EX | LOCK_NB) == 0) return {};
-  ::close(file);
-  return fail(Errc::conflict, "another agent uses " + data + "; give this one another --data folder");
-}
 
 /// By which the master knows the agent again, whatever becomes of its process.
 Result<std::string> identity_in(const std::string& data) {
@@ -136,6 +121,10 @@ class AgentProcess {
     const bool is_folder = options_.master.find('/') != std::string::npos || fs::is_directory(options_.master);
     if (options_.join.empty() && is_folder) {
       const cluster::DataFolder folder{fs::absolute(options_.master).lexically_normal().string()};
+      if (!fs::exists(folder.run())) {
+        return fail(Errc::timed_out, "no master has run in " + folder.path + "; start one with cadre master --data " +
+                                         folder.path + ", or name another with --master or --join");
+      }
       return agent::Way{{folder.agents_address()}, {folder.bulk_address()}, ""};
     }
     return agent::way_by_key({loop_, *network_, data_, id, options_.join, options_.master});
@@ -173,7 +162,7 @@ class AgentProcess {
 Result<void> run_agent(const AgentOptions& options, Log& log) {
   TRY_ASSIGN(nursery, supervisor::Nursery::open(supervisor::program_beside_us()));  // before there are threads
   TRY_ASSIGN(data, make_private_folder(options.data));
-  TRY(lock_folder(data));
+  TRY_ASSIGN(lock, lock_folder(data));
   AgentProcess process(options, data, std::move(nursery), log);
   return process.run();
 }

@@ -1,15 +1,12 @@
 #include "app/master_process.h"
 
-#include <sys/stat.h>
-
-#include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 
 #include "agent/host_facts.h"
+#include "app/folder.h"
 #include "cluster/data_folder.h"
 #include "describe/describe.h"
 #include "loop/calendar.h"
@@ -92,8 +89,13 @@ class Recorder {
 /// Everything that a master process holds, in the order in which it comes and, backwards, goes.
 class MasterProcess {
  public:
-  MasterProcess(const master::Config& config, DataFolder data, Log& log)
-      : config_(config), data_(std::move(data)), log_(log), pool_(loop_, {"the records", 1, 1'000}), calendar_(loop_) {}
+  MasterProcess(const master::Config& config, DataFolder data, std::function<void()> is_up, Log& log)
+      : config_(config),
+        data_(std::move(data)),
+        is_up_(std::move(is_up)),
+        log_(log),
+        pool_(loop_, {"the records", 1, 1'000}),
+        calendar_(loop_) {}
 
   ~MasterProcess() { loop_.destroy_tasks(); }
 
@@ -101,6 +103,7 @@ class MasterProcess {
     TRY(open());
     TRY_ASSIGN(signals, loop::on_signal(loop_, {SIGTERM, SIGINT}, [this](int) { master_->stop(); }));
     log_.info("the master is up: " + data_.path + (config_.listen.empty() ? "" : ", " + join_.control));
+    if (is_up_) is_up_();
     loop_.spawn(serve());
     loop_.run();
     bulk_->stop();
@@ -200,6 +203,7 @@ class MasterProcess {
 
   const master::Config& config_;
   DataFolder data_;
+  std::function<void()> is_up_;
   Log& log_;
   loop::RealLoop loop_;
   loop::ThreadPool pool_;
@@ -215,22 +219,12 @@ class MasterProcess {
 
 }  // namespace
 
-Result<std::string> make_private_folder(const std::string& path) {
-  std::error_code error;
-  const fs::path absolute = fs::absolute(path, error).lexically_normal();
-  fs::create_directories(absolute.parent_path(), error);
-  if (::mkdir(absolute.c_str(), 0700) != 0 && errno != EEXIST) {
-    return fail(Errc::unavailable, "cannot make the folder " + absolute.string() + ": " + std::strerror(errno));
-  }
-  if (!fs::is_directory(absolute, error)) return fail(Errc::invalid, absolute.string() + " is not a folder");
-  return absolute.string();
-}
-
-Result<void> run_master(const master::Config& config, Log& log) {
+Result<void> run_master(const master::Config& config, Log& log, std::function<void()> is_up) {
   TRY_ASSIGN(path, make_private_folder(config.data));
+  TRY_ASSIGN(lock, lock_folder(path));
   const DataFolder data{path};
   TRY(make_private_folder(data.run()));
-  MasterProcess process(config, data, log);
+  MasterProcess process(config, data, std::move(is_up), log);
   return process.run();
 }
 

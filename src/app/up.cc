@@ -1,17 +1,20 @@
 #include "app/up.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <cstdio>
 #include <ctime>
-#include <filesystem>
 #include <functional>
 
+#include "app/folder.h"
 #include "app/master_process.h"
-#include "cluster/data_folder.h"
+#include "loop/descriptor.h"
 
 namespace cadre::app {
 namespace {
@@ -84,21 +87,22 @@ Result<void> run_both(const master::Config& config, AgentOptions agent) {
   ::sigaction(SIGTERM, &action, nullptr);
   ::sigaction(SIGINT, &action, nullptr);
 
+  std::array<int, 2> news{};
+  if (::pipe2(news.data(), O_CLOEXEC) != 0) return loop::system_failure("pipe");
+  const loop::Descriptor hears(news[0]);
+  const loop::Descriptor says(news[1]);
   Part master_part("master", [&]() -> Result<void> {
     StderrLog log(Level::info);
-    return run_master(config, log);
+    return run_master(config, log, [&] { [[maybe_unused]] const ssize_t said = ::write(says.get(), "!", 1); });
   });
   Part agent_part("agent", [&]() -> Result<void> {
     StderrLog log(Level::info);
     return run_agent(agent, log);
   });
-  const cluster::DataFolder folder{data};
-  std::error_code ignored;
-  std::filesystem::remove(folder.run() + "/clients", ignored);
   master_part.start();
-  while (told_to_stop == 0 && !std::filesystem::exists(folder.run() + "/clients", ignored)) {
+  pollfd is_up{hears.get(), POLLIN, 0};
+  while (told_to_stop == 0 && ::poll(&is_up, 1, 20) <= 0) {
     if (master_part.has_ended()) return fail(Errc::unavailable, "the master did not start");
-    pause_ms(20);
   }
   agent_part.start();
   std::fprintf(stderr, "cadre is up. In another shell, try: cadre run%s -- hostname\nCtrl-C stops it.\n",

@@ -33,6 +33,15 @@ bool can_come_back(const Job& job, const AgentEntry& agent, const std::set<Lease
 
 }  // namespace
 
+std::optional<std::string> Control::missing_pool(const std::string& name) const {
+  if (const auto pool = pools_.find(name); pool != pools_.end() && !pool->second.closed) return std::nullopt;
+  std::string names;
+  for (const auto& [other, one] : pools_) {
+    if (!one.closed) names += (names.empty() ? "'" : ", '") + other + "'";
+  }
+  return "there is no pool '" + name + "'; the pools are " + names;
+}
+
 std::optional<std::string> Control::refusal(const messages::Hello& hello, const std::optional<AgentId>& proven,
                                             TimePoint now) {
   const AgentId& id = hello.agent.id;
@@ -45,13 +54,7 @@ std::optional<std::string> Control::refusal(const messages::Hello& hello, const 
     return "its key belongs to agent '" + proven->value + "'; start it with that --id, or join anew as '" + id.value +
            "'";
   }
-  if (const auto pool = pools_.find(hello.pool); pool == pools_.end() || pool->second.closed) {
-    std::string names;
-    for (const auto& [name, one] : pools_) {
-      if (!one.closed) names += (names.empty() ? "'" : ", '") + name + "'";
-    }
-    return "there is no pool '" + hello.pool + "'; the pools are " + names;
-  }
+  if (auto missing = missing_pool(hello.pool)) return missing;
   if (hello.slots.size() != static_cast<std::size_t>(hello.agent.slots)) return "it lists other slots than it offers";
   const AgentEntry* known = ledger_.find(id);
   if (known == nullptr) {

@@ -135,6 +135,8 @@ class Control {
 
   // Agents (agents.cc).
   void hello(Peer peer, const messages::Hello& hello, const std::optional<AgentId>& proven, TimePoint now);
+  /// In words, when there is no such pool.
+  std::optional<std::string> missing_pool(const std::string& name) const;
   std::optional<std::string> refusal(const messages::Hello& hello, const std::optional<AgentId>& proven, TimePoint now);
   AgentEntry& welcome(Peer peer, const messages::Hello& hello, TimePoint now);
   /// Tasks that it lost go on, if their whole gang is there and nobody has its place.

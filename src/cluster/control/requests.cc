@@ -66,24 +66,22 @@ void Control::ask(std::uint64_t client, const requests::Question& question, Time
 
 void Control::submit(Asker asker, const requests::Submit& request, TimePoint now) {
   const JobSpec& spec = request.job;
-  const auto pool = pools_.find(spec.pool);
-  if (pool == pools_.end() || pool->second.closed) {
-    return fail(asker, Errc::not_found, "pool: there is no pool '" + spec.pool + "'");
-  }
+  if (const auto missing = missing_pool(spec.pool)) return fail(asker, Errc::not_found, "pool: " + *missing);
+  Pool& pool = pools_.at(spec.pool);
   if (auto fault = fault_of(spec)) return fail(asker, Errc::invalid, *std::move(fault));
   const bool has_agents = std::any_of(ledger_.agents().begin(), ledger_.agents().end(),
                                       [&](const auto& agent) { return agent.second.row.pool == spec.pool; });
   if (has_agents) {
     const Gang gang = gang_of({0}, 0, spec);
-    pool->second.ideal.submit(gang, now);
-    const Plan plan = pool->second.ideal.plan(now);
-    const std::string why = pool->second.ideal.why(gang.id);
-    pool->second.ideal.remove(gang.id);
+    pool.ideal.submit(gang, now);
+    const Plan plan = pool.ideal.plan(now);
+    const std::string why = pool.ideal.why(gang.id);
+    pool.ideal.remove(gang.id);
     if (plan.start.empty()) return fail(asker, Errc::invalid, "it could never run: " + why);
   }
   Job& job = ledger_.add_job(spec, now);
-  pool->second.planner.submit(gang_of(job.row.id, job.row.position, job.row.spec), now);
-  pool->second.changed = true;
+  pool.planner.submit(gang_of(job.row.id, job.row.position, job.row.spec), now);
+  pool.changed = true;
   ledger_.note(now, "job", std::to_string(job.row.id.value), "queued");
   answer(asker, view(job));
 }

@@ -110,6 +110,15 @@ TEST_F(Tasks, WaitInAnOrderThatUsersChange) {
   EXPECT_LT(one.started, other.started);
 }
 
+TEST_F(Tasks, GoOnWhenSomebodyStartsAMasterWhereOneRuns) {
+  for (const char* command : {"master", "up"}) {
+    const Said said = run_cadre({command, "--data", cluster_.data()});
+    EXPECT_NE(said.code, 0);
+    EXPECT_THAT(said.err, HasSubstr("another master or agent uses " + cluster_.data()));
+    EXPECT_EQ(cluster_.cadre({"run", "--", "true"}).code, 0);
+  }
+}
+
 TEST_F(Tasks, StayAwayFromAgentsThatAreDrained) {
   cluster_.start_agent("a2");
   EXPECT_EQ(cluster_.cadre({"agent", "drain", "a1"}).code, 0);
