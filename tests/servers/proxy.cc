@@ -16,10 +16,10 @@
 namespace cadre::servers {
 namespace {
 
-sockaddr_in loopback(int port) {
+sockaddr_in address_of(const std::string& host, int port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  inet_pton(AF_INET, host.c_str(), &address.sin_addr);
   address.sin_port = htons(static_cast<std::uint16_t>(port));
   return address;
 }
@@ -35,10 +35,12 @@ bool send_all(int socket_fd, std::string_view bytes) {
 
 }  // namespace
 
-Proxy::Proxy(int target_port) : target_port_(target_port) {
+Proxy::Proxy(int target_port, const std::string& host, int port) : target_port_(target_port) {
   listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  sockaddr_in address = loopback(0);
+  sockaddr_in address = address_of(host, port);
+  const int again = 1;
+  setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &again, sizeof(again));
   socklen_t length = sizeof(address);
   if (bind(listener_, reinterpret_cast<sockaddr*>(&address), length) != 0 || listen(listener_, 16) != 0 ||
       getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &length) != 0) {
@@ -114,7 +116,7 @@ void Proxy::accept_one() {
   if (pair.client < 0) return;
   pair.silent = all_silent_;
   pair.server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const sockaddr_in address = loopback(target_port_);
+  const sockaddr_in address = address_of("127.0.0.1", target_port_);
   if (connect(pair.server, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) return close(pair);
   pairs_.push_back(pair);
 }

@@ -20,7 +20,10 @@ class Proxy {
     after,   ///< the server has answered, but the client hears nothing of it
   };
 
-  explicit Proxy(int target_port);
+  /// Of a port at 127.0.0.1.
+  explicit Proxy(int target_port) : Proxy(target_port, "127.0.0.1", 0) {}
+  /// At a port of its own, under another address of this host.
+  Proxy(int target_port, const std::string& host, int port);
   Proxy(const Proxy&) = delete;
   Proxy& operator=(const Proxy&) = delete;
   ~Proxy();

@@ -58,13 +58,7 @@ class Strangers : public testing::Test {
  protected:
   Strangers() : cluster_({"3s", {"--listen", "127.0.0.1:0"}}) { cluster_.start_agent("a1"); }
 
-  cluster::joining::Ticket ticket() const {
-    const Said said = cluster_.cadre({"agent", "token", "--json"});
-    EXPECT_EQ(said.code, 0) << said.err;
-    const std::size_t from = said.out.find("\"token\":\"") + 9;
-    const std::string token = said.out.substr(from, said.out.find('"', from) - from);
-    return cluster::joining::parse_token(token).value();
-  }
+  cluster::joining::Ticket ticket() const { return cluster::joining::parse_token(cluster_.join_token()).value(); }
   std::string token_text() const { return cluster::joining::to_token(ticket()); }
 
   std::uint64_t refused() const {

@@ -166,6 +166,12 @@ std::vector<requests::AgentView> TestCluster::agents() const {
   return read_answer<requests::Agents>(cadre({"agent", "list", "--json"})).agents;
 }
 
+std::string TestCluster::join_token() const {
+  const Said said = cadre({"agent", "token", "--json"});
+  const std::size_t from = said.out.find("\"token\":\"") + 9;
+  return said.out.substr(from, said.out.find('"', from) - from);
+}
+
 requests::JobView TestCluster::wait_for_end(std::uint64_t id) const {
   requests::JobView view;
   const bool ended = until([&] {

@@ -64,6 +64,8 @@ class TestCluster {
   cluster::requests::JobView job(std::uint64_t id) const;
   std::vector<cluster::requests::JobView> jobs() const;
   std::vector<cluster::requests::AgentView> agents() const;
+  /// With which one agent may join, when the master listens to other hosts.
+  std::string join_token() const;
   /// Fails the test when it has not ended after a minute.
   cluster::requests::JobView wait_for_end(std::uint64_t id) const;
   /// Everything that a job's first task has written, in all its lines.
