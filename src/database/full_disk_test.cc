@@ -18,16 +18,6 @@ using testing::HasSubstr;
 
 constexpr std::int64_t megabyte = 1 << 20;
 
-/// Runs the test in a process that may mount.
-#define WITH_OWN_MOUNTS()                                                                           \
-  if (!servers::has_own_mounts()) {                                                                 \
-    const auto* self = testing::UnitTest::GetInstance()->current_test_info();                       \
-    const std::string name = std::string(self->test_suite_name()) + "." + self->name();             \
-    EXPECT_EQ(servers::rerun_with_own_mounts(name), 0) << "see above what failed in the inner run"; \
-    return;                                                                                         \
-  }                                                                                                 \
-  static_assert(true)
-
 Bytes noise(Dice& dice, std::size_t size) {  // does not compress
   Bytes bytes(size);
   for (std::byte& b : bytes) b = static_cast<std::byte>(dice.bits());

@@ -14,16 +14,6 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Runs the test in a process that may mount.
-#define WITH_OWN_MOUNTS()                                                                           \
-  if (!servers::has_own_mounts()) {                                                                 \
-    const auto* self = testing::UnitTest::GetInstance()->current_test_info();                       \
-    const std::string name = std::string(self->test_suite_name()) + "." + self->name();             \
-    EXPECT_EQ(servers::rerun_with_own_mounts(name), 0) << "see above what failed in the inner run"; \
-    return;                                                                                         \
-  }                                                                                                 \
-  static_assert(true)
-
 std::vector<std::string> lines_of(const std::string& folder) {
   SpoolReader reader(folder);
   std::vector<std::string> lines;
@@ -60,6 +50,34 @@ TEST(FullDisk, ASpoolWaitsSaysSoOnceAndLosesNothing) {
   std::erase_if(lines, is_note);
   ASSERT_EQ(lines.size(), count);
   for (int i = 0; i < count; ++i) ASSERT_EQ(lines[i], "out: " + std::to_string(i) + text);
+}
+
+TEST(FullDisk, ASpoolMakesRoomOfWhatIsStoredElsewhere) {
+  WITH_OWN_MOUNTS();
+  const servers::TempDir folder;
+  const servers::SmallDisk disk(folder.path(), 1 << 20);
+  SpoolWriter writer = SpoolWriter::open(folder.path() + "/output", {}).value();  // a segment is larger than the disk
+  SpoolReader reader(folder.path() + "/output");
+  const std::string text(777, 'x');
+  std::vector<std::string> lines;
+  int count = 0;
+  std::int64_t position = 0;
+  for (int round = 0; round < 5; ++round) {
+    while (!writer.full()) writer.append(Stream::out, std::to_string(count++) + text + "\n", at(1));
+    while (position < writer.end()) {
+      const Chunk chunk = reader.read(position, 100'000).value();
+      for (std::string& line : shown(chunk.bytes)) lines.push_back(std::move(line));
+      position = chunk.next();
+    }
+    writer.retry(at(1));
+    EXPECT_TRUE(writer.full());  // nobody has said yet that it is stored
+    writer.stored(position);
+    writer.retry(at(1));
+    EXPECT_FALSE(writer.full());
+  }
+  std::erase_if(lines, [](const std::string& line) { return line.starts_with("note: "); });
+  EXPECT_GT(lines.size(), 5'000U);
+  for (std::size_t i = 0; i < lines.size(); ++i) ASSERT_EQ(lines[i], "out: " + std::to_string(i) + text);
 }
 
 TEST(FullDisk, ASpoolThatMayDropMakesRoom) {

@@ -67,6 +67,7 @@ class SpoolWriter {
   Result<void> open_segment();
   void remove_first_segment();
   bool drop_one();
+  bool begin_anew();
 
   std::string folder_;
   SpoolOptions options_;
@@ -77,6 +78,7 @@ class SpoolWriter {
   std::deque<Segment> segments_;
   std::int64_t size_ = 0;  ///< of all segments
   std::int64_t end_ = 0;
+  std::int64_t stored_ = 0;  ///< elsewhere, up to there
   loop::File file_;  ///< the last segment, once something was written
 };
 

@@ -80,6 +80,7 @@ void SpoolWriter::write_out(TimePoint time) {
     }
     const bool may_drop = options_.full == SpoolOptions::Full::drop_oldest && done.error().code == Errc::unavailable;
     if (may_drop && drop_one()) continue;
+    if (done.error().code == Errc::unavailable && begin_anew()) continue;
     if (!std::exchange(blocked_, true)) {
       const std::string text = "output had to wait: " + done.error().message;
       encode({Stream::note, false, time, std::string_view(text).substr(0, line_bytes_max)}, waiting_);
@@ -121,7 +122,9 @@ Result<void> SpoolWriter::open_segment() {
 }
 
 void SpoolWriter::remove_first_segment() {
-  unlink(numbered_path(folder_, segments_.front().first, suffix).c_str());
+  const std::string path = numbered_path(folder_, segments_.front().first, suffix);
+  [[maybe_unused]] const int emptied = truncate(path.c_str(), 0);  // a reader may hold it open, and with it its room
+  unlink(path.c_str());
   size_ -= segments_.front().size;
   segments_.pop_front();
 }
@@ -133,7 +136,20 @@ bool SpoolWriter::drop_one() {
   return true;
 }
 
+/// When all that is here is stored elsewhere, its room is of more use. Not before: files that grow cost less.
+bool SpoolWriter::begin_anew() {
+  if (segments_.empty() || segments_.back().size == 0 || stored_ < end_) return false;
+  Result<File> file = File::open(numbered_path(folder_, end_, suffix), O_WRONLY | O_APPEND | O_CREAT);
+  if (!file) return false;
+  file_ = *std::move(file);
+  segments_.push_back({end_, 0});
+  torn_ = false;
+  while (segments_.size() > 1) remove_first_segment();
+  return true;
+}
+
 void SpoolWriter::stored(std::int64_t offset) {
+  stored_ = std::max(stored_, offset);
   while (segments_.size() > 1 && segments_[1].first <= offset) remove_first_segment();
 }
 

@@ -329,10 +329,7 @@ TEST_F(BulkServiceTest, BeyondItsBoundALogGoesOnWithoutTheOutput) {
 }
 
 TEST_F(BulkServiceTest, AFullDiskMakesAgentsWaitAndIsSaidOnce) {
-  if (!servers::has_own_mounts()) {
-    EXPECT_EQ(servers::rerun_with_own_mounts("BulkServiceTest.AFullDiskMakesAgentsWaitAndIsSaidOnce"), 0);
-    return;
-  }
+  WITH_OWN_MOUNTS();
   servers::SmallDisk disk(folder.path(), 1 << 20);
   start();
   Talker agent = talk_as_agent();

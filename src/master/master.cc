@@ -109,6 +109,7 @@ void Master::hear_client(const net::Peer& peer, const Bytes& bytes) {
     complain("a client", first_of(question.error()));
     return answer(peer, {0, requests::Failed{Errc::invalid, describe::to_text(question.error(), "request")}});
   }
+  if (!obstacle_.empty()) return answer(peer, {question->number, requests::Failed{Errc::unavailable, obstacle_}});
   if (const auto* request = std::get_if<requests::MakeJoinToken>(&question->request)) {
     return ground_.loop.spawn(make_join_token(peer, question->number, *request));
   }
@@ -181,11 +182,15 @@ void Master::sweep(TimePoint now) {
 loop::Task<Result<void>> Master::write(const control::Writes& writes) {
   for (int attempt = 0;; ++attempt) {
     Result<void> written = co_await ground_.pool.run([&] { return ground_.records.commit(writes); });
-    if (written) co_return written;
+    if (written) {
+      obstacle_.clear();
+      co_return written;
+    }
     const Errc code = written.error().code;
     const bool may_pass = code == Errc::unavailable || code == Errc::timed_out || code == Errc::conflict;
     if (!may_pass) co_return written;
     if (attempt == 0) ground_.log.error("nothing can be written, so nothing is done: " + written.error().message);
+    obstacle_ = "the master can write nothing now, so it decides nothing: " + written.error().message;
     co_await loop::sleep(ground_.loop, std::min<Duration>(100ms * (attempt + 1), 2s));
   }
 }

@@ -165,10 +165,7 @@ TEST(FileStore, NothingThatWasCompleteIsLostWhenTheProcessIsKilled) {
 }
 
 TEST(FileStore, AFullDiskRefusesAndIsGoneOnFrom) {
-  if (!servers::has_own_mounts()) {
-    EXPECT_EQ(servers::rerun_with_own_mounts("FileStore.AFullDiskRefusesAndIsGoneOnFrom"), 0);
-    return;
-  }
+  WITH_OWN_MOUNTS();
   const servers::TempDir folder;
   servers::SmallDisk disk(folder.path(), 1 << 20);
   const auto store = opened(folder.path() + "/objects");

@@ -2,6 +2,8 @@
 /// ends with its last process: none is left behind. Works for root, and for others where user namespaces are allowed.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <string>
 
@@ -28,3 +30,13 @@ class SmallDisk {
 };
 
 }  // namespace cadre::servers
+
+/// Runs the test in a process that may mount.
+#define WITH_OWN_MOUNTS()                                                                                  \
+  if (!cadre::servers::has_own_mounts()) {                                                                 \
+    const auto* self = testing::UnitTest::GetInstance()->current_test_info();                              \
+    const std::string name = std::string(self->test_suite_name()) + "." + self->name();                    \
+    EXPECT_EQ(cadre::servers::rerun_with_own_mounts(name), 0) << "see above what failed in the inner run"; \
+    return;                                                                                                \
+  }                                                                                                        \
+  static_assert(true)

@@ -47,6 +47,11 @@ TestCluster::TestCluster(Setup setup) : setup_(std::move(setup)) {
     database::open(servers::shared_postgres().url()).value()->exec("CREATE SCHEMA " + schema).value();
     database_ = servers::shared_postgres().url("options=-csearch_path%3D" + schema);
   }
+  if (setup_.disk_bytes) {
+    fs::create_directory(data());
+    disk_ = std::make_unique<servers::SmallDisk>(data(), *setup_.disk_bytes);
+    fs::permissions(data(), fs::perms::owner_all);
+  }
   start_master();
 }
 

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "cluster/requests.h"
 #include "tests/e2e/process.h"
 #include "tests/servers/scratch.h"
+#include "tests/servers/small_disk.h"
 
 namespace cadre::e2e {
 
@@ -21,7 +23,8 @@ class TestCluster {
  public:
   struct Setup {
     std::string agent_timeout = "3s";
-    std::vector<std::string> master;  ///< further arguments
+    std::vector<std::string> master;                        ///< further arguments
+    std::optional<std::int64_t> disk_bytes = std::nullopt;  ///< the master's data folder is a file system of this size
   };
 
   TestCluster() : TestCluster(Setup{}) {}
@@ -31,6 +34,7 @@ class TestCluster {
   /// Nothing of it is left running.
   ~TestCluster();
 
+  servers::SmallDisk& disk() { return *disk_; }
   const std::string& folder() const { return folder_.path(); }
   std::string data() const { return folder() + "/m"; }
 
@@ -85,6 +89,7 @@ class TestCluster {
   Setup setup_;
   std::string database_;
   servers::TempDir folder_;
+  std::unique_ptr<servers::SmallDisk> disk_;
   pid_t master_ = -1;
   struct OneAgent {
     pid_t pid = -1;
