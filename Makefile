@@ -15,7 +15,12 @@ help:
 run: build
 	build/release/cadre simulate --agents 64 --slots 8 --gangs 3000 --over 24h --longest 4h --seed 1 --pace 8s
 	@echo
-	@echo 'That was a simulated day on 64 agents, by the planner that schedules the cluster. Where to look next:'
+	@echo 'That was a simulated day on 64 agents, by the planner that schedules the cluster. Now a real one.'
+	@echo
+	@tools/run_example
+	@echo
+	@echo 'Where to look next:'
+	@echo '  build/release/cadre up                                   a cluster of your own; docs/cluster.md'
 	@echo '  build/release/cadre plan examples/plan/quickstart.yaml   what would the scheduler do, and why?'
 	@echo '  build/release/cadre simulate --help                      other clusters, loads and faults'
 	@echo '  docs/planner.md                                          how it decides'

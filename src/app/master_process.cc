@@ -146,6 +146,7 @@ class MasterProcess {
 
     master::Options options;
     options.settings = config_.cluster;
+    options.keeping = config_.keeping;
     options.agents = hub(data_.agents_address(), outside ? outside->control : "");
     options.clients.addresses = {data_.clients_address()};
     options.agent_keys = known;

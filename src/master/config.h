@@ -1,6 +1,8 @@
 /// How a master is set up. Values; safe on any thread.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -8,12 +10,26 @@
 
 namespace cadre::master {
 
+/// What of the records stays.
+struct Keeping {
+  std::int64_t changes = 1'000'000;
+  Duration tidy_every = std::chrono::minutes(10);
+};
+template <class V>
+void describe(V& v, Keeping& k) {
+  v.field("changes", k.changes, "So many of the last changes are kept, for who asks what has happened.",
+          range(0, 1'000'000'000));
+  v.field("tidy_every", k.tidy_every, "How often older ones, and join tokens that have expired, are removed.",
+          describe::at_least(std::chrono::milliseconds(10)));
+}
+
 struct Config {
   std::string data;
   std::string database;
   std::string listen;
   std::string advertise;
   std::string record;
+  Keeping keeping;
   cluster::control::Settings cluster;
 
   static constexpr std::string_view doc = "What a master is told at its start.";
@@ -27,6 +43,7 @@ void describe(V& v, Config& c) {
       "host:port for agents on other hosts; the two ports after it serve output and joining. Empty: this host only.");
   v.field("advertise", c.advertise, "The host by which agents reach this one; empty: as `listen` says.");
   v.field("record", c.record, "Folder in which every plan is kept with all that led to it, as `cadre plan` reads it.");
+  v.field("keeping", c.keeping, "What of the records stays.");
   v.field("cluster", c.cluster, "How the cluster is run.");
 }
 

@@ -56,6 +56,7 @@ Result<std::unique_ptr<Master>> Master::make(const Ground& ground, Options optio
 Master::Master(const Ground& ground, Options options)
     : ground_(ground),
       tick_every_(options.settings.beat_every / 4),
+      keeping_(options.keeping),
       agent_keys_(std::move(options.agent_keys)),
       record_(std::move(options.record)),
       keep_code_(std::move(options.keep_code)),
@@ -123,8 +124,22 @@ void Master::tick_later() {
   });
 }
 
+loop::Task<void> Master::tidy() {
+  for (;;) {
+    co_await loop::sleep(ground_.loop, keeping_.tidy_every);
+    const TimePoint now = ground_.calendar.now();
+    const Result<void> done = co_await ground_.pool.run([this, now]() -> Result<void> {
+      TRY(ground_.records.prune_changes(keeping_.changes));
+      TRY(ground_.records.prune_join_tokens(now));
+      return {};
+    });
+    if (!done) ground_.log.warning("old records stay for now: " + done.error().message);
+  }
+}
+
 loop::Task<Result<void>> Master::run() {
   tick_later();
+  ground_.loop.spawn(tidy());
   for (;;) {
     const std::vector<News> news = co_await inbox_.receive_all();
     if (news.empty()) break;

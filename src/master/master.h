@@ -14,6 +14,7 @@
 #include "loop/blocking_pool.h"
 #include "loop/calendar.h"
 #include "loop/inbox.h"
+#include "master/config.h"
 #include "net/network.h"
 #include "records/records.h"
 
@@ -31,6 +32,7 @@ struct Ground {
 
 struct Options {
   cluster::control::Settings settings;
+  Keeping keeping;
   net::HubOptions agents;
   net::HubOptions clients;
   std::map<net::PublicKey, cluster::AgentId> agent_keys;
@@ -81,6 +83,7 @@ class Master {
   void decide(const News& news);
   /// Forgets connections on which nothing was heard for long: who is there asks again.
   void sweep(TimePoint now);
+  loop::Task<void> tidy();
   loop::Task<Result<void>> write(const cluster::control::Writes& writes);
   void act(cluster::control::Outcome outcome);
   void look_after_code(const cluster::control::JobRow& row);
@@ -91,6 +94,7 @@ class Master {
 
   Ground ground_;
   Duration tick_every_;
+  Keeping keeping_;
   std::map<net::PublicKey, cluster::AgentId> agent_keys_;
   std::function<void(const cluster::control::PlanRecord&)> record_;
   std::function<void(const std::string&)> keep_code_;

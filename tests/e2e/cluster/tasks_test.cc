@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "database/database.h"
 #include "tests/e2e/cluster/test_cluster.h"
 
 namespace cadre::e2e {
@@ -108,6 +109,25 @@ TEST_F(Tasks, WaitInAnOrderThatUsersChange) {
   const auto one = cluster_.wait_for_end(third);
   const auto other = cluster_.wait_for_end(second);
   EXPECT_LT(one.started, other.started);
+}
+
+TEST(Records, DoNotGrowForEver) {
+  const servers::TempDir folder;
+  write_text(folder.path() + "/master.yaml", "keeping: {changes: 12, tidy_every: 50ms}\n");
+  TestCluster cluster({"3s", {"--config", folder.path() + "/master.yaml"}});
+  cluster.start_agent("a1");
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(cluster.cadre({"run", "--", "true"}).code, 0);
+  const auto database = database::open(cluster.database_url()).value();
+  const auto kept = [&] {
+    return database->query("SELECT count(*), max(number) FROM changes")
+        .value()
+        .one()
+        .value()
+        .get<std::int64_t>(0)
+        .value();
+  };
+  EXPECT_TRUE(TestCluster::until([&] { return kept() == 12; })) << kept();
+  EXPECT_EQ(cluster.cadre({"job", "describe", "1"}).code, 0);
 }
 
 TEST_F(Tasks, GoOnWhenSomebodyStartsAMasterWhereOneRuns) {

@@ -36,6 +36,7 @@ class TestCluster {
 
   servers::SmallDisk& disk() { return *disk_; }
   const std::string& folder() const { return folder_.path(); }
+  std::string database_url() const { return database_.empty() ? "sqlite://" + data() + "/cadre.db" : database_; }
   std::string data() const { return folder() + "/m"; }
 
   /// Each waits until it is ready.
