@@ -84,10 +84,12 @@ TEST_F(Strangers, AreRefusedAndCountedAndCostNoMemory) {
   for (const std::string& address : addresses) {
     say_frames(address, dice, 5'000);
     ASSERT_TRUE(TestCluster::until([&] { return cluster_.cadre({"run", "--", "true"}).code == 0; }));
-    const std::int64_t half = rss_of(cluster_.master());
+    [[maybe_unused]] const std::int64_t half = rss_of(cluster_.master());
     say_frames(address, dice, 5'000);
     ASSERT_TRUE(TestCluster::until([&] { return cluster_.cadre({"run", "--", "true"}).code == 0; }));
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which keep what is freed for a while
     EXPECT_LT(rss_of(cluster_.master()) - half, 1'024) << address;
+#endif
   }
   EXPECT_GT(refused(), refused_before);
 }
