@@ -96,6 +96,8 @@ class Questions<Answer>::Conversation {
   /// when nobody was ever there, timed_out when the connection was lost, corrupt when an answer is not understood.
   Next next(Duration wait) { return Next(*this, wait); }
 
+  std::uint64_t number() const { return number_; }
+
   /// Who waits goes on, with nothing.
   void interrupt() {
     if (waiting_) wake();

@@ -136,6 +136,15 @@ void describe(V& v, RunExec& m) {
   v.required("task", m.task, "In which task.");
   v.required("argv", m.argv, "Program and arguments.", length(1, 4096));
 }
+/// Kill what an earlier question of this client runs inside a task.
+struct EndExec {
+  static constexpr std::string_view type_name = "end_exec";
+  std::uint64_t question = 0;
+};
+template <class V>
+void describe(V& v, EndExec& m) {
+  v.required("question", m.question, "The number of that question.");
+}
 
 /// A text by which one agent of another host may join; answered by the shell, not the mind.
 struct MakeJoinToken {
@@ -151,7 +160,7 @@ void describe(V& v, MakeJoinToken& m) {
 }
 
 using Request = std::variant<Submit, ListJobs, GetJob, EndJob, MoveJob, SetJob, ListAgents, SetAgent, GetStatus, Why,
-                             RunExec, MakeJoinToken>;
+                             RunExec, EndExec, MakeJoinToken>;
 
 /// A question with the number by which its answer is known.
 struct Question {

@@ -1,5 +1,8 @@
+#include <csignal>
+
 #include "base/overloaded.h"
 #include "cli/commands/verb.h"
+#include "loop/signals.h"
 
 namespace cadre::cli {
 namespace {
@@ -50,9 +53,33 @@ int finish(const Session& session, const ExecOutcome& outcome, bool json) {
   return outcome.code == 0 ? failed : outcome.code & 0xff;
 }
 
+/// The first interrupt kills what runs, the second leaves at once.
+class Interrupts {
+ public:
+  Interrupts(Session& session, std::uint64_t question) : session_(session), question_(question) {}
+
+  Result<void> watch() {
+    TRY_ASSIGN(watch, loop::on_signal(session_.loop, {SIGINT, SIGTERM}, [this](int) {
+                 if (ending_) session_.leave(128 + SIGINT);
+                 ending_ = session_.connection.begin(requests::EndExec{question_});
+               }));
+    watch_ = std::move(watch);
+    return {};
+  }
+  bool came() const { return ending_ != nullptr; }
+
+ private:
+  Session& session_;
+  const std::uint64_t question_;
+  std::unique_ptr<Connection::Control::Conversation> ending_;
+  std::optional<loop::SignalWatch> watch_;
+};
+
 loop::Task<int> exec(Session& session, std::shared_ptr<const ExecOptions> options) {
   const bool json = options->client.json;
   const auto talk = session.connection.begin(requests::RunExec{options->target.task, options->command});
+  Interrupts interrupts(session, talk->number());
+  if (const auto watched = interrupts.watch(); !watched) co_return session.complain({failed, watched.error().message});
   for (;;) {
     auto answer = co_await talk->next(ask_every);
     if (!answer) {
@@ -69,7 +96,10 @@ loop::Task<int> exec(Session& session, std::shared_ptr<const ExecOptions> option
     }
     const Got<cluster::messages::ExecNews> news = as<cluster::messages::ExecNews>((**std::move(answer)).reply);
     if (!news) co_return session.complain(news.error());
-    if (const std::optional<ExecOutcome> outcome = take(*news, json)) co_return finish(session, *outcome, json);
+    if (const std::optional<ExecOutcome> outcome = take(*news, json)) {
+      const int code = finish(session, *outcome, json);
+      co_return interrupts.came() ? 128 + SIGINT : code;
+    }
   }
 }
 

@@ -94,6 +94,7 @@ class Desk {
     control_->ask(client, {++last_question_, std::move(request)}, now_);
     settle();
   }
+  std::uint64_t last_question() const { return last_question_; }
   void submit(const Wish& wish, const std::string& words) { ask("submit " + words, requests::Submit{job_of(wish)}); }
   void submit(const JobSpec& spec, const std::string& words) { ask("submit " + words, requests::Submit{spec}); }
   /// Time passes; agents that are there beat.

@@ -45,23 +45,28 @@ void Control::fail(Asker asker, Errc code, std::string message) {
 
 void Control::ask(std::uint64_t client, const requests::Question& question, TimePoint now) {
   const Asker asker{client, question.number};
-  std::visit(overloaded{
-                 [&](const requests::Submit& one) { submit(asker, one, now); },
-                 [&](const requests::ListJobs& one) { list_jobs(asker, one); },
-                 [&](const requests::GetJob& one) { get_job(asker, one); },
-                 [&](const requests::EndJob& one) { end_job(asker, one, now); },
-                 [&](const requests::MoveJob& one) { move_job(asker, one, now); },
-                 [&](const requests::SetJob& one) { set_job(asker, one, now); },
-                 [&](const requests::ListAgents&) { list_agents(asker, now); },
-                 [&](const requests::SetAgent& one) { set_agent(asker, one, now); },
-                 [&](const requests::GetStatus&) { get_status(asker); },
-                 [&](const requests::Why& one) { why(asker, one); },
-                 [&](const requests::RunExec& one) { exec(asker, one); },
-                 [&](const requests::MakeJoinToken&) {
-                   fail(asker, Errc::invalid, "join tokens are made where the keys are");
-                 },
-             },
-             question.request);
+  std::visit(
+      overloaded{
+          [&](const requests::Submit& one) { submit(asker, one, now); },
+          [&](const requests::ListJobs& one) { list_jobs(asker, one); },
+          [&](const requests::GetJob& one) { get_job(asker, one); },
+          [&](const requests::EndJob& one) { end_job(asker, one, now); },
+          [&](const requests::MoveJob& one) { move_job(asker, one, now); },
+          [&](const requests::SetJob& one) { set_job(asker, one, now); },
+          [&](const requests::ListAgents&) { list_agents(asker, now); },
+          [&](const requests::SetAgent& one) { set_agent(asker, one, now); },
+          [&](const requests::GetStatus&) { get_status(asker); },
+          [&](const requests::Why& one) { why(asker, one); },
+          [&](const requests::RunExec& one) { exec(asker, one); },
+          [&](const requests::EndExec& one) {
+            end_execs([&](const Exec& exec) { return exec.asker == Asker{client, one.question}; }, "it was ended");
+            answer(asker, requests::Text{"ended"});
+          },
+          [&](const requests::MakeJoinToken&) {
+            fail(asker, Errc::invalid, "join tokens are made where the keys are");
+          },
+      },
+      question.request);
 }
 
 void Control::submit(Asker asker, const requests::Submit& request, TimePoint now) {

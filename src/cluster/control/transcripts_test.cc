@@ -375,6 +375,11 @@ std::vector<Scene> doors() {
          const std::uint64_t number = (std::uint64_t{1} << 32) + 1;
          desk.says("a1", messages::ExecNews{number, supervision::ExecOutput{number, 1, {}}});
          desk.says("a1", messages::ExecNews{number, supervision::ExecEnded{number, 0, ""}});
+         desk.ask("exec top in 1.0", requests::RunExec{{{1}, 0}, {"top"}});
+         const std::uint64_t asked = desk.last_question();
+         desk.ask("end what another client runs", requests::EndExec{asked}, 2);
+         desk.ask("end it", requests::EndExec{asked});
+         desk.ask("end it again", requests::EndExec{asked});
          desk.ask("exec ls in 2.0", requests::RunExec{{{2}, 0}, {"ls"}});
          desk.ask("exec sleep in 1.0", requests::RunExec{{{1}, 0}, {"sleep"}});
          desk.hello("a1");

@@ -1,6 +1,7 @@
 // One task after another through the real master, agent and supervisor.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <algorithm>
 
@@ -89,6 +90,14 @@ TEST_F(Tasks, CanBeLookedIntoWhileTheyRun) {
   const Said said = cluster_.cadre({"task", "exec", std::to_string(id), "--", "sh", "-c", "echo $SECRET; exit 9"});
   EXPECT_EQ(said.out, "42\n") << said.err;
   EXPECT_EQ(said.code, 9);
+  // Whoever looks no longer leaves nothing behind.
+  const TestCluster::Background looking =
+      cluster_.start_cadre({"task", "exec", std::to_string(id), "--", "sh", "-c", "echo begun; sleep 1000 & wait"});
+  ASSERT_TRUE(TestCluster::until([&] { return read_text(looking.out) == "begun\n"; }));
+  EXPECT_GE(cluster_.task_processes("a1").size(), 2U);
+  ::kill(looking.pid, SIGINT);
+  EXPECT_EQ(looking.wait().code, 128 + SIGINT);
+  EXPECT_TRUE(TestCluster::until([&] { return cluster_.task_processes("a1").size() == 1; }));
   EXPECT_EQ(cluster_.cadre({"task", "kill", std::to_string(id)}).code, 0);
   EXPECT_EQ(cluster_.wait_for_end(id).reason, Reason::killed_by_user);
 }
