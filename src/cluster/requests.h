@@ -82,6 +82,7 @@ struct SetJob {
   std::optional<std::int32_t> priority;
   std::optional<double> weight;
   std::optional<std::int64_t> max_slots;
+  std::optional<std::string> pool;
 };
 template <class V>
 void describe(V& v, SetJob& m) {
@@ -89,6 +90,7 @@ void describe(V& v, SetJob& m) {
   v.field("priority", m.priority, "1 to 99, smaller is more important.", range(1, 99));
   v.field("weight", m.weight, "Its group's weight under fair_share.", range(0.001, 1'000'000.0));
   v.field("max_slots", m.max_slots, "Most slots that its group may hold.", at_least(0));
+  v.field("pool", m.pool, "Where it is to wait and run instead; only while it waits.");
 }
 
 struct ListAgents {

@@ -96,6 +96,7 @@ void add_set(CLI::App& job, Chosen& chosen) {
       ->check(CLI::Range(0.001, 1'000'000.0));
   what.add_option("--max-slots", options->request.max_slots, "Most slots that its group may hold")
       ->check(CLI::NonNegativeNumber);
+  what.add_option("--pool", options->request.pool, "Another pool, while it waits");
   what.require_option(1, 0);
   on_choice(command, chosen, options, set);
 }

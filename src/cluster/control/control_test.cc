@@ -120,7 +120,7 @@ TEST(Control, KeepsJobsAndAgentsOfAPoolThatIsNotConfiguredAnyMore) {
   EXPECT_EQ(std::get<requests::Failed>(desk.answer()).code, Errc::not_found);
   desk.ask("why", requests::Why{{1}});
   EXPECT_NE(std::get<requests::Text>(desk.answer()).text.find("no pool 'old'"), std::string::npos);
-  desk.ask("set", requests::SetJob{{1}, 3, {}, {}});
+  desk.ask("set", requests::SetJob{{1}, 3, {}, {}, {}});
   desk.ask("stop", requests::EndJob{{2}, {}});
   EXPECT_EQ(desk.job(2).stage, JobStage::ended);
   desk.settings().pools["old"] = {};
@@ -128,6 +128,38 @@ TEST(Control, KeepsJobsAndAgentsOfAPoolThatIsNotConfiguredAnyMore) {
   desk.hello("a1");  // into the default pool now, where it has nothing
   desk.say_hello("a1", hello);
   EXPECT_EQ(desk.job(1).stage, JobStage::running);
+}
+
+TEST(Control, MovesAJobThatWaitsIntoAnotherPool) {
+  Settings settings;
+  settings.pools["other"] = {};
+  Desk desk(settings);
+  const auto failed = [&] { return std::get<requests::Failed>(desk.answer()).message; };
+  desk.hello("a1", 4);
+  desk.submit({4}, "one that runs");
+  desk.submit({4}, "one that waits");
+  desk.submit({3}, "another that waits");
+  messages::Hello hello;
+  hello.agent.id = AgentId("b1");
+  hello.agent.slots = 3;
+  hello.slots.resize(3);
+  hello.pool = "other";
+  hello.identity = "b1";
+  desk.say_hello("b1", hello);
+  desk.ask("set", requests::SetJob{{1}, {}, {}, {}, "other"});
+  EXPECT_EQ(failed(), "job 1 has tasks on agents of its pool; the pool can be changed while it waits");
+  desk.ask("set", requests::SetJob{{2}, {}, {}, {}, "other"});
+  EXPECT_TRUE(failed().starts_with("it could never run: ")) << failed();
+  desk.ask("set", requests::SetJob{{2}, {}, {}, {}, "nowhere"});
+  EXPECT_EQ(failed(), "pool: there is no pool 'nowhere'; the pools are 'default', 'other'");
+  EXPECT_EQ(desk.job(2).spec.pool, "default");
+  desk.ask("set", requests::SetJob{{3}, 7, {}, {}, "other"});
+  EXPECT_EQ(desk.job(3).stage, JobStage::running);
+  EXPECT_EQ(desk.job(3).spec.pool, "other");
+  EXPECT_EQ(desk.job(3).spec.priority, 7);
+  desk.restart();
+  EXPECT_EQ(desk.job(3).spec.pool, "other");
+  EXPECT_EQ(desk.job(2).stage, JobStage::queued);
 }
 
 TEST(Control, ForgetsAgentsThatAreGoneForGoodAndEndedJobs) {

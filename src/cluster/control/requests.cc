@@ -69,21 +69,26 @@ void Control::ask(std::uint64_t client, const requests::Question& question, Time
       question.request);
 }
 
+std::optional<std::string> Control::never_fits(const JobSpec& spec, TimePoint now) {
+  const bool has_agents = std::any_of(ledger_.agents().begin(), ledger_.agents().end(),
+                                      [&](const auto& agent) { return agent.second.row.pool == spec.pool; });
+  if (!has_agents) return std::nullopt;  // nobody knows yet
+  Planner& ideal = pools_.at(spec.pool).ideal;
+  const Gang gang = gang_of({0}, 0, spec);
+  ideal.submit(gang, now);
+  const Plan plan = ideal.plan(now);
+  const std::string why = ideal.why(gang.id);
+  ideal.remove(gang.id);
+  if (!plan.start.empty()) return std::nullopt;
+  return "it could never run: " + why;
+}
+
 void Control::submit(Asker asker, const requests::Submit& request, TimePoint now) {
   const JobSpec& spec = request.job;
   if (const auto missing = missing_pool(spec.pool)) return fail(asker, Errc::not_found, "pool: " + *missing);
   Pool& pool = pools_.at(spec.pool);
   if (auto fault = fault_of(spec)) return fail(asker, Errc::invalid, *std::move(fault));
-  const bool has_agents = std::any_of(ledger_.agents().begin(), ledger_.agents().end(),
-                                      [&](const auto& agent) { return agent.second.row.pool == spec.pool; });
-  if (has_agents) {
-    const Gang gang = gang_of({0}, 0, spec);
-    pool.ideal.submit(gang, now);
-    const Plan plan = pool.ideal.plan(now);
-    const std::string why = pool.ideal.why(gang.id);
-    pool.ideal.remove(gang.id);
-    if (plan.start.empty()) return fail(asker, Errc::invalid, "it could never run: " + why);
-  }
+  if (auto why = never_fits(spec, now)) return fail(asker, Errc::invalid, *std::move(why));
   Job& job = ledger_.add_job(spec, now);
   pool.planner.submit(gang_of(job.row.id, job.row.position, job.row.spec), now);
   pool.changed = true;

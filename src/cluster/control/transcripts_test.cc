@@ -113,7 +113,7 @@ std::vector<Scene> jobs() {
          run_one(desk, {4}, "4 slots");
          desk.submit({3}, "3 slots");
          desk.submit({2}, "2 slots");
-         desk.ask("set the priority of 3 to 1", requests::SetJob{{3}, 1, {}, {}});
+         desk.ask("set the priority of 3 to 1", requests::SetJob{{3}, 1, {}, {}, {}});
          desk.exited("a1", lease_of(1));
        }},
       {"Reports count only from the lease that is held",

@@ -370,7 +370,7 @@ void World::meddle() {
     case 0: return ask(requests::EndJob{any_job(), std::nullopt});
     case 1: return ask(requests::EndJob{any_job(), seconds(0, 2)});
     case 2: return ask(requests::MoveJob{any_job(), any_job(), dice_.percent(50)});
-    case 3: return ask(requests::SetJob{any_job(), static_cast<std::int32_t>(dice_.between(40, 43)), {}, {}});
+    case 3: return ask(requests::SetJob{any_job(), static_cast<std::int32_t>(dice_.between(40, 43)), {}, {}, {}});
     case 4: return ask(requests::SetAgent{agent, std::nullopt, state});
     case 5: return ask(requests::SetAgent{agent, static_cast<std::int32_t>(dice_.below(4)), state});
     case 6: return ask(requests::RunExec{{any_job(), 0}, {"ls"}});
