@@ -42,7 +42,12 @@ TEST(FullDisk, OfTheMasterHoldsEverythingUpAndLosesNothing) {
   cluster.start_agent("a1");
   const std::uint64_t before = cluster.submit({"--slots", "1", "--", "sh", "-c", "sleep 1; echo here; exit 4"});
   ASSERT_TRUE(TestCluster::until([&] { return cluster.job(before).stage == JobStage::running; }));
-  {
+  const bool holds_records = cluster.database_url().starts_with("sqlite:");
+  if (!holds_records) {
+    const Filler filler(cluster.data());
+    EXPECT_EQ(cluster.wait_for_end(before).code, 4);
+    EXPECT_EQ(cluster.output(before), "");
+  } else {
     const Filler filler(cluster.data());
     // Beats change nothing and need no room; the first that does is the end of the task, or this.
     ASSERT_TRUE(TestCluster::until([&] {
@@ -58,7 +63,8 @@ TEST(FullDisk, OfTheMasterHoldsEverythingUpAndLosesNothing) {
   EXPECT_EQ(job.code, 4);
   EXPECT_TRUE(TestCluster::until([&] { return cluster.output(before) == "here\n"; }));
   EXPECT_EQ(cluster.cadre({"run", "--slots", "1", "--", "echo", "again"}).out, "again\n");
-  EXPECT_THAT(read_text(cluster.folder() + "/master.log"), HasSubstr("nothing can be written, so nothing is done"));
+  EXPECT_THAT(read_text(cluster.folder() + "/master.log"),
+              HasSubstr(holds_records ? "nothing can be written, so nothing is done" : "output cannot be stored"));
 }
 
 TEST(FullDisk, OfAnAgentRefusesTasksAndHoldsOutputBack) {
