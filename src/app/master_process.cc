@@ -137,11 +137,9 @@ class MasterProcess {
       options.limits.queue_max = 50'000;
       return options;
     };
-    TRY_ASSIGN(
-        bulk,
-        master::BulkServer::start(
-            {hub(data_.bulk_address(), outside ? outside->bulk : ""), data_.output_folder(), data_.code_folder(), {}},
-            log_));
+    TRY_ASSIGN(bulk, master::BulkServer::start({hub(data_.bulk_address(), outside ? outside->bulk : ""),
+                                                data_.output_folder(), data_.code_folder(), config_.bulk},
+                                               log_));
     bulk_ = std::move(bulk);
 
     master::Options options;

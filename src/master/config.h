@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "cluster/control/control.h"
+#include "master/bulk_limits.h"
 
 namespace cadre::master {
 
@@ -30,6 +31,7 @@ struct Config {
   std::string advertise;
   std::string record;
   Keeping keeping;
+  BulkLimits bulk;
   cluster::control::Settings cluster;
 
   static constexpr std::string_view doc = "What a master is told at its start.";
@@ -44,6 +46,7 @@ void describe(V& v, Config& c) {
   v.field("advertise", c.advertise, "The host by which agents reach this one; empty: as `listen` says.");
   v.field("record", c.record, "Folder in which every plan is kept with all that led to it, as `cadre plan` reads it.");
   v.field("keeping", c.keeping, "What of the records stays.");
+  v.field("bulk", c.bulk, "How much output and code is kept and served.");
   v.field("cluster", c.cluster, "How the cluster is run.");
 }
 
