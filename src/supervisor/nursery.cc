@@ -20,18 +20,12 @@ using namespace nursery_talk;
 namespace {
 
 bool send_question(int socket, const std::string& folder, int agent) {
-  iovec text{const_cast<char*>(folder.data()), folder.size()};
-  Cargo cargo{};
-  msghdr message{};
-  message.msg_iov = &text;
-  message.msg_iovlen = 1;
-  message.msg_control = &cargo;
-  message.msg_controllen = sizeof(cargo);
-  cargo.head.cmsg_level = SOL_SOCKET;
-  cargo.head.cmsg_type = SCM_RIGHTS;
-  cargo.head.cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(&cargo.head), &agent, sizeof(int));
-  return ::sendmsg(socket, &message, MSG_NOSIGNAL) >= 0;
+  Letter letter(const_cast<char*>(folder.data()), folder.size());
+  letter.cargo.head.cmsg_level = SOL_SOCKET;
+  letter.cargo.head.cmsg_type = SCM_RIGHTS;
+  letter.cargo.head.cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(&letter.cargo.head), &agent, sizeof(int));
+  return ::sendmsg(socket, &letter.header, MSG_NOSIGNAL) >= 0;
 }
 
 struct SocketPair {

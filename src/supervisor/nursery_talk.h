@@ -3,8 +3,10 @@
 
 #include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #include <array>
+#include <cstddef>
 
 namespace cadre::supervisor::nursery_talk {
 
@@ -17,6 +19,25 @@ constexpr int nursery_socket = 3;
 union Cargo {
   cmsghdr head;
   std::array<char, CMSG_SPACE(sizeof(int))> room;
+};
+
+/// Such a message, to be sent or to be received into.
+class Letter {
+ public:
+  Letter(void* text, std::size_t size) : text_{text, size} {
+    header.msg_iov = &text_;
+    header.msg_iovlen = 1;
+    header.msg_control = &cargo;
+    header.msg_controllen = sizeof(cargo);
+  }
+  Letter(const Letter&) = delete;
+  Letter& operator=(const Letter&) = delete;
+
+  msghdr header{};
+  Cargo cargo{};
+
+ private:
+  iovec text_;
 };
 
 /// And this is the answer to each.

@@ -34,20 +34,14 @@ struct Question {
 /// Without a folder when there will be no more.
 Question receive_question(int socket) {
   std::array<char, PATH_MAX> folder;
-  iovec text{folder.data(), folder.size()};
-  Cargo cargo{};
-  msghdr message{};
-  message.msg_iov = &text;
-  message.msg_iovlen = 1;
-  message.msg_control = &cargo;
-  message.msg_controllen = sizeof(cargo);
+  Letter letter(folder.data(), folder.size());
   ssize_t size = 0;
-  while ((size = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR) {
+  while ((size = ::recvmsg(socket, &letter.header, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR) {
   }
   if (size <= 0) return {};
   int agent = -1;
-  if (message.msg_controllen >= CMSG_LEN(sizeof(int)) && cargo.head.cmsg_type == SCM_RIGHTS) {
-    std::memcpy(&agent, CMSG_DATA(&cargo.head), sizeof(int));
+  if (letter.header.msg_controllen >= CMSG_LEN(sizeof(int)) && letter.cargo.head.cmsg_type == SCM_RIGHTS) {
+    std::memcpy(&agent, CMSG_DATA(&letter.cargo.head), sizeof(int));
   }
   return {{folder.data(), static_cast<std::size_t>(size)}, Descriptor(agent)};
 }
