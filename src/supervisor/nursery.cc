@@ -21,10 +21,10 @@ namespace {
 
 bool send_question(int socket, const std::string& folder, int agent) {
   Letter letter(const_cast<char*>(folder.data()), folder.size());
-  letter.cargo.head.cmsg_level = SOL_SOCKET;
-  letter.cargo.head.cmsg_type = SCM_RIGHTS;
-  letter.cargo.head.cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(&letter.cargo.head), &agent, sizeof(int));
+  letter.cargo().cmsg_level = SOL_SOCKET;
+  letter.cargo().cmsg_type = SCM_RIGHTS;
+  letter.cargo().cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(&letter.cargo()), &agent, sizeof(int));
   return ::sendmsg(socket, &letter.header, MSG_NOSIGNAL) >= 0;
 }
 

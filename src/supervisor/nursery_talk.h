@@ -15,29 +15,24 @@ constexpr int nursery_socket = 3;
 
 // First the nursery sends its Means. Then each question is the path of a folder and carries a descriptor:
 
-/// The control data of a message that carries one descriptor.
-union Cargo {
-  cmsghdr head;
-  std::array<char, CMSG_SPACE(sizeof(int))> room;
-};
-
-/// Such a message, to be sent or to be received into.
+/// A message that carries one descriptor, to be sent or to be received into.
 class Letter {
  public:
   Letter(void* text, std::size_t size) : text_{text, size} {
     header.msg_iov = &text_;
     header.msg_iovlen = 1;
-    header.msg_control = &cargo;
-    header.msg_controllen = sizeof(cargo);
+    header.msg_control = cargo_.data();
+    header.msg_controllen = cargo_.size();
   }
   Letter(const Letter&) = delete;
   Letter& operator=(const Letter&) = delete;
 
+  cmsghdr& cargo() { return *reinterpret_cast<cmsghdr*>(cargo_.data()); }
   msghdr header{};
-  Cargo cargo{};
 
  private:
   iovec text_;
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> cargo_{};
 };
 
 /// And this is the answer to each.

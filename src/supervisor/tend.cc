@@ -40,8 +40,8 @@ Question receive_question(int socket) {
   }
   if (size <= 0) return {};
   int agent = -1;
-  if (letter.header.msg_controllen >= CMSG_LEN(sizeof(int)) && letter.cargo.head.cmsg_type == SCM_RIGHTS) {
-    std::memcpy(&agent, CMSG_DATA(&letter.cargo.head), sizeof(int));
+  if (letter.header.msg_controllen >= CMSG_LEN(sizeof(int)) && letter.cargo().cmsg_type == SCM_RIGHTS) {
+    std::memcpy(&agent, CMSG_DATA(&letter.cargo()), sizeof(int));
   }
   return {{folder.data(), static_cast<std::size_t>(size)}, Descriptor(agent)};
 }
