@@ -21,7 +21,8 @@ namespace bulk = cluster::bulk;
 namespace requests = cluster::requests;
 
 Scratch::Scratch() {
-  // Where agents have their data when nothing else is said: on a disk, and not in /tmp, which every task has of its own.
+  // Where agents have their data when nothing else is said: on a disk, and not in /tmp, which every task has of its
+  // own.
   const char* home = std::getenv("HOME");
   path_ = std::string(home == nullptr ? "/var/lib" : home) + "/.cache/cadre-bench-XXXXXX";
   std::error_code there_already;

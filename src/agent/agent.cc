@@ -1,5 +1,6 @@
 #include "agent/agent.h"
 
+#include <limits>
 #include <utility>
 
 #include "agent/host_facts.h"
@@ -34,7 +35,7 @@ std::string join(const std::vector<std::int32_t>& numbers) {
 }  // namespace
 
 Result<std::unique_ptr<Agent>> Agent::make(const Ground& ground, Options options) {
-  const std::vector<FoundTask> found = find_tasks(options.tasks);
+  const std::vector<FoundTask> found = find_tasks(options.tasks, ground.log);
   std::unique_ptr<Agent> agent(new Agent(ground, std::move(options), found));
   TRY(agent->connect());
   for (const FoundTask& one : found) {
@@ -221,12 +222,21 @@ void Agent::supervisor_gone(const LeaseId& lease) {
     let_go(lease);
   });
   if (host_.has_ended(lease)) return;
-  const std::optional<TaskEnding> ending = folders_.at(lease).ending();
-  ended(lease, ending.value_or(TaskEnding{Reason::signalled, 9, "its supervisor was killed", {}, 0}));
+  const TaskFolder folder = folders_.at(lease);
+  if (const std::optional<TaskEnding> ending = folder.ending()) {
+    supervision::Status last_words;
+    last_words.ending = *ending;
+    return heard(lease, last_words);
+  }
+  // All of its output that is on disk counts, wherever that ends.
+  TaskEnding ending{Reason::signalled, 9, "its supervisor was killed", {}, std::numeric_limits<std::int64_t>::max()};
+  if (!folder.was_begun()) ending = {Reason::agent_lost, 0, "its agent was killed before it began", {}, 0};
+  ended(lease, ending);
 }
 
-void Agent::ended(const LeaseId& lease, const TaskEnding& ending) {
+void Agent::ended(const LeaseId& lease, TaskEnding ending) {
   ship_rest(lease, ending);
+  if (ending.output_end == std::numeric_limits<std::int64_t>::max()) ending.output_end = 0;  // nobody knows
   host_.ended(lease, ending, ground_.loop.now());
   perform();
 }
@@ -239,11 +249,8 @@ void Agent::let_go(const LeaseId& lease) {
 }
 
 loop::Task<void> Agent::give_back(LeaseId lease) {
-  const auto done = co_await ground_.pool.run([&]() -> Result<void> {
-    folders_.give_back(folders_.at(lease));
-    return {};
-  });
-  if (!done) ground_.log.warning("the folder of " + cluster::to_string(lease) + " stays for now");
+  const auto done = co_await ground_.pool.run([&]() -> Result<void> { return folders_.give_back(folders_.at(lease)); });
+  if (!done) ground_.log.warning("a folder of a task stays: " + done.error().message);
 }
 
 }  // namespace cadre::agent

@@ -70,7 +70,7 @@ class Agent {
   SupervisorLink::Handler handler_for(const cluster::LeaseId& lease);
   void heard(const cluster::LeaseId& lease, const cluster::supervision::FromSupervisor& message);
   void supervisor_gone(const cluster::LeaseId& lease);
-  void ended(const cluster::LeaseId& lease, const cluster::TaskEnding& ending);
+  void ended(const cluster::LeaseId& lease, cluster::TaskEnding ending);
   void let_go(const cluster::LeaseId& lease);
   loop::Task<void> give_back(cluster::LeaseId lease);
 

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "agent/task_folder.h"
 #include "describe/describe.h"
 
 namespace cadre::agent {
@@ -43,14 +44,14 @@ void SupervisorLink::begin(loop::Descriptor socket) {
 
 void SupervisorLink::connect(int attempt) {
   if (loop::Descriptor socket = try_connect()) return begin(std::move(socket));
-  if (attempt >= attempts_max) return give_up();
+  if (attempt >= attempts_max && !is_supervised(folder_)) return give_up();
   again_ = loop_.after(pause_after(attempt), [this, attempt] { connect(attempt + 1); });
 }
 
 loop::Descriptor SupervisorLink::try_connect() const {
   const loop::Descriptor folder(::open(folder_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!folder) return {};
-  loop::Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  loop::Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   // By way of the descriptor, however deep the folder lies: the name of a socket has little room.
@@ -81,9 +82,12 @@ void SupervisorLink::flush() {
 void SupervisorLink::read() {
   static thread_local std::array<std::byte, supervision::packet_bytes_max> packet;
   constexpr int turn_max = 64;
+  int resets = 0;
   for (int turn = 0; turn < turn_max; ++turn) {
     const ssize_t size = ::recv(socket_.get(), packet.data(), packet.size(), MSG_DONTWAIT);
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    // A supervisor that ends without having read all is reported before the last words it has sent.
+    if (size < 0 && errno == ECONNRESET && ++resets == 1) continue;
     if (size <= 0) return give_up();
     const auto message =
         describe::read_msgpack<supervision::FromSupervisor>(BytesView(packet).first(static_cast<std::size_t>(size)));

@@ -22,8 +22,8 @@ class SupervisorLink {
 
   /// Over a connection that is there.
   SupervisorLink(loop::RealLoop& loop, loop::Descriptor socket, Handler handler);
-  /// Connects to the supervisor in this folder, and tries again for a while: it may not have noticed yet that its agent
-  /// is gone.
+  /// Connects to the supervisor in this folder, and tries again for a while, and as long as there is one: it may not
+  /// have noticed yet that its agent is gone, or have no room to listen.
   SupervisorLink(loop::RealLoop& loop, std::string folder, Handler handler);
   SupervisorLink(const SupervisorLink&) = delete;
   SupervisorLink& operator=(const SupervisorLink&) = delete;

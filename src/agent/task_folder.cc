@@ -1,5 +1,7 @@
 #include "agent/task_folder.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -44,28 +46,49 @@ void empty(const fs::path& folder) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) fs::remove_all(entry.path());
 }
 
-/// Keeps the files that every task has, under the names that they are written by, with nothing in them.
-bool keep_file(const fs::path& path) {
-  const std::string draft = path.string() + ".new";
-  return ::truncate(path.c_str(), 0) == 0 && ::rename(path.c_str(), draft.c_str()) == 0;
+/// A file as we make them, and nothing that a task has put in its place.
+bool is_plain_file(const fs::path& path) {
+  struct stat facts {};
+  return ::lstat(path.c_str(), &facts) == 0 && facts.st_mode == (S_IFREG | 0600) && facts.st_uid == ::geteuid() &&
+         facts.st_nlink == 1;
+}
+
+/// Keeps a file that every task has under the name that it is written by, with nothing in it.
+bool keep_file(const std::string& path) {
+  return is_plain_file(path) && ::truncate(path.c_str(), 0) == 0 &&
+         ::rename(path.c_str(), (path + ".new").c_str()) == 0;
 }
 
 /// Leaves only what makes the next task start sooner; false when that is not sure. Without an ending the supervisor was
-/// killed, and processes of the task may still be dying in there.
+/// killed, and processes of the task may still be dying in there. First the launch goes: without it there is no task.
 bool clean(const std::string& folder) {
-  if (!is_plain_folder(folder) || ::access((folder + "/ending").c_str(), F_OK) != 0) return false;
+  if (!is_plain_folder(folder) || !is_plain_file(folder + "/ending") || is_supervised(folder)) return false;
+  if (!keep_file(folder + "/launch") || !keep_file(folder + "/ending")) return false;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename();
     if (name == "work" || name == "tmp") {
       if (!is_plain_folder(entry.path())) return false;
       empty(entry.path());
-    } else if (name == "launch" || name == "ending") {
-      if (!keep_file(entry.path())) return false;
     } else if (name != "launch.new" && name != "ending.new") {
       fs::remove_all(entry.path());
     }
   }
   return true;
+}
+
+/// All of it, also folders that a task has made read-only; the launch first.
+Result<void> remove_tree(const std::string& folder) {
+  ::unlink((folder + "/launch").c_str());
+  if (loop::remove_all(folder)) return {};
+  std::error_code ignored;
+  fs::permissions(folder, fs::perms::owner_all, fs::perm_options::add, ignored);
+  const auto options = fs::directory_options::skip_permission_denied;
+  for (auto at = fs::recursive_directory_iterator(folder, options, ignored); at != fs::end(at); at.increment(ignored)) {
+    if (!at->is_symlink(ignored) && at->is_directory(ignored)) {
+      fs::permissions(at->path(), fs::perms::owner_all, fs::perm_options::add, ignored);
+    }
+  }
+  return loop::remove_all(folder);
 }
 
 }  // namespace
@@ -74,6 +97,11 @@ TaskFolder::TaskFolder(const std::string& tasks, const cluster::LeaseId& lease) 
 
 Result<void> TaskFolder::write_launch(const supervision::Launch& launch) const {
   return loop::write_whole(path_ + "/launch", describe::write_msgpack(launch));
+}
+
+bool TaskFolder::was_begun() const {
+  struct stat facts {};
+  return ::lstat((path_ + "/task.sock").c_str(), &facts) == 0;
 }
 
 std::optional<cluster::TaskEnding> TaskFolder::ending() const {
@@ -95,38 +123,44 @@ Result<TaskFolder> TaskFolders::make(const cluster::LeaseId& lease) {
   return folder;
 }
 
-void TaskFolders::give_back(const TaskFolder& folder) {
+Result<void> TaskFolders::give_back(const TaskFolder& folder) {
   std::string spare;
   {
     const std::scoped_lock lock(mutex_);
     if (spare_.size() < spare_max) spare = tasks_ + "/spare-" + std::to_string(++last_spare_);
   }
-  std::error_code failed;  // what cannot go now goes at the next start
   try {
     if (!spare.empty() && clean(folder.path()) && ::rename(folder.path().c_str(), spare.c_str()) == 0) {
       const std::scoped_lock lock(mutex_);
       spare_.push_back(std::move(spare));
-      return;
+      return {};
     }
-  } catch (const fs::filesystem_error&) {
-    failed.clear();
+  } catch (const fs::filesystem_error&) {  // then it goes as a whole
   }
-  fs::remove_all(folder.path(), failed);
+  return remove_tree(folder.path());
 }
 
-std::vector<FoundTask> find_tasks(const std::string& tasks) {
+std::vector<FoundTask> find_tasks(const std::string& tasks, Log& log) {
   std::vector<FoundTask> found;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(tasks, error)) {
-    auto launch = read_value<supervision::Launch>(entry.path().string() + "/launch");
-    if (!launch) {
-      fs::remove_all(entry.path(), error);
-      continue;
+    const std::string path = entry.path();
+    auto launch = read_value<supervision::Launch>(path + "/launch");
+    if (launch && TaskFolder(tasks, launch->lease).path() == path) {
+      const TaskFolder folder(tasks, launch->lease);
+      found.push_back({launch->lease, *std::move(launch), folder.ending()});
+    } else if (is_supervised(path)) {
+      log.warning("a task of another version runs in " + path + "; its supervisor will end it");
+    } else if (const Result<void> removed = remove_tree(path); !removed) {
+      log.warning("a folder of a task stays: " + removed.error().message);
     }
-    const TaskFolder folder(tasks, launch->lease);
-    found.push_back({launch->lease, *std::move(launch), folder.ending()});
   }
   return found;
+}
+
+bool is_supervised(const std::string& folder) {
+  const loop::Descriptor launch(::open((folder + "/launch").c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
+  return launch && ::flock(launch.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
 }  // namespace cadre::agent

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/log.h"
 #include "cluster/supervision.h"
 
 namespace cadre::agent {
@@ -21,6 +22,8 @@ class TaskFolder {
   std::string work() const { return path_ + "/work"; }
 
   [[nodiscard]] Result<void> write_launch(const cluster::supervision::Launch& launch) const;
+  /// Whether a supervisor ever came so far as to start the task.
+  [[nodiscard]] bool was_begun() const;
   /// How its task ended; nothing, as long as the supervisor has not said.
   [[nodiscard]] std::optional<cluster::TaskEnding> ending() const;
 
@@ -39,7 +42,7 @@ class TaskFolders {
   /// With an empty work folder and nothing else that a task could see.
   [[nodiscard]] Result<TaskFolder> make(const cluster::LeaseId& lease);
   /// Nobody needs it any more: its supervisor is gone and all of it is told.
-  void give_back(const TaskFolder& folder);
+  Result<void> give_back(const TaskFolder& folder);
 
  private:
   std::string tasks_;
@@ -55,7 +58,11 @@ struct FoundTask {
   std::optional<cluster::TaskEnding> ending;
 };
 
-/// What an earlier agent has left. Folders that never came to a launch are removed.
-[[nodiscard]] std::vector<FoundTask> find_tasks(const std::string& tasks);
+/// What an earlier agent has left. What never came to a launch, or has one that cannot be read and no supervisor, is
+/// removed.
+[[nodiscard]] std::vector<FoundTask> find_tasks(const std::string& tasks, Log& log);
+
+/// Whether a supervisor lives that looks after the task in this folder: it holds its launch locked.
+[[nodiscard]] bool is_supervised(const std::string& folder);
 
 }  // namespace cadre::agent

@@ -1,12 +1,15 @@
 #include "agent/task_folder.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <set>
 
 #include "describe/describe.h"
@@ -60,13 +63,14 @@ class Folders : public ::testing::Test {
   servers::TempDir scratch;
   std::string tasks = scratch.path();
   TaskFolders folders{tasks};
+  SilentLog log;
 };
 
 TEST_F(Folders, OneThatIsGivenBackServesTheNextTaskWithNothingLeftInIt) {
   const TaskFolder first = used(1);
   end(first);
   const ino_t number = number_of(first.path());
-  folders.give_back(first);
+  ASSERT_TRUE(folders.give_back(first));
   EXPECT_FALSE(fs::exists(first.path()));
   const TaskFolder second = folders.make(lease_of(2)).value();
   EXPECT_EQ(number_of(second.path()), number);
@@ -83,28 +87,71 @@ TEST_F(Folders, OneThatATaskHasChangedOrMayStillUseIsNotUsedAgain) {
   const TaskFolder opened = used(1);
   end(opened);
   fs::permissions(opened.work(), fs::perms::all);
-  folders.give_back(opened);
+  ASSERT_TRUE(folders.give_back(opened));
   const TaskFolder replaced = used(2);
   end(replaced);
   fs::remove_all(replaced.path() + "/tmp");
   fs::create_directory_symlink("/etc", replaced.path() + "/tmp");
-  folders.give_back(replaced);
+  ASSERT_TRUE(folders.give_back(replaced));
   const TaskFolder killed = used(3);  // with its supervisor: there is no ending
-  folders.give_back(killed);
+  ASSERT_TRUE(folders.give_back(killed));
   EXPECT_THAT(names_in(tasks), IsEmpty());
   EXPECT_THAT(names_in(folders.make(lease_of(4)).value().path()), ElementsAre("work"));
   EXPECT_TRUE(fs::exists("/etc/passwd"));
 }
 
+TEST_F(Folders, WhatATaskPutInPlaceOfOurFilesIsNotFollowed) {
+  const std::string outside = scratch.path() + "/../outside-" + std::to_string(::getpid());
+  std::ofstream(outside) << "precious";
+  const auto plant = [&](std::uint64_t job, const std::string& name,
+                         const std::function<void(const std::string&)>& put) {
+    const TaskFolder folder = used(job);
+    end(folder);
+    ::unlink((folder.path() + "/" + name).c_str());
+    put(folder.path() + "/" + name);
+    EXPECT_TRUE(folders.give_back(folder)) << name;
+    const TaskFolder next = folders.make(lease_of(job + 100)).value();
+    cluster::supervision::Launch launch;
+    launch.lease = lease_of(job + 100);
+    launch.command.argv = {"true"};
+    EXPECT_TRUE(next.write_launch(launch)) << name;  // and does not hang
+    EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(next.path() + "/launch"))) << name;
+    end(next);
+    EXPECT_EQ(loop::read_file(outside).value_or(""), "precious") << name;
+  };
+  std::uint64_t job = 0;
+  for (const char* name : {"launch", "ending", "launch.new", "ending.new"}) {
+    plant(++job, name, [&](const std::string& path) { fs::create_symlink(outside, path); });
+    plant(++job, name, [&](const std::string& path) { ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0); });
+    plant(++job, name, [&](const std::string& path) { fs::create_hard_link(outside, path); });
+  }
+  fs::remove(outside);
+}
+
+TEST_F(Folders, OneWhoseSupervisorLivesIsLeftToIt) {
+  const TaskFolder folder = used(1);
+  end(folder);
+  const loop::Descriptor supervisor(::open((folder.path() + "/launch").c_str(), O_RDONLY | O_CLOEXEC));
+  EXPECT_FALSE(is_supervised(folder.path()));
+  ASSERT_EQ(::flock(supervisor.get(), LOCK_EX | LOCK_NB), 0);
+  EXPECT_TRUE(is_supervised(folder.path()));
+  std::ofstream(folder.path() + "/launch") << "of another version";
+  EXPECT_THAT(find_tasks(tasks, log), IsEmpty());
+  EXPECT_TRUE(fs::exists(folder.path()));
+  ASSERT_EQ(::flock(supervisor.get(), LOCK_UN), 0);
+  EXPECT_THAT(find_tasks(tasks, log), IsEmpty());
+  EXPECT_FALSE(fs::exists(folder.path()));
+}
+
 TEST_F(Folders, AnAgentThatComesFindsTasksAndNoSpareFolders) {
   const TaskFolder given_back = used(1);
   end(given_back);
-  folders.give_back(given_back);
+  ASSERT_TRUE(folders.give_back(given_back));
   const TaskFolder running = used(2);
   const TaskFolder ended = used(3);
   end(ended);
   const TaskFolder begun = folders.make(lease_of(4)).value();
-  std::vector<FoundTask> found = find_tasks(tasks);
+  std::vector<FoundTask> found = find_tasks(tasks, log);
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.lease < b.lease; });
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[0].lease, lease_of(2));
@@ -117,10 +164,10 @@ TEST_F(Folders, AnAgentThatComesFindsTasksAndNoSpareFolders) {
 TEST_F(Folders, KeepsNoMoreThanSome) {
   std::vector<TaskFolder> many;
   for (std::uint64_t job = 1; job <= 80; ++job) {
-    many.push_back(folders.make(lease_of(job)).value());
+    many.push_back(used(job));
     end(many.back());
   }
-  for (const TaskFolder& folder : many) folders.give_back(folder);
+  for (const TaskFolder& folder : many) ASSERT_TRUE(folders.give_back(folder));
   EXPECT_EQ(names_in(tasks).size(), 64U);
 }
 

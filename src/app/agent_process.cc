@@ -133,7 +133,7 @@ class AgentProcess {
   /// Supervisors that died have left groups with processes in them.
   void sweep(const std::string& tasks) {
     std::set<cluster::LeaseId> alive;
-    for (const agent::FoundTask& one : agent::find_tasks(tasks)) {
+    for (const agent::FoundTask& one : agent::find_tasks(tasks, log_)) {
       if (!one.ending) alive.insert(one.lease);
     }
     supervisor::sweep_cgroups(cgroup_, alive);

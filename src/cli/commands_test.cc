@@ -175,7 +175,7 @@ TEST(Commands, EndWithWhatTheMasterSays) {
   EXPECT_EQ(code_of(Errc::conflict), refused);
   EXPECT_EQ(code_of(Errc::invalid), refused);
   EXPECT_EQ(code_of(Errc::not_found), failed);
-  EXPECT_EQ(code_of(Errc::unavailable), failed);
+  EXPECT_EQ(code_of(Errc::unavailable), unreachable);
   const FakeMaster other(always(requests::Done{}));
   EXPECT_EQ(ask(other, {"status"}).err,
             "cadre status: the master gave an answer of another kind; is it of another version?\n");

@@ -100,6 +100,7 @@ class FakeMaster {
       one.code = number;
       one.detail = detail;
       one.tasks[0].stage = "ended";
+      one.tasks[0].ended = TimePoint(std::chrono::system_clock::now().time_since_epoch());
       one.tasks[0].ending = cluster::TaskEnding{reason, number, detail, {}, end};
     });
   }

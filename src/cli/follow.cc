@@ -72,8 +72,13 @@ loop::Task<Got<JobView>> Follower::changed(cluster::JobId job, std::uint64_t see
     co_await loop::sleep(session_.loop, why_every);  // it takes no more who wait: then ask now and then
   }
   // Versions do not outlive a master, so what it says now counts, even if the number is the same.
-  Got<JobView> view = co_await ask_for<JobView>(session_, requests::GetJob{job, std::nullopt}, absence_max);
-  co_return view;
+  // One that can do nothing for the moment is waited for like one that is gone.
+  const TimePoint until = session_.loop.now() + absence_max;
+  for (;;) {
+    Got<JobView> view = co_await ask_for<JobView>(session_, requests::GetJob{job, std::nullopt}, absence_max);
+    if (view || view.error().code != unreachable || session_.loop.now() >= until) co_return view;
+    co_await loop::sleep(session_.loop, why_every);
+  }
 }
 
 loop::Task<void> Follower::watch_connection() {

@@ -36,7 +36,7 @@ Got<bool> take(Session& session, Reading& reading, const bulk::FromMaster& answe
   flush_output();
   const bool went_on = output->next > reading.offset || !output->records.empty();
   reading.offset = std::max(reading.offset, output->next);
-  reading.last_lines = 0;
+  if (went_on) reading.last_lines = 0;
   return went_on;
 }
 

@@ -18,6 +18,7 @@ Refusal refusal_of(const Error& error) { return {error.code == Errc::corrupt ? f
 
 Refusal refusal_of(const cluster::requests::Failed& no) {
   const bool declined = no.code == Errc::denied || no.code == Errc::conflict || no.code == Errc::invalid;
+  if (no.code == Errc::unavailable) return {unreachable, no.message};
   return {declined ? refused : failed, no.message};
 }
 

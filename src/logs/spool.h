@@ -79,7 +79,7 @@ class SpoolWriter {
   std::int64_t size_ = 0;  ///< of all segments
   std::int64_t end_ = 0;
   std::int64_t stored_ = 0;  ///< elsewhere, up to there
-  loop::File file_;  ///< the last segment, once something was written
+  loop::File file_;          ///< the last segment, once something was written
 };
 
 class SpoolReader {

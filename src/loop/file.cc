@@ -88,10 +88,10 @@ Result<void> File::sync() {
 }
 
 Result<std::string> read_file(const std::string& path) {
-  TRY_ASSIGN(file, File::open(path, O_RDONLY));
+  TRY_ASSIGN(file, File::open(path, O_RDONLY | O_NONBLOCK));  // it may be a pipe that nobody writes to
   std::string text;
   std::array<std::byte, 4096> piece;
-  while (text.size() < small_file_max) {
+  while (text.size() <= small_file_max) {
     TRY_ASSIGN(size, file.read(piece));
     text.append(reinterpret_cast<const char*>(piece.data()), size);
     if (size < piece.size()) return text;
@@ -100,9 +100,14 @@ Result<std::string> read_file(const std::string& path) {
 }
 
 Result<void> write_whole(const std::string& path, BytesView bytes) {
-  TRY_ASSIGN(draft, File::open(path + ".new", O_WRONLY | O_CREAT | O_TRUNC));
-  TRY(draft.write(bytes));
-  if (::rename(draft.path().c_str(), path.c_str()) != 0) return system_failure(path);
+  // What somebody has put there in its place is not followed, nor waited for.
+  constexpr int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK;
+  const std::string name = path + ".new";
+  Result<File> draft = File::open(name, flags);
+  if (!draft && ::unlink(name.c_str()) == 0) draft = File::open(name, flags);
+  if (!draft) return Failure(std::move(draft).error());
+  TRY(draft->write(bytes));
+  if (::rename(name.c_str(), path.c_str()) != 0) return system_failure(path);
   return {};
 }
 

@@ -20,6 +20,9 @@ constexpr std::size_t message_nodes_max = 200'000;
 /// Clients that wait for something ask again more often than this.
 constexpr Duration peer_silence_max = 10min;
 
+/// That are removed by one transaction.
+constexpr std::int64_t changes_at_once = 5'000;
+
 describe::Bounds bounds() {
   describe::Bounds bounds;
   bounds.nodes = message_nodes_max;
@@ -129,11 +132,16 @@ loop::Task<void> Master::tidy() {
     co_await loop::sleep(ground_.loop, keeping_.tidy_every);
     const TimePoint now = ground_.calendar.now();
     const Result<void> done = co_await ground_.pool.run([this, now]() -> Result<void> {
-      TRY(ground_.records.prune_changes(keeping_.changes));
       TRY(ground_.records.prune_join_tokens(now));
       return {};
     });
-    if (!done) ground_.log.warning("old records stay for now: " + done.error().message);
+    if (!done) ground_.log.warning("old join tokens stay for now: " + done.error().message);
+    for (std::int64_t removed = changes_at_once; removed == changes_at_once;) {  // others write in between
+      const Result<std::int64_t> some = co_await ground_.pool.run(
+          [this] { return ground_.records.prune_changes(keeping_.changes, changes_at_once); });
+      if (!some) ground_.log.warning("old records stay for now: " + some.error().message);
+      removed = some.value_or(0);
+    }
   }
 }
 
@@ -144,7 +152,10 @@ loop::Task<Result<void>> Master::run() {
     const std::vector<News> news = co_await inbox_.receive_all();
     if (news.empty()) break;
     for (const std::uint64_t peer : std::exchange(overrun_, {})) control_.forget_peer(peer);
-    for (const News& one : news) decide(one);
+    // Time passes after all that was said: beats that waited long, behind a slow write, must count before it does.
+    bool ticked = false;
+    for (const News& one : news) std::holds_alternative<Tick>(one) ? void(ticked = true) : decide(one);
+    if (ticked) decide(Tick{});
     control::Outcome outcome = control_.settle(ground_.calendar.now());
     if (!outcome.writes.empty()) {
       Result<void> written = co_await write(outcome.writes);
@@ -156,6 +167,7 @@ loop::Task<Result<void>> Master::run() {
 }
 
 void Master::stop() {
+  stopping_ = true;
   ticking_.cancel();
   inbox_.close();
 }
@@ -205,6 +217,7 @@ loop::Task<Result<void>> Master::write(const control::Writes& writes) {
     const bool may_pass = code == Errc::unavailable || code == Errc::timed_out || code == Errc::conflict;
     if (!may_pass) co_return written;
     if (attempt == 0) ground_.log.error("nothing can be written, so nothing is done: " + written.error().message);
+    if (stopping_) co_return written;  // nothing of it was acted on
     obstacle_ = "the master can write nothing now, so it decides nothing: " + written.error().message;
     co_await loop::sleep(ground_.loop, std::min<Duration>(100ms * (attempt + 1), 2s));
   }

@@ -112,6 +112,7 @@ class Master {
   TimePoint swept_;
   std::set<std::uint64_t> overrun_;  ///< connections of which a message found no room
   loop::Timer ticking_;
+  bool stopping_ = false;
   std::string obstacle_;  ///< why nothing can be written at the moment
   std::uint64_t complaints_ = 0;
   std::set<cluster::JobId> with_code_;  ///< jobs whose code is kept

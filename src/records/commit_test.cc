@@ -231,13 +231,15 @@ TEST_P(CommitContract, NumbersThatWereGivenAreNeverForgotten) {
   control::Writes writes;
   for (std::uint64_t number = 1; number <= 10; ++number) writes.changes.push_back(random_change(dice, number));
   ASSERT_DONE(records->commit(writes));
-  EXPECT_EQ(records->prune_changes(20).value(), 0);
-  EXPECT_EQ(records->prune_changes(4).value(), 6);
+  EXPECT_EQ(records->prune_changes(20, 100).value(), 0);
+  EXPECT_EQ(records->prune_changes(4, 4).value(), 4);
+  EXPECT_EQ(records->prune_changes(4, 4).value(), 2);
+  EXPECT_EQ(records->prune_changes(4, 4).value(), 0);
   EXPECT_EQ(records->changes_since(0, 2).value().at(0).number, 7U);
   EXPECT_EQ(records->changes_since(0, 2).value().size(), 2U);
   EXPECT_EQ(records->changes_since(9, 100).value().at(0).number, 10U);
   EXPECT_TRUE(records->changes_since(10, 100).value().empty());
-  EXPECT_EQ(records->prune_changes(0).value(), 4);
+  EXPECT_EQ(records->prune_changes(0, 100).value(), 4);
   EXPECT_EQ(records->load(0).value().last_change, 10U);
 }
 

@@ -109,7 +109,8 @@ Result<std::string> Records::use_join_token(const Joining& joining) {
 
 Result<std::int64_t> Records::prune_join_tokens(TimePoint now) {
   return transact({}, [&](Transaction& transaction) {
-    return transaction.exec("DELETE FROM join_tokens WHERE expires <> 0 AND expires <= $1", {nanoseconds(now)});
+    return transaction.exec("DELETE FROM join_tokens WHERE used = 0 AND expires <> 0 AND expires <= $1",
+                            {nanoseconds(now)});
   });
 }
 

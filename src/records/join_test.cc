@@ -92,6 +92,10 @@ TEST_P(JoinContract, ExpiredTokensArePruned) {
   EXPECT_EQ(records_->prune_join_tokens(at(100)).value(), 1);
   expect_denied(join("h1", "a", "key"), "no such join token");
   ASSERT_DONE(join("h2", "a", "key"));
+  ASSERT_DONE(records_->add_join_token({"h3", at(100), "p"}));
+  ASSERT_DONE(join("h3", "c", "other key"));
+  EXPECT_EQ(records_->prune_join_tokens(at(1'000)).value(), 0);
+  ASSERT_DONE(join("h3", "c", "other key"));  // a host that was started again still shows it
 }
 
 TEST_P(JoinContract, ANamelessAgentIsInvalid) {

@@ -156,11 +156,13 @@ Result<std::vector<control::ChangeRow>> Records::changes_since(std::uint64_t num
   });
 }
 
-Result<std::int64_t> Records::prune_changes(std::int64_t keep) {
+Result<std::int64_t> Records::prune_changes(std::int64_t keep, std::int64_t most) {
   return transact({}, [&](Transaction& transaction) {
+    // Numbers have no gaps: the n-th newest and the n-th oldest are found without counting.
     return transaction.exec(
-        "DELETE FROM changes WHERE number <= (SELECT number FROM changes ORDER BY number DESC LIMIT 1 OFFSET $1)",
-        {std::max<std::int64_t>(keep, 0)});
+        "DELETE FROM changes WHERE number <= (SELECT max(number) FROM changes) - $1"
+        " AND number < (SELECT min(number) FROM changes) + $2",
+        {std::max<std::int64_t>(keep, 0), std::max<std::int64_t>(most, 0)});
   });
 }
 

@@ -64,8 +64,8 @@ class Records {
   /// The `limit` changes after `number`, in their order. When the first is not the next, those between were pruned.
   [[nodiscard]] Result<std::vector<cluster::control::ChangeRow>> changes_since(std::uint64_t number,
                                                                                std::int64_t limit);
-  /// Removes all but the newest `keep`; gives how many.
-  [[nodiscard]] Result<std::int64_t> prune_changes(std::int64_t keep);
+  /// Removes all but the newest `keep`, the oldest first, at most so many; gives how many.
+  [[nodiscard]] Result<std::int64_t> prune_changes(std::int64_t keep, std::int64_t most);
 
   /// A hash that is there already keeps what it had.
   [[nodiscard]] Result<void> add_join_token(const JoinToken& token);
@@ -73,7 +73,7 @@ class Records {
   /// used or expired, or the agent is known by another key. The same once more is the same again, as long as the key
   /// is not removed.
   [[nodiscard]] Result<std::string> use_join_token(const Joining& joining);
-  /// Removes tokens that have expired; gives how many.
+  /// Removes tokens that have expired unused; gives how many. Who has used one may show it again.
   [[nodiscard]] Result<std::int64_t> prune_join_tokens(TimePoint now);
   /// By the agents' names.
   [[nodiscard]] Result<std::vector<AgentKey>> agent_keys();

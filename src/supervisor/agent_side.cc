@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
 #include <utility>
 
 #include "describe/describe.h"
@@ -39,7 +41,9 @@ void AgentSide::watch(Watch& watch, const Calls& calls) {
 
 void AgentSide::accept_all(const Calls& calls) {
   while (Descriptor next = accept_one(listener_.get())) {
-    if (descends_from(peer_of(next.get()), ::getpid())) {  // a task must not pose as its agent
+    const pid_t peer = peer_of(next.get());
+    const bool is_there = peer > 0 && (::kill(peer, 0) == 0 || errno != ESRCH);
+    if (!is_there || descends_from(peer, ::getpid())) {  // a task must not pose as its agent, not even by one that died
       ++refused_;
       continue;
     }

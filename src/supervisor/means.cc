@@ -25,7 +25,8 @@ bool child_can(const std::function<bool()>& attempt) {
 
 bool can_mount() {
   return ::unshare(CLONE_NEWNS) == 0 && ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&
-         ::mount("/tmp", "/tmp", nullptr, MS_BIND | MS_REC, nullptr) == 0;
+         ::mount("/tmp", "/tmp", nullptr, MS_BIND | MS_REC, nullptr) == 0 &&
+         ::mount("cadre", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "size=64k") == 0;
 }
 
 bool can_number_processes() {

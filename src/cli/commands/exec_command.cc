@@ -59,18 +59,22 @@ class Interrupts {
   Interrupts(Session& session, std::uint64_t question) : session_(session), question_(question) {}
 
   Result<void> watch() {
-    TRY_ASSIGN(watch, loop::on_signal(session_.loop, {SIGINT, SIGTERM}, [this](int) {
-                 if (ending_) session_.leave(128 + SIGINT);
+    TRY_ASSIGN(watch, loop::on_signal(session_.loop, {SIGINT, SIGTERM}, [this](int signal) {
+                 if (ending_) return session_.leave(128 + signal);
+                 came_ = signal;
+                 print_error("\n" + session_.name + ": ending it; once more leaves it alone\n");
                  ending_ = session_.connection.begin(requests::EndExec{question_});
                }));
     watch_ = std::move(watch);
     return {};
   }
-  bool came() const { return ending_ != nullptr; }
+  /// The number of the first; 0: none.
+  int came() const { return came_; }
 
  private:
   Session& session_;
   const std::uint64_t question_;
+  int came_ = 0;
   std::unique_ptr<Connection::Control::Conversation> ending_;
   std::optional<loop::SignalWatch> watch_;
 };
@@ -91,14 +95,14 @@ loop::Task<int> exec(Session& session, std::shared_ptr<const ExecOptions> option
     }
     if (!*answer) {
       const Got<requests::Status> there = co_await ask_for<requests::Status>(session, requests::GetStatus{});
-      if (!there) co_return session.complain(there.error());
+      if (!there && there.error().code != unreachable) co_return session.complain(there.error());
       continue;
     }
     const Got<cluster::messages::ExecNews> news = as<cluster::messages::ExecNews>((**std::move(answer)).reply);
     if (!news) co_return session.complain(news.error());
     if (const std::optional<ExecOutcome> outcome = take(*news, json)) {
       const int code = finish(session, *outcome, json);
-      co_return interrupts.came() ? 128 + SIGINT : code;
+      co_return interrupts.came() == 0 ? code : 128 + interrupts.came();
     }
   }
 }

@@ -11,6 +11,9 @@ using cluster::requests::JobView;
 using cluster::requests::TaskView;
 namespace requests = cluster::requests;
 
+/// So long after an end its last output may still be on its way; later, what is not there is kept no longer.
+constexpr Duration late_most = std::chrono::minutes(2);
+
 struct LogsOptions {
   std::optional<std::uint64_t> epoch;
   ClientOptions client;
@@ -88,7 +91,8 @@ loop::Task<int> logs(Session& session, std::shared_ptr<const LogsOptions> option
   for (const TaskView& task : tasks) {
     const std::uint64_t epoch = options->epoch.value_or(task.epoch);
     Reading reading{{task.id, {epoch}}, 0, options->tail, 0};
-    if (task.ending && epoch == task.epoch) reading.end = task.ending->output_end;
+    const bool just_ended = task.ended && session.calendar.now() - *task.ended < late_most;
+    if (just_ended && task.ending && epoch == task.epoch) reading.end = task.ending->output_end;
     const Got<void> read = co_await read_all(session, std::move(reading), on_line);
     if (!read) co_return session.complain(read.error());
   }

@@ -84,7 +84,7 @@ int show_job(const Session& session, const cluster::requests::JobView& job, cons
 CLI::App& add_list(CLI::App& noun, const Verb& verb, ListOptions& options) {
   CLI::App& command = add_verb(noun, verb, options.client);
   command.add_flag("--active", options.active, "Leave out jobs that have ended");
-  command.add_option("--most", options.request.most, "Of so many jobs at most")
+  command.add_option("--most", options.request.most, "So many jobs at most")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
   return command;

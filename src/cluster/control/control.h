@@ -138,7 +138,7 @@ class Control {
   /// Why not even an idle cluster could run it, as far as is known.
   std::optional<std::string> never_fits(const JobSpec& spec, TimePoint now);
   /// Why it cannot wait in that pool from now on, if it cannot.
-  std::optional<std::string> obstacle_to_pool(const Job& job, const std::string& pool, TimePoint now);
+  std::optional<Error> obstacle_to_pool(const Job& job, const std::string& pool, TimePoint now);
   /// In words, when there is no such pool.
   std::optional<std::string> missing_pool(const std::string& name) const;
   std::optional<std::string> refusal(const messages::Hello& hello, const std::optional<AgentId>& proven, TimePoint now);

@@ -67,16 +67,18 @@ void Control::move_job(Asker asker, const requests::MoveJob& request, TimePoint 
   answer(asker, view(*job));
 }
 
-std::optional<std::string> Control::obstacle_to_pool(const Job& job, const std::string& pool, TimePoint now) {
-  if (auto missing = missing_pool(pool)) return "pool: " + *missing;
+std::optional<Error> Control::obstacle_to_pool(const Job& job, const std::string& pool, TimePoint now) {
+  if (auto missing = missing_pool(pool)) return Error{Errc::not_found, "pool: " + *missing};
   const bool is_held = std::any_of(job.tasks.begin(), job.tasks.end(),
                                    [](const auto& one) { return lease::current(one.second.lease).has_value(); });
   if (job.row.stage != JobStage::queued || is_held) {
-    return name_of(job.row.id) + " has tasks on agents of its pool; the pool can be changed while it waits";
+    return Error{Errc::conflict,
+                 name_of(job.row.id) + " has tasks on agents of its pool; the pool can be changed while it waits"};
   }
   JobSpec spec = job.row.spec;
   spec.pool = pool;
-  return never_fits(spec, now);
+  if (auto why = never_fits(spec, now)) return Error{Errc::invalid, *std::move(why)};
+  return std::nullopt;
 }
 
 void Control::set_job(Asker asker, const requests::SetJob& request, TimePoint now) {
@@ -89,12 +91,17 @@ void Control::set_job(Asker asker, const requests::SetJob& request, TimePoint no
                 name_of(request.job) + " is in no group; weight and max_slots belong to a group, given at submission");
   }
   if (request.pool && *request.pool != job->row.spec.pool) {
-    if (auto why = obstacle_to_pool(*job, *request.pool, now)) return fail(asker, Errc::conflict, *std::move(why));
+    if (const auto why = obstacle_to_pool(*job, *request.pool, now)) return fail(asker, why->code, why->message);
     pool_of(*job).planner.remove(gang_id(request.job));
     pool_of(*job).changed = true;
     JobRow& row = ledger_.change(request.job).row;
     row.spec.pool = *request.pool;
-    pool_of(*job).planner.submit(gang_of(row.id, row.position, row.spec), now);
+    // With its age and its place among the others, as if it had been there from the start.
+    rebuild(pool_of(*job).planner, now, [&](Snapshot& all) {
+      const auto later = std::find_if(all.gangs.begin(), all.gangs.end(),
+                                      [&](const GangStatus& one) { return job_id(one.gang.id).value > row.id.value; });
+      all.gangs.insert(later, GangStatus{gang_of(row.id, row.position, row.spec), row.queued, {}, {}});
+    });
   }
   Pool& pool = pool_of(*job);
   Group settings;

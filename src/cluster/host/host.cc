@@ -208,7 +208,7 @@ void Host::hear(const LeaseId& lease, const supervision::FromSupervisor& message
 void Host::ended(const LeaseId& lease, const TaskEnding& ending, TimePoint now) {
   const auto found = tasks_.find(lease);
   if (found == tasks_.end()) return;
-  TaskEnding known = ending;  // a supervisor would have said that it was given up
+  TaskEnding known = ending;  // a supervisor would have said that we have given it up
   if (found->second.stop && found->second.stop->why == lease::Reason::agent_lost)
     known.reason = lease::Reason::agent_lost;
   end(lease, found->second, known, now);

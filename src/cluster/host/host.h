@@ -53,7 +53,7 @@ class Host {
 
   void hear(const messages::FromMaster& message, TimePoint now);
   void hear(const LeaseId& lease, const supervision::FromSupervisor& message, TimePoint now);
-  /// It has ended without its supervisor having said so: it could not be started, or the supervisor died.
+  /// It has ended and no supervisor will ever say how: it could not be started, or the supervisor died.
   void ended(const LeaseId& lease, const TaskEnding& ending, TimePoint now);
   /// Time has passed. To be called several times in a beat.
   void tick(const messages::Load& load, TimePoint now);

@@ -252,13 +252,15 @@ TEST_F(Faults, SupervisorsOfAnAgentThatStaysAwayEndTheirTasks) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr std::size_t running_tasks = 40;  // a sanitizer makes each program that looks start many times slower
 constexpr int waiting_tasks = 100;
+const char* const patience = "30s";
 #else
 constexpr std::size_t running_tasks = 200;
 constexpr int waiting_tasks = 1'000;
+const char* const patience = "3s";
 #endif
 
 TEST(Master, MayDieAtAnyTimeAmidTwoHundredTasksAndAThousandWaiting) {
-  TestCluster cluster;
+  TestCluster cluster({patience, {}});
   for (const char* name : {"a1", "a2", "a3"}) cluster.start_agent(name, {"--artificial-slots", "70"});
   const auto job = [](std::string script) {
     cluster::requests::Submit submit = bench::job_of({"sh", "-c", std::move(script)});
