@@ -114,6 +114,12 @@ class FakeMaster {
     return static_cast<std::int64_t>(output_[lease].size());
   }
 
+  /// The code that was put, by its hash, and in how many parts.
+  std::pair<std::map<std::string, Bytes>, std::size_t> code() {
+    const std::lock_guard lock(mutex_);
+    return {code_, parts_put_};
+  }
+
   /// Everything that was asked of this kind, in order.
   template <class T>
   std::vector<T> asked() {
@@ -133,9 +139,7 @@ class FakeMaster {
     return asked<T>().size() >= count;
   }
 
-  cluster::requests::JobView job;     ///< for who has stopped it, or through change()
-  std::map<std::string, Bytes> code;  ///< by hash; for who has stopped it, or when nothing is asked
-  std::size_t parts_put = 0;
+  cluster::requests::JobView job;  ///< for who has stopped it, or through change()
 
  private:
   struct Waiting {
@@ -207,8 +211,8 @@ class FakeMaster {
                    },
                    [&](const cluster::bulk::AskBlob& ask) { answer_bulk(peer, state_of(ask.number, ask.hash)); },
                    [&](const cluster::bulk::PutBlob& put) {
-                     ++parts_put;
-                     Bytes& have = code[put.hash];
+                     ++parts_put_;
+                     Bytes& have = code_[put.hash];
                      if (static_cast<std::size_t>(put.offset) == have.size()) {
                        have.insert(have.end(), put.bytes.begin(), put.bytes.end());
                      }
@@ -220,8 +224,8 @@ class FakeMaster {
   }
 
   cluster::bulk::BlobState state_of(std::uint64_t number, const std::string& hash) {
-    const auto found = code.find(hash);
-    if (found == code.end()) return {number, 0, false};
+    const auto found = code_.find(hash);
+    if (found == code_.end()) return {number, 0, false};
     return {number, static_cast<std::int64_t>(found->second.size()), objects::sha256(found->second) == hash};
   }
 
@@ -255,6 +259,8 @@ class FakeMaster {
   servers::TempDir directory_;
   Script script_;
   std::mutex mutex_;
+  std::map<std::string, Bytes> code_;
+  std::size_t parts_put_ = 0;
   std::vector<Request> asked_;
   std::map<cluster::LeaseId, Bytes> output_;
   std::vector<Waiting> watchers_;

@@ -243,10 +243,11 @@ TEST_F(Run, SendsTheCodeOnce) {
     const Said said = run({"run", "--detach", "--dir", folder.path(), "--", "python3", "main.py"}).get();
     ASSERT_EQ(said.code, 0) << said.err;
   }
-  EXPECT_EQ(master.parts_put, 4U) << "three parts of 1 MiB, and some";
-  ASSERT_EQ(master.code.size(), 1U);
+  const auto [code, parts] = master.code();
+  EXPECT_EQ(parts, 4U) << "three parts of 1 MiB, and some";
+  ASSERT_EQ(code.size(), 1U);
   for (const requests::Submit& submit : master.asked<requests::Submit>()) {
-    EXPECT_EQ(submit.job.members.at(0).command.code, master.code.begin()->first);
+    EXPECT_EQ(submit.job.members.at(0).command.code, code.begin()->first);
   }
   const Said none = run({"run", "--dir", "/nonexistent", "--", "x"}).get();
   EXPECT_EQ(none.code, bad_usage);
