@@ -64,8 +64,11 @@ class AgentProcess {
                            way.control.address,
                            cgroup_,
                            [this](const std::string& folder) -> Result<loop::Descriptor> {
-                             TRY_ASSIGN(born, nursery_->start(folder));
-                             return std::move(born.socket);
+                             auto born = nursery_->start(folder);
+                             if (born) return std::move(born->socket);
+                             // An agent that fails every task is worse than none; what is begun is found by the next.
+                             if (!nursery_->is_alive()) loop_.post([this] { loop_.stop(); });
+                             return Failure(std::move(born).error());
                            }};
     TRY(make_private_folder(options.tasks));
     sweep(options.tasks);
@@ -82,6 +85,9 @@ class AgentProcess {
     loop_.run();
     loop_.destroy_tasks();
     agent_.reset();
+    if (!nursery_->is_alive()) {
+      return fail(Errc::unavailable, "cadre-supervisor has died, and no task can be started without it; start again");
+    }
     if (!refused_.empty()) return fail(Errc::denied, "the master refuses this agent: " + refused_);
     return {};
   }

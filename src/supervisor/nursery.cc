@@ -85,6 +85,11 @@ Nursery::~Nursery() {
   }
 }
 
+bool Nursery::is_alive() const {
+  siginfo_t ended{};
+  return ::waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == 0;
+}
+
 Result<Nursery::Born> Nursery::start(const std::string& folder) {
   if (folder.size() >= PATH_MAX) return fail(Errc::invalid, "too long for a path: " + folder);
   TRY_ASSIGN(pair, make_socket_pair());

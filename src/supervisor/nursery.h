@@ -40,6 +40,8 @@ class Nursery {
   /// over the socket and found in its folder (cluster/supervision.h).
   [[nodiscard]] Result<Born> start(const std::string& folder);
 
+  /// Without it no task can be started any more.
+  [[nodiscard]] bool is_alive() const;
   /// What keeps tasks apart here.
   [[nodiscard]] const Means& means() const { return means_; }
   [[nodiscard]] pid_t pid() const { return pid_; }

@@ -239,6 +239,26 @@ TEST_F(Faults, TasksGoOnWhileTheirAgentIsStartedAgain) {
   EXPECT_GT(number, 10);
 }
 
+TEST(Agent, ThatCanStartNothingAnyMoreEndsInsteadOfFailingTasks) {
+  TestCluster cluster;
+  cluster.start_agent("a1");
+  const std::uint64_t before = cluster.submit({"--slots", "1", "--", "sh", "-c", counter});
+  ASSERT_TRUE(TestCluster::until([&] { return cluster.job(before).stage == JobStage::running; }));
+  const std::string children =
+      "/proc/" + std::to_string(cluster.agent("a1")) + "/task/" + std::to_string(cluster.agent("a1")) + "/children";
+  ::kill(static_cast<pid_t>(std::stoi(read_text(children))), SIGKILL);  // the nursery is its only child
+  const std::uint64_t id = cluster.submit({"--slots", "1", "--", "true"});
+  ASSERT_TRUE(TestCluster::until(
+      [&] { return read_text(cluster.folder() + "/a1.log").find("cadre-supervisor has died") != std::string::npos; }));
+  cluster.kill_agent("a1");
+  cluster.start_agent("a1");
+  const auto job = cluster.wait_for_end(id);
+  EXPECT_EQ(job.reason, Reason::exited) << job.detail;
+  EXPECT_EQ(job.code, 0);
+  EXPECT_EQ(cluster.job(before).stage, JobStage::running);
+  EXPECT_EQ(cluster.job(before).runs, 1);
+}
+
 TEST_F(Faults, SupervisorsOfAnAgentThatStaysAwayEndTheirTasks) {
   const std::uint64_t id = cluster_.submit({"--slots", "1", "--", "sh", "-c", counter});
   ASSERT_TRUE(TestCluster::until([&] { return runs(id); }));
