@@ -117,7 +117,7 @@ void Agent::perform(const host::Effect& effect) {
                    let_go(one.lease);
                  },
                  [&](const host::GiveUp& one) {
-                   if (refused_) refused_(one.why);
+                   if (end_) end_("the master refuses this agent: " + one.why);
                  },
              },
              effect);
@@ -125,6 +125,11 @@ void Agent::perform(const host::Effect& effect) {
 
 loop::Task<void> Agent::launch(messages::Start start) {
   Result<loop::Descriptor> socket = co_await start_supervisor(start);
+  if (!socket && !options_.can_start()) {
+    // An agent that fails every task is worse than none. What was begun is found by the next one, and run again.
+    if (end_) end_("cadre-supervisor has died, and no task can be started without it; start this agent again");
+    co_return;
+  }
   if (!socket) {
     ended(start.lease, {Reason::failed_to_start, 0, socket.error().message, {}, 0});
     co_return;

@@ -40,6 +40,8 @@ struct Options {
   cluster::supervision::CgroupParent cgroup;
   /// Starts the supervisor of the task in this folder and gives a connection to it. Called away from the loop.
   std::function<Result<loop::Descriptor>(const std::string&)> start_supervisor;
+  /// Whether that can still succeed.
+  std::function<bool()> can_start;
 };
 
 class Agent {
@@ -47,8 +49,9 @@ class Agent {
   [[nodiscard]] static Result<std::unique_ptr<Agent>> make(const Ground& ground, Options options);
   ~Agent();
 
-  /// Calls this when the master will not have it.
-  void on_refused(std::function<void(const std::string&)> fn) { refused_ = std::move(fn); }
+  /// Calls this, with the reason, when it can be of no use any more: the master will not have it, or it can start no
+  /// tasks.
+  void on_end(std::function<void(const std::string&)> fn) { end_ = std::move(fn); }
 
   /// Ends all tasks, to be run again elsewhere or later, and calls this when they are gone.
   void end_tasks(Duration grace, std::function<void()> done);
@@ -85,7 +88,7 @@ class Agent {
   std::map<cluster::LeaseId, std::unique_ptr<SupervisorLink>> links_;
   std::set<cluster::LeaseId> forgettable_;  ///< nobody needs them any more but for their output
   std::set<cluster::LeaseId> shipped_;      ///< all of whose output is stored
-  std::function<void(const std::string&)> refused_;
+  std::function<void(const std::string&)> end_;
   loop::Timer ticking_;
   loop::Timer ending_;
   bool performing_ = false;

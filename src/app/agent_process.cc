@@ -64,17 +64,15 @@ class AgentProcess {
                            way.control.address,
                            cgroup_,
                            [this](const std::string& folder) -> Result<loop::Descriptor> {
-                             auto born = nursery_->start(folder);
-                             if (born) return std::move(born->socket);
-                             // An agent that fails every task is worse than none; what is begun is found by the next.
-                             if (!nursery_->is_alive()) loop_.post([this] { loop_.stop(); });
-                             return Failure(std::move(born).error());
-                           }};
+                             TRY_ASSIGN(born, nursery_->start(folder));
+                             return std::move(born.socket);
+                           },
+                           [this] { return !nursery_->has_died(); }};
     TRY(make_private_folder(options.tasks));
     sweep(options.tasks);
     TRY_ASSIGN(agent, agent::Agent::make({loop_, *network_, pool_, log_}, std::move(options)));
-    agent->on_refused([this](const std::string& why) {
-      refused_ = why;
+    agent->on_end([this](const std::string& why) {
+      ended_ = why;
       loop_.stop();
     });
     agent_ = std::move(agent);
@@ -85,10 +83,7 @@ class AgentProcess {
     loop_.run();
     loop_.destroy_tasks();
     agent_.reset();
-    if (!nursery_->is_alive()) {
-      return fail(Errc::unavailable, "cadre-supervisor has died, and no task can be started without it; start again");
-    }
-    if (!refused_.empty()) return fail(Errc::denied, "the master refuses this agent: " + refused_);
+    if (!ended_.empty()) return fail(Errc::denied, ended_);
     return {};
   }
 
@@ -160,7 +155,7 @@ class AgentProcess {
   std::unique_ptr<net::ZmqNetwork> network_;
   cluster::supervision::CgroupParent cgroup_;
   std::unique_ptr<agent::Agent> agent_;
-  std::string refused_;
+  std::string ended_;
 };
 
 }  // namespace

@@ -85,11 +85,6 @@ Nursery::~Nursery() {
   }
 }
 
-bool Nursery::is_alive() const {
-  siginfo_t ended{};
-  return ::waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == 0;
-}
-
 Result<Nursery::Born> Nursery::start(const std::string& folder) {
   if (folder.size() >= PATH_MAX) return fail(Errc::invalid, "too long for a path: " + folder);
   TRY_ASSIGN(pair, make_socket_pair());
@@ -97,6 +92,7 @@ Result<Nursery::Born> Nursery::start(const std::string& folder) {
   {
     const std::scoped_lock lock(mutex_);
     if (!send_question(socket_.get(), folder, pair.theirs.get()) || !receive(socket_.get(), answer)) {
+      has_died_ = true;
       return fail(Errc::unavailable, "the nursery of supervisors has died");
     }
   }

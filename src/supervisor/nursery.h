@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -40,8 +41,8 @@ class Nursery {
   /// over the socket and found in its folder (cluster/supervision.h).
   [[nodiscard]] Result<Born> start(const std::string& folder);
 
-  /// Without it no task can be started any more.
-  [[nodiscard]] bool is_alive() const;
+  /// Whether it has died, as start() has found: without it no task can be started any more.
+  [[nodiscard]] bool has_died() const { return has_died_; }
   /// What keeps tasks apart here.
   [[nodiscard]] const Means& means() const { return means_; }
   [[nodiscard]] pid_t pid() const { return pid_; }
@@ -52,6 +53,7 @@ class Nursery {
   pid_t pid_;
   Descriptor socket_;
   Means means_;
+  std::atomic<bool> has_died_ = false;
   std::mutex mutex_;  ///< one question at a time
 };
 
