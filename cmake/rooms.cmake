@@ -1,8 +1,11 @@
-# cadre_room(NAME [DEPENDS target...]) makes the library cadre_NAME of the folder's *.cc, and, with CADRE_TESTS, the
+# cadre_room(NAME [DEPENDS target...] [EXCEPT file...]) makes the library cadre_NAME of the folder's *.cc, and, with CADRE_TESTS, the
 # test program test_NAME of its *_test.cc: one program and one ctest entry for each room.
 function(cadre_room name)
-  cmake_parse_arguments(ROOM "" "" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "" "DEPENDS;EXCEPT" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  foreach(file ${ROOM_EXCEPT})
+    list(REMOVE_ITEM sources ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+  endforeach()
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")

@@ -205,10 +205,14 @@ class OnTheCluster(unittest.TestCase):
         self.supervisor = Supervisor(self.path)
         caller, _ = self.attached()
         caller.say(type="stop_notice", why="killed_by_user", grace="60s")
-        threading.Thread(target=lambda: [None for _ in iter(caller.hear, None)], daemon=True).start()
-        caller.say(type="report_answer", number=1, accepted=True)
-        with contextlib.suppress(OSError):
-            for number in range(2, 200):
+        def hear_all():
+            with contextlib.suppress(OSError):
+                while caller.hear() is not None:
+                    pass
+
+        threading.Thread(target=hear_all, daemon=True).start()
+        with contextlib.suppress(OSError):  # it may have ended by now
+            for number in range(1, 200):
                 caller.say(type="report_answer", number=number, accepted=True)
         self.assertEqual(self.finish(process), "killed_by_user\n")
 

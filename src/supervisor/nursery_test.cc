@@ -43,11 +43,13 @@ TEST_F(NurseryOf, AnAgentThatDiesEndsWithItAndTheTasksGoOn) {
   ASSERT_GE(agent, 0);
   if (agent == 0) {
     auto nursery = Nursery::open(supervisor_program);
+    if (!nursery) ::_exit(1);
     pid_t pids[2] = {(*nursery)->pid(), (*nursery)->start(folder).value().pid};
     if (::write(pipe->write.get(), pids, sizeof(pids)) < 0) ::_exit(1);
     for (;;) ::pause();
   }
   pid_t pids[2] = {};
+  pipe->write.close();
   ASSERT_EQ(::read(pipe->read.get(), pids, sizeof(pids)), static_cast<ssize_t>(sizeof(pids)));
   ::kill(agent, SIGKILL);
   ::waitpid(agent, nullptr, 0);

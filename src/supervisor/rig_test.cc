@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -197,7 +198,10 @@ std::string Rig::new_mark() const {
   return "77" + std::to_string(::getpid()) + "0" + std::to_string(++number);
 }
 
-const std::string supervisor_program = CADRE_BINARY_DIR "/cadre-supervisor";
+const std::string supervisor_program = [] {
+  const char* chosen = std::getenv("CADRE_TEST_SUPERVISOR");
+  return std::string(chosen == nullptr ? CADRE_BINARY_DIR "/cadre-supervisor" : chosen);
+}();
 
 std::vector<int> live_cgroups() {
   const CgroupParent parent = prepare_cgroups("cadre-test-look-" + std::to_string(::getpid()));
