@@ -246,7 +246,7 @@ Running Control::running_of(const Job& job) const {
   for (const auto& [member, task] : job.tasks) {
     if (!job.in_run(task)) continue;
     const auto slots = static_cast<std::int32_t>(task.slots.size());
-    const auto same = std::find_if(running.on.begin(), running.on.end(), [&](const Place& place) {
+    const auto same = std::find_if(running.on.begin(), running.on.end(), [&task = task](const Place& place) {
       return place.agent == task.agent && place.role == task.role;
     });
     if (same == running.on.end()) {
