@@ -1,5 +1,5 @@
-# cadre_room(NAME [DEPENDS target...] [EXCEPT file...]) makes the library cadre_NAME of the folder's *.cc, and, with CADRE_TESTS, the
-# test program test_NAME of its *_test.cc: one program and one ctest entry for each room.
+# cadre_room(NAME [DEPENDS target...] [EXCEPT file...]) makes the library cadre_NAME of the folder's *.cc but those files,
+# and, with CADRE_TESTS, the test program test_NAME of its *_test.cc: one program and one ctest entry for each room.
 function(cadre_room name)
   cmake_parse_arguments(ROOM "" "" "DEPENDS;EXCEPT" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
