@@ -1,0 +1,52 @@
+/// Asks HTTP servers, many at a time, over connections that are kept. For the loop's thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "loop/real_loop.h"
+#include "loop/task.h"
+#include "net/http/message.h"
+
+namespace cadre::net::http {
+
+struct ClientOptions {
+  std::string ca_file;  ///< PEM: whose certificates are believed; empty: those that the system believes
+  Duration connect_wait = std::chrono::seconds(5);
+};
+
+struct Question {
+  Method method = Method::get;
+  std::string url;
+  Headers headers;
+  std::string body;
+  Duration wait = std::chrono::seconds(30);  ///< from the question to the end of the answer
+};
+
+class Client {
+ public:
+  Client(loop::RealLoop& loop, ClientOptions options);
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+  ~Client();
+
+  /// The answer, whatever its status. `unavailable`: nothing was asked, nobody listens there (or its name is not
+  /// known); `denied`: its certificate is not believed; `timed_out`: no answer in time, or the connection was lost
+  /// before it was whole, so that it may have been done; `invalid`: this is no URL. Ending the task ends the question:
+  /// the connection is closed, so that the server knows.
+  [[nodiscard]] loop::Task<Result<Response>> ask(Question question);
+
+  /// The same for a body that comes piece by piece and may go on for long: `wait` counts only without a byte. Each
+  /// piece is handed on as it comes, when the status is 2xx; else the body is in the response.
+  [[nodiscard]] loop::Task<Result<Response>> ask(Question question, std::function<void(std::string_view)> on_piece);
+
+ private:
+  struct Inside;
+  std::unique_ptr<Inside> inside_;
+};
+
+}  // namespace cadre::net::http

@@ -1,0 +1,120 @@
+/// Serves HTTP and WebSocket on a loop: nothing that a peer sends is believed, and everything that it may take has a
+/// bound. For the loop's thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "loop/call.h"
+#include "loop/real_loop.h"
+#include "loop/task.h"
+#include "net/http/message.h"
+
+namespace cadre::net::http {
+
+struct Limits {
+  ByteSize header_max{16 << 10};
+  ByteSize message_max{1 << 20};                       ///< of what comes over a WebSocket
+  Duration header_wait = std::chrono::seconds(10);     ///< from the first byte of a request to its last header
+  Duration body_wait = std::chrono::seconds(30);       ///< without a byte of its body
+  Duration write_wait = std::chrono::seconds(30);      ///< without a byte that the peer takes
+  Duration idle_wait = std::chrono::minutes(2);        ///< between two requests
+  Duration handshake_wait = std::chrono::seconds(10);  ///< for TLS
+  std::int32_t connections_max = 10'000;
+  std::int32_t connections_max_each = 5'000;  ///< of one address
+};
+
+/// PEM files: the certificate with those that lead to its root, and its key.
+struct Tls {
+  std::string certificates;
+  std::string key;
+};
+
+struct Counters {
+  std::uint64_t connections = 0;
+  std::uint64_t requests = 0;
+  std::uint64_t refused_connections = 0;  ///< for which there was no room
+  std::uint64_t refused_malformed = 0;
+  std::uint64_t refused_large = 0;
+  std::uint64_t timed_out = 0;
+  std::uint64_t handshakes_failed = 0;
+  std::int64_t open = 0;
+};
+
+/// A body that is sent piece by piece. Ending it unfinished breaks the connection, so that the peer knows.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  /// Goes on when the peer has taken nearly all of it; `unavailable` when it is gone or takes nothing for too long.
+  [[nodiscard]] virtual loop::Task<Result<void>> write(std::string piece) = 0;
+  [[nodiscard]] virtual loop::Task<Result<void>> end() = 0;
+};
+
+/// Ending it closes the connection. One send and one receive at a time; both may wait beside each other.
+class WebSocket {
+ public:
+  virtual ~WebSocket() = default;
+  /// A text message; goes on when it was handed to the system. `unavailable` when the peer is gone.
+  [[nodiscard]] virtual loop::Task<Result<void>> send(std::string text) = 0;
+  /// The next message, text or binary; `unavailable` when the peer has closed or is gone (it is pinged while idle).
+  [[nodiscard]] virtual loop::Task<Result<std::string>> receive() = 0;
+  /// Says goodbye: 1000 is a normal end, 1008 a refusal, 1011 a failure of ours, 1012 a restart.
+  [[nodiscard]] virtual loop::Task<void> close(std::uint16_t code, std::string reason) = 0;
+};
+
+/// One request, to be answered once in one of three ways. Ending it unanswered answers 500.
+class Exchange {
+ public:
+  virtual ~Exchange() = default;
+  virtual const Request& request() const = 0;
+  /// May be called at any time, once; does nothing when the peer is gone.
+  virtual void answer(Response response) = 0;
+  /// Its body comes in pieces (chunked).
+  [[nodiscard]] virtual std::unique_ptr<Stream> stream(Response head) = 0;
+  /// Only for a request that asks for it. `unavailable` when the peer is gone before the handshake is done.
+  [[nodiscard]] virtual loop::Task<Result<std::unique_ptr<WebSocket>>> upgrade() = 0;
+  /// Is called, at most once, when the peer is gone before it was answered. For what would otherwise wait in vain.
+  virtual void on_gone(loop::Call call) = 0;
+};
+
+struct ServerOptions {
+  std::string host = "127.0.0.1";
+  std::uint16_t port = 0;  ///< 0: a free one
+  std::optional<Tls> tls;  ///< then plain HTTP is refused
+  Limits limits;
+  /// The most that the body of a request may have, told from its method and target before the body is read.
+  std::function<ByteSize(Method, std::string_view target)> body_max;
+};
+
+class Server {
+ public:
+  using Handler = std::function<void(std::unique_ptr<Exchange>)>;
+
+  /// Listens. `conflict` when the port is in use, `invalid` when the host or the TLS files are no good.
+  [[nodiscard]] static Result<std::unique_ptr<Server>> listen(loop::RealLoop& loop, Log& log, ServerOptions options,
+                                                              Handler handler);
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+  /// Closes all connections. What is still being answered may be answered later, in vain.
+  ~Server();
+
+  std::uint16_t port() const;
+  const Counters& counters() const;
+  /// Takes no more connections and requests; those under way go on, at most for so long.
+  [[nodiscard]] loop::Task<void> drain(Duration most);
+
+ private:
+  struct Inside;
+  explicit Server(std::shared_ptr<Inside> inside);
+  std::shared_ptr<Inside> inside_;  // shared with connections that are about to end
+};
+
+}  // namespace cadre::net::http
