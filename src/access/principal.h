@@ -1,0 +1,38 @@
+/// Who asks, and what he may do. Values; safe on any thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace cadre::access {
+
+/// In one workspace: reads; creates, and changes and stops what is his own; does all.
+enum class Role : std::uint8_t { viewer, editor, admin };
+constexpr auto enum_names(Role) {
+  return std::array{std::pair{Role::viewer, "viewer"}, std::pair{Role::editor, "editor"},
+                    std::pair{Role::admin, "admin"}};
+}
+
+/// The workspace that is always there.
+inline constexpr const char* default_workspace = "default";
+
+/// Somebody whose token was believed.
+struct Principal {
+  std::string user;
+  bool is_admin = false;              ///< of the cluster: sees and does all
+  std::map<std::string, Role> roles;  ///< by workspace
+  std::string token;                  ///< its id; never its secret
+  std::string task;                   ///< if it is the token of a task, which one
+
+  bool operator==(const Principal&) const = default;
+};
+
+/// What somebody may do with a thing in a workspace that belongs to a user.
+[[nodiscard]] bool may_read(const Principal& who, const std::string& workspace);
+[[nodiscard]] bool may_create(const Principal& who, const std::string& workspace);
+[[nodiscard]] bool may_change(const Principal& who, const std::string& workspace, const std::string& owner);
+
+}  // namespace cadre::access

@@ -1,0 +1,90 @@
+/// What the master keeps on disk of users, tokens, workspaces and who did what. Values; safe on any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "access/principal.h"
+#include "base/time.h"
+
+namespace cadre::access {
+
+struct UserRow {
+  std::string name;
+  std::string password;  ///< as the shell hashed it; empty: none, he cannot log in
+  bool is_admin = false;
+  bool is_active = true;
+  std::optional<std::int64_t> max_slots;
+  TimePoint created;
+  bool operator==(const UserRow&) const = default;
+};
+
+struct TokenRow {
+  std::string id;    ///< by which it is named; no secret
+  std::string hash;  ///< SHA-256 of the secret, in hexadecimal digits
+  std::string user;
+  std::string name;  ///< what it is for
+  TimePoint created;
+  TimePoint expires;  ///< TimePoint{}: never
+  bool operator==(const TokenRow&) const = default;
+};
+
+struct WorkspaceRow {
+  std::string name;
+  std::optional<std::int64_t> max_slots;
+  TimePoint created;
+  bool operator==(const WorkspaceRow&) const = default;
+};
+
+struct MemberRow {
+  std::string workspace;
+  std::string user;
+  Role role = Role::viewer;
+  bool operator==(const MemberRow&) const = default;
+};
+
+/// A line of the audit log: somebody wanted to change something.
+struct AuditRow {
+  std::uint64_t number = 0;
+  TimePoint time;
+  std::string user;
+  std::string token;    ///< its id
+  std::string address;  ///< from where
+  std::string act;      ///< the request's type_name
+  std::string object;   ///< to what: `job 17`, `user ann`
+  bool is_done = true;  ///< else it was refused
+  std::string detail;   ///< why it was refused
+  bool operator==(const AuditRow&) const = default;
+};
+
+/// Everything that is loaded at a start.
+struct Rows {
+  std::vector<UserRow> users;
+  std::vector<TokenRow> tokens;
+  std::vector<WorkspaceRow> workspaces;
+  std::vector<MemberRow> members;
+  std::uint64_t last_audit = 0;
+};
+
+/// What has changed: whole rows, to be written in one transaction. Writing it twice does no harm. What is gone is
+/// removed before anything is written.
+struct Writes {
+  std::vector<std::string> users_gone;
+  std::vector<std::string> tokens_gone;
+  std::vector<std::string> workspaces_gone;
+  std::vector<std::pair<std::string, std::string>> members_gone;  ///< workspace, user
+  std::vector<UserRow> users;
+  std::vector<TokenRow> tokens;
+  std::vector<WorkspaceRow> workspaces;
+  std::vector<MemberRow> members;
+  std::vector<AuditRow> audit;
+  bool empty() const {
+    return users_gone.empty() && tokens_gone.empty() && workspaces_gone.empty() && members_gone.empty() &&
+           users.empty() && tokens.empty() && workspaces.empty() && members.empty() && audit.empty();
+  }
+};
+
+}  // namespace cadre::access
