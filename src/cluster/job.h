@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "access/principal.h"
 #include "cluster/gang.h"
 #include "cluster/task.h"
 
@@ -51,6 +52,7 @@ void describe(V& v, Member& m) {
 
 struct JobSpec {
   std::string name;
+  std::string workspace = access::default_workspace;
   std::string pool = "default";
   std::int32_t priority = 42;
   std::string group;
@@ -67,6 +69,7 @@ struct JobSpec {
 template <class V>
 void describe(V& v, JobSpec& j) {
   v.field("name", j.name, "What people call it.", length(0, 256));
+  v.field("workspace", j.workspace, "Whose members may see it.", length(1, 64));
   v.field("pool", j.pool, "Where it runs.", length(1, 128));
   v.field("priority", j.priority, "1 to 99, smaller is more important.", range(1, 99));
   v.field("group", j.group, "With whom it shares a weight and limits; empty: alone.", length(0, 128));

@@ -109,7 +109,7 @@ void Control::hello(Peer peer, const messages::Hello& hello, const std::optional
   AgentEntry& agent = welcome(peer, hello, now);
   const AgentId& id = agent.row.agent.id;
   offer(agent);
-  ledger_.note(now, "agent", id.value, "up");
+  ledger_.note(now, id, "up");
   const std::size_t first = outcome_.to_agents.size();
   end_execs([&](const Exec& exec) { return exec.agent == id; }, "the agent was cut off for a while");
 
@@ -166,7 +166,7 @@ void Control::forget(const AgentId& id, TimePoint now) {
   pool.planner.remove_agent(id);
   pool.ideal.remove_agent(id);
   ledger_.remove_agent(id);
-  ledger_.note(now, "agent", id.value, "forgotten");
+  ledger_.note(now, id, "forgotten");
 }
 
 void Control::lose(AgentEntry& agent, TimePoint now) {
@@ -176,7 +176,7 @@ void Control::lose(AgentEntry& agent, TimePoint now) {
   agent.session = 0;
   agent.row.lost = true;
   offer(agent);
-  ledger_.note(now, "agent", id.value, "lost");
+  ledger_.note(now, id, "lost");
   const std::set<TaskId> tasks = agent.tasks;
   std::set<JobId> touched;
   for (const TaskId task : tasks) {
@@ -203,40 +203,62 @@ void Control::send(const AgentEntry& agent, messages::MasterMessage message) {
   if (agent.peer) outcome_.to_agents.push_back({*agent.peer, {agent.session, std::move(message)}});
 }
 
-void Control::set_agent(Asker asker, const requests::SetAgent& request, TimePoint now) {
-  const AgentEntry* known = ledger_.find(request.agent);
-  if (known == nullptr) {
-    return fail(asker, Errc::not_found, "there is no agent '" + request.agent.value + "'; see cadre agent list");
+AgentEntry* Control::own_agent(const Guest& guest, const AgentId& id) {
+  AgentEntry* agent = ledger_.find(id);
+  if (!guest.who.is_admin) {
+    fail(guest.asker, Errc::denied, "only admins of the cluster may change agents");
+    return nullptr;
   }
+  if (agent == nullptr) {
+    fail(guest.asker, Errc::not_found, "there is no agent '" + id.value + "'; see cadre agent list");
+  }
+  return agent;
+}
+
+void Control::set_agent(const Guest& guest, const requests::SetAgent& request, TimePoint now) {
+  if (own_agent(guest, request.agent) == nullptr) return;
+  AgentEntry& agent = ledger_.change(request.agent);
+  agent.row.agent.enabled = request.state != SlotState::disabled;
+  agent.row.agent.draining = request.state == SlotState::draining;
+  offer(agent);
+  ledger_.note(now, request.agent, std::string(describe::name_of(request.state)));
+  if (request.state == SlotState::disabled) {
+    stop_tasks_on(
+        agent, [](const TaskRow&) { return true; }, now);
+  }
+  answer(guest.asker, requests::Done{});
+}
+
+void Control::set_slot(const Guest& guest, const requests::SetSlot& request, TimePoint now) {
+  const AgentEntry* known = own_agent(guest, request.agent);
+  if (known == nullptr) return;
   const std::size_t count = known->row.slots.size();
-  if (request.slot && static_cast<std::size_t>(*request.slot) >= count) {
-    return fail(asker, Errc::not_found,
+  if (static_cast<std::size_t>(request.slot) >= count) {
+    return fail(guest.asker, Errc::not_found,
                 "agent '" + request.agent.value + "' has " + std::to_string(count) +
-                    " slots, numbered from 0; there is no slot " + std::to_string(*request.slot));
+                    " slots, numbered from 0; there is no slot " + std::to_string(request.slot));
   }
   AgentEntry& agent = ledger_.change(request.agent);
-  if (request.slot) {
-    agent.row.slot_states[static_cast<std::size_t>(*request.slot)] = request.state;
-  } else {
-    agent.row.agent.enabled = request.state != SlotState::disabled;
-    agent.row.agent.draining = request.state == SlotState::draining;
-  }
+  agent.row.slot_states[static_cast<std::size_t>(request.slot)] = request.state;
   offer(agent);
-  const std::string slot = request.slot ? " slot " + std::to_string(*request.slot) : "";
-  ledger_.note(now, "agent", request.agent.value + slot,
-               request.state == SlotState::enabled    ? "enabled"
-               : request.state == SlotState::draining ? "draining"
-                                                      : "disabled");
+  ledger_.note(now, request.agent,
+               "slot " + std::to_string(request.slot) + " " + std::string(describe::name_of(request.state)));
   if (request.state == SlotState::disabled) {
-    std::set<JobId> stopped;
-    const std::set<TaskId> tasks = agent.tasks;
-    for (const TaskId id : tasks) {
-      const std::vector<std::int32_t>& slots = ledger_.find(id)->slots;
-      if (request.slot && std::find(slots.begin(), slots.end(), *request.slot) == slots.end()) continue;
-      if (stopped.insert(id.job).second) stop_tasks(id.job, lease::Reason::preempted, now);
-    }
+    const auto holds_it = [&](const TaskRow& task) {
+      return std::find(task.slots.begin(), task.slots.end(), request.slot) != task.slots.end();
+    };
+    stop_tasks_on(agent, holds_it, now);
   }
-  answer(asker, requests::Done{});
+  answer(guest.asker, requests::Done{});
+}
+
+void Control::stop_tasks_on(const AgentEntry& agent, const std::function<bool(const TaskRow&)>& chosen, TimePoint now) {
+  std::set<JobId> stopped;
+  const std::set<TaskId> tasks = agent.tasks;
+  for (const TaskId id : tasks) {
+    if (!chosen(*ledger_.find(id))) continue;
+    if (stopped.insert(id.job).second) stop_tasks(id.job, lease::Reason::preempted, now);
+  }
 }
 
 }  // namespace cadre::cluster::control

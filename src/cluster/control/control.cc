@@ -126,14 +126,14 @@ void Control::forget_peer(Peer peer) {
   offer(agent);
 }
 
-void Control::forget_client(std::uint64_t client) {
+void Control::forget_asker(Asker asker) {
   for (auto at = watchers_.begin(); at != watchers_.end();) {
     watching_ -= static_cast<std::int64_t>(
-        std::erase_if(at->second, [&](const auto& watcher) { return watcher.first.client == client; }));
+        std::erase_if(at->second, [&](const auto& watcher) { return watcher.first == asker; }));
     at = at->second.empty() ? watchers_.erase(at) : std::next(at);
   }
   for (auto at = execs_.begin(); at != execs_.end();) {
-    if (at->second.asker.client != client) {
+    if (at->second.asker != asker) {
       ++at;
       continue;
     }

@@ -61,21 +61,17 @@ void describe(V& v, Settings& s) {
           "must be at most a third of agent_timeout; lower it or raise agent_timeout");
 }
 
-/// Who asks: a connection, as the shell numbers them, and the number of its question.
-struct Asker {
-  std::uint64_t client = 0;
-  std::uint64_t number = 0;
-  auto operator<=>(const Asker&) const = default;
-};
+/// Who waits for an answer, as the shell numbers them.
+using Asker = std::uint64_t;
 
 struct ToAgent {
   Peer peer = 0;
   messages::FromMaster message;
 };
 
-struct ToClient {
-  std::uint64_t client = 0;
-  requests::Answer answer;
+struct Answer {
+  Asker asker = 0;
+  requests::Reply reply;
 };
 
 /// A plan that was made, with all that led to it.
@@ -88,7 +84,7 @@ struct PlanRecord {
 struct Outcome {
   Writes writes;
   std::vector<ToAgent> to_agents;
-  std::vector<ToClient> to_clients;
+  std::vector<Answer> answers;
   std::vector<PlanRecord> plans;
 };
 
@@ -101,9 +97,14 @@ class Control {
   void hear(Peer peer, const messages::FromAgent& message, const std::optional<AgentId>& proven, TimePoint now);
   /// Something said to or by this agent was lost: all is to be told again after a new hello.
   void forget_peer(Peer peer);
-  void ask(std::uint64_t client, const requests::Question& question, TimePoint now);
+  /// Somebody asks, and is told no more than he may know.
+  void ask(Asker asker, const access::Principal& who, const requests::Request& request, TimePoint now);
   /// Nobody waits for answers there any more.
-  void forget_client(std::uint64_t client);
+  void forget_asker(Asker asker);
+  /// The last answer that is to be sent, if it is for this one.
+  const requests::Reply* answered(Asker asker) const;
+  /// Whether a job that has not ended is in this workspace.
+  bool is_used(const std::string& workspace) const;
   /// Time has passed: looks for agents that are lost. To be called about every beat.
   void tick(TimePoint now);
 
@@ -128,9 +129,14 @@ class Control {
     bool closed = false;  ///< it is configured no longer: what is left in it waits
   };
   struct Exec {
-    Asker asker;
+    Asker asker = 0;
     LeaseId lease;
     AgentId agent;
+  };
+  /// Somebody who asks.
+  struct Guest {
+    Asker asker;
+    const access::Principal& who;
   };
 
   // Agents (agents.cc).
@@ -150,7 +156,11 @@ class Control {
   /// Whether a gang that has not ended as a whole has, or had, a task there.
   bool is_occupied(const AgentId& id) const;
   void offer(const AgentEntry& agent);
-  void set_agent(Asker asker, const requests::SetAgent& request, TimePoint now);
+  void set_agent(const Guest& guest, const requests::SetAgent& request, TimePoint now);
+  void set_slot(const Guest& guest, const requests::SetSlot& request, TimePoint now);
+  void stop_tasks_on(const AgentEntry& agent, const std::function<bool(const TaskRow&)>& chosen, TimePoint now);
+  /// The agent, if he may change it; else he is answered.
+  AgentEntry* own_agent(const Guest& guest, const AgentId& id);
   void send(const AgentEntry& agent, messages::MasterMessage message);
   void refuse(Peer peer, std::string why);
 
@@ -183,18 +193,33 @@ class Control {
   // Requests (requests.cc, jobs.cc).
   void answer(Asker asker, requests::Reply reply);
   void fail(Asker asker, Errc code, std::string message);
-  void submit(Asker asker, const requests::Submit& request, TimePoint now);
-  void end_job(Asker asker, const requests::EndJob& request, TimePoint now);
-  void get_job(Asker asker, const requests::GetJob& request);
-  void list_jobs(Asker asker, const requests::ListJobs& request);
-  void list_agents(Asker asker, TimePoint now);
+  /// The job, if he may see it; else he is answered.
+  const Job* seen_job(const Guest& guest, JobId id);
+  /// The job, if he may change it; else he is answered.
+  const Job* own_job(const Guest& guest, JobId id);
+  /// The same, unless it has ended.
+  const Job* live_job(const Guest& guest, JobId id);
+  /// The only task of a job that he may change; else he is answered.
+  const Job* job_of_one(const Guest& guest, TaskId id);
+  void submit(const Guest& guest, const JobSpec& spec, TimePoint now);
+  void end_job(const Guest& guest, JobId id, std::optional<Duration> grace, TimePoint now);
+  void get_job(const Guest& guest, const requests::GetJob& request);
+  void get_task(const Guest& guest, TaskId id);
+  void list_jobs(const Guest& guest, const requests::ListJobs& request);
+  void list_tasks(const Guest& guest, const requests::ListTasks& request);
+  void move_job(const Guest& guest, const requests::MoveJob& request, TimePoint now);
+  void set_job(const Guest& guest, const requests::SetJob& request, TimePoint now);
+  void why(const Guest& guest, const requests::Why& request);
+  void exec(const Guest& guest, const requests::RunExec& request);
+
+  // What there is (views.cc).
+  void list_agents(Asker asker, const requests::ListAgents& request, TimePoint now);
+  void get_agent(Asker asker, const AgentId& id, TimePoint now);
+  void list_slots(const Guest& guest, const requests::ListSlots& request);
+  void list_pools(Asker asker);
   void get_status(Asker asker);
-  /// The job, unless it has ended or is not there, which is answered.
-  const Job* live_job(Asker asker, JobId id);
-  void move_job(Asker asker, const requests::MoveJob& request, TimePoint now);
-  void set_job(Asker asker, const requests::SetJob& request, TimePoint now);
-  void why(Asker asker, const requests::Why& request);
-  void exec(Asker asker, const requests::RunExec& request);
+  void get_snapshot(const Guest& guest, TimePoint now);
+  requests::AgentView view(const AgentEntry& agent, TimePoint now) const;
   void exec_news(const AgentEntry& agent, const messages::ExecNews& news);
   /// Nothing more will be heard of the commands that run there.
   void end_execs(const std::function<bool(const Exec&)>& chosen, const std::string& why);

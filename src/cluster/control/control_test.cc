@@ -15,7 +15,7 @@ TEST(Control, AnswersWhoWatchesAJobOnceItHasChanged) {
   Desk desk;
   desk.submit({2}, "2 slots");
   const std::uint64_t seen = std::get<requests::JobView>(desk.answer()).version;
-  desk.ask("watch", requests::GetJob{{1}, seen}, 2);
+  desk.ask("watch", requests::GetJob{{1}, seen});
   EXPECT_EQ(desk.answers(), 1U);
   desk.hello("a1");
   ASSERT_EQ(desk.answers(), 2U);
@@ -61,10 +61,10 @@ TEST(Control, BoundsWatchersAndForgetsThem) {
   Desk desk(settings);
   desk.submit({2}, "2 slots");
   const std::uint64_t seen = std::get<requests::JobView>(desk.answer()).version;
-  desk.ask("watch", requests::GetJob{{1}, seen}, 2);
-  desk.ask("watch", requests::GetJob{{1}, seen}, 3);
+  desk.ask("watch", requests::GetJob{{1}, seen});
+  desk.ask("watch", requests::GetJob{{1}, seen});
   EXPECT_EQ(std::get<requests::Failed>(desk.answer()).code, Errc::unavailable);
-  desk.control().forget_client(2);
+  desk.control().forget_asker(2);
   EXPECT_EQ(desk.control().remembered(), 0U);
 }
 
@@ -240,8 +240,8 @@ messages::FromAgent stranger_says(Dice& dice, std::uint64_t session) {
   return message;
 }
 
-requests::Question stranger_asks(Dice& dice) {
-  auto question = describe::random_value<requests::Question>(dice);
+requests::Request stranger_asks(Dice& dice) {
+  auto request = describe::random_value<requests::Request>(dice);
   std::visit(overloaded{
                  [&](requests::Submit& one) {
                    if (dice.percent(90)) one.job.pool = "default";
@@ -261,17 +261,28 @@ requests::Question stranger_asks(Dice& dice) {
                    one.job = near_lease(dice).task.job;
                    one.other = near_lease(dice).task.job;
                  },
-                 [&](requests::SetAgent& one) {
+                 [&](requests::SetAgent& one) { one.agent = AgentId("a" + std::to_string(dice.below(5))); },
+                 [&](requests::SetSlot& one) {
                    one.agent = AgentId("a" + std::to_string(dice.below(5)));
-                   if (one.slot && dice.percent(80)) one.slot = static_cast<std::int32_t>(dice.below(6));
+                   if (dice.percent(80)) one.slot = static_cast<std::int32_t>(dice.below(6));
                  },
+                 [&](requests::EndTask& one) { one.task = near_lease(dice).task; },
+                 [&](requests::KillTask& one) { one.task = near_lease(dice).task; },
+                 [&](requests::GetTask& one) { one.task = near_lease(dice).task; },
                  [&](requests::RunExec& one) { one.task = near_lease(dice).task; },
                  [&](auto& one) {
                    if constexpr (requires { one.job.value; }) one.job = near_lease(dice).task.job;
                  },
              },
-             question.request);
-  return question;
+             request);
+  return request;
+}
+
+access::Principal a_guest(Dice& dice) {
+  if (dice.percent(50)) return an_admin();
+  access::Principal guest{"ann", false, {}, "t2", ""};
+  if (dice.percent(80)) guest.roles["default"] = dice.percent(50) ? access::Role::editor : access::Role::viewer;
+  return guest;
 }
 
 TEST(Control, IsNotBroughtDownByStrangers) {
@@ -290,9 +301,9 @@ TEST(Control, IsNotBroughtDownByStrangers) {
       now += std::chrono::milliseconds(dice.magnitude(1, 100'000));
       const Peer peer = dice.below(5);
       if (dice.percent(60)) control->hear(peer, stranger_says(dice, sessions[peer]), std::nullopt, now);
-      if (dice.percent(60)) control->ask(peer, stranger_asks(dice), now);
+      if (dice.percent(60)) control->ask(peer, a_guest(dice), stranger_asks(dice), now);
       if (dice.percent(20)) control->tick(now);
-      if (dice.percent(3)) control->forget_client(peer);
+      if (dice.percent(3)) control->forget_asker(peer);
       if (dice.percent(3)) control->forget_peer(peer);
       const Outcome outcome = control->settle(now);
       database.apply(outcome.writes);

@@ -89,12 +89,18 @@ class Desk {
     agents_[name].is_there = false;
     end_step();
   }
-  void ask(const std::string& words, requests::Request request, std::uint64_t client = 1) {
-    write("user: " + words);
-    control_->ask(client, {++last_question_, std::move(request)}, now_);
+  void ask(const std::string& words, requests::Request request) { ask(an_admin(), words, std::move(request)); }
+  void ask(const access::Principal& who, const std::string& words, requests::Request request) {
+    write((who.is_admin ? "user" : who.user) + ": " + words);
+    control_->ask(++last_asker_, who, request, now_);
     settle();
   }
-  std::uint64_t last_question() const { return last_question_; }
+  /// Who asked last does not wait for answers any more.
+  void leaves() {
+    write("user: leaves");
+    control_->forget_asker(last_asker_);
+    settle();
+  }
   void submit(const Wish& wish, const std::string& words) { ask("submit " + words, requests::Submit{job_of(wish)}); }
   void submit(const JobSpec& spec, const std::string& words) { ask("submit " + words, requests::Submit{spec}); }
   /// Time passes; agents that are there beat.
@@ -150,9 +156,9 @@ class Desk {
     database_.apply(outcome.writes);
     tell_writes(outcome.writes);
     for (const ToAgent& one : outcome.to_agents) tell_agent(one);
-    for (const ToClient& one : outcome.to_clients) {
-      write("    to user   " + in_words(one.answer.reply));
-      answers_.push_back(one.answer.reply);
+    for (const Answer& one : outcome.answers) {
+      write("    to user   " + in_words(one.reply));
+      answers_.push_back(one.reply);
     }
     if (quiet == Quiet::no) end_step();
   }
@@ -202,7 +208,7 @@ class Desk {
   std::map<std::string, AgentSide> agents_;
   std::optional<AgentId> proven_;
   Peer last_peer_ = 0;
-  std::uint64_t last_question_ = 0;
+  Asker last_asker_ = 0;
   std::vector<requests::Reply> answers_;
   std::string text_;
 };

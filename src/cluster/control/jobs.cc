@@ -25,17 +25,17 @@ GangStatus& status_of(Snapshot& snapshot, JobId id) {
 
 }  // namespace
 
-const Job* Control::live_job(Asker asker, JobId id) {
-  const Job* job = ledger_.find(id);
-  if (job == nullptr) fail(asker, Errc::not_found, "there is no " + name_of(id) + "; see cadre job list");
+const Job* Control::live_job(const Guest& guest, JobId id) {
+  const Job* job = own_job(guest, id);
   if (job == nullptr || job->row.stage != JobStage::ended) return job;
-  fail(asker, Errc::conflict, name_of(id) + " has ended");
+  fail(guest.asker, Errc::conflict, name_of(id) + " has ended");
   return nullptr;
 }
 
-void Control::move_job(Asker asker, const requests::MoveJob& request, TimePoint now) {
-  const Job* job = live_job(asker, request.job);
-  const Job* other = job == nullptr ? nullptr : live_job(asker, request.other);
+void Control::move_job(const Guest& guest, const requests::MoveJob& request, TimePoint now) {
+  const Asker asker = guest.asker;
+  const Job* job = live_job(guest, request.job);
+  const Job* other = job == nullptr ? nullptr : live_job(guest, request.other);
   if (other == nullptr) return;
   const JobSpec& spec = job->row.spec;
   if (request.job == request.other) return fail(asker, Errc::invalid, "a job cannot be moved ahead of itself");
@@ -62,7 +62,7 @@ void Control::move_job(Asker asker, const requests::MoveJob& request, TimePoint 
   Pool& pool = pool_of(*job);
   rebuild(pool.planner, now, [&](Snapshot& all) { status_of(all, request.job).gang.position = position; });
   pool.changed = true;
-  ledger_.note(now, "job", std::to_string(request.job.value),
+  ledger_.note(now, request.job,
                (request.behind ? "moved behind " : "moved ahead of ") + std::to_string(request.other.value));
   answer(asker, view(*job));
 }
@@ -81,8 +81,9 @@ std::optional<Error> Control::obstacle_to_pool(const Job& job, const std::string
   return std::nullopt;
 }
 
-void Control::set_job(Asker asker, const requests::SetJob& request, TimePoint now) {
-  const Job* job = live_job(asker, request.job);
+void Control::set_job(const Guest& guest, const requests::SetJob& request, TimePoint now) {
+  const Asker asker = guest.asker;
+  const Job* job = live_job(guest, request.job);
   if (job == nullptr) return;
   const GroupId group(job->row.spec.group);
   const bool sets_group = request.weight || request.max_slots;
@@ -120,7 +121,7 @@ void Control::set_job(Asker asker, const requests::SetJob& request, TimePoint no
     if (request.priority) status_of(all, request.job).gang.priority = *request.priority;
   });
   pool.changed = true;
-  ledger_.note(now, "job", std::to_string(request.job.value), "set");
+  ledger_.note(now, request.job, "set");
   answer(asker, view(*job));
 }
 

@@ -111,11 +111,12 @@ AgentEntry& Ledger::change(const AgentId& id) {
   return *agent;
 }
 
-Job& Ledger::add_job(JobSpec spec, TimePoint now) {
+Job& Ledger::add_job(JobSpec spec, std::string owner, TimePoint now) {
   ++last_job_.value;
   JobRow row;
   row.id = last_job_;
   row.spec = std::move(spec);
+  row.owner = std::move(owner);
   row.position = static_cast<double>(last_job_.value);
   row.submitted = row.queued = now;
   new_jobs_.insert(row.id);
@@ -151,8 +152,21 @@ void Ledger::put_group(const std::string& pool, const GroupId& id, const Group& 
   writes_.groups.push_back({pool, id, settings});
 }
 
-void Ledger::note(TimePoint now, std::string noun, std::string id, std::string what) {
-  writes_.changes.push_back({++last_change_, now, std::move(noun), std::move(id), std::move(what)});
+void Ledger::note(TimePoint now, JobId id, std::string what) {
+  const Job* job = find(id);
+  if (job == nullptr) return;
+  writes_.changes.push_back(
+      {++last_change_, now, "job", std::to_string(id.value), std::move(what), job->row.spec.workspace});
+}
+
+void Ledger::note(TimePoint now, TaskId id, std::string what) {
+  const Job* job = find(id.job);
+  if (job == nullptr) return;
+  writes_.changes.push_back({++last_change_, now, "task", to_string(id), std::move(what), job->row.spec.workspace});
+}
+
+void Ledger::note(TimePoint now, const AgentId& id, std::string what) {
+  writes_.changes.push_back({++last_change_, now, "agent", id.value, std::move(what), ""});
 }
 
 Writes Ledger::take() {

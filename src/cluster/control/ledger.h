@@ -68,14 +68,17 @@ class Ledger {
   TaskRow& change(TaskId id);
   AgentEntry& change(const AgentId& id);
 
-  Job& add_job(JobSpec spec, TimePoint now);
+  Job& add_job(JobSpec spec, std::string owner, TimePoint now);
   TaskRow& add_task(TaskId id);
   AgentEntry& add_agent(AgentRow row);
   void remove_agent(const AgentId& id);
   void put_group(const std::string& pool, const GroupId& id, const Group& settings);
 
-  /// Notes for the change log what became of something.
-  void note(TimePoint now, std::string noun, std::string id, std::string what);
+  /// Notes for the change log what became of something. Of jobs that are forgotten nothing is noted.
+  void note(TimePoint now, JobId id, std::string what);
+  void note(TimePoint now, TaskId id, std::string what);
+  void note(TimePoint now, const AgentId& id, std::string what);
+  std::uint64_t last_change() const { return last_change_; }
   /// The job has ended: it is forgotten some time after it was written.
   void note_ended(JobId id) { ended_.push_back(id); }
 

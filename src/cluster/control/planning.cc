@@ -20,7 +20,7 @@ void Control::plan(const std::string& name, Pool& pool, TimePoint now) {
     ++job.row.runs;
     job.row.stage = JobStage::running;
     job.row.started = now;
-    ledger_.note(now, "job", one.id.value, "placed");
+    ledger_.note(now, job_id(one.id), "placed");
     start(job.row.id, one.on, now);
   }
   for (const Start& one : plan.grow) start(job_id(one.id), one.on, now);

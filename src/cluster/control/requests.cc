@@ -9,64 +9,122 @@ namespace {
 
 std::string no_job(JobId id) { return "there is no job " + std::to_string(id.value) + "; see cadre job list"; }
 
-std::optional<TimePoint> unless_never(TimePoint time) {
-  return time == TimePoint{} ? std::nullopt : std::optional(time);
-}
-
 /// What is wrong with a job beyond what its description says.
-std::optional<std::string> fault_of(const JobSpec& spec) {
+std::vector<requests::Fault> faults_of(const JobSpec& spec) {
+  std::vector<requests::Fault> faults;
   std::set<std::string> roles;
   std::int64_t to_start = 0;
   for (const Member& member : spec.members) {
     if (!roles.insert(member.role).second) {
-      return "members: the role '" + member.role + "' stands twice; give each a name of its own";
+      faults.push_back({"members", "the role '" + member.role + "' stands twice; give each a name of its own"});
     }
     to_start += member.elastic_min.value_or(member.count.value_or(1));
   }
-  if (to_start == 0)
-    return "members: are all elastic down to 0; give one of them a least count, so that something starts";
-  if (spec.single_agent && spec.uneven) return "uneven: contradicts single_agent; leave one of them out";
-  const bool divided = spec.members.size() == 1 && !spec.members.front().count;
-  if (!divided && (spec.single_agent || spec.uneven)) {
-    return "single_agent and uneven are for one member without a count; leave them out, or leave out the count";
+  if (to_start == 0) {
+    faults.push_back(
+        {"members", "are all elastic down to 0; give one of them a least count, so that something starts"});
   }
-  return std::nullopt;
+  const bool divided = spec.members.size() == 1 && !spec.members.front().count;
+  if (spec.single_agent && spec.uneven) {
+    faults.push_back({"uneven", "contradicts single_agent; leave one of them out"});
+  } else if (!divided && (spec.single_agent || spec.uneven)) {
+    faults.push_back({spec.uneven ? "uneven" : "single_agent",
+                      "is for one member without a count; leave it out, or leave out the count"});
+  }
+  return faults;
+}
+
+JobSpec spec_of(const requests::RunTask& request) {
+  JobSpec spec;
+  spec.name = request.name;
+  spec.workspace = request.workspace;
+  spec.pool = request.pool;
+  spec.priority = request.priority;
+  spec.members = {request.member};
+  return spec;
 }
 
 }  // namespace
 
-void Control::answer(Asker asker, requests::Reply reply) {
-  outcome_.to_clients.push_back({asker.client, {asker.number, std::move(reply)}});
-}
+void Control::answer(Asker asker, requests::Reply reply) { outcome_.answers.push_back({asker, std::move(reply)}); }
 
 void Control::fail(Asker asker, Errc code, std::string message) {
-  answer(asker, requests::Failed{code, std::move(message)});
+  answer(asker, requests::Failed{code, std::move(message), {}});
 }
 
-void Control::ask(std::uint64_t client, const requests::Question& question, TimePoint now) {
-  const Asker asker{client, question.number};
-  std::visit(
-      overloaded{
-          [&](const requests::Submit& one) { submit(asker, one, now); },
-          [&](const requests::ListJobs& one) { list_jobs(asker, one); },
-          [&](const requests::GetJob& one) { get_job(asker, one); },
-          [&](const requests::EndJob& one) { end_job(asker, one, now); },
-          [&](const requests::MoveJob& one) { move_job(asker, one, now); },
-          [&](const requests::SetJob& one) { set_job(asker, one, now); },
-          [&](const requests::ListAgents&) { list_agents(asker, now); },
-          [&](const requests::SetAgent& one) { set_agent(asker, one, now); },
-          [&](const requests::GetStatus&) { get_status(asker); },
-          [&](const requests::Why& one) { why(asker, one); },
-          [&](const requests::RunExec& one) { exec(asker, one); },
-          [&](const requests::EndExec& one) {
-            end_execs([&](const Exec& exec) { return exec.asker == Asker{client, one.question}; }, "it was ended");
-            answer(asker, requests::Text{"ended"});
-          },
-          [&](const requests::MakeJoinToken&) {
-            fail(asker, Errc::invalid, "join tokens are made where the keys are");
-          },
-      },
-      question.request);
+const requests::Reply* Control::answered(Asker asker) const {
+  const bool is_last = !outcome_.answers.empty() && outcome_.answers.back().asker == asker;
+  return is_last ? &outcome_.answers.back().reply : nullptr;
+}
+
+void Control::ask(Asker asker, const access::Principal& who, const requests::Request& request, TimePoint now) {
+  const Guest guest{asker, who};
+  const auto end_task = [&](TaskId task, std::optional<Duration> grace) {
+    if (job_of_one(guest, task) != nullptr) end_job(guest, task.job, grace, now);
+  };
+  std::visit(overloaded{
+                 [&](const requests::Submit& one) { submit(guest, one.job, now); },
+                 [&](const requests::RunTask& one) { submit(guest, spec_of(one), now); },
+                 [&](const requests::ListJobs& one) { list_jobs(guest, one); },
+                 [&](const requests::GetJob& one) { get_job(guest, one); },
+                 [&](const requests::EndJob& one) { end_job(guest, one.job, one.grace, now); },
+                 [&](const requests::KillJob& one) { end_job(guest, one.job, Duration{0}, now); },
+                 [&](const requests::MoveJob& one) { move_job(guest, one, now); },
+                 [&](const requests::SetJob& one) { set_job(guest, one, now); },
+                 [&](const requests::Why& one) { why(guest, one); },
+                 [&](const requests::ListTasks& one) { list_tasks(guest, one); },
+                 [&](const requests::GetTask& one) { get_task(guest, one.task); },
+                 [&](const requests::EndTask& one) { end_task(one.task, one.grace); },
+                 [&](const requests::KillTask& one) { end_task(one.task, Duration{0}); },
+                 [&](const requests::RunExec& one) { exec(guest, one); },
+                 [&](const requests::ListAgents& one) { list_agents(asker, one, now); },
+                 [&](const requests::GetAgent& one) { get_agent(asker, one.agent, now); },
+                 [&](const requests::SetAgent& one) { set_agent(guest, one, now); },
+                 [&](const requests::SetSlot& one) { set_slot(guest, one, now); },
+                 [&](const requests::ListSlots& one) { list_slots(guest, one); },
+                 [&](const requests::ListPools&) { list_pools(asker); },
+                 [&](const requests::GetStatus&) { get_status(asker); },
+                 [&](const requests::MakeJoinToken&) {
+                   fail(asker, Errc::invalid, "join tokens are made where the keys are");
+                 },
+                 [&](const requests::GetSnapshot&) { get_snapshot(guest, now); },
+             },
+             request);
+}
+
+const Job* Control::seen_job(const Guest& guest, JobId id) {
+  const Job* job = ledger_.find(id);
+  if (job != nullptr && access::may_read(guest.who, job->row.spec.workspace)) return job;
+  fail(guest.asker, Errc::not_found, no_job(id));  // who may not see it is not told that it is there
+  return nullptr;
+}
+
+const Job* Control::own_job(const Guest& guest, JobId id) {
+  const Job* job = seen_job(guest, id);
+  if (job == nullptr || access::may_change(guest.who, job->row.spec.workspace, job->row.owner)) return job;
+  fail(guest.asker, Errc::denied,
+       "job " + std::to_string(id.value) + " belongs to " + job->row.owner + "; only " + job->row.owner +
+           " (as editor) and admins of workspace '" + job->row.spec.workspace + "' may change it");
+  return nullptr;
+}
+
+const Job* Control::job_of_one(const Guest& guest, TaskId id) {
+  const Job* job = own_job(guest, id.job);
+  if (job == nullptr) return nullptr;
+  const std::string number = std::to_string(id.job.value);
+  if (job->tasks.size() > 1) {
+    fail(guest.asker, Errc::conflict, "the tasks of job " + number + " end together; end the job");
+    return nullptr;
+  }
+  if (id.member == 0) return job;
+  fail(guest.asker, Errc::not_found, "there is no task " + to_string(id) + "; see cadre job describe " + number);
+  return nullptr;
+}
+
+bool Control::is_used(const std::string& workspace) const {
+  return std::any_of(ledger_.jobs().begin(), ledger_.jobs().end(), [&](const auto& one) {
+    return one.second.row.stage != JobStage::ended && one.second.row.spec.workspace == workspace;
+  });
 }
 
 std::optional<std::string> Control::never_fits(const JobSpec& spec, TimePoint now) {
@@ -83,114 +141,125 @@ std::optional<std::string> Control::never_fits(const JobSpec& spec, TimePoint no
   return "it could never run: " + why;
 }
 
-void Control::submit(Asker asker, const requests::Submit& request, TimePoint now) {
-  const JobSpec& spec = request.job;
+void Control::submit(const Guest& guest, const JobSpec& spec, TimePoint now) {
+  const Asker asker = guest.asker;
+  if (!access::may_read(guest.who, spec.workspace)) {
+    return fail(asker, Errc::not_found,
+                "workspace: there is no workspace '" + spec.workspace + "'; see cadre workspace list");
+  }
+  if (!access::may_create(guest.who, spec.workspace)) {
+    return fail(asker, Errc::denied,
+                "workspace: in '" + spec.workspace + "' you may only look; ask for the role editor");
+  }
   if (const auto missing = missing_pool(spec.pool)) return fail(asker, Errc::not_found, "pool: " + *missing);
-  Pool& pool = pools_.at(spec.pool);
-  if (auto fault = fault_of(spec)) return fail(asker, Errc::invalid, *std::move(fault));
+  if (auto faults = faults_of(spec); !faults.empty()) {
+    return answer(asker, requests::Failed{Errc::invalid, "the job is faulty", std::move(faults)});
+  }
   if (auto why = never_fits(spec, now)) return fail(asker, Errc::invalid, *std::move(why));
-  Job& job = ledger_.add_job(spec, now);
+  Pool& pool = pools_.at(spec.pool);
+  Job& job = ledger_.add_job(spec, guest.who.user, now);
   pool.planner.submit(gang_of(job.row.id, job.row.position, job.row.spec), now);
   pool.changed = true;
-  ledger_.note(now, "job", std::to_string(job.row.id.value), "queued");
+  ledger_.note(now, job.row.id, "queued");
   answer(asker, view(job));
 }
 
-void Control::end_job(Asker asker, const requests::EndJob& request, TimePoint now) {
-  const Job* job = ledger_.find(request.job);
-  if (job == nullptr) return fail(asker, Errc::not_found, no_job(request.job));
-  if (job->row.stage == JobStage::ended) return answer(asker, view(*job));
-  if (request.grace) {
-    std::optional<Duration>& grace = ledger_.change(request.job).row.grace;
-    grace = std::min(grace.value_or(*request.grace), *request.grace);
+void Control::end_job(const Guest& guest, JobId id, std::optional<Duration> chosen, TimePoint now) {
+  const Job* job = own_job(guest, id);
+  if (job == nullptr) return;
+  if (job->row.stage == JobStage::ended) return answer(guest.asker, view(*job));
+  if (chosen) {
+    std::optional<Duration>& grace = ledger_.change(id).row.grace;
+    grace = std::min(grace.value_or(*chosen), *chosen);
   }
   if (job->row.stage == JobStage::queued) {
-    stop_tasks(request.job, lease::Reason::killed_by_user, now);  // one may be left on a lost agent
-    Job& row = ledger_.change(request.job);
+    stop_tasks(id, lease::Reason::killed_by_user, now);  // one may be left on a lost agent
+    Job& row = ledger_.change(id);
     row.row.reason = lease::Reason::killed_by_user;
     row.row.detail = "withdrawn while it waited";
     finish(row, now);
   } else {
     std::map<TaskId, lease::State> before;
     for (const auto& [member, task] : job->tasks) before.emplace(task.id, task.lease);
-    stop_tasks(request.job, lease::Reason::killed_by_user, now);
+    stop_tasks(id, lease::Reason::killed_by_user, now);
     for (const auto& [member, task] : job->tasks) {  // a shorter grace must reach those that are stopping already
       const auto* stopping = std::get_if<lease::Stopping>(&task.lease.stage);
-      if (stopping == nullptr || !request.grace || before.at(task.id) != task.lease) continue;
+      if (stopping == nullptr || !chosen || before.at(task.id) != task.lease) continue;
       perform(task.id, lease::SendStop{stopping->held, stopping->why});
     }
   }
-  answer(asker, view(*job));
+  answer(guest.asker, view(*job));
 }
 
-void Control::get_job(Asker asker, const requests::GetJob& request) {
-  const Job* job = ledger_.find(request.job);
-  if (job == nullptr) return fail(asker, Errc::not_found, no_job(request.job));
+void Control::get_job(const Guest& guest, const requests::GetJob& request) {
+  const Job* job = seen_job(guest, request.job);
+  if (job == nullptr) return;
   const bool may_change = job->row.stage != JobStage::ended;
-  if (!may_change || !request.seen || *request.seen != job->version) return answer(asker, view(*job));
+  if (!may_change || !request.seen || *request.seen != job->version) return answer(guest.asker, view(*job));
   if (watching_ >= settings_.watchers_max) {
-    return fail(asker, Errc::unavailable, "too many clients wait for changes; try again later");
+    return fail(guest.asker, Errc::unavailable, "too many clients wait for changes; try again later");
   }
   ++watching_;
-  watchers_[request.job].emplace_back(asker, *request.seen);
+  watchers_[request.job].emplace_back(guest.asker, *request.seen);
 }
 
-void Control::list_jobs(Asker asker, const requests::ListJobs& request) {
-  requests::Jobs jobs;
-  for (auto at = ledger_.jobs().rbegin(); at != ledger_.jobs().rend(); ++at) {
-    if (!request.ended && at->second.row.stage == JobStage::ended) continue;
-    if (jobs.jobs.size() == static_cast<std::size_t>(request.most)) break;
-    jobs.jobs.push_back(view(at->second));
+void Control::get_task(const Guest& guest, TaskId id) {
+  const Job* job = seen_job(guest, id.job);
+  if (job == nullptr) return;
+  const auto task = job->tasks.find(id.member);
+  if (task != job->tasks.end() && job->in_run(task->second)) return answer(guest.asker, view(*job, task->second));
+  const std::string number = std::to_string(id.job.value);
+  const std::string stage(describe::name_of(job->row.stage));
+  fail(guest.asker, Errc::not_found,
+       job->row.runs == 0 ? "job " + number + " has no tasks yet, it is " + stage + "; see cadre why " + number
+                          : "there is no task " + to_string(id) + "; see cadre job describe " + number);
+}
+
+void Control::list_jobs(const Guest& guest, const requests::ListJobs& request) {
+  requests::Jobs page;
+  const auto& jobs = ledger_.jobs();
+  const auto from = request.before ? jobs.lower_bound(*request.before) : jobs.end();
+  for (auto at = std::make_reverse_iterator(from); at != jobs.rend(); ++at) {
+    const JobRow& row = at->second.row;
+    const bool is_wanted = (request.ended || row.stage != JobStage::ended) &&
+                           (!request.workspace || row.spec.workspace == *request.workspace) &&
+                           (!request.owner || row.owner == *request.owner);
+    if (!is_wanted || !access::may_read(guest.who, row.spec.workspace)) continue;
+    if (page.jobs.size() == static_cast<std::size_t>(request.most)) {
+      page.next = page.jobs.back().id;
+      break;
+    }
+    page.jobs.push_back(view(at->second));
   }
-  answer(asker, std::move(jobs));
+  answer(guest.asker, std::move(page));
 }
 
-void Control::list_agents(Asker asker, TimePoint now) {
-  requests::Agents agents;
-  for (const auto& [id, agent] : ledger_.agents()) {
-    const bool silent = !agent.peer || now - agent.heard > 3 * settings_.beat_every;
-    const AgentRow& row = agent.row;
-    const auto used =
-        std::count_if(agent.users.begin(), agent.users.end(), [](const auto& user) { return user.has_value(); });
-    agents.agents.push_back({id, row.pool, row.host, row.version,
-                             row.lost ? "lost"
-                             : silent ? "silent"
-                                      : "up",
-                             row.agent.enabled, row.agent.draining, row.agent.slot_kind, row.agent.slots, used,
-                             row.slot_states, row.agent.cpus, row.agent.memory, agent.load,
-                             static_cast<std::int64_t>(agent.tasks.size()), row.isolation});
-  }
-  answer(asker, std::move(agents));
-}
-
-void Control::get_status(Asker asker) {
-  requests::Status status;
-  for (const auto& [id, agent] : ledger_.agents()) {
-    ++status.agents;
-    if (!agent.peer || agent.row.lost) continue;
-    ++status.agents_up;
-    status.slots += agent.row.agent.slots;
-    status.cpus.milli += agent.row.agent.cpus.milli;
-    status.memory += agent.row.agent.memory;
-    status.load += agent.load.average;
-    for (const auto& user : agent.users) status.slots_used += user.has_value();
-    for (const TaskId task : agent.tasks) {
-      const Member& member = member_of(task);
-      const std::int64_t core_slots =
-          agent.row.agent.slot_kind == SlotKind::cpu ? static_cast<std::int64_t>(ledger_.find(task)->slots.size()) : 0;
-      status.cpus_used.milli += member.cpus.milli + core_slots * 1000;
-      status.memory_used += member.memory;
+void Control::list_tasks(const Guest& guest, const requests::ListTasks& request) {
+  requests::Tasks page;
+  const auto& jobs = ledger_.jobs();
+  const auto from = request.before ? jobs.lower_bound(*request.before) : jobs.end();
+  std::int32_t count = 0;
+  JobId last;
+  for (auto at = std::make_reverse_iterator(from); at != jobs.rend(); ++at) {
+    const Job& job = at->second;
+    const bool is_wanted = request.ended || job.row.stage != JobStage::ended;
+    if (!is_wanted || !access::may_read(guest.who, job.row.spec.workspace)) continue;
+    if (count++ == request.most) {
+      page.next = last;
+      break;
+    }
+    last = job.row.id;
+    for (const auto& [member, task] : job.tasks) {
+      if (job.in_run(task)) page.tasks.push_back(view(job, task));
     }
   }
-  for (const auto& [name, pool] : pools_) status.queued += static_cast<std::int64_t>(pool.planner.queued());
-  status.ended = ledger_.ended();
-  status.running = static_cast<std::int64_t>(ledger_.jobs().size()) - status.queued - status.ended;
-  answer(asker, status);
+  answer(guest.asker, std::move(page));
 }
 
-void Control::why(Asker asker, const requests::Why& request) {
-  const Job* job = ledger_.find(request.job);
-  if (job == nullptr) return fail(asker, Errc::not_found, no_job(request.job));
+void Control::why(const Guest& guest, const requests::Why& request) {
+  const Asker asker = guest.asker;
+  const Job* job = seen_job(guest, request.job);
+  if (job == nullptr) return;
   if (job->row.stage != JobStage::ended && pool_of(*job).closed) {
     return answer(asker,
                   requests::Text{"there is no pool '" + job->row.spec.pool + "' any more; it waits until there is"});
@@ -201,7 +270,9 @@ void Control::why(Asker asker, const requests::Why& request) {
   answer(asker, requests::Text{ending_in_words(*job)});
 }
 
-void Control::exec(Asker asker, const requests::RunExec& request) {
+void Control::exec(const Guest& guest, const requests::RunExec& request) {
+  const Asker asker = guest.asker;
+  if (own_job(guest, request.task.job) == nullptr) return;
   const TaskRow* task = ledger_.find(request.task);
   if (task == nullptr) return fail(asker, Errc::not_found, "there is no task " + to_string(request.task));
   const auto held = lease::current(task->lease);
@@ -235,54 +306,6 @@ void Control::end_execs(const std::function<bool(const Exec&)>& chosen, const st
     if (const AgentEntry* agent = ledger_.find(exec.agent)) send(*agent, messages::ExecCancel{exec.lease, {number}});
     at = execs_.erase(at);
   }
-}
-
-const Member& Control::member_of(TaskId id) const {
-  return ledger_.find(id.job)->row.spec.members[static_cast<std::size_t>(ledger_.find(id)->role)];
-}
-
-requests::TaskView Control::view(const Job& job, const TaskRow& task) const {
-  requests::TaskView view{task.id,
-                          job.row.spec.members[static_cast<std::size_t>(task.role)].role,
-                          task.rank,
-                          stage_name(task.lease),
-                          task.lease.epoch.value,
-                          task.agent,
-                          task.slots,
-                          unless_never(task.started),
-                          unless_never(task.ended),
-                          std::nullopt,
-                          task.ending.usage,
-                          task.reports,
-                          task.last_report};
-  if (std::holds_alternative<lease::Ended>(task.lease.stage)) view.ending = task.ending;
-  if (const auto usage = usages_.find(task.id); usage != usages_.end()) view.usage = usage->second;
-  return view;
-}
-
-requests::JobView Control::view(const Job& job) const {
-  const JobRow& row = job.row;
-  requests::JobView view{row.id,
-                         row.spec.name,
-                         row.spec.pool,
-                         row.spec.priority,
-                         row.position,
-                         row.spec.group,
-                         row.stage,
-                         slots_in_full(gang_of(row.id, 0, row.spec).wants),
-                         row.submitted,
-                         unless_never(row.started),
-                         unless_never(row.ended),
-                         row.reason,
-                         row.code,
-                         row.detail,
-                         row.runs,
-                         job.version,
-                         {}};
-  for (const auto& [member, task] : job.tasks) {
-    if (job.in_run(task)) view.tasks.push_back(this->view(job, task));
-  }
-  return view;
 }
 
 }  // namespace cadre::cluster::control

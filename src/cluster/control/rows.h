@@ -32,6 +32,7 @@ constexpr auto enum_names(JobStage) {
 struct JobRow {
   JobId id;
   JobSpec spec;
+  std::string owner;  ///< who submitted it
   double position = 0;
   JobStage stage = JobStage::queued;
   TimePoint submitted;
@@ -95,7 +96,8 @@ struct ChangeRow {
   TimePoint time;
   std::string noun;  ///< job, task or agent
   std::string id;
-  std::string what;  ///< the new stage, or what was done
+  std::string what;       ///< the new stage, or what was done
+  std::string workspace;  ///< whose members may know of it; empty: everybody
 };
 
 /// Everything that is loaded at a start.

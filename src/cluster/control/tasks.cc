@@ -34,7 +34,7 @@ void Control::report(const AgentEntry& agent, const messages::Report& report, Ti
     row.last_report = report.body;
   } else {
     answer.why = "lease " + to_string(report.lease) + " is over";
-    ledger_.note(now, "task", to_string(report.lease.task), "refused a report of lease " + to_string(report.lease));
+    ledger_.note(now, report.lease.task, "refused a report of lease " + to_string(report.lease));
   }
   send(agent, messages::ReportAnswer{report.lease, std::move(answer)});
 }
@@ -79,7 +79,7 @@ void Control::step(TaskId id, const lease::Event& event, TimePoint now) {
       task.ended = now;
       task.ending.reason = ending_of(task)->reason;
     }
-    if (stage != stage_before) ledger_.note(now, "task", to_string(id), stage);
+    if (stage != stage_before) ledger_.note(now, id, stage);
   }
   for (const lease::Effect& effect : result.effects) perform(id, effect);
 }
@@ -188,7 +188,7 @@ void Control::stop_tasks(JobId id, Reason why, TimePoint now) {
     Pool& pool = pool_of(job);
     pool.planner.stopping(gang_id(id));
     pool.changed = true;
-    ledger_.note(now, "job", std::to_string(id.value), "stopping");
+    ledger_.note(now, id, "stopping");
   }
   for (auto& [member, task] : job.tasks) {
     if (lease::current(task.lease) || lost_of(task)) step(task.id, lease::Stop{why}, now);
@@ -217,7 +217,7 @@ void Control::finish(Job& job, TimePoint now) {
   Pool& pool = pool_of(job);
   pool.planner.remove(gang_id(job.row.id));
   pool.changed = true;
-  ledger_.note(now, "job", std::to_string(job.row.id.value), "ended");
+  ledger_.note(now, job.row.id, "ended");
   ledger_.note_ended(job.row.id);
 }
 
@@ -230,7 +230,7 @@ void Control::requeue(Job& job, TimePoint now) {
   Pool& pool = pool_of(job);
   pool.planner.requeue(gang_id(job.row.id), now);
   pool.changed = true;
-  ledger_.note(now, "job", std::to_string(job.row.id.value), "queued again");
+  ledger_.note(now, job.row.id, "queued again");
 }
 
 void Control::resume(Job& job, TimePoint now) {
@@ -238,7 +238,7 @@ void Control::resume(Job& job, TimePoint now) {
   Pool& pool = pool_of(job);
   pool.planner.resume(gang_id(job.row.id), running_of(job));
   pool.changed = true;
-  ledger_.note(now, "job", std::to_string(job.row.id.value), "resumed");
+  ledger_.note(now, job.row.id, "resumed");
 }
 
 Running Control::running_of(const Job& job) const {

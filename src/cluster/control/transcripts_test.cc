@@ -305,8 +305,11 @@ std::vector<Scene> agents() {
 /// Those in which a restart of the master makes a difference, or nothing happens.
 std::vector<Scene> doors() {
   const auto set = [](Desk& desk, SlotState state, std::optional<std::int32_t> slot = {}) {
-    desk.ask(name_of(state) + " a1" + (slot ? " slot " + std::to_string(*slot) : ""),
-             requests::SetAgent{AgentId("a1"), slot, state});
+    if (slot) {
+      desk.ask(name_of(state) + " a1 slot " + std::to_string(*slot), requests::SetSlot{AgentId("a1"), *slot, state});
+    } else {
+      desk.ask(name_of(state) + " a1", requests::SetAgent{AgentId("a1"), state});
+    }
   };
   return {
       {"A draining agent lets its task end and takes no other",
@@ -376,10 +379,7 @@ std::vector<Scene> doors() {
          desk.says("a1", messages::ExecNews{number, supervision::ExecOutput{number, 1, {}}});
          desk.says("a1", messages::ExecNews{number, supervision::ExecEnded{number, 0, ""}});
          desk.ask("exec top in 1.0", requests::RunExec{{{1}, 0}, {"top"}});
-         const std::uint64_t asked = desk.last_question();
-         desk.ask("end what another client runs", requests::EndExec{asked}, 2);
-         desk.ask("end it", requests::EndExec{asked});
-         desk.ask("end it again", requests::EndExec{asked});
+         desk.leaves();
          desk.ask("exec ls in 2.0", requests::RunExec{{{2}, 0}, {"ls"}});
          desk.ask("exec sleep in 1.0", requests::RunExec{{{1}, 0}, {"sleep"}});
          desk.hello("a1");

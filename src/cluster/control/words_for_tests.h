@@ -9,6 +9,8 @@
 
 namespace cadre::cluster::control {
 
+inline access::Principal an_admin() { return {"admin", true, {}, "t1", ""}; }
+
 template <class Enum>
 std::string name_of(Enum value) {
   for (const auto& [each, name] : enum_names(Enum{})) {
@@ -86,11 +88,24 @@ inline std::string in_words(const requests::JobView& job) {
 inline std::string in_words(const requests::Reply& reply) {
   return std::visit(overloaded{
                         [](const requests::Done&) { return std::string("done"); },
-                        [](const requests::Failed& one) { return name_of(one.code) + ": " + one.message; },
+                        [](const requests::Failed& one) {
+                          std::string text = name_of(one.code) + ": " + one.message;
+                          for (const requests::Fault& fault : one.faults)
+                            text += "; " + fault.path + " " + fault.message;
+                          return text;
+                        },
                         [](const requests::Text& one) { return one.text; },
                         [](const requests::JobView& one) { return in_words(one); },
                         [](const requests::Jobs& one) { return std::to_string(one.jobs.size()) + " jobs"; },
+                        [](const requests::TaskView& one) { return "task " + to_string(one.id) + " " + one.stage; },
+                        [](const requests::Tasks& one) { return std::to_string(one.tasks.size()) + " tasks"; },
+                        [](const requests::AgentView& one) { return "agent " + one.id.value + " " + one.state; },
                         [](const requests::Agents& one) { return std::to_string(one.agents.size()) + " agents"; },
+                        [](const requests::Slots& one) { return std::to_string(one.slots.size()) + " slots"; },
+                        [](const requests::Pools& one) { return std::to_string(one.pools.size()) + " pools"; },
+                        [](const requests::Snapshot& one) {
+                          return std::to_string(one.jobs.size()) + " jobs at change " + std::to_string(one.seq);
+                        },
                         [](const requests::Status& one) { return describe::write_json(one); },
                         [](const messages::ExecNews& one) {
                           const auto* ended = std::get_if<supervision::ExecEnded>(&one.news);

@@ -84,8 +84,8 @@ void World::calm_down(Duration time) {
   live(2s, none);
   for (auto& node : nodes_) {
     for (std::int32_t slot = 0; slot < 4; ++slot)
-      ask(requests::SetAgent{node->introduction.agent.id, slot, SlotState::enabled});
-    ask(requests::SetAgent{node->introduction.agent.id, std::nullopt, SlotState::enabled});
+      ask(requests::SetSlot{node->introduction.agent.id, slot, SlotState::enabled});
+    ask(requests::SetAgent{node->introduction.agent.id, SlotState::enabled});
   }
   const auto all_done = [&] {
     const auto is_over = [](const auto& job) { return job.second.stage == JobStage::ended; };
@@ -205,12 +205,12 @@ void World::act(const Outcome& outcome) {
     newest = std::max(newest, answer->lease.epoch);
   }
   const bool may_refuse = std::exchange(may_refuse_, false);
-  for (const ToClient& one : outcome.to_clients) {
-    const auto asked = asked_.find(one.answer.number);
+  for (const Answer& one : outcome.answers) {
+    const auto asked = asked_.find(one.asker);
     if (asked == asked_.end()) continue;
-    const auto* view = std::get_if<requests::JobView>(&one.answer.reply);
+    const auto* view = std::get_if<requests::JobView>(&one.reply);
     if (std::holds_alternative<requests::Submit>(asked->second) && view == nullptr && !may_refuse) {
-      complain("a job is refused: " + std::get<requests::Failed>(one.answer.reply).message);
+      complain("a job is refused: " + std::get<requests::Failed>(one.reply).message);
     }
     if (std::holds_alternative<requests::Submit>(asked->second) && view != nullptr) {
       if (!answered_.insert(view->id).second) complain("one number for two jobs");
@@ -220,7 +220,7 @@ void World::act(const Outcome& outcome) {
       runs_when_stopped_.emplace(view->id, view->runs);
     }
     const bool is_exec = std::holds_alternative<requests::RunExec>(asked->second);
-    if (!is_exec || std::holds_alternative<requests::Failed>(one.answer.reply)) asked_.erase(asked);
+    if (!is_exec || std::holds_alternative<requests::Failed>(one.reply)) asked_.erase(asked);
   }
 }
 
@@ -321,7 +321,7 @@ void World::ask(requests::Request request) {
                    return agent.second.row.slots.size() != 4;
                  });
   asked_.emplace(++last_question_, request);
-  control_->ask(1 + dice_.below(3), {last_question_, std::move(request)}, now_);
+  control_->ask(last_question_, an_admin(), request, now_);
 }
 
 JobSpec World::random_job() {
@@ -371,8 +371,8 @@ void World::meddle() {
     case 1: return ask(requests::EndJob{any_job(), seconds(0, 2)});
     case 2: return ask(requests::MoveJob{any_job(), any_job(), dice_.percent(50)});
     case 3: return ask(requests::SetJob{any_job(), static_cast<std::int32_t>(dice_.between(40, 43)), {}, {}, {}});
-    case 4: return ask(requests::SetAgent{agent, std::nullopt, state});
-    case 5: return ask(requests::SetAgent{agent, static_cast<std::int32_t>(dice_.below(4)), state});
+    case 4: return ask(requests::SetAgent{agent, state});
+    case 5: return ask(requests::SetSlot{agent, static_cast<std::int32_t>(dice_.below(4)), state});
     case 6: return ask(requests::RunExec{{any_job(), 0}, {"ls"}});
     case 7: return ask(requests::GetJob{any_job(), dice_.below(100) + (boot_ << 32)});
     default:

@@ -1,0 +1,190 @@
+#include <algorithm>
+
+#include "cluster/control/control.h"
+
+namespace cadre::cluster::control {
+namespace {
+
+std::optional<TimePoint> unless_never(TimePoint time) {
+  return time == TimePoint{} ? std::nullopt : std::optional(time);
+}
+
+std::int64_t slots_used(const AgentEntry& agent) {
+  return std::count_if(agent.users.begin(), agent.users.end(), [](const auto& user) { return user.has_value(); });
+}
+
+bool is_there(const AgentEntry& agent) { return agent.peer && !agent.row.lost; }
+
+}  // namespace
+
+requests::AgentView Control::view(const AgentEntry& agent, TimePoint now) const {
+  const bool silent = !agent.peer || now - agent.heard > 3 * settings_.beat_every;
+  const AgentRow& row = agent.row;
+  return {row.agent.id,
+          row.pool,
+          row.host,
+          row.version,
+          row.lost ? "lost"
+          : silent ? "silent"
+                   : "up",
+          row.agent.enabled,
+          row.agent.draining,
+          row.agent.slot_kind,
+          row.agent.slots,
+          slots_used(agent),
+          row.slot_states,
+          row.agent.cpus,
+          row.agent.memory,
+          agent.load,
+          static_cast<std::int64_t>(agent.tasks.size()),
+          row.isolation};
+}
+
+void Control::list_agents(Asker asker, const requests::ListAgents& request, TimePoint now) {
+  requests::Agents page;
+  for (auto at = ledger_.agents().upper_bound(request.after); at != ledger_.agents().end(); ++at) {
+    if (page.agents.size() == static_cast<std::size_t>(request.most)) {
+      page.next = page.agents.back().id;
+      break;
+    }
+    page.agents.push_back(view(at->second, now));
+  }
+  answer(asker, std::move(page));
+}
+
+void Control::get_agent(Asker asker, const AgentId& id, TimePoint now) {
+  const AgentEntry* agent = ledger_.find(id);
+  if (agent == nullptr)
+    return fail(asker, Errc::not_found, "there is no agent '" + id.value + "'; see cadre agent list");
+  answer(asker, view(*agent, now));
+}
+
+void Control::list_slots(const Guest& guest, const requests::ListSlots& request) {
+  requests::Slots page;
+  std::int32_t agents = 0;
+  AgentId last;
+  for (auto at = ledger_.agents().upper_bound(request.after); at != ledger_.agents().end(); ++at) {
+    if (agents++ == request.most) {
+      page.next = last;
+      break;
+    }
+    const AgentRow& row = at->second.row;
+    last = at->first;
+    for (std::size_t slot = 0; slot < row.slots.size(); ++slot) {
+      const std::optional<TaskId>& user = at->second.users[slot];
+      const bool is_seen = user && access::may_read(guest.who, ledger_.find(user->job)->row.spec.workspace);
+      page.slots.push_back({at->first, static_cast<std::int32_t>(slot), row.agent.slot_kind, row.slots[slot].name,
+                            row.slot_states[slot], user.has_value(), is_seen ? user : std::nullopt});
+    }
+  }
+  answer(guest.asker, std::move(page));
+}
+
+void Control::list_pools(Asker asker) {
+  requests::Pools pools;
+  for (const auto& [name, pool] : pools_) {
+    if (pool.closed) continue;
+    requests::PoolView view{
+        name, settings_.pools.at(name).policy, 0, 0, 0, static_cast<std::int64_t>(pool.planner.queued()), 0};
+    for (const auto& [id, agent] : ledger_.agents()) {
+      if (agent.row.pool != name || !is_there(agent)) continue;
+      ++view.agents;
+      view.slots += agent.row.agent.slots;
+      view.slots_used += slots_used(agent);
+    }
+    pools.pools.push_back(std::move(view));
+  }
+  for (const auto& [id, job] : ledger_.jobs()) {
+    if (job.row.stage != JobStage::running && job.row.stage != JobStage::stopping) continue;
+    for (requests::PoolView& view : pools.pools) view.running += view.name == job.row.spec.pool ? 1 : 0;
+  }
+  answer(asker, std::move(pools));
+}
+
+void Control::get_snapshot(const Guest& guest, TimePoint now) {
+  requests::Snapshot snapshot;
+  snapshot.seq = ledger_.last_change();
+  for (const auto& [id, job] : ledger_.jobs()) {
+    if (job.row.stage == JobStage::ended || !access::may_read(guest.who, job.row.spec.workspace)) continue;
+    snapshot.jobs.push_back(view(job));
+  }
+  for (const auto& [id, agent] : ledger_.agents()) snapshot.agents.push_back(view(agent, now));
+  answer(guest.asker, std::move(snapshot));
+}
+
+void Control::get_status(Asker asker) {
+  requests::Status status;
+  for (const auto& [id, agent] : ledger_.agents()) {
+    ++status.agents;
+    if (!is_there(agent)) continue;
+    ++status.agents_up;
+    status.slots += agent.row.agent.slots;
+    status.cpus.milli += agent.row.agent.cpus.milli;
+    status.memory += agent.row.agent.memory;
+    status.load += agent.load.average;
+    status.slots_used += slots_used(agent);
+    for (const TaskId task : agent.tasks) {
+      const Member& member = member_of(task);
+      const std::int64_t core_slots =
+          agent.row.agent.slot_kind == SlotKind::cpu ? static_cast<std::int64_t>(ledger_.find(task)->slots.size()) : 0;
+      status.cpus_used.milli += member.cpus.milli + core_slots * 1000;
+      status.memory_used += member.memory;
+    }
+  }
+  for (const auto& [name, pool] : pools_) status.queued += static_cast<std::int64_t>(pool.planner.queued());
+  status.ended = ledger_.ended();
+  status.running = static_cast<std::int64_t>(ledger_.jobs().size()) - status.queued - status.ended;
+  answer(asker, status);
+}
+
+const Member& Control::member_of(TaskId id) const {
+  return ledger_.find(id.job)->row.spec.members[static_cast<std::size_t>(ledger_.find(id)->role)];
+}
+
+requests::TaskView Control::view(const Job& job, const TaskRow& task) const {
+  requests::TaskView view{task.id,
+                          job.row.spec.members[static_cast<std::size_t>(task.role)].role,
+                          task.rank,
+                          stage_name(task.lease),
+                          task.lease.epoch.value,
+                          task.agent,
+                          task.slots,
+                          unless_never(task.started),
+                          unless_never(task.ended),
+                          std::nullopt,
+                          task.ending.usage,
+                          task.reports,
+                          task.last_report};
+  if (std::holds_alternative<lease::Ended>(task.lease.stage)) view.ending = task.ending;
+  if (const auto usage = usages_.find(task.id); usage != usages_.end()) view.usage = usage->second;
+  return view;
+}
+
+requests::JobView Control::view(const Job& job) const {
+  const JobRow& row = job.row;
+  requests::JobView view{row.id,
+                         row.spec.name,
+                         row.spec.workspace,
+                         row.owner,
+                         row.spec.pool,
+                         row.spec.priority,
+                         row.position,
+                         row.spec.group,
+                         row.stage,
+                         slots_in_full(gang_of(row.id, 0, row.spec).wants),
+                         row.submitted,
+                         unless_never(row.started),
+                         unless_never(row.ended),
+                         row.reason,
+                         row.code,
+                         row.detail,
+                         row.runs,
+                         job.version,
+                         {}};
+  for (const auto& [member, task] : job.tasks) {
+    if (job.in_run(task)) view.tasks.push_back(this->view(job, task));
+  }
+  return view;
+}
+
+}  // namespace cadre::cluster::control
