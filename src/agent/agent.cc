@@ -171,7 +171,8 @@ supervision::Launch Agent::launch_of(const messages::Start& start) const {
 
 std::map<std::string, std::string> Agent::variables_for(const messages::Start& start) const {
   std::map<std::string, std::string> variables{
-      {"CADRE_MASTER", options_.master},
+      {"CADRE_MASTER", start.pass.master},
+      {"CADRE_TOKEN", start.pass.token},
       {"CADRE_AGENT", options_.introduction.agent.id.value},
       {"CADRE_TASK", cluster::to_string(start.lease.task)},
       {"CADRE_LEASE", cluster::to_string(start.lease)},

@@ -188,6 +188,17 @@ struct MasterBeat {
 template <class V>
 void describe(V&, MasterBeat&) {}
 
+/// With what a task asks the master by itself.
+struct Pass {
+  std::string master;  ///< URL
+  std::string token;   ///< good for this task only
+};
+template <class V>
+void describe(V& v, Pass& p) {
+  v.field("master", p.master, "URL of the master.");
+  v.field("token", p.token, "Good for this task only.");
+}
+
 struct Start {
   static constexpr std::string_view type_name = "start";
   LeaseId lease;
@@ -199,6 +210,7 @@ struct Start {
   Command command;
   TaskLimits limits;
   Manners manners;
+  Pass pass;
 };
 template <class V>
 void describe(V& v, Start& m) {
@@ -211,6 +223,7 @@ void describe(V& v, Start& m) {
   v.required("command", m.command, "What it runs.");
   v.field("limits", m.limits, "What it may use.");
   v.field("manners", m.manners, "How it is stopped and watched.");
+  v.field("pass", m.pass, "With what it asks the master by itself.");
 }
 
 struct Stop {

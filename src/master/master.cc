@@ -17,7 +17,7 @@ namespace requests = cluster::requests;
 constexpr std::size_t news_max = 200'000;
 /// Of a control message; nothing that belongs there is larger.
 constexpr std::size_t message_nodes_max = 200'000;
-/// Clients that wait for something ask again more often than this.
+/// Agents beat more often than this.
 constexpr Duration peer_silence_max = 10min;
 
 /// That are removed by one transaction.
@@ -50,9 +50,8 @@ std::string first_of(const describe::Faults& faults) {
 
 Result<std::unique_ptr<Master>> Master::make(const Ground& ground, Options options) {
   net::HubOptions agents = std::move(options.agents);
-  net::HubOptions clients = std::move(options.clients);
   std::unique_ptr<Master> master(new Master(ground, std::move(options)));
-  TRY(master->bind(std::move(agents), std::move(clients)));
+  TRY(master->bind(std::move(agents)));
   return master;
 }
 
@@ -65,23 +64,25 @@ Master::Master(const Ground& ground, Options options)
       keep_code_(std::move(options.keep_code)),
       release_code_(std::move(options.release_code)),
       make_join_token_(std::move(options.make_join_token)),
+      tell_(std::move(options.tell)),
+      tell_changes_(std::move(options.tell_changes)),
+      make_pass_(std::move(options.make_pass)),
       control_(std::move(options.settings), options.rows, options.boot, ground.calendar.now()),
+      access_(options.access, options.access_rows),
       inbox_(ground.loop, {"the master's inbox", news_max}) {
   for (const control::JobRow& row : options.rows.jobs) look_after_code(row);
+  access_.found(ground.calendar.now());
+  if (options.local_token) access_.put_token(*std::move(options.local_token));
 }
 
 Master::~Master() = default;
 
-Result<void> Master::bind(net::HubOptions agents, net::HubOptions clients) {
+Result<void> Master::bind(net::HubOptions agents) {
   for (const auto& [key, agent] : agent_keys_) agents.admission.allow(key);
   TRY_ASSIGN(agents_hub, ground_.network.bind(std::move(agents), [this](const net::Peer& peer, const Bytes& bytes) {
     hear_agent(peer, bytes);
   }));
   agents_ = std::move(agents_hub);
-  TRY_ASSIGN(clients_hub, ground_.network.bind(std::move(clients), [this](const net::Peer& peer, const Bytes& bytes) {
-    hear_client(peer, bytes);
-  }));
-  clients_ = std::move(clients_hub);
   return {};
 }
 
@@ -97,27 +98,10 @@ void Master::complain(std::string_view whom, std::string_view what) {
                       std::to_string(complaints_) + " so far)");
 }
 
-void Master::take_in(News news, const net::Peer& peer) {
-  if (!inbox_.push(std::move(news))) overrun_.insert(peer.connection.value);
-}
-
 void Master::hear_agent(const net::Peer& peer, const Bytes& bytes) {
   auto message = describe::read_msgpack<messages::FromAgent>(bytes, bounds());
   if (!message) return complain("an agent", first_of(message.error()));
-  take_in(FromAgent{peer, *std::move(message)}, peer);
-}
-
-void Master::hear_client(const net::Peer& peer, const Bytes& bytes) {
-  auto question = describe::read_msgpack<requests::Question>(bytes, bounds());
-  if (!question) {
-    complain("a client", first_of(question.error()));
-    return answer(peer, {0, requests::Failed{Errc::invalid, describe::to_text(question.error(), "request")}});
-  }
-  if (!obstacle_.empty()) return answer(peer, {question->number, requests::Failed{Errc::unavailable, obstacle_}});
-  if (const auto* request = std::get_if<requests::MakeJoinToken>(&question->request)) {
-    return ground_.loop.spawn(make_join_token(peer, question->number, *request));
-  }
-  take_in(FromClient{peer, *std::move(question)}, peer);
+  if (!inbox_.push(FromAgent{peer, *std::move(message)})) overrun_.insert(peer.connection.value);
 }
 
 void Master::tick_later() {
@@ -157,8 +141,9 @@ loop::Task<Result<void>> Master::run() {
     for (const News& one : news) std::holds_alternative<Tick>(one) ? void(ticked = true) : decide(one);
     if (ticked) decide(Tick{});
     control::Outcome outcome = control_.settle(ground_.calendar.now());
-    if (!outcome.writes.empty()) {
-      Result<void> written = co_await write(outcome.writes);
+    const access::Writes access = access_.take();
+    if (!outcome.writes.empty() || !access.empty()) {
+      Result<void> written = co_await write(outcome.writes, access);
       if (!written) co_return written;
     }
     act(std::move(outcome));
@@ -181,10 +166,8 @@ void Master::decide(const News& news) {
                    if (!one.peer.key.empty()) proven = agent_keys_.at(one.peer.key);
                    control_.hear(one.peer.connection.value, one.message, proven, now);
                  },
-                 [&](const FromClient& one) {
-                   peers_[one.peer.connection.value] = {one.peer, now};
-                   control_.ask(one.peer.connection.value, one.question, now);
-                 },
+                 [&](const FromDoor& one) { attend(one, now); },
+                 [&](const Left& one) { control_.forget_asker(one.asker); },
                  [&](const Tick&) {
                    control_.tick(now);
                    if (now - swept_ >= peer_silence_max / 10) sweep(now);
@@ -201,14 +184,13 @@ void Master::sweep(TimePoint now) {
       continue;
     }
     control_.forget_peer(at->first);
-    control_.forget_client(at->first);
     at = peers_.erase(at);
   }
 }
 
-loop::Task<Result<void>> Master::write(const control::Writes& writes) {
+loop::Task<Result<void>> Master::write(const control::Writes& writes, const access::Writes& access) {
   for (int attempt = 0;; ++attempt) {
-    Result<void> written = co_await ground_.pool.run([&] { return ground_.records.commit(writes); });
+    Result<void> written = co_await ground_.pool.run([&] { return ground_.records.commit(writes, access); });
     if (written) {
       obstacle_.clear();
       co_return written;
@@ -224,12 +206,8 @@ loop::Task<Result<void>> Master::write(const control::Writes& writes) {
 }
 
 std::uint64_t Master::refused() const {
-  std::uint64_t count = complaints_;
-  for (const net::Hub* hub : {agents_.get(), clients_.get()}) {
-    const net::Counters seen = hub->counters();
-    count += seen.refused_key + seen.refused_large + seen.refused_malformed + seen.handshakes_failed;
-  }
-  return count;
+  const net::Counters seen = agents_->counters();
+  return complaints_ + strangers_ + seen.refused_key + seen.refused_large + seen.refused_malformed + seen.handshakes_failed;
 }
 
 void Master::look_after_code(const control::JobRow& row) {
@@ -243,38 +221,24 @@ void Master::look_after_code(const control::JobRow& row) {
 void Master::act(control::Outcome outcome) {
   for (const control::JobRow& row : outcome.writes.new_jobs) look_after_code(row);
   for (const control::JobRow& row : outcome.writes.jobs) look_after_code(row);
-  for (const control::ToAgent& one : outcome.to_agents) {
+  for (control::ToAgent& one : outcome.to_agents) {
     const auto peer = peers_.find(one.peer);
     if (peer == peers_.end()) continue;
+    if (auto* start = std::get_if<messages::Start>(&one.message.body); start != nullptr && make_pass_) {
+      start->pass = make_pass_(start->lease);
+    }
     if (agents_->send(peer->second.peer, describe::write_msgpack(one.message))) continue;
     control_.forget_peer(one.peer);
     peers_.erase(peer);
   }
-  for (control::ToClient& one : outcome.to_clients) {
-    const auto peer = peers_.find(one.client);
-    if (peer == peers_.end()) continue;
-    if (auto* status = std::get_if<requests::Status>(&one.answer.reply)) status->refused = refused();
-    if (clients_->send(peer->second.peer, describe::write_msgpack(one.answer))) continue;
-    control_.forget_client(one.client);
-    peers_.erase(peer);
+  if (tell_changes_ && !outcome.writes.changes.empty()) tell_changes_(outcome.writes.changes);
+  for (control::Answer& one : outcome.answers) {
+    if (auto* status = std::get_if<requests::Status>(&one.reply)) status->refused = refused();
+    tell_(one.asker, std::move(one.reply));
   }
+  for (auto& [asker, told] : std::exchange(told_, {})) tell_(asker, std::move(told));
   if (!record_) return;
   for (const control::PlanRecord& plan : outcome.plans) record_(plan);
-}
-
-void Master::answer(const net::Peer& peer, const requests::Answer& answer) {
-  if (!clients_->send(peer, describe::write_msgpack(answer))) control_.forget_client(peer.connection.value);
-}
-
-loop::Task<void> Master::make_join_token(net::Peer peer, std::uint64_t number, requests::MakeJoinToken request) {
-  if (!make_join_token_) {
-    answer(peer, {number, requests::Failed{Errc::conflict,
-                                           "this master serves its own host only; start it with --listen HOST:PORT"}});
-    co_return;
-  }
-  Result<std::string> token = co_await make_join_token_(std::move(request));
-  answer(peer, {number, token ? requests::Reply(requests::Text{*token})
-                              : requests::Reply(requests::Failed{token.error().code, token.error().message})});
 }
 
 }  // namespace cadre::master

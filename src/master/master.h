@@ -1,5 +1,5 @@
-/// The master's shell around its mind: takes news from agents and clients, lets the mind decide, writes, then sends.
-/// For the thread of its loop.
+/// The master's shell around its mind: takes news from agents and from the door, lets the mind decide, writes, then
+/// sends. For the thread of its loop; what is asked at its desk may come from any.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,9 @@
 #include <variant>
 
 #include "base/log.h"
+#include "access/access.h"
 #include "cluster/control/control.h"
+#include "cluster/desk.h"
 #include "loop/blocking_pool.h"
 #include "loop/calendar.h"
 #include "loop/inbox.h"
@@ -34,10 +36,17 @@ struct Options {
   cluster::control::Settings settings;
   Keeping keeping;
   net::HubOptions agents;
-  net::HubOptions clients;
   std::map<net::PublicKey, cluster::AgentId> agent_keys;
   std::uint64_t boot = 0;
   cluster::control::Rows rows;
+  access::Settings access;
+  access::Rows access_rows;
+  std::optional<access::TokenRow> local_token;  ///< of who owns the data folder
+  /// Takes the answers to what was asked at the desk, and the changes that were written; on the master's loop.
+  std::function<void(cluster::Desk::Asker, cluster::Told)> tell;
+  std::function<void(const std::vector<cluster::control::ChangeRow>&)> tell_changes;
+  /// What a task is given to ask the master by itself.
+  std::function<cluster::messages::Pass(cluster::LeaseId)> make_pass;
   /// Is given every plan that was made, if the settings ask for them.
   std::function<void(const cluster::control::PlanRecord&)> record;
   /// The packed code of jobs that have not ended must stay; that of others may go. May be left out.
@@ -47,10 +56,13 @@ struct Options {
   std::function<loop::Task<Result<std::string>>(cluster::requests::MakeJoinToken)> make_join_token;
 };
 
-class Master {
+class Master : public cluster::Desk {
  public:
   [[nodiscard]] static Result<std::unique_ptr<Master>> make(const Ground& ground, Options options);
-  ~Master();
+  ~Master() override;
+
+  void ask(Asker asker, cluster::Credential credential, cluster::Asked asked) override;
+  void forget(Asker asker) override;
 
   /// Goes on until stop(), or until another master has begun.
   [[nodiscard]] loop::Task<Result<void>> run();
@@ -66,32 +78,51 @@ class Master {
     net::Peer peer;
     cluster::messages::FromAgent message;
   };
-  struct FromClient {
-    net::Peer peer;
-    cluster::requests::Question question;
+  struct FromDoor {
+    Asker asker = 0;
+    cluster::Credential credential;
+    cluster::Asked asked;
+  };
+  struct Left {
+    Asker asker = 0;
   };
   struct Tick {};
-  using News = std::variant<FromAgent, FromClient, Tick>;
+  using News = std::variant<FromAgent, FromDoor, Left, Tick>;
+  /// Somebody at the desk whose token was believed.
+  struct Guest {
+    Asker asker = 0;
+    access::Principal who;
+    std::string address;
+  };
 
   Master(const Ground& ground, Options options);
-  Result<void> bind(net::HubOptions agents, net::HubOptions clients);
+  Result<void> bind(net::HubOptions agents);
   void tick_later();
-  void take_in(News news, const net::Peer& peer);
   void hear_agent(const net::Peer& peer, const Bytes& bytes);
-  void hear_client(const net::Peer& peer, const Bytes& bytes);
   void complain(std::string_view whom, std::string_view what);
   void decide(const News& news);
-  /// Forgets connections on which nothing was heard for long: who is there asks again.
+  // At the desk (desk.cc).
+  void attend(const FromDoor& one, TimePoint now);
+  Result<access::Principal> identify(const cluster::Credential& credential, TimePoint now) const;
+  void serve(const Guest& guest, const cluster::requests::Request& request, TimePoint now);
+  void serve(const Guest& guest, const access::Request& request, TimePoint now);
+  void begin_login(const FromDoor& one, const cluster::BeginLogin& request, TimePoint now);
+  void end_login(const FromDoor& one, const access::Access::LoginEnd& request, TimePoint now);
+  loop::Task<void> list_audit(Guest guest, access::ListAudit request);
+  loop::Task<void> make_join_token(Guest guest, cluster::requests::MakeJoinToken request);
+  /// Notes who wanted to change what, and whether it was refused.
+  void audit(const Guest& guest, std::string_view act, std::string object, const cluster::Told* answer, TimePoint now);
+  /// To be told when what was decided is written.
+  void tell_later(Asker asker, cluster::Told told);
+
+  /// Forgets connections of agents on which nothing was heard for long.
   void sweep(TimePoint now);
   loop::Task<void> tidy();
-  loop::Task<Result<void>> write(const cluster::control::Writes& writes);
+  loop::Task<Result<void>> write(const cluster::control::Writes& writes, const access::Writes& access);
   void act(cluster::control::Outcome outcome);
   void look_after_code(const cluster::control::JobRow& row);
   /// What strangers said, on both hubs.
   std::uint64_t refused() const;
-  void answer(const net::Peer& peer, const cluster::requests::Answer& answer);
-  loop::Task<void> make_join_token(net::Peer peer, std::uint64_t number, cluster::requests::MakeJoinToken request);
-
   Ground ground_;
   Duration tick_every_;
   Keeping keeping_;
@@ -100,10 +131,14 @@ class Master {
   std::function<void(const std::string&)> keep_code_;
   std::function<void(const std::string&)> release_code_;
   std::function<loop::Task<Result<std::string>>(cluster::requests::MakeJoinToken)> make_join_token_;
+  std::function<void(Asker, cluster::Told)> tell_;
+  std::function<void(const std::vector<cluster::control::ChangeRow>&)> tell_changes_;
+  std::function<cluster::messages::Pass(cluster::LeaseId)> make_pass_;
   cluster::control::Control control_;
+  access::Access access_;
+  std::vector<std::pair<Asker, cluster::Told>> told_;  ///< once what was decided is written
   loop::Inbox<News> inbox_;
   std::unique_ptr<net::Hub> agents_;
-  std::unique_ptr<net::Hub> clients_;
   struct Known {
     net::Peer peer;
     TimePoint heard;
@@ -115,6 +150,7 @@ class Master {
   bool stopping_ = false;
   std::string obstacle_;  ///< why nothing can be written at the moment
   std::uint64_t complaints_ = 0;
+  std::uint64_t strangers_ = 0;  ///< at the desk: tokens and passwords that were not believed
   std::set<cluster::JobId> with_code_;  ///< jobs whose code is kept
 };
 

@@ -1,0 +1,197 @@
+#include <utility>
+
+#include "base/overloaded.h"
+#include "describe/describe.h"
+#include "master/master.h"
+
+namespace cadre::master {
+namespace {
+
+using cluster::Told;
+namespace requests = cluster::requests;
+
+Told failed(const Error& error) { return requests::Reply(requests::Failed{error.code, error.message, {}}); }
+
+const requests::Failed* failure_in(const Told& told) {
+  const auto* reply = std::get_if<requests::Reply>(&told);
+  return reply == nullptr ? nullptr : std::get_if<requests::Failed>(reply);
+}
+
+/// To what something is to be done, as far as the request names it: `job 17`, `workspace vision, user ann`.
+template <class T>
+std::string object_of(const T& request) {
+  const describe::Value tree = describe::write(request);
+  std::string text;
+  for (const char* key : {"job", "task", "agent", "slot", "workspace", "user", "token", "name", "pool"}) {
+    const describe::Value* value = tree.find(key);
+    if (value == nullptr || value->template as<describe::Value::Map>() != nullptr) continue;
+    const auto* name = value->template as<std::string>();
+    if (name != nullptr && name->empty()) continue;
+    text += (text.empty() ? "" : ", ") + std::string(key) + " " + (name != nullptr ? *name : describe::to_json(*value));
+  }
+  return text;
+}
+
+/// The workspace in which a job is to be, if the request makes one.
+const std::string* workspace_wanted(const requests::Request& request) {
+  if (const auto* submit = std::get_if<requests::Submit>(&request)) return &submit->job.workspace;
+  if (const auto* run = std::get_if<requests::RunTask>(&request)) return &run->workspace;
+  return nullptr;
+}
+
+template <class T>
+constexpr bool changes_something() {
+  if constexpr (access::Routed<T>) return !T::route.reads();
+  return false;
+}
+
+}  // namespace
+
+void Master::ask(Asker asker, cluster::Credential credential, cluster::Asked asked) {
+  ground_.loop.post([this, one = FromDoor{asker, std::move(credential), std::move(asked)}]() mutable {
+    const Asker who = one.asker;
+    const auto unavailable = [&](const std::string& why) { tell_(who, failed({Errc::unavailable, why})); };
+    if (!obstacle_.empty()) return unavailable(obstacle_);
+    if (!inbox_.push(std::move(one))) unavailable("the master is overloaded or about to stop; try again");
+  });
+}
+
+void Master::forget(Asker asker) {
+  ground_.loop.post([this, asker] { static_cast<void>(inbox_.push(Left{asker})); });  // if it is closed, all is over
+}
+
+void Master::tell_later(Asker asker, Told told) { told_.emplace_back(asker, std::move(told)); }
+
+Result<access::Principal> Master::identify(const cluster::Credential& credential, TimePoint now) const {
+  if (!credential.lease) return access_.who(credential.token_hash, now);
+  const cluster::LeaseId lease = *credential.lease;
+  const auto* task = control_.ledger().find(lease.task);
+  const auto held = task == nullptr ? std::nullopt : cluster::lease::current(task->lease);
+  if (!held || held->epoch != lease.epoch) {
+    return fail(Errc::denied, "this is the token of a task that has ended; log in, or ask for a token");
+  }
+  const cluster::control::JobRow& job = control_.ledger().find(lease.task.job)->row;
+  return access_.who_of_task(job.owner, job.spec.workspace, to_string(lease.task));
+}
+
+void Master::attend(const FromDoor& one, TimePoint now) {
+  if (const auto* begin = std::get_if<cluster::BeginLogin>(&one.asked)) return begin_login(one, *begin, now);
+  if (const auto* end = std::get_if<access::Access::LoginEnd>(&one.asked)) return end_login(one, *end, now);
+  Result<access::Principal> who = identify(one.credential, now);
+  if (!who) {
+    ++strangers_;
+    return tell_later(one.asker, cluster::Unknown{who.error().message});
+  }
+  const Guest guest{one.asker, *std::move(who), one.credential.address};
+  std::visit(overloaded{
+                 [&](const requests::Request& request) { serve(guest, request, now); },
+                 [&](const access::Request& request) { serve(guest, request, now); },
+                 [&](const access::ListAudit& request) { ground_.loop.spawn(list_audit(guest, request)); },
+                 [&](const cluster::GetPassword&) {
+                   tell_later(guest.asker, access::Challenge{access_.password_of(guest.who.user)});
+                 },
+                 [](const auto&) {},
+             },
+             one.asked);
+}
+
+void Master::serve(const Guest& guest, const requests::Request& request, TimePoint now) {
+  if (const auto* join = std::get_if<requests::MakeJoinToken>(&request)) {
+    return ground_.loop.spawn(make_join_token(guest, *join));
+  }
+  const std::string* workspace = workspace_wanted(request);
+  std::optional<Told> answer;
+  if (workspace != nullptr && !access_.has_workspace(*workspace)) {
+    answer = failed(
+        {Errc::not_found, "workspace: there is no workspace '" + *workspace + "'; see cadre workspace list"});
+    tell_later(guest.asker, *answer);
+  } else {
+    control_.ask(guest.asker, guest.who, request, now);
+    if (const requests::Reply* reply = control_.answered(guest.asker)) answer = *reply;
+  }
+  std::visit(
+      [&](const auto& each) {
+        if constexpr (changes_something<std::remove_cvref_t<decltype(each)>>()) {
+          const auto* reply = answer ? std::get_if<requests::Reply>(&*answer) : nullptr;
+          const auto* job = reply == nullptr ? nullptr : std::get_if<requests::JobView>(reply);
+          std::string object = job == nullptr ? object_of(each) : "job " + std::to_string(job->id.value);
+          audit(guest, each.type_name, std::move(object), answer ? &*answer : nullptr, now);
+        }
+      },
+      request);
+}
+
+void Master::serve(const Guest& guest, const access::Request& request, TimePoint now) {
+  const auto* gone = std::get_if<access::DeleteWorkspace>(&request);
+  Result<access::Reply> reply =
+      gone != nullptr && guest.who.is_admin && control_.is_used(gone->workspace)
+          ? Failure(Error{Errc::conflict, "there are jobs in workspace '" + gone->workspace +
+                                              "' that have not ended; stop them first: cadre job list --workspace " +
+                                              gone->workspace})
+          : access_.ask(guest.who, request, now);
+  const Told told = reply ? Told(*std::move(reply)) : failed(reply.error());
+  std::visit(
+      [&](const auto& each) {
+        if constexpr (changes_something<std::remove_cvref_t<decltype(each)>>()) {
+          audit(guest, each.type_name, object_of(each), &told, now);
+        }
+      },
+      request);
+  tell_later(guest.asker, told);
+}
+
+void Master::begin_login(const FromDoor& one, const cluster::BeginLogin& request, TimePoint now) {
+  Result<access::Challenge> challenge = access_.begin_login(request.user, one.credential.address, now);
+  tell_later(one.asker, challenge ? Told(*std::move(challenge)) : failed(challenge.error()));
+}
+
+void Master::end_login(const FromDoor& one, const access::Access::LoginEnd& request, TimePoint now) {
+  Result<access::NewToken> made = access_.end_login(request, now);
+  const Told told = made ? Told(access::Reply(*std::move(made))) : failed(made.error());
+  if (!made) ++strangers_;
+  const Guest guest{one.asker, {.user = request.user, .is_admin = false, .roles = {}, .token = "", .task = ""},
+                    one.credential.address};
+  audit(guest, access::Login::type_name, "user " + request.user, &told, now);
+  tell_later(one.asker, told);
+}
+
+void Master::audit(const Guest& guest, std::string_view act, std::string object, const Told* answer, TimePoint now) {
+  const requests::Failed* no = answer == nullptr ? nullptr : failure_in(*answer);
+  const std::string token = guest.who.task.empty() ? guest.who.token : "task " + guest.who.task;
+  access_.audit({0, now, guest.who.user, token, guest.address, std::string(act), std::move(object), no == nullptr,
+                 no == nullptr ? "" : no->message});
+}
+
+loop::Task<void> Master::list_audit(Guest guest, access::ListAudit request) {
+  if (!guest.who.is_admin) {
+    tell_(guest.asker, failed({Errc::denied, "only admins of the cluster may read the audit log"}));
+    co_return;
+  }
+  Result<std::vector<access::AuditRow>> rows =
+      co_await ground_.pool.run([&] { return ground_.records.audit_before(request.before, request.most); });
+  if (!rows) {
+    tell_(guest.asker, failed(rows.error()));
+    co_return;
+  }
+  access::AuditPage page;
+  for (access::AuditRow& row : *rows) {
+    page.entries.push_back({row.number, row.time, row.user, row.token, row.address, row.act, row.object, row.is_done,
+                            row.detail});
+  }
+  if (page.entries.size() == static_cast<std::size_t>(request.most)) page.next = page.entries.back().number;
+  tell_(guest.asker, std::move(page));
+}
+
+loop::Task<void> Master::make_join_token(Guest guest, requests::MakeJoinToken request) {
+  Result<std::string> token = fail(Errc::denied, "only admins of the cluster may let agents join");
+  if (guest.who.is_admin && !make_join_token_) {
+    token = fail(Errc::conflict, "this master serves its own host only; start it with --listen HOST:PORT");
+  } else if (guest.who.is_admin) {
+    token = co_await make_join_token_(request);
+  }
+  const Told told = token ? Told(requests::Reply(requests::Text{*token})) : failed(token.error());
+  audit(guest, request.type_name, "pool " + request.pool, &told, ground_.calendar.now());
+  tell_(guest.asker, told);
+}
+
+}  // namespace cadre::master
