@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <utility>
 
+#include "access/directory.h"
 #include "access/login_guard.h"
 #include "access/principal.h"
 #include "access/requests.h"
@@ -61,20 +61,65 @@ class Access {
   [[nodiscard]] std::string password_of(const std::string& user) const;
 
   /// A token that the shell gives to whoever owns the data folder. In place of the one before it of that id.
-  void put_token(TokenRow token);
+  /// `not_found` when its user is not there.
+  [[nodiscard]] Result<void> put_token(TokenRow token);
 
   [[nodiscard]] bool has_workspace(const std::string& name) const;
   [[nodiscard]] std::optional<std::int64_t> quota_of_user(const std::string& name) const;
   [[nodiscard]] std::optional<std::int64_t> quota_of_workspace(const std::string& name) const;
 
   /// Notes what was asked and how it ended; the number is put in.
-  void audit(AuditRow row);
+  void audit(AuditRow row) { directory_.note(std::move(row)); }
 
   /// Removes tokens that have expired. To be called now and then.
   void tidy(TimePoint now);
 
   /// What has changed since the last time.
-  [[nodiscard]] Writes take();
+  [[nodiscard]] Writes take() { return directory_.take(); }
+
+ private:
+  struct Asked {
+    Principal who;
+    TimePoint now;
+  };
+
+  /// What of somebody's rights is left today: he may have been believed some time ago.
+  Result<Principal> still(const Principal& who, TimePoint now) const;
+
+  Result<Reply> answer(const Asked& asked, const Logout& request);
+  Result<Reply> answer(const Asked& asked, const GetMe& request);
+  Result<Reply> answer(const Asked& asked, const ListUsers& request);
+  Result<Reply> answer(const Asked& asked, const GetUser& request);
+  Result<Reply> answer(const Asked& asked, const CreateUser& request);
+  Result<Reply> answer(const Asked& asked, const SetUser& request);
+  Result<Reply> answer(const Asked& asked, const DeleteUser& request);
+  Result<Reply> answer(const Asked& asked, const ListTokens& request);
+  Result<Reply> answer(const Asked& asked, const CreateToken& request);
+  Result<Reply> answer(const Asked& asked, const RevokeToken& request);
+  Result<Reply> answer(const Asked& asked, const ListWorkspaces& request);
+  Result<Reply> answer(const Asked& asked, const GetWorkspace& request);
+  Result<Reply> answer(const Asked& asked, const CreateWorkspace& request);
+  Result<Reply> answer(const Asked& asked, const SetWorkspace& request);
+  Result<Reply> answer(const Asked& asked, const DeleteWorkspace& request);
+  Result<Reply> answer(const Asked& asked, const SetMember& request);
+  Result<Reply> answer(const Asked& asked, const RemoveMember& request);
+
+  /// `not_found` also for what is there, if he may not see it.
+  Result<const User*> see_user(const Principal& who, const std::string& name) const;
+  Result<const Workspace*> see_workspace(const Principal& who, const std::string& name) const;
+  /// `denied` to who sees it, but is neither admin of it nor of the cluster.
+  Result<const Workspace*> govern(const Principal& who, const std::string& workspace) const;
+  /// `conflict` if the cluster would be left without an admin who is active.
+  Result<void> check_admins(const UserRow& before, const std::optional<UserRow>& after) const;
+  UserView view_for(const Principal& who, const User& user) const;
+  /// `conflict` when the user has too many, or the id or hash is taken.
+  Result<NewToken> add_token(TokenRow token);
+  void drop_expired(const User& user, TimePoint now);
+  void make_room_for_login(const User& user);
+
+  Settings settings_;
+  Directory directory_;
+  LoginGuard guard_;
 };
 
 }  // namespace cadre::access

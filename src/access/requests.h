@@ -17,7 +17,7 @@
 
 namespace cadre::access {
 
-/// Of users and workspaces: letters, digits, - _ . @, not first a dot.
+/// Of users and workspaces: letters, digits, - _ . @, not first a dot or -.
 constexpr std::size_t name_most = 64;
 constexpr std::size_t password_least = 8;
 constexpr std::size_t password_most = 1024;
@@ -449,7 +449,6 @@ void describe(V& v, ListAudit& m) {
 using Request = std::variant<Logout, GetMe, ListUsers, GetUser, CreateUser, SetUser, DeleteUser, ListTokens,
                              CreateToken, RevokeToken, ListWorkspaces, GetWorkspace, CreateWorkspace, SetWorkspace,
                              DeleteWorkspace, SetMember, RemoveMember>;
-using Reply =
-    std::variant<Done, UserView, Users, TokenView, Tokens, NewToken, WorkspaceView, Workspaces, Me>;
+using Reply = std::variant<Done, UserView, Users, TokenView, Tokens, NewToken, WorkspaceView, Workspaces, Me>;
 
 }  // namespace cadre::access

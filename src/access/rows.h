@@ -30,6 +30,8 @@ struct TokenRow {
   TimePoint created;
   TimePoint expires;  ///< TimePoint{}: never
   bool operator==(const TokenRow&) const = default;
+
+  bool has_expired(TimePoint now) const { return expires != TimePoint() && expires <= now; }
 };
 
 struct WorkspaceRow {

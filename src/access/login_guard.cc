@@ -1,0 +1,85 @@
+#include "access/login_guard.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/check.h"
+
+namespace cadre::access {
+namespace {
+
+/// Longer names are cut: they are nobody's, and must not fill the memory.
+constexpr std::size_t key_most = 128;
+
+}  // namespace
+
+std::string LoginGuard::key_of(std::string_view kind, const std::string& name) {
+  return std::string(kind) + name.substr(0, key_most);
+}
+
+Duration LoginGuard::wait(const Attempt& attempt, TimePoint now) const {
+  const Duration for_user = wait(key_of("user ", attempt.user), now);
+  if (attempt.address.empty()) return for_user;
+  return std::max(for_user, wait(key_of("address ", attempt.address), now));
+}
+
+Duration LoginGuard::wait(const std::string& key, TimePoint now) const {
+  const auto found = entries_.find(key);
+  if (found == entries_.end()) return {};
+  const Entry& entry = found->second;
+  if (entry.failures < settings_.free_failures || now - entry.last >= settings_.forget_after) return {};
+  Duration whole = std::min(settings_.first_wait, settings_.longest_wait);
+  for (std::int32_t more = entry.failures - settings_.free_failures; more > 0; --more) {
+    if (whole >= settings_.longest_wait / 2) {
+      whole = settings_.longest_wait;
+      break;
+    }
+    whole *= 2;
+  }
+  return std::clamp(entry.last + whole - now, Duration(0), whole);  // never more, should the clock go back
+}
+
+void LoginGuard::begin(const Attempt& attempt, TimePoint now) {
+  tidy(now);
+  count(key_of("user ", attempt.user), now);
+  if (!attempt.address.empty()) count(key_of("address ", attempt.address), now);
+  while (entries_.size() > settings_.remembered_max) forget(std::string(by_age_.begin()->second));
+}
+
+void LoginGuard::count(const std::string& key, TimePoint now) {
+  Entry& entry = entries_[key];
+  if (entry.failures > 0) by_age_.erase({entry.last, key});
+  if (entry.failures < std::numeric_limits<std::int32_t>::max()) ++entry.failures;
+  entry.last_but_one = entry.failures > 1 ? entry.last : now;
+  entry.last = now;
+  by_age_.insert({now, key});
+}
+
+void LoginGuard::pass(const Attempt& attempt) {
+  forget(key_of("user ", attempt.user));
+  const std::string key = key_of("address ", attempt.address);
+  const auto found = entries_.find(key);
+  if (found == entries_.end()) return;
+  Entry& entry = found->second;
+  if (entry.failures == 1) return forget(key);
+  by_age_.erase({entry.last, key});
+  --entry.failures;
+  entry.last = entry.last_but_one;
+  by_age_.insert({entry.last, key});
+}
+
+void LoginGuard::forget(const std::string& key) {
+  const auto found = entries_.find(key);
+  if (found == entries_.end()) return;
+  by_age_.erase({found->second.last, key});
+  entries_.erase(found);
+}
+
+void LoginGuard::tidy(TimePoint now) {
+  while (!by_age_.empty() && now - by_age_.begin()->first >= settings_.forget_after) {
+    forget(std::string(by_age_.begin()->second));
+  }
+  CHECK(by_age_.size() == entries_.size());
+}
+
+}  // namespace cadre::access

@@ -1,0 +1,93 @@
+#include <algorithm>
+#include <tuple>
+#include <vector>
+
+#include "access/access.h"
+#include "access/views.h"
+#include "access/words.h"
+#include "base/check.h"
+
+namespace cadre::access {
+
+Result<Reply> Access::answer(const Asked& asked, const Logout&) {
+  if (asked.who.token.empty()) return fail(Errc::invalid, "this was asked without a token, so there is none to end");
+  directory_.remove_token(asked.who.token);
+  return Done{};
+}
+
+Result<Reply> Access::answer(const Asked& asked, const ListTokens& request) {
+  if (request.all && !asked.who.is_admin) return only_for_admins("list the tokens of all users");
+  if (request.all && request.user) {
+    return fail(Errc::invalid, "tokens are asked for of one user and of all; leave out one of both");
+  }
+  Tokens list;
+  const auto add = [&](const User& user) {
+    const std::size_t first = list.tokens.size();
+    for (const std::string& id : user.tokens) {
+      const TokenRow& token = *directory_.find_token(id);
+      if (!token.has_expired(asked.now)) list.tokens.push_back(view_of(token));
+    }
+    std::sort(
+        list.tokens.begin() + static_cast<std::ptrdiff_t>(first), list.tokens.end(),
+        [](const TokenView& a, const TokenView& b) { return std::tie(a.created, a.id) < std::tie(b.created, b.id); });
+  };
+  if (request.all) {
+    for (const auto& [name, user] : directory_.users()) add(user);
+  } else {
+    TRY_ASSIGN(user, see_user(asked.who, request.user.value_or(asked.who.user)));
+    add(*user);
+  }
+  return list;
+}
+
+Result<Reply> Access::answer(const Asked& asked, const CreateToken& request) {
+  TRY_ASSIGN(user, see_user(asked.who, request.user.value_or(asked.who.user)));
+  TokenRow token{request.secret.id, request.secret.hash, user->row.name, request.name, asked.now, {}};
+  if (request.valid) {
+    if (*request.valid <= Duration(0)) return fail(Errc::invalid, "a token must be good for some time; use 1s or more");
+    token.expires = asked.now + *request.valid;
+  }
+  drop_expired(*user, asked.now);
+  return add_token(std::move(token));
+}
+
+Result<Reply> Access::answer(const Asked& asked, const RevokeToken& request) {
+  const TokenRow* token = directory_.find_token(request.token);
+  const bool is_seen = token != nullptr && (asked.who.is_admin || token->user == asked.who.user);
+  if (!is_seen || token->has_expired(asked.now)) return no_token();
+  directory_.remove_token(request.token);
+  return Done{};
+}
+
+Result<void> Access::put_token(TokenRow token) {
+  CHECK(!token.id.empty() && !token.hash.empty());
+  if (directory_.find_user(token.user) == nullptr) {
+    return fail(Errc::not_found, "there is no user '" + token.user + "' for whom a token could be made");
+  }
+  const TokenRow* before = directory_.find_token(token.id);
+  if (before == nullptr || *before != token) directory_.put_token(std::move(token));
+  return {};
+}
+
+void Access::drop_expired(const User& user, TimePoint now) {
+  const std::set<std::string> ids = user.tokens;
+  for (const std::string& id : ids) {
+    if (directory_.find_token(id)->has_expired(now)) directory_.remove_token(id);
+  }
+}
+
+Result<NewToken> Access::add_token(TokenRow token) {
+  CHECK(!token.id.empty() && !token.hash.empty());  // the shell makes them
+  if (directory_.find_token(token.id) != nullptr || directory_.find_token_by_hash(token.hash) != nullptr) {
+    return fail(Errc::conflict, "such a token was made already; try again");
+  }
+  if (static_cast<std::int64_t>(directory_.find_user(token.user)->tokens.size()) >= settings_.tokens_max_each) {
+    return fail(Errc::conflict, "user '" + token.user + "' has " + std::to_string(settings_.tokens_max_each) +
+                                    " tokens, as many as one may have; revoke some first");
+  }
+  const NewToken made{"", view_of(token)};
+  directory_.put_token(std::move(token));
+  return made;
+}
+
+}  // namespace cadre::access

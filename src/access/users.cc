@@ -1,0 +1,100 @@
+#include <algorithm>
+
+#include "access/access.h"
+#include "access/views.h"
+#include "access/words.h"
+
+namespace cadre::access {
+
+Result<const User*> Access::see_user(const Principal& who, const std::string& name) const {
+  const User* user = directory_.find_user(name);
+  if (user == nullptr || (!who.is_admin && name != who.user)) return no_user(who, name);
+  return user;
+}
+
+/// A task sees of its user only what it may itself do.
+UserView Access::view_for(const Principal& who, const User& user) const {
+  UserView view = view_of(user);
+  if (who.task.empty()) return view;
+  view.is_admin = who.is_admin;
+  view.workspaces = who.roles;
+  return view;
+}
+
+Result<void> Access::check_admins(const UserRow& before, const std::optional<UserRow>& after) const {
+  const bool stays = after && after->is_admin && after->is_active;
+  if (stays || !before.is_admin || !before.is_active || directory_.admins() > 1) return {};
+  return fail(Errc::conflict,
+              "user '" + before.name + "' is the last active admin of the cluster; make another one admin first");
+}
+
+Result<Reply> Access::answer(const Asked& asked, const GetMe&) {
+  const User& user = *directory_.find_user(asked.who.user);
+  Me me;
+  me.user = view_for(asked.who, user);
+  if (const TokenRow* token = directory_.find_token(asked.who.token)) me.token = view_of(*token);
+  me.task = asked.who.task;
+  return me;
+}
+
+Result<Reply> Access::answer(const Asked& asked, const ListUsers& request) {
+  if (!asked.who.is_admin) return only_for_admins("list the users");
+  const auto most = static_cast<std::size_t>(std::clamp(request.most, 1, 1'000));
+  Users page;
+  for (auto at = directory_.users().upper_bound(request.after); at != directory_.users().end(); ++at) {
+    if (page.users.size() == most) {
+      page.next = page.users.back().name;
+      break;
+    }
+    page.users.push_back(view_of(at->second));
+  }
+  return page;
+}
+
+Result<Reply> Access::answer(const Asked& asked, const GetUser& request) {
+  TRY_ASSIGN(user, see_user(asked.who, request.user));
+  return view_for(asked.who, *user);
+}
+
+Result<Reply> Access::answer(const Asked& asked, const CreateUser& request) {
+  if (!asked.who.is_admin) return only_for_admins("make users");
+  TRY(check_name(request.name));
+  TRY_ASSIGN(max_slots, limit_from(request.max_slots));
+  if (directory_.find_user(request.name) != nullptr) {
+    return fail(Errc::conflict, "there is a user '" + request.name + "' already; choose another name, or change him");
+  }
+  if (static_cast<std::int64_t>(directory_.users().size()) >= settings_.users_max) {
+    return fail(Errc::conflict, "there are " + std::to_string(settings_.users_max) +
+                                    " users, as many as there may be; delete some first");
+  }
+  directory_.put_user({request.name, request.password, request.is_admin, true, max_slots, asked.now});
+  return view_of(*directory_.find_user(request.name));
+}
+
+Result<Reply> Access::answer(const Asked& asked, const SetUser& request) {
+  TRY_ASSIGN(user, see_user(asked.who, request.user));
+  if (!asked.who.is_admin && (request.is_admin || request.is_active || request.max_slots)) {
+    return only_for_admins("change more of a user than his password");
+  }
+  UserRow row = user->row;
+  if (request.password) row.password = *request.password;
+  row.is_admin = request.is_admin.value_or(row.is_admin);
+  row.is_active = request.is_active.value_or(row.is_active);
+  if (request.max_slots) {
+    TRY_ASSIGN(max_slots, limit_from(*request.max_slots));
+    row.max_slots = max_slots;
+  }
+  TRY(check_admins(user->row, row));
+  if (row != user->row) directory_.put_user(std::move(row));
+  return view_for(asked.who, *directory_.find_user(request.user));
+}
+
+Result<Reply> Access::answer(const Asked& asked, const DeleteUser& request) {
+  TRY_ASSIGN(user, see_user(asked.who, request.user));
+  if (!asked.who.is_admin) return only_for_admins("delete users");
+  TRY(check_admins(user->row, std::nullopt));
+  directory_.remove_user(request.user);
+  return Done{};
+}
+
+}  // namespace cadre::access

@@ -1,0 +1,27 @@
+/// What is wrong with a request, in words and with the remedy; said in one place because what somebody may not see must
+/// read the same as what is not there. Safe on any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "access/principal.h"
+#include "base/result.h"
+
+namespace cadre::access {
+
+[[nodiscard]] Failure only_for_admins(std::string_view act);
+[[nodiscard]] Failure not_for_tasks();
+[[nodiscard]] Failure no_user(const Principal& who, const std::string& name);
+[[nodiscard]] Failure no_workspace(const Principal& who, const std::string& name);
+[[nodiscard]] Failure no_token();
+[[nodiscard]] Failure wrong_login();
+
+/// Errc::invalid when nothing may be called so.
+[[nodiscard]] Result<void> check_name(std::string_view name);
+/// A number of slots; `unlimited` is none.
+[[nodiscard]] Result<std::optional<std::int64_t>> limit_from(std::int64_t max_slots);
+
+}  // namespace cadre::access
