@@ -33,14 +33,20 @@ constexpr auto enum_names(Need) {
                     std::pair{Need::admin, "admin"}};
 }
 
+/// What stands in the body of a request that has one: its fields, or bytes; then its fields stand in the query.
+enum class Body : std::uint8_t { fields, bytes };
+
 struct Route {
   std::string_view method;
   std::string_view path;  ///< below /api/v1
   std::string_view summary;
   Need need = Need::token;
+  Body body = Body::fields;
 
   /// Whether it only asks.
   constexpr bool reads() const { return method == "GET"; }
+  /// Whether fields that are not in the path stand in the body, and not in the query.
+  constexpr bool has_fields_in_body() const { return body == Body::fields && method != "GET" && method != "DELETE"; }
 };
 
 /// A request that has a route, and says what it is answered with.

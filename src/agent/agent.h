@@ -36,7 +36,6 @@ struct Options {
   std::string code;   ///< folder for code that was fetched
   net::LinkOptions control;
   net::LinkOptions bulk;
-  std::string master;  ///< its address, for tasks
   cluster::supervision::CgroupParent cgroup;
   /// Starts the supervisor of the task in this folder and gives a connection to it. Called away from the loop.
   std::function<Result<loop::Descriptor>(const std::string&)> start_supervisor;

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "access/access.h"
+#include "cluster/bulk.h"
 #include "cluster/requests.h"
 
 namespace cadre::cluster {
@@ -52,6 +53,14 @@ class Desk {
   virtual void ask(Asker asker, Credential credential, Asked asked) = 0;
   /// Nobody waits for (more) answers there.
   virtual void forget(Asker asker) = 0;
+};
+
+/// The same of the master's bulk side, for output and code. Nobody is identified there: who asks must have been before.
+class BulkDesk {
+ public:
+  virtual ~BulkDesk() = default;
+  virtual void ask(Desk::Asker asker, bulk::ToMaster message) = 0;
+  virtual void forget(Desk::Asker asker) = 0;
 };
 
 }  // namespace cadre::cluster

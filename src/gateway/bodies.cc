@@ -1,0 +1,45 @@
+#include "gateway/bodies.h"
+
+#include "base/overloaded.h"
+#include "describe/describe.h"
+#include "gateway/problem.h"
+
+namespace cadre::gateway {
+namespace {
+
+using net::http::Response;
+
+template <class T>
+Response json(const T& value) {
+  Response response;
+  response.body = describe::write_json(value);
+  return response;
+}
+
+}  // namespace
+
+Response unknown(const std::string& why) {
+  Response response = problem(401, why);
+  response.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"cadre\"");
+  return response;
+}
+
+Response response_of(const cluster::Told& told) {
+  return std::visit(
+      overloaded{
+          [](const cluster::requests::Reply& reply) {
+            return std::visit(overloaded{
+                                  [](const cluster::requests::Failed& no) { return problem(no.code, no.message, no.faults); },
+                                  [](const auto& value) { return json(value); },
+                              },
+                              reply);
+          },
+          [](const access::Reply& reply) { return std::visit([](const auto& value) { return json(value); }, reply); },
+          [](const access::AuditPage& page) { return json(page); },
+          [](const access::Challenge&) { return problem(500, "an answer that is not for you"); },
+          [](const cluster::Unknown& no) { return unknown(no.why); },
+      },
+      told);
+}
+
+}  // namespace cadre::gateway

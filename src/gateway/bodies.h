@@ -1,0 +1,15 @@
+/// What a desk says, as an answer over HTTP. Safe on any thread.
+#pragma once
+
+#include <string>
+
+#include "cluster/desk.h"
+#include "net/http/message.h"
+
+namespace cadre::gateway {
+
+[[nodiscard]] net::http::Response response_of(const cluster::Told& told);
+/// The token was not believed.
+[[nodiscard]] net::http::Response unknown(const std::string& why);
+
+}  // namespace cadre::gateway

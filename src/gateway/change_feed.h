@@ -1,0 +1,123 @@
+/// The changes that were written last, for who follows them. For the loop's thread.
+#pragma once
+
+#include <coroutine>
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "cluster/control/rows.h"
+#include "cluster/requests.h"
+#include "loop/loop.h"
+
+namespace cadre::gateway {
+
+struct Change {
+  static constexpr std::string_view doc = "What became of something.";
+  std::uint64_t seq = 0;
+  TimePoint time;
+  std::string noun;
+  std::string id;
+  std::string what;
+};
+template <class V>
+void describe(V& v, Change& c) {
+  v.required("seq", c.seq, "Its number; later ones are larger.");
+  v.required("time", c.time, "When.");
+  v.required("noun", c.noun, "job, task or agent.");
+  v.required("id", c.id, "Which one.");
+  v.required("what", c.what, "Its new stage, or what was done.");
+}
+
+struct Changes {
+  static constexpr std::string_view type_name = "changes";
+  static constexpr std::string_view doc = "What has changed since the message before, as far as one may know of it.";
+  std::uint64_t seq = 0;
+  std::vector<Change> changes;
+};
+template <class V>
+void describe(V& v, Changes& c) {
+  v.required("seq", c.seq, "All up to this number is known now; who comes back says since=SEQ.");
+  v.required("changes", c.changes, "Each once, in their order; none: only time has passed.");
+}
+
+struct Reset {
+  static constexpr std::string_view type_name = "reset";
+  static constexpr std::string_view doc = "Too much was missed: forget what you know, this is how things are.";
+  cluster::requests::Snapshot snapshot;
+};
+template <class V>
+void describe(V& v, Reset& r) {
+  v.required("snapshot", r.snapshot, "All that is there.");
+}
+
+/// One message to who follows.
+using ChangeMessage = std::variant<Changes, Reset>;
+
+class ChangeFeed {
+ public:
+  /// `kept` ends with `last`.
+  ChangeFeed(std::uint64_t last, const std::vector<cluster::control::ChangeRow>& kept);
+
+  void add(const std::vector<cluster::control::ChangeRow>& changes);
+
+  std::uint64_t last() const { return last_; }
+  /// Whether everything after this number is still here, and nothing after it is yet to come.
+  bool can_follow(std::uint64_t seq) const { return seq >= forgotten_ && seq <= last_; }
+  /// At most so many after that number, all of which must be here.
+  std::vector<cluster::control::ChangeRow> after(std::uint64_t seq, std::size_t most) const;
+
+  class News;
+  /// co_await feed.news(loop, seq, wait): goes on when there is something after `seq`, or after so long.
+  News news(loop::Loop& loop, std::uint64_t seq, Duration wait);
+
+  static constexpr std::size_t kept_max = 100'000;
+
+ private:
+  std::deque<cluster::control::ChangeRow> rows_;
+  std::uint64_t forgotten_ = 0;  ///< all up to this number are not here
+  std::uint64_t last_ = 0;
+  std::list<News*> waiting_;
+};
+
+class [[nodiscard]] ChangeFeed::News {
+ public:
+  News(ChangeFeed& feed, loop::Loop& loop, std::uint64_t seq, Duration wait)
+      : feed_(feed), loop_(loop), seq_(seq), wait_(wait) {}
+  News(const News&) = delete;
+  News& operator=(const News&) = delete;
+  ~News() { feed_.waiting_.remove(this); }
+
+  bool await_ready() const { return feed_.last_ > seq_; }
+  void await_suspend(std::coroutine_handle<> waiting) {
+    feed_.waiting_.push_back(this);
+    wake_ = loop_.after(wait_, [waiting] { waiting.resume(); });
+    waiter_ = waiting;
+  }
+  void await_resume() const {}
+
+ private:
+  friend ChangeFeed;
+  /// Soon, never at once: others wait, too.
+  void wake() {
+    wake_ = loop_.after(Duration{0}, [waiting = waiter_] { waiting.resume(); });
+  }
+
+  ChangeFeed& feed_;
+  loop::Loop& loop_;
+  std::uint64_t seq_;
+  Duration wait_;
+  loop::Timer wake_;
+  std::coroutine_handle<> waiter_;
+};
+
+inline ChangeFeed::News ChangeFeed::news(loop::Loop& loop, std::uint64_t seq, Duration wait) {
+  return {*this, loop, seq, wait};
+}
+
+}  // namespace cadre::gateway

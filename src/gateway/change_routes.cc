@@ -1,0 +1,119 @@
+#include <algorithm>
+
+#include "gateway/bodies.h"
+#include "gateway/requests.h"
+
+namespace cadre::gateway {
+namespace {
+
+using namespace std::chrono_literals;
+using cluster::Told;
+namespace requests = cluster::requests;
+
+constexpr std::size_t changes_at_once = 1'000;
+/// Without a change, so often it is said up to where all is known; and who listens is looked at again.
+constexpr Duration beat_every = 5s;
+
+bool may_know(const access::UserView& who, const cluster::control::ChangeRow& change) {
+  return change.workspace.empty() || who.is_admin || who.workspaces.contains(change.workspace);
+}
+
+std::optional<access::UserView> user_in(const Told& told) {
+  const auto* reply = std::get_if<access::Reply>(&told);
+  return reply == nullptr ? std::nullopt : std::optional(std::get<access::Me>(*reply).user);
+}
+
+std::string message_of(const access::UserView& who, const std::vector<cluster::control::ChangeRow>& rows,
+                       std::uint64_t seq) {
+  Changes message{rows.empty() ? seq : rows.back().number, {}};
+  for (const cluster::control::ChangeRow& row : rows) {
+    if (may_know(who, row)) message.changes.push_back({row.number, row.time, row.noun, row.id, row.what});
+  }
+  return describe::write_json(ChangeMessage(std::move(message)));
+}
+
+/// The number that stands in the query as `since`; nothing: it does not, or is none.
+std::optional<std::uint64_t> since_of(const net::http::Request& request) {
+  const auto query = net::http::query_of(request.target);
+  if (!query) return std::nullopt;
+  const auto since = std::find_if(query->begin(), query->end(), [](const auto& one) { return one.first == "since"; });
+  if (since == query->end()) return std::nullopt;
+  const auto number = describe::read_json<std::uint64_t>(since->second);
+  return number ? std::optional(*number) : std::nullopt;
+}
+
+/// Reads and forgets whatever the peer says, to notice when it goes.
+loop::Task<void> listen(net::http::WebSocket& socket, bool& is_gone) {
+  for (;;) {
+    const Result<std::string> said = co_await socket.receive();
+    if (said) continue;
+    is_gone = true;
+    co_return;
+  }
+}
+
+}  // namespace
+
+void Gateway::add_change_routes() {
+  add_route("GET", "/api/v1/changes", [this](const Visit& visit) {
+    std::optional<cluster::Credential> who = credential_of(visit);
+    if (!who) return;
+    if (visit.request().is_websocket) return tasks_.spawn(follow_changes(visit, *std::move(who)));
+    net::http::Response response = problem(426, "changes are followed over a WebSocket");
+    response.headers.emplace_back("Upgrade", "websocket");
+    visit.answer(std::move(response));
+  });
+}
+
+loop::Task<void> Gateway::follow_changes(Visit visit, cluster::Credential who) {
+  Told me = co_await inquire(who, access::Request(access::GetMe{}));
+  std::optional<access::UserView> user = user_in(me);
+  if (!user) co_return visit.answer(response_of(me));
+  std::optional<std::uint64_t> seq = since_of(visit.request());
+  Result<std::unique_ptr<net::http::WebSocket>> upgraded = co_await visit.exchange->upgrade();
+  if (!upgraded) co_return;
+  const std::unique_ptr<net::http::WebSocket> socket = *std::move(upgraded);
+  bool is_gone = false;
+  loop::Tasks listening(ground_.loop);
+  listening.spawn(listen(*socket, is_gone));
+  TimePoint looked = ground_.loop.now();
+  bool is_late = false;
+  while (!is_gone) {
+    if (ground_.loop.now() - looked >= beat_every) {  // a token may be revoked, a role given or taken
+      looked = ground_.loop.now();
+      me = co_await inquire(who, access::Request(access::GetMe{}));
+      const std::optional<access::UserView> now = user_in(me);
+      if (std::holds_alternative<cluster::Unknown>(me)) {
+        co_await socket->close(1008, "your token is not known any more");
+        co_return;
+      }
+      if (now && (now->workspaces != user->workspaces || now->is_admin != user->is_admin)) seq.reset();
+      if (now) user = now;
+    }
+    if (!seq || !feed_.can_follow(*seq)) {
+      const Told told = co_await inquire(who, requests::Request(requests::GetSnapshot{}));
+      const auto* reply = std::get_if<requests::Reply>(&told);
+      const auto* snapshot = reply == nullptr ? nullptr : std::get_if<requests::Snapshot>(reply);
+      if (snapshot == nullptr) {  // nothing can be decided at the moment
+        co_await loop::sleep(ground_.loop, 1s);
+        continue;
+      }
+      seq = snapshot->seq;
+      std::string message = describe::write_json(ChangeMessage(Reset{*snapshot}));
+      const Result<void> sent = co_await socket->send(std::move(message));
+      if (!sent) co_return;
+    }
+    const std::vector<cluster::control::ChangeRow> rows = feed_.after(*seq, changes_at_once);
+    if (!rows.empty() || is_late) {
+      std::string message = message_of(*user, rows, *seq);
+      if (!rows.empty()) seq = rows.back().number;
+      const Result<void> sent = co_await socket->send(std::move(message));
+      if (!sent) co_return;
+    }
+    const TimePoint before = ground_.loop.now();
+    co_await feed_.news(ground_.loop, *seq, beat_every);
+    is_late = ground_.loop.now() - before >= beat_every;
+  }
+}
+
+}  // namespace cadre::gateway

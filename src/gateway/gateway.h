@@ -1,0 +1,158 @@
+/// The master's front door: REST, WebSocket and static files over HTTP. Asks the master's desks for everything it does
+/// not know itself, and keeps nothing that matters. For the thread of its loop.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "cluster/desk.h"
+#include "cluster/output.h"
+#include "gateway/change_feed.h"
+#include "gateway/operation.h"
+#include "gateway/route_table.h"
+#include "gateway/secrets.h"
+#include "gateway/waiting.h"
+#include "loop/blocking_pool.h"
+#include "loop/calendar.h"
+#include "loop/real_loop.h"
+#include "loop/tasks.h"
+#include "net/http/server.h"
+
+namespace cadre::gateway {
+
+/// Figures for Prometheus that the door does not know itself.
+struct Figure {
+  std::string name;  ///< without `cadre_`; a count that only grows ends with _total
+  std::string help;
+  double value = 0;
+};
+
+struct Options {
+  net::http::ServerOptions server;
+  std::string version;
+  std::string web;            ///< folder of the page; empty: there is none
+  std::string pass_secret;    ///< by which tokens of tasks are signed
+  bool open_metrics = false;  ///< whether /metrics takes no token
+  std::uint64_t last_change = 0;
+  std::vector<cluster::control::ChangeRow> changes;  ///< that were written last, up to `last_change`
+  std::function<std::vector<Figure>()> figures;      ///< called on the door's thread
+};
+
+class Gateway {
+ public:
+  /// What it stands on; all of it must outlive it.
+  struct Ground {
+    loop::RealLoop& loop;
+    Log& log;
+    cluster::Desk& desk;
+    cluster::BulkDesk& bulk;
+    loop::BlockingPool& pool;  ///< for passwords and files
+  };
+
+  [[nodiscard]] static Result<std::unique_ptr<Gateway>> open(const Ground& ground, Options options);
+  Gateway(const Gateway&) = delete;
+  Gateway& operator=(const Gateway&) = delete;
+  ~Gateway();
+
+  std::uint16_t port() const { return server_->port(); }
+
+  // What the desks say.
+  void tell(cluster::Desk::Asker asker, cluster::Told told) { told_.tell(asker, std::move(told)); }
+  void tell_bulk(cluster::Desk::Asker asker, cluster::bulk::FromMaster message) {
+    bulk_told_.tell(asker, std::move(message));
+  }
+  void tell_changes(const std::vector<cluster::control::ChangeRow>& changes) { feed_.add(changes); }
+
+ private:
+  /// One request on its way. Shared with whoever answers it, which may be another's answer or a timer.
+  struct Visit {
+    std::shared_ptr<net::http::Exchange> exchange;
+    PathNames names;
+    const net::http::Request& request() const { return exchange->request(); }
+    void answer(net::http::Response response) const { exchange->answer(std::move(response)); }
+  };
+  using Handler = std::function<void(const Visit&)>;
+
+  Gateway(const Ground& ground, Options options);
+
+  void take(std::unique_ptr<net::http::Exchange> exchange);
+  void add_route(const access::Route& route, Handler handler);
+  void add_route(std::string_view method, std::string_view path, Handler handler);
+  void add_routes();
+
+  // Who asks (gateway.cc).
+  /// By what he wants to be known; if by nothing, he is answered.
+  std::optional<cluster::Credential> credential_of(const Visit& visit) const;
+  /// Asks the desk, and answers with what it says.
+  void ask(const Visit& visit, cluster::Credential who, cluster::Asked asked);
+  /// What was asked is faulty, which he is only told if he is known.
+  void refuse(const Visit& visit, cluster::Credential who, const describe::Faults& faults);
+  /// co_await inquire(who, asked): what the desk says.
+  auto inquire(cluster::Credential who, cluster::Asked asked) {
+    return told_.ask([this, who = std::move(who), asked = std::move(asked)](cluster::Desk::Asker asker) mutable {
+      ground_.desk.ask(asker, std::move(who), std::move(asked));
+    });
+  }
+  auto inquire_bulk(cluster::bulk::ToMaster message) {
+    return bulk_told_.ask([this, message = std::move(message)](cluster::Desk::Asker asker) mutable {
+      ground_.bulk.ask(asker, std::move(message));
+    });
+  }
+
+  // gateway/requests.h
+  /// A route for a request: it is read from where it stands, and served to who has a credential.
+  template <class T, class Serve>
+  void add_request(Serve serve);
+  /// The same for all of a choice that have one.
+  template <class Serve, class... Ts>
+  void add_requests(Serve serve, std::type_identity<std::variant<Ts...>>);
+
+  void add_cluster_routes();  // cluster_routes.cc
+  void wait_for_job(const Visit& visit, const cluster::Credential& who, const cluster::requests::GetJob& request);
+  loop::Task<void> run_exec(Visit visit, cluster::Credential who, cluster::requests::RunExec request);
+
+  void add_access_routes();  // access_routes.cc
+  loop::Task<void> login(Visit visit, access::Login request);
+  loop::Task<void> create_user(Visit visit, cluster::Credential who, access::CreateUser request);
+  loop::Task<void> set_user(Visit visit, cluster::Credential who, access::SetUser request);
+  loop::Task<void> create_token(Visit visit, cluster::Credential who, access::CreateToken request);
+
+  void add_output_routes();  // output_routes.cc
+  loop::Task<void> read_logs(Visit visit, cluster::Credential who, cluster::requests::ReadLogs request);
+  loop::Task<void> stream_logs(Visit visit, cluster::Credential who, cluster::requests::ReadLogs request);
+  loop::Task<Result<cluster::requests::LogPage>> read_page(cluster::requests::ReadLogs request,
+                                                           cluster::requests::TaskView task);
+  loop::Task<void> get_code(Visit visit, cluster::Credential who, cluster::requests::GetCode request);
+  loop::Task<void> put_code(Visit visit, cluster::Credential who, cluster::requests::PutCode request);
+
+  void add_change_routes();  // change_routes.cc
+  loop::Task<void> follow_changes(Visit visit, cluster::Credential who);
+
+  void add_plain_routes();  // plain_routes.cc
+  void health(const Visit& visit) const;
+  loop::Task<void> metrics(Visit visit);
+  loop::Task<void> serve_file(Visit visit);
+
+  Ground ground_;
+  const Options options_;
+  const Passes passes_;
+  loop::Calendar calendar_;
+  Waiting<cluster::Told> told_;
+  Waiting<cluster::bulk::FromMaster> bulk_told_;
+  ChangeFeed feed_;
+  std::vector<std::unique_ptr<Operation>> operations_;  // their places must not change
+  std::vector<Handler> handlers_;
+  RouteTable table_;
+  std::string openapi_;
+  TimePoint started_;
+  loop::Tasks tasks_;
+  std::unique_ptr<net::http::Server> server_;
+};
+
+}  // namespace cadre::gateway

@@ -1,0 +1,93 @@
+/// Those who wait for answers from another thread, known by numbers. For the loop's thread.
+#pragma once
+
+#include <coroutine>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "cluster/desk.h"
+
+namespace cadre::gateway {
+
+template <class T>
+class Waiting {
+ public:
+  using Asker = cluster::Desk::Asker;
+  using Take = std::function<void(T)>;
+  using Forget = std::function<void(Asker)>;
+
+  /// `forget` tells the other side that nobody waits for this any more.
+  explicit Waiting(Forget forget) : forget_(std::move(forget)) {}
+
+  /// For one answer.
+  Asker add(Take take) { return insert(std::move(take), Times::once); }
+  /// For any number, until forget().
+  Asker add_for_all(Take take) { return insert(std::move(take), Times::often); }
+
+  void tell(Asker asker, T told) {
+    const auto found = waiting_.find(asker);
+    if (found == waiting_.end()) return;
+    Take take = found->second.take;  // a copy: what it does may end this wait
+    if (found->second.times == Times::once) waiting_.erase(found);
+    take(std::move(told));
+  }
+
+  void forget(Asker asker) {
+    if (waiting_.erase(asker) > 0) forget_(asker);
+  }
+
+  class Answer;
+  /// co_await ask(send): `send` is given the number under which the answer must come.
+  template <class Send>
+  [[nodiscard]] Answer ask(Send send) {
+    return Answer(*this, std::move(send));
+  }
+
+ private:
+  enum class Times : std::uint8_t { once, often };
+  struct Entry {
+    Take take;
+    Times times;
+  };
+  Asker insert(Take take, Times times) {
+    waiting_.emplace(++last_, Entry{std::move(take), times});
+    return last_;
+  }
+
+  Forget forget_;
+  Asker last_ = 0;
+  std::unordered_map<Asker, Entry> waiting_;
+};
+
+template <class T>
+class [[nodiscard]] Waiting<T>::Answer {
+ public:
+  Answer(Waiting& waiting, std::function<void(Asker)> send) : waiting_(waiting), send_(std::move(send)) {}
+  Answer(const Answer&) = delete;
+  Answer& operator=(const Answer&) = delete;
+  ~Answer() {
+    if (asker_ != 0) waiting_.forget(asker_);
+  }
+
+  bool await_ready() const { return false; }
+  void await_suspend(std::coroutine_handle<> resumed) {
+    asker_ = waiting_.add([this, resumed](T told) {
+      asker_ = 0;
+      told_.emplace(std::move(told));
+      resumed.resume();
+    });
+    send_(asker_);
+  }
+  T await_resume() { return *std::move(told_); }
+
+ private:
+  Waiting& waiting_;
+  std::function<void(Asker)> send_;
+  Asker asker_ = 0;
+  std::optional<T> told_;
+};
+
+}  // namespace cadre::gateway
