@@ -1,11 +1,12 @@
 /// Asks HTTP servers, many at a time, over connections that are kept. For the loop's thread.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
+#include "base/bytes.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "loop/real_loop.h"
@@ -17,6 +18,8 @@ namespace cadre::net::http {
 struct ClientOptions {
   std::string ca_file;  ///< PEM: whose certificates are believed; empty: those that the system believes
   Duration connect_wait = std::chrono::seconds(5);
+  ByteSize answer_max{64 << 20};       ///< of a body that is not handed on in pieces
+  std::int32_t connections_max = 256;  ///< beyond that, questions wait for each other
 };
 
 struct Question {
@@ -36,7 +39,8 @@ class Client {
 
   /// The answer, whatever its status. `unavailable`: nothing was asked, nobody listens there (or its name is not
   /// known); `denied`: its certificate is not believed; `timed_out`: no answer in time, or the connection was lost
-  /// before it was whole, so that it may have been done; `invalid`: this is no URL. Ending the task ends the question:
+  /// before it was whole, so that it may have been done; `invalid`: this is no URL, or a
+  /// header cannot be sent; `corrupt`: the answer is too large. Ending the task ends the question:
   /// the connection is closed, so that the server knows.
   [[nodiscard]] loop::Task<Result<Response>> ask(Question question);
 
@@ -46,7 +50,7 @@ class Client {
 
  private:
   struct Inside;
-  std::unique_ptr<Inside> inside_;
+  std::shared_ptr<Inside> inside_;  // shared with questions that are still asked
 };
 
 }  // namespace cadre::net::http

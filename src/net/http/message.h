@@ -17,8 +17,11 @@ enum class Method : std::uint8_t { get, head, post, put, patch, remove, other };
 std::string_view to_string(Method method);
 Method parse_method(std::string_view text);
 
-/// Names of headers are compared without regard to case.
+/// Without regard to case, as names of headers are compared.
+bool equal_names(std::string_view a, std::string_view b);
 using Headers = std::vector<std::pair<std::string, std::string>>;
+/// Whether it can be sent as one header and as nothing else: no control characters.
+[[nodiscard]] bool is_header(std::string_view name, std::string_view value);
 /// The first of that name; empty: there is none.
 std::string_view find(const Headers& headers, std::string_view name);
 
@@ -27,7 +30,7 @@ struct Request {
   std::string target;  ///< as it came: path and query
   Headers headers;
   std::string body;
-  std::string peer;  ///< the address of who asks, without its port
+  std::string peer;           ///< the address of who asks, without its port
   bool is_websocket = false;  ///< asks to go on as one
 
   /// The target up to its query, still with its escapes.

@@ -1,0 +1,66 @@
+#include "net/http/exchange.h"
+
+#include <utility>
+
+#include "base/check.h"
+
+namespace cadre::net::http {
+
+namespace {
+
+class HttpStream final : public Stream {
+ public:
+  explicit HttpStream(std::shared_ptr<HttpConnection> connection) : connection_(std::move(connection)) {}
+  ~HttpStream() override {
+    if (!ended_) connection_->break_stream();
+  }
+  loop::Task<Result<void>> write(std::string piece) override {
+    CHECK(!ended_);
+    return HttpConnection::write(connection_, std::move(piece));
+  }
+  loop::Task<Result<void>> end() override {
+    CHECK(!std::exchange(ended_, true));
+    co_return connection_->end_stream();
+  }
+
+ private:
+  const std::shared_ptr<HttpConnection> connection_;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+HttpExchange::HttpExchange(std::shared_ptr<HttpConnection> connection, Request request)
+    : connection_(std::move(connection)), request_(std::move(request)) {}
+
+HttpExchange::~HttpExchange() { connection_->forget(*this); }
+
+void HttpExchange::begin_answer() { CHECK(!std::exchange(answered_, true)); }
+
+void HttpExchange::answer(Response response) {
+  begin_answer();
+  connection_->answer(std::move(response));
+}
+
+std::unique_ptr<Stream> HttpExchange::stream(Response head) {
+  begin_answer();
+  connection_->begin_stream(std::move(head));
+  return std::make_unique<HttpStream>(connection_);
+}
+
+void HttpExchange::tell_gone() {
+  loop::Call call = std::exchange(gone_, {});
+  if (call) call();
+}
+
+loop::Task<Result<std::unique_ptr<WebSocket>>> HttpExchange::upgrade() {
+  begin_answer();
+  co_return upgrade_now();
+}
+
+Result<std::unique_ptr<WebSocket>> HttpExchange::upgrade_now() {
+  connection_->answer({.status = 501, .content_type = "", .body = "", .headers = {}});
+  return fail(Errc::invalid, "later");
+}
+
+}  // namespace cadre::net::http

@@ -1,0 +1,168 @@
+#include "net/http/server.h"
+
+#include <boost/asio/ip/tcp.hpp>
+#include <utility>
+
+#include "loop/asio_context.h"
+#include "net/http/connection.h"
+#include "net/http/response_writer.h"
+#include "net/http/service.h"
+#include "net/http/wire.h"
+
+namespace cadre::net::http {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+namespace {
+
+constexpr Duration pause_without_files = std::chrono::milliseconds(100);
+constexpr int backlog = 4'096;
+
+/// Without its port; an IPv4 address is itself also where both kinds are taken.
+std::string name_of(const tcp::endpoint& peer) {
+  const asio::ip::address address = peer.address();
+  if (address.is_v6() && address.to_v6().is_v4_mapped()) {
+    return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()).to_string();
+  }
+  return address.to_string();
+}
+
+/// Says why and closes; who does not hear it sees the end.
+void refuse_connection(tcp::socket& socket) {
+  std::string text;
+  const Response response = problem(503, "there is no room for another connection");
+  write_head(text, response, BodyKind::sized, After::close);
+  error_code ignored;
+  socket.non_blocking(true, ignored);
+  socket.write_some(asio::buffer(text + response.body), ignored);
+}
+
+}  // namespace
+
+struct Server::Inside : std::enable_shared_from_this<Inside> {
+  Inside(loop::RealLoop& loop, Log& log, ServerOptions options, Handler handler)
+      : service(std::make_shared<Service>(loop, log, std::move(options), std::move(handler))),
+        acceptor(loop::asio_context(loop)) {}
+
+  Result<void> listen();
+  void accept();
+  void accepted(const error_code& problem, tcp::socket socket);
+  void admit(tcp::socket socket);
+
+  const std::shared_ptr<Service> service;
+  tcp::acceptor acceptor;
+  std::uint16_t port = 0;
+  loop::Timer pause;
+};
+
+Result<void> Server::Inside::listen() {
+  const ServerOptions& options = service->options;
+  const std::string where = options.host + ":" + std::to_string(options.port);
+  error_code problem;
+  tcp::resolver resolver(acceptor.get_executor());
+  const auto found = resolver.resolve(options.host, std::to_string(options.port),
+                                      tcp::resolver::passive | tcp::resolver::numeric_service, problem);
+  if (problem || found.empty()) return fail(Errc::invalid, "cannot listen on " + where + ": " + problem.message());
+  const tcp::endpoint endpoint = found.begin()->endpoint();
+  acceptor.open(endpoint.protocol(), problem);
+  if (!problem) acceptor.set_option(tcp::acceptor::reuse_address(true), problem);
+  if (!problem) acceptor.bind(endpoint, problem);
+  if (!problem) acceptor.listen(backlog, problem);
+  if (problem) {
+    const Errc code = problem == asio::error::address_in_use ? Errc::conflict : Errc::invalid;
+    return fail(code, "cannot listen on " + where + ": " + problem.message());
+  }
+  port = acceptor.local_endpoint().port();
+  return {};
+}
+
+void Server::Inside::accept() {
+  acceptor.async_accept([self = shared_from_this()](const error_code& problem, tcp::socket socket) {
+    loop::Call call([&] { self->accepted(problem, std::move(socket)); });
+    call();
+  });
+}
+
+void Server::Inside::accepted(const error_code& problem, tcp::socket socket) {
+  if (!acceptor.is_open()) return;
+  if (!problem) {
+    admit(std::move(socket));
+  } else if (problem == asio::error::no_descriptors || problem.value() == ENFILE || problem.value() == ENOBUFS ||
+             problem.value() == ENOMEM) {
+    // Those who wait would be tried again at once and for ever.
+    service->log.warning("http: cannot accept a connection: " + problem.message());
+    pause = service->loop.after(pause_without_files, [this] { accept(); });
+    return;
+  }
+  accept();
+}
+
+void Server::Inside::admit(tcp::socket socket) {
+  error_code problem;
+  const tcp::endpoint peer = socket.remote_endpoint(problem);
+  if (problem) return;  // it is gone already
+  const Limits& limits = service->options.limits;
+  std::string name = name_of(peer);
+  const auto each = service->open_each.find(name);
+  const bool full = service->counters.open >= limits.connections_max ||
+                    (each != service->open_each.end() && each->second >= limits.connections_max_each);
+  if (full) {
+    ++service->counters.refused_connections;
+    if (!service->tls) refuse_connection(socket);
+    return;
+  }
+  socket.non_blocking(true, problem);
+  if (!problem) socket.set_option(tcp::no_delay(true), problem);
+  if (problem) return;
+  const std::shared_ptr<Wire> wire = Wire::add(service, std::move(socket), std::move(name));
+  wire->open(std::make_shared<HttpConnection>(service, *wire));
+}
+
+Result<std::unique_ptr<Server>> Server::listen(loop::RealLoop& loop, Log& log, ServerOptions options, Handler handler) {
+  std::unique_ptr<TlsContext> tls;
+  if (options.tls) {
+    TRY_ASSIGN(loaded, TlsContext::load(*options.tls));
+    tls = std::move(loaded);
+  }
+  auto inside = std::make_shared<Inside>(loop, log, std::move(options), std::move(handler));
+  inside->service->tls = std::move(tls);
+  TRY(inside->listen());
+  inside->accept();
+  return std::unique_ptr<Server>(new Server(std::move(inside)));
+}
+
+Server::Server(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
+
+Server::~Server() {
+  error_code ignored;
+  inside_->acceptor.close(ignored);
+  inside_->pause.cancel();
+  Service& service = *inside_->service;
+  while (!service.wires.empty()) service.wires.front()->cut();
+  service.ticking.cancel();
+}
+
+std::uint16_t Server::port() const { return inside_->port; }
+
+const Counters& Server::counters() const { return inside_->service->counters; }
+
+loop::Task<void> Server::drain(Duration most) {
+  constexpr Duration between = std::chrono::milliseconds(10);
+  const std::shared_ptr<Inside> inside = inside_;
+  const std::shared_ptr<Service> service = inside->service;
+  error_code ignored;
+  inside->acceptor.close(ignored);
+  inside->pause.cancel();
+  service->draining = true;
+  for (auto next = service->wires.begin(); next != service->wires.end();) {
+    const std::shared_ptr<Wire> wire = *next++;
+    wire->drain();
+  }
+  const TimePoint begun = service->loop.now();
+  while (!service->wires.empty() && service->loop.now() - begun < most) co_await loop::sleep(service->loop, between);
+  while (!service->wires.empty()) service->wires.front()->cut();
+}
+
+}  // namespace cadre::net::http

@@ -1,0 +1,46 @@
+/// What the connections of one server share: its rules, its counters, and the time, which is looked up once a tick and
+/// not for each request. For the loop's thread.
+#pragma once
+
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/log.h"
+#include "loop/real_loop.h"
+#include "net/http/request_reader.h"
+#include "net/http/server.h"
+#include "net/http/tls.h"
+
+namespace cadre::net::http {
+
+class Wire;
+
+struct Service {
+  Service(loop::RealLoop& l, Log& g, ServerOptions o, Server::Handler h);
+  ~Service();
+
+  /// When a wait that begins now is over: never early, and late by two ticks at most.
+  TimePoint after(Duration wait) const;
+
+  /// Looks after who let his time pass, at every tick while there is a connection.
+  void watch();
+  void sweep();
+
+  loop::RealLoop& loop;
+  Log& log;
+  const ServerOptions options;
+  const Server::Handler handler;
+  const RequestReader::Rules rules;
+  const Duration tick;
+  std::unique_ptr<TlsContext> tls;
+  Counters counters;
+  TimePoint present;  ///< at the last tick
+  bool draining = false;
+  std::list<std::shared_ptr<Wire>> wires;
+  std::map<std::string, std::int32_t> open_each;  ///< by address
+  loop::Timer ticking;
+};
+
+}  // namespace cadre::net::http

@@ -1,0 +1,134 @@
+#include "net/http/tls.h"
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+
+#include <utility>
+
+#include "base/check.h"
+
+namespace cadre::net::http {
+
+namespace {
+
+struct Free {
+  void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
+  void operator()(SSL* ssl) const { SSL_free(ssl); }
+};
+
+constexpr unsigned char http_1_1[] = {8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
+
+/// Agrees on HTTP/1.1 with who offers a choice.
+int choose_protocol(SSL*, const unsigned char** out, unsigned char* size, const unsigned char* in, unsigned int in_size,
+                    void*) {
+  unsigned char* chosen = nullptr;
+  const int found = SSL_select_next_proto(&chosen, size, http_1_1, sizeof http_1_1, in, in_size);
+  *out = chosen;
+  return found == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK;
+}
+
+Failure openssl_failure(const std::string& what) {
+  char text[256] = "unknown error";
+  if (const unsigned long code = ERR_get_error(); code != 0) ERR_error_string_n(code, text, sizeof text);
+  ERR_clear_error();
+  return fail(Errc::invalid, what + ": " + text);
+}
+
+}  // namespace
+
+struct TlsContext::Inside {
+  std::unique_ptr<SSL_CTX, Free> context{SSL_CTX_new(TLS_server_method())};
+};
+
+TlsContext::TlsContext(std::unique_ptr<Inside> inside) : inside_(std::move(inside)) {}
+TlsContext::~TlsContext() = default;
+
+Result<std::unique_ptr<TlsContext>> TlsContext::load(const Tls& files) {
+  auto inside = std::make_unique<Inside>();
+  SSL_CTX* const context = inside->context.get();
+  CHECK(context != nullptr);
+  ERR_clear_error();
+  SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+  SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
+  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);  // an idle connection keeps no buffers
+  SSL_CTX_set_alpn_select_cb(context, choose_protocol, nullptr);
+  if (SSL_CTX_use_certificate_chain_file(context, files.certificates.c_str()) != 1) {
+    return openssl_failure("cannot use the certificates in " + files.certificates);
+  }
+  if (SSL_CTX_use_PrivateKey_file(context, files.key.c_str(), SSL_FILETYPE_PEM) != 1) {
+    return openssl_failure("cannot use the key in " + files.key);
+  }
+  if (SSL_CTX_check_private_key(context) != 1) {
+    return openssl_failure("the key in " + files.key + " is not that of " + files.certificates);
+  }
+  return std::unique_ptr<TlsContext>(new TlsContext(std::move(inside)));
+}
+
+struct TlsSession::Inside {
+  std::unique_ptr<SSL, Free> ssl;
+  BIO* in = nullptr;  // both belong to ssl
+  BIO* out = nullptr;
+};
+
+TlsSession::TlsSession(const TlsContext& context) : inside_(std::make_unique<Inside>()) {
+  inside_->ssl.reset(SSL_new(context.inside_->context.get()));
+  inside_->in = BIO_new(BIO_s_mem());
+  inside_->out = BIO_new(BIO_s_mem());
+  CHECK(inside_->ssl && inside_->in != nullptr && inside_->out != nullptr);
+  SSL_set_bio(inside_->ssl.get(), inside_->in, inside_->out);
+  SSL_set_accept_state(inside_->ssl.get());
+}
+
+TlsSession::~TlsSession() = default;
+
+void TlsSession::move_out(std::string& out) {
+  char* data = nullptr;
+  const long size = BIO_get_mem_data(inside_->out, &data);
+  if (size > 0) out.append(data, static_cast<std::size_t>(size));
+  BIO_reset(inside_->out);
+}
+
+void TlsSession::take(std::string_view coded, std::string& plain, std::string& out) {
+  if (state_ == State::ended || state_ == State::failed) return;
+  ERR_clear_error();
+  SSL* const ssl = inside_->ssl.get();
+  CHECK(BIO_write(inside_->in, coded.data(), static_cast<int>(coded.size())) == static_cast<int>(coded.size()));
+  while (true) {
+    char piece[4096];
+    const int size = SSL_read(ssl, piece, sizeof piece);  // shakes hands first
+    if (size > 0) {
+      plain.append(piece, static_cast<std::size_t>(size));
+      continue;
+    }
+    const int why = SSL_get_error(ssl, size);
+    if (state_ == State::shaking && SSL_is_init_finished(ssl) == 1) state_ = State::open;
+    if (why == SSL_ERROR_ZERO_RETURN) {
+      state_ = State::ended;
+    } else if (why != SSL_ERROR_WANT_READ) {
+      state_ = State::failed;
+    }
+    break;
+  }
+  ERR_clear_error();
+  move_out(out);
+}
+
+void TlsSession::put(std::string_view plain, std::string& out) {
+  if (plain.empty() || (state_ != State::open && state_ != State::ended)) return;
+  ERR_clear_error();
+  std::size_t written = 0;
+  if (SSL_write_ex(inside_->ssl.get(), plain.data(), plain.size(), &written) != 1) state_ = State::failed;
+  ERR_clear_error();
+  move_out(out);
+}
+
+void TlsSession::end(std::string& out) {
+  if (state_ != State::open && state_ != State::ended) return;
+  ERR_clear_error();
+  SSL_shutdown(inside_->ssl.get());
+  ERR_clear_error();
+  move_out(out);
+}
+
+}  // namespace cadre::net::http

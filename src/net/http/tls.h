@@ -1,0 +1,54 @@
+/// TLS as words that come and words that go, without a socket: what a server needs of it, and the certificate that it
+/// shows. A session belongs to one thread; its context outlives it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "net/http/server.h"
+
+namespace cadre::net::http {
+
+class TlsContext {
+ public:
+  /// Reads the files. `invalid` when they are no good or do not belong together.
+  [[nodiscard]] static Result<std::unique_ptr<TlsContext>> load(const Tls& files);
+  ~TlsContext();
+
+ private:
+  friend class TlsSession;
+  struct Inside;
+  explicit TlsContext(std::unique_ptr<Inside> inside);
+  std::unique_ptr<Inside> inside_;  // keeps OpenSSL out of this header
+};
+
+class TlsSession {
+ public:
+  enum class State : std::uint8_t { shaking, open, ended, failed };
+
+  explicit TlsSession(const TlsContext& context);
+  TlsSession(const TlsSession&) = delete;
+  TlsSession& operator=(const TlsSession&) = delete;
+  ~TlsSession();
+
+  State state() const { return state_; }
+
+  /// Takes what came from the peer; appends to `plain` what it says and to `out` what is to be sent because of it.
+  void take(std::string_view coded, std::string& plain, std::string& out);
+
+  /// Appends to `out` how that is sent. Only when open.
+  void put(std::string_view plain, std::string& out);
+
+  /// Appends to `out` that nothing more will come.
+  void end(std::string& out);
+
+ private:
+  struct Inside;
+  void move_out(std::string& out);
+  State state_ = State::shaking;
+  std::unique_ptr<Inside> inside_;
+};
+
+}  // namespace cadre::net::http
