@@ -3,8 +3,25 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace cadre::cluster {
+
+/// A master that somebody can reach, and as whom.
+struct KnownMaster {
+  static constexpr std::string_view doc = "A master that somebody can reach, and as whom.";
+  std::string url;
+  std::string user;
+  std::string token;
+  std::string ca;
+};
+template <class V>
+void describe(V& v, KnownMaster& m) {
+  v.required("url", m.url, "Where it is.");
+  v.field("user", m.user, "Who one is there.");
+  v.field("token", m.token, "The token that says so.");
+  v.field("ca", m.ca, "PEM file of whose certificates are believed; empty: as the system does.");
+}
 
 /// In it, `run` is private to its owner, and holds the unix sockets.
 struct DataFolder {
@@ -13,7 +30,10 @@ struct DataFolder {
   std::string run() const { return path + "/run"; }
   std::string agents_address() const { return "ipc://" + run() + "/agents"; }
   std::string bulk_address() const { return "ipc://" + run() + "/bulk"; }
-  std::string clients_address() const { return "ipc://" + run() + "/clients"; }
+  /// How its owner reaches the master, for the command line.
+  std::string client_file() const { return path + "/client.json"; }
+  /// By which tokens of tasks are signed.
+  std::string pass_file() const { return path + "/passes.secret"; }
   std::string keys_file() const { return path + "/master.keys"; }
   std::string database_url() const { return "sqlite://" + path + "/cadre.db"; }
   std::string output_folder() const { return path + "/output"; }

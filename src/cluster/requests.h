@@ -13,6 +13,7 @@
 #include "cluster/control/rows.h"
 #include "cluster/job.h"
 #include "cluster/messages.h"
+#include "describe/fault.h"
 
 namespace cadre::cluster::requests {
 

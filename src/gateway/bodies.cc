@@ -28,11 +28,12 @@ Response response_of(const cluster::Told& told) {
   return std::visit(
       overloaded{
           [](const cluster::requests::Reply& reply) {
-            return std::visit(overloaded{
-                                  [](const cluster::requests::Failed& no) { return problem(no.code, no.message, no.faults); },
-                                  [](const auto& value) { return json(value); },
-                              },
-                              reply);
+            return std::visit(
+                overloaded{
+                    [](const cluster::requests::Failed& no) { return problem(no.code, no.message, no.faults); },
+                    [](const auto& value) { return json(value); },
+                },
+                reply);
           },
           [](const access::Reply& reply) { return std::visit([](const auto& value) { return json(value); }, reply); },
           [](const access::AuditPage& page) { return json(page); },

@@ -23,8 +23,8 @@ void ChangeFeed::add(const std::vector<ChangeRow>& changes) {
 }
 
 std::vector<ChangeRow> ChangeFeed::after(std::uint64_t seq, std::size_t most) const {
-  const auto from =
-      std::upper_bound(rows_.begin(), rows_.end(), seq, [](std::uint64_t a, const ChangeRow& b) { return a < b.number; });
+  const auto from = std::upper_bound(rows_.begin(), rows_.end(), seq,
+                                     [](std::uint64_t a, const ChangeRow& b) { return a < b.number; });
   const auto count = std::min<std::size_t>(most, static_cast<std::size_t>(rows_.end() - from));
   return {from, from + static_cast<std::ptrdiff_t>(count)};
 }

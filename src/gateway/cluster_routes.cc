@@ -22,16 +22,18 @@ const T* reply_in(const Told& told) {
 }  // namespace
 
 void Gateway::add_cluster_routes() {
-  add_requests([this]<class T>(const Visit& visit, cluster::Credential who, T request) {
-    if constexpr (std::is_same_v<T, requests::GetJob>) {
-      if (request.seen) return wait_for_job(visit, who, request);
-    }
-    if constexpr (std::is_same_v<T, requests::RunExec>) {
-      tasks_.spawn(run_exec(visit, std::move(who), std::move(request)));
-    } else {
-      ask(visit, std::move(who), requests::Request(std::move(request)));
-    }
-  }, std::type_identity<requests::Request>{});
+  add_requests(
+      [this]<class T>(const Visit& visit, cluster::Credential who, T request) {
+        if constexpr (std::is_same_v<T, requests::GetJob>) {
+          if (request.seen) return wait_for_job(visit, who, request);
+        }
+        if constexpr (std::is_same_v<T, requests::RunExec>) {
+          tasks_.spawn(run_exec(visit, std::move(who), std::move(request)));
+        } else {
+          ask(visit, std::move(who), requests::Request(std::move(request)));
+        }
+      },
+      std::type_identity<requests::Request>{});
 }
 
 void Gateway::wait_for_job(const Visit& visit, const cluster::Credential& who, const requests::GetJob& request) {

@@ -26,10 +26,11 @@ Result<std::unique_ptr<Gateway>> Gateway::open(const Ground& ground, Options opt
   net::http::ServerOptions server = options.server;
   server.body_max = body_max_of;
   std::unique_ptr<Gateway> gateway(new Gateway(ground, std::move(options)));
-  TRY_ASSIGN(listening, net::http::Server::listen(ground.loop, ground.log, std::move(server),
-                                                  [self = gateway.get()](std::unique_ptr<net::http::Exchange> exchange) {
-                                                    self->take(std::move(exchange));
-                                                  }));
+  TRY_ASSIGN(listening,
+             net::http::Server::listen(ground.loop, ground.log, std::move(server),
+                                       [self = gateway.get()](std::unique_ptr<net::http::Exchange> exchange) {
+                                         self->take(std::move(exchange));
+                                       }));
   gateway->server_ = std::move(listening);
   return gateway;
 }

@@ -24,7 +24,7 @@ class RouteTable {
   };
   struct Outcome {
     std::optional<Match> match;
-    std::string allowed;   ///< other methods that this path has: `GET, DELETE`
+    std::string allowed;     ///< other methods that this path has: `GET, DELETE`
     bool is_faulty = false;  ///< an escape in the path is none
   };
   [[nodiscard]] Outcome find(net::http::Method method, std::string_view path) const;

@@ -155,6 +155,14 @@ void BulkOutput::forget(Waiters::iterator waiter) {
   ground_.counting.set(&BulkCounters::waiting, std::uint64_t{waiters_.size()});
 }
 
+void BulkOutput::forget(const net::Peer& peer) {
+  if (!waiting_.contains(peer.connection)) return;
+  for (auto at = waiters_.begin(); at != waiters_.end();) {
+    const auto one = at++;
+    if (one->peer.connection == peer.connection) forget(one);
+  }
+}
+
 /// Whoever is gone without a word is found out this way, too.
 void BulkOutput::expire() {
   while (!waiters_.empty() && waiters_.front().until <= ground_.loop.now()) {

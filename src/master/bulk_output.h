@@ -40,6 +40,8 @@ class BulkOutput {
 
   void put(const net::Peer& peer, cluster::bulk::PutOutput part);
   void read(const net::Peer& peer, const cluster::bulk::ReadOutput& question);
+  /// He waits for nothing any more.
+  void forget(const net::Peer& peer);
   void remove(cluster::LeaseId lease);
   /// Makes durable and acknowledges what was put.
   void flush();

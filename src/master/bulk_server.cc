@@ -32,7 +32,7 @@ struct BulkServer::Inside {
   /// Does something with the service, soon, while there is one.
   template <class Act>
   void post(Act act) {
-    loop.post([this, act = std::move(act)] {
+    loop.post([this, act = std::move(act)]() mutable {
       if (service) act(*service);
     });
   }
@@ -60,7 +60,7 @@ Result<std::unique_ptr<BulkServer>> BulkServer::start(BulkOptions options, Log& 
   inside->network = std::move(network);
   const BulkService::Ground ground{inside->loop,     *inside->network, *inside->logs,   *inside->blobs,
                                    inside->calendar, inside->log,      inside->counting};
-  TRY_ASSIGN(service, BulkService::make(ground, std::move(options.hub), limits));
+  TRY_ASSIGN(service, BulkService::make(ground, std::move(options.hub), limits, std::move(options.tell)));
   inside->service = std::move(service);
   inside->addresses = inside->service->hub().addresses();
   inside->run();
@@ -69,6 +69,16 @@ Result<std::unique_ptr<BulkServer>> BulkServer::start(BulkOptions options, Log& 
 
 BulkServer::BulkServer(std::unique_ptr<Inside> inside) : inside_(std::move(inside)) {}
 BulkServer::~BulkServer() = default;
+
+void BulkServer::ask(cluster::Desk::Asker asker, cluster::bulk::ToMaster message) {
+  inside_->post([asker, message = std::move(message)](BulkService& service) mutable {
+    service.ask(asker, std::move(message));
+  });
+}
+
+void BulkServer::forget(cluster::Desk::Asker asker) {
+  inside_->post([asker](BulkService& service) { service.forget(asker); });
+}
 
 const std::vector<std::string>& BulkServer::addresses() const { return inside_->addresses; }
 

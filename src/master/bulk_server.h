@@ -2,12 +2,14 @@
 /// followed, and keeps packed code by its hash (cluster/bulk.h). Safe on any thread, but for its end.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/log.h"
 #include "base/result.h"
+#include "cluster/desk.h"
 #include "cluster/ids.h"
 #include "master/bulk_limits.h"
 #include "net/hub.h"
@@ -20,15 +22,20 @@ struct BulkOptions {
   std::string output_folder;
   std::string code_folder;
   BulkLimits limits;
+  /// Takes the answers to what was asked at the desk, on the server's thread.
+  std::function<void(cluster::Desk::Asker, cluster::bulk::FromMaster)> tell;
 };
 
-class BulkServer {
+class BulkServer : public cluster::BulkDesk {
  public:
   /// Takes up what its folders hold, and listens. `conflict` when another process serves these folders.
   [[nodiscard]] static Result<std::unique_ptr<BulkServer>> start(BulkOptions options, Log& log);
   BulkServer(const BulkServer&) = delete;
   BulkServer& operator=(const BulkServer&) = delete;
-  ~BulkServer();
+  ~BulkServer() override;
+
+  void ask(cluster::Desk::Asker asker, cluster::bulk::ToMaster message) override;
+  void forget(cluster::Desk::Asker asker) override;
 
   /// Where it listens, in the order of its options; the ports are those that were found.
   const std::vector<std::string>& addresses() const;

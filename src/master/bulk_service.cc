@@ -17,11 +17,21 @@ std::uint64_t number_of(const bulk::ToMaster& message) {
   return std::visit([](const auto& one) { return one.number; }, message);
 }
 
+/// Who asks at the desk has no connection; his number stands in its place, beyond those of connections.
+constexpr std::uint64_t at_desk = std::uint64_t{1} << 63;
+net::Peer peer_of(cluster::Desk::Asker asker) { return {{asker | at_desk}, {}}; }
+bool is_at_desk(const net::Peer& peer) { return (peer.connection.value & at_desk) != 0; }
+
+/// Agents only bring output and fetch code.
+bool is_for_agents(const bulk::ToMaster& message) {
+  return !std::holds_alternative<bulk::ReadOutput>(message) && !std::holds_alternative<bulk::PutBlob>(message);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<BulkService>> BulkService::make(const Ground& ground, net::HubOptions options,
-                                                       const BulkLimits& limits) {
-  std::unique_ptr<BulkService> service(new BulkService(ground, limits));
+                                                       const BulkLimits& limits, Tell tell) {
+  std::unique_ptr<BulkService> service(new BulkService(ground, limits, std::move(tell)));
   options.limits.message_max = ByteSize{bulk::message_bytes_max};
   TRY_ASSIGN(hub,
              ground.network.bind(std::move(options), [self = service.get()](const net::Peer& peer, const Bytes& bytes) {
@@ -31,8 +41,9 @@ Result<std::unique_ptr<BulkService>> BulkService::make(const Ground& ground, net
   return service;
 }
 
-BulkService::BulkService(const Ground& ground, const BulkLimits& limits)
+BulkService::BulkService(const Ground& ground, const BulkLimits& limits, Tell tell)
     : ground_(ground),
+      tell_(std::move(tell)),
       refusals_(ground.loop, ground.log, "output and code"),
       output_({ground.loop, ground.logs, ground.calendar, ground.log, ground.counting,
                [this](const net::Peer& peer, const bulk::FromMaster& message) { reply(peer, message); }},
@@ -48,21 +59,22 @@ void BulkService::take(const net::Peer& peer, const Bytes& bytes) {
     refusals_.note(why);
     return reply(peer, bulk::Refused{0, Errc::invalid, why});
   }
-  if (!may(peer, *message)) {
+  if (!is_for_agents(*message)) {
     ground_.counting.add(&BulkCounters::refused_denied);
     refusals_.note("an agent that reads output or puts code");
-    return reply(peer, bulk::Refused{number_of(*message), Errc::denied, "only clients of this host may do that"});
+    return reply(peer, bulk::Refused{number_of(*message), Errc::denied, "only the master's own door may do that"});
   }
   std::visit([&](auto& one) { serve(peer, one); }, *message);
 }
 
-/// Over TCP come agents, each with its key; the folder of the unix socket is the owner's.
-bool BulkService::may(const net::Peer& peer, const bulk::ToMaster& message) const {
-  if (peer.key.empty()) return true;
-  return !std::holds_alternative<bulk::ReadOutput>(message) && !std::holds_alternative<bulk::PutBlob>(message);
+void BulkService::ask(cluster::Desk::Asker asker, bulk::ToMaster message) {
+  std::visit([&](auto& one) { serve(peer_of(asker), one); }, message);
 }
 
+void BulkService::forget(cluster::Desk::Asker asker) { output_.forget(peer_of(asker)); }
+
 void BulkService::reply(const net::Peer& peer, const bulk::FromMaster& message) {
+  if (is_at_desk(peer)) return tell_(peer.connection.value & ~at_desk, message);
   static_cast<void>(hub_->send(peer, describe::write_msgpack(message)));  // who misses an answer asks again
 }
 

@@ -1,12 +1,14 @@
 /// Serves output and packed code by the rules of cluster/bulk.h, on any network and loop. Agents put output and get
-/// code; who comes over a unix socket may also read output and put code. For the thread of its loop.
+/// code; at its desk, in this process, output is read and code is put. For the thread of its loop.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "base/log.h"
 #include "cluster/bulk.h"
+#include "cluster/desk.h"
 #include "logs/store.h"
 #include "loop/calendar.h"
 #include "loop/loop.h"
@@ -31,21 +33,24 @@ class BulkService {
     BulkCounting& counting;
   };
 
+  using Tell = std::function<void(cluster::Desk::Asker, cluster::bulk::FromMaster)>;
   [[nodiscard]] static Result<std::unique_ptr<BulkService>> make(const Ground& ground, net::HubOptions options,
-                                                                 const BulkLimits& limits);
+                                                                 const BulkLimits& limits, Tell tell);
   BulkService(const BulkService&) = delete;
   BulkService& operator=(const BulkService&) = delete;
   /// Acknowledges what can be.
   ~BulkService();
 
+  void ask(cluster::Desk::Asker asker, cluster::bulk::ToMaster message);
+  void forget(cluster::Desk::Asker asker);
+
   net::Hub& hub() { return *hub_; }
   void remove(cluster::LeaseId lease) { output_.remove(lease); }
 
  private:
-  BulkService(const Ground& ground, const BulkLimits& limits);
+  BulkService(const Ground& ground, const BulkLimits& limits, Tell tell);
   void take(const net::Peer& peer, const Bytes& bytes);
   void reply(const net::Peer& peer, const cluster::bulk::FromMaster& message);
-  bool may(const net::Peer& peer, const cluster::bulk::ToMaster& message) const;
 
   void serve(const net::Peer& peer, cluster::bulk::PutOutput& message) { output_.put(peer, std::move(message)); }
   void serve(const net::Peer& peer, const cluster::bulk::ReadOutput& message) { output_.read(peer, message); }
@@ -55,6 +60,7 @@ class BulkService {
   void refuse(const net::Peer& peer, std::uint64_t number, const Error& error);
 
   Ground ground_;
+  Tell tell_;
   net::RefusalLog refusals_;
   BulkOutput output_;
   std::unique_ptr<net::Hub> hub_;

@@ -24,12 +24,37 @@ void describe(V& v, Keeping& k) {
           describe::at_least(std::chrono::milliseconds(10)));
 }
 
+struct Http {
+  static constexpr std::string_view doc = "The front door: REST, WebSocket and the page.";
+  std::string listen = "127.0.0.1:7310";
+  std::string url;
+  std::string tls_certificates;
+  std::string tls_key;
+  std::string tls_ca;
+  std::string web;
+  bool open_metrics = false;
+  std::int32_t connections_max = 10'000;
+};
+template <class V>
+void describe(V& v, Http& h) {
+  v.field("listen", h.listen, "host:port; port 0 is a free one. Beyond this host, give it tls_certificates as well.");
+  v.field("url", h.url, "By which users and tasks reach it; empty: as `listen` says.");
+  v.field("tls_certificates", h.tls_certificates, "PEM file: its certificate and those that lead to the root.");
+  v.field("tls_key", h.tls_key, "PEM file: the key of that certificate.");
+  v.field("tls_ca", h.tls_ca, "PEM file that users of this host are told to believe; empty: what the system believes.");
+  v.field("web", h.web, "Folder of the page; empty: there is none.");
+  v.field("open_metrics", h.open_metrics, "Whether /metrics takes no token; it tells less then.");
+  v.field("connections_max", h.connections_max, "Most connections at a time.", range(1, 100'000));
+  v.check(h.tls_certificates.empty() == h.tls_key.empty(), "tls_key", "goes with tls_certificates; give both or none");
+}
+
 struct Config {
   std::string data;
   std::string database;
   std::string listen;
   std::string advertise;
   std::string record;
+  Http http;
   Keeping keeping;
   BulkLimits bulk;
   cluster::control::Settings cluster;
@@ -45,6 +70,7 @@ void describe(V& v, Config& c) {
       "host:port for agents on other hosts; the two ports after it serve output and joining. Empty: this host only.");
   v.field("advertise", c.advertise, "The host by which agents reach this one; empty: as `listen` says.");
   v.field("record", c.record, "Folder in which every plan is kept with all that led to it, as `cadre plan` reads it.");
+  v.field("http", c.http, "The front door.");
   v.field("keeping", c.keeping, "What of the records stays.");
   v.field("bulk", c.bulk, "How much output and code is kept and served.");
   v.field("cluster", c.cluster, "How the cluster is run.");

@@ -72,7 +72,9 @@ Master::Master(const Ground& ground, Options options)
       inbox_(ground.loop, {"the master's inbox", news_max}) {
   for (const control::JobRow& row : options.rows.jobs) look_after_code(row);
   access_.found(ground.calendar.now());
-  if (options.local_token) access_.put_token(*std::move(options.local_token));
+  if (!options.local_token) return;
+  const Result<void> put = access_.put_token(*std::move(options.local_token));
+  if (!put) ground_.log.warning("the owner of the data folder has no token: " + put.error().message);
 }
 
 Master::~Master() = default;

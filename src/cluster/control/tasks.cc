@@ -119,7 +119,8 @@ messages::Start Control::start_of(const Job& job, const TaskRow& task) const {
           task.slots,
           member.command,
           limits_of(member),
-          member.manners};
+          member.manners,
+          {}};
 }
 
 void Control::take_slots(const TaskRow& task) {

@@ -1,0 +1,33 @@
+/// Figures as Prometheus reads them. Safe on any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cluster/requests.h"
+#include "gateway/gateway.h"
+
+namespace cadre::gateway {
+
+struct Health {
+  static constexpr std::string_view type_name = "health";
+  static constexpr std::string_view doc = "Whether the master is up.";
+  std::string status;
+  std::string version;
+  TimePoint since;
+};
+template <class V>
+void describe(V& v, Health& h) {
+  v.required("status", h.status, "ok");
+  v.required("version", h.version, "Of the master.");
+  v.required("since", h.since, "When it was started.");
+}
+
+void add_figures(const cluster::requests::Status& status, std::vector<Figure>& figures);
+void add_figures(const net::http::Counters& counters, std::vector<Figure>& figures);
+
+/// In the text format, version 0.0.4.
+[[nodiscard]] std::string exposition(const std::vector<Figure>& figures);
+
+}  // namespace cadre::gateway

@@ -1,0 +1,197 @@
+#include "gateway/openapi.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "cluster/output.h"
+#include "cluster/requests.h"
+#include "gateway/change_feed.h"
+#include "gateway/metrics.h"
+#include "gateway/operation.h"
+#include "gateway/problem.h"
+
+namespace cadre::gateway {
+namespace {
+
+using describe::Entry;
+using describe::Value;
+namespace requests = cluster::requests;
+
+const std::string components = "#/components/schemas/";
+
+std::string words_of(access::Need need) {
+  switch (need) {
+    case access::Need::nothing: return "Takes no token.";
+    case access::Need::token: return "Takes a token.";
+    case access::Need::viewer: return "Takes at least the role viewer in the workspace of what is asked for.";
+    case access::Need::editor:
+      return "Takes the role editor in its workspace; what belongs to another takes the role admin.";
+    case access::Need::admin: return "Takes an admin of the cluster.";
+  }
+  return "";
+}
+
+/// `/jobs/{job}/why` is about jobs.
+std::string tag_of(std::string_view path) { return std::string(path.substr(1, path.find('/', 1) - 1)); }
+
+bool is_in_path(std::string_view path, const std::string& key) {
+  return path.find("{" + key + "}") != std::string_view::npos;
+}
+
+Value reference(const std::string& name) { return Value().set("$ref", Value(components + name)); }
+
+Value content(const std::string& type, Value schema) {
+  return Value().set(type, Value().set("schema", std::move(schema)));
+}
+
+class Document {
+ public:
+  void add(const Operation& operation) {
+    const access::Route& route = operation.route;
+    Value entry;
+    entry.set("operationId", Value(operation.name));
+    entry.set("tags", Value(Value::List{Value(tag_of(route.path))}));
+    entry.set("summary", Value(route.summary));
+    entry.set("description", Value(words_of(route.need)));
+    if (route.need == access::Need::nothing) entry.set("security", Value(Value::List{}));
+    add_arguments(operation, entry);
+    const bool is_stream = operation.name == requests::RunExec::type_name;
+    Value responses;
+    responses.set("200", Value()
+                             .set("description", Value("Done."))
+                             .set("content", content(is_stream ? "application/x-ndjson" : "application/json",
+                                                     component(operation.answer))));
+    responses.set("default", Value()
+                                 .set("description", Value("What went wrong."))
+                                 .set("content", content("application/problem+json", reference("problem"))));
+    entry.set("responses", std::move(responses));
+    put(route, std::move(entry));
+  }
+
+  /// One that is not made from a request.
+  void add_plain(const access::Route& route, std::string_view name, Value responses) {
+    Value entry;
+    entry.set("operationId", Value(name));
+    entry.set("tags", Value(Value::List{Value(tag_of(route.path))}));
+    entry.set("summary", Value(route.summary));
+    entry.set("description", Value(words_of(route.need)));
+    if (route.need == access::Need::nothing) entry.set("security", Value(Value::List{}));
+    entry.set("responses", std::move(responses));
+    put(route, std::move(entry));
+  }
+
+  /// A schema that others point at.
+  Value component(const describe::Shape& shape) {
+    const std::string name = shape.name;
+    if (!schemas_.contains(name)) schemas_.emplace(name, describe::schema_of(shape, components + name));
+    return reference(name);
+  }
+  void add_component(const std::string& name, Value schema) { schemas_.emplace(name, std::move(schema)); }
+
+  std::string finish(std::string_view version) && {
+    Value paths;
+    for (auto& [path, methods] : paths_) paths.set(path, std::move(methods));
+    Value schemas;
+    for (auto& [name, schema] : schemas_) schemas.set(name, std::move(schema));
+    Value bearer;
+    bearer.set("type", Value("http")).set("scheme", Value("bearer"));
+    Value info;
+    info.set("title", Value("cadre")).set("version", Value(version));
+    info.set("description", Value("The API of a cadre master."));
+    info.set("license", Value().set("name", Value("Apache-2.0")).set("identifier", Value("Apache-2.0")));
+    Value document;
+    document.set("openapi", Value("3.1.0")).set("info", std::move(info));
+    document.set("servers", Value(Value::List{Value().set("url", Value("/api/v1"))}));
+    document.set("security", Value(Value::List{Value().set("token", Value(Value::List{}))}));
+    document.set("paths", std::move(paths));
+    document.set(
+        "components",
+        Value().set("securitySchemes", Value().set("token", std::move(bearer))).set("schemas", std::move(schemas)));
+    return describe::to_json(document, describe::Indent::two_spaces) + "\n";
+  }
+
+ private:
+  void put(const access::Route& route, Value entry) {
+    std::string method(route.method);
+    std::transform(method.begin(), method.end(), method.begin(), [](char c) { return static_cast<char>(c | 0x20); });
+    paths_[std::string(route.path)].set(method, std::move(entry));
+  }
+
+  static void add_arguments(const Operation& operation, Value& entry) {
+    const access::Route& route = operation.route;
+    const Value schema = describe::schema_of(operation.request, "#");
+    Value::List parameters;
+    Value body(Value::Map{});
+    Value::List required;
+    for (const Entry& field : *schema.find("properties")->as<Value::Map>()) {
+      const bool in_path = is_in_path(route.path, field.key);
+      const auto shape = std::find_if(operation.request.fields.begin(), operation.request.fields.end(),
+                                      [&](const describe::FieldShape& one) { return one.key == field.key; });
+      if (!in_path && route.has_fields_in_body()) {
+        body.set(field.key, field.value);
+        if (shape->is_required) required.emplace_back(field.key);
+        continue;
+      }
+      Value parameter;
+      parameter.set("name", Value(field.key)).set("in", Value(in_path ? "path" : "query"));
+      parameter.set("required", Value(in_path || shape->is_required));
+      parameter.set("description", Value(shape->doc)).set("schema", field.value);
+      parameters.push_back(std::move(parameter));
+    }
+    if (!parameters.empty()) entry.set("parameters", Value(std::move(parameters)));
+    if (route.body == access::Body::bytes) {
+      entry.set("requestBody", Value()
+                                   .set("required", Value(true))
+                                   .set("content", content("application/octet-stream", Value(Value::Map{}))));
+    }
+    if (body.as<Value::Map>()->empty()) return;
+    Value record = Value().set("type", Value("object")).set("properties", std::move(body));
+    const bool must_be = !required.empty();
+    if (must_be) record.set("required", Value(std::move(required)));
+    record.set("additionalProperties", Value(false));
+    entry.set("requestBody",
+              Value().set("required", Value(must_be)).set("content", content("application/json", std::move(record))));
+  }
+
+  std::map<std::string, Value> paths_;
+  std::map<std::string, Value> schemas_;
+};
+
+Value response(const std::string& status, std::string_view description, Value content) {
+  Value inner = Value().set("description", Value(description));
+  if (!content.is_null()) inner.set("content", std::move(content));
+  return Value().set(status, std::move(inner));
+}
+
+}  // namespace
+
+std::string openapi_document(std::string_view version) {
+  Document document;
+  document.component(describe::outline<Problem>());
+  for (const Operation& one : operations_of(std::type_identity<requests::Request>{})) document.add(one);
+  for (const Operation& one : operations_of(std::type_identity<access::Request>{})) document.add(one);
+  document.add(operation_of<access::ListAudit>());
+  document.add(operation_of<access::Login>());
+  document.add(operation_of<requests::ReadLogs>());
+  document.add(operation_of<requests::GetCode>());
+  document.add(operation_of<requests::PutCode>());
+  document.add_plain(
+      {"GET", "/health", "Whether the master is up.", access::Need::nothing}, "health",
+      response("200", "It is.", content("application/json", document.component(describe::outline<Health>()))));
+  document.add_plain(
+      {"GET", "/openapi.json", "This document.", access::Need::nothing}, "openapi",
+      response("200", "This document.", content("application/json", Value().set("type", Value("object")))));
+  document.add_component("change_message",
+                         describe::schema_of(describe::outline<ChangeMessage>(), components + "change_message"));
+  document.add_plain(
+      {"GET", "/changes",
+       "Everything that changes, over a WebSocket: messages of the schema change_message. With "
+       "since=SEQ it goes on after that change; when that is too long ago, or left out, it begins with a "
+       "reset.",
+       access::Need::token},
+      "follow_changes", response("101", "It goes on as a WebSocket.", Value()));
+  return std::move(document).finish(version);
+}
+
+}  // namespace cadre::gateway

@@ -1,0 +1,196 @@
+#include "base/overloaded.h"
+#include "describe/utf8.h"
+#include "gateway/bodies.h"
+#include "gateway/requests.h"
+#include "logs/level.h"
+#include "logs/record.h"
+
+namespace cadre::gateway {
+namespace {
+
+namespace bulk = cluster::bulk;
+namespace requests = cluster::requests;
+using cluster::Told;
+using requests::LogLine;
+using requests::LogPage;
+using requests::ReadLogs;
+using requests::TaskView;
+
+/// Of output that is looked through for one page, when few lines are wanted.
+constexpr std::int64_t scan_max = std::int64_t{16} << 20;
+
+Result<TaskView> task_in(const Told& told) {
+  const auto& reply = std::get<requests::Reply>(told);
+  if (const auto* no = std::get_if<requests::Failed>(&reply)) return fail(no->code, no->message);
+  return std::get<TaskView>(reply);
+}
+
+bool is_wanted(const ReadLogs& request, const logs::Line& line, Level level) {
+  if (request.since && line.time < *request.since) return false;
+  if (request.level && level < *request.level) return false;
+  return request.grep.empty() || line.text.find(request.grep) != std::string_view::npos;
+}
+
+void add_lines(const ReadLogs& request, BytesView records, LogPage& page) {
+  logs::Decoder decoder(records);
+  while (const std::optional<logs::Line> line = decoder.next()) {
+    const Level level = logs::level_of(line->text);
+    if (!is_wanted(request, *line, level)) continue;
+    LogLine& added = page.lines.emplace_back();
+    added.time = line->time;
+    added.stream = static_cast<requests::OutputStream>(line->stream);
+    added.level = level;
+    added.continues = line->continues;
+    if (describe::is_utf8(line->text)) {
+      added.text = std::string(line->text);
+    } else {
+      const BytesView bytes = as_bytes(line->text);
+      added.bytes = Bytes(bytes.begin(), bytes.end());
+    }
+  }
+}
+
+net::http::Response json(const auto& value) {
+  net::http::Response response;
+  response.body = describe::write_json(value);
+  return response;
+}
+
+net::http::Response code_response(const bulk::FromMaster& told) {
+  if (const auto* no = std::get_if<bulk::Refused>(&told)) return problem(no->code, no->why, {});
+  const auto& state = std::get<bulk::BlobState>(told);
+  return json(requests::CodeState{state.have, state.complete});
+}
+
+/// Whether somebody may make jobs at all, and so has a use for code.
+bool may_create_somewhere(const Told& me) {
+  const auto* reply = std::get_if<access::Reply>(&me);
+  if (reply == nullptr) return false;
+  const access::UserView& user = std::get<access::Me>(*reply).user;
+  bool may = user.is_admin;
+  for (const auto& [workspace, role] : user.workspaces) may |= role != access::Role::viewer;
+  return may;
+}
+
+/// Whether the output of that lease is whole and has been read.
+bool is_read(const TaskView& task, const LogPage& page) {
+  if (page.epoch < task.epoch) return true;
+  return task.ending && page.next >= task.ending->output_end;
+}
+
+}  // namespace
+
+void Gateway::add_output_routes() {
+  add_request<ReadLogs>([this](const Visit& visit, cluster::Credential who, ReadLogs request) {
+    const bool goes_on = visit.request().is_websocket;
+    tasks_.spawn(goes_on ? stream_logs(visit, std::move(who), std::move(request))
+                         : read_logs(visit, std::move(who), std::move(request)));
+  });
+  add_request<requests::GetCode>([this](const Visit& visit, cluster::Credential who, requests::GetCode request) {
+    tasks_.spawn(get_code(visit, std::move(who), std::move(request)));
+  });
+  add_request<requests::PutCode>([this](const Visit& visit, cluster::Credential who, requests::PutCode request) {
+    tasks_.spawn(put_code(visit, std::move(who), std::move(request)));
+  });
+}
+
+loop::Task<Result<LogPage>> Gateway::read_page(ReadLogs request, TaskView task) {
+  LogPage page{task.id, task.rank, request.epoch.value_or(task.epoch), request.offset, request.offset, {}};
+  if (page.epoch == 0) co_return page;  // it has never run
+  const cluster::LeaseId lease{task.id, {page.epoch}};
+  std::int64_t scanned = 0;
+  for (bool is_first = true;; is_first = false) {
+    const bool tails = is_first && request.tail > 0;
+    const bool waits = request.wait && page.lines.empty() && !tails;
+    bulk::ToMaster question = bulk::ReadOutput{0, lease, page.next, tails ? request.tail : 0, waits};
+    const bulk::FromMaster told = co_await inquire_bulk(std::move(question));
+    if (const auto* no = std::get_if<bulk::Refused>(&told)) co_return fail(no->code, no->why);
+    const auto& output = std::get<bulk::Output>(told);
+    if (is_first) page.offset = output.offset;
+    page.next = output.next;
+    add_lines(request, output.records, page);
+    scanned += static_cast<std::int64_t>(output.records.size());
+    if (output.records.empty() || !page.lines.empty() || scanned >= scan_max) co_return page;
+  }
+}
+
+loop::Task<void> Gateway::read_logs(Visit visit, cluster::Credential who, ReadLogs request) {
+  requests::Request question = requests::GetTask{request.task};
+  const Told told = co_await inquire(std::move(who), std::move(question));
+  if (!std::holds_alternative<requests::Reply>(told)) co_return visit.answer(response_of(told));
+  const Result<TaskView> task = task_in(told);
+  if (!task) co_return visit.answer(response_of(told));
+  // Of a lease that is over nothing more comes, once all of it was read.
+  const std::uint64_t epoch = request.epoch.value_or(task->epoch);
+  request.wait &= epoch == task->epoch && (!task->ending || request.offset < task->ending->output_end);
+  Result<LogPage> page = co_await read_page(std::move(request), *task);
+  visit.answer(page ? json(*page) : problem(page.error().code, page.error().message, {}));
+}
+
+loop::Task<void> Gateway::stream_logs(Visit visit, cluster::Credential who, ReadLogs request) {
+  std::unique_ptr<net::http::WebSocket> socket;
+  request.wait = true;
+  for (;;) {
+    requests::Request question = requests::GetTask{request.task};
+    const Told told = co_await inquire(who, std::move(question));
+    const auto* reply = std::get_if<requests::Reply>(&told);
+    const Result<TaskView> task =
+        reply == nullptr ? Result<TaskView>(fail(Errc::denied, "your token is not known any more")) : task_in(told);
+    if (!task && !socket) co_return visit.answer(response_of(told));
+    if (!task) {
+      co_await socket->close(1008, task.error().message);
+      co_return;
+    }
+    if (!socket) {
+      Result<std::unique_ptr<net::http::WebSocket>> upgraded = co_await visit.exchange->upgrade();
+      if (!upgraded) co_return;
+      socket = *std::move(upgraded);
+    }
+    if (!request.epoch && task->epoch > 0) request.epoch = task->epoch;
+    const Result<LogPage> page = co_await read_page(request, *task);
+    if (!page) {
+      co_await socket->close(1011, page.error().message);
+      co_return;
+    }
+    const Result<void> sent = co_await socket->send(describe::write_json(*page));
+    if (!sent) co_return;
+    request.tail = 0;
+    request.offset = page->next;
+    const bool is_over = page->lines.empty() && is_read(*task, *page);
+    if (is_over && task->epoch > page->epoch) {
+      request.epoch = page->epoch + 1;
+      request.offset = 0;
+    } else if (is_over) {
+      co_await socket->close(1000, "that is all");
+      co_return;
+    } else if (task->epoch == 0) {
+      co_await loop::sleep(ground_.loop, std::chrono::seconds(1));
+    }
+  }
+}
+
+loop::Task<void> Gateway::get_code(Visit visit, cluster::Credential who, requests::GetCode request) {
+  const Told me = co_await inquire(std::move(who), access::Request(access::GetMe{}));
+  if (!std::holds_alternative<access::Reply>(me)) co_return visit.answer(response_of(me));
+  bulk::ToMaster question = bulk::AskBlob{0, request.hash};
+  const bulk::FromMaster told = co_await inquire_bulk(std::move(question));
+  visit.answer(code_response(told));
+}
+
+loop::Task<void> Gateway::put_code(Visit visit, cluster::Credential who, requests::PutCode request) {
+  const Told me = co_await inquire(std::move(who), access::Request(access::GetMe{}));
+  if (!std::holds_alternative<access::Reply>(me)) co_return visit.answer(response_of(me));
+  if (!may_create_somewhere(me)) {
+    co_return visit.answer(problem(403, "who may make no jobs needs no code here; ask for the role editor"));
+  }
+  const BytesView body = as_bytes(visit.request().body);
+  if (body.size() > bulk::part_bytes_max) {
+    co_return visit.answer(problem(413, "a part has at most 1 MiB; send the rest in others"));
+  }
+  bulk::ToMaster question =
+      bulk::PutBlob{0, request.hash, request.size, request.offset, Bytes(body.begin(), body.end())};
+  const bulk::FromMaster told = co_await inquire_bulk(std::move(question));
+  visit.answer(code_response(told));
+}
+
+}  // namespace cadre::gateway
