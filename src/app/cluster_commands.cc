@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <optional>
 
 #include "app/agent_process.h"
 #include "app/master_process.h"
@@ -31,6 +32,8 @@ struct MasterOptions {
   std::string config;
   master::Config flags;
   std::string agent_timeout;
+  std::string http;
+  std::optional<std::uint16_t> port;
   bool verbose = false;
 };
 
@@ -51,6 +54,15 @@ Result<master::Config> config_of(const MasterOptions& options) {
   if (!flags.listen.empty()) config.listen = flags.listen;
   if (!flags.advertise.empty()) config.advertise = flags.advertise;
   if (!flags.record.empty()) config.record = flags.record;
+  if (!options.http.empty()) config.http.listen = options.http;
+  if (options.port) config.http.listen = "127.0.0.1:" + std::to_string(*options.port);
+  if (!flags.http.tls_certificates.empty()) config.http.tls_certificates = flags.http.tls_certificates;
+  if (!flags.http.tls_key.empty()) config.http.tls_key = flags.http.tls_key;
+  if (!flags.http.tls_ca.empty()) config.http.tls_ca = flags.http.tls_ca;
+  if (!flags.http.url.empty()) config.http.url = flags.http.url;
+  if (config.http.tls_certificates.empty() != config.http.tls_key.empty()) {
+    return fail(Errc::invalid, "--tls-cert and --tls-key go together; give both or none");
+  }
   if (config.data.empty()) config.data = cli::default_data_folder();
   if (!options.agent_timeout.empty()) {
     TRY_ASSIGN(timeout, parse_duration(options.agent_timeout));
@@ -66,6 +78,13 @@ void add_master_options(CLI::App& command, MasterOptions& options) {
   command.add_option("--database", options.flags.database,
                      "postgresql://user:password@host/name; by default SQLite in the data folder");
   command.add_option("--listen", options.flags.listen, "host:port for agents on other hosts; uses two more ports");
+  command.add_option("--port", options.port, "Port of the front door on this host; 7310, if left out; 0: a free one");
+  command.add_option("--http", options.http, "host:port of the front door, for users of other hosts, too");
+  command.add_option("--tls-cert", options.flags.http.tls_certificates,
+                     "PEM file: certificate of the front door, and those that lead to its root");
+  command.add_option("--tls-key", options.flags.http.tls_key, "PEM file: the key of that certificate");
+  command.add_option("--tls-ca", options.flags.http.tls_ca, "PEM file that users of this host are told to believe");
+  command.add_option("--url", options.flags.http.url, "By which users and tasks reach the front door");
   command.add_option("--advertise", options.flags.advertise, "The host by which agents reach this one");
   command.add_option("--record", options.flags.record, "Folder in which every plan is kept, for cadre plan");
   command.add_option("--agent-timeout", options.agent_timeout, "An agent that is silent for so long is lost");

@@ -6,10 +6,12 @@
 #include <optional>
 
 #include "agent/host_facts.h"
+#include "app/door.h"
 #include "app/folder.h"
 #include "cluster/data_folder.h"
 #include "describe/describe.h"
 #include "loop/calendar.h"
+#include "loop/file.h"
 #include "loop/real_loop.h"
 #include "loop/signals.h"
 #include "loop/thread_pool.h"
@@ -69,6 +71,26 @@ Result<net::Keys> keys_in(const std::string& path) {
   return net::load_keys(path);
 }
 
+/// A text that only this master knows, the same after every start.
+Result<std::string> secret_in(const std::string& path) {
+  if (!fs::exists(path)) {
+    const std::string secret = gateway::random_text(32);
+    TRY(loop::write_whole(path, as_bytes(secret)));
+    return secret;
+  }
+  TRY_ASSIGN(secret, loop::read_file(path));
+  if (secret.size() < 32) return fail(Errc::corrupt, path + " is too short; remove it, and tokens of tasks are made anew");
+  return secret;
+}
+
+/// Who of the admins the owner of the data folder is.
+std::string owner_of(const access::Rows& rows) {
+  for (const access::UserRow& user : rows.users) {
+    if (user.is_admin && user.is_active) return user.name;
+  }
+  return "admin";  // the first user, who is yet to be made
+}
+
 /// Writes each plan and what it decided into files that `cadre plan` and people read.
 class Recorder {
  public:
@@ -95,17 +117,23 @@ class MasterProcess {
         is_up_(std::move(is_up)),
         log_(log),
         pool_(loop_, {"the records", 1, 1'000}),
-        calendar_(loop_) {}
+        calendar_(loop_),
+        door_(log) {}
 
-  ~MasterProcess() { loop_.destroy_tasks(); }
+  ~MasterProcess() {
+    door_.close();
+    loop_.destroy_tasks();
+  }
 
   Result<void> run() {
     TRY(open());
     TRY_ASSIGN(signals, loop::on_signal(loop_, {SIGTERM, SIGINT}, [this](int) { master_->stop(); }));
-    log_.info("the master is up: " + data_.path + (config_.listen.empty() ? "" : ", " + join_.control));
+    log_.info("the master is up: " + data_.path + ", " + known_.url +
+              (config_.listen.empty() ? "" : ", agents at " + join_.control));
     if (is_up_) is_up_();
     loop_.spawn(serve());
     loop_.run();
+    door_.close();
     bulk_->stop();
     log_.info("the master has stopped");
     return ended_;
@@ -138,7 +166,10 @@ class MasterProcess {
       return options;
     };
     TRY_ASSIGN(bulk, master::BulkServer::start({hub(data_.bulk_address(), outside ? outside->bulk : ""),
-                                                data_.output_folder(), data_.code_folder(), config_.bulk},
+                                                data_.output_folder(), data_.code_folder(), config_.bulk,
+                                                [this](cluster::Desk::Asker asker, cluster::bulk::FromMaster message) {
+                                                  door_.tell_bulk(asker, std::move(message));
+                                                }},
                                                log_));
     bulk_ = std::move(bulk);
 
@@ -146,11 +177,13 @@ class MasterProcess {
     options.settings = config_.cluster;
     options.keeping = config_.keeping;
     options.agents = hub(data_.agents_address(), outside ? outside->control : "");
-    options.clients.addresses = {data_.clients_address()};
     options.agent_keys = known;
     options.boot = boot;
+    const std::uint64_t last_change = rows.last_change;
     options.rows = std::move(rows);
-    options.clients.limits.queue_max = 50'000;
+    TRY(add_access(options));
+    options.tell = [this](cluster::Desk::Asker asker, cluster::Told told) { door_.tell(asker, std::move(told)); };
+    options.tell_changes = [this](const auto& changes) { door_.tell_changes(changes); };
     options.keep_code = [this](const std::string& hash) { bulk_->keep(hash); };
     options.release_code = [this](const std::string& hash) { bulk_->release(hash); };
     if (!config_.record.empty()) {
@@ -166,7 +199,67 @@ class MasterProcess {
     TRY_ASSIGN(master, master::Master::make({loop_, *network_, pool_, *records_, calendar_, log_}, std::move(options)));
     master_ = std::move(master);
     if (outside) TRY(open_desk(*outside, *keys));
+    return open_door(last_change);
+  }
+
+  /// Who there is; and a token for the owner of the data folder, which stays the same as long as he keeps it there.
+  Result<void> add_access(master::Options& options) {
+    TRY_ASSIGN(rows, records_->load_access());
+    if (auto text = loop::read_file(data_.client_file())) {
+      if (auto known = describe::read_json<cluster::KnownMaster>(*text)) known_ = *std::move(known);
+    }
+    if (known_.token.empty()) known_.token = gateway::make_secret().text;
+    known_.user = owner_of(rows);
+    options.local_token = access::TokenRow{"local", gateway::hash_of_token(known_.token), known_.user,
+                                           "of who owns the data folder", calendar_.now(), TimePoint{}};
+    options.access_rows = std::move(rows);
+    TRY_ASSIGN(secret, secret_in(data_.pass_file()));
+    pass_secret_ = std::move(secret);
+    options.make_pass = [this, passes = gateway::Passes(pass_secret_)](cluster::LeaseId lease) {
+      return cluster::messages::Pass{known_.url, passes.make(lease)};
+    };
     return {};
+  }
+
+  Result<void> open_door(std::uint64_t last_change) {
+    Door::Options options;
+    options.http = config_.http;
+    options.pass_secret = pass_secret_;
+    options.last_change = last_change;
+    const std::uint64_t kept = std::min<std::uint64_t>(last_change, gateway::ChangeFeed::kept_max);
+    TRY_ASSIGN(changes, records_->changes_since(last_change - kept, static_cast<std::int64_t>(kept)));
+    options.changes = std::move(changes);
+    options.figures = [this] { return figures_of(bulk_->counters()); };
+    TRY(door_.open(std::move(options), *master_, *bulk_));
+    known_.url = url();
+    known_.ca = config_.http.tls_ca.empty() ? "" : fs::absolute(config_.http.tls_ca).string();
+    return loop::write_whole(data_.client_file(), as_bytes(describe::write_json(known_) + "\n"));
+  }
+
+  std::string url() const {
+    const master::Http& http = config_.http;
+    if (!http.url.empty()) return http.url;
+    std::string host = parse_host_port(http.listen)->host;
+    if (host == "0.0.0.0" || host == "::") host = config_.advertise.empty() ? agent::facts_of_host().name : config_.advertise;
+    if (host.find(':') != std::string::npos) host = "[" + host + "]";
+    return (http.tls_certificates.empty() ? "http://" : "https://") + host + ":" + std::to_string(door_.port());
+  }
+
+  static std::vector<gateway::Figure> figures_of(const master::BulkCounters& counters) {
+    const auto figure = [](const char* name, const char* help, auto value) {
+      return gateway::Figure{name, help, static_cast<double>(value)};
+    };
+    return {figure("output_parts_total", "Parts of output that came.", counters.puts),
+            figure("output_part_bytes_total", "Bytes of output that came, again included.", counters.put_bytes),
+            figure("output_syncs_total", "Times that output was made durable.", counters.syncs),
+            figure("output_reads_total", "Questions for output.", counters.reads),
+            figure("output_waiting", "Readers that wait for more output.", counters.waiting),
+            figure("output_dropped_bytes_total", "Output beyond its bound.", counters.dropped_bytes),
+            figure("output_stored_bytes", "Disk space that output takes.", counters.logs_bytes),
+            figure("code_stored_bytes", "Disk space that packed code takes.", counters.blobs_bytes),
+            figure("bulk_refused_total", "Messages to the bulk side that were refused.",
+                   counters.refused_malformed + counters.refused_denied + counters.refused_full),
+            figure("bulk_failures_total", "Times that something could not be written or read.", counters.failures)};
   }
 
   Result<void> open_desk(const Endpoints& outside, const net::Keys& keys) {
@@ -207,6 +300,9 @@ class MasterProcess {
   loop::RealLoop loop_;
   loop::ThreadPool pool_;
   loop::Calendar calendar_;
+  cluster::KnownMaster known_;
+  std::string pass_secret_;
+  Door door_;  // closed before what it asks goes
   std::unique_ptr<net::ZmqNetwork> network_;
   std::unique_ptr<records::Records> records_;
   std::unique_ptr<master::BulkServer> bulk_;

@@ -1,94 +1,180 @@
 #include "cli/connection.h"
 
-#include <variant>
+#include <algorithm>
 
 namespace cadre::cli {
 namespace {
 
-namespace bulk = cluster::bulk;
-namespace requests = cluster::requests;
+using namespace std::chrono_literals;
+using describe::Value;
+using net::http::Method;
 
-std::uint64_t number_of_answer(const requests::Answer& answer) { return answer.number; }
-std::uint64_t number_of_bulk(const bulk::FromMaster& message) {
-  return std::visit([](const auto& one) { return one.number; }, message);
+/// How long to wait until it is clear that nobody is there.
+constexpr Duration connect_max = 1s;
+constexpr Duration ask_again_after = 100ms;
+
+std::string text_of(const Value& value) {
+  const auto* text = value.as<std::string>();
+  return text != nullptr ? *text : describe::to_json(value);
 }
 
-bool is_submit(const requests::Request& request) { return std::holds_alternative<requests::Submit>(request); }
+/// The path with its names filled in, which are taken out of the fields.
+std::string fill(std::string_view path, Value::Map& fields) {
+  std::string filled;
+  while (!path.empty()) {
+    const std::size_t open = path.find('{');
+    filled += path.substr(0, open);
+    if (open == std::string_view::npos) break;
+    const std::size_t close = path.find('}', open);
+    const std::string_view name = path.substr(open + 1, close - open - 1);
+    const auto field = std::find_if(fields.begin(), fields.end(), [&](const auto& one) { return one.key == name; });
+    filled += net::http::escape(text_of(field->value));
+    fields.erase(field);
+    path.remove_prefix(close + 1);
+  }
+  return filled;
+}
+
+std::string query_of(const Value::Map& fields) {
+  std::string query;
+  for (const describe::Entry& field : fields) {
+    query += (query.empty() ? "?" : "&") + net::http::escape(field.key) + "=" +
+             net::http::escape(text_of(field.value));
+  }
+  return query;
+}
 
 /// Everything else says how things are to be, or only asks.
-bool must_not_be_done_twice(const requests::Request& request) {
-  return is_submit(request) || std::holds_alternative<requests::RunExec>(request);
+Repeat repeat_of(const access::Route& route) {
+  return route.method == "POST" && !route.path.ends_with("/stop") && !route.path.ends_with("/kill") ? Repeat::never
+                                                                                                   : Repeat::when_lost;
+}
+
+ExitCode code_of(int status) {
+  if (status == 429 || status == 503 || status == 504) return unreachable;
+  return status == 400 || status == 401 || status == 403 || status == 409 || status == 413 ? refused : failed;
+}
+
+/// As the door says it (gateway/problem.h); what another says has none of it.
+struct Fault {
+  std::string path;
+  std::string message;
+};
+template <class V>
+void describe(V& v, Fault& f) {
+  v.field("path", f.path, "Where.");
+  v.field("message", f.message, "What is wrong.");
+}
+struct Problem {
+  std::string title;
+  std::int32_t status = 0;
+  std::string detail;
+  std::vector<Fault> faults;
+};
+template <class V>
+void describe(V& v, Problem& p) {
+  v.field("title", p.title, "The words of the status.");
+  v.field("status", p.status, "The status.");
+  v.field("detail", p.detail, "What went wrong.");
+  v.field("faults", p.faults, "Each fault.");
 }
 
 }  // namespace
 
-Connection::Connection(loop::RealLoop& loop, cluster::DataFolder folder)
-    : folder_(std::move(folder)), control_(loop, number_of_answer), bulk_(loop, number_of_bulk) {}
+Connection::Connection(loop::RealLoop& loop, cluster::KnownMaster master)
+    : loop_(loop), master_(std::move(master)), client_(loop, {master_.ca, 5s}) {}
 
-Result<std::unique_ptr<Connection>> Connection::open(loop::RealLoop& loop, cluster::DataFolder folder) {
-  std::unique_ptr<Connection> connection(new Connection(loop, std::move(folder)));
-  TRY_ASSIGN(network, net::ZmqNetwork::make(loop, connection->log_));
-  connection->network_ = std::move(network);
-  const Result<void> connected =
-      connection->control_.connect(*connection->network_, connection->folder_.clients_address());
-  if (!connected) return Failure(connection->explain(connected.error()));
-  return connection;
-}
-
-Result<void> Connection::connect_bulk() {
-  if (has_bulk_) return {};
-  const Result<void> connected = bulk_.connect(*network_, folder_.bulk_address());
-  if (!connected) return Failure(explain(connected.error()));
-  has_bulk_ = true;
-  return {};
-}
-
-Error Connection::explain(Error error) const {
-  if (error.code == Errc::not_found || error.code == Errc::unavailable) {
-    return {Errc::unavailable,
-            "no master answers at " + folder_.path +
-                "; start one with `cadre up`, or name another's folder with --master or CADRE_MASTER"};
+Connection::Call Connection::call_of(const access::Route& route, Value fields, std::string bytes, Duration wait) const {
+  Value::Map& map = *fields.as<Value::Map>();
+  Call call;
+  call.repeat = repeat_of(route);
+  call.wait = wait;
+  call.question.method = net::http::parse_method(route.method);
+  call.question.url = master_.url + "/api/v1" + fill(route.path, map);
+  if (!master_.token.empty()) call.question.headers.emplace_back("Authorization", "Bearer " + master_.token);
+  if (route.has_fields_in_body()) {
+    call.question.headers.emplace_back("Content-Type", "application/json");
+    call.question.body = describe::to_json(fields);
+  } else {
+    call.question.url += query_of(map);
+    call.question.body = std::move(bytes);
   }
-  if (error.code == Errc::timed_out) {
-    return {Errc::timed_out,
-            "the master at " + folder_.path + " went away before it answered; try again when it is back"};
+  return call;
+}
+
+loop::Task<Got<std::string>> Connection::send(Call call) {
+  const TimePoint begun = loop_.now();
+  for (;;) {
+    net::http::Question question = call.question;
+    question.wait = std::max<Duration>(call.wait - (loop_.now() - begun), 1ms);
+    Result<net::http::Response> response = co_await client_.ask(std::move(question));
+    is_there_ = response.has_value();
+    was_there_ = was_there_ || is_there_;
+    if (response && response->status / 100 == 2) co_return std::move(response->body);
+    if (response) co_return NotGot(refusal_in(*response));
+    // Nothing was asked of one that is not there; one that went away may have heard it.
+    const Errc code = response.error().code;
+    const bool may_repeat = code == Errc::unavailable || (code == Errc::timed_out && call.repeat == Repeat::when_lost);
+    const Duration patience = was_there_ ? call.wait : std::min(call.wait, connect_max);
+    if (!may_repeat || loop_.now() - begun + ask_again_after >= patience) {
+      co_return NotGot(explain(response.error(), call));
+    }
+    co_await loop::sleep(loop_, ask_again_after);
   }
-  if (error.code == Errc::corrupt) error.message += "; are `cadre` here and the master of one version?";
-  return error;
 }
 
-Error Connection::silence(Duration wait) const {
-  return {Errc::timed_out, "the master at " + folder_.path + " has not answered for " + to_string(wait) +
-                               "; it is overloaded or stuck: look at what it logs, or start it again"};
+loop::Task<Got<void>> Connection::send_for_lines(Call call, std::function<void(std::string_view)> on_line) {
+  std::string rest;
+  std::function<void(std::string_view)> on_piece = [&rest, &on_line](std::string_view piece) {
+    rest += piece;
+    std::size_t begin = 0;
+    for (std::size_t end = rest.find('\n'); end != std::string::npos; end = rest.find('\n', begin)) {
+      on_line(std::string_view(rest).substr(begin, end - begin));
+      begin = end + 1;
+    }
+    rest.erase(0, begin);
+  };
+  net::http::Question question = call.question;
+  question.wait = call.wait;
+  Result<net::http::Response> response = co_await client_.ask(std::move(question), std::move(on_piece));
+  if (!response) co_return NotGot(explain(response.error(), call));
+  if (response->status / 100 != 2) co_return NotGot(refusal_in(*response));
+  co_return Got<void>();
 }
 
-namespace {
-
-/// Not inside a coroutine, where g++ 12 destroys such a temporary twice.
-Bytes packed(std::uint64_t number, requests::Request request) {
-  return describe::write_msgpack(requests::Question{number, std::move(request)});
-}
-
-}  // namespace
-
-loop::Task<Result<requests::Reply>> Connection::ask(requests::Request request, Duration wait) {
-  const bool submits = is_submit(request);
-  const Repeat repeat = must_not_be_done_twice(request) ? Repeat::never : Repeat::when_lost;
-  const std::uint64_t number = control_.next_number();
-  Control::Conversation talk(control_, number, packed(number, std::move(request)), repeat);
-  auto answer = co_await talk.next(wait);
-  if (answer && *answer) co_return (**std::move(answer)).reply;
-  Error error = answer ? silence(wait) : explain(std::move(answer).error());
-  if (submits && error.code == Errc::timed_out) {
-    error.message = "the master at " + folder_.path +
-                    " did not answer; it may have taken the job: look with `cadre job list` before you submit it again";
+Refusal Connection::refusal_in(const net::http::Response& response) const {
+  const auto problem = describe::read_json<Problem>(response.body);
+  if (!problem || problem->status == 0) {
+    return {failed, "what answers at " + master_.url + " is no master: it says " + std::to_string(response.status)};
   }
-  co_return Failure(std::move(error));
+  Refusal refusal{code_of(response.status), problem->detail};
+  if (response.status == 401 && master_.token.empty()) {
+    refusal.message = "who are you? Log in with: cadre login " + master_.url + ", or set CADRE_TOKEN";
+  }
+  for (const Fault& fault : problem->faults) {
+    refusal.message += "\n  " + (fault.path.empty() ? "" : fault.path + ": ") + fault.message;
+  }
+  return refusal;
 }
 
-std::unique_ptr<Connection::Control::Conversation> Connection::begin(requests::Request request) {
-  const std::uint64_t number = control_.next_number();
-  return std::make_unique<Control::Conversation>(control_, number, packed(number, std::move(request)), Repeat::never);
+Refusal Connection::explain(const Error& error, const Call& call) const {
+  if (error.code == Errc::unavailable) {
+    return {unreachable, "no master answers at " + master_.url +
+                             "; start one with `cadre up`, or name another with --master or CADRE_MASTER"};
+  }
+  if (error.code != Errc::timed_out) return {error.code == Errc::denied ? refused : failed, error.message};
+  if (call.question.url.ends_with("/api/v1/jobs") && call.question.method == Method::post) {
+    return {unreachable,
+            "the master at " + master_.url +
+                " did not answer; it may have taken the job: look with `cadre job list` before you submit it again"};
+  }
+  return {unreachable, "the master at " + master_.url + " has not answered for " + to_string(call.wait) +
+                           ", or went away before it did; try again when it is back"};
+}
+
+Refusal Connection::spoiled(const describe::Faults& faults) const {
+  return {failed, describe::to_error(faults, "the master's answer").message +
+                      "; are `cadre` here and the master of one version?"};
 }
 
 }  // namespace cadre::cli

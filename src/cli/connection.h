@@ -1,20 +1,20 @@
-/// What a command asks of a master, over the unix sockets in its data folder. For the thread of its loop.
-///
-/// Errors of what is awaited here mean that no answer came: nobody is there, or it was lost. That the master declined
-/// is an answer.
+/// What a command asks of a master, over its front door. For the thread of its loop.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
-#include "base/log.h"
-#include "cli/questions.h"
-#include "cluster/bulk.h"
+#include "access/route.h"
+#include "cli/refusal.h"
 #include "cluster/data_folder.h"
-#include "cluster/requests.h"
+#include "describe/describe.h"
 #include "loop/real_loop.h"
-#include "net/zmq_network.h"
+#include "loop/task.h"
+#include "net/http/client.h"
 
 namespace cadre::cli {
 
@@ -23,60 +23,72 @@ constexpr Duration answer_max = std::chrono::seconds(15);
 /// How long one that follows something waits for a master that is gone.
 constexpr Duration absence_max = std::chrono::minutes(10);
 
+/// What becomes of a question when the connection is lost before it is answered.
+enum class Repeat : std::uint8_t { never, when_lost };
+
 class Connection {
  public:
-  using Control = Questions<cluster::requests::Answer>;
-  using Bulk = Questions<cluster::bulk::FromMaster>;
+  Connection(loop::RealLoop& loop, cluster::KnownMaster master);
 
-  [[nodiscard]] static Result<std::unique_ptr<Connection>> open(loop::RealLoop& loop, cluster::DataFolder folder);
-
-  /// One answer. Asked again when the connection is lost before it came, unless it must not be done twice.
-  [[nodiscard]] loop::Task<Result<cluster::requests::Reply>> ask(cluster::requests::Request request,
-                                                                 Duration wait = answer_max);
-
-  /// A question that may have several answers, or wait long for one. It is asked once; whoever waits for more than some
-  /// minutes asks something else meanwhile, or the master takes him for gone.
-  [[nodiscard]] std::unique_ptr<Control::Conversation> begin(cluster::requests::Request request);
-
-  /// The same beside the control messages; asked again when the connection is lost. The number is put in here.
-  template <class Question>
-  [[nodiscard]] Result<std::unique_ptr<Bulk::Conversation>> begin_bulk(Question question) {
-    TRY(connect_bulk());
-    question.number = bulk_.next_number();
-    const std::uint64_t number = question.number;
-    return std::make_unique<Bulk::Conversation>(
-        bulk_, number, describe::write_msgpack(cluster::bulk::ToMaster(std::move(question))), Repeat::when_lost);
+  /// The answer. Asked again when the connection is lost before it came, unless it must not be done twice; who was
+  /// there once is waited for.
+  template <access::Routed T>
+  [[nodiscard]] loop::Task<Got<typename T::Answer>> ask(T request, Duration wait = answer_max) {
+    Call call = call_of(T::route, describe::write(request), "", wait);
+    Got<std::string> body = co_await send(std::move(call));
+    if (!body) co_return NotGot(std::move(body).error());
+    co_return read<typename T::Answer>(*body);
   }
 
-  template <class Question>
-  [[nodiscard]] loop::Task<Result<cluster::bulk::FromMaster>> ask_bulk(Question question, Duration wait = answer_max) {
-    auto asked = begin_bulk(std::move(question));
-    if (!asked) co_return Failure(std::move(asked).error());
-    const std::unique_ptr<Bulk::Conversation> talk = *std::move(asked);
-    auto answer = co_await talk->next(wait);
-    if (!answer) co_return Failure(explain(std::move(answer).error()));
-    if (!*answer) co_return Failure(silence(wait));
-    co_return **std::move(answer);
+  /// The same for one whose body is bytes.
+  template <access::Routed T>
+  [[nodiscard]] loop::Task<Got<typename T::Answer>> put(T request, std::string bytes, Duration wait) {
+    Call call = call_of(T::route, describe::write(request), std::move(bytes), wait);
+    Got<std::string> body = co_await send(std::move(call));
+    if (!body) co_return NotGot(std::move(body).error());
+    co_return read<typename T::Answer>(*body);
   }
 
-  /// Whether the master is there at this moment, as far as can be known.
-  bool is_connected() const { return control_.is_connected(); }
+  /// For one that is answered line by line. It is asked once; ending the task ends it.
+  template <access::Routed T>
+  [[nodiscard]] loop::Task<Got<void>> stream(T request, std::function<void(std::string_view)> on_line) {
+    Call call = call_of(T::route, describe::write(request), "", absence_max);
+    Got<void> ended = co_await send_for_lines(std::move(call), std::move(on_line));
+    co_return ended;
+  }
 
-  /// An error of a conversation, in words that say what to do.
-  [[nodiscard]] Error explain(Error error) const;
-  const cluster::DataFolder& folder() const { return folder_; }
+  /// One value of a stream, or of an answer.
+  template <class T>
+  [[nodiscard]] Got<T> read(std::string_view body) const {
+    describe::Bounds bounds;
+    bounds.nodes = 20'000'000;  // a list of all jobs is long, and who sends it is our own master
+    auto value = describe::read_json<T>(body, bounds);
+    if (value) return *std::move(value);
+    return NotGot(spoiled(value.error()));
+  }
+
+  /// Whether the master was there when it was last asked.
+  bool is_connected() const { return is_there_; }
+  const cluster::KnownMaster& master() const { return master_; }
 
  private:
-  Connection(loop::RealLoop& loop, cluster::DataFolder folder);
-  Result<void> connect_bulk();
-  Error silence(Duration wait) const;
+  struct Call {
+    net::http::Question question;
+    Repeat repeat = Repeat::never;
+    Duration wait{};
+  };
+  Call call_of(const access::Route& route, describe::Value fields, std::string bytes, Duration wait) const;
+  loop::Task<Got<std::string>> send(Call call);
+  loop::Task<Got<void>> send_for_lines(Call call, std::function<void(std::string_view)> on_line);
+  Refusal explain(const Error& error, const Call& call) const;
+  Refusal refusal_in(const net::http::Response& response) const;
+  Refusal spoiled(const describe::Faults& faults) const;
 
-  cluster::DataFolder folder_;
-  SilentLog log_;
-  std::unique_ptr<net::ZmqNetwork> network_;
-  Control control_;
-  Bulk bulk_;
-  bool has_bulk_ = false;
+  loop::RealLoop& loop_;
+  const cluster::KnownMaster master_;
+  net::http::Client client_;
+  bool is_there_ = true;
+  bool was_there_ = false;
 };
 
 }  // namespace cadre::cli

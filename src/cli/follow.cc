@@ -75,7 +75,7 @@ loop::Task<Got<JobView>> Follower::changed(cluster::JobId job, std::uint64_t see
   // One that can do nothing for the moment is waited for like one that is gone.
   const TimePoint until = session_.loop.now() + absence_max;
   for (;;) {
-    Got<JobView> view = co_await ask_for<JobView>(session_, requests::GetJob{job, std::nullopt}, absence_max);
+    Got<JobView> view = co_await ask(session_, requests::GetJob{job, std::nullopt}, absence_max);
     if (view || view.error().code != unreachable || session_.loop.now() >= until) co_return view;
     co_await loop::sleep(session_.loop, why_every);
   }
@@ -101,7 +101,7 @@ loop::Task<void> Follower::show_waiting(cluster::JobId job) {
   for (;;) {
     co_await loop::sleep(session_.loop, shown_ ? why_every : Duration(500ms));
     if (!waits_ || !session_.connection.is_connected()) continue;
-    Got<requests::Text> why = co_await ask_for<requests::Text>(session_, requests::Why{job});
+    Got<requests::Text> why = co_await ask(session_, requests::Why{job});
     if (!why || !waits_) continue;
     const std::string line = "job " + std::to_string(job.value) + " " + why->text.substr(0, why->text.find('\n'));
     print_error("\r\x1b[K" + describe::shortened(line, terminal_width() - 4));

@@ -6,15 +6,18 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <span>
 
 #include "cli/words.h"
+#include "cluster/bulk.h"
+#include "cluster/output.h"
 #include "loop/file.h"
 #include "objects/pack.h"
 
 namespace cadre::cli {
 namespace {
 
-namespace bulk = cluster::bulk;
+namespace requests = cluster::requests;
 
 /// A folder of our own that is gone in the end.
 class Scratch {
@@ -36,19 +39,9 @@ class Scratch {
   std::string path_;
 };
 
-Got<bulk::BlobState> state_in(Result<bulk::FromMaster> answer) {
-  if (!answer) return NotGot(refusal_of(answer.error()));
-  if (const auto* no = std::get_if<bulk::Refused>(&*answer)) {
-    return NotGot(Refusal{refused, "the master does not take the code: " + no->why});
-  }
-  if (const auto* state = std::get_if<bulk::BlobState>(&*answer)) return *state;
-  return NotGot(Refusal{failed, "the master gave an answer of another kind; is it of another version?"});
-}
-
 loop::Task<Got<std::string>> send(Session& session, const objects::Packed& packed, const loop::File& file) {
-  bulk::AskBlob question{0, packed.hash};  // named: g++ 12 destroys such a temporary twice
-  Result<bulk::FromMaster> asked = co_await session.connection.ask_bulk(std::move(question));
-  Got<bulk::BlobState> state = state_in(std::move(asked));
+  requests::GetCode question{packed.hash};  // named: g++ 12 destroys such a temporary twice
+  Got<requests::CodeState> state = co_await ask(session, std::move(question));
   int without_progress = 0;
   for (std::int64_t sent = 0; state && !state->complete;) {
     const std::int64_t have = state->have;
@@ -59,14 +52,13 @@ loop::Task<Got<std::string>> send(Session& session, const objects::Packed& packe
           Refusal{failed, "the master takes no more of the code after " + std::to_string(have) + " bytes"});
     }
     sent = have;
-    Bytes part(std::min<std::size_t>(bulk::part_bytes_max,
-                                     static_cast<std::size_t>(std::max<std::int64_t>(0, packed.size.value - have))));
-    const Result<std::size_t> count = file.read_at(have, part);
+    const std::int64_t left = std::max<std::int64_t>(0, packed.size.value - have);
+    std::string part(std::min<std::size_t>(cluster::bulk::part_bytes_max, static_cast<std::size_t>(left)), '\0');
+    const Result<std::size_t> count = file.read_at(have, std::as_writable_bytes(std::span(part)));
     if (!count) co_return NotGot(Refusal{failed, count.error().message});
     part.resize(*count);
-    bulk::PutBlob next{0, packed.hash, packed.size.value, have, std::move(part)};
-    Result<bulk::FromMaster> put = co_await session.connection.ask_bulk(std::move(next), std::chrono::minutes(1));
-    state = state_in(std::move(put));
+    requests::PutCode next{packed.hash, packed.size.value, have};
+    state = co_await session.connection.put(std::move(next), std::move(part), std::chrono::minutes(1));
   }
   if (!state) co_return NotGot(state.error());
   co_return packed.hash;

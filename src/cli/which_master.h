@@ -1,14 +1,35 @@
-/// Which master the user means. Reads the environment; for the main thread.
+/// Which master the user means, and as whom he asks there. Reads the environment; for the main thread.
 #pragma once
 
 #include <string>
+#include <vector>
 
-#include "base/result.h"
+#include "cli/refusal.h"
 #include "cluster/data_folder.h"
 
 namespace cadre::cli {
 
-/// The folder that is given, or that CADRE_MASTER names, or the default one; as an absolute path.
-[[nodiscard]] Result<cluster::DataFolder> find_master(const std::string& given);
+/// By `given`, else CADRE_MASTER, else where the user logged in last, else the default data folder: a URL, for which the
+/// token is CADRE_TOKEN or that of a login, or the data folder of a master on this host.
+[[nodiscard]] Got<cluster::KnownMaster> find_master(const std::string& given);
+
+/// Masters where the user has logged in, kept in his config folder, for him only.
+struct Logins {
+  static constexpr std::string_view doc = "Where the user has logged in.";
+  std::string current;  ///< URL
+  std::vector<cluster::KnownMaster> masters;
+};
+template <class V>
+void describe(V& v, Logins& l) {
+  v.field("current", l.current, "The master that is meant when none is named.");
+  v.field("masters", l.masters, "Each with its token.");
+}
+/// $XDG_CONFIG_HOME/cadre/logins.json, or ~/.config/cadre/logins.json.
+std::string logins_file();
+[[nodiscard]] Got<Logins> read_logins();
+[[nodiscard]] Got<void> write_logins(const Logins& logins);
+
+/// A URL without the slash at its end.
+std::string plain_url(std::string url);
 
 }  // namespace cadre::cli

@@ -11,7 +11,7 @@ struct ListAgentsOptions {
 };
 
 loop::Task<int> list(Session& session, std::shared_ptr<const ListAgentsOptions> options) {
-  const Got<requests::Agents> agents = co_await ask_for<requests::Agents>(session, requests::ListAgents{});
+  const Got<requests::Agents> agents = co_await ask(session, requests::ListAgents{});
   if (!agents) co_return session.complain(agents.error());
   if (options->client.json) {
     print_json(*agents);
@@ -24,13 +24,14 @@ loop::Task<int> list(Session& session, std::shared_ptr<const ListAgentsOptions> 
 struct SetOptions {
   ClientOptions client;
   std::string agent;
-  requests::SetAgent request;
+  std::optional<std::int32_t> slot;
+  SlotState state = SlotState::enabled;
 };
 
-std::string words_of(const requests::SetAgent& request) {
-  const std::string what = request.slot ? "slot " + std::to_string(*request.slot) + " of agent " + request.agent.value
-                                        : "agent " + request.agent.value;
-  switch (request.state) {
+std::string words_of(const SetOptions& options) {
+  const std::string what = options.slot ? "slot " + std::to_string(*options.slot) + " of agent " + options.agent
+                                        : "agent " + options.agent;
+  switch (options.state) {
     case SlotState::enabled: return what + " takes work";
     case SlotState::draining: return what + " takes no more work; what runs there may end by itself";
     case SlotState::disabled: return what + " takes no more work; what runs there is being stopped";
@@ -39,24 +40,29 @@ std::string words_of(const requests::SetAgent& request) {
 }
 
 loop::Task<int> set(Session& session, std::shared_ptr<const SetOptions> options) {
-  requests::SetAgent request = options->request;
-  request.agent = cluster::AgentId(options->agent);
-  const Got<requests::Done> made = co_await ask_for<requests::Done>(session, request);
+  Got<requests::Done> made;
+  if (options->slot) {
+    const requests::SetSlot request{cluster::AgentId(options->agent), *options->slot, options->state};
+    made = co_await ask(session, request);
+  } else {
+    const requests::SetAgent request{cluster::AgentId(options->agent), options->state};
+    made = co_await ask(session, request);
+  }
   if (!made) co_return session.complain(made.error());
   if (options->client.json) {
-    print_json(request);
+    print_json(*made);
   } else {
-    print(words_of(request) + "\n");
+    print(words_of(*options) + "\n");
   }
   co_return done;
 }
 
 void add_set(CLI::App& agent, Chosen& chosen, const Verb& verb, SlotState state) {
   const auto options = std::make_shared<SetOptions>();
-  options->request.state = state;
+  options->state = state;
   CLI::App& command = add_verb(agent, verb, options->client);
   command.add_option("agent", options->agent, "The agent, as cadre agent list calls it")->required()->type_name("ID");
-  command.add_option("--slot", options->request.slot, "Only this slot of it")
+  command.add_option("--slot", options->slot, "Only this slot of it")
       ->type_name("NUMBER")
       ->check(CLI::Range(0, cluster::most_slots));
   on_choice(command, chosen, options, set);
@@ -83,7 +89,7 @@ void describe(V& v, JoinToken& t) {
 loop::Task<int> token(Session& session, std::shared_ptr<const TokenOptions> options) {
   requests::MakeJoinToken request = options->request;
   request.valid = options->valid.value_or(request.valid);
-  const Got<requests::Text> text = co_await ask_for<requests::Text>(session, request);
+  const Got<requests::Text> text = co_await ask(session, request);
   if (!text) co_return session.complain(text.error());
   if (options->client.json) {
     print_json(JoinToken{text->text, request.pool, request.valid});

@@ -94,7 +94,7 @@ loop::Task<int> exec(Session& session, std::shared_ptr<const ExecOptions> option
       co_return session.complain(refusal);
     }
     if (!*answer) {
-      const Got<requests::Status> there = co_await ask_for<requests::Status>(session, requests::GetStatus{});
+      const Got<requests::Status> there = co_await ask(session, requests::GetStatus{});
       if (!there && there.error().code != unreachable) co_return session.complain(there.error());
       continue;
     }

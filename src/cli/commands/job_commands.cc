@@ -25,7 +25,7 @@ struct OneOptions {
 };
 
 loop::Task<int> show(Session& session, std::shared_ptr<const OneOptions> options) {
-  const Got<JobView> job = co_await ask_for<JobView>(session, requests::GetJob{options->target.job(), std::nullopt});
+  const Got<JobView> job = co_await ask(session, requests::GetJob{options->target.job(), std::nullopt});
   if (!job) co_return session.complain(job.error());
   co_return show_job(session, *job, options->client);
 }
@@ -41,7 +41,7 @@ struct MoveOptions {
 loop::Task<int> move(Session& session, std::shared_ptr<const MoveOptions> options) {
   const cluster::JobId other = options->is_behind ? options->behind.job() : options->ahead_of.job();
   const Got<JobView> job =
-      co_await ask_for<JobView>(session, requests::MoveJob{options->target.job(), other, options->is_behind});
+      co_await ask(session, requests::MoveJob{options->target.job(), other, options->is_behind});
   if (!job) co_return session.complain(job.error());
   if (options->client.json) {
     print_json(*job);
@@ -61,7 +61,7 @@ struct SetOptions {
 loop::Task<int> set(Session& session, std::shared_ptr<const SetOptions> options) {
   requests::SetJob request = options->request;
   request.job = options->target.job();
-  const Got<JobView> job = co_await ask_for<JobView>(session, request);
+  const Got<JobView> job = co_await ask(session, request);
   if (!job) co_return session.complain(job.error());
   co_return show_job(session, *job, options->client);
 }

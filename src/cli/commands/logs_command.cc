@@ -59,7 +59,7 @@ std::string nothing_words(const JobView& job, const Target& target) {
 }
 
 loop::Task<int> logs(Session& session, std::shared_ptr<const LogsOptions> options) {
-  const Got<JobView> job = co_await ask_for<JobView>(session, requests::GetJob{options->target.job(), std::nullopt});
+  const Got<JobView> job = co_await ask(session, requests::GetJob{options->target.job(), std::nullopt});
   if (!job) co_return session.complain(job.error());
   const std::vector<TaskView> tasks = meant(*job, options->target);
   const bool has_ended = job->stage == cluster::control::JobStage::ended;

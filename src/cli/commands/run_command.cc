@@ -56,7 +56,7 @@ class Interrupts {
 
   static loop::Task<void> end(Interrupts& self, std::optional<Duration> grace) {
     const Got<JobView> ended =
-        co_await ask_for<JobView>(self.session_, requests::EndJob{self.job_, grace}, absence_max);
+        co_await ask(self.session_, requests::EndJob{self.job_, grace}, absence_max);
     if (!ended) self.session_.complain(ended.error());
   }
 
@@ -111,8 +111,8 @@ loop::Task<int> submit(Session& session, std::shared_ptr<const RunOptions> optio
       if (member.command.code.empty()) member.command.code = *hash;
     }
   }
-  requests::Request request = requests::Submit{std::move(spec)};  // named: g++ 12 destroys such a temporary twice
-  const Got<JobView> job = co_await ask_for<JobView>(session, std::move(request));
+  requests::Submit request{std::move(spec)};  // named: g++ 12 destroys such a temporary twice
+  const Got<JobView> job = co_await ask(session, std::move(request));
   if (!job) co_return session.complain(job.error());
   if (options->follow) {
     const int code = co_await follow(session, *job, options);

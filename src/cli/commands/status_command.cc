@@ -12,7 +12,7 @@ struct StatusOptions {
 };
 
 loop::Task<int> status(Session& session, std::shared_ptr<const StatusOptions> options) {
-  const Got<requests::Status> got = co_await ask_for<requests::Status>(session, requests::GetStatus{});
+  const Got<requests::Status> got = co_await ask(session, requests::GetStatus{});
   if (!got) co_return session.complain(got.error());
   if (options->client.json) {
     print_json(*got);
@@ -61,10 +61,10 @@ loop::Task<std::vector<std::string>> last_lines_of(Session& session, JobView job
 
 loop::Task<int> why(Session& session, std::shared_ptr<const WhyOptions> options) {
   const cluster::JobId job = options->target.job();
-  const Got<requests::Text> text = co_await ask_for<requests::Text>(session, requests::Why{job});
+  const Got<requests::Text> text = co_await ask(session, requests::Why{job});
   if (!text) co_return session.complain(text.error());
   Reasons reasons{job, text->text, {}};
-  const Got<JobView> view = co_await ask_for<JobView>(session, requests::GetJob{job, std::nullopt});
+  const Got<JobView> view = co_await ask(session, requests::GetJob{job, std::nullopt});
   if (view && ended_badly(*view)) reasons.last_lines = co_await last_lines_of(session, *view);
   if (options->client.json) {
     print_json(reasons);

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "cli/commands/verb.h"
 #include "cli/words.h"
 
@@ -39,18 +37,8 @@ struct TargetOptions {
 };
 
 loop::Task<int> show(Session& session, std::shared_ptr<const TargetOptions> options) {
-  const Target& target = options->target;
-  const Got<JobView> job = co_await ask_for<JobView>(session, requests::GetJob{target.job(), std::nullopt});
-  if (!job) co_return session.complain(job.error());
-  const auto task =
-      std::find_if(job->tasks.begin(), job->tasks.end(), [&](const TaskView& one) { return one.id == target.task; });
-  if (task == job->tasks.end()) {
-    const std::string id = std::to_string(target.job().value);
-    co_return session.complain(
-        {failed, job->tasks.empty() ? "job " + id + " has no tasks yet, it is " +
-                                          std::string(describe::name_of(job->stage)) + "; see cadre why " + id
-                                    : "there is no task " + to_string(target.task) + "; see cadre job describe " + id});
-  }
+  const Got<TaskView> task = co_await ask(session, requests::GetTask{options->target.task});
+  if (!task) co_return session.complain(task.error());
   if (options->client.json) {
     print_json(*task);
   } else {
@@ -61,18 +49,15 @@ loop::Task<int> show(Session& session, std::shared_ptr<const TargetOptions> opti
 
 loop::Task<int> end(Session& session, std::shared_ptr<const TargetOptions> options) {
   const Target& target = options->target;
-  const std::string id = std::to_string(target.job().value);
-  if (target.names_task) {
-    const Got<JobView> job = co_await ask_for<JobView>(session, requests::GetJob{target.job(), std::nullopt});
-    if (!job) co_return session.complain(job.error());
-    if (job->tasks.size() > 1) {
-      co_return session.complain({refused, "the " + std::to_string(job->tasks.size()) + " tasks of job " + id +
-                                               " end together; to end them all: " + session.name + " " + id});
-    }
-  }
   const std::optional<Duration> grace = options->kills ? Duration(0) : options->grace;
-  const Got<JobView> job = co_await ask_for<JobView>(session, requests::EndJob{target.job(), grace});
+  Got<JobView> job;
+  if (target.names_task) {
+    job = co_await ask(session, requests::EndTask{target.task, grace});
+  } else {
+    job = co_await ask(session, requests::EndJob{target.job(), grace});
+  }
   if (!job) co_return session.complain(job.error());
+  const std::string id = std::to_string(target.job().value);
   if (options->client.json) {
     print_json(*job);
   } else if (job->stage == cluster::control::JobStage::ended) {

@@ -18,8 +18,10 @@ CLI::App& add_verb(CLI::App& parent, const Verb& verb) {
 CLI::App& add_verb(CLI::App& parent, const Verb& verb, ClientOptions& options) {
   CLI::App& command = add_verb(parent, verb);
   command
-      .add_option("--master", options.master, "Data folder of the master; else CADRE_MASTER, else ~/.local/share/cadre")
-      ->type_name("FOLDER");
+      .add_option("--master", options.master,
+                  "URL of the master, or its data folder on this host; else CADRE_MASTER, else where you logged in, "
+                  "else ~/.local/share/cadre")
+      ->type_name("MASTER");
   command.add_flag("--json", options.json, "Print one JSON value");
   return command;
 }
@@ -33,7 +35,7 @@ ClientOptions settled(const CLI::App& command, ClientOptions options) {
 }
 
 void add_program_options(CLI::App& app) {
-  app.add_option("--master", "Which master the commands speak to, as their own --master says")->type_name("FOLDER");
+  app.add_option("--master", "Which master the commands speak to, as their own --master says")->type_name("MASTER");
 }
 
 CLI::Option& add_target(CLI::App& command, const std::string& name, Target& target, const std::string& help) {
@@ -84,16 +86,29 @@ int show_job(const Session& session, const cluster::requests::JobView& job, cons
 CLI::App& add_list(CLI::App& noun, const Verb& verb, ListOptions& options) {
   CLI::App& command = add_verb(noun, verb, options.client);
   command.add_flag("--active", options.active, "Leave out jobs that have ended");
-  command.add_option("--most", options.request.most, "So many jobs at most")
+  command.add_option("--workspace", options.request.workspace, "Only jobs of this workspace")->type_name("NAME");
+  command.add_option("--owner", options.request.owner, "Only jobs of this user")->type_name("NAME");
+  command.add_option("--most", options.most, "So many jobs at most")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
   return command;
 }
 
 loop::Task<Got<cluster::requests::Jobs>> list_jobs(Session& session, const ListOptions& options) {
+  constexpr std::int32_t page_most = 1'000;
   cluster::requests::ListJobs request = options.request;
   request.ended = !options.active;
-  co_return co_await ask_for<cluster::requests::Jobs>(session, request);
+  cluster::requests::Jobs all;
+  for (std::int32_t left = options.most; left > 0;) {
+    request.most = std::min(left, page_most);
+    Got<cluster::requests::Jobs> page = co_await ask(session, request);
+    if (!page) co_return page;
+    left -= static_cast<std::int32_t>(page->jobs.size());
+    std::move(page->jobs.begin(), page->jobs.end(), std::back_inserter(all.jobs));
+    all.next = request.before = page->next;
+    if (!page->next) break;
+  }
+  co_return all;
 }
 
 }  // namespace cadre::cli

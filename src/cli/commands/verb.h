@@ -47,9 +47,11 @@ void on_choice(CLI::App& command, Chosen& chosen, std::shared_ptr<Options> optio
 struct ListOptions {
   ClientOptions client;
   cluster::requests::ListJobs request;
+  std::int32_t most = 100;
   bool active = false;
 };
 CLI::App& add_list(CLI::App& noun, const Verb& verb, ListOptions& options);
+/// As many as asked for, page by page.
 [[nodiscard]] loop::Task<Got<cluster::requests::Jobs>> list_jobs(Session& session, const ListOptions& options);
 
 /// `17` or `17.0`.

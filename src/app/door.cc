@@ -1,0 +1,101 @@
+#include "app/door.h"
+
+#include <charconv>
+#include <thread>
+#include <utility>
+
+#include "loop/real_loop.h"
+#include "loop/thread_pool.h"
+
+namespace cadre::app {
+namespace {
+
+/// Passwords are made and checked two at a time: each takes 32 MiB.
+const loop::PoolOptions pool_options{"passwords and files", 2, 64};
+
+}  // namespace
+
+struct Door::Inside {
+  explicit Inside(Log& l) : log(l), pool(loop, pool_options) {}
+
+  Log& log;
+  loop::RealLoop loop;
+  loop::ThreadPool pool;
+  std::unique_ptr<gateway::Gateway> gateway;  // for its thread only, once that runs
+  std::uint16_t port = 0;
+  std::jthread thread;
+};
+
+Door::Door(Log& log) : inside_(std::make_unique<Inside>(log)) {}
+
+Door::~Door() { close(); }
+
+Result<void> Door::open(Options options, cluster::Desk& desk, cluster::BulkDesk& bulk) {
+  TRY_ASSIGN(where, parse_host_port(options.http.listen));
+  gateway::Options door;
+  door.server.host = where.host;
+  door.server.port = where.port;
+  door.server.limits.connections_max = options.http.connections_max;
+  if (!options.http.tls_certificates.empty()) {
+    door.server.tls = net::http::Tls{options.http.tls_certificates, options.http.tls_key};
+  }
+  door.version = CADRE_VERSION;
+  door.web = options.http.web;
+  door.open_metrics = options.http.open_metrics;
+  door.pass_secret = std::move(options.pass_secret);
+  door.last_change = options.last_change;
+  door.changes = std::move(options.changes);
+  door.figures = std::move(options.figures);
+  TRY_ASSIGN(gateway, gateway::Gateway::open({inside_->loop, inside_->log, desk, bulk, inside_->pool}, std::move(door)));
+  inside_->port = gateway->port();
+  inside_->gateway = std::move(gateway);
+  inside_->thread = std::jthread([inside = inside_.get()] { inside->loop.run(); });
+  return {};
+}
+
+void Door::close() {
+  if (!inside_->thread.joinable()) return;
+  inside_->loop.post([inside = inside_.get()] {
+    inside->gateway.reset();
+    inside->loop.stop();
+  });
+  inside_->thread.join();
+}
+
+std::uint16_t Door::port() const { return inside_->port; }
+
+void Door::tell(cluster::Desk::Asker asker, cluster::Told told) {
+  inside_->loop.post([inside = inside_.get(), asker, told = std::move(told)]() mutable {
+    if (inside->gateway) inside->gateway->tell(asker, std::move(told));
+  });
+}
+
+void Door::tell_bulk(cluster::Desk::Asker asker, cluster::bulk::FromMaster message) {
+  inside_->loop.post([inside = inside_.get(), asker, message = std::move(message)]() mutable {
+    if (inside->gateway) inside->gateway->tell_bulk(asker, std::move(message));
+  });
+}
+
+void Door::tell_changes(const std::vector<cluster::control::ChangeRow>& changes) {
+  inside_->loop.post([inside = inside_.get(), changes] {
+    if (inside->gateway) inside->gateway->tell_changes(changes);
+  });
+}
+
+Result<HostPort> parse_host_port(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  HostPort parsed;
+  const char* end = text.data() + text.size();
+  const char* begin = colon == std::string::npos ? end : text.data() + colon + 1;
+  const auto [stop, error] = std::from_chars(begin, end, parsed.port);
+  if (colon == std::string::npos || colon == 0 || begin == end || error != std::errc() || stop != end) {
+    return fail(Errc::invalid, "http.listen: '" + text + "' is no host:port; write one like 127.0.0.1:7310");
+  }
+  parsed.host = text.substr(0, colon);
+  if (parsed.host.starts_with('[') && parsed.host.ends_with(']')) {
+    parsed.host = parsed.host.substr(1, parsed.host.size() - 2);
+  }
+  return parsed;
+}
+
+}  // namespace cadre::app

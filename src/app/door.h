@@ -1,0 +1,57 @@
+/// The front door on a thread of its own, before a master. For the main thread; what is told may come from any.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "cluster/desk.h"
+#include "gateway/gateway.h"
+#include "master/config.h"
+
+namespace cadre::app {
+
+class Door {
+ public:
+  explicit Door(Log& log);
+  Door(const Door&) = delete;
+  Door& operator=(const Door&) = delete;
+  /// Closes it.
+  ~Door();
+
+  struct Options {
+    master::Http http;
+    std::string pass_secret;
+    std::uint64_t last_change = 0;
+    std::vector<cluster::control::ChangeRow> changes;
+    std::function<std::vector<gateway::Figure>()> figures;
+  };
+  /// Listens, and asks these desks, which must outlive it or its close().
+  [[nodiscard]] Result<void> open(Options options, cluster::Desk& desk, cluster::BulkDesk& bulk);
+  /// Lets nobody in any more and joins its thread. Idempotent.
+  void close();
+
+  std::uint16_t port() const;
+
+  // What the desks say; before open() and after close() nobody hears it.
+  void tell(cluster::Desk::Asker asker, cluster::Told told);
+  void tell_bulk(cluster::Desk::Asker asker, cluster::bulk::FromMaster message);
+  void tell_changes(const std::vector<cluster::control::ChangeRow>& changes);
+
+ private:
+  struct Inside;
+  std::unique_ptr<Inside> inside_;  // the loop and all that is for its thread only
+};
+
+/// host and port of `127.0.0.1:7310`.
+struct HostPort {
+  std::string host;
+  std::uint16_t port = 0;
+};
+[[nodiscard]] Result<HostPort> parse_host_port(const std::string& text);
+
+}  // namespace cadre::app
