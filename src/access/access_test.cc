@@ -202,6 +202,12 @@ TEST_F(AccessErrors, ATaskMayDoOnlyWhatItMustKnow) {
   }
 }
 
+TEST_F(AccessErrors, ATaskIsNeverAnAdminOfTheCluster) {
+  Principal task = access_.who_of_task("admin", "lab", "1.0").value();
+  task.is_admin = true;
+  expect(Errc::not_found, "no user 'ann' whom you may see", ask(task, GetUser{"ann"}));
+}
+
 TEST_F(AccessErrors, WhatIsHiddenReadsLikeWhatIsMissing) {
   const auto words = [&](Request request) { return ask(as("bob"), request).error(); };
   const auto same_but_name = [](Error error, const std::string& name) {

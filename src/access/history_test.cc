@@ -17,13 +17,13 @@ using namespace std::chrono_literals;
 constexpr const char* mark = "#SECRET#";
 
 constexpr std::array<const char*, 6> user_names{"admin", "ann", "bob", "cid", "dan", "eve"};
-constexpr std::array<const char*, 5> workspace_names{"default", "lab", "moon", "sea", "sun"};
+constexpr std::array<const char*, 4> workspace_names{"default", "lab", "moon", "sea"};
 
 Settings small() {
   Settings settings;
   settings.users_max = 5;
   settings.tokens_max_each = 3;
-  settings.workspaces_max = 4;
+  settings.workspaces_max = 3;
   settings.guard.free_failures = 1'000'000;  // a restart forgets failures; login_guard_test.cc has them
   return settings;
 }
@@ -47,13 +47,13 @@ class Drawer {
   }
 
   Request request() {
-    switch (dice_.below(22)) {
+    switch (dice_.below(25)) {
       case 0: return Logout{};
       case 1: return GetMe{};
       case 2: return ListUsers{user(), static_cast<std::int32_t>(dice_.between(1, 3))};
       case 3: return GetUser{user()};
-      case 4:
-      case 5: return CreateUser{user(), password(), dice_.percent(20), slots()};
+      case 4: return CreateUser{user(), password(), dice_.percent(20), slots()};
+      case 5:
       case 6:
       case 7:
         return SetUser{
@@ -71,7 +71,9 @@ class Drawer {
       case 17: return SetWorkspace{workspace(), maybe(slots())};
       case 18: return DeleteWorkspace{workspace()};
       case 19:
-      case 20: return SetMember{workspace(), user(), static_cast<Role>(dice_.below(3))};
+      case 20:
+      case 21:
+      case 22: return SetMember{workspace(), user(), static_cast<Role>(dice_.below(3))};
       default: return RemoveMember{workspace(), user()};
     }
   }
@@ -173,7 +175,8 @@ class History {
     lives_.found(now_);
     settle(lives_);
     rules_.tables = database_;
-    let_an_admin_in();
+    for (const char* name : {"ann", "bob", "cid"}) ask(let_in("admin"), CreateUser{name, "", false, unlimited});
+    for (const char* name : {"lab", "moon"}) ask(let_in("admin"), CreateWorkspace{name, unlimited});
   }
 
   void step() {
@@ -186,37 +189,51 @@ class History {
  private:
   void settle(Access& core) { database_.apply(core.take()); }
 
-  /// Without one the history stands still.
-  void let_an_admin_in() {
+  enum class Kind : bool { other, admin };
+  /// Somebody active of that kind; empty: there is none.
+  std::string somebody(Kind kind) {
+    std::vector<std::string> names;
     for (const auto& [name, row] : rules_.tables.users) {
-      if (!row.is_admin || !row.is_active) continue;
-      const TokenRow token{"t0", std::string(mark) + "t0", name, "", now_, {}};
-      ASSERT_TRUE(lives_.put_token(token).has_value());
-      std::erase_if(rules_.tables.tokens, [](const auto& one) { return one.second.hash == std::string(mark) + "t0"; });
-      rules_.tables.tokens["t0"] = token;
-      return settle(lives_);
+      if (row.is_admin == (kind == Kind::admin) && row.is_active) names.push_back(name);
     }
-    FAIL() << "the cluster has no admin";
+    return names.empty() ? "" : names[dice_.below(names.size())];
+  }
+
+  /// By a token that the shell makes for him.
+  Principal let_in(const std::string& name) {
+    const TokenRow token{"of-" + name, mark + ("of-" + name), name, "", now_, {}};
+    EXPECT_TRUE(lives_.put_token(token).has_value());
+    std::erase_if(rules_.tables.tokens, [&](const auto& one) { return one.second.hash == token.hash; });
+    rules_.tables.tokens[token.id] = token;
+    settle(lives_);
+    return *lives_.who(token.hash, now_);
+  }
+
+  Result<Principal> stranger() {
+    if (dice_.percent(50)) {
+      const std::string user = drawer_.user(), workspace = drawer_.workspace();
+      const Result<Principal> who = lives_.who_of_task(user, workspace, "1.0");
+      expect_same(who, rules_.believe_task(user, workspace));
+      return who;
+    }
+    const std::string hash = mark + drawer_.token();
+    const Result<Principal> who = lives_.who(hash, now_);
+    expect_same(who, rules_.believe(hash, now_));
+    return who;
   }
 
   Principal asker() {
-    if (!stale_.empty() && dice_.percent(10)) return stale_[dice_.below(stale_.size())];
-    Result<Principal> who = fail(Errc::denied, "");
-    if (dice_.percent(15)) {
-      const std::string user = drawer_.user(), workspace = drawer_.workspace();
-      who = lives_.who_of_task(user, workspace, "1.0");
-      expect_same(who, rules_.believe_task(user, workspace));
-    } else {
-      const std::string hash = mark + (dice_.percent(40) ? "t0" : drawer_.token());
-      who = lives_.who(hash, now_);
-      expect_same(who, rules_.believe(hash, now_));
+    if (!stale_.empty() && dice_.percent(20)) return stale_[dice_.below(stale_.size())];
+    if (dice_.percent(40)) {
+      if (const auto who = stranger()) return *who;
     }
-    if (!who) {
-      let_an_admin_in();
-      who = lives_.who(std::string(mark) + "t0", now_);
+    const std::string user = dice_.percent(60) ? somebody(Kind::other) : "";
+    const Principal who = let_in(user.empty() ? somebody(Kind::admin) : user);
+    if (dice_.percent(who.is_admin ? 2 : 20)) {
+      if (stale_.size() == 4) stale_.erase(stale_.begin());
+      stale_.push_back(who);
     }
-    if (dice_.percent(10)) stale_.push_back(*who);
-    return *who;
+    return who;
   }
 
   static void expect_same(const Result<Principal>& found, const Result<Principal>& wanted) {
@@ -276,7 +293,7 @@ class History {
     before.apply(restarted.take());
     EXPECT_EQ(before, database_);
     EXPECT_EQ(rules_.tables, database_);
-    EXPECT_GE(rules_.admins(), 1);
+    ASSERT_GE(rules_.admins(), 1);
     EXPECT_TRUE(lives_.take().empty());
     for (const auto& [name, row] : database_.users) {
       EXPECT_EQ(lives_.quota_of_user(name), row.max_slots);
