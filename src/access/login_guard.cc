@@ -18,12 +18,12 @@ std::string LoginGuard::key_of(std::string_view kind, const std::string& name) {
 }
 
 Duration LoginGuard::wait(const Attempt& attempt, TimePoint now) const {
-  const Duration for_user = wait(key_of("user ", attempt.user), now);
+  const Duration for_user = wait_of(key_of("user ", attempt.user), now);
   if (attempt.address.empty()) return for_user;
-  return std::max(for_user, wait(key_of("address ", attempt.address), now));
+  return std::max(for_user, wait_of(key_of("address ", attempt.address), now));
 }
 
-Duration LoginGuard::wait(const std::string& key, TimePoint now) const {
+Duration LoginGuard::wait_of(const std::string& key, TimePoint now) const {
   const auto found = entries_.find(key);
   if (found == entries_.end()) return {};
   const Entry& entry = found->second;

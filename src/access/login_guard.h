@@ -51,7 +51,7 @@ class LoginGuard {
   };
 
   static std::string key_of(std::string_view kind, const std::string& name);
-  Duration wait(const std::string& key, TimePoint now) const;
+  Duration wait_of(const std::string& key, TimePoint now) const;
   void count(const std::string& key, TimePoint now);
   void forget(const std::string& key);
 

@@ -151,6 +151,7 @@ struct Cell<std::optional<T>> {
     value.reset();
     TRY_ASSIGN(number, held<std::int64_t>(cell));
     if (*number == -1) return {};
+    if (*number < -1) return fail(Errc::corrupt, std::to_string(*number) + " is negative");
     return Cell<T>::from_cell(cell, value.emplace());
   }
 };

@@ -3,6 +3,7 @@
 
 #include "database/migrate.h"
 #include "records/backend_test.h"
+#include "records/schema.h"
 #include "tests/servers/process.h"
 #include "tests/servers/proxy.h"
 
@@ -84,7 +85,8 @@ TEST_P(ClaimContract, WhoeverBeganLaterShutsOutTheEarlier) {
 
 TEST_P(ClaimContract, ADatabaseFromTheFutureIsRefused) {
   open(backend_.url()).reset();
-  ASSERT_DONE(backend_.connect()->exec("INSERT INTO cadre_schema VALUES (2, 'what is to come', '0')"));
+  const auto next = std::to_string(migrations().size() + 1);
+  ASSERT_DONE(backend_.connect()->exec("INSERT INTO cadre_schema VALUES (" + next + ", 'what is to come', '0')"));
   EXPECT_ERROR(Errc::invalid, Records::open(backend_.url(), silent_log()));
 }
 

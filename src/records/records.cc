@@ -53,12 +53,6 @@ Result<void> get_jobs(Transaction& transaction, std::span<const database::Value>
   return {};
 }
 
-/// Here and not by the database: there the order of names depends on its settings.
-template <class Row>
-void sort_by_key(std::vector<Row>& rows) {
-  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return key_of(a) < key_of(b); });
-}
-
 Result<void> get_last(Transaction& transaction, control::Rows& rows) {
   TRY_ASSIGN(found, transaction.query("SELECT last_job, last_change FROM master"));
   TRY_ASSIGN(row, found.one());
@@ -75,7 +69,8 @@ Records::Records(Claim claim, std::unique_ptr<database::Database> database)
       database_(std::move(database)),
       guard_sql_(
           "UPDATE master SET last_job = CASE WHEN last_job < $1 THEN $1 ELSE last_job END,"
-          " last_change = CASE WHEN last_change < $2 THEN $2 ELSE last_change END WHERE boot = $3 RETURNING " +
+          " last_change = CASE WHEN last_change < $2 THEN $2 ELSE last_change END,"
+          " last_audit = CASE WHEN last_audit < $3 THEN $3 ELSE last_audit END WHERE boot = $4 RETURNING " +
           std::string(claim_.held_sql())) {}
 
 Result<std::unique_ptr<Records>> Records::open(std::string_view url, Log& log) {
@@ -93,7 +88,7 @@ Result<std::unique_ptr<Records>> Records::open(std::string_view url, Log& log) {
 Result<void> Records::guard(Transaction& transaction, const Last& last) {
   TRY_ASSIGN(rows,
              transaction.query(guard_sql_, {static_cast<std::int64_t>(last.job), static_cast<std::int64_t>(last.change),
-                                            static_cast<std::int64_t>(boot_)}));
+                                            static_cast<std::int64_t>(last.audit), static_cast<std::int64_t>(boot_)}));
   if (rows.empty()) {
     return fail(Errc::denied, "another master has begun with the database " + std::string(database_->place()) +
                                   "; this one must end");
@@ -128,11 +123,12 @@ Result<control::Rows> Records::load(std::int64_t ended_jobs_max) {
   });
 }
 
-Result<void> Records::commit(const control::Writes& writes) {
-  if (writes.empty()) return {};
+Result<void> Records::commit(const control::Writes& writes, const access::Writes& access) {
+  if (writes.empty() && access.empty()) return {};
   Last last;
   for (const control::JobRow& job : writes.new_jobs) last.job = std::max(last.job, job.id.value);
   for (const control::ChangeRow& change : writes.changes) last.change = std::max(last.change, change.number);
+  for (const access::AuditRow& row : access.audit) last.audit = std::max(last.audit, row.number);
   return transact(last, [&](Transaction& transaction) -> Result<void> {
     for (const cluster::AgentId& agent : writes.agents_gone) {
       TRY(transaction.exec("DELETE FROM agents WHERE id = $1", {storable(agent.value)}));
@@ -143,7 +139,7 @@ Result<void> Records::commit(const control::Writes& writes) {
     TRY(change(transaction, writes.jobs, pieces()));
     TRY(put(transaction, writes.tasks, pieces()));
     TRY(put(transaction, writes.changes, pieces()));
-    return {};
+    return put_access(transaction, access);
   });
 }
 
@@ -157,12 +153,15 @@ Result<std::vector<control::ChangeRow>> Records::changes_since(std::uint64_t num
 }
 
 Result<std::int64_t> Records::prune_changes(std::int64_t keep, std::int64_t most) {
+  return prune("changes", keep, most);
+}
+
+Result<std::int64_t> Records::prune(const std::string& table, std::int64_t keep, std::int64_t most) {
   return transact({}, [&](Transaction& transaction) {
     // Numbers have no gaps: the n-th newest and the n-th oldest are found without counting.
-    return transaction.exec(
-        "DELETE FROM changes WHERE number <= (SELECT max(number) FROM changes) - $1"
-        " AND number < (SELECT min(number) FROM changes) + $2",
-        {std::max<std::int64_t>(keep, 0), std::max<std::int64_t>(most, 0)});
+    return transaction.exec("DELETE FROM " + table + " WHERE number <= (SELECT max(number) FROM " + table +
+                                ") - $1 AND number < (SELECT min(number) FROM " + table + ") + $2",
+                            {std::max<std::int64_t>(keep, 0), std::max<std::int64_t>(most, 0)});
   });
 }
 

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "access/rows.h"
 #include "base/log.h"
 #include "cluster/control/rows.h"
 #include "database/database.h"
@@ -57,15 +58,24 @@ class Records {
   /// the order of their keys. A row that cannot be read is Errc::corrupt, with its table, key and column.
   [[nodiscard]] Result<cluster::control::Rows> load(std::int64_t ended_jobs_max);
 
-  /// Of a row that stands twice the last counts. An agent both written and gone is written. A task of a job that is not
-  /// there is Errc::conflict, a change of such a job Errc::not_found.
-  [[nodiscard]] Result<void> commit(const cluster::control::Writes& writes);
+  /// All users, tokens, workspaces and members, in the order of their keys.
+  [[nodiscard]] Result<access::Rows> load_access();
+
+  /// Both in one transaction. Of a row that stands twice the last counts; one both written and gone is written. A task
+  /// of a job that is not there is Errc::conflict, as is what belongs to a user or workspace that is not there; a
+  /// change of a job that is not there is Errc::not_found.
+  [[nodiscard]] Result<void> commit(const cluster::control::Writes& writes, const access::Writes& access = {});
 
   /// The `limit` changes after `number`, in their order. When the first is not the next, those between were pruned.
   [[nodiscard]] Result<std::vector<cluster::control::ChangeRow>> changes_since(std::uint64_t number,
                                                                                std::int64_t limit);
   /// Removes all but the newest `keep`, the oldest first, at most so many; gives how many.
   [[nodiscard]] Result<std::int64_t> prune_changes(std::int64_t keep, std::int64_t most);
+
+  /// The `limit` lines of the audit log before `number`, the newest first; 0: from the newest on.
+  [[nodiscard]] Result<std::vector<access::AuditRow>> audit_before(std::uint64_t number, std::int64_t limit);
+  /// Removes all but the newest `keep`, the oldest first, at most so many; gives how many.
+  [[nodiscard]] Result<std::int64_t> prune_audit(std::int64_t keep, std::int64_t most);
 
   /// A hash that is there already keeps what it had.
   [[nodiscard]] Result<void> add_join_token(const JoinToken& token);
@@ -85,6 +95,7 @@ class Records {
   struct Last {
     std::uint64_t job = 0;
     std::uint64_t change = 0;
+    std::uint64_t audit = 0;
   };
 
   Records(Claim claim, std::unique_ptr<database::Database> database);
@@ -100,6 +111,8 @@ class Records {
           return fn(transaction);
         });
   }
+  Result<void> put_access(database::Transaction& transaction, const access::Writes& writes) const;
+  Result<std::int64_t> prune(const std::string& table, std::int64_t keep, std::int64_t most);
   Pieces pieces() const { return claim_.on_server() ? Pieces::large : Pieces::single; }
 
   static constexpr int attempts_max = 5;

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "access/rows.h"
 #include "base/dice.h"
 #include "cluster/control/rows.h"
 #include "describe/random.h"
@@ -136,6 +137,47 @@ inline control::GroupRow random_group(Dice& dice, std::string pool, cluster::Gro
 
 inline control::ChangeRow random_change(Dice& dice, std::uint64_t number) {
   return {number, random_time(dice), random_said(dice), random_said(dice), random_said(dice)};
+}
+
+inline access::UserRow random_user(Dice& dice, std::string user) {
+  access::UserRow row;
+  auto& [name, password, is_admin, is_active, max_slots, created] = row;
+  name = std::move(user);
+  password = random_said(dice);
+  is_admin = dice.percent(50);
+  is_active = dice.percent(50);
+  if (dice.percent(50)) max_slots = random_number<std::int64_t>(dice);
+  created = random_time(dice);
+  return row;
+}
+
+inline access::TokenRow random_token(Dice& dice, std::string token, std::string owner) {
+  access::TokenRow row;
+  auto& [id, hash, user, name, created, expires] = row;
+  id = std::move(token);
+  user = std::move(owner);
+  for (std::string* text : {&hash, &name}) *text = random_said(dice);
+  for (TimePoint* time : {&created, &expires}) *time = random_time(dice);
+  return row;
+}
+
+inline access::WorkspaceRow random_workspace(Dice& dice, std::string workspace) {
+  access::WorkspaceRow row;
+  auto& [name, max_slots, created] = row;
+  name = std::move(workspace);
+  if (dice.percent(50)) max_slots = random_number<std::int64_t>(dice);
+  created = random_time(dice);
+  return row;
+}
+
+inline access::AuditRow random_audit(Dice& dice, std::uint64_t last) {
+  access::AuditRow row;
+  auto& [number, time, user, token, address, act, object, is_done, detail] = row;
+  number = last;
+  time = random_time(dice);
+  for (std::string* text : {&user, &token, &address, &act, &object, &detail}) *text = random_said(dice);
+  is_done = dice.percent(50);
+  return row;
 }
 
 }  // namespace cadre::records

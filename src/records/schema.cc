@@ -124,8 +124,61 @@ CREATE TABLE agent_keys (
 );
 )";
 
-constexpr std::array<database::Migration, 1> steps{{
+constexpr std::string_view second = R"(
+CREATE TABLE users (
+  name TEXT PRIMARY KEY,
+  password TEXT NOT NULL,
+  is_admin BIGINT NOT NULL,
+  is_active BIGINT NOT NULL,
+  max_slots BIGINT NOT NULL,
+  created BIGINT NOT NULL
+);
+
+CREATE TABLE tokens (
+  id TEXT PRIMARY KEY,
+  hash TEXT NOT NULL,
+  user_name TEXT NOT NULL REFERENCES users (name),
+  name TEXT NOT NULL,
+  created BIGINT NOT NULL,
+  expires BIGINT NOT NULL
+);
+CREATE INDEX tokens_of_user ON tokens (user_name);
+
+CREATE TABLE workspaces (
+  name TEXT PRIMARY KEY,
+  max_slots BIGINT NOT NULL,
+  created BIGINT NOT NULL
+);
+
+CREATE TABLE members (
+  workspace TEXT NOT NULL REFERENCES workspaces (name),
+  user_name TEXT NOT NULL REFERENCES users (name),
+  role TEXT NOT NULL,
+  PRIMARY KEY (workspace, user_name)
+);
+CREATE INDEX members_of_user ON members (user_name);
+
+CREATE TABLE audit (
+  number BIGINT PRIMARY KEY,
+  time BIGINT NOT NULL,
+  user_name TEXT NOT NULL,
+  token TEXT NOT NULL,
+  address TEXT NOT NULL,
+  act TEXT NOT NULL,
+  object TEXT NOT NULL,
+  is_done BIGINT NOT NULL,
+  detail TEXT NOT NULL
+);
+
+ALTER TABLE master ADD COLUMN last_audit BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN workspace TEXT NOT NULL DEFAULT 'default';
+ALTER TABLE jobs ADD COLUMN owner TEXT NOT NULL DEFAULT 'admin';
+ALTER TABLE changes ADD COLUMN workspace TEXT NOT NULL DEFAULT '';
+)";
+
+constexpr std::array<database::Migration, 2> steps{{
     {1, "agents, groups, jobs, tasks, changes, join tokens and agent keys", first},
+    {2, "users, tokens, workspaces, members and audit; to whom a job belongs", second},
 }};
 
 }  // namespace

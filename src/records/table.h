@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "database/database.h"
+#include "records/access_tables.h"
 #include "records/tables.h"
 
 namespace cadre::records {
@@ -62,6 +63,12 @@ std::vector<const Row*> last_of_each(const std::vector<Row>& rows) {
   const auto same = [](const Row* a, const Row* b) { return key_of(*a) == key_of(*b); };
   list.erase(list.begin(), std::unique(list.rbegin(), list.rend(), same).base());
   return list;
+}
+
+/// Here and not by the database: there the order of names depends on its settings.
+template <class Row>
+void sort_by_key(std::vector<Row>& rows) {
+  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return key_of(a) < key_of(b); });
 }
 
 template <class Row>

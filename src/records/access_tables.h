@@ -1,0 +1,74 @@
+/// Which columns the rows of the access core have. "user" means something else to PostgreSQL: it is user_name here.
+/// Safe on any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "access/rows.h"
+#include "records/columns.h"
+
+namespace cadre::records {
+
+template <class V>
+void columns(V& v, access::UserRow& row) {
+  v.key("name", row.name);
+  v.column("password", row.password);
+  v.column("is_admin", row.is_admin);
+  v.column("is_active", row.is_active);
+  v.column("max_slots", row.max_slots);
+  v.column("created", row.created);
+}
+
+template <class V>
+void columns(V& v, access::TokenRow& row) {
+  v.key("id", row.id);
+  v.column("hash", row.hash);
+  v.column("user_name", row.user);
+  v.column("name", row.name);
+  v.column("created", row.created);
+  v.column("expires", row.expires);
+}
+
+template <class V>
+void columns(V& v, access::WorkspaceRow& row) {
+  v.key("name", row.name);
+  v.column("max_slots", row.max_slots);
+  v.column("created", row.created);
+}
+
+template <class V>
+void columns(V& v, access::MemberRow& row) {
+  v.key("workspace", row.workspace);
+  v.key("user_name", row.user);
+  v.column("role", row.role);
+}
+
+template <class V>
+void columns(V& v, access::AuditRow& row) {
+  v.key("number", row.number);
+  v.column("time", row.time);
+  v.column("user_name", row.user);
+  v.column("token", row.token);
+  v.column("address", row.address);
+  v.column("act", row.act);
+  v.column("object", row.object);
+  v.column("is_done", row.is_done);
+  v.column("detail", row.detail);
+}
+
+inline std::string_view table_of(const access::UserRow&) { return "users"; }
+inline std::string_view table_of(const access::TokenRow&) { return "tokens"; }
+inline std::string_view table_of(const access::WorkspaceRow&) { return "workspaces"; }
+inline std::string_view table_of(const access::MemberRow&) { return "members"; }
+inline std::string_view table_of(const access::AuditRow&) { return "audit"; }
+
+inline const std::string& key_of(const access::UserRow& row) { return row.name; }
+inline const std::string& key_of(const access::TokenRow& row) { return row.id; }
+inline const std::string& key_of(const access::WorkspaceRow& row) { return row.name; }
+inline auto key_of(const access::MemberRow& row) { return std::tie(row.workspace, row.user); }
+inline std::uint64_t key_of(const access::AuditRow& row) { return row.number; }
+
+}  // namespace cadre::records
