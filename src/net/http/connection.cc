@@ -182,8 +182,7 @@ void HttpConnection::break_stream() {
   wire_->cut(Wire::How::reset);
 }
 
-Result<void> HttpConnection::switch_to(std::shared_ptr<Wire::User> user, const Headers& headers) {
-  if (wire_ == nullptr) return gone();
+void HttpConnection::switch_to(std::shared_ptr<Wire::User> user, const Headers& headers) {
   std::string head = "HTTP/1.1 101 Switching Protocols\r\n";
   for (const auto& [name, value] : headers) head += name + ": " + value + "\r\n";
   exchange_ = nullptr;
@@ -191,7 +190,6 @@ Result<void> HttpConnection::switch_to(std::shared_ptr<Wire::User> user, const H
   wire.hand_over(std::move(user));
   wire.uncork();
   wire.send(head + "\r\n", {});
-  return {};
 }
 
 void HttpConnection::forget(const HttpExchange& exchange) {
@@ -202,7 +200,7 @@ void HttpConnection::forget(const HttpExchange& exchange) {
 
 void HttpConnection::is_late() {
   if (wire_->unsent() > 0) return wire_->set_deadline(service_->after(service_->options.limits.idle_wait));
-  if (phase_ == Phase::idle) return end();
+  if (phase_ == Phase::idle) return wire_->cut();
   refuse(408, phase_ == Phase::header ? "the header did not come in time" : "the body did not come in time");
 }
 
@@ -211,7 +209,7 @@ void HttpConnection::speaks_plain() { refuse(400, "this port speaks HTTPS"); }
 void HttpConnection::peer_ended() { phase_ < Phase::answering ? end() : wire_->cut(); }
 
 void HttpConnection::drain() {
-  if (phase_ == Phase::idle && wire_->unsent() == 0) end();
+  if (phase_ == Phase::idle && wire_->unsent() == 0) wire_->cut();
 }
 
 void HttpConnection::lost() {

@@ -36,8 +36,8 @@ class HttpConnection final : public Wire::User, public std::enable_shared_from_t
   [[nodiscard]] static loop::Task<Result<void>> write(std::shared_ptr<HttpConnection> to, std::string piece);
   [[nodiscard]] Result<void> end_stream();
   void break_stream();
-  /// Answers 101 with these headers and leaves the wire to another.
-  [[nodiscard]] Result<void> switch_to(std::shared_ptr<Wire::User> user, const Headers& headers);
+  /// Answers 101 with these headers and leaves the wire, which is still there, to another.
+  void switch_to(std::shared_ptr<Wire::User> user, const Headers& headers);
   /// The exchange has ended.
   void forget(const HttpExchange& exchange);
 

@@ -78,7 +78,7 @@ CurlMulti::CurlMulti(loop::RealLoop& loop, std::int32_t connections_max) : loop_
 CurlMulti::~CurlMulti() { CHECK(ended_ && transfers_.empty()); }
 
 void CurlMulti::add(Transfer& transfer) {
-  if (ended_) return transfer.fail_with(CURLE_ABORTED_BY_CALLBACK);
+  if (ended_) return transfer.finish(CURLE_ABORTED_BY_CALLBACK);
   transfers_.insert(&transfer);
   curl_multi_add_handle(multi_, transfer.easy());
 }
@@ -95,8 +95,8 @@ void CurlMulti::end() {
   timer_.cancel();
   while (!transfers_.empty()) {
     Transfer& transfer = **transfers_.begin();
+    transfer.finish(CURLE_ABORTED_BY_CALLBACK);
     remove(transfer);
-    transfer.fail_with(CURLE_ABORTED_BY_CALLBACK);
     loop_.post([told = transfer.shared_from_this()] { told->tell(); });
   }
   for (const auto& [socket, watch] : watches_) watch->end();

@@ -1,8 +1,11 @@
 #include "net/http/exchange.h"
 
 #include <utility>
+#include <variant>
 
 #include "base/check.h"
+#include "net/http/handshake.h"
+#include "net/http/websocket.h"
 
 namespace cadre::net::http {
 
@@ -59,8 +62,16 @@ loop::Task<Result<std::unique_ptr<WebSocket>>> HttpExchange::upgrade() {
 }
 
 Result<std::unique_ptr<WebSocket>> HttpExchange::upgrade_now() {
-  connection_->answer({.status = 501, .content_type = "", .body = "", .headers = {}});
-  return fail(Errc::invalid, "later");
+  if (connection_->wire() == nullptr) return fail(Errc::unavailable, "the peer is gone");
+  const std::variant<Headers, Response> agreed = agree_on_websocket(request_);
+  if (const Response* refusal = std::get_if<Response>(&agreed)) {
+    connection_->answer(*refusal);
+    return fail(Errc::invalid, "the request does not ask for a WebSocket as it should");
+  }
+  auto session = std::make_shared<WebSocketSession>(connection_->service(), *connection_->wire());
+  connection_->switch_to(session, std::get<Headers>(agreed));
+  session->start();
+  return make_websocket(std::move(session));
 }
 
 }  // namespace cadre::net::http

@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "base/log.h"
@@ -78,6 +80,46 @@ struct HttpSides {
   SilentLog log;
   std::unique_ptr<Server> server;
   std::unique_ptr<Client> client;
+};
+
+/// A server on a thread of its own, for tests that speak to it over blocking sockets.
+class ServerOnThread {
+ public:
+  explicit ServerOnThread(Server::Handler handler, ServerOptions options = {})
+      : server_(Server::listen(loop_, log_, std::move(options), std::move(handler)).value()),
+        thread_([this] { loop_.run(); }) {}
+  ServerOnThread(const ServerOnThread&) = delete;
+  ServerOnThread& operator=(const ServerOnThread&) = delete;
+  ~ServerOnThread() {
+    loop_.stop();
+    thread_.join();
+  }
+
+  std::uint16_t port() const { return server_->port(); }
+  loop::RealLoop& loop() { return loop_; }
+
+  /// Calls it on the loop and gives what it gives.
+  template <class Fn>
+  auto on_loop(Fn fn) {
+    std::promise<decltype(fn(*server_))> promise;
+    loop_.post([&] { promise.set_value(fn(*server_)); });
+    return promise.get_future().get();
+  }
+  Counters counters() {
+    return on_loop([](Server& server) { return server.counters(); });
+  }
+  /// Waits until the counters are as they should be; a failure when that takes longer than a minute.
+  void expect(const std::function<bool(const Counters&)>& holds) {
+    const auto end = std::chrono::steady_clock::now() + seconds(60);
+    while (!holds(counters()) && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(milliseconds(1));
+    EXPECT_TRUE(holds(counters())) << "not within a minute";
+  }
+
+ private:
+  loop::RealLoop loop_;
+  SilentLog log_;
+  std::unique_ptr<Server> server_;
+  std::thread thread_;
 };
 
 }  // namespace cadre::net::http

@@ -18,6 +18,7 @@ class Input {
 
   std::string_view view() const { return {room_.get() + begin_, end_ - begin_}; }
   bool empty() const { return begin_ == end_; }
+  bool is_full() const { return end_ - begin_ >= bytes_max_; }
 
   void consume(std::size_t size) {
     CHECK(size <= end_ - begin_);

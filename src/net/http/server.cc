@@ -1,5 +1,6 @@
 #include "net/http/server.h"
 
+#include <algorithm>
 #include <boost/asio/ip/tcp.hpp>
 #include <utility>
 
@@ -161,7 +162,10 @@ loop::Task<void> Server::drain(Duration most) {
     wire->drain();
   }
   const TimePoint begun = service->loop.now();
-  while (!service->wires.empty() && service->loop.now() - begun < most) co_await loop::sleep(service->loop, between);
+  const auto is_finished = [](const std::shared_ptr<Wire>& wire) { return wire->is_finished(); };
+  while (!std::ranges::all_of(service->wires, is_finished) && service->loop.now() - begun < most) {
+    co_await loop::sleep(service->loop, between);
+  }
   while (!service->wires.empty()) service->wires.front()->cut();
 }
 

@@ -39,7 +39,6 @@ class Transfer : public std::enable_shared_from_this<Transfer> {
   // For CurlMulti.
   CURL* easy() { return easy_; }
   void finish(CURLcode code);
-  void fail_with(CURLcode code) { code_ = code; }
   /// Hands on what has come.
   void tell();
 

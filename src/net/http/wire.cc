@@ -17,7 +17,6 @@ constexpr std::size_t read_ahead = 4 << 10;                // beyond the largest
 constexpr std::size_t copied_max = 8 << 10;                // a smaller body is sent in one piece with its head
 constexpr std::size_t kept_max = 64 << 10;                 // a larger buffer is given back when it is empty
 constexpr Duration hearing_out = std::chrono::seconds(2);  // what a peer still sends while it reads our last words
-constexpr char tls_handshake = 22;                         // the first byte of whoever speaks TLS
 
 }  // namespace
 
@@ -63,7 +62,7 @@ void Wire::call(Fn fn) {
 }
 
 void Wire::read() {
-  if (reads_ || input_ended_ || !socket_) return;
+  if (reads_ || input_ended_ || !socket_ || input_.is_full()) return;
   if (tls_) {
     reads_ = true;
     socket_->async_wait(asio::ip::tcp::socket::wait_read, [self = shared_from_this()](const error_code& problem) {
@@ -74,7 +73,6 @@ void Wire::read() {
     return;
   }
   const std::span<char> room = input_.free_room();
-  if (room.empty()) return;
   reads_ = true;
   socket_->async_read_some(asio::buffer(room.data(), room.size()),
                            [self = shared_from_this()](const error_code& problem, std::size_t size) {
@@ -115,8 +113,8 @@ void Wire::read_coded() {
 }
 
 void Wire::take_coded(std::string_view bytes) {
-  if (!is_open_ && tls_->state() == TlsSession::State::shaking && input_.empty() && bytes.front() != tls_handshake &&
-      out_.empty() && bytes.front() >= 'A' && bytes.front() <= 'Z') {
+  // A method of HTTP begins with a letter, and no record of TLS does.
+  if (!std::exchange(has_heard_, true) && bytes.front() >= 'A' && bytes.front() <= 'Z') {
     ++service_->counters.handshakes_failed;
     tls_.reset();
     is_open_ = true;

@@ -65,6 +65,8 @@ class Wire : public std::enable_shared_from_this<Wire> {
     close,  ///< what the system has still comes to the peer
     reset,  ///< the peer sees that something is missing
   };
+  /// Whether all that was to be said is said, and the peer need only hear it.
+  bool is_finished() const { return ending_ == Ending::listening; }
   /// Ends now; the user hears of it.
   void cut(How how = How::close);
 
@@ -100,6 +102,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
   Input input_;
   bool reads_ = false;
   bool input_ended_ = false;
+  bool has_heard_ = false;
   bool is_open_ = false;  // TLS has shaken hands, if there is any
 
   std::string out_;       // goes first,
