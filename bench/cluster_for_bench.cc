@@ -11,13 +11,11 @@
 #include <fstream>
 #include <sstream>
 
-#include "cluster/data_folder.h"
-#include "describe/describe.h"
+#include "cli/which_master.h"
 
 namespace cadre::bench {
 
 using namespace std::chrono_literals;
-namespace bulk = cluster::bulk;
 namespace requests = cluster::requests;
 
 Scratch::Scratch() {
@@ -68,76 +66,32 @@ Duration Process::cpu_time() const {
       std::chrono::duration<double>(static_cast<double>(user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK))));
 }
 
-Result<std::unique_ptr<Client>> Client::connect(const std::string& data, Log& log) {
-  std::unique_ptr<Client> client(new Client(log));
-  TRY_ASSIGN(network, net::ZmqNetwork::make(client->loop_, log));
-  client->network_ = std::move(network);
-  const cluster::DataFolder folder{data};
-  for (int i = 0; i < 1'000 && !std::filesystem::exists(folder.run() + "/clients"); ++i) ::usleep(10'000);
-  net::LinkOptions control{folder.clients_address(), {}, {}, {}};
-  control.limits.queue_max = 100'000;
-  TRY_ASSIGN(link, client->network_->connect(control, [self = client.get()](const Bytes& bytes) {
-    if (auto answer = describe::read_msgpack<requests::Answer>(bytes)) {
-      self->answers_[answer->number] = std::move(answer->reply);
-    }
-    self->loop_.stop();
-  }));
-  client->control_ = std::move(link);
-  TRY_ASSIGN(bulk_link,
-             client->network_->connect({folder.bulk_address(), {}, {}, {}}, [self = client.get()](const Bytes& bytes) {
-               const auto message = describe::read_msgpack<bulk::FromMaster>(bytes);
-               if (!message) return;
-               const auto* output = std::get_if<bulk::Output>(&*message);
-               self->has_output_ |= output != nullptr && !output->records.empty();
-               self->loop_.stop();
-             }));
-  client->bulk_ = std::move(bulk_link);
-  return client;
-}
-
-Client::~Client() = default;
-
-Result<void> Client::run_until(const std::function<bool()>& done) {
-  bool late = false;
-  const loop::Timer give_up = loop_.after(2min, [&] {
-    late = true;
-    loop_.stop();
-  });
-  while (!done()) {
-    if (late) return fail(Errc::timed_out, "the master does not answer");
-    loop_.run();
+Result<std::unique_ptr<Client>> Client::connect(const std::string& data) {
+  for (int i = 0; i < 1'000; ++i) {
+    const cli::Got<cluster::KnownMaster> master = cli::find_master(data);
+    if (master) return std::unique_ptr<Client>(new Client(*master));
+    ::usleep(10'000);
   }
-  return {};
+  return fail(Errc::timed_out, "the master did not start");
 }
 
-Result<std::vector<requests::Reply>> Client::ask(const std::vector<requests::Request>& requests) {
-  const std::uint64_t first = number_ + 1;
-  answers_.clear();
-  for (const requests::Request& request : requests) {
-    TRY(control_->send(describe::write_msgpack(requests::Question{++number_, request})));
+Result<void> Client::await_output(cluster::TaskId task) {
+  requests::ReadLogs request;
+  request.task = task;
+  request.epoch = 1;
+  request.wait = true;
+  for (int i = 0; i < 1'000; ++i) {
+    const auto page = ask(request);
+    if (page && !page->lines.empty()) return {};
+    if (!page) ::usleep(500);  // it is not placed yet
   }
-  TRY(run_until([&] { return answers_.size() == requests.size(); }));
-  std::vector<requests::Reply> replies;
-  for (std::size_t i = 0; i < requests.size(); ++i) replies.push_back(std::move(answers_[first + i]));
-  return replies;
-}
-
-Result<requests::Reply> Client::ask(const requests::Request& request) {
-  TRY_ASSIGN(replies, ask(std::vector<requests::Request>{request}));
-  return std::move(replies.front());
-}
-
-Result<void> Client::await_output(const cluster::LeaseId& lease) {
-  has_output_ = false;
-  TRY(bulk_->send(describe::write_msgpack(bulk::ToMaster(bulk::ReadOutput{++number_, lease, 0, 0, true}))));
-  return run_until([&] { return has_output_; });
+  return fail(Errc::timed_out, "no output came");
 }
 
 Result<void> Client::until(const std::function<bool(const requests::Status&)>& wanted) {
   for (;;) {
-    TRY_ASSIGN(reply, ask(requests::GetStatus{}));
-    const auto* status = std::get_if<requests::Status>(&reply);
-    if (status != nullptr && wanted(*status)) return {};
+    TRY_ASSIGN(status, ask(requests::GetStatus{}));
+    if (wanted(status)) return {};
     ::usleep(10'000);
   }
 }

@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "base/log.h"
 #include "base/result.h"
-#include "cluster/bulk.h"
+#include "cli/connection.h"
+#include "cluster/output.h"
 #include "cluster/requests.h"
 #include "loop/real_loop.h"
-#include "net/zmq_network.h"
+#include "loop/tasks.h"
 
 namespace cadre::bench {
 
@@ -47,32 +47,58 @@ class Process {
 
 class Client {
  public:
-  [[nodiscard]] static Result<std::unique_ptr<Client>> connect(const std::string& data, Log& log);
-  ~Client();
+  /// Waits until the master of that folder is up.
+  [[nodiscard]] static Result<std::unique_ptr<Client>> connect(const std::string& data);
 
-  /// All answers, in the order of the questions. Waits as long as it takes, two minutes at most.
-  [[nodiscard]] Result<std::vector<cluster::requests::Reply>> ask(
-      const std::vector<cluster::requests::Request>& requests);
-  [[nodiscard]] Result<cluster::requests::Reply> ask(const cluster::requests::Request& request);
-  /// Waits until a lease has written something.
-  [[nodiscard]] Result<void> await_output(const cluster::LeaseId& lease);
+  /// All answers, in the order of the questions, some of which are under way at a time.
+  template <access::Routed T>
+  [[nodiscard]] Result<std::vector<typename T::Answer>> ask(const std::vector<T>& requests) {
+    std::vector<cli::Got<typename T::Answer>> answers(requests.size());
+    loop::Tasks tasks(loop_);
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < under_way_max; ++i) tasks.spawn(ask_some(*this, requests, answers, next));
+    loop_.spawn(stop_after(loop_, tasks));
+    loop_.run();
+    std::vector<typename T::Answer> all;
+    for (cli::Got<typename T::Answer>& one : answers) {
+      if (!one) return fail(Errc::unavailable, one.error().message);
+      all.push_back(*std::move(one));
+    }
+    return all;
+  }
+  template <access::Routed T>
+  [[nodiscard]] Result<typename T::Answer> ask(const T& request) {
+    TRY_ASSIGN(answers, ask(std::vector<T>{request}));
+    return std::move(answers.front());
+  }
+  /// Waits until a task has written something.
+  [[nodiscard]] Result<void> await_output(cluster::TaskId task);
   /// Asks for the status until it is as wanted.
   [[nodiscard]] Result<void> until(const std::function<bool(const cluster::requests::Status&)>& wanted);
 
   loop::RealLoop& loop() { return loop_; }
+  const cluster::KnownMaster& master() const { return connection_.master(); }
 
  private:
-  explicit Client(Log& log) : log_(log) {}
-  Result<void> run_until(const std::function<bool()>& done);
+  static constexpr std::size_t under_way_max = 64;
 
-  Log& log_;
+  explicit Client(cluster::KnownMaster master) : connection_(loop_, std::move(master)) {}
+
+  template <class T>
+  static loop::Task<void> ask_some(Client& self, const std::vector<T>& requests,
+                                   std::vector<cli::Got<typename T::Answer>>& answers, std::size_t& next) {
+    while (next < requests.size()) {
+      const std::size_t at = next++;
+      answers[at] = co_await self.connection_.ask(requests[at], std::chrono::minutes(2));
+    }
+  }
+  static loop::Task<void> stop_after(loop::RealLoop& loop, loop::Tasks& tasks) {
+    co_await tasks.ended();
+    loop.stop();
+  }
+
   loop::RealLoop loop_;
-  std::unique_ptr<net::ZmqNetwork> network_;
-  std::unique_ptr<net::Link> control_;
-  std::unique_ptr<net::Link> bulk_;
-  std::uint64_t number_ = 0;
-  std::map<std::uint64_t, cluster::requests::Reply> answers_;
-  bool has_output_ = false;
+  cli::Connection connection_;
 };
 
 /// A job of one task.

@@ -14,6 +14,7 @@
 #include "cluster/data_folder.h"
 #include "describe/describe.h"
 #include "net/keys.h"
+#include "net/zmq_network.h"
 #include "records/records.h"
 
 namespace cadre::bench {
@@ -157,10 +158,10 @@ Result<Figures> bench_control() {
   TRY(net::save_keys(master_keys, data.keys_file()));
   TRY_ASSIGN(keys, enrol(data, log));
   const std::string master_log = scratch.path() + "/master.log";
-  const Process master({"master", "--data", data.path, "--listen", "127.0.0.1:0"}, master_log);
+  const Process master({"master", "--data", data.path, "--listen", "127.0.0.1:0", "--port", "0"}, master_log);
   TRY_ASSIGN(address, address_in(master_log));
   const pid_t others = start_agents(address, keys, master_keys.open, scratch.path() + "/ends");
-  TRY_ASSIGN(client, Client::connect(data.path, log));
+  TRY_ASSIGN(client, Client::connect(data.path));
   TRY(client->until([](const requests::Status& status) { return status.agents_up == agents; }));
 
   const Duration cpu_before = master.cpu_time();
@@ -170,7 +171,7 @@ Result<Figures> bench_control() {
     const auto due = static_cast<int>(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() *
                                       tasks_a_second);
     if (submitted < due) {
-      TRY(client->ask(std::vector<requests::Request>(static_cast<std::size_t>(due - submitted), job_of({"true"}))));
+      TRY(client->ask(std::vector<requests::Submit>(static_cast<std::size_t>(due - submitted), job_of({"true"}))));
       submitted = due;
     }
     std::this_thread::sleep_for(5ms);

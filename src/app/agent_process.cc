@@ -61,7 +61,6 @@ class AgentProcess {
                            data_ + "/code",
                            way.control,
                            way.bulk,
-                           way.control.address,
                            cgroup_,
                            [this](const std::string& folder) -> Result<loop::Descriptor> {
                              TRY_ASSIGN(born, nursery_->start(folder));

@@ -46,7 +46,8 @@ Result<void> Door::open(Options options, cluster::Desk& desk, cluster::BulkDesk&
   door.last_change = options.last_change;
   door.changes = std::move(options.changes);
   door.figures = std::move(options.figures);
-  TRY_ASSIGN(gateway, gateway::Gateway::open({inside_->loop, inside_->log, desk, bulk, inside_->pool}, std::move(door)));
+  TRY_ASSIGN(gateway,
+             gateway::Gateway::open({inside_->loop, inside_->log, desk, bulk, inside_->pool}, std::move(door)));
   inside_->port = gateway->port();
   inside_->gateway = std::move(gateway);
   inside_->thread = std::jthread([inside = inside_.get()] { inside->loop.run(); });

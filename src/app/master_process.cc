@@ -79,7 +79,8 @@ Result<std::string> secret_in(const std::string& path) {
     return secret;
   }
   TRY_ASSIGN(secret, loop::read_file(path));
-  if (secret.size() < 32) return fail(Errc::corrupt, path + " is too short; remove it, and tokens of tasks are made anew");
+  if (secret.size() < 32)
+    return fail(Errc::corrupt, path + " is too short; remove it, and tokens of tasks are made anew");
   return secret;
 }
 
@@ -210,8 +211,9 @@ class MasterProcess {
     }
     if (known_.token.empty()) known_.token = gateway::make_secret().text;
     known_.user = owner_of(rows);
-    options.local_token = access::TokenRow{"local", gateway::hash_of_token(known_.token), known_.user,
-                                           "of who owns the data folder", calendar_.now(), TimePoint{}};
+    options.local_token = access::TokenRow{"local",         gateway::hash_of_token(known_.token),
+                                           known_.user,     "of who owns the data folder",
+                                           calendar_.now(), TimePoint{}};
     options.access_rows = std::move(rows);
     TRY_ASSIGN(secret, secret_in(data_.pass_file()));
     pass_secret_ = std::move(secret);
@@ -240,7 +242,8 @@ class MasterProcess {
     const master::Http& http = config_.http;
     if (!http.url.empty()) return http.url;
     std::string host = parse_host_port(http.listen)->host;
-    if (host == "0.0.0.0" || host == "::") host = config_.advertise.empty() ? agent::facts_of_host().name : config_.advertise;
+    if (host == "0.0.0.0" || host == "::")
+      host = config_.advertise.empty() ? agent::facts_of_host().name : config_.advertise;
     if (host.find(':') != std::string::npos) host = "[" + host + "]";
     return (http.tls_certificates.empty() ? "http://" : "https://") + host + ":" + std::to_string(door_.port());
   }

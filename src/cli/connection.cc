@@ -38,8 +38,7 @@ std::string fill(std::string_view path, Value::Map& fields) {
 std::string query_of(const Value::Map& fields) {
   std::string query;
   for (const describe::Entry& field : fields) {
-    query += (query.empty() ? "?" : "&") + net::http::escape(field.key) + "=" +
-             net::http::escape(text_of(field.value));
+    query += (query.empty() ? "?" : "&") + net::http::escape(field.key) + "=" + net::http::escape(text_of(field.value));
   }
   return query;
 }
@@ -47,7 +46,7 @@ std::string query_of(const Value::Map& fields) {
 /// Everything else says how things are to be, or only asks.
 Repeat repeat_of(const access::Route& route) {
   return route.method == "POST" && !route.path.ends_with("/stop") && !route.path.ends_with("/kill") ? Repeat::never
-                                                                                                   : Repeat::when_lost;
+                                                                                                    : Repeat::when_lost;
 }
 
 ExitCode code_of(int status) {

@@ -14,8 +14,8 @@ using cluster::control::JobStage;
 using cluster::requests::JobView;
 namespace requests = cluster::requests;
 
-/// So long at most passes without a word to the master, which takes silent clients for gone.
-constexpr Duration ask_every = 30s;
+/// The master answers after 20 s at the latest, whether or not something has changed.
+constexpr Duration ask_max = 40s;
 constexpr Duration why_every = 2s;
 constexpr Duration notice_absence_after = 2s;
 
@@ -41,10 +41,12 @@ void Follower::take(const JobView& job) {
   tasks_most_ = std::max(tasks_most_, job.tasks.size());
   for (const requests::TaskView& task : job.tasks) {
     if (options_.only && *options_.only != task.id) continue;
+    if (options_.only_rank && *options_.only_rank != task.rank) continue;
     auto& output = outputs_[task.id];
     if (!output) {
       output = std::make_unique<TaskOutput>(
-          session_, readers_, TaskOutput::Options{task.id, options_.all_leases, options_.last_lines, options_.on_line});
+          session_, readers_,
+          TaskOutput::Options{task.id, options_.all_leases, options_.last_lines, options_.on_line, options_.filter});
     }
     output->tell(task);
   }
@@ -64,13 +66,9 @@ loop::Task<Got<JobView>> Follower::to_end(JobView job) {
 }
 
 loop::Task<Got<JobView>> Follower::changed(cluster::JobId job, std::uint64_t seen) {
-  const auto talk = session_.connection.begin(requests::GetJob{job, seen});
-  auto answer = co_await talk->next(ask_every);
-  if (answer && *answer) {
-    Got<JobView> view = as<JobView>((**std::move(answer)).reply);
-    if (view) co_return view;
-    co_await loop::sleep(session_.loop, why_every);  // it takes no more who wait: then ask now and then
-  }
+  Got<JobView> next = co_await ask(session_, requests::GetJob{job, seen}, ask_max);
+  if (next) co_return next;
+  if (next.error().code != unreachable) co_await loop::sleep(session_.loop, why_every);  // too many wait there
   // Versions do not outlive a master, so what it says now counts, even if the number is the same.
   // One that can do nothing for the moment is waited for like one that is gone.
   const TimePoint until = session_.loop.now() + absence_max;

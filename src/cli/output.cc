@@ -4,7 +4,7 @@ namespace cadre::cli {
 namespace {
 
 using namespace std::chrono_literals;
-namespace bulk = cluster::bulk;
+namespace requests = cluster::requests;
 
 /// Output that was written before a task ended but has not come by then is on an agent that is gone.
 constexpr Duration ended_stall_max = 30s;
@@ -18,48 +18,49 @@ constexpr std::uint64_t leases_most = 10;
 
 std::string dropped_words(std::int64_t bytes) { return "(" + std::to_string(bytes) + " bytes of output are lost)"; }
 
-/// Hands on the lines of an answer; whether there were any.
-Got<bool> take(Session& session, Reading& reading, const bulk::FromMaster& answer, const OnLine& on_line) {
-  if (const auto* no = std::get_if<bulk::Refused>(&answer)) {
-    return NotGot(Refusal{failed, "the output of task " + to_string(reading.lease.task) + ": " + no->why});
-  }
-  const auto* output = std::get_if<bulk::Output>(&answer);
-  if (output == nullptr) return NotGot(Refusal{failed, "the master gave an answer of another kind"});
-  const auto note = [&](const std::string& text) {
-    on_line(reading.lease.task, {logs::Stream::note, false, session.calendar.now(), text});
-  };
+logs::Line line_of(const requests::LogLine& line) {
+  const std::string_view text = line.text ? std::string_view(*line.text) : as_text(*line.bytes);
+  return {static_cast<logs::Stream>(line.stream), line.continues, line.time, text};
+}
+
+/// Hands on the lines of a page; whether there was anything new.
+bool take(Session& session, Reading& reading, const requests::LogPage& page, const OnLine& on_line) {
   const bool begins_later = reading.last_lines > 0;
-  if (!begins_later && output->offset > reading.offset) note(dropped_words(output->offset - reading.offset));
-  logs::Decoder decoder(output->records);
-  while (const std::optional<logs::Line> line = decoder.next()) on_line(reading.lease.task, *line);
-  if (decoder.state() != logs::Decoder::State::whole) note("(some output is spoiled)");
+  if (!begins_later && page.offset > reading.offset) {
+    const std::string lost = dropped_words(page.offset - reading.offset);
+    on_line(reading.lease.task, {logs::Stream::note, false, session.calendar.now(), lost});
+  }
+  for (const requests::LogLine& line : page.lines) {
+    if (line.text || line.bytes) on_line(reading.lease.task, line_of(line));
+  }
   flush_output();
-  const bool went_on = output->next > reading.offset || !output->records.empty();
-  reading.offset = std::max(reading.offset, output->next);
+  const bool went_on = page.next > reading.offset || !page.lines.empty();
+  reading.offset = std::max(reading.offset, page.next);
   if (went_on) reading.last_lines = 0;
   return went_on;
 }
 
-bulk::ReadOutput question_of(const Reading& reading, bool wait) {
-  return {0, reading.lease, reading.offset, reading.last_lines, wait};
+requests::ReadLogs question_of(const Reading& reading, bool wait) {
+  return {reading.lease.task,   reading.lease.epoch.value, reading.offset,      reading.last_lines,
+          reading.filter.since, reading.filter.level,      reading.filter.grep, wait};
 }
 
 /// Waits for output that is known to come: the news of an end may overtake it.
 loop::Task<bool> more_comes(Session& session, const Reading& reading) {
-  const auto answer = co_await session.connection.ask_bulk(question_of(reading, true), late_max);
-  const auto* output = answer ? std::get_if<bulk::Output>(&*answer) : nullptr;
-  co_return output != nullptr && !output->records.empty();
+  requests::ReadLogs question = question_of(reading, true);
+  Inquiry<Got<requests::LogPage>> asked(session.loop, ask(session, std::move(question), idle_max));
+  const std::optional<Got<requests::LogPage>> page = co_await asked.answer(late_max);
+  co_return page&&* page && (*page)->next > reading.offset;
 }
 
 }  // namespace
 
 loop::Task<Got<void>> read_all(Session& session, Reading reading, const OnLine& on_line) {
   for (bool goes_on = true; goes_on;) {
-    Result<bulk::FromMaster> answer = co_await session.connection.ask_bulk(question_of(reading, false));
-    if (!answer) co_return NotGot(refusal_of(answer.error()));
-    const Got<bool> took = take(session, reading, *answer, on_line);
-    if (!took) co_return NotGot(took.error());
-    goes_on = *took && !std::get<bulk::Output>(*answer).records.empty();
+    requests::ReadLogs question = question_of(reading, false);
+    const Got<requests::LogPage> page = co_await ask(session, std::move(question));
+    if (!page) co_return NotGot(page.error());
+    goes_on = take(session, reading, *page, on_line);
     if (!goes_on && reading.offset < reading.end) goes_on = co_await more_comes(session, reading);
   }
   if (const std::int64_t missing = reading.end - reading.offset; missing > 0) {
@@ -77,7 +78,7 @@ void TaskOutput::add_leases(std::uint64_t epoch) {
   if (epoch - from >= leases_most) from = epoch - leases_most + 1;
   for (std::uint64_t each = from; each <= epoch; ++each) {
     const std::int64_t last_lines = is_first && each == from ? options_.last_lines : 0;
-    leases_.push_back({{{options_.task, {each}}, 0, last_lines, 0}, std::nullopt, each != epoch});
+    leases_.push_back({{{options_.task, {each}}, 0, last_lines, 0, options_.filter}, std::nullopt, each != epoch});
   }
   last_epoch_ = epoch;
 }
@@ -129,29 +130,21 @@ loop::Task<void> TaskOutput::follow() {
       was_ending = false;
       continue;
     }
-    auto asked = session_.connection.begin_bulk(question_of(lease.reading, true));
-    if (!asked) {
-      session_.complain(refusal_of(asked.error()));
-      break;
-    }
-    talk_ = *std::move(asked);
-    auto answer = co_await talk_->next(wait_for(lease, last_progress));
-    talk_.reset();
-    if (!answer) {
-      if (answer.error().code == Errc::corrupt) {
-        session_.complain(refusal_of(session_.connection.explain(answer.error())));
-        break;
-      }
+    requests::ReadLogs question = question_of(lease.reading, true);
+    question_ = std::make_unique<Inquiry<Got<requests::LogPage>>>(session_.loop,
+                                                                  ask(session_, std::move(question), absence_max));
+    const std::optional<Got<requests::LogPage>> page = co_await question_->answer(wait_for(lease, last_progress));
+    question_.reset();
+    if (!page) continue;
+    if (!*page && page->error().code == unreachable) {
       co_await loop::sleep(session_.loop, 100ms);  // nobody listens there yet
       continue;
     }
-    if (!*answer) continue;
-    const Got<bool> took = take(session_, lease.reading, **answer, options_.on_line);
-    if (!took) {
-      session_.complain(took.error());
+    if (!*page) {
+      session_.complain(page->error());
       break;
     }
-    if (*took) last_progress = session_.loop.now();
+    if (take(session_, lease.reading, **page, options_.on_line)) last_progress = session_.loop.now();
   }
   leases_.clear();
   follows_ = false;

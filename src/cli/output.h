@@ -8,7 +8,10 @@
 #include <optional>
 #include <string>
 
+#include "cli/inquiry.h"
 #include "cli/session.h"
+#include "cluster/output.h"
+#include "cluster/requests.h"
 #include "logs/record.h"
 #include "loop/tasks.h"
 
@@ -17,12 +20,20 @@ namespace cadre::cli {
 /// Gets each line of a task.
 using OnLine = std::function<void(cluster::TaskId, const logs::Line&)>;
 
+/// Which lines are wanted.
+struct LineFilter {
+  std::optional<TimePoint> since;
+  std::optional<Level> level;
+  std::string grep;
+};
+
 /// How much of the output of one lease has been read.
 struct Reading {
   cluster::LeaseId lease;
   std::int64_t offset = 0;
   std::int64_t last_lines = 0;  ///< begin so many lines before the end
   std::int64_t end = 0;         ///< it is known to have written so much
+  LineFilter filter;
 };
 
 /// Hands on what is there now, to the end, and waits a moment for what is known to come.
@@ -36,6 +47,7 @@ class TaskOutput {
     bool all_leases = false;      ///< those before the first that is told, too
     std::int64_t last_lines = 0;  ///< of the first that is read
     OnLine on_line;
+    LineFilter filter;
   };
 
   /// The coroutines that read are spawned among `tasks`.
@@ -59,7 +71,7 @@ class TaskOutput {
   bool is_done(const Lease& lease, TimePoint last_progress);
   Duration wait_for(const Lease& lease, TimePoint last_progress) const;
   void wake() {
-    if (talk_) talk_->interrupt();
+    if (question_) question_->interrupt();
   }
 
   Session& session_;
@@ -68,7 +80,7 @@ class TaskOutput {
   std::deque<Lease> leases_;  ///< the first is being read
   std::uint64_t last_epoch_ = 0;
   bool follows_ = false;
-  std::unique_ptr<Connection::Bulk::Conversation> talk_;
+  std::unique_ptr<Inquiry<Got<cluster::requests::LogPage>>> question_;
 };
 
 }  // namespace cadre::cli

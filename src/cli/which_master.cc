@@ -28,8 +28,9 @@ Got<KnownMaster> in_folder(const std::string& named) {
   const Result<std::string> text = loop::read_file(folder.client_file());
   if (!text && text.error().code != Errc::not_found) return NotGot(Refusal{failed, text.error().message});
   if (!text) {
-    return NotGot(Refusal{unreachable, "no master answers at " + path +
-                                           "; start one with `cadre up`, or name another with --master or CADRE_MASTER"});
+    return NotGot(Refusal{
+        unreachable,
+        "no master answers at " + path + "; start one with `cadre up`, or name another with --master or CADRE_MASTER"});
   }
   auto master = describe::read_json<KnownMaster>(*text);
   if (!master) return NotGot(Refusal{failed, describe::to_error(master.error(), folder.client_file()).message});

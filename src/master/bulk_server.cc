@@ -71,9 +71,8 @@ BulkServer::BulkServer(std::unique_ptr<Inside> inside) : inside_(std::move(insid
 BulkServer::~BulkServer() = default;
 
 void BulkServer::ask(cluster::Desk::Asker asker, cluster::bulk::ToMaster message) {
-  inside_->post([asker, message = std::move(message)](BulkService& service) mutable {
-    service.ask(asker, std::move(message));
-  });
+  inside_->post(
+      [asker, message = std::move(message)](BulkService& service) mutable { service.ask(asker, std::move(message)); });
 }
 
 void BulkServer::forget(cluster::Desk::Asker asker) {

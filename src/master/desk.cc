@@ -102,8 +102,8 @@ void Master::serve(const Guest& guest, const requests::Request& request, TimePoi
   const std::string* workspace = workspace_wanted(request);
   std::optional<Told> answer;
   if (workspace != nullptr && !access_.has_workspace(*workspace)) {
-    answer = failed(
-        {Errc::not_found, "workspace: there is no workspace '" + *workspace + "'; see cadre workspace list"});
+    answer =
+        failed({Errc::not_found, "workspace: there is no workspace '" + *workspace + "'; see cadre workspace list"});
     tell_later(guest.asker, *answer);
   } else {
     control_.ask(guest.asker, guest.who, request, now);
@@ -149,7 +149,8 @@ void Master::end_login(const FromDoor& one, const access::Access::LoginEnd& requ
   Result<access::NewToken> made = access_.end_login(request, now);
   const Told told = made ? Told(access::Reply(*std::move(made))) : failed(made.error());
   if (!made) ++strangers_;
-  const Guest guest{one.asker, {.user = request.user, .is_admin = false, .roles = {}, .token = "", .task = ""},
+  const Guest guest{one.asker,
+                    {.user = request.user, .is_admin = false, .roles = {}, .token = "", .task = ""},
                     one.credential.address};
   audit(guest, access::Login::type_name, "user " + request.user, &told, now);
   tell_later(one.asker, told);
@@ -175,8 +176,8 @@ loop::Task<void> Master::list_audit(Guest guest, access::ListAudit request) {
   }
   access::AuditPage page;
   for (access::AuditRow& row : *rows) {
-    page.entries.push_back({row.number, row.time, row.user, row.token, row.address, row.act, row.object, row.is_done,
-                            row.detail});
+    page.entries.push_back(
+        {row.number, row.time, row.user, row.token, row.address, row.act, row.object, row.is_done, row.detail});
   }
   if (page.entries.size() == static_cast<std::size_t>(request.most)) page.next = page.entries.back().number;
   tell_(guest.asker, std::move(page));

@@ -209,7 +209,8 @@ loop::Task<Result<void>> Master::write(const control::Writes& writes, const acce
 
 std::uint64_t Master::refused() const {
   const net::Counters seen = agents_->counters();
-  return complaints_ + strangers_ + seen.refused_key + seen.refused_large + seen.refused_malformed + seen.handshakes_failed;
+  return complaints_ + strangers_ + seen.refused_key + seen.refused_large + seen.refused_malformed +
+         seen.handshakes_failed;
 }
 
 void Master::look_after_code(const control::JobRow& row) {

@@ -9,8 +9,8 @@
 #include <string>
 #include <variant>
 
-#include "base/log.h"
 #include "access/access.h"
+#include "base/log.h"
 #include "cluster/control/control.h"
 #include "cluster/desk.h"
 #include "loop/blocking_pool.h"
@@ -150,7 +150,7 @@ class Master : public cluster::Desk {
   bool stopping_ = false;
   std::string obstacle_;  ///< why nothing can be written at the moment
   std::uint64_t complaints_ = 0;
-  std::uint64_t strangers_ = 0;  ///< at the desk: tokens and passwords that were not believed
+  std::uint64_t strangers_ = 0;         ///< at the desk: tokens and passwords that were not believed
   std::set<cluster::JobId> with_code_;  ///< jobs whose code is kept
 };
 

@@ -66,6 +66,8 @@ void columns(V& v, cluster::control::JobRow& row) {
   v.key("id", row.id);
   v.json_once("spec", row.spec);  // before the columns that override it
   v.column("name", row.spec.name);
+  v.column("workspace", row.spec.workspace);
+  v.column("owner", row.owner);
   v.column("pool", row.spec.pool);
   v.column("priority", row.spec.priority);
   v.column("group_id", row.spec.group);
@@ -130,6 +132,7 @@ void columns(V& v, cluster::control::ChangeRow& row) {
   v.column("noun", row.noun);
   v.column("id", row.id);
   v.column("what", row.what);
+  v.column("workspace", row.workspace);
 }
 
 inline std::string_view table_of(const cluster::control::AgentRow&) { return "agents"; }

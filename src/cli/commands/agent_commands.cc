@@ -29,8 +29,8 @@ struct SetOptions {
 };
 
 std::string words_of(const SetOptions& options) {
-  const std::string what = options.slot ? "slot " + std::to_string(*options.slot) + " of agent " + options.agent
-                                        : "agent " + options.agent;
+  const std::string what =
+      options.slot ? "slot " + std::to_string(*options.slot) + " of agent " + options.agent : "agent " + options.agent;
   switch (options.state) {
     case SlotState::enabled: return what + " takes work";
     case SlotState::draining: return what + " takes no more work; what runs there may end by itself";

@@ -2,6 +2,7 @@
 
 #include "base/overloaded.h"
 #include "cli/commands/verb.h"
+#include "cli/inquiry.h"
 #include "loop/signals.h"
 
 namespace cadre::cli {
@@ -10,9 +11,6 @@ namespace {
 using namespace std::chrono_literals;
 namespace requests = cluster::requests;
 namespace supervision = cluster::supervision;
-
-/// So long at most passes without a word to the master, which takes silent clients for gone.
-constexpr Duration ask_every = 30s;
 
 struct ExecOptions {
   ClientOptions client;
@@ -53,58 +51,36 @@ int finish(const Session& session, const ExecOutcome& outcome, bool json) {
   return outcome.code == 0 ? failed : outcome.code & 0xff;
 }
 
-/// The first interrupt kills what runs, the second leaves at once.
-class Interrupts {
- public:
-  Interrupts(Session& session, std::uint64_t question) : session_(session), question_(question) {}
-
-  Result<void> watch() {
-    TRY_ASSIGN(watch, loop::on_signal(session_.loop, {SIGINT, SIGTERM}, [this](int signal) {
-                 if (ending_) return session_.leave(128 + signal);
-                 came_ = signal;
-                 print_error("\n" + session_.name + ": ending it; once more leaves it alone\n");
-                 ending_ = session_.connection.begin(requests::EndExec{question_});
-               }));
-    watch_ = std::move(watch);
-    return {};
-  }
-  /// The number of the first; 0: none.
-  int came() const { return came_; }
-
- private:
-  Session& session_;
-  const std::uint64_t question_;
-  int came_ = 0;
-  std::unique_ptr<Connection::Control::Conversation> ending_;
-  std::optional<loop::SignalWatch> watch_;
-};
-
 loop::Task<int> exec(Session& session, std::shared_ptr<const ExecOptions> options) {
   const bool json = options->client.json;
-  const auto talk = session.connection.begin(requests::RunExec{options->target.task, options->command});
-  Interrupts interrupts(session, talk->number());
-  if (const auto watched = interrupts.watch(); !watched) co_return session.complain({failed, watched.error().message});
-  for (;;) {
-    auto answer = co_await talk->next(ask_every);
-    if (!answer) {
-      Refusal refusal = refusal_of(session.connection.explain(answer.error()));
-      if (answer.error().code == Errc::timed_out) {
-        refusal.message = "the connection to the master was lost; what was run may go on in the task";
-      }
-      co_return session.complain(refusal);
+  std::optional<ExecOutcome> outcome;
+  std::optional<Refusal> trouble;
+  const auto on_line = [&](std::string_view line) {
+    if (line.empty() || outcome || trouble) return;
+    const Got<cluster::messages::ExecNews> news = session.connection.read<cluster::messages::ExecNews>(line);
+    if (!news) {
+      trouble = news.error();
+    } else {
+      outcome = take(*news, json);
     }
-    if (!*answer) {
-      const Got<requests::Status> there = co_await ask(session, requests::GetStatus{});
-      if (!there && there.error().code != unreachable) co_return session.complain(there.error());
-      continue;
-    }
-    const Got<cluster::messages::ExecNews> news = as<cluster::messages::ExecNews>((**std::move(answer)).reply);
-    if (!news) co_return session.complain(news.error());
-    if (const std::optional<ExecOutcome> outcome = take(*news, json)) {
-      const int code = finish(session, *outcome, json);
-      co_return interrupts.came() == 0 ? code : 128 + interrupts.came();
-    }
+  };
+  requests::RunExec request{options->target.task, options->command};
+  Inquiry<Got<void>> question(session.loop, session.connection.stream(std::move(request), on_line));
+  int interrupted = 0;
+  const auto watch = loop::on_signal(session.loop, {SIGINT, SIGTERM}, [&](int signal) {
+    interrupted = signal;
+    question.interrupt();
+  });
+  if (!watch) co_return session.complain({failed, watch.error().message});
+  const std::optional<Got<void>> ended = co_await question.answer(Duration::max());
+  if (interrupted != 0) {  // that nobody listens any more ends it
+    print_error("\n" + session.name + ": ended it\n");
+    co_return 128 + interrupted;
   }
+  if (outcome) co_return finish(session, *outcome, json);
+  if (trouble) co_return session.complain(*trouble);
+  if (ended && !*ended && ended->error().code != unreachable) co_return session.complain(ended->error());
+  co_return session.complain({unreachable, "the connection to the master was lost; what was run is ended"});
 }
 
 }  // namespace

@@ -40,8 +40,7 @@ struct MoveOptions {
 
 loop::Task<int> move(Session& session, std::shared_ptr<const MoveOptions> options) {
   const cluster::JobId other = options->is_behind ? options->behind.job() : options->ahead_of.job();
-  const Got<JobView> job =
-      co_await ask(session, requests::MoveJob{options->target.job(), other, options->is_behind});
+  const Got<JobView> job = co_await ask(session, requests::MoveJob{options->target.job(), other, options->is_behind});
   if (!job) co_return session.complain(job.error());
   if (options->client.json) {
     print_json(*job);

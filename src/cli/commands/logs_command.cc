@@ -20,6 +20,9 @@ struct LogsOptions {
   Target target;
   bool follow = false;
   std::int64_t tail = 0;
+  std::optional<Duration> since;
+  std::optional<std::int32_t> rank;
+  LineFilter filter;
 };
 
 struct OutputLine {
@@ -44,16 +47,22 @@ OutputLine output_line(cluster::TaskId task, const logs::Line& line) {
 }
 
 /// Which of the job's tasks are meant; none when there is no such task.
-std::vector<TaskView> meant(const JobView& job, const Target& target) {
+std::vector<TaskView> meant(const JobView& job, const Target& target, std::optional<std::int32_t> rank) {
   std::vector<TaskView> tasks;
-  std::copy_if(job.tasks.begin(), job.tasks.end(), std::back_inserter(tasks),
-               [&](const TaskView& task) { return !target.names_task || task.id == target.task; });
+  std::copy_if(job.tasks.begin(), job.tasks.end(), std::back_inserter(tasks), [&](const TaskView& task) {
+    return (!target.names_task || task.id == target.task) && (!rank || task.rank == *rank);
+  });
   return tasks;
 }
 
-std::string nothing_words(const JobView& job, const Target& target) {
+std::string nothing_words(const JobView& job, const LogsOptions& options) {
   const std::string id = std::to_string(job.id.value);
-  if (!job.tasks.empty()) return "there is no task " + to_string(target.task) + "; see cadre job describe " + id;
+  if (!job.tasks.empty() && options.rank) {
+    return "there is no task of rank " + std::to_string(*options.rank) + "; see cadre job describe " + id;
+  }
+  if (!job.tasks.empty()) {
+    return "there is no task " + to_string(options.target.task) + "; see cadre job describe " + id;
+  }
   if (job.stage == cluster::control::JobStage::ended) return "job " + id + " never ran; see cadre why " + id;
   return "job " + id + " waits and has written nothing yet; see cadre why " + id + ", or follow it with -f";
 }
@@ -61,12 +70,14 @@ std::string nothing_words(const JobView& job, const Target& target) {
 loop::Task<int> logs(Session& session, std::shared_ptr<const LogsOptions> options) {
   const Got<JobView> job = co_await ask(session, requests::GetJob{options->target.job(), std::nullopt});
   if (!job) co_return session.complain(job.error());
-  const std::vector<TaskView> tasks = meant(*job, options->target);
+  const std::vector<TaskView> tasks = meant(*job, options->target, options->rank);
   const bool has_ended = job->stage == cluster::control::JobStage::ended;
   const bool follows = options->follow && !has_ended && !options->epoch;
   if (tasks.empty() && (!follows || !job->tasks.empty())) {
-    co_return session.complain({failed, nothing_words(*job, options->target)});
+    co_return session.complain({failed, nothing_words(*job, *options)});
   }
+  LineFilter filter = options->filter;
+  if (options->since) filter.since = session.calendar.now() - *options->since;
   LinePrinter printer(
       [](LinePrinter::To to, std::string_view text) { to == LinePrinter::To::out ? print(text) : print_error(text); });
   const bool json = options->client.json;
@@ -83,6 +94,8 @@ loop::Task<int> logs(Session& session, std::shared_ptr<const LogsOptions> option
     FollowOptions following;
     following.on_line = on_line;
     if (options->target.names_task) following.only = options->target.task;
+    following.only_rank = options->rank;
+    following.filter = filter;
     following.last_lines = options->tail;
     follower.emplace(session, std::move(following));
     const Got<JobView> ended = co_await follower->to_end(*job);
@@ -90,7 +103,7 @@ loop::Task<int> logs(Session& session, std::shared_ptr<const LogsOptions> option
   }
   for (const TaskView& task : tasks) {
     const std::uint64_t epoch = options->epoch.value_or(task.epoch);
-    Reading reading{{task.id, {epoch}}, 0, options->tail, 0};
+    Reading reading{{task.id, {epoch}}, 0, options->tail, 0, filter};
     const bool just_ended = task.ended && session.calendar.now() - *task.ended < late_most;
     if (just_ended && task.ending && epoch == task.epoch) reading.end = task.ending->output_end;
     const Got<void> read = co_await read_all(session, std::move(reading), on_line);
@@ -108,6 +121,7 @@ void add_logs_command(CLI::App& task, Chosen& chosen) {
                                {"logs", "Show what a task has written, or all tasks of a job",
                                 "  cadre task logs 17.0\n"
                                 "  cadre task logs -f --tail 20 17\n"
+                                "  cadre task logs --level warning --since 10m --grep loss 17\n"
                                 "Lines of several tasks begin with the number of their task.\n"},
                                options->client);
   add_target(command, "task", options->target, "The task, or its job");
@@ -119,6 +133,21 @@ void add_logs_command(CLI::App& task, Chosen& chosen) {
   command.add_option("--tail", options->tail, "Begin so many lines before the end")
       ->type_name("LINES")
       ->check(CLI::Range(1, 1'000'000));
+  add_duration(command, "--since", options->since, Duration(0), "Only lines that are not older");
+  command
+      .add_option_function<std::string>(
+          "--level",
+          [options](const std::string& text) {
+            const auto level = describe::read<Level>(describe::Value(text));
+            if (!level) throw CLI::ValidationError("--level", level.error().begin()->message);
+            options->filter.level = *level;
+          },
+          "Only lines that call themselves at least that grave: debug, info, warning or error")
+      ->type_name("LEVEL");
+  command.add_option("--rank", options->rank, "Of the tasks of a job, only the one of this rank")
+      ->type_name("NUMBER")
+      ->check(CLI::NonNegativeNumber);
+  command.add_option("--grep", options->filter.grep, "Only lines that contain this text")->type_name("TEXT");
   on_choice(command, chosen, options, logs);
 }
 

@@ -55,8 +55,7 @@ class Interrupts {
   void say(const std::string& text) const { print_error("\n" + session_.name + ": " + text + "\n"); }
 
   static loop::Task<void> end(Interrupts& self, std::optional<Duration> grace) {
-    const Got<JobView> ended =
-        co_await ask(self.session_, requests::EndJob{self.job_, grace}, absence_max);
+    const Got<JobView> ended = co_await ask(self.session_, requests::EndJob{self.job_, grace}, absence_max);
     if (!ended) self.session_.complain(ended.error());
   }
 
