@@ -209,7 +209,7 @@ TEST_F(AccessErrors, ATaskIsNeverAnAdminOfTheCluster) {
 }
 
 TEST_F(AccessErrors, WhatIsHiddenReadsLikeWhatIsMissing) {
-  const auto words = [&](Request request) { return ask(as("bob"), request).error(); };
+  const auto words = [&](const Request& request) { return ask(as("bob"), request).error(); };
   const auto same_but_name = [](Error error, const std::string& name) {
     error.message.replace(error.message.find(name), name.size(), "NAME");
     return error;

@@ -133,6 +133,10 @@ class Desk {
     if (restarts_ == Restarts::yes) restart();
   }
 
+  static std::string member_in_words(const std::pair<std::string, std::string>& key) {
+    return key.second + " from " + key.first;
+  }
+
   void settle(Tell tell) {
     const Writes writes = access_->take();
     database_.apply(writes);
@@ -140,7 +144,7 @@ class Desk {
     for (const std::string& name : writes.users_gone) write("    gone: user " + name);
     for (const std::string& id : writes.tokens_gone) write("    gone: token " + id);
     for (const std::string& name : writes.workspaces_gone) write("    gone: workspace " + name);
-    for (const auto& [workspace, user] : writes.members_gone) write("    gone: " + user + " from " + workspace);
+    for (const auto& key : writes.members_gone) write("    gone: " + member_in_words(key));
     for (const UserRow& row : writes.users) write("    written: user " + row.name);
     for (const TokenRow& row : writes.tokens) write("    written: token " + row.id + " of " + row.user);
     for (const WorkspaceRow& row : writes.workspaces) write("    written: workspace " + row.name);

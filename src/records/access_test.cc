@@ -1,5 +1,3 @@
-#include <array>
-
 #include "access/desk_for_tests.h"
 #include "base/seeds.h"
 #include "records/backend_test.h"
@@ -245,26 +243,33 @@ TEST_P(AccessContract, AMasterThatWasReplacedWritesNoUsers) {
   EXPECT_ERROR(Errc::denied, records->prune_audit(0, 1));
 }
 
+struct Fault {
+  std::string table;
+  std::string column;
+  std::string bad;  ///< in SQL
+  std::string row;
+
+  std::string select() const { return "SELECT " + column + " FROM " + table; }
+  std::string set(const std::string& to) const { return "UPDATE " + table + " SET " + column + " = " + to; }
+  std::string words() const { return "table " + table + ", row " + row + ", column " + column; }
+};
+
 TEST_P(AccessContract, ACorruptRowIsNamedWithItsColumn) {
   const auto records = open(backend_.url());
   ASSERT_DONE(records->commit({}, one_of_each()));
   const auto db = backend_.connect();
-  const std::vector<std::array<std::string, 4>> faults{
-      {"users", "is_admin", "2", "table users, row ann, column is_admin"},
-      {"users", "password", "'\x01?'", "table users, row ann, column password"},
-      {"users", "max_slots", "-2", "table users, row ann, column max_slots"},
-      {"tokens", "name", "'\x01?'", "table tokens, row t1, column name"},
-      {"workspaces", "max_slots", "-2", "table workspaces, row lab, column max_slots"},
-      {"members", "role", "'king'", "table members, row lab.ann, column role"},
+  const std::vector<Fault> faults{
+      {"users", "is_admin", "2", "ann"},        {"users", "password", "'\x01?'", "ann"},
+      {"users", "max_slots", "-2", "ann"},      {"tokens", "name", "'\x01?'", "t1"},
+      {"workspaces", "max_slots", "-2", "lab"}, {"members", "role", "'king'", "lab.ann"},
   };
-  for (const auto& [table, column, bad, words] : faults) {
-    const std::string from = " FROM " + table, set = "UPDATE " + table + " SET " + column + " = ";
-    const database::Value good = db->query("SELECT " + column + from).value().cells().at(0).at(0);
-    ASSERT_DONE(db->exec(set + bad));
+  for (const Fault& fault : faults) {
+    const database::Value good = db->query(fault.select()).value().cells().at(0).at(0);
+    ASSERT_DONE(db->exec(fault.set(fault.bad)));
     const auto rows = records->load_access();
     EXPECT_ERROR(Errc::corrupt, rows);
-    EXPECT_THAT(rows.error().message, testing::HasSubstr(words));
-    ASSERT_DONE(db->exec(set + "$1", {good}));
+    EXPECT_THAT(rows.error().message, testing::HasSubstr(fault.words()));
+    ASSERT_DONE(db->exec(fault.set("$1"), {good}));
   }
   ASSERT_DONE(records->load_access());
 }
