@@ -232,7 +232,20 @@ class MasterProcess {
     TRY_ASSIGN(changes, records_->changes_since(last_change - kept, static_cast<std::int64_t>(kept)));
     options.changes = std::move(changes);
     options.figures = [this] { return figures_of(bulk_->counters()); };
+    // A port that nobody chose stays the same over restarts, where it can: who follows something comes back to it.
+    const Result<HostPort> chosen = parse_host_port(options.http.listen);
+    const Result<HostPort> before = parse_host_port(known_.url);
+    if (chosen && chosen->port == 0 && before && before->port != 0) {
+      Door::Options same = options;
+      same.http.listen =
+          options.http.listen.substr(0, options.http.listen.rfind(':') + 1) + std::to_string(before->port);
+      if (door_.open(std::move(same), *master_, *bulk_)) return write_client_file();
+    }
     TRY(door_.open(std::move(options), *master_, *bulk_));
+    return write_client_file();
+  }
+
+  Result<void> write_client_file() {
     known_.url = url();
     known_.ca = config_.http.tls_ca.empty() ? "" : fs::absolute(config_.http.tls_ca).string();
     return loop::write_whole(data_.client_file(), as_bytes(describe::write_json(known_) + "\n"));

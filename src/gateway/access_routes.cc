@@ -47,7 +47,8 @@ void Gateway::add_access_routes() {
 loop::Task<void> Gateway::login(Visit visit, access::Login request) {
   const std::string address = visit.request().peer;
   const cluster::Credential nobody{"", std::nullopt, address};
-  const Told begun = co_await inquire(nobody, cluster::BeginLogin{request.user});
+  const cluster::BeginLogin begin{request.user};  // named: g++ 12 destroys such a temporary twice
+  const Told begun = co_await inquire(nobody, begin);
   const auto* challenge = std::get_if<access::Challenge>(&begun);
   if (challenge == nullptr) {
     const auto* no = failure_in(begun);

@@ -11,7 +11,9 @@ struct ListAgentsOptions {
 };
 
 loop::Task<int> list(Session& session, std::shared_ptr<const ListAgentsOptions> options) {
-  const Got<requests::Agents> agents = co_await ask(session, requests::ListAgents{});
+  requests::ListAgents request;  // named: g++ 12 destroys such a temporary twice
+  request.most = 20'000;
+  const Got<requests::Agents> agents = co_await ask(session, std::move(request));
   if (!agents) co_return session.complain(agents.error());
   if (options->client.json) {
     print_json(*agents);

@@ -287,18 +287,17 @@ TEST(Master, MayDieAtAnyTimeAmidTwoHundredTasksAndAThousandWaiting) {
     submit.job.members[0].slots = 1;
     return submit;
   };
-  std::vector<cluster::requests::Request> requests(running_tasks,
-                                                   job("i=0; while true; do i=$((i+1)); echo line $i; sleep 1; done"));
+  std::vector<cluster::requests::Submit> requests(running_tasks,
+                                                  job("i=0; while true; do i=$((i+1)); echo line $i; sleep 1; done"));
   for (int i = 0; i < waiting_tasks; ++i)
     requests.push_back(job("echo line 1; echo line 2; exit " + std::to_string(i % 100)));
-  SilentLog log;
   std::map<std::uint64_t, int> codes;
   std::vector<std::uint64_t> running;
   {
-    const auto client = bench::Client::connect(cluster.data(), log).value();
+    const auto client = bench::Client::connect(cluster.data()).value();
     const auto replies = client->ask(requests).value();
     for (std::size_t i = 0; i < replies.size(); ++i) {
-      const std::uint64_t id = std::get<cluster::requests::JobView>(replies[i]).id.value;
+      const std::uint64_t id = replies[i].id.value;
       if (i < running_tasks)
         running.push_back(id);
       else

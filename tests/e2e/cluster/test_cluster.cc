@@ -78,7 +78,8 @@ void TestCluster::start_logged(pid_t& pid, const std::string& name, std::vector<
 }
 
 void TestCluster::start_master() {
-  std::vector<std::string> arguments{"master", "--data", data(), "--agent-timeout", setup_.agent_timeout};
+  std::vector<std::string> arguments{"master", "--data", data(), "--agent-timeout", setup_.agent_timeout,
+                                     "--port", "0"};
   if (!database_.empty()) arguments.insert(arguments.end(), {"--database", database_});
   arguments.insert(arguments.end(), setup_.master.begin(), setup_.master.end());
   start_logged(master_, "master", std::move(arguments));
