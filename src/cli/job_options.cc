@@ -28,6 +28,7 @@ constexpr std::string_view members = "members.";
 
 constexpr std::array job_options = {
     JobOption{"--name", "name", Form::text, "NAME", "What people call it; else the command."},
+    JobOption{"--workspace", "workspace", Form::text, "NAME"},
     JobOption{"--pool", "pool", Form::text, "POOL"},
     JobOption{"--priority", "priority", Form::number, "NUMBER"},
     JobOption{"--slots", "members.slots", Form::number, "NUMBER",

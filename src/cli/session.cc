@@ -26,8 +26,13 @@ int with_master(const std::string& name, const ClientOptions& options,
     print_error(name + ": " + master.error().message + "\n");
     return master.error().code;
   }
+  return with_master(name, *std::move(master), body);
+}
+
+int with_master(const std::string& name, cluster::KnownMaster master,
+                const std::function<loop::Task<int>(Session&)>& body) {
   loop::RealLoop loop;
-  Connection connection(loop, *std::move(master));
+  Connection connection(loop, std::move(master));
   Session session{name, loop, connection, loop::Calendar(loop)};
   loop.spawn(run_body(session, body(session)));
   loop.run();

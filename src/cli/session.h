@@ -35,7 +35,10 @@ struct Session {
   int complain(const Refusal& refusal) const;
 };
 
-/// Connects, runs the body to its end, and gives the exit code.
+/// Runs the body against this master to its end, and gives the exit code.
+int with_master(const std::string& name, cluster::KnownMaster master,
+                const std::function<loop::Task<int>(Session&)>& body);
+/// The same against the one that the options mean.
 int with_master(const std::string& name, const ClientOptions& options,
                 const std::function<loop::Task<int>(Session&)>& body);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "cli/facts.h"
 #include "cli/table.h"
 #include "cli/words.h"
 #include "describe/describe.h"
@@ -34,26 +35,6 @@ std::string ran(std::optional<TimePoint> started, std::optional<TimePoint> ended
 }
 
 std::string slots_words(const TaskView& task) { return task.slots.empty() ? "" : ranges(task.slots); }
-
-/// Lines of a name and what it is, the names as wide as the widest; what is empty is left out.
-class Facts {
- public:
-  void add(std::string name, std::string text) {
-    if (!text.empty()) facts_.emplace_back(std::move(name), std::move(text));
-  }
-  std::string to_text(bool coloured) const {
-    std::size_t width = 0;
-    for (const auto& [name, text] : facts_) width = std::max(width, name.size());
-    std::string all;
-    for (const auto& [name, text] : facts_) {
-      all += paint(name, Colour::dim, coloured) + std::string(width + 2 - name.size(), ' ') + text + "\n";
-    }
-    return all;
-  }
-
- private:
-  std::vector<std::pair<std::string, std::string>> facts_;
-};
 
 std::string with_time(std::optional<TimePoint> time, TimePoint now) {
   return time ? ago(time, now) + " (" + to_utc(std::chrono::floor<std::chrono::seconds>(*time)) + ")" : "";
@@ -97,9 +78,9 @@ double share(std::int64_t used, std::int64_t all) {
 
 std::string jobs_text(const std::vector<JobView>& jobs, const Showing& showing) {
   if (jobs.empty()) return "no jobs yet; run one with: cadre run -- hostname\n";
-  Table table({"JOB", "NAME", "STATE", "PRIORITY", "SLOTS", "POOL", "SUBMITTED", "RAN"});
+  Table table({"JOB", "NAME", "STATE", "OWNER", "PRIORITY", "SLOTS", "POOL", "SUBMITTED", "RAN"});
   for (const JobView& job : jobs) {
-    table.add({std::to_string(job.id.value), job.name, stage_words(job), std::to_string(job.priority),
+    table.add({std::to_string(job.id.value), job.name, stage_words(job), job.owner, std::to_string(job.priority),
                std::to_string(job.slots), job.pool, ago(job.submitted, showing.now),
                ran(job.started, job.ended, showing.now)});
   }
@@ -112,6 +93,8 @@ std::string job_text(const JobView& job, const Showing& showing) {
   facts.add("name", job.name);
   facts.add("state", job.stage == JobStage::ended ? ending_words(job) : stage_words(job));
   facts.add("priority", std::to_string(job.priority));
+  facts.add("owner", job.owner);
+  facts.add("workspace", job.workspace);
   facts.add("pool", job.pool);
   facts.add("group", job.group);
   facts.add("slots", std::to_string(job.slots));
@@ -162,6 +145,30 @@ std::string agents_text(const std::vector<AgentView>& agents, const Showing& sho
                std::string(describe::name_of(agent.slot_kind)), to_string(agent.cpus),
                short_size(agent.load.memory_used) + "/" + short_size(agent.memory), one_decimal(agent.load.average),
                std::to_string(agent.tasks), agent.pool, agent.host, agent.version});
+  }
+  return table.to_text(showing.coloured);
+}
+
+std::string pools_text(const std::vector<cluster::requests::PoolView>& pools, const Showing& showing) {
+  Table table({"POOL", "POLICY", "AGENTS", "SLOTS", "WAITING", "RUNNING"});
+  for (const cluster::requests::PoolView& pool : pools) {
+    const bool by_priority = std::holds_alternative<cluster::PriorityPolicy>(pool.policy);
+    table.add({pool.name, by_priority ? "priority" : "fair_share", std::to_string(pool.agents),
+               std::to_string(pool.slots_used) + "/" + std::to_string(pool.slots), std::to_string(pool.queued),
+               std::to_string(pool.running)});
+  }
+  return table.to_text(showing.coloured);
+}
+
+std::string slots_text(const std::vector<cluster::requests::SlotView>& slots, const Showing& showing) {
+  if (slots.empty()) return "no slots: no agent has any; see cadre agent list\n";
+  Table table({"AGENT", "SLOT", "KIND", "DEVICE", "STATE", "TASK"});
+  for (const cluster::requests::SlotView& slot : slots) {
+    table.add({slot.agent.value, std::to_string(slot.slot), std::string(describe::name_of(slot.kind)), slot.device,
+               std::string(describe::name_of(slot.state)),
+               slot.task   ? to_string(*slot.task)
+               : slot.used ? "of others"
+                           : ""});
   }
   return table.to_text(showing.coloured);
 }

@@ -20,6 +20,8 @@ std::string job_text(const cluster::requests::JobView& job, const Showing& showi
 std::string tasks_text(const std::vector<cluster::requests::JobView>& jobs, const Showing& showing);
 std::string task_text(const cluster::requests::TaskView& task, const Showing& showing);
 std::string agents_text(const std::vector<cluster::requests::AgentView>& agents, const Showing& showing);
+std::string pools_text(const std::vector<cluster::requests::PoolView>& pools, const Showing& showing);
+std::string slots_text(const std::vector<cluster::requests::SlotView>& slots, const Showing& showing);
 std::string status_text(const cluster::requests::Status& status);
 
 }  // namespace cadre::cli

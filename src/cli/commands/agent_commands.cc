@@ -1,4 +1,4 @@
-#include "cli/commands/verb.h"
+#include "cli/commands/show.h"
 
 namespace cadre::cli {
 namespace {
@@ -14,13 +14,8 @@ loop::Task<int> list(Session& session, std::shared_ptr<const ListAgentsOptions> 
   requests::ListAgents request;  // named: g++ 12 destroys such a temporary twice
   request.most = 20'000;
   const Got<requests::Agents> agents = co_await ask(session, std::move(request));
-  if (!agents) co_return session.complain(agents.error());
-  if (options->client.json) {
-    print_json(*agents);
-  } else {
-    print(agents_text(agents->agents, showing(session)));
-  }
-  co_return done;
+  co_return show(session, options->client, agents,
+                 [&](const requests::Agents& one) { return agents_text(one.agents, showing(session)); });
 }
 
 struct SetOptions {
@@ -102,7 +97,35 @@ loop::Task<int> token(Session& session, std::shared_ptr<const TokenOptions> opti
   co_return done;
 }
 
+loop::Task<int> list_pools(Session& session, std::shared_ptr<const ListAgentsOptions> options) {
+  const Got<requests::Pools> got = co_await ask(session, requests::ListPools{});
+  co_return show(session, options->client, got,
+                 [&](const requests::Pools& one) { return pools_text(one.pools, showing(session)); });
+}
+
+loop::Task<int> list_slots(Session& session, std::shared_ptr<const ListAgentsOptions> options) {
+  requests::ListSlots request;  // named: g++ 12 destroys such a temporary twice
+  request.most = 20'000;
+  const Got<requests::Slots> got = co_await ask(session, std::move(request));
+  co_return show(session, options->client, got,
+                 [&](const requests::Slots& one) { return slots_text(one.slots, showing(session)); });
+}
+
 }  // namespace
+
+void add_pool_commands(CLI::App& app, Chosen& chosen) {
+  CLI::App& pool = add_verb(app, {"pool", "Look at pools", "  cadre pool list\n"});
+  pool.require_subcommand(1);
+  const auto pools = std::make_shared<ListAgentsOptions>();
+  on_choice(add_verb(pool, {"list", "List pools with what they have and use", "  cadre pool list\n"}, pools->client),
+            chosen, pools, list_pools);
+  CLI::App& slot = add_verb(app, {"slot", "Look at slots", "  cadre slot list\n"});
+  slot.require_subcommand(1);
+  const auto slots = std::make_shared<ListAgentsOptions>();
+  on_choice(
+      add_verb(slot, {"list", "List the slots of all agents, and who uses them", "  cadre slot list\n"}, slots->client),
+      chosen, slots, list_slots);
+}
 
 void add_agent_verbs(CLI::App& agent, Chosen& chosen) {
   const auto listing = std::make_shared<ListAgentsOptions>();

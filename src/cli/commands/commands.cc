@@ -10,8 +10,13 @@ void add_client_commands(CLI::App& app, Chosen& chosen) {
   add_run_command(app, chosen);
   add_task_commands(app, chosen);
   add_job_commands(app, chosen);
+  add_pool_commands(app, chosen);
   add_status_command(app, chosen);
   add_why_command(app, chosen);
+  add_login_commands(app, chosen);
+  add_user_commands(app, chosen);
+  add_token_commands(app, chosen);
+  add_workspace_commands(app, chosen);
   add_completion_command(app, chosen);
   app.failure_message(usage_message);
 }

@@ -9,8 +9,8 @@ namespace cadre::cli {
 /// What the command that was chosen does; gives the exit code.
 using Chosen = std::function<int()>;
 
-/// Adds run, task, job, status, why and completion, --master for all of them, and the words for bad usage. The choice
-/// is put into `chosen`; both must live until it was made.
+/// Adds all commands that speak to a master, completion, --master for all of them, and the words for bad usage. The
+/// choice is put into `chosen`; both must live until it was made.
 void add_client_commands(CLI::App& app, Chosen& chosen);
 
 /// Adds list, enable, disable, drain and token to `cadre agent`, whose own callback must do nothing when one of them
@@ -25,6 +25,11 @@ void add_logs_command(CLI::App& task, Chosen& chosen);
 void add_exec_command(CLI::App& task, Chosen& chosen);
 void add_job_commands(CLI::App& app, Chosen& chosen);
 void add_status_command(CLI::App& app, Chosen& chosen);
+void add_pool_commands(CLI::App& app, Chosen& chosen);
+void add_user_commands(CLI::App& app, Chosen& chosen);
+void add_token_commands(CLI::App& app, Chosen& chosen);
+void add_workspace_commands(CLI::App& app, Chosen& chosen);
+void add_login_commands(CLI::App& app, Chosen& chosen);
 void add_why_command(CLI::App& app, Chosen& chosen);
 void add_completion_command(CLI::App& app, Chosen& chosen);
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "access/requests.h"
 #include "cli/commands/commands.h"
 #include "cli/session.h"
 #include "cli/views.h"
@@ -66,6 +67,9 @@ CLI::Option& add_target(CLI::App& command, const std::string& name, Target& targ
 /// An option that takes a duration of at least `least`.
 CLI::Option& add_duration(CLI::App& command, const std::string& name, std::optional<Duration>& value, Duration least,
                           const std::string& help);
+
+/// An option --role: viewer, editor or admin.
+CLI::Option& add_role(CLI::App& command, std::optional<access::Role>& role, const std::string& help);
 
 /// How things are shown on standard output now.
 Showing showing(const Session& session);

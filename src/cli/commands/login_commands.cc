@@ -1,0 +1,139 @@
+#include <algorithm>
+
+#include "cli/access_views.h"
+#include "cli/commands/show.h"
+#include "cli/secret_input.h"
+#include "cli/which_master.h"
+#include "loop/file.h"
+
+namespace cadre::cli {
+namespace {
+
+struct LoginOptions {
+  ClientOptions client;
+  std::string url;
+  std::string user;
+  std::string ca;
+  bool password_stdin = false;
+  std::optional<Duration> valid;
+  std::string password;
+};
+
+Got<void> remember(const cluster::KnownMaster& master) {
+  Got<Logins> logins = read_logins();
+  if (!logins) return NotGot(logins.error());
+  std::erase_if(logins->masters, [&](const cluster::KnownMaster& one) { return one.url == master.url; });
+  logins->masters.push_back(master);
+  logins->current = master.url;
+  return write_logins(*logins);
+}
+
+loop::Task<int> login(Session& session, std::shared_ptr<const LoginOptions> options) {
+  access::Login request;
+  request.user = options->user;
+  request.password = options->password;
+  request.valid = options->valid.value_or(request.valid);
+  const Got<access::NewToken> made = co_await ask(session, std::move(request));
+  if (!made) co_return session.complain(made.error());
+  cluster::KnownMaster master = session.connection.master();
+  master.user = options->user;
+  master.token = made->token;
+  if (const Got<void> kept = remember(master); !kept) co_return session.complain(kept.error());
+  const Got<access::TokenView> about = made->about;
+  co_return show(session, options->client, about, [&](const access::TokenView& token) {
+    const std::string until =
+        token.expires ? " until " + to_utc(std::chrono::floor<std::chrono::seconds>(*token.expires)) : "";
+    return "you are " + token.user + " at " + master.url + until + "\n";
+  });
+}
+
+int run_login(const CLI::App& command, const std::shared_ptr<LoginOptions>& options) {
+  const std::string name = full_name(command);
+  Got<cluster::KnownMaster> master =
+      find_master(options->url.empty() ? settled(command, options->client).master : options->url);
+  if (!master) {
+    print_error(name + ": " + master.error().message + "\n");
+    return master.error().code;
+  }
+  Got<std::string> password = read_secret("password of " + options->user + " at " + master->url,
+                                          options->password_stdin ? From::standard_input : From::terminal);
+  if (!password) {
+    print_error(name + ": " + password.error().message + "\n");
+    return password.error().code;
+  }
+  options->password = *std::move(password);
+  master->token.clear();
+  if (!options->ca.empty()) master->ca = options->ca;
+  return with_master(name, *std::move(master), [options](Session& session) { return login(session, options); });
+}
+
+loop::Task<int> logout(Session& session, std::shared_ptr<const LoginOptions> options) {
+  Got<Logins> logins = read_logins();
+  if (!logins) co_return session.complain(logins.error());
+  const std::string url = session.connection.master().url;
+  const auto kept = std::find_if(logins->masters.begin(), logins->masters.end(),
+                                 [&](const cluster::KnownMaster& one) { return one.url == url; });
+  if (kept == logins->masters.end()) co_return session.complain({failed, "you are not logged in at " + url});
+  const Got<access::Done> ended = co_await ask(session, access::Logout{});
+  // A token that is refused already is as good as ended.
+  if (!ended && ended.error().code != refused) co_return session.complain(ended.error());
+  logins->masters.erase(kept);
+  if (logins->current == url) logins->current.clear();
+  if (const Got<void> written = write_logins(*logins); !written) co_return session.complain(written.error());
+  const Got<access::Done> got = access::Done{};
+  co_return show(session, options->client, got, [&](const access::Done&) { return "logged out of " + url + "\n"; });
+}
+
+struct AuditOptions {
+  ClientOptions client;
+  std::int32_t most = 100;
+};
+
+loop::Task<int> audit(Session& session, std::shared_ptr<const AuditOptions> options) {
+  access::AuditPage all;
+  for (std::int32_t left = options->most; left > 0;) {
+    const access::ListAudit request{all.next, std::min(left, 1'000)};
+    Got<access::AuditPage> page = co_await ask(session, request);
+    if (!page) co_return session.complain(page.error());
+    left -= static_cast<std::int32_t>(page->entries.size());
+    std::move(page->entries.begin(), page->entries.end(), std::back_inserter(all.entries));
+    all.next = page->next;
+    if (all.next == 0) break;
+  }
+  const Got<access::AuditPage> got = std::move(all);
+  co_return show(session, options->client, got,
+                 [&](const access::AuditPage& one) { return audit_text(one.entries, showing(session)); });
+}
+
+}  // namespace
+
+void add_login_commands(CLI::App& app, Chosen& chosen) {
+  const auto in = std::make_shared<LoginOptions>();
+  CLI::App& login_command = add_verb(app,
+                                     {"login", "Log in at a master, and let commands speak to it from now on",
+                                      "  cadre login https://cluster.example:7310 --user ann\n"},
+                                     in->client);
+  login_command.add_option("url", in->url, "Where the master is; else as --master says")->type_name("URL");
+  login_command.add_option("--user", in->user, "Who you are")->required()->type_name("NAME");
+  login_command.add_option("--ca", in->ca, "PEM file of whose certificates are believed; else as the system does")
+      ->type_name("FILE");
+  login_command.add_flag("--password-stdin", in->password_stdin, "Read the password from standard input");
+  add_duration(login_command, "--valid", in->valid, std::chrono::seconds(1), "For how long")
+      .default_str(to_string(access::Login{}.valid));
+  login_command.callback(
+      [&login_command, &chosen, in] { chosen = [&login_command, in] { return run_login(login_command, in); }; });
+
+  const auto out = std::make_shared<LoginOptions>();
+  on_choice(add_verb(app, {"logout", "End the login at a master", "  cadre logout\n"}, out->client), chosen, out,
+            logout);
+
+  const auto looking = std::make_shared<AuditOptions>();
+  CLI::App& audit_command = add_verb(
+      app, {"audit", "Show who wanted to change what, the newest first", "  cadre audit --most 20\n"}, looking->client);
+  audit_command.add_option("--most", looking->most, "So many entries at most")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  on_choice(audit_command, chosen, looking, audit);
+}
+
+}  // namespace cadre::cli

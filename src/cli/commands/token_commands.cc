@@ -1,0 +1,68 @@
+#include "cli/access_views.h"
+#include "cli/commands/show.h"
+
+namespace cadre::cli {
+namespace {
+
+struct TokenOptions {
+  ClientOptions client;
+  access::ListTokens listing;
+  access::CreateToken creation;
+  std::string id;
+};
+
+loop::Task<int> list(Session& session, std::shared_ptr<const TokenOptions> options) {
+  const Got<access::Tokens> got = co_await ask(session, options->listing);
+  co_return show(session, options->client, got,
+                 [&](const access::Tokens& one) { return tokens_text(one.tokens, showing(session)); });
+}
+
+loop::Task<int> create(Session& session, std::shared_ptr<const TokenOptions> options) {
+  const Got<access::NewToken> got = co_await ask(session, options->creation);
+  if (got && !options->client.json) {
+    print_error("A token for " + got->about.user + ", told this one time; use it as CADRE_TOKEN:\n");
+  }
+  co_return show(session, options->client, got, [&](const access::NewToken& one) { return one.token + "\n"; });
+}
+
+loop::Task<int> revoke(Session& session, std::shared_ptr<const TokenOptions> options) {
+  access::RevokeToken request{options->id};
+  const Got<access::Done> got = co_await ask(session, std::move(request));
+  co_return show(session, options->client, got,
+                 [&](const access::Done&) { return "token " + options->id + " is refused from now on\n"; });
+}
+
+}  // namespace
+
+void add_token_commands(CLI::App& app, Chosen& chosen) {
+  CLI::App& token = add_verb(
+      app, {"token", "Look after tokens, by which programs are known", "  cadre token create --name laptop\n"});
+  token.require_subcommand(1);
+
+  const auto listing = std::make_shared<TokenOptions>();
+  CLI::App& list_command = add_verb(
+      token, {"list", "List tokens, your own if nothing else is said", "  cadre token list\n"}, listing->client);
+  list_command.add_option("--user", listing->listing.user, "Of this user")->type_name("NAME");
+  list_command.add_flag("--all", listing->listing.all, "Of all users");
+  on_choice(list_command, chosen, listing, list);
+
+  const auto making = std::make_shared<TokenOptions>();
+  CLI::App& create_command = add_verb(token,
+                                      {"create", "Make a token, and print it this one time",
+                                       "  cadre token create --name laptop --valid 24h\n"
+                                       "  cadre token create --user robot\n"},
+                                      making->client);
+  create_command.add_option("--name", making->creation.name, "What it is for")->type_name("TEXT");
+  create_command.add_option("--user", making->creation.user, "For whom, if not for you")->type_name("NAME");
+  add_duration(create_command, "--valid", making->creation.valid, std::chrono::seconds(1),
+               "For how long it is good; else until it is revoked");
+  on_choice(create_command, chosen, making, create);
+
+  const auto ending = std::make_shared<TokenOptions>();
+  CLI::App& revoke_command = add_verb(
+      token, {"revoke", "Let a token be refused from now on", "  cadre token revoke 3f2a9c01b7de\n"}, ending->client);
+  revoke_command.add_option("token", ending->id, "Its id, as cadre token list shows it")->required()->type_name("ID");
+  on_choice(revoke_command, chosen, ending, revoke);
+}
+
+}  // namespace cadre::cli

@@ -1,0 +1,61 @@
+#include "cli/secret_input.h"
+
+#include <termios.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+
+namespace cadre::cli {
+namespace {
+
+/// What is typed does not show as long as this lives.
+class NoEcho {
+ public:
+  NoEcho() {
+    if (::tcgetattr(0, &before_) != 0) return;
+    termios silent = before_;
+    silent.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+    is_on_ = ::tcsetattr(0, TCSAFLUSH, &silent) == 0;
+  }
+  NoEcho(const NoEcho&) = delete;
+  NoEcho& operator=(const NoEcho&) = delete;
+  ~NoEcho() {
+    if (!is_on_) return;
+    ::tcsetattr(0, TCSAFLUSH, &before_);
+    std::fputc('\n', stderr);
+  }
+
+ private:
+  termios before_{};
+  bool is_on_ = false;
+};
+
+Got<std::string> read_line() {
+  std::string line;
+  if (!std::getline(std::cin, line)) return NotGot(Refusal{bad_usage, "there is no password on standard input"});
+  return line;
+}
+
+}  // namespace
+
+Got<std::string> read_secret(const std::string& question, From from) {
+  if (from == From::standard_input) return read_line();
+  if (::isatty(0) != 1) {
+    return NotGot(Refusal{bad_usage, "there is no terminal to ask for a password; give it with --password-stdin"});
+  }
+  std::fputs((question + ": ").c_str(), stderr);
+  const NoEcho silent;
+  return read_line();
+}
+
+Got<std::string> read_new_secret(const std::string& question, From from) {
+  Got<std::string> first = read_secret(question, from);
+  if (!first || from == From::standard_input) return first;
+  const Got<std::string> second = read_secret("once more", from);
+  if (!second) return second;
+  if (*first != *second) return NotGot(Refusal{bad_usage, "the two are not the same; nothing was changed"});
+  return first;
+}
+
+}  // namespace cadre::cli

@@ -1,0 +1,17 @@
+/// Passwords from the user, who is not shown what he types. For the main thread; blocks.
+#pragma once
+
+#include <string>
+
+#include "cli/refusal.h"
+
+namespace cadre::cli {
+
+enum class From : bool { terminal, standard_input };
+
+/// One line. At a terminal it asks with these words; without one, it must come from standard input.
+[[nodiscard]] Got<std::string> read_secret(const std::string& question, From from);
+/// The same, asked for twice at a terminal.
+[[nodiscard]] Got<std::string> read_new_secret(const std::string& question, From from);
+
+}  // namespace cadre::cli
