@@ -7,6 +7,7 @@
 
 #include "cli/exit_code.h"
 #include "cluster/plan_file.h"
+#include "gateway/openapi.h"
 #include "master/config.h"
 #include "simulate/report.h"
 
@@ -60,6 +61,7 @@ int run(const CLI::App& app, const std::filesystem::path& root) {
       write(root / "docs/reference/simulation-outcome.md",
             describe::reference_page<simulate::Outcome>(
                 "Simulation outcome", "What `cadre simulate --json` prints. This page is generated.")) &&
+      write(root / "schema/openapi.json", gateway::openapi_document(CADRE_VERSION)) &&
       write(root / "schema/plan-file.schema.json", describe::json_schema<PlanFile>("cadre plan file"));
   return written ? cli::done : cli::failed;
 }

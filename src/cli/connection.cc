@@ -110,7 +110,7 @@ loop::Task<Got<std::string>> Connection::send(Call call) {
     is_there_ = response.has_value();
     was_there_ = was_there_ || is_there_;
     if (response && response->status / 100 == 2) co_return std::move(response->body);
-    if (response) co_return NotGot(refusal_in(*response));
+    if (response) co_return NotGot(refusal_in(*response, call));
     // Nothing was asked of one that is not there; one that went away may have heard it.
     const Errc code = response.error().code;
     const bool may_repeat = code == Errc::unavailable || (code == Errc::timed_out && call.repeat == Repeat::when_lost);
@@ -137,17 +137,17 @@ loop::Task<Got<void>> Connection::send_for_lines(Call call, std::function<void(s
   question.wait = call.wait;
   Result<net::http::Response> response = co_await client_.ask(std::move(question), std::move(on_piece));
   if (!response) co_return NotGot(explain(response.error(), call));
-  if (response->status / 100 != 2) co_return NotGot(refusal_in(*response));
+  if (response->status / 100 != 2) co_return NotGot(refusal_in(*response, call));
   co_return Got<void>();
 }
 
-Refusal Connection::refusal_in(const net::http::Response& response) const {
+Refusal Connection::refusal_in(const net::http::Response& response, const Call& call) const {
   const auto problem = describe::read_json<Problem>(response.body);
   if (!problem || problem->status == 0) {
     return {failed, "what answers at " + master_.url + " is no master: it says " + std::to_string(response.status)};
   }
   Refusal refusal{code_of(response.status), problem->detail};
-  if (response.status == 401 && master_.token.empty()) {
+  if (response.status == 401 && master_.token.empty() && !call.question.url.ends_with("/api/v1/login")) {
     refusal.message = "who are you? Log in with: cadre login " + master_.url + ", or set CADRE_TOKEN";
   }
   for (const Fault& fault : problem->faults) {

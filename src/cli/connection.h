@@ -81,7 +81,7 @@ class Connection {
   loop::Task<Got<std::string>> send(Call call);
   loop::Task<Got<void>> send_for_lines(Call call, std::function<void(std::string_view)> on_line);
   Refusal explain(const Error& error, const Call& call) const;
-  Refusal refusal_in(const net::http::Response& response) const;
+  Refusal refusal_in(const net::http::Response& response, const Call& call) const;
   Refusal spoiled(const describe::Faults& faults) const;
 
   loop::RealLoop& loop_;

@@ -1,0 +1,269 @@
+"""What strangers and users try who want more than they may: each is refused, counted, and harms nobody."""
+import json
+import os
+import pathlib
+import socket
+import ssl
+import subprocess
+import threading
+import time
+import unittest
+import urllib.request
+
+from cluster import PROGRAM, Cluster
+
+
+def memory_kib(pid):
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS"):
+            return int(line.split()[1])
+    return 0
+
+
+class Attacks(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.web = pathlib.Path(__import__("tempfile").mkdtemp(prefix="cadre-web-"))
+        (cls.web / "index.html").write_text("<p>page</p>")
+        (cls.web / "assets").mkdir()
+        (cls.web / "assets" / "app.js").write_text("run()")
+        (cls.web / ".hidden").write_text("secret")
+        (cls.web / "link").symlink_to("/etc/passwd")
+        config = cls.web.parent / (cls.web.name + ".yaml")
+        config.write_text(f"http: {{web: {cls.web}}}\n")
+        cls.cluster = Cluster(master=("--config", config))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.cluster.close()
+
+    def setUp(self):
+        self.assertEqual(self.cluster.get("/health", token=None).status, 200)
+
+    def tearDown(self):
+        self.assertEqual(self.cluster.get("/me").status, 200)
+
+    def talk(self, data, wait=20):
+        """Sends bytes and gives all that comes until the other side closes or is silent."""
+        with socket.create_connection(("127.0.0.1", self.cluster.port), timeout=wait) as peer:
+            peer.sendall(data)
+            got = b""
+            try:
+                while chunk := peer.recv(65536):
+                    got += chunk
+            except (TimeoutError, ConnectionResetError):
+                pass
+            return got
+
+    def plain(self, path):
+        connection = self.cluster.connect()
+        connection.request("GET", path)
+        response = connection.getresponse()
+        body = response.read()
+        connection.close()
+        return response.status, body
+
+    def test_guessing_passwords_is_slowed_down(self):
+        cluster = self.cluster
+        made = cluster.request("POST", "/users", body={"name": "victim", "password": "correct horse"})
+        self.assertEqual(made.status, 200)
+        attempt = lambda password: cluster.request("POST", "/login", token=None,
+                                                   body={"user": "victim", "password": password}).status
+        outcomes = [attempt(f"guess {i}") for i in range(12)]
+        self.assertEqual(set(outcomes), {401, 429})
+        self.assertGreaterEqual(outcomes.count(429), 5)
+        self.assertEqual(attempt("correct horse"), 429)  # he, too, must wait
+        results = []
+        threads = [threading.Thread(target=lambda: results.append(attempt("more guesses"))) for _ in range(20)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertLessEqual(results.count(401), 2)
+        self.cluster.until(lambda: attempt("correct horse") == 200, seconds=120)
+
+    def test_tokens_that_have_expired_or_are_revoked(self):
+        cluster = self.cluster
+        short = cluster.request("POST", "/tokens", body={"valid": "1s"}).json
+        self.assertEqual(cluster.get("/me", token=short["token"]).status, 200)
+        cluster.until(lambda: cluster.get("/me", token=short["token"]).status == 401)
+        other = cluster.request("POST", "/tokens", body={}).json
+        self.assertEqual(cluster.get("/me", token=other["token"]).status, 200)
+        self.assertEqual(cluster.request("DELETE", "/tokens/" + other["about"]["id"]).status, 200)
+        self.assertEqual(cluster.get("/me", token=other["token"]).status, 401)
+        token = cluster.user("shortlived", {"default": "editor"})
+        self.assertEqual(cluster.request("PATCH", "/users/shortlived", body={"active": False}).status, 200)
+        self.assertEqual(cluster.get("/me", token=token).status, 401)
+
+    def test_the_token_of_a_task_is_good_for_that_task_only(self):
+        cluster = self.cluster
+        ann = cluster.user("ann", {"default": "editor"})
+        job = cluster.run(["sh", "-c", "echo $CADRE_MASTER; echo $CADRE_TOKEN; sleep 1000"], token=ann)
+        lines = []
+
+        def spoken():
+            lines[:] = [line["text"] for line in cluster.get(f"/tasks/{job}.0/logs").json["lines"]]
+            return len(lines) == 2
+
+        cluster.until(spoken)
+        url, token = lines
+        self.assertEqual(url, cluster.url)
+        me = cluster.get("/me", token=token).json
+        self.assertEqual((me["user"]["name"], me["task"]), ("ann", f"{job}.0"))
+        self.assertEqual(cluster.request("POST", "/tokens", token=token, body={}).status, 403)
+        self.assertEqual(cluster.request("PATCH", "/users/ann", token=token, body={"password": "a new one"}).status, 403)
+        others = cluster.run(["sleep", "1000"])
+        self.assertEqual(cluster.request("POST", f"/jobs/{others}/kill", token=token).status, 403)
+        forged = token.replace(f"task-{job}.0", f"task-{others}.0")
+        self.assertEqual(cluster.get("/me", token=forged).status, 401)
+        self.assertEqual(cluster.get("/me", token=token[:-1] + ("0" if token[-1] != "0" else "1")).status, 401)
+        for one in (job, others):
+            self.assertEqual(cluster.request("POST", f"/jobs/{one}/kill").status, 200)
+            cluster.wait_for(one)
+        self.assertEqual(cluster.get("/me", token=token).status, 401)
+
+    def test_a_viewer_who_tries_to_kill(self):
+        cluster = self.cluster
+        viewer = cluster.user("looker", {"default": "viewer"})
+        job = cluster.run(["sleep", "1000"])
+        for path in ("stop", "kill"):
+            self.assertEqual(cluster.request("POST", f"/jobs/{job}/{path}", token=viewer).status, 403)
+            self.assertEqual(cluster.request("POST", f"/tasks/{job}.0/{path}", token=viewer).status, 403)
+        self.assertEqual(cluster.get(f"/jobs/{job}", token=viewer).json["stage"] in ("queued", "running"), True)
+        refused = [one for one in cluster.get("/audit").json["entries"] if one["user"] == "looker" and not one["done"]]
+        self.assertEqual(len(refused), 4)
+        cluster.request("POST", f"/jobs/{job}/kill")
+
+    def test_paths_that_climb(self):
+        self.assertEqual(self.plain("/"), (200, b"<p>page</p>"))
+        self.assertEqual(self.plain("/assets/app.js"), (200, b"run()"))
+        for path in ("/../etc/passwd", "/%2e%2e/etc/passwd", "/..%2f..%2fetc/passwd", "/assets/../../etc/passwd",
+                     "/assets/%2e%2e/.hidden", "/.hidden", "/link", "//etc/passwd", "/assets", "/assets/", "/%00",
+                     "/assets%2fapp.js%00.html", "/..\\..\\etc\\passwd"):
+            status, body = self.plain(path)
+            self.assertIn(status, (400, 404), path)
+            self.assertNotIn(b"root:", body)
+            self.assertNotIn(b"secret", body)
+        for path in ("/tasks/../logs", "/tasks/..%2f..%2fmaster.keys/logs", "/tasks/1.0%2f..%2f../logs",
+                     "/code/" + "../" * 21 + "x", "/code/" + "%2e%2e%2f" * 7 + "x"):
+            self.assertIn(self.cluster.get(path).status, (400, 404), path)
+
+    def test_headers_and_bodies_that_are_too_large(self):
+        self.assertIn(b" 431 ", self.talk(b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"y" * 100_000 + b"\r\n\r\n"))
+        self.assertIn(b" 413 ", self.talk(b"POST /api/v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 9999999999\r\n\r\n"))
+        self.assertIn(b" 413 ", self.talk(b"POST /api/v1/login HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n"))
+        deep = b"[" * 100_000
+        self.assertEqual(self.cluster.request("POST", "/jobs", raw=deep).status, 400)
+        wide = json.dumps({"members": [{"command": {"argv": ["x"] * 300_000}}]}).encode()
+        self.assertEqual(self.cluster.request("POST", "/jobs", raw=wide).status, 400)
+
+    def test_slow_peers_are_dropped_and_harm_nobody(self):
+        slow = []
+        for _ in range(300):
+            peer = socket.create_connection(("127.0.0.1", self.cluster.port))
+            peer.sendall(b"GET /api/v1/health HTT")
+            slow.append(peer)
+        begun = time.monotonic()
+        while time.monotonic() - begun < 3:
+            self.assertEqual(self.cluster.get("/health", token=None).status, 200)
+        self.cluster.until(lambda: self.are_closed(slow), seconds=60)
+
+    @staticmethod
+    def are_closed(peers):
+        for peer in peers:
+            peer.setblocking(False)
+            try:
+                while peer.recv(4096):
+                    pass
+            except BlockingIOError:
+                return False
+            except ConnectionResetError:
+                pass
+        return True
+
+    def test_garbage_costs_no_memory(self):
+        master = self.cluster.processes["master"].pid
+        dice = __import__("random").Random(3)
+        shapes = [b"\x16\x03\x01" + bytes(200), b"GET / HTTP/9.9\r\n\r\n", b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+                  b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+                  b"\x00" * 100, b"GET /api/v1/changes HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n\r\n"]
+        half = None
+        for i in range(2000):
+            data = dice.choice(shapes) if i % 2 else dice.randbytes(dice.randint(1, 400))
+            try:
+                with socket.create_connection(("127.0.0.1", self.cluster.port), timeout=5) as peer:
+                    peer.sendall(data)
+                    peer.shutdown(socket.SHUT_WR)
+                    while peer.recv(4096):
+                        pass
+            except OSError:
+                pass
+            if i == 1000:
+                half = memory_kib(master)
+        if "CADRE_SANITIZED" not in os.environ:  # which keep what is freed for a while
+            self.assertLess(memory_kib(master) - half, 2048)
+        metrics = urllib.request.Request(self.cluster.url + "/metrics", headers={"Authorization": "Bearer " + self.cluster.admin})
+        text = urllib.request.urlopen(metrics).read().decode()
+        refused = next(float(line.split()[1]) for line in text.splitlines()
+                       if line.startswith("cadre_http_refused_malformed_total "))
+        self.assertGreater(refused, 1000)
+
+
+class Tls(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(__import__("tempfile").mkdtemp(prefix="cadre-tls-"))
+        self.make("root", None, "CA:TRUE")
+        self.make("middle", "root", "CA:TRUE")
+        self.make("leaf", "middle", "CA:FALSE", "subjectAltName=DNS:localhost,IP:127.0.0.1")
+        chain = (self.folder / "leaf.pem").read_text() + (self.folder / "middle.pem").read_text()
+        (self.folder / "chain.pem").write_text(chain)
+
+    def make(self, name, issuer, basic, extra=None):
+        path = lambda what: str(self.folder / what)
+        run = lambda *words: subprocess.run(words, check=True, capture_output=True)
+        run("openssl", "req", "-newkey", "rsa:2048", "-nodes", "-keyout", path(name + ".key"), "-out",
+            path(name + ".csr"), "-subj", f"/CN=cadre {name}")
+        extensions = self.folder / (name + ".ext")
+        extensions.write_text(f"basicConstraints={basic}\n" + (extra or ""))
+        signer = ["-CA", path(issuer + ".pem"), "-CAkey", path(issuer + ".key"), "-CAcreateserial"] if issuer else [
+            "-signkey", path(name + ".key")]
+        run("openssl", "x509", "-req", "-in", path(name + ".csr"), "-out", path(name + ".pem"), "-days", "2",
+            "-extfile", str(extensions), *signer)
+
+    def test_a_real_chain_is_believed_and_plain_is_refused(self):
+        data = self.folder / "m"
+        log = open(self.folder / "log", "wb")
+        master = subprocess.Popen([PROGRAM, "master", "--data", data, "--port", "0", "--tls-cert",
+                                   self.folder / "chain.pem", "--tls-key", self.folder / "leaf.key", "--tls-ca",
+                                   self.folder / "root.pem"], stderr=log)
+        try:
+            end = time.monotonic() + 30
+            while not (data / "client.json").exists() and time.monotonic() < end:
+                time.sleep(0.05)
+            known = json.loads((data / "client.json").read_text())
+            self.assertTrue(known["url"].startswith("https://127.0.0.1:"))
+            trust = ssl.create_default_context(cafile=str(self.folder / "root.pem"))
+            with urllib.request.urlopen(known["url"] + "/api/v1/health", context=trust) as answer:
+                self.assertEqual(json.loads(answer.read())["status"], "ok")
+            with self.assertRaises(urllib.error.URLError):
+                urllib.request.urlopen(known["url"] + "/api/v1/health")  # the system knows nothing of our root
+            with self.assertRaises(Exception):
+                urllib.request.urlopen(known["url"].replace("https", "http") + "/api/v1/health", timeout=10).read()
+            # The command line believes what it is told to, and nothing else.
+            said = subprocess.run([PROGRAM, "me", "--master", data], capture_output=True)
+            self.assertEqual(said.returncode, 0, said.stderr)
+            said = subprocess.run([PROGRAM, "me", "--master", known["url"]], capture_output=True,
+                                  env={**os.environ, "CADRE_TOKEN": known["token"], "XDG_CONFIG_HOME": str(self.folder)})
+            self.assertEqual(said.returncode, 3, said.stderr)
+            said = subprocess.run([PROGRAM, "me", "--master", known["url"]], capture_output=True,
+                                  env={**os.environ, "CADRE_TOKEN": known["token"], "XDG_CONFIG_HOME": str(self.folder),
+                                       "CADRE_CA": str(self.folder / "root.pem")})
+            self.assertEqual(said.returncode, 0, said.stderr)
+        finally:
+            master.kill()
+            master.wait()
+            log.close()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
