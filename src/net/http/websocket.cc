@@ -115,6 +115,7 @@ void WebSocketSession::wake_soon() {
 void WebSocketSession::has_sent() { sent_.ring(); }
 
 void WebSocketSession::is_late() {
+  if (wire_->is_blocked() && !said_close_) return wait_for_peer();  // it cannot hear a ping before what it still reads
   if (said_close_ || pinged_) {
     if (pinged_) ++service_->counters.timed_out;
     return wire_->cut();
