@@ -87,7 +87,7 @@ void HttpConnection::serve() {
   set_phase(Phase::answering);
   Request& request = reader_.request();
   request.peer = wire_->peer();
-  after_ = reader_.keeps_alive() && !service_->draining ? After::keep : After::close;
+  after_ = reader_.keeps_alive() ? After::keep : After::close;
   stream_kind_ = reader_.is_http_1_0() ? BodyKind::until_close : BodyKind::chunked;
   is_head_ = request.method == Method::head;
   said_continue_ = false;
@@ -108,11 +108,15 @@ void HttpConnection::refuse(int status, std::string_view title) {
   end();
 }
 
+/// What would be read as something else is a defect of ours, but none for which to end.
+void HttpConnection::ensure_sound(Response& response) {
+  if (is_sound(response)) return;
+  service_->log.error("http: an answer has a status or a header that cannot be sent");
+  response = problem(500, "the answer cannot be sent");
+}
+
 void HttpConnection::send_whole(Response response) {
-  if (!is_sound(response)) {
-    service_->log.error("http: an answer has a status or a header that cannot be sent");
-    response = problem(500, "the answer cannot be sent");
-  }
+  ensure_sound(response);
   head_.clear();
   write_head(head_, response, BodyKind::sized, after_);
   const bool is_bare = is_head_ || !has_body(response.status);
@@ -121,6 +125,7 @@ void HttpConnection::send_whole(Response response) {
 
 void HttpConnection::answer(Response response) {
   if (wire_ == nullptr) return;
+  if (service_->draining) after_ = After::close;
   send_whole(std::move(response));
   answered();
 }
@@ -143,11 +148,8 @@ void HttpConnection::end() {
 void HttpConnection::begin_stream(Response head) {
   if (wire_ == nullptr) return;
   set_phase(Phase::streaming);
-  if (!is_sound(head)) {
-    service_->log.error("http: an answer has a status or a header that cannot be sent");
-    head = problem(500, "the answer cannot be sent");
-  }
-  if (stream_kind_ == BodyKind::until_close) after_ = After::close;
+  ensure_sound(head);
+  if (stream_kind_ == BodyKind::until_close || service_->draining) after_ = After::close;
   if (!has_body(head.status)) is_head_ = true;
   head_.clear();
   write_head(head_, head, stream_kind_, after_);

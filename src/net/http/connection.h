@@ -51,6 +51,7 @@ class HttpConnection final : public Wire::User, public std::enable_shared_from_t
   void serve();
   void wait_for_more();
   void refuse(int status, std::string_view title);
+  void ensure_sound(Response& response);
   void send_whole(Response response);
   void answered();
   void end();

@@ -201,6 +201,16 @@ TEST(Http, WhatIsAnsweredInVainHarmsNobody) {
   desk.open.clear();
 }
 
+TEST(Http, AHandlerMayEndTheServer) {
+  std::unique_ptr<Server>* server = nullptr;
+  HttpSides sides([&](std::unique_ptr<Exchange> exchange) {
+    server->reset();
+    exchange->answer(text("in vain"));
+  });
+  server = &sides.server;
+  EXPECT_EQ(sides.get("/").error().code, Errc::timed_out);
+}
+
 TEST(Http, TheServerMayGoBeforeItsExchanges) {
   Desk desk;
   int gone = 0;
@@ -344,6 +354,17 @@ TEST(Http, ACalledPieceMayEndItsQuestion) {
   tasks.spawn(keep_result(sides.client->ask(question_to(sides.url("/")), hear), result));
   run_until(sides.loop, [&] { return pieces > 0 && tasks.count() == 0 && sides.server->counters().open == 0; });
   EXPECT_FALSE(result);
+}
+
+TEST(Http, ACalledPieceMayEndTheClient) {
+  Streaming streaming;
+  HttpSides sides(streaming.handler(1'000'000, 1'000));  // more than comes before it is called
+  streaming.sides = &sides;
+  const auto hear = [&](std::string_view) { sides.client.reset(); };
+  std::optional<Result<Response>> result;
+  sides.loop.spawn(keep_result(sides.client->ask(question_to(sides.url("/")), hear), result));
+  run_until(sides.loop, [&] { return result.has_value(); });
+  EXPECT_EQ(result->error().code, Errc::timed_out);
 }
 
 TEST(Http, TheClientMayGoBeforeItsAnswers) {

@@ -41,6 +41,7 @@ class Input {
 
   /// For what is there already, beyond the bound if need be.
   void append(std::string_view bytes) {
+    if (bytes.empty()) return;
     if (bytes.size() > capacity_ - end_) move_to(std::max(capacity_, end_ - begin_ + bytes.size()));
     std::memcpy(room_.get() + end_, bytes.data(), bytes.size());
     end_ += bytes.size();

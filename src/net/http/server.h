@@ -26,7 +26,7 @@ struct Limits {
   Duration header_wait = std::chrono::seconds(10);     ///< from the first byte of a request to its last header
   Duration body_wait = std::chrono::seconds(30);       ///< without a byte of its body
   Duration write_wait = std::chrono::seconds(30);      ///< without a byte that the peer takes
-  Duration idle_wait = std::chrono::minutes(2);        ///< between two requests
+  Duration idle_wait = std::chrono::minutes(2);        ///< between two requests; a silent WebSocket is pinged at half
   Duration handshake_wait = std::chrono::seconds(10);  ///< for TLS
   std::int32_t connections_max = 10'000;
   std::int32_t connections_max_each = 5'000;  ///< of one address
@@ -81,7 +81,8 @@ class Exchange {
   [[nodiscard]] virtual std::unique_ptr<Stream> stream(Response head) = 0;
   /// Only for a request that asks for it. `unavailable` when the peer is gone before the handshake is done.
   [[nodiscard]] virtual loop::Task<Result<std::unique_ptr<WebSocket>>> upgrade() = 0;
-  /// Is called, at most once, when the peer is gone before it was answered. For what would otherwise wait in vain.
+  /// Is called, at most once and only while this lives, when the peer is gone before it was answered to the end, a
+  /// stream included. For what would otherwise wait in vain. A peer that says it will send no more counts as gone.
   virtual void on_gone(loop::Call call) = 0;
 };
 
@@ -90,7 +91,8 @@ struct ServerOptions {
   std::uint16_t port = 0;  ///< 0: a free one
   std::optional<Tls> tls;  ///< then plain HTTP is refused
   Limits limits;
-  /// The most that the body of a request may have, told from its method and target before the body is read.
+  /// The most that the body of a request may have, told from its method and target before the body is read. 1 MiB
+  /// unless this says otherwise.
   std::function<ByteSize(Method, std::string_view target)> body_max;
 };
 

@@ -28,6 +28,9 @@ int choose_protocol(SSL*, const unsigned char** out, unsigned char* size, const 
   return found == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK;
 }
 
+/// A key that needs a password is refused; else OpenSSL would ask the terminal.
+int no_password(char*, int, int, void*) { return -1; }
+
 Failure openssl_failure(const std::string& what) {
   char text[256] = "unknown error";
   if (const unsigned long code = ERR_get_error(); code != 0) ERR_error_string_n(code, text, sizeof text);
@@ -51,7 +54,9 @@ Result<std::unique_ptr<TlsContext>> TlsContext::load(const Tls& files) {
   ERR_clear_error();
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
-  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);  // an idle connection keeps no buffers
+  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);          // an idle connection keeps no buffers
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);  // who returns brings a ticket
+  SSL_CTX_set_default_passwd_cb(context, no_password);
   SSL_CTX_set_alpn_select_cb(context, choose_protocol, nullptr);
   if (SSL_CTX_use_certificate_chain_file(context, files.certificates.c_str()) != 1) {
     return openssl_failure("cannot use the certificates in " + files.certificates);

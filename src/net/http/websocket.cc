@@ -94,7 +94,8 @@ void WebSocketSession::handle(FrameReader::Event event) {
 void WebSocketSession::say_close(std::uint16_t code, std::string_view reason) {
   if (std::exchange(said_close_, true)) return;
   std::string payload = close_payload(code, reason);
-  wire_->send(frame_head(Opcode::close, payload.size()), std::move(payload));
+  const std::string head = frame_head(Opcode::close, payload.size());
+  wire_->send(head, std::move(payload));
 }
 
 void WebSocketSession::end() {
@@ -114,6 +115,7 @@ void WebSocketSession::wake_soon() {
 void WebSocketSession::has_sent() { sent_.ring(); }
 
 void WebSocketSession::is_late() {
+  if (wire_->is_blocked() && !said_close_) return wait_for_peer();  // it cannot hear a ping before what it still reads
   if (said_close_ || pinged_) {
     if (pinged_) ++service_->counters.timed_out;
     return wire_->cut();

@@ -29,9 +29,10 @@ class WebSocketForTests {
     WebSocketForTests made;
     boost::asio::ip::tcp::resolver resolver(*made.context_);
     boost::asio::connect(made.stream_->next_layer(), resolver.resolve(host, std::to_string(port)));
-    made.stream_->set_option(Stream::decorator([&](boost::beast::websocket::request_type& request) {
-      for (const auto& [name, value] : headers) request.set(name, value);
-    }));
+    made.stream_->set_option(
+        boost::beast::websocket::stream_base::decorator([&](boost::beast::websocket::request_type& request) {
+          for (const auto& [name, value] : headers) request.set(name, value);
+        }));
     boost::beast::websocket::response_type response;
     boost::system::error_code problem;
     made.stream_->handshake(response, host + ":" + std::to_string(port), target, problem);
@@ -57,13 +58,15 @@ class WebSocketForTests {
     boost::beast::flat_buffer buffer;
     boost::system::error_code problem;
     stream_->read(buffer, problem);
-    if (problem) throw Closed(stream_->reason().code, problem.message() + " " + stream_->reason().reason.c_str());
+    if (problem) throw Closed(heard_->close_code, problem.message());
     return std::string(static_cast<const char*>(buffer.data().data()), buffer.size());
   }
-  /// Counts pings and pongs that come while it receives.
+  /// What came beside the messages while it received.
   struct Heard {
     int pings = 0;
     int pongs = 0;
+    std::uint16_t close_code = 0;
+    std::string close_reason;
   };
   const Heard& heard() const { return *heard_; }
 
@@ -79,9 +82,13 @@ class WebSocketForTests {
  private:
   using Stream = boost::beast::websocket::stream<boost::asio::ip::tcp::socket>;
   WebSocketForTests() {
-    stream_->control_callback([heard = heard_.get()](boost::beast::websocket::frame_type kind, const auto&) {
-      if (kind == boost::beast::websocket::frame_type::ping) ++heard->pings;
-      if (kind == boost::beast::websocket::frame_type::pong) ++heard->pongs;
+    using boost::beast::websocket::frame_type;
+    stream_->control_callback([heard = heard_.get(), stream = stream_.get()](frame_type kind, const auto& payload) {
+      if (kind == frame_type::ping) ++heard->pings;
+      if (kind == frame_type::pong) ++heard->pongs;
+      if (kind != frame_type::close) return;
+      heard->close_code = stream->reason().code;  // Beast forgets it when it has closed
+      heard->close_reason.assign(payload.data(), payload.size());
     });
   }
 

@@ -1,0 +1,412 @@
+// Whoever reaches the port may say what they like, as slowly as they like: they are refused and cost nothing that
+// lasts.
+#include <netinet/tcp.h>
+
+#include <atomic>
+#include <deque>
+#include <mutex>
+
+#include "base/seeds.h"
+#include "net/http/http_for_tests.h"
+#include "net/raw_socket_test.h"
+
+namespace cadre::net::http {
+namespace {
+
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+void hello(std::unique_ptr<Exchange> exchange) {
+  exchange->answer(text("hello " + std::to_string(exchange->request().body.size())));
+}
+
+RawSocket connect(const ServerOnThread& server) {
+  return RawSocket::connect_to("tcp://127.0.0.1:" + std::to_string(server.port()));
+}
+
+/// All that comes until the server ends it, or until it says nothing for a while.
+std::string hear_all(const RawSocket& socket, int wait_ms = 20'000) {
+  std::string all;
+  while (true) {
+    const std::string more = socket.hear(wait_ms);
+    if (more.empty()) return all;
+    all += more;
+  }
+}
+
+std::string hear_until(const RawSocket& socket, std::string_view end) {
+  std::string all;
+  while (all.find(end) == std::string::npos) {
+    const std::string more = socket.hear(20'000);
+    if (more.empty()) break;
+    all += more;
+  }
+  return all;
+}
+
+bool is_closed(const RawSocket& socket) {
+  pollfd item{socket.fd(), POLLIN, 0};
+  char byte = 0;
+  return poll(&item, 1, 20'000) == 1 && recv(socket.fd(), &byte, 1, 0) <= 0;
+}
+
+Limits quick_limits() {
+  Limits limits;
+  limits.header_max = ByteSize{4'096};
+  limits.header_wait = milliseconds(300);
+  limits.body_wait = milliseconds(300);
+  limits.write_wait = milliseconds(300);
+  limits.idle_wait = milliseconds(300);
+  return limits;
+}
+
+ServerOptions with(Limits limits) {
+  ServerOptions options;
+  options.limits = limits;
+  options.body_max = [](Method, std::string_view target) { return ByteSize{target == "/large" ? 64 << 20 : 1'000}; };
+  return options;
+}
+
+auto is_refusal(int status) {
+  const std::string number = std::to_string(status);
+  return AllOf(StartsWith("HTTP/1.1 " + number + " "), HasSubstr("Content-Type: application/problem+json\r\n"),
+               HasSubstr("Connection: close\r\n"), EndsWith("\"status\": " + number + "}\n"));
+}
+
+const std::string good = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+const std::string hello_0 = "\r\n\r\nhello 0";
+
+TEST(HttpAttack, MalformedRequestsAreRefusedAndTheConnectionIsClosed) {
+  ServerOnThread server(hello, with({}));
+  const std::string post = "POST / HTTP/1.1\r\nHost: x\r\n";
+  const std::pair<std::string, int> cases[] = {
+      {"garbage\r\n\r\n", 400},
+      {std::string(100, '\0'), 400},
+      {"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400},
+      {"GET / HTTP/1.1\r\n\r\n", 400},
+      {"GET /" + std::string(100'000, 'a') + " HTTP/1.1\r\nHost: x\r\n\r\n", 431},
+      {"GET / HTTP/1.1\r\nHost: x\r\nA: " + std::string(100'000, 'a') + "\r\n\r\n", 431},
+      {post + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /hidden HTTP/1.1\r\nHost: x\r\n\r\n",
+       400},
+      {post + "Content-Length: 0\r\nContent-Length: 40\r\n\r\nGET /hidden HTTP/1.1\r\nHost: x\r\n\r\n", 400},
+      {post + "Content-Length: -1\r\n\r\n", 400},
+      {post + "Content-Length: 99999999999999999999\r\n\r\n", 400},
+      {post + "Content-Length: 1001\r\n\r\n", 413},
+      {post + "Transfer-Encoding: chunked\r\n\r\n3e9\r\n", 413},
+      {post + "Transfer-Encoding: chunked\r\n\r\nx\r\n", 400},
+  };
+  for (const auto& [bytes, status] : cases) {
+    const RawSocket socket = connect(server);
+    socket.say(bytes);
+    EXPECT_THAT(hear_all(socket), is_refusal(status)) << bytes.substr(0, 100);
+  }
+  const Counters counters = server.counters();
+  EXPECT_EQ(counters.requests, 0);
+  EXPECT_EQ(counters.refused_large, 4);
+  EXPECT_EQ(counters.refused_malformed, std::size(cases) - 4);
+}
+
+TEST(HttpAttack, TheRefusalOfALargeBodyIsHeardByWhoStillSendsIt) {
+  ServerOnThread server(hello, with({}));
+  const RawSocket socket = connect(server);
+  socket.say("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3000000\r\n\r\n" + std::string(3'000'000, 'x'));
+  EXPECT_THAT(hear_all(socket), is_refusal(413));
+}
+
+TEST(HttpAttack, ASlowHeaderIsGivenUp) {
+  ServerOnThread server(hello, with(quick_limits()));
+  const RawSocket socket = connect(server);
+  std::string heard;
+  for (const char c : "GET / HTTP/1.1\r\nHost: x\r\nA: " + std::string(3'000, 'a')) {
+    socket.say({&c, 1});
+    heard = socket.hear(5);
+    if (!heard.empty()) break;
+  }
+  EXPECT_THAT(heard + hear_all(socket), is_refusal(408));
+  EXPECT_EQ(server.counters().timed_out, 1);
+}
+
+TEST(HttpAttack, ASlowBodyIsGivenUp) {
+  for (const std::string kind : {"Content-Length: 10", "Transfer-Encoding: chunked"}) {
+    ServerOnThread server(hello, with(quick_limits()));
+    const RawSocket socket = connect(server);
+    socket.say("POST / HTTP/1.1\r\nHost: x\r\n" + kind + "\r\n\r\n1\r\na");
+    EXPECT_THAT(hear_all(socket), is_refusal(408));
+    EXPECT_EQ(server.counters().timed_out, 1);
+  }
+}
+
+TEST(HttpAttack, ABodyThatKeepsComingIsBorne) {
+  Limits limits;
+  limits.header_wait = limits.body_wait = seconds(1);
+  ServerOnThread server(hello, with(limits));
+  const RawSocket socket = connect(server);
+  socket.say("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 40\r\n\r\n");
+  for (int i = 0; i < 40; ++i) {  // in all longer than the wait
+    socket.say("x");
+    std::this_thread::sleep_for(milliseconds(40));
+  }
+  EXPECT_THAT(hear_until(socket, "hello"), HasSubstr("200 OK"));
+}
+
+TEST(HttpAttack, AnIdleConnectionIsClosedWithoutAWord) {
+  ServerOnThread server(hello, with(quick_limits()));
+  const RawSocket fresh = connect(server);
+  const RawSocket used = connect(server);
+  used.say(good);
+  EXPECT_THAT(hear_until(used, hello_0), HasSubstr("200 OK"));
+  EXPECT_TRUE(is_closed(fresh));
+  EXPECT_TRUE(is_closed(used));
+  server.expect([](const Counters& counters) { return counters.open == 0; });
+  EXPECT_EQ(server.counters().timed_out, 0);
+}
+
+TEST(HttpAttack, WhoIsAnsweredLateIsNotIdle) {
+  std::unique_ptr<Exchange> kept;
+  ServerOnThread server([&](std::unique_ptr<Exchange> exchange) { kept = std::move(exchange); }, with(quick_limits()));
+  const RawSocket socket = connect(server);
+  socket.say(good);
+  EXPECT_EQ(socket.hear(1'000), "");
+  server.on_loop([&](Server&) {
+    kept->answer(text("late"));
+    return kept.reset(), 0;
+  });
+  EXPECT_THAT(hear_until(socket, "late"), HasSubstr("200 OK"));
+}
+
+TEST(HttpAttack, WhoNeverReadsIsGivenUp) {
+  ServerOnThread server([](std::unique_ptr<Exchange> exchange) { exchange->answer(text(std::string(32 << 20, 'x'))); },
+                        with(quick_limits()));
+  const RawSocket socket = connect(server);
+  socket.say(good);
+  server.expect([](const Counters& counters) { return counters.timed_out == 1 && counters.open == 0; });
+}
+
+TEST(HttpAttack, WhoReadsSlowlyIsBorne) {
+  Limits limits = quick_limits();
+  limits.write_wait = seconds(5);
+  ServerOnThread server([](std::unique_ptr<Exchange> exchange) { exchange->answer(text(std::string(16 << 20, 'x'))); },
+                        with(limits));
+  const RawSocket socket = connect(server);
+  socket.say(good);
+  std::size_t heard = 0;
+  while (heard < 16 << 20) {  // longer than it may be idle
+    const std::string more = socket.hear(20'000);
+    ASSERT_FALSE(more.empty()) << heard;
+    heard += more.size();
+    std::this_thread::sleep_for(milliseconds(2));
+  }
+  EXPECT_EQ(server.counters().timed_out, 0);
+}
+
+TEST(HttpAttack, RequestsThatComeTogetherAreAnsweredInOrder) {
+  ServerOnThread server([](std::unique_ptr<Exchange> exchange) { exchange->answer(text(exchange->request().target)); },
+                        with({}));
+  const RawSocket socket = connect(server);
+  std::string all, last;
+  for (int i = 0; i < 2'000; ++i) {
+    last = "/" + std::to_string(i);
+    all += "GET " + last + " HTTP/1.1\r\nHost: x\r\n\r\n";
+  }
+  socket.say(all);
+  const std::string heard = hear_until(socket, "\r\n\r\n" + last);
+  std::size_t at = 0;
+  for (int i = 0; i < 2'000; ++i) {
+    const std::size_t found = heard.find("\r\n\r\n/" + std::to_string(i), at);
+    ASSERT_NE(found, std::string::npos) << i;
+    at = found + 1;
+  }
+  EXPECT_EQ(server.counters().requests, 2'000);
+}
+
+/// Answers each in a turn of its own.
+TEST(HttpAttack, RequestsThatComeTogetherAreAnsweredInOrderAlsoLater) {
+  std::vector<std::string> asked;
+  ServerOnThread* there = nullptr;
+  std::deque<std::unique_ptr<Exchange>> open;
+  ServerOnThread server(
+      [&](std::unique_ptr<Exchange> exchange) {
+        asked.push_back(exchange->request().target);
+        open.push_back(std::move(exchange));
+        EXPECT_EQ(open.size(), 1) << "one at a time";
+        there->loop().post([&] {
+          const std::unique_ptr<Exchange> first = std::move(open.front());
+          open.pop_front();
+          first->answer(text(first->request().target));
+        });
+      },
+      with({}));
+  there = &server;
+  const RawSocket socket = connect(server);
+  std::string all;
+  for (int i = 0; i < 300; ++i) all += "GET /" + std::to_string(i) + " HTTP/1.1\r\nHost: x\r\n\r\n";
+  socket.say(all);
+  const std::string heard = hear_until(socket, "\r\n\r\n/299");
+  EXPECT_THAT(heard, EndsWith("/299"));
+  server.on_loop([&](Server&) {
+    EXPECT_EQ(asked.size(), 300);
+    return 0;
+  });
+}
+
+TEST(HttpAttack, AnotherRequestIsNotTakenForAnEnd) {
+  std::unique_ptr<Exchange> kept;
+  std::atomic<int> gone = 0;
+  ServerOnThread server(
+      [&](std::unique_ptr<Exchange> exchange) {
+        if (exchange->request().target == "/second") return exchange->answer(text("second"));
+        exchange->on_gone([&] { ++gone; });
+        kept = std::move(exchange);
+      },
+      with({}));
+  const RawSocket socket = connect(server);
+  socket.say(good);
+  server.expect([](const Counters& counters) { return counters.requests == 1; });
+  socket.say("GET /second HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_EQ(socket.hear(50), "");
+  EXPECT_EQ(gone, 0);
+  server.on_loop([&](Server&) {
+    kept->answer(text("first"));
+    return kept.reset(), 0;
+  });
+  const std::string heard = hear_until(socket, "second");
+  EXPECT_LT(heard.find("first"), heard.find("second"));
+}
+
+TEST(HttpAttack, WhoResetsAmidAnAnswerHarmsNobody) {
+  ServerOnThread server([](std::unique_ptr<Exchange> exchange) { exchange->answer(text(std::string(32 << 20, 'x'))); },
+                        with({}));
+  for (int i = 0; i < 20; ++i) {
+    const RawSocket socket = connect(server);
+    socket.say(good + good);
+    EXPECT_FALSE(socket.hear(20'000).empty());
+    const linger now{1, 0};
+    setsockopt(socket.fd(), SOL_SOCKET, SO_LINGER, &now, sizeof now);
+  }
+  server.expect([](const Counters& counters) { return counters.open == 0; });
+}
+
+TEST(HttpAttack, ManyRequestsWithoutReadingAreHeldBack) {
+  std::atomic<int> asked = 0;
+  ServerOnThread server(
+      [&](std::unique_ptr<Exchange> exchange) {
+        ++asked;
+        exchange->answer(text(std::string(100'000, 'x')));
+      },
+      with({}));
+  const RawSocket socket = connect(server);
+  for (int i = 0; i < 1'000; ++i) socket.say(good);
+  int before = -1;
+  while (before != asked) {
+    before = asked;
+    std::this_thread::sleep_for(milliseconds(200));
+  }
+  EXPECT_LT(asked, 400) << "beyond what the system holds for the peer nothing is answered";
+}
+
+TEST(HttpAttack, ContinueIsSaidToWhoWaitsForIt) {
+  ServerOnThread server(hello, with({}));
+  const RawSocket socket = connect(server);
+  const std::string post = "POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n";
+  socket.say(post + "Content-Length: 3\r\n\r\n");
+  EXPECT_EQ(hear_until(socket, "\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
+  socket.say("abc");
+  EXPECT_THAT(hear_until(socket, "hello 3"), StartsWith("HTTP/1.1 200 OK"));
+  socket.say(post + "Content-Length: 3\r\n\r\nabc");
+  EXPECT_THAT(hear_until(socket, "hello 3"), StartsWith("HTTP/1.1 200 OK"));
+  socket.say(post + "Content-Length: 2000\r\n\r\n");
+  EXPECT_THAT(hear_all(socket), is_refusal(413));
+}
+
+TEST(HttpAttack, WhoSpeaksHttp10IsAnsweredOnce) {
+  ServerOnThread server(hello, with({}));
+  const RawSocket socket = connect(server);
+  socket.say("GET / HTTP/1.0\r\n\r\n");
+  EXPECT_THAT(hear_all(socket), AllOf(HasSubstr("Connection: close"), EndsWith(hello_0)));
+}
+
+TEST(HttpAttack, WhoClosesHalfwayIsStillAnswered) {
+  ServerOnThread server(hello, with({}));
+  const RawSocket socket = connect(server);
+  socket.say(good);
+  shutdown(socket.fd(), SHUT_WR);
+  EXPECT_THAT(hear_all(socket), EndsWith(hello_0));
+}
+
+TEST(HttpAttack, ConnectionsBeyondTheBoundAreRefused) {
+  Limits limits;
+  limits.connections_max = 5;
+  ServerOnThread server(hello, with(limits));
+  std::vector<RawSocket> sockets;
+  for (int i = 0; i < 5; ++i) sockets.push_back(connect(server));
+  server.expect([](const Counters& counters) { return counters.open == 5; });
+  EXPECT_THAT(hear_all(connect(server)), is_refusal(503));
+  EXPECT_EQ(server.counters().refused_connections, 1);
+  sockets.pop_back();
+  server.expect([](const Counters& counters) { return counters.open == 4; });
+  const RawSocket again = connect(server);
+  again.say(good);
+  EXPECT_THAT(hear_until(again, hello_0), HasSubstr("200 OK"));
+}
+
+TEST(HttpAttack, OneAddressMayNotHaveThemAll) {
+  Limits limits;
+  limits.connections_max_each = 3;
+  ServerOnThread server(hello, with(limits));
+  std::vector<RawSocket> sockets;
+  for (int i = 0; i < 3; ++i) sockets.push_back(connect(server));
+  server.expect([](const Counters& counters) { return counters.open == 3; });
+  EXPECT_THAT(hear_all(connect(server)), is_refusal(503));
+}
+
+std::string random_words(Dice& dice) {
+  static const std::string words[] = {"GET ",
+                                      "POST ",
+                                      "/",
+                                      "/large",
+                                      " HTTP/1.1\r\n",
+                                      " HTTP/1.0\r\n",
+                                      "Host: x\r\n",
+                                      "Content-Length: ",
+                                      "Transfer-Encoding: chunked\r\n",
+                                      "\r\n",
+                                      "\r",
+                                      "\n",
+                                      "Connection: upgrade\r\nUpgrade: websocket\r\n",
+                                      "0",
+                                      "5",
+                                      "ffffffff",
+                                      " ",
+                                      ":",
+                                      "Expect: 100-continue\r\n",
+                                      "\r\n\r\n",
+                                      "abc",
+                                      std::string("\0", 1),
+                                      "\xff"};
+  std::string text = dice.percent(50) ? "POST / HTTP/1.1\r\nHost: x\r\n" : "";
+  for (std::size_t i = dice.below(30); i > 0; --i) text += words[dice.below(std::size(words))];
+  return text;
+}
+
+TEST(HttpAttack, NothingThatIsSaidKeepsOthersFromBeingServed) {
+  Limits limits = quick_limits();
+  limits.idle_wait = seconds(5);
+  ServerOnThread server(hello, with(limits));
+  FOR_SEEDS(1'000, [&](Dice& dice) {
+    {
+      const RawSocket socket = connect(server);
+      socket.say(random_words(dice));
+      if (dice.percent(20)) static_cast<void>(socket.hear(1));
+    }
+    if (!dice.percent(10)) return;
+    const RawSocket friendly = connect(server);
+    friendly.say(good);
+    EXPECT_THAT(hear_until(friendly, hello_0), HasSubstr("200 OK"));
+  });
+  server.expect([](const Counters& counters) { return counters.open == 0; });
+}
+
+}  // namespace
+}  // namespace cadre::net::http
