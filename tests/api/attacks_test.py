@@ -2,9 +2,12 @@
 import json
 import os
 import pathlib
+import random
+import shutil
 import socket
 import ssl
 import subprocess
+import tempfile
 import threading
 import time
 import unittest
@@ -23,19 +26,20 @@ def memory_kib(pid):
 class Attacks(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.web = pathlib.Path(__import__("tempfile").mkdtemp(prefix="cadre-web-"))
+        cls.web = pathlib.Path(tempfile.mkdtemp(prefix="cadre-web-"))
         (cls.web / "index.html").write_text("<p>page</p>")
         (cls.web / "assets").mkdir()
         (cls.web / "assets" / "app.js").write_text("run()")
         (cls.web / ".hidden").write_text("secret")
         (cls.web / "link").symlink_to("/etc/passwd")
-        config = cls.web.parent / (cls.web.name + ".yaml")
+        config = cls.web / ".config.yaml"
         config.write_text(f"http: {{web: {cls.web}}}\n")
         cls.cluster = Cluster(master=("--config", config))
 
     @classmethod
     def tearDownClass(cls):
         cls.cluster.close()
+        shutil.rmtree(cls.web)
 
     def setUp(self):
         self.assertEqual(self.cluster.get("/health", token=None).status, 200)
@@ -167,6 +171,8 @@ class Attacks(unittest.TestCase):
         while time.monotonic() - begun < 3:
             self.assertEqual(self.cluster.get("/health", token=None).status, 200)
         self.cluster.until(lambda: self.are_closed(slow), seconds=60)
+        for peer in slow:
+            peer.close()
 
     @staticmethod
     def are_closed(peers):
@@ -183,7 +189,7 @@ class Attacks(unittest.TestCase):
 
     def test_garbage_costs_no_memory(self):
         master = self.cluster.processes["master"].pid
-        dice = __import__("random").Random(3)
+        dice = random.Random(3)
         shapes = [b"\x16\x03\x01" + bytes(200), b"GET / HTTP/9.9\r\n\r\n", b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
                   b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
                   b"\x00" * 100, b"GET /api/v1/changes HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n\r\n"]
@@ -211,7 +217,7 @@ class Attacks(unittest.TestCase):
 
 class Tls(unittest.TestCase):
     def setUp(self):
-        self.folder = pathlib.Path(__import__("tempfile").mkdtemp(prefix="cadre-tls-"))
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="cadre-tls-"))
         self.make("root", None, "CA:TRUE")
         self.make("middle", "root", "CA:TRUE")
         self.make("leaf", "middle", "CA:FALSE", "subjectAltName=DNS:localhost,IP:127.0.0.1")
@@ -263,6 +269,7 @@ class Tls(unittest.TestCase):
             master.kill()
             master.wait()
             log.close()
+            shutil.rmtree(self.folder)
 
 
 if __name__ == "__main__":

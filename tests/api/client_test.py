@@ -81,7 +81,7 @@ class GeneratedClient(unittest.TestCase):
         long = ann.run_task(command={"argv": ["sleep", "1000"]}, workspace="robots")
         self.cluster.wait_for(long["id"], "running")
         news = ann.exec(task=f"{long['id']}.0", argv=["sh", "-c", "exit 7"])
-        self.assertEqual(news[-1]["news"]["code"], 7)
+        self.assertEqual(news[-1]["news"]["code"], 7, news)
         ann.kill_job(job=long["id"])
         self.assertEqual(self.cluster.wait_for(long["id"])["reason"], "killed_by_user")
         ann.logout()
