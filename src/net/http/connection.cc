@@ -186,7 +186,7 @@ void HttpConnection::break_stream() {
 
 void HttpConnection::switch_to(std::shared_ptr<Wire::User> user, const Headers& headers) {
   std::string head = "HTTP/1.1 101 Switching Protocols\r\n";
-  for (const auto& [name, value] : headers) head += name + ": " + value + "\r\n";
+  for (const auto& [name, value] : headers) (((head += name) += ": ") += value) += "\r\n";
   exchange_ = nullptr;
   Wire& wire = *std::exchange(wire_, nullptr);
   wire.hand_over(std::move(user));

@@ -9,7 +9,6 @@ namespace cadre::net::http {
 namespace {
 
 using testing::ElementsAre;
-using testing::Pair;
 
 const RequestReader::Rules rules{ByteSize{1'000}, [](Method, std::string_view) { return ByteSize{100}; }};
 
@@ -36,7 +35,7 @@ Outcome read(std::string_view bytes, Next next) {
       if (reader.state() != RequestReader::State::whole) break;
       const Request& request = reader.request();
       std::string text = std::string(to_string(request.method)) + " " + request.target + " ";
-      for (const auto& [name, value] : request.headers) text += name + "=" + value + ";";
+      for (const auto& [name, value] : request.headers) (((text += name) += "=") += value) += ";";
       outcome.requests.push_back(text + " " + request.body);
       reader.next();
     }
@@ -136,7 +135,9 @@ TEST(HttpRequestReader, IsNotMisledByWhereTheBytesAreSplit) {
   std::vector<std::string> texts;
   // A header may be refused as late as at its end.
   for (const auto& [bytes, status] : refused) {
-    texts.push_back(post + "Content-Length: 2\r\n\r\nab" + bytes + "\r\n\r\n");
+    std::string text = post + "Content-Length: 2\r\n\r\nab";
+    (text += bytes) += "\r\n\r\n";
+    texts.push_back(std::move(text));
   }
   texts.push_back("\r\n\r\nGET /a HTTP/1.1\r\nHost: x\r\nA: 1\r\nB: 2\r\n\r\n" + post +
                   "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + post +

@@ -153,7 +153,7 @@ TEST(Tls, GarbageFailsTheHandshake) {
   const Certificates certificates;
   ServerOnThread server(echo, certificates.options());
   for (const std::string& garbage :
-       {std::string(100, '\0'), std::string("\x16\x03\x01\x00\x05hello"), std::string("x")}) {
+       {std::string(100, '\0'), std::string("\x16\x03\x01\x00\x05hello", 10), std::string("x")}) {
     const RawSocket socket = connect(server);
     socket.say(garbage);
     shutdown(socket.fd(), SHUT_WR);

@@ -98,7 +98,9 @@ Result<void> Transfer::set_headers() {
   };
   for (const auto& [name, value] : question_.headers) {
     if (!is_header(name, value)) return fail(Errc::invalid, "the header '" + name + "' cannot be sent");
-    append(value.empty() ? name + ";" : name + ": " + value);
+    std::string line = name;
+    value.empty() ? line += ';' : (line += ": ") += value;
+    append(line);
   }
   if (carries_body(question_) && find(question_.headers, "Content-Type").empty()) append("Content-Type:");
   curl_easy_setopt(easy_, CURLOPT_HTTPHEADER, headers_);

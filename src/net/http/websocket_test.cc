@@ -10,8 +10,6 @@
 namespace cadre::net::http {
 namespace {
 
-using testing::HasSubstr;
-
 /// What the handlers below saw.
 struct Seen {
   std::atomic<int> ended = 0;

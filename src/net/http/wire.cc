@@ -30,7 +30,8 @@ Wire::Wire(std::shared_ptr<Service> service, asio::ip::tcp::socket socket, std::
 
 Wire::~Wire() = default;
 
-std::shared_ptr<Wire> Wire::add(std::shared_ptr<Service> service, asio::ip::tcp::socket socket, std::string peer) {
+std::shared_ptr<Wire> Wire::add(const std::shared_ptr<Service>& service, asio::ip::tcp::socket socket,
+                                std::string peer) {
   service->watch();
   auto wire = std::make_shared<Wire>(service, std::move(socket), std::move(peer));
   wire->place_ = service->wires.insert(service->wires.end(), wire);

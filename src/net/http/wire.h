@@ -34,7 +34,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
   };
 
   /// Takes its place among the wires of the service.
-  static std::shared_ptr<Wire> add(std::shared_ptr<Service> service, boost::asio::ip::tcp::socket socket,
+  static std::shared_ptr<Wire> add(const std::shared_ptr<Service>& service, boost::asio::ip::tcp::socket socket,
                                    std::string peer);
   /// Begins to read.
   void open(std::shared_ptr<User> user);
