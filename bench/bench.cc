@@ -8,22 +8,19 @@
 #include <cstdlib>
 
 namespace cadre::bench {
-namespace {
 
-/// The raw programs stand in bench/raw beside the running program.
-std::string raw_folder() {
+std::string raw_program(const std::string& name) {
   std::array<char, 4096> path{};
   const ssize_t size = readlink("/proc/self/exe", path.data(), path.size() - 1);
   const std::string program(path.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
-  return program.substr(0, program.rfind('/')) + "/bench/raw/";
+  return program.substr(0, program.rfind('/')) + "/bench/raw/" + name;
 }
-
-}  // namespace
 
 const std::map<std::string, Bench>& all() {
   static const std::map<std::string, Bench> benches{
-      {"control", bench_control}, {"database", bench_database},     {"describe", bench_describe}, {"net", bench_net},
-      {"planner", bench_planner}, {"supervisor", bench_supervisor}, {"tasks", bench_tasks}};
+      {"api", bench_api},    {"control", bench_control}, {"database", bench_database}, {"describe", bench_describe},
+      {"logs", bench_logs},  {"net", bench_net},         {"planner", bench_planner},   {"supervisor", bench_supervisor},
+      {"tasks", bench_tasks}};
   return benches;
 }
 
@@ -41,7 +38,7 @@ double rate(const std::function<void()>& work, double units) {
 }
 
 Result<Row> row_beside_raw(std::string name, double value, std::string unit, const std::string& raw_command) {
-  const std::string command = raw_folder() + raw_command;
+  const std::string command = raw_program(raw_command);
   std::FILE* raw = popen(command.c_str(), "r");
   double limit = 0;
   const bool read = raw != nullptr && std::fscanf(raw, "%lf", &limit) == 1;

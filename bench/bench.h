@@ -46,13 +46,18 @@ using Bench = std::function<Result<Figures>()>;
 /// All benchmarks by name.
 const std::map<std::string, Bench>& all();
 
+Result<Figures> bench_api();
 Result<Figures> bench_control();
 Result<Figures> bench_database();
 Result<Figures> bench_describe();
+Result<Figures> bench_logs();
 Result<Figures> bench_net();
 Result<Figures> bench_planner();
 Result<Figures> bench_supervisor();
 Result<Figures> bench_tasks();
+
+/// Where a raw program is, beside the running one.
+[[nodiscard]] std::string raw_program(const std::string& name);
 
 /// A row with its limit, which the raw program prints as one number.
 [[nodiscard]] Result<Row> row_beside_raw(std::string name, double value, std::string unit,

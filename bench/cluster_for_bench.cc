@@ -33,13 +33,13 @@ Scratch::~Scratch() {
   std::filesystem::remove_all(path_, ignored);
 }
 
-Process::Process(const std::vector<std::string>& arguments, const std::string& log) : pid_(::fork()) {
+Process::Process(std::string program, const std::vector<std::string>& arguments, const std::string& log)
+    : pid_(::fork()) {
   if (pid_ != 0) return;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
   ::dup2(file, 1);
   ::dup2(file, 2);
-  std::string program = "/proc/self/exe";
   std::vector<char*> argv{program.data()};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
@@ -73,6 +73,22 @@ Result<std::unique_ptr<Client>> Client::connect(const std::string& data) {
     ::usleep(10'000);
   }
   return fail(Errc::timed_out, "the master did not start");
+}
+
+namespace {
+
+loop::Task<void> stop_after(loop::RealLoop& loop, loop::Tasks& tasks) {
+  co_await tasks.ended();
+  loop.stop();
+}
+
+}  // namespace
+
+void Client::run_all(std::vector<loop::Task<void>> all) {
+  loop::Tasks tasks(loop_);
+  for (loop::Task<void>& one : all) tasks.spawn(std::move(one));
+  loop_.spawn(stop_after(loop_, tasks));
+  loop_.run();
 }
 
 Result<void> Client::await_output(cluster::TaskId task) {

@@ -31,10 +31,13 @@ class Scratch {
   std::string path_;
 };
 
-/// This program with other arguments, ended with this object.
+/// A program, ended with this object. What it says goes into a file.
 class Process {
  public:
-  Process(const std::vector<std::string>& arguments, const std::string& log);
+  /// This one, with other arguments.
+  Process(const std::vector<std::string>& arguments, const std::string& log)
+      : Process("/proc/self/exe", arguments, log) {}
+  Process(std::string program, const std::vector<std::string>& arguments, const std::string& log);
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
   ~Process();
@@ -54,11 +57,10 @@ class Client {
   template <access::Routed T>
   [[nodiscard]] Result<std::vector<typename T::Answer>> ask(const std::vector<T>& requests) {
     std::vector<cli::Got<typename T::Answer>> answers(requests.size());
-    loop::Tasks tasks(loop_);
     std::size_t next = 0;
-    for (std::size_t i = 0; i < under_way_max; ++i) tasks.spawn(ask_some(*this, requests, answers, next));
-    loop_.spawn(stop_after(loop_, tasks));
-    loop_.run();
+    std::vector<loop::Task<void>> tasks;
+    for (std::size_t i = 0; i < under_way_max; ++i) tasks.push_back(ask_some(*this, requests, answers, next));
+    run_all(std::move(tasks));
     std::vector<typename T::Answer> all;
     for (cli::Got<typename T::Answer>& one : answers) {
       if (!one) return fail(Errc::unavailable, one.error().message);
@@ -76,7 +78,11 @@ class Client {
   /// Asks for the status until it is as wanted.
   [[nodiscard]] Result<void> until(const std::function<bool(const cluster::requests::Status&)>& wanted);
 
+  /// Runs all of these to their ends.
+  void run_all(std::vector<loop::Task<void>> all);
+
   loop::RealLoop& loop() { return loop_; }
+  cli::Connection& connection() { return connection_; }
   const cluster::KnownMaster& master() const { return connection_.master(); }
 
  private:
@@ -91,10 +97,6 @@ class Client {
       const std::size_t at = next++;
       answers[at] = co_await self.connection_.ask(requests[at], std::chrono::minutes(2));
     }
-  }
-  static loop::Task<void> stop_after(loop::RealLoop& loop, loop::Tasks& tasks) {
-    co_await tasks.ended();
-    loop.stop();
   }
 
   loop::RealLoop loop_;

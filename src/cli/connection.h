@@ -30,31 +30,25 @@ class Connection {
  public:
   Connection(loop::RealLoop& loop, cluster::KnownMaster master);
 
+  // These are no coroutines: g++ 12 spoils arguments of coroutines that are made while something is awaited.
+
   /// The answer. Asked again when the connection is lost before it came, unless it must not be done twice; who was
   /// there once is waited for.
   template <access::Routed T>
-  [[nodiscard]] loop::Task<Got<typename T::Answer>> ask(T request, Duration wait = answer_max) {
-    Call call = call_of(T::route, describe::write(request), "", wait);
-    Got<std::string> body = co_await send(std::move(call));
-    if (!body) co_return NotGot(std::move(body).error());
-    co_return read<typename T::Answer>(*body);
+  [[nodiscard]] loop::Task<Got<typename T::Answer>> ask(const T& request, Duration wait = answer_max) {
+    return answer<typename T::Answer>(call_of(T::route, describe::write(request), "", wait));
   }
 
   /// The same for one whose body is bytes.
   template <access::Routed T>
-  [[nodiscard]] loop::Task<Got<typename T::Answer>> put(T request, std::string bytes, Duration wait) {
-    Call call = call_of(T::route, describe::write(request), std::move(bytes), wait);
-    Got<std::string> body = co_await send(std::move(call));
-    if (!body) co_return NotGot(std::move(body).error());
-    co_return read<typename T::Answer>(*body);
+  [[nodiscard]] loop::Task<Got<typename T::Answer>> put(const T& request, std::string bytes, Duration wait) {
+    return answer<typename T::Answer>(call_of(T::route, describe::write(request), std::move(bytes), wait));
   }
 
   /// For one that is answered line by line. It is asked once; ending the task ends it.
   template <access::Routed T>
-  [[nodiscard]] loop::Task<Got<void>> stream(T request, std::function<void(std::string_view)> on_line) {
-    Call call = call_of(T::route, describe::write(request), "", absence_max);
-    Got<void> ended = co_await send_for_lines(std::move(call), std::move(on_line));
-    co_return ended;
+  [[nodiscard]] loop::Task<Got<void>> stream(const T& request, std::function<void(std::string_view)> on_line) {
+    return send_for_lines(call_of(T::route, describe::write(request), "", absence_max), std::move(on_line));
   }
 
   /// One value of a stream, or of an answer.
@@ -70,6 +64,7 @@ class Connection {
   /// Whether the master was there when it was last asked.
   bool is_connected() const { return is_there_; }
   const cluster::KnownMaster& master() const { return master_; }
+  loop::Loop& loop() { return loop_; }
 
  private:
   struct Call {
@@ -78,6 +73,12 @@ class Connection {
     Duration wait{};
   };
   Call call_of(const access::Route& route, describe::Value fields, std::string bytes, Duration wait) const;
+  template <class Answer>
+  loop::Task<Got<Answer>> answer(Call call) {
+    Got<std::string> body = co_await send(std::move(call));
+    if (!body) co_return NotGot(std::move(body).error());
+    co_return read<Answer>(*body);
+  }
   loop::Task<Got<std::string>> send(Call call);
   loop::Task<Got<void>> send_for_lines(Call call, std::function<void(std::string_view)> on_line);
   Refusal explain(const Error& error, const Call& call) const;

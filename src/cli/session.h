@@ -44,8 +44,8 @@ int with_master(const std::string& name, const ClientOptions& options,
 
 /// Asks, and gives the answer.
 template <access::Routed T>
-[[nodiscard]] loop::Task<Got<typename T::Answer>> ask(Session& session, T request, Duration wait = answer_max) {
-  return session.connection.ask(std::move(request), wait);
+[[nodiscard]] loop::Task<Got<typename T::Answer>> ask(Session& session, const T& request, Duration wait = answer_max) {
+  return session.connection.ask(request, wait);
 }
 
 /// Writes a text to standard output, where it may wait for flush_output(), or to standard error, after all of that.
