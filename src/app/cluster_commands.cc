@@ -1,6 +1,7 @@
 #include "app/cluster_commands.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -8,6 +9,7 @@
 
 #include "app/agent_process.h"
 #include "app/master_process.h"
+#include "app/process_log.h"
 #include "app/up.h"
 #include "cli/data_folder.h"
 #include "cli/exit_code.h"
@@ -35,7 +37,21 @@ struct MasterOptions {
   std::string http;
   std::optional<std::uint16_t> port;
   bool verbose = false;
+  LogForm log_form = LogForm::text;
 };
+
+LogOptions log_options(const MasterOptions& options) {
+  return {options.verbose ? Level::debug : Level::info, options.log_form};
+}
+
+void add_log_form(CLI::App& command, LogForm& form) {
+  command
+      .add_option_function<std::string>(
+          "--log", [&form](const std::string& text) { form = text == "json" ? LogForm::json : LogForm::text; },
+          "How its log looks: text for people, or json, one object a line")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->default_str("text");
+}
 
 /// The file, with what was said on the command line in its place.
 Result<master::Config> config_of(const MasterOptions& options) {
@@ -89,6 +105,7 @@ void add_master_options(CLI::App& command, MasterOptions& options) {
   command.add_option("--record", options.flags.record, "Folder in which every plan is kept, for cadre plan");
   command.add_option("--agent-timeout", options.agent_timeout, "An agent that is silent for so long is lost");
   command.add_flag("-v,--verbose", options.verbose, "Say more");
+  add_log_form(command, options.log_form);
 }
 
 void add_agent_options(CLI::App& command, AgentOptions& options) {
@@ -119,9 +136,9 @@ CLI::App& add_cluster_commands(CLI::App& app, std::function<int()>& chosen) {
   add_master_options(*master_command, *master);
   master_command->callback([&chosen, master] {
     chosen = [master] {
-      StderrLog log(master->verbose ? Level::debug : Level::info);
+      const auto log = make_log("master", log_options(*master));
       const Result<master::Config> config = config_of(*master);
-      return exit_code_of(config ? run_master(*config, log) : Failure(config.error()), "master");
+      return exit_code_of(config ? run_master(*config, *log) : Failure(config.error()), "master");
     };
   });
 
@@ -132,13 +149,15 @@ CLI::App& add_cluster_commands(CLI::App& app, std::function<int()>& chosen) {
   agent_command->add_option("--join", agent->join, "A token from cadre agent token");
   agent_command->add_option("--data", agent->data, "Folder for everything that the agent keeps");
   agent_command->require_subcommand(0, 1);
-  agent_command->callback([&chosen, agent, agent_command] {
+  const auto agent_form = std::make_shared<LogOptions>();
+  add_log_form(*agent_command, agent_form->form);
+  agent_command->callback([&chosen, agent, agent_form, agent_command] {
     if (!agent_command->get_subcommands().empty()) return;
-    chosen = [agent] {
-      StderrLog log(Level::info);
+    chosen = [agent, agent_form] {
+      const auto log = make_log("agent", {Level::info, agent_form->form});
       if (agent->master.empty() && agent->join.empty()) agent->master = cli::default_data_folder();
       if (agent->data.empty()) agent->data = cli::default_data_folder() + "/agent";
-      return exit_code_of(run_agent(*agent, log), "agent");
+      return exit_code_of(run_agent(*agent, *log), "agent");
     };
   });
 
@@ -146,10 +165,19 @@ CLI::App& add_cluster_commands(CLI::App& app, std::function<int()>& chosen) {
   CLI::App* up_command = app.add_subcommand("up", "Run a master and one agent on this host");
   add_master_options(*up_command, up->first);
   add_agent_options(*up_command, up->second);
+  up_command->get_option("--slots")->description(
+      "So many slots that are nothing but permits; or auto (GPUs, or cores if there is none), none, or a list like "
+      "0,2");
   up_command->callback([&chosen, up] {
     chosen = [up] {
+      AgentOptions& own = up->second;
+      if (!own.slots.empty() && own.slots.find_first_not_of("0123456789") == std::string::npos) {
+        own.artificial_slots = std::atoi(own.slots.c_str());
+        own.slots = AgentOptions{}.slots;
+      }
       const Result<master::Config> config = config_of(up->first);
-      return exit_code_of(config ? run_both(*config, up->second) : Failure(config.error()), "up");
+      return exit_code_of(config ? run_both(*config, up->second, log_options(up->first)) : Failure(config.error()),
+                          "up");
     };
   });
   return *agent_command;

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <memory>
 
+#include "app/man_page.h"
 #include "cli/exit_code.h"
 #include "cluster/plan_file.h"
 #include "gateway/openapi.h"
@@ -61,6 +62,7 @@ int run(const CLI::App& app, const std::filesystem::path& root) {
       write(root / "docs/reference/simulation-outcome.md",
             describe::reference_page<simulate::Outcome>(
                 "Simulation outcome", "What `cadre simulate --json` prints. This page is generated.")) &&
+      write(root / "docs/reference/cadre.1", man_page(app, CADRE_VERSION)) &&
       write(root / "schema/openapi.json", gateway::openapi_document(CADRE_VERSION)) &&
       write(root / "schema/plan-file.schema.json", describe::json_schema<PlanFile>("cadre plan file"));
   return written ? cli::done : cli::failed;

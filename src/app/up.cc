@@ -14,6 +14,8 @@
 
 #include "app/folder.h"
 #include "app/master_process.h"
+#include "cli/data_folder.h"
+#include "cli/which_master.h"
 #include "loop/descriptor.h"
 
 namespace cadre::app {
@@ -77,7 +79,7 @@ class Part {
 
 }  // namespace
 
-Result<void> run_both(const master::Config& config, AgentOptions agent) {
+Result<void> run_both(const master::Config& config, AgentOptions agent, const LogOptions& logging) {
   TRY_ASSIGN(data, make_private_folder(config.data));
   agent.master = data;
   agent.data = data + "/agent";
@@ -92,12 +94,12 @@ Result<void> run_both(const master::Config& config, AgentOptions agent) {
   const loop::Descriptor hears(news[0]);
   const loop::Descriptor says(news[1]);
   Part master_part("master", [&]() -> Result<void> {
-    StderrLog log(Level::info);
-    return run_master(config, log, [&] { [[maybe_unused]] const ssize_t said = ::write(says.get(), "!", 1); });
+    const auto log = make_log("master", logging);
+    return run_master(config, *log, [&] { [[maybe_unused]] const ssize_t said = ::write(says.get(), "!", 1); });
   });
   Part agent_part("agent", [&]() -> Result<void> {
-    StderrLog log(Level::info);
-    return run_agent(agent, log);
+    const auto log = make_log("agent", logging);
+    return run_agent(agent, *log);
   });
   master_part.start();
   pollfd is_up{hears.get(), POLLIN, 0};
@@ -105,8 +107,10 @@ Result<void> run_both(const master::Config& config, AgentOptions agent) {
     if (master_part.has_ended()) return fail(Errc::unavailable, "the master did not start");
   }
   agent_part.start();
-  std::fprintf(stderr, "cadre is up. In another shell, try: cadre run%s -- hostname\nCtrl-C stops it.\n",
-               config.data.empty() ? "" : (" --master " + data).c_str());
+  const bool is_default = data == cli::default_data_folder();
+  const auto known = cli::find_master(data);
+  std::fprintf(stderr, "cadre is up at %s. In another shell, try: cadre run%s -- hostname\nCtrl-C stops it.\n",
+               known ? known->url.c_str() : data.c_str(), is_default ? "" : (" --master " + data).c_str());
   while (told_to_stop == 0) {
     for (Part* part : {&master_part, &agent_part}) {
       if (!part->has_ended()) continue;

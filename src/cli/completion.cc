@@ -69,4 +69,82 @@ std::string bash_completion(const CLI::App& app) {
          name + " " + name + "\n";
 }
 
+namespace {
+
+/// `name:what it is for` in single quotes.
+std::string zsh_entry(const std::string& name, const std::string& help) {
+  std::string entry = "'" + name + ":";
+  for (const char c : help.substr(0, help.find('\n'))) {
+    if (c == '\'') {
+      entry += "'\\''";
+    } else {
+      entry += c;
+    }
+  }
+  return entry + "'";
+}
+
+void add_zsh_options(const CLI::App& command, std::string& entries) {
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames())
+      entries += " " + zsh_entry("--" + name, option->get_description());
+    for (const std::string& name : option->get_snames())
+      entries += " " + zsh_entry("-" + name, option->get_description());
+  }
+  for (const CLI::App* group : command.get_subcommands([](const CLI::App* one) { return one->get_name().empty(); })) {
+    add_zsh_options(*group, entries);
+  }
+}
+
+void add_zsh_cases(const CLI::App& command, const std::string& path, std::string& cases) {
+  std::string verbs;
+  for (const CLI::App* verb : verbs_of(command)) verbs += " " + zsh_entry(verb->get_name(), verb->get_description());
+  std::string options;
+  add_zsh_options(command, options);
+  cases += "    '" + path + "')\n      verbs=(" + verbs + ")\n      options=(" + options + ") ;;\n";
+  for (const CLI::App* verb : verbs_of(command)) {
+    add_zsh_cases(*verb, path.empty() ? verb->get_name() : path + " " + verb->get_name(), cases);
+  }
+}
+
+}  // namespace
+
+std::string zsh_completion(const CLI::App& app) {
+  const std::string& name = app.get_name();
+  std::string cases;
+  add_zsh_cases(app, "", cases);
+  std::string known;
+  add_parents(app, "", known);
+  return "#compdef " + name + "\n# zsh completion of " + name + "; load it with: source <(" + name +
+         " completion zsh)\n_" + name +
+         "() {\n"
+         "  local chosen=\"\" word i\n"
+         "  local -a verbs options\n"
+         "  for ((i = 2; i < CURRENT; i++)); do\n"
+         "    word=\"${words[i]}\"\n"
+         "    if [[ \"$word\" == -- ]]; then\n"
+         "      _files\n"
+         "      return\n"
+         "    fi\n"
+         "    case \"${chosen:+$chosen }$word\" in\n"
+         "    " +
+         known +
+         ") chosen=\"${chosen:+$chosen }$word\" ;;\n"
+         "    esac\n"
+         "  done\n"
+         "  case \"$chosen\" in\n" +
+         cases +
+         "  esac\n"
+         "  if [[ \"${words[CURRENT]}\" == -* ]]; then\n"
+         "    _describe option options\n"
+         "  elif (( ${#verbs} )); then\n"
+         "    _describe command verbs\n"
+         "  else\n"
+         "    _files\n"
+         "  fi\n"
+         "}\n"
+         "if [[ \"${funcstack[1]}\" == _" +
+         name + " ]]; then _" + name + " \"$@\"; else compdef _" + name + " " + name + "; fi\n";
+}
+
 }  // namespace cadre::cli

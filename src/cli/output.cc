@@ -55,7 +55,8 @@ loop::Task<bool> more_comes(Session& session, const Reading& reading) {
 
 }  // namespace
 
-loop::Task<Got<void>> read_all(Session& session, Reading reading, const OnLine& on_line) {
+loop::Task<Got<void>> read_all(Session& session, const Reading& from, const OnLine& on_line) {
+  Reading reading = from;
   for (bool goes_on = true; goes_on;) {
     requests::ReadLogs question = question_of(reading, false);
     const Got<requests::LogPage> page = co_await ask(session, std::move(question));

@@ -37,7 +37,7 @@ struct Reading {
 };
 
 /// Hands on what is there now, to the end, and waits a moment for what is known to come.
-[[nodiscard]] loop::Task<Got<void>> read_all(Session& session, Reading reading, const OnLine& on_line);
+[[nodiscard]] loop::Task<Got<void>> read_all(Session& session, const Reading& from, const OnLine& on_line);
 
 /// Follows one task through its leases, each to the end of its output. Ending it ends the reading.
 class TaskOutput {

@@ -126,8 +126,9 @@ class Gateway {
   void add_output_routes();  // output_routes.cc
   loop::Task<void> read_logs(Visit visit, cluster::Credential who, cluster::requests::ReadLogs request);
   loop::Task<void> stream_logs(Visit visit, cluster::Credential who, cluster::requests::ReadLogs request);
-  loop::Task<Result<cluster::requests::LogPage>> read_page(cluster::requests::ReadLogs request,
-                                                           cluster::requests::TaskView task);
+  /// Both must outlive it.
+  loop::Task<Result<cluster::requests::LogPage>> read_page(const cluster::requests::ReadLogs& request,
+                                                           const cluster::requests::TaskView& task);
   loop::Task<void> get_code(Visit visit, cluster::Credential who, cluster::requests::GetCode request);
   loop::Task<void> put_code(Visit visit, cluster::Credential who, cluster::requests::PutCode request);
 

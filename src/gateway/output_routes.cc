@@ -94,7 +94,7 @@ void Gateway::add_output_routes() {
   });
 }
 
-loop::Task<Result<LogPage>> Gateway::read_page(ReadLogs request, TaskView task) {
+loop::Task<Result<LogPage>> Gateway::read_page(const ReadLogs& request, const TaskView& task) {
   LogPage page{task.id, task.rank, request.epoch.value_or(task.epoch), request.offset, request.offset, {}};
   if (page.epoch == 0) co_return page;  // it has never run
   const cluster::LeaseId lease{task.id, {page.epoch}};
@@ -123,7 +123,7 @@ loop::Task<void> Gateway::read_logs(Visit visit, cluster::Credential who, ReadLo
   // Of a lease that is over nothing more comes, once all of it was read.
   const std::uint64_t epoch = request.epoch.value_or(task->epoch);
   request.wait &= epoch == task->epoch && (!task->ending || request.offset < task->ending->output_end);
-  Result<LogPage> page = co_await read_page(std::move(request), *task);
+  Result<LogPage> page = co_await read_page(request, *task);
   visit.answer(page ? json(*page) : problem(page.error().code, page.error().message, {}));
 }
 

@@ -14,13 +14,15 @@ namespace cadre::master {
 /// What of the records stays.
 struct Keeping {
   std::int64_t changes = 1'000'000;
+  std::int64_t audit = 1'000'000;
   Duration tidy_every = std::chrono::minutes(10);
 };
 template <class V>
 void describe(V& v, Keeping& k) {
   v.field("changes", k.changes, "So many of the last changes are kept, for who asks what has happened.",
           range(0, 1'000'000'000));
-  v.field("tidy_every", k.tidy_every, "How often older ones, and join tokens that have expired, are removed.",
+  v.field("audit", k.audit, "So many of the last entries of the audit log are kept.", range(0, 1'000'000'000));
+  v.field("tidy_every", k.tidy_every, "How often older ones, and tokens that have expired, are removed.",
           describe::at_least(std::chrono::milliseconds(10)));
 }
 

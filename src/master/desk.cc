@@ -133,7 +133,10 @@ void Master::serve(const Guest& guest, const access::Request& request, TimePoint
   std::visit(
       [&](const auto& each) {
         if constexpr (changes_something<std::remove_cvref_t<decltype(each)>>()) {
-          audit(guest, each.type_name, object_of(each), &told, now);
+          // Who names a token that is not there may have pasted its secret.
+          const bool may_be_secret =
+              std::holds_alternative<access::RevokeToken>(request) && failure_in(told) != nullptr;
+          audit(guest, each.type_name, may_be_secret ? "" : object_of(each), &told, now);
         }
       },
       request);

@@ -122,9 +122,13 @@ loop::Task<void> Master::tidy() {
       return {};
     });
     if (!done) ground_.log.warning("old join tokens stay for now: " + done.error().message);
+    access_.tidy(now);
     for (std::int64_t removed = changes_at_once; removed == changes_at_once;) {  // others write in between
-      const Result<std::int64_t> some = co_await ground_.pool.run(
-          [this] { return ground_.records.prune_changes(keeping_.changes, changes_at_once); });
+      const Result<std::int64_t> some = co_await ground_.pool.run([this]() -> Result<std::int64_t> {
+        TRY_ASSIGN(changes, ground_.records.prune_changes(keeping_.changes, changes_at_once));
+        TRY_ASSIGN(audit, ground_.records.prune_audit(keeping_.audit, changes_at_once));
+        return std::max(changes, audit);
+      });
       if (!some) ground_.log.warning("old records stay for now: " + some.error().message);
       removed = some.value_or(0);
     }

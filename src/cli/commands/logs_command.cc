@@ -106,7 +106,7 @@ loop::Task<int> logs(Session& session, std::shared_ptr<const LogsOptions> option
     Reading reading{{task.id, {epoch}}, 0, options->tail, 0, filter};
     const bool just_ended = task.ended && session.calendar.now() - *task.ended < late_most;
     if (just_ended && task.ending && epoch == task.epoch) reading.end = task.ending->output_end;
-    const Got<void> read = co_await read_all(session, std::move(reading), on_line);
+    const Got<void> read = co_await read_all(session, reading, on_line);
     if (!read) co_return session.complain(read.error());
   }
   if (json) print_json(lines);

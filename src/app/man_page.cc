@@ -1,0 +1,68 @@
+#include "app/man_page.h"
+
+#include <string_view>
+#include <vector>
+
+namespace cadre::app {
+namespace {
+
+/// As text: dashes are minus signs, and no line is taken for a command.
+std::string plain(std::string_view text) {
+  std::string all;
+  for (const char c : text) {
+    const bool begins = all.empty() || all.back() == '\n';
+    if (begins && (c == '.' || c == '\'')) all += "\\&";
+    if (c == '\\') {
+      all += "\\e";
+    } else if (c == '-') {
+      all += "\\-";
+    } else {
+      all += c;
+    }
+  }
+  return all;
+}
+
+std::vector<const CLI::App*> verbs_of(const CLI::App& command) {
+  return command.get_subcommands([](const CLI::App* one) { return !one->get_name().empty(); });
+}
+
+/// Groups of options are nameless commands to the library.
+void add_options(const CLI::App& command, std::string& page) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_name() == "--help" || option->get_lnames() == std::vector<std::string>{"help"}) continue;
+    std::string names;
+    for (const std::string& name : option->get_snames()) names += (names.empty() ? "-" : ", -") + name;
+    for (const std::string& name : option->get_lnames()) names += (names.empty() ? "--" : ", --") + name;
+    if (names.empty()) names = option->get_name(true);
+    const std::string type = option->get_expected_max() == 0 ? "" : option->get_type_name();
+    page += ".TP\n.B " + plain(names) + "\n";
+    page += plain((type.empty() ? "" : type + ": ") + option->get_description()) + "\n";
+  }
+  for (const CLI::App* group : command.get_subcommands([](const CLI::App* one) { return one->get_name().empty(); })) {
+    add_options(*group, page);
+  }
+}
+
+void add_command(const CLI::App& command, const std::string& parents, std::string& page) {
+  const std::string name = parents + " " + command.get_name();
+  page += ".SS " + plain(name) + "\n" + plain(command.get_description()) + ".\n";
+  add_options(command, page);
+  if (!command.get_footer().empty()) page += ".PP\n.nf\n" + plain(command.get_footer()) + "\n.fi\n";
+  for (const CLI::App* verb : verbs_of(command)) add_command(*verb, name, page);
+}
+
+}  // namespace
+
+std::string man_page(const CLI::App& app, const std::string& version) {
+  std::string page = ".TH CADRE 1 \"\" \"cadre " + plain(version) + "\" \"User Commands\"\n";
+  page += ".ad l\n.SH NAME\ncadre \\- one system for learning at cluster scale\n";
+  page += ".SH SYNOPSIS\n.B cadre\n.I command\n[\n.I options\n]\n";
+  page += ".SH EXIT STATUS\n0 done, 1 failed, 2 bad usage, 3 refused, 4 unreachable;\n";
+  page += ".B cadre run\npasses on the task's own.\n";
+  page += ".SH COMMANDS\n";
+  for (const CLI::App* command : verbs_of(app)) add_command(*command, app.get_name(), page);
+  return page;
+}
+
+}  // namespace cadre::app
