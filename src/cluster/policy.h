@@ -92,7 +92,7 @@ struct Account {
 template <class V>
 void describe(V& v, Account& a) {
   v.field("max_slots", a.max_slots, "Most slots that its gangs may hold together, under every policy.", at_least(0));
-  v.field("elsewhere", a.elsewhere, "How many of them they hold in other pools.", range(0, 1'000'000'000));
+  v.field("elsewhere", a.elsewhere, "Slots that they hold in other pools.", range(0, 1'000'000'000));
 }
 
 using Accounts = std::map<AccountId, Account>;
