@@ -1,6 +1,7 @@
 #include "cluster/fair_share_walk.h"
 
 #include <algorithm>
+#include <map>
 #include <queue>
 
 #include "cluster/fair_share.h"
@@ -45,24 +46,36 @@ class FairShareWalk {
     std::vector<Claimant> claimants;
     for (auto& [key, group] : state_.groups) {
       GroupDemand demand;
-      demand.weight = group.settings.weight;
+      demand.weight = group.weight;
       demand.age_rank = group.submissions.front();
       demand.active = demand.demand = group.active;
       demand.fixed = group.fixed;
+      std::map<Limits, std::int64_t> wanted;
       for (const Order& order : group.growing) {
         const GangRow& row = state_.gangs[order.gang];
-        demand.demand += slots_in_full(row.gang.wants) - row.slots;
+        wanted[row.limits()] += slots_in_full(row.gang.wants) - row.slots;
       }
       for (GangClass* one : group.classes) {
         if (one->slots == 0 || !could_ever_hold(state_, *one)) continue;
-        demand.demand += one->slots * static_cast<std::int64_t>(one->waiting.size());
+        if (one->slots > room_in_accounts(group, one->binding.limits).value_or(one->slots)) continue;
+        wanted[one->binding.limits] += one->slots * static_cast<std::int64_t>(one->waiting.size());
         demand.smallest_pending = std::min(demand.smallest_pending.value_or(one->slots), one->slots);
       }
-      const std::optional<std::int64_t> most = group.settings.max_slots;
+      for (const auto& [limits, slots] : wanted) {
+        demand.demand += std::clamp<std::int64_t>(room_in_accounts(group, limits).value_or(slots), 0, slots);
+      }
+      const std::optional<std::int64_t> most = group.limit.max_slots;
       if (most) demand.demand = std::max(demand.fixed, std::min(demand.demand, *most));
       claimants.push_back({&group, demand});
     }
     return claimants;
+  }
+
+  /// What the accounts among these limits leave. What they forbid is no demand, or the offer for it would lie idle; the
+  /// group's own limit binds all of its demand together.
+  static std::optional<std::int64_t> room_in_accounts(const GroupRow& group, Limits limits) {
+    std::erase(limits, &group.limit);
+    return room_under(limits);
   }
 
   void release(const Claimant& claimant, std::int64_t surplus) {
@@ -118,8 +131,7 @@ class FairShareWalk {
   /// Why nobody of this class may start; `not_planned` if somebody may.
   Cause refusal(GangClass& one, const Allowance& allowance) {
     if (!could_ever_hold(state_, one)) return Cause::never;
-    const auto room = room_in(one.group);
-    if (room && one.slots > 0 && one.slots > *room) return Cause::group_limit;
+    if (one.slots > 0 && one.slots > room_under(one.binding.limits).value_or(one.slots)) return Cause::limit;
     if (one.slots > 0 && allowance.sits_out) return Cause::sits_out;
     return one.slots > allowance.slots ? Cause::share_used : Cause::not_planned;
   }
@@ -144,7 +156,7 @@ class FairShareWalk {
       GangClass admission = admission_of(row.gang);
       const Search search{View::now, policy_.fitting, state_.filter_for(admission, nullptr), tie_seed(row.gang.id)};
       const std::int64_t before = row.slots;
-      const auto room = room_in(claimant.group);
+      const auto room = room_under(row.limits());
       grow_gang(plan_, state_, gang, search, std::min(allowance.slots, room.value_or(allowance.slots)));
       allowance.slots -= row.slots - before;
     }

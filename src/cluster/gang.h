@@ -56,6 +56,7 @@ struct Gang {
   bool preemptible = true;
   Labels selector;  ///< labels an agent must carry
   std::vector<AgentId> exclude;
+  std::vector<AccountId> accounts = {};  ///< whose limits bind it beside that of its group
 };
 
 /// Some of a gang's tasks on one agent. For a divisible gang: one task with `slots` slots.

@@ -14,6 +14,7 @@ namespace cadre::cluster {
 using AgentId = Name<struct AgentTag>;
 using GangId = Name<struct GangTag>;
 using GroupId = Name<struct GroupTag>;
+using AccountId = Name<struct AccountTag>;
 using JobId = Id<struct JobTag>;
 
 /// One member of a job: 17.0 is the first of job 17.

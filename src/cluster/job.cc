@@ -15,6 +15,10 @@ JobId job_id(const GangId& id) {
   return job;
 }
 
+AccountId account_of_user(const std::string& name) { return AccountId("user " + name); }
+
+AccountId account_of_workspace(const std::string& name) { return AccountId("workspace " + name); }
+
 Gang gang_of(JobId id, double position, const JobSpec& spec) {
   Gang gang{gang_id(id),   {},          spec.priority, position, GroupId(spec.group), spec.preemptible,
             spec.selector, spec.exclude};

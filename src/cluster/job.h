@@ -81,6 +81,10 @@ void describe(V& v, JobSpec& j) {
   v.required("members", j.members, "What it consists of.", length(1, 64));
 }
 
+/// The accounts of a user's jobs, and of those in a workspace.
+AccountId account_of_user(const std::string& name);
+AccountId account_of_workspace(const std::string& name);
+
 /// The gang that stands for a job in the planner.
 Gang gang_of(JobId id, double position, const JobSpec& spec);
 GangId gang_id(JobId id);

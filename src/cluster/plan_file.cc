@@ -250,12 +250,14 @@ describe::Read<PlanFile> read_plan_file(std::string_view text) {
 }
 
 Snapshot to_snapshot(const PlanFile& file) {
-  Snapshot snapshot{file.policy, file.groups, file.agents, {}, moment};
+  Snapshot snapshot{file.policy, file.groups, file.accounts, file.agents, {}, moment};
   for (std::size_t i = 0; i < file.gangs.size(); ++i) {
     const GangEntry& entry = file.gangs[i];
     GangStatus status;
-    status.gang = {entry.id,    wants_of(entry),   entry.priority, entry.position.value_or(static_cast<double>(i + 1)),
-                   entry.group, entry.preemptible, entry.selector, entry.exclude};
+    status.gang = {
+        entry.id,      wants_of(entry),   entry.priority, entry.position.value_or(static_cast<double>(i + 1)),
+        entry.group,   entry.preemptible, entry.selector, entry.exclude,
+        entry.accounts};
     status.queued_since = moment - entry.waited;
     if (entry.hold) status.hold = Hold{entry.hold->agents, moment - entry.hold->held, entry.hold->patience};
     if (entry.runs()) {
@@ -267,7 +269,7 @@ Snapshot to_snapshot(const PlanFile& file) {
 }
 
 PlanFile to_plan_file(const Snapshot& snapshot) {
-  PlanFile file{snapshot.policy, snapshot.groups, snapshot.agents, {}};
+  PlanFile file{snapshot.policy, snapshot.groups, {}, snapshot.agents, {}};
   for (const GangStatus& status : snapshot.gangs) {
     const Gang& gang = status.gang;
     GangEntry entry;
@@ -275,6 +277,10 @@ PlanFile to_plan_file(const Snapshot& snapshot) {
     entry.priority = gang.priority;
     entry.position = gang.position;
     entry.group = gang.group;
+    entry.accounts = gang.accounts;
+    for (const AccountId& id : gang.accounts) {  // others do not matter, and there may be many
+      if (const auto known = snapshot.accounts.find(id); known != snapshot.accounts.end()) file.accounts.insert(*known);
+    }
     entry.preemptible = gang.preemptible;
     entry.exclude = gang.exclude;
     entry.selector = gang.selector;

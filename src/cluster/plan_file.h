@@ -73,6 +73,7 @@ struct GangEntry {
   std::int32_t priority = 42;
   std::optional<double> position;
   GroupId group;
+  std::vector<AccountId> accounts;
   bool preemptible = true;
   std::map<AgentId, std::int32_t> running_on;
   std::vector<AgentId> exclude;
@@ -104,6 +105,7 @@ void describe(V& v, GangEntry& g) {
           "Place in the queue among equals of priority; by default its place in this list, from 1.",
           range(-1e15, 1e15));
   v.field("group", g.group, "The group it belongs to; one of its own, if left out.");
+  v.field("accounts", g.accounts, "Accounts whose limits bind it as well, such as those of its user and workspace.");
   v.field("preemptible", g.preemptible, "Whether it may be stopped to make room.");
   v.field("running_on", g.running_on, "Slots by agent, if it runs. A gang without slots runs on `{agent: 0}`.");
   v.field("exclude", g.exclude, "Agents it must not run on.");
@@ -137,6 +139,7 @@ struct PlanFile {
   static constexpr std::string_view doc = "A cluster at one moment.";
   Policy policy;
   Groups groups;
+  Accounts accounts;
   std::vector<Agent> agents;
   std::vector<GangEntry> gangs;
 };
@@ -145,6 +148,7 @@ template <class V>
 void describe(V& v, PlanFile& f) {
   v.field("policy", f.policy, "How the pool is scheduled.");
   v.field("groups", f.groups, "Settings of groups; one that is not named here has the defaults.");
+  v.field("accounts", f.accounts, "Limits of accounts; one that is not named here has none.");
   v.field("agents", f.agents, "The agents of the pool.");
   v.field("gangs", f.gangs, "The gangs, in the order in which they were submitted.");
 }

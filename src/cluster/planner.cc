@@ -1,6 +1,8 @@
 #include "cluster/planner.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "base/check.h"
 #include "base/overloaded.h"
@@ -23,12 +25,12 @@ std::string group_key(const Gang& gang) {
 
 }  // namespace
 
-Planner::Planner(const Policy& policy, Groups groups)
-    : policy_(policy), groups_(std::move(groups)), state_(slotless_tasks_max(policy_)) {
+Planner::Planner(const Policy& policy, Groups groups, Accounts accounts)
+    : policy_(policy), groups_(std::move(groups)), accounts_(std::move(accounts)), state_(slotless_tasks_max(policy_)) {
   state_.classes_by_group = std::holds_alternative<FairSharePolicy>(policy_);
 }
 
-Planner::Planner(const Snapshot& snapshot) : Planner(snapshot.policy, snapshot.groups) {
+Planner::Planner(const Snapshot& snapshot) : Planner(snapshot.policy, snapshot.groups, snapshot.accounts) {
   for (const Agent& agent : snapshot.agents) put_agent(agent);
   for (const GangStatus& status : snapshot.gangs) {
     status.running ? adopt(status.gang, *status.running) : submit(status.gang, status.queued_since, status.hold);
@@ -51,12 +53,62 @@ void Planner::join_group(GangRow& row) {
   const auto [at, is_new] = state_.groups.try_emplace(group_key(row.gang));
   GroupRow& group = at->second;
   if (is_new) {
-    group.key = at->first;
-    if (const auto settings = groups_.find(row.gang.group); settings != groups_.end())
-      group.settings = settings->second;
+    group.limit.key = at->first;
+    if (const auto settings = groups_.find(row.gang.group); settings != groups_.end()) {
+      group.weight = settings->second.weight;
+      group.limit.max_slots = settings->second.max_slots;
+    }
   }
   row.group = &group;
   row.in_submissions = group.submissions.insert(group.submissions.end(), row.order.submission);
+}
+
+void Planner::join_accounts(GangRow& row) {
+  const std::set<AccountId> ids(row.gang.accounts.begin(), row.gang.accounts.end());
+  for (const AccountId& id : ids) {
+    AccountRow& account = state_.accounts[id];
+    if (account.gangs++ == 0) {
+      account.id = id;
+      account.limit.key = "account/" + id.value;
+      if (const auto settings = accounts_.find(id); settings != accounts_.end()) {
+        account.limit.max_slots = settings->second.max_slots;
+        account.limit.elsewhere = settings->second.elsewhere;
+      }
+    }
+    row.accounts.push_back(&account);
+  }
+}
+
+void Planner::set_account(const AccountId& id, std::optional<std::int64_t> max_slots) {
+  if (max_slots) accounts_[id].max_slots = max_slots;
+  if (!max_slots) accounts_.erase(id);
+  const auto account = state_.accounts.find(id);
+  if (account == state_.accounts.end()) return;
+  if (!max_slots) account->second.limit.elsewhere = 0;
+  state_.limit(account->second, max_slots);
+}
+
+bool Planner::set_elsewhere(const AccountId& id, std::int64_t slots) {
+  const auto settings = accounts_.find(id);
+  if (settings == accounts_.end()) return false;  // it has no limit
+  const std::int64_t before = std::exchange(settings->second.elsewhere, slots);
+  if (const auto account = state_.accounts.find(id); account != state_.accounts.end()) {
+    account->second.limit.elsewhere = slots;
+  }
+  return slots < before;
+}
+
+std::vector<AccountId> Planner::limited_accounts() const {
+  std::vector<AccountId> limited;
+  for (const auto& [id, account] : state_.accounts) {
+    if (account.limit.max_slots) limited.push_back(id);
+  }
+  return limited;
+}
+
+std::int64_t Planner::held_by(const AccountId& id) const {
+  const auto account = state_.accounts.find(id);
+  return account == state_.accounts.end() ? 0 : account->second.limit.slots;
 }
 
 std::uint32_t Planner::add(const Gang& gang, TimePoint since) {
@@ -77,6 +129,7 @@ std::uint32_t Planner::add(const Gang& gang, TimePoint since) {
   row.order = {gang.priority, gang.position, ++submissions_, index};
   row.since = row.saved = since;
   join_group(row);
+  join_accounts(row);
   state_.by_id.emplace(gang.id, index);
   return index;
 }
@@ -139,7 +192,10 @@ void Planner::remove(const GangId& id) {
   GangRow& row = state_.gangs[index];
   row.stage == Stage::queued ? state_.dequeue(index) : state_.end(index);
   row.group->submissions.erase(row.in_submissions);
-  if (row.group->submissions.empty()) state_.groups.erase(row.group->key);
+  if (row.group->submissions.empty()) state_.groups.erase(row.group->limit.key);
+  for (AccountRow* account : row.accounts) {
+    if (--account->gangs == 0) state_.accounts.erase(account->id);
+  }
   state_.holders.erase(index);
   row = {};
   vacant_.push_back(index);
@@ -161,8 +217,9 @@ std::vector<QueuedDemand> Planner::queued_demand() const {
             [](const GangClass* a, const GangClass* b) { return *a->waiting.begin() < *b->waiting.begin(); });
   std::vector<QueuedDemand> demands;
   for (const GangClass* one : classes) {
-    demands.push_back({one->slots, static_cast<std::int64_t>(one->waiting.size()),
-                       one->group == nullptr ? "" : one->group->key, room_in(one->group)});
+    QueuedDemand demand{one->slots, static_cast<std::int64_t>(one->waiting.size()), {}};
+    for (const Limit* limit : one->binding.limits) demand.rooms.push_back({limit->key, limit->room()});
+    demands.push_back(std::move(demand));
   }
   return demands;
 }
@@ -170,7 +227,7 @@ std::vector<QueuedDemand> Planner::queued_demand() const {
 std::string Planner::why(const GangId& id) const { return explain(state_, policy_, state_.gangs[index_of(id)]); }
 
 Snapshot Planner::snapshot(TimePoint now) const {
-  Snapshot snapshot{policy_, groups_, state_.books.agents(), {}, now};
+  Snapshot snapshot{policy_, groups_, accounts_, state_.books.agents(), {}, now};
   std::vector<const GangRow*> rows;
   for (const auto& [id, index] : state_.by_id) rows.push_back(&state_.gangs[index]);
   std::sort(rows.begin(), rows.end(),

@@ -40,6 +40,7 @@ struct GangStatus {
 struct Snapshot {
   Policy policy;
   Groups groups;
+  Accounts accounts;
   std::vector<Agent> agents;
   std::vector<GangStatus> gangs;  ///< in the order of submission
   TimePoint now;
@@ -47,12 +48,21 @@ struct Snapshot {
 
 class Planner {
  public:
-  explicit Planner(const Policy& policy, Groups groups = {});
+  explicit Planner(const Policy& policy, Groups groups = {}, Accounts accounts = {});
   explicit Planner(const Snapshot& snapshot);
 
   void put_agent(const Agent& agent);
   /// Forgets an agent; the gangs on it must have ended first.
   void remove_agent(const AgentId& id);
+
+  /// Sets, changes or removes the limit of an account. It binds from the next plan on; nobody is stopped for it.
+  void set_account(const AccountId& id, std::optional<std::int64_t> max_slots);
+  /// Its gangs hold so many slots in other pools. Whether that leaves it more room here than before.
+  bool set_elsewhere(const AccountId& id, std::int64_t slots);
+  /// Accounts with a limit that have gangs here.
+  std::vector<AccountId> limited_accounts() const;
+  /// Slots that the gangs of an account hold here, those that stop included.
+  std::int64_t held_by(const AccountId& id) const;
 
   /// Queues a gang whose name is not in use. Its submission counts from the first time; see requeue.
   void submit(const Gang& gang, TimePoint now, const std::optional<Hold>& hold = {});
@@ -76,7 +86,7 @@ class Planner {
   std::string why(const GangId& id) const;
 
   std::size_t queued() const { return state_.queue.size(); }
-  /// What the queue asks for, by slots and group, for who provides agents; who is furthest ahead comes first.
+  /// What the queue asks for, by slots and limits, for who provides agents; who is furthest ahead comes first.
   std::vector<QueuedDemand> queued_demand() const;
   Snapshot snapshot(TimePoint now) const;
 
@@ -84,10 +94,12 @@ class Planner {
   std::uint32_t add(const Gang& gang, TimePoint since);
   std::uint32_t index_of(const GangId& id) const;
   void join_group(GangRow& row);
+  void join_accounts(GangRow& row);
   void run(std::uint32_t gang, const Running& running);
 
   Policy policy_;
   Groups groups_;
+  Accounts accounts_;
   State state_;
   std::uint64_t submissions_ = 0;
   std::vector<std::uint32_t> vacant_;

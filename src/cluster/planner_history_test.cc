@@ -21,7 +21,9 @@ enum class Wishes : std::uint8_t { divisible, with_roles };
 class History {
  public:
   History(Dice& dice, PolicyKind kind, Wishes wishes)
-      : dice_(dice), wishes_(wishes), planner_(oracle::random_policy(dice, kind), oracle::random_groups(dice)) {
+      : dice_(dice),
+        wishes_(wishes),
+        planner_(oracle::random_policy(dice, kind), oracle::random_groups(dice), oracle::random_accounts(dice)) {
     for (const Agent& agent : oracle::random_agents(dice)) planner_.put_agent(agent);
   }
 
@@ -50,7 +52,8 @@ class History {
     const Snapshot present = planner_.snapshot(now_);
     const auto what = dice_.between(0, 99);
     if (what < 45 && present.gangs.size() < 16) return submit(present);
-    if (what < 90) return change_a_gang(present);
+    if (what < 80) return change_a_gang(present);
+    if (what < 90) return change_an_account();
     if (what < 94 && present.agents.size() < 6) return planner_.put_agent(new_agent());
     if (what < 98) return change_an_agent(present);
     if (present.agents.size() > 1) lose_an_agent(present);
@@ -74,6 +77,14 @@ class History {
       return dice_.percent(50) ? planner_.remove(id) : planner_.requeue(id, now_);
     }
     dice_.percent(70) ? planner_.saved(id, now_) : planner_.stopping(id);
+  }
+
+  void change_an_account() {
+    const AccountId id = oracle::any_account(dice_);
+    const auto what = dice_.between(0, 2);
+    if (what == 0) planner_.set_account(id, std::nullopt);
+    if (what == 1) planner_.set_account(id, dice_.between(0, 20));
+    if (what == 2) planner_.set_elsewhere(id, dice_.between(0, 8));
   }
 
   Agent new_agent() {

@@ -99,6 +99,7 @@ TEST(PlannerProperty, FindsVictimsWheneverSomeWouldDo) {
   FOR_SEEDS(50'000, [](Dice& dice) {
     Snapshot snapshot = random_snapshot(dice, PolicyKind::priority);
     snapshot.groups.clear();
+    snapshot.accounts.clear();
     const auto queued = leave_one_queued(dice, snapshot);
     if (!queued || !std::get<PriorityPolicy>(snapshot.policy).preemption) return;
     const Plan made = plan(snapshot);

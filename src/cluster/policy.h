@@ -82,4 +82,19 @@ void describe(V& v, Group& g) {
 
 using Groups = std::map<GroupId, Group>;
 
+struct Account {
+  static constexpr std::string_view doc =
+      "Gangs that share nothing but a limit, over all pools, such as those of a user or in a workspace.";
+  std::optional<std::int64_t> max_slots;
+  std::int64_t elsewhere = 0;
+};
+
+template <class V>
+void describe(V& v, Account& a) {
+  v.field("max_slots", a.max_slots, "Most slots that its gangs may hold together, under every policy.", at_least(0));
+  v.field("elsewhere", a.elsewhere, "Slots that they hold in other pools.", range(0, 1'000'000'000));
+}
+
+using Accounts = std::map<AccountId, Account>;
+
 }  // namespace cadre::cluster

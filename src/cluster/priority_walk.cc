@@ -71,7 +71,7 @@ class PriorityWalk {
 
   Outcome attempt(const Order& order, GangClass& one) {
     if (!could_ever_hold(state_, one)) return block(one, Cause::never);
-    if (above_limit(one)) return block(one, Cause::group_limit);
+    if (above_limit(one)) return block(one, Cause::limit);
     const std::uint32_t gang = order.gang;
     const AgentSet* barred = bars(one.preemptible);
     if (hopeless_.covers(state_, one, order, barred)) return block(one, Cause::no_room);
@@ -82,8 +82,8 @@ class PriorityWalk {
     }
 
     Search search{View::now, policy_.fitting, state_.filter_for(one, barred), tie_seed_of(gang)};
-    // A gang of a limited group starts with its least; growing asks the limit for each further task.
-    const bool least = room_in(one.group) && std::holds_alternative<Roles>(one.wants);
+    // A gang under a limit starts with its least; growing asks the limit for each further task.
+    const bool least = !one.binding.limits.empty() && std::holds_alternative<Roles>(one.wants);
     const Wants& wants = least ? least_wants_ = without_elastic(one.wants) : one.wants;
     if (auto parts = place(state_.books, search, wants)) {
       start_gang(plan_, state_, gang, std::move(*parts), now_);
@@ -118,10 +118,21 @@ class PriorityWalk {
 
   Preemption preemption() const { return policy_.preemption ? Preemption::on : Preemption::off; }
 
-  /// Whether one more gang of this class would be more than its group may hold; what is promised counts.
-  bool above_limit(const GangClass& one) {
-    const auto room = room_in(one.group);
-    return room && one.slots > 0 && one.slots > *room - claimed_by_group_[one.group];
+  /// Slots that may still be taken under all of these limits; what is promised counts.
+  std::optional<std::int64_t> room_left(const Limits& limits) const {
+    std::optional<std::int64_t> least;
+    for (const Limit* limit : limits) {
+      const auto promised = promised_.find(limit);
+      const std::int64_t room = limit->room() - (promised == promised_.end() ? 0 : promised->second);
+      least = std::min(least.value_or(room), room);
+    }
+    return least;
+  }
+
+  /// Whether one more gang of this class would be more than its limits let it hold.
+  bool above_limit(const GangClass& one) const {
+    const auto room = room_left(one.binding.limits);
+    return room && one.slots > 0 && one.slots > *room;
   }
 
   Outcome block(GangClass& one, Cause cause) {
@@ -138,7 +149,7 @@ class PriorityWalk {
                          state_.books.cost(part.agent, request_of(row.gang.wants, part), part.tasks, part.slots));
       if (std::find(agents.begin(), agents.end(), part.agent) == agents.end()) agents.push_back(part.agent);
     }
-    if (one.group != nullptr) claimed_by_group_[one.group] += one.slots;
+    for (const Limit* limit : one.binding.limits) promised_[limit] += one.slots;
     hold(row, agents);
     state_.note(gang, cause, std::move(agents), std::move(others));
     return Outcome::claimed;
@@ -200,7 +211,7 @@ class PriorityWalk {
     GangClass admission = admission_of(row.gang);
     const Search search{View::now, policy_.fitting, state_.filter_for(admission, bars(row.gang.preemptible)),
                         tie_seed_of(gang)};
-    grow_gang(plan_, state_, gang, search, room_in(row.group));
+    grow_gang(plan_, state_, gang, search, room_left(row.limits()));
   }
 
   /// Reservations bind whoever could not be preempted again.
@@ -230,10 +241,10 @@ class PriorityWalk {
   Hopeless hopeless_;
   std::set<std::uint32_t> holders_;  ///< gangs for which this plan holds agents
   Wants least_wants_;
-  AgentSet reserved_;               ///< held for anybody
-  AgentSet binding_;                ///< held, and not to be touched by the gang now looked at
-  AgentSet binding_next_priority_;  ///< the same from the next priority on
-  std::unordered_map<const GroupRow*, std::int64_t> claimed_by_group_;
+  AgentSet reserved_;                                        ///< held for anybody
+  AgentSet binding_;                                         ///< held, and not to be touched by the gang now looked at
+  AgentSet binding_next_priority_;                           ///< the same from the next priority on
+  std::unordered_map<const Limit*, std::int64_t> promised_;  ///< slots, by claims
 };
 
 }  // namespace

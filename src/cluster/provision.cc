@@ -15,15 +15,15 @@ Sizes countable(const ProvisionRule& rule, const std::vector<QueuedDemand>& queu
   Sizes sizes;
   std::map<std::string, std::int64_t> room;
   for (const QueuedDemand& demand : queued) {
-    if (demand.group_room) room[demand.group] = *demand.group_room;
+    for (const LimitedRoom& one : demand.rooms) room[one.limit] = one.slots;
   }
   for (const QueuedDemand& demand : queued) {
     if (demand.slots < 1) continue;
     std::int64_t gangs = demand.gangs;
-    if (demand.group_room) {
-      gangs = std::clamp<std::int64_t>(room[demand.group] / demand.slots, 0, gangs);
-      room[demand.group] -= gangs * demand.slots;
+    for (const LimitedRoom& one : demand.rooms) {
+      gangs = std::clamp<std::int64_t>(room[one.limit] / demand.slots, 0, gangs);
     }
+    for (const LimitedRoom& one : demand.rooms) room[one.limit] -= gangs * demand.slots;
     if (demand.slots <= rule.slots_per_instance) {
       sizes[demand.slots] += gangs;
     } else if (demand.slots % rule.slots_per_instance == 0) {

@@ -19,12 +19,17 @@ struct ProvisionRule {
   Duration starting_limit = std::chrono::minutes(20);
 };
 
+/// Slots that may still be taken under a limit.
+struct LimitedRoom {
+  std::string limit;  ///< its key
+  std::int64_t slots = 0;
+};
+
 /// Queued gangs that ask for the same number of slots.
 struct QueuedDemand {
   std::int64_t slots = 0;
   std::int64_t gangs = 0;
-  std::string group;                       ///< whose limit binds them; empty if none does
-  std::optional<std::int64_t> group_room;  ///< slots that group may still take
+  std::vector<LimitedRoom> rooms;  ///< under every limit that binds them
 };
 
 /// An instance the provider was asked for.
@@ -36,8 +41,8 @@ struct Instance {
 };
 
 /// How many instances to ask for: enough for the queued gangs that fit such instances, less those already starting,
-/// within the rule's bounds. A gang larger than an instance counts only if it is a multiple of it; what a group may
-/// not take does not count.
+/// within the rule's bounds. A gang larger than an instance counts only if it is a multiple of it; what its
+/// limits forbid does not count.
 std::int64_t instances_to_add(const ProvisionRule& rule, const std::vector<QueuedDemand>& queued,
                               const std::vector<Instance>& instances);
 

@@ -16,8 +16,10 @@ const TimePoint now = TimePoint(100h);
 
 ProvisionRule rule_of(std::int64_t min, std::int64_t max) { return {min, max, 8, 20min, 20min}; }
 
-QueuedDemand gangs(std::int64_t count, std::int64_t slots) { return {slots, count, "", {}}; }
-QueuedDemand limited(std::int64_t count, std::int64_t slots, std::int64_t room) { return {slots, count, "team", room}; }
+QueuedDemand gangs(std::int64_t count, std::int64_t slots) { return {slots, count, {}}; }
+QueuedDemand limited(std::int64_t count, std::int64_t slots, std::int64_t room) {
+  return {slots, count, {{"team", room}}};
+}
 
 Instance busy(const char* id) { return {AgentId(id), now - 1h, true, {}}; }
 Instance idle(const char* id, Duration since) { return {AgentId(id), now - 10h, true, now - since}; }
@@ -61,6 +63,11 @@ TEST(Growing, CountsOnlyWhatAGroupMayStillTake) {
   EXPECT_EQ(instances_to_add(rule_of(0, 10), {limited(4, 4, 3)}, {}), 0);
   EXPECT_EQ(instances_to_add(rule_of(0, 10), {limited(4, 4, -5)}, {}), 0);
   EXPECT_EQ(instances_to_add(rule_of(0, 10), {limited(1, 8, 10), limited(9, 1, 10)}, {}), 2) << "one room for both";
+}
+
+TEST(Growing, CountsOnlyWhatAllLimitsLeave) {
+  const std::vector<QueuedDemand> two_users = {{4, 4, {{"team", 12}, {"ann", 4}}}, {4, 4, {{"team", 12}, {"bob", 40}}}};
+  EXPECT_EQ(instances_to_add(rule_of(0, 10), two_users, {}), 2) << "one gang of ann's, two of bob's";
 }
 
 TEST(Growing, CountsThoseAlreadyStarting) {
@@ -111,8 +118,8 @@ Pool random_pool(Dice& dice) {
   const std::int64_t room = dice.between(-10, 100);
   for (std::int64_t i = dice.between(0, 6); i > 0; --i) {
     const bool bound = dice.percent(30);
-    pool.queued.push_back(
-        {dice.between(0, 30), dice.between(0, 20), bound ? "team" : "", bound ? std::optional(room) : std::nullopt});
+    pool.queued.push_back({dice.between(0, 30), dice.between(0, 20), {}});
+    if (bound) pool.queued.back().rooms = {{"team", room}};
   }
   for (std::int64_t i = dice.between(0, 12); i > 0; --i) {
     Instance one{
@@ -137,7 +144,7 @@ TEST(Growing, StaysWithinItsBoundsAndSuffices) {
     std::int64_t slots = 0;  // that must find room at the least
     for (const QueuedDemand& one : pool.queued) {
       const bool fits = one.slots <= rule.slots_per_instance || one.slots % rule.slots_per_instance == 0;
-      if (fits && !one.group_room) slots += one.slots * one.gangs;
+      if (fits && one.rooms.empty()) slots += one.slots * one.gangs;
     }
     EXPECT_TRUE(present + added >= rule.max || (added + starting_now) * rule.slots_per_instance >= slots);
   });

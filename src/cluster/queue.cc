@@ -19,8 +19,9 @@ std::uint64_t mix(std::uint64_t hash, const Request& request) {
 }
 
 /// The same for gangs of one class; names of roles, labels and agents are left to the comparison.
-std::uint64_t class_hash(const Gang& gang, const GroupRow* group) {
-  std::uint64_t hash = group == nullptr ? fnv1a_basis : fnv1a(group->key);
+std::uint64_t class_hash(const Gang& gang, const Binding& binding) {
+  std::uint64_t hash = binding.group == nullptr ? fnv1a_basis : fnv1a(binding.group->limit.key);
+  for (const Limit* limit : binding.limits) hash = mix(hash, static_cast<std::int64_t>(fnv1a(limit->key)));
   hash = mix(hash, gang.preemptible ? 1 : 0);
   std::visit(overloaded{
                  [&](const Divisible& one) {
@@ -53,29 +54,29 @@ std::vector<AgentId> in_order(std::vector<AgentId> agents) {
   return agents;
 }
 
-bool belongs(const Gang& gang, const GroupRow* group, const GangClass& one) {
-  return one.group == group && one.preemptible == gang.preemptible && alike(one.wants, gang.wants) &&
+bool belongs(const Gang& gang, const Binding& binding, const GangClass& one) {
+  return one.binding == binding && one.preemptible == gang.preemptible && alike(one.wants, gang.wants) &&
          one.selector == gang.selector && one.exclude.size() == gang.exclude.size() &&
          (gang.exclude.empty() || one.exclude == in_order(gang.exclude));
 }
 
 }  // namespace
 
-Queue::Place Queue::insert(const Gang& gang, GroupRow* group, const Order& order) {
-  const std::uint64_t hash = class_hash(gang, group);
+Queue::Place Queue::insert(const Gang& gang, const Binding& binding, const Order& order) {
+  const std::uint64_t hash = class_hash(gang, binding);
   auto [in, end] = classes_.equal_range(hash);
-  while (in != end && !belongs(gang, group, in->second)) ++in;
+  while (in != end && !belongs(gang, binding, in->second)) ++in;
   if (in == end) {
     in = classes_.emplace(hash, GangClass{});
     GangClass& one = in->second;
     one.hash = hash;
     one.wants = gang.wants;
     one.preemptible = gang.preemptible;
-    one.group = group;
+    one.binding = binding;
     one.selector = gang.selector;
     one.exclude = in_order(gang.exclude);
     one.slots = slots_to_start(gang.wants);
-    if (group != nullptr) group->classes.push_back(&one);
+    if (binding.group != nullptr) binding.group->classes.push_back(&one);
   }
   ++size_;
   std::set<Order>& waiting = in->second.waiting;
@@ -86,7 +87,7 @@ void Queue::erase(const Place& place) {
   --size_;
   place.in->waiting.erase(place.at);
   if (!place.in->waiting.empty()) return;
-  if (place.in->group != nullptr) std::erase(place.in->group->classes, place.in);
+  if (GroupRow* group = place.in->binding.group) std::erase(group->classes, place.in);
   auto in = classes_.equal_range(place.in->hash).first;
   while (&in->second != place.in) ++in;
   classes_.erase(in);

@@ -13,6 +13,7 @@
 
 #include "cluster/agent_set.h"
 #include "cluster/gang.h"
+#include "cluster/limit.h"
 
 namespace cadre::cluster {
 
@@ -34,7 +35,7 @@ enum class Cause : std::uint8_t {
   reserved,         ///< there is room, but it is reserved for gangs ahead
   awaits_stopping,  ///< its place is free when what is stopping has ended
   preempts,         ///< it preempts others and gets their place
-  group_limit,      ///< its group holds as many slots as it may
+  limit,            ///< its group or an account of it holds as many slots as it may
   never,            ///< no agent that is here could ever hold it
   share_used,       ///< its group has what it is offered
   sits_out,         ///< its group's offer is too small for its smallest gang
@@ -53,10 +54,17 @@ struct Blocked {
   std::int64_t slots_missing = 0;  ///< so many more slots might suffice; 0: they would not matter
 };
 
+/// What makes classes of gangs that ask for the same.
+struct Binding {
+  GroupRow* group = nullptr;  ///< whose gangs they are, under fair share
+  Limits limits;              ///< that of their group, then those of accounts by name
+  bool operator==(const Binding&) const = default;
+};
+
 struct GangClass {
   // What every plan looks at, close together.
   std::set<Order> waiting;
-  GroupRow* group = nullptr;           ///< that binds it, if one does
+  Binding binding;
   std::int64_t slots = 0;              ///< with which each of its gangs may start
   std::uint64_t holdable_version = 0;  ///< of the agents for which `holdable` was worked out
   bool holdable = true;                ///< some agents could hold it if they were empty
@@ -84,8 +92,7 @@ class Queue {
     GangClass* in = nullptr;
     std::set<Order>::iterator at;
   };
-  /// `group` is the one that binds it, or null.
-  Place insert(const Gang& gang, GroupRow* group, const Order& order);
+  Place insert(const Gang& gang, const Binding& binding, const Order& order);
   void erase(const Place& place);
 
   Classes& classes() { return classes_; }

@@ -135,9 +135,22 @@ std::string held(const State& state, const GangRow& row) {
   return text;
 }
 
-std::string group_text(const GangRow& row) {
-  return "its group " + row.gang.group.value + " holds " + slots_text(row.group->slots) + " of at most " +
-         std::to_string(row.group->settings.max_slots.value_or(0));
+/// The limit under which it waits: one that is too small for it at any time, else the one that leaves least.
+std::string limit_text(const GangRow& row) {
+  const std::int64_t wanted = row.in_queue.in->slots;
+  const Limits& limits = row.in_queue.in->binding.limits;
+  const auto ease = [&](const Limit* limit) { return std::pair(*limit->max_slots >= wanted, limit->room()); };
+  const Limit& limit = **std::min_element(limits.begin(), limits.end(),
+                                          [&](const Limit* a, const Limit* b) { return ease(a) < ease(b); });
+  std::string whose = "its group " + row.gang.group.value;
+  for (const AccountRow* account : row.accounts) {
+    if (&account->limit == &limit) whose = account->id.value;
+  }
+  if (*limit.max_slots < wanted) return whose + " may hold at most " + slots_text(*limit.max_slots);
+  std::string text = whose + " holds " + std::to_string(limit.held()) + " of at most " + slots_text(*limit.max_slots);
+  if (limit.elsewhere > 0) text += ", " + std::to_string(limit.elsewhere) + " of them in other pools";
+  if (limit.room() >= wanted) text += "; what is left is promised to gangs ahead";
+  return text;
 }
 
 std::string why_never(const GangRow& row) {
@@ -175,7 +188,7 @@ std::string why_waiting(const State& state, const GangRow& row) {
              ahead(state, row) + held(state, row);
     case Cause::awaits_stopping: return "waits for " + names(row.others) + " to stop" + held(state, row);
     case Cause::preempts: return "preempts " + names(row.others) + held(state, row);
-    case Cause::group_limit: return "waits for " + wants + ": " + group_text(row);
+    case Cause::limit: return "waits for " + wants + ": " + limit_text(row);
     case Cause::never: return why_never(row);
     case Cause::share_used:
       return "waits for " + wants + ": that is more than is left of the slots its group is offered";

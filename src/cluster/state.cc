@@ -26,13 +26,21 @@ std::int64_t slots_of(const Parts& parts) {
 
 }  // namespace
 
+Limits GangRow::limits() const {
+  Limits binding;
+  if (group->limit.max_slots) binding.push_back(&group->limit);
+  for (AccountRow* account : accounts) {
+    if (account->limit.max_slots) binding.push_back(&account->limit);
+  }
+  return binding;
+}
+
 void State::enqueue(std::uint32_t gang) {
   GangRow& row = gangs[gang];
   row.stage = Stage::queued;
   row.cause = Cause::not_planned;
   row.others.clear();
-  const bool bound = classes_by_group || row.group->settings.max_slots;
-  row.in_queue = queue.insert(row.gang, bound ? row.group : nullptr, row.order);
+  row.in_queue = queue.insert(row.gang, {classes_by_group ? row.group : nullptr, row.limits()}, row.order);
 }
 
 void State::dequeue(std::uint32_t gang) {
@@ -55,7 +63,7 @@ void State::start(std::uint32_t gang, Parts parts, TimePoint now) {
   row.others.clear();
   row.in_running = row.group->running.size();
   row.group->running.push_back(gang);
-  row.group->slots += row.slots;
+  hold(row, row.slots);
   count(row, slots_that_count(row.parts));
   note_presence(row);
   if (row.gang.preemptible) {
@@ -84,7 +92,7 @@ void State::grow(std::uint32_t gang, const Parts& more) {
   }
   note_presence(row);
   row.slots += slots_of(more);
-  row.group->slots += slots_of(more);
+  hold(row, slots_of(more));
   count(row, slots_that_count(more));
   if (!lacks_tasks(row)) stop_growing(row);
 }
@@ -134,6 +142,23 @@ void State::note_release(const Release& release) {
     releases_forgotten += kept_max / 2;
   }
   released.push_back(release);
+}
+
+void State::limit(AccountRow& account, std::optional<std::int64_t> max_slots) {
+  const bool rebinds = account.limit.max_slots.has_value() != max_slots.has_value();
+  account.limit.max_slots = max_slots;
+  if (!rebinds) return;
+  for (GangRow& row : gangs) {
+    const bool is_bound = std::find(row.accounts.begin(), row.accounts.end(), &account) != row.accounts.end();
+    if (row.stage != Stage::queued || !is_bound) continue;
+    dequeue(row.order.gang);
+    enqueue(row.order.gang);
+  }
+}
+
+void State::hold(const GangRow& row, std::int64_t slots) {
+  row.group->limit.slots += slots;
+  for (AccountRow* account : row.accounts) account->limit.slots += slots;
 }
 
 std::int64_t State::slots_that_count(const Parts& parts) const {
@@ -214,7 +239,7 @@ void State::end(std::uint32_t gang) {
   gangs[running.back()].in_running = row.in_running;
   running[row.in_running] = running.back();
   running.pop_back();
-  row.group->slots -= row.slots;
+  hold(row, -row.slots);
   row.parts.clear();
   row.slots = 0;
 }

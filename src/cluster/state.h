@@ -41,7 +41,8 @@ struct Loss {
 
 struct GangRow {
   Gang gang;
-  GroupRow* group = nullptr;  ///< a named one, or one of its own
+  GroupRow* group = nullptr;          ///< a named one, or one of its own
+  std::vector<AccountRow*> accounts;  ///< in the order of their names
   Order order;
   Stage stage = Stage::vacant;
   std::list<std::uint64_t>::iterator in_submissions;  ///< of its group
@@ -58,6 +59,9 @@ struct GangRow {
   Cause cause = Cause::not_planned;     ///< if the last plan noted one for it alone
   std::vector<std::uint32_t> reserved;  ///< agents held for it by the last plan
   std::vector<GangId> others;           ///< whom it preempts or awaits; who preempted it
+
+  /// That bind it as things are.
+  Limits limits() const;
 };
 
 /// Something on an agent will come free.
@@ -114,9 +118,10 @@ struct State {
   std::vector<GangRow> gangs;
   std::unordered_map<GangId, std::uint32_t, GangIdHash> by_id;
   std::map<std::string, GroupRow> groups;  ///< by key
-  std::set<Order> evictable;               ///< gangs that run and may be preempted
-  std::set<Loss> losses;                   ///< the same, in the order in which they are stopped
-  std::set<Order> growing;                 ///< gangs that run with fewer elastic tasks than they want
+  std::map<AccountId, AccountRow> accounts;
+  std::set<Order> evictable;  ///< gangs that run and may be preempted
+  std::set<Loss> losses;      ///< the same, in the order in which they are stopped
+  std::set<Order> growing;    ///< gangs that run with fewer elastic tasks than they want
   std::set<Order> stopping;
   std::set<std::uint32_t> holders;              ///< gangs for which agents are held
   std::vector<std::uint32_t> noted;             ///< gangs of which the last plan noted something of their own
@@ -152,6 +157,10 @@ struct State {
   /// Forgets what the last plan noted.
   void forget_notes();
 
+  /// Sets, changes or removes the limit of an account; who waits is bound by it from now on, or no longer.
+  void limit(AccountRow& account, std::optional<std::int64_t> max_slots);
+  /// A gang holds so many more slots under its limits, whether they bind or not.
+  static void hold(const GangRow& row, std::int64_t slots);
   /// Slots on agents that take work; those on others are nobody's to share.
   std::int64_t slots_that_count(const Parts& parts) const;
   /// A running gang holds so many more slots that count.

@@ -129,6 +129,7 @@ void Master::serve(const Guest& guest, const access::Request& request, TimePoint
                                               "' that have not ended; stop them first: cadre job list --workspace " +
                                               gone->workspace})
           : access_.ask(guest.who, request, now);
+  if (reply) pass_on_quota(request);
   const Told told = reply ? Told(*std::move(reply)) : failed(reply.error());
   std::visit(
       [&](const auto& each) {
@@ -141,6 +142,25 @@ void Master::serve(const Guest& guest, const access::Request& request, TimePoint
       },
       request);
   tell_later(guest.asker, told);
+}
+
+void Master::pass_on_quota(const access::Request& request) {
+  const auto of_user = [&](const std::string& name) {
+    control_.set_quota(cluster::account_of_user(name), access_.quota_of_user(name));
+  };
+  const auto of_workspace = [&](const std::string& name) {
+    control_.set_quota(cluster::account_of_workspace(name), access_.quota_of_workspace(name));
+  };
+  std::visit(overloaded{
+                 [&](const access::CreateUser& one) { of_user(one.name); },
+                 [&](const access::SetUser& one) { of_user(one.user); },
+                 [&](const access::DeleteUser& one) { of_user(one.user); },
+                 [&](const access::CreateWorkspace& one) { of_workspace(one.name); },
+                 [&](const access::SetWorkspace& one) { of_workspace(one.workspace); },
+                 [&](const access::DeleteWorkspace& one) { of_workspace(one.workspace); },
+                 [](const auto&) {},
+             },
+             request);
 }
 
 void Master::begin_login(const FromDoor& one, const cluster::BeginLogin& request, TimePoint now) {

@@ -42,6 +42,17 @@ void each_code(const control::JobRow& row, const std::function<void(const std::s
   }
 }
 
+control::Quotas quotas_of(const access::Rows& rows) {
+  control::Quotas quotas;
+  for (const access::UserRow& user : rows.users) {
+    if (user.max_slots) quotas[cluster::account_of_user(user.name)] = *user.max_slots;
+  }
+  for (const access::WorkspaceRow& workspace : rows.workspaces) {
+    if (workspace.max_slots) quotas[cluster::account_of_workspace(workspace.name)] = *workspace.max_slots;
+  }
+  return quotas;
+}
+
 std::string first_of(const describe::Faults& faults) {
   return faults.empty() ? "it is not understood" : faults.begin()->path + " " + faults.begin()->message;
 }
@@ -50,6 +61,7 @@ std::string first_of(const describe::Faults& faults) {
 
 Result<std::unique_ptr<Master>> Master::make(const Ground& ground, Options options) {
   net::HubOptions agents = std::move(options.agents);
+  options.rows.quotas = quotas_of(options.access_rows);
   std::unique_ptr<Master> master(new Master(ground, std::move(options)));
   TRY(master->bind(std::move(agents)));
   return master;

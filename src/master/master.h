@@ -112,6 +112,8 @@ class Master : public cluster::Desk {
   loop::Task<void> make_join_token(Guest guest, cluster::requests::MakeJoinToken request);
   /// Notes who wanted to change what, and whether it was refused.
   void audit(const Guest& guest, std::string_view act, std::string object, const cluster::Told* answer, TimePoint now);
+  /// Lets the plans know of a quota that this request has changed, if it has.
+  void pass_on_quota(const access::Request& request);
   /// To be told when what was decided is written.
   void tell_later(Asker asker, cluster::Told told);
 

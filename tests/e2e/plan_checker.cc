@@ -8,6 +8,7 @@
 namespace cadre::e2e {
 namespace {
 
+using cluster::AccountId;
 using cluster::Agent;
 using cluster::AgentId;
 using cluster::GangEntry;
@@ -43,6 +44,7 @@ class Checker {
     }
     before_ = used_;
     group_touched_.clear();
+    account_touched_.clear();
   }
 
   std::vector<std::string> run() {
@@ -56,6 +58,12 @@ class Checker {
     for (const auto& [id, group] : file_.groups) {
       if (!id.value.empty() && group.max_slots && group_touched_.contains(id) && group_slots_[id] > *group.max_slots) {
         say("group " + id.value + " holds more than its max_slots");
+      }
+    }
+    for (const auto& [id, account] : file_.accounts) {
+      if (account.max_slots && account_touched_.contains(id) &&
+          account_slots_[id] + account.elsewhere > *account.max_slots) {
+        say("account " + id.value + " holds more than its max_slots");
       }
     }
     check_head();
@@ -89,6 +97,10 @@ class Checker {
     if (slots == 0) return;
     group_slots_[gang.group] += slots;
     group_touched_.insert(gang.group);
+    for (const AccountId& account : std::set<AccountId>(gang.accounts.begin(), gang.accounts.end())) {
+      account_slots_[account] += slots;
+      account_touched_.insert(account);
+    }
   }
   void add(const AgentId& agent, __int128 slots, __int128 tasks, cluster::Cpus cpus, ByteSize memory) {
     Use& use = used_[agent];
@@ -244,6 +256,10 @@ class Checker {
     if (head == nullptr || !head->members.empty() || started_.contains(head->id)) return;
     const auto group = file_.groups.find(head->group);
     if (group != file_.groups.end() && group->second.max_slots) return;
+    for (const AccountId& id : head->accounts) {
+      const auto account = file_.accounts.find(id);
+      if (account != file_.accounts.end() && account->second.max_slots) return;
+    }
     for (const Agent& agent : file_.agents) {
       if (!may_run(*head, agent, head->slot_kind)) continue;
       const Use& use = before_[agent.id];
@@ -265,6 +281,8 @@ class Checker {
   std::map<AgentId, Use> before_;  ///< before the plan
   std::map<cluster::GroupId, std::int64_t> group_slots_;
   std::set<cluster::GroupId> group_touched_;
+  std::map<AccountId, std::int64_t> account_slots_;
+  std::set<AccountId> account_touched_;
   std::set<AgentId> touched_;
   std::set<AgentId> slotless_got_;
   std::set<GangId> started_;

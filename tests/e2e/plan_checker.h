@@ -10,7 +10,7 @@ namespace cadre::e2e {
 
 /// What is wrong with the answer, in words; empty if nothing is. No agent may give more slots, cpus, memory or room for
 /// tasks without slots than it has; no gang may be placed by halves, twice, or where it must not run; limits of groups
-/// bind; only who may be preempted is, and only for somebody ahead of it.
+/// and accounts bind; only who may be preempted is, and only for somebody ahead of it.
 std::vector<std::string> breaches(const cluster::PlanFile& file, const cluster::PlanAnswer& answer);
 
 }  // namespace cadre::e2e

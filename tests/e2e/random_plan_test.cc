@@ -37,6 +37,14 @@ class Repair {
     }
     for (const auto& [group, settings] : file_.groups) groups_.push_back(group);
     groups_.push_back({});
+    for (int i = static_cast<int>(dice_.below(3)); i > 0; --i) {
+      file_.accounts[cluster::AccountId("user " + std::to_string(i))] = describe::random_value<cluster::Account>(dice_);
+    }
+    for (auto& [id, account] : file_.accounts) {
+      accounts_.push_back(id);
+      if (account.max_slots) account.max_slots = dice_.between(0, 20);
+      if (account.elsewhere > 0) account.elsewhere = dice_.between(0, 6);
+    }
     for (std::size_t i = 0; i < file_.agents.size(); ++i) shape(file_.agents[i], i);
     room_ = file_.agents;
     for (std::size_t i = 0; i < file_.gangs.size(); ++i) shape(file_.gangs[i], i);
@@ -59,6 +67,10 @@ class Repair {
   void shape(GangEntry& gang, std::size_t at) {
     gang.id.value += "#" + std::to_string(at);
     gang.group = groups_[dice_.below(groups_.size())];
+    gang.accounts.clear();
+    for (int i = static_cast<int>(accounts_.empty() ? 0 : dice_.below(3)); i > 0; --i) {
+      gang.accounts.push_back(accounts_[dice_.below(accounts_.size())]);
+    }
     gang.priority = static_cast<std::int32_t>(dice_.between(40, 43));
     if (gang.hold) {
       gang.hold->agents.clear();
@@ -155,6 +167,7 @@ class Repair {
   Dice& dice_;
   std::vector<Agent> room_;
   std::vector<cluster::GroupId> groups_;
+  std::vector<cluster::AccountId> accounts_;
 };
 
 PlanFile random_plan_file(Dice& dice) {
@@ -175,12 +188,13 @@ void for_random_files(PlanFile (*make)(Dice&), void (*check)(const PlanFile&, co
 TEST(Breaches, AreFoundInATamperedAnswer) {
   const auto file = cluster::read_plan_file(R"(
 groups: {team: {max_slots: 4}}
+accounts: {user ann: {max_slots: 4, elsewhere: 1}}
 agents:
   - {id: a1, slots: 4, cpus: 1, memory: 1GiB}
   - {id: a2, slots: 4, draining: true}
 gangs:
   - {id: runs, slots: 2, running_on: {a1: 2}, preemptible: false}
-  - {id: x, slots: 2, cpus: 1, memory: 1GiB, group: team}
+  - {id: x, slots: 2, cpus: 1, memory: 1GiB, group: team, accounts: [user ann]}
 )");
   ASSERT_TRUE(file);
   const PlanAnswer good = cluster::answer(*file);
@@ -197,6 +211,7 @@ gangs:
   EXPECT_GT(tampered([](PlanAnswer& a, PlanFile& f) {
               a.start.clear();
               f.groups.clear();
+              f.accounts.clear();
             }),
             0u)
       << "the head of the queue is left out";
@@ -206,6 +221,7 @@ gangs:
   EXPECT_GT(tampered([](PlanAnswer&, PlanFile& f) { f.agents[0].cpus.milli = 999; }), 0u) << "too few cpus";
   EXPECT_GT(tampered([](PlanAnswer&, PlanFile& f) { --f.agents[0].memory.value; }), 0u) << "a byte too much";
   EXPECT_GT(tampered([](PlanAnswer&, PlanFile& f) { f.groups.begin()->second.max_slots = 1; }), 0u) << "a limit";
+  EXPECT_GT(tampered([](PlanAnswer&, PlanFile& f) { f.accounts.begin()->second.elsewhere = 3; }), 0u) << "a quota";
 }
 
 TEST(RandomPlanFile, IsAnsweredWithoutABreach) {

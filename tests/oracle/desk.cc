@@ -10,9 +10,10 @@ using namespace cluster;
 
 Desk::Desk(const Snapshot& its_snapshot, const Plan& witness)
     : snapshot(its_snapshot), now(free_room(its_snapshot)), witness_(witness) {
+  for (const auto& [id, account] : snapshot.accounts) used_of_accounts_[id] = account.elsewhere;
   for (const GangStatus& gang : snapshot.gangs) {
     if (!gang.running) continue;
-    for (const Place& place : gang.running->on) used_[gang.gang.group] += place.slots;
+    for (const Place& place : gang.running->on) use(gang.gang, place.slots);
   }
 }
 
@@ -24,10 +25,27 @@ bool Desk::over_limit(const Gang& gang) const {
   const auto limit = limit_of(snapshot, gang);
   const auto used = used_.find(gang.group);
   const std::int64_t slots = request_of(gang).slots;
-  return limit && slots > 0 && (used == used_.end() ? 0 : used->second) + slots > *limit;
+  if (slots == 0) return false;
+  if (limit && (used == used_.end() ? 0 : used->second) + slots > *limit) return true;
+  return room_in_accounts(gang).value_or(slots) < slots;
 }
 
-void Desk::promise(const Gang& gang) { used_[gang.group] += request_of(gang).slots; }
+std::optional<std::int64_t> Desk::room_in_accounts(const Gang& gang) const {
+  std::optional<std::int64_t> least;
+  for (const AccountId& id : limited_accounts(snapshot, gang)) {
+    const std::int64_t room = *snapshot.accounts.at(id).max_slots - used_of_accounts_.at(id);
+    least = std::min(least.value_or(room), room);
+  }
+  return least;
+}
+
+void Desk::use(const Gang& gang, std::int64_t slots) {
+  used_[gang.group] += slots;
+  const std::set<AccountId> accounts(gang.accounts.begin(), gang.accounts.end());
+  for (const AccountId& id : accounts) used_of_accounts_[id] += slots;
+}
+
+void Desk::promise(const Gang& gang) { use(gang, request_of(gang).slots); }
 
 Spots Desk::start(const Gang& gang, const Found& found, const Ground& ground) {
   const Spots spots = found.uneven ? follow_witness(gang, ground) : found.spots;

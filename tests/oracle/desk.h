@@ -15,13 +15,15 @@ class Desk {
 
   /// Could not be held by the working agents even if they were empty.
   bool never(const Gang& gang) const;
-  /// Would bring its group above its limit.
+  /// Would bring its group or an account above its limit.
   bool over_limit(const Gang& gang) const;
+  /// The least that its accounts let it take, if one of them has a limit.
+  std::optional<std::int64_t> room_in_accounts(const Gang& gang) const;
 
   /// Starts the gang where it was found, or, if it is divided unevenly, where the witness starts it.
   Spots start(const Gang& gang, const Found& found, const Ground& ground);
 
-  /// Promises the gang its slots: others of its group may not use them up.
+  /// Promises the gang its slots: others of its group and accounts may not use them up.
   void promise(const Gang& gang);
 
   const cluster::Snapshot& snapshot;
@@ -30,9 +32,11 @@ class Desk {
 
  private:
   Spots follow_witness(const Gang& gang, const Ground& ground);
+  void use(const Gang& gang, std::int64_t slots);
 
   const cluster::Plan& witness_;
   std::map<cluster::GroupId, std::int64_t> used_;  ///< running, stopping or promised
+  std::map<cluster::AccountId, std::int64_t> used_of_accounts_;
 };
 
 }  // namespace cadre::oracle

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "tests/oracle/desk.h"
@@ -77,6 +78,8 @@ struct Party {
   std::optional<std::int64_t> limit;
   Indexes running;  ///< and not stopping
   Indexes queued;   ///< in order
+  std::map<std::set<AccountId>, Indexes>
+      wanting;  ///< those of them that may still start, by the accounts that limit them
 };
 
 class FairShareWalk {
@@ -125,6 +128,12 @@ class FairShareWalk {
     }
     for (Party& party : parties_) {
       GroupDemand& demand = party.demand;
+      for (const auto& [accounts, gangs] : party.wanting) {
+        std::int64_t slots = 0;
+        for (const std::size_t g : gangs) slots += request_of(snapshot_.gangs[g].gang).slots;
+        const auto room = desk_.room_in_accounts(snapshot_.gangs[gangs.front()].gang);
+        demand.demand += room ? std::min(slots, *room) : slots;
+      }
       if (party.limit) demand.demand = std::min(demand.demand, *party.limit);
       demand.demand = std::max(demand.demand, demand.fixed);
     }
@@ -139,11 +148,13 @@ class FairShareWalk {
   }
 
   void add_queued(Party& party, std::size_t g) {
-    const std::int64_t slots = request_of(snapshot_.gangs[g].gang).slots;
+    const Gang& gang = snapshot_.gangs[g].gang;
+    const std::int64_t slots = request_of(gang).slots;
     party.queued.push_back(g);
-    party.demand.demand += slots;
+    if (slots == 0 || desk_.room_in_accounts(gang).value_or(slots) < slots) return;
+    party.wanting[limited_accounts(snapshot_, gang)].push_back(g);
     auto& smallest = party.demand.smallest_pending;
-    if (slots > 0) smallest = std::min(smallest.value_or(slots), slots);
+    smallest = std::min(smallest.value_or(slots), slots);
   }
 
   /// Its slots on agents that take work.

@@ -1,7 +1,7 @@
 #include "tests/oracle/invariants.h"
 
 #include <algorithm>
-#include <map>
+#include <functional>
 #include <set>
 
 #include "tests/oracle/order.h"
@@ -22,7 +22,7 @@ class Audit {
     agents_are_not_overcommitted();
     starts_are_whole();
     starts_are_where_they_may_be();
-    groups_keep_their_limits();
+    limits_are_kept();
     victims_may_be_stopped();
     if (std::holds_alternative<PriorityPolicy>(before_.policy)) {
       victims_make_room_for_someone_ahead();
@@ -137,22 +137,45 @@ class Audit {
     if (!suits(gang, agent(place.agent))) say(gang.id.value + " may not be on " + place.agent.value);
   }
 
-  std::int64_t used_by(const GroupId& group) const {
+  /// A limit on some gangs.
+  struct Bound {
+    std::string whose;
+    std::function<bool(const Gang&)> binds;
+    std::int64_t slots;  ///< in this pool
+  };
+
+  std::vector<Bound> bounds_on(const Gang& gang) const {
+    std::vector<Bound> bounds;
+    if (const auto limit = limit_of(before_, gang)) {
+      const GroupId group = gang.group;
+      bounds.push_back({group.value, [group](const Gang& other) { return other.group == group; }, *limit});
+    }
+    for (const AccountId& id : limited_accounts(before_, gang)) {
+      const Account& account = before_.accounts.at(id);
+      const auto binds = [id](const Gang& other) {
+        return std::count(other.accounts.begin(), other.accounts.end(), id) > 0;
+      };
+      bounds.push_back({id.value, binds, *account.max_slots - account.elsewhere});
+    }
+    return bounds;
+  }
+
+  std::int64_t used_under(const Bound& bound) const {
     std::int64_t slots = 0;
     for (const GangStatus& gang : after_.gangs) {
-      if (!gang.running || gang.gang.group != group) continue;
+      if (!gang.running || !bound.binds(gang.gang)) continue;
       for (const Place& place : gang.running->on) slots += place.slots;
     }
     return slots;
   }
 
-  void groups_keep_their_limits() {
+  void limits_are_kept() {
     for (const auto* starts : {&plan_.start, &plan_.grow}) {
       for (const Start& start : *starts) {
-        const Gang& gang = status(start.id).gang;
-        const auto limit = limit_of(before_, gang);
         const bool asks = std::any_of(start.on.begin(), start.on.end(), [](const Place& p) { return p.slots > 0; });
-        if (limit && asks && used_by(gang.group) > *limit) say(gang.group.value + " is above its limit");
+        for (const Bound& bound : bounds_on(status(start.id).gang)) {
+          if (asks && used_under(bound) > bound.slots) say(bound.whose + " is above its limit");
+        }
       }
     }
   }
@@ -190,10 +213,11 @@ class Audit {
     });
     for (const GangStatus& gang : after_.gangs) {
       if (gang.running || !std::holds_alternative<Divisible>(gang.gang.wants)) continue;
-      const auto limit = limit_of(before_, gang.gang);
-      if (limit && used_by(gang.gang.group) + promised_to(gang.gang.group) + request_of(gang.gang).slots > *limit) {
-        continue;
-      }
+      const std::vector<Bound> bounds = bounds_on(gang.gang);
+      const bool is_bound = std::any_of(bounds.begin(), bounds.end(), [&](const Bound& bound) {
+        return used_under(bound) + promised_under(bound) + request_of(gang.gang).slots > bound.slots;
+      });
+      if (is_bound) continue;
       Allowed allowed = suitable(after_, gang.gang);
       for (const Reserve& reserve : plan_.reserve) {
         if (none_stopping && !binds(reserve, gang.gang)) continue;
@@ -203,12 +227,12 @@ class Audit {
     }
   }
 
-  /// What its gangs that hold agents will need.
-  std::int64_t promised_to(const GroupId& group) const {
+  /// What those that hold agents will need.
+  std::int64_t promised_under(const Bound& bound) const {
     std::int64_t slots = 0;
     for (const Reserve& reserve : plan_.reserve) {
       const Gang& holder = status(reserve.id).gang;
-      if (holder.group == group) slots += slots_to_start(holder.wants);
+      if (bound.binds(holder)) slots += slots_to_start(holder.wants);
     }
     return slots;
   }

@@ -1,7 +1,6 @@
 #include "tests/oracle/order.h"
 
 #include <algorithm>
-#include <set>
 #include <tuple>
 
 namespace cadre::oracle {
@@ -37,12 +36,21 @@ std::optional<std::int64_t> limit_of(const Snapshot& snapshot, const Gang& gang)
   return group->second.max_slots;
 }
 
+std::set<AccountId> limited_accounts(const Snapshot& snapshot, const Gang& gang) {
+  std::set<AccountId> limited;
+  for (const AccountId& id : gang.accounts) {
+    const auto account = snapshot.accounts.find(id);
+    if (account != snapshot.accounts.end() && account->second.max_slots) limited.insert(id);
+  }
+  return limited;
+}
+
 bool alike(const Snapshot& snapshot, std::size_t a, std::size_t b) {
   const Gang& x = snapshot.gangs[a].gang;
   const Gang& y = snapshot.gangs[b].gang;
   const auto excluded = [](const Gang& gang) { return std::set<AgentId>(gang.exclude.begin(), gang.exclude.end()); };
   if (x.wants != y.wants || x.preemptible != y.preemptible || x.selector != y.selector) return false;
-  if (excluded(x) != excluded(y)) return false;
+  if (excluded(x) != excluded(y) || limited_accounts(snapshot, x) != limited_accounts(snapshot, y)) return false;
   if (limit_of(snapshot, x) || limit_of(snapshot, y)) return x.group == y.group;
   return true;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "cluster/planner.h"
@@ -25,5 +26,8 @@ bool alike(const cluster::Snapshot& snapshot, std::size_t a, std::size_t b);
 
 /// The most slots its group may use, if that is limited.
 std::optional<std::int64_t> limit_of(const cluster::Snapshot& snapshot, const cluster::Gang& gang);
+
+/// Those of its accounts that have a limit.
+std::set<cluster::AccountId> limited_accounts(const cluster::Snapshot& snapshot, const cluster::Gang& gang);
 
 }  // namespace cadre::oracle

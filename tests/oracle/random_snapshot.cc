@@ -89,6 +89,21 @@ Groups random_groups(Dice& dice) {
   return groups;
 }
 
+AccountId any_account(Dice& dice) {
+  return AccountId(std::array{"user ann", "user bob", "workspace vision", "workspace speech"}[dice.below(4)]);
+}
+
+Accounts random_accounts(Dice& dice) {
+  Accounts accounts;
+  if (dice.percent(40)) return accounts;
+  for (std::int64_t i = dice.between(1, 4); i > 0; --i) {
+    Account& account = accounts[any_account(dice)];
+    if (dice.percent(90)) account.max_slots = dice.between(dice.percent(20) ? 0 : 6, 20);
+    if (dice.percent(30)) account.elsewhere = dice.between(0, 8);
+  }
+  return accounts;
+}
+
 Agent random_agent(Dice& dice, const std::string& name, std::int32_t usual_slots) {
   Agent agent;
   agent.id = AgentId(name);
@@ -126,6 +141,9 @@ Gang random_gang(Dice& dice, const std::string& name, const std::vector<Agent>& 
   gang.priority = dice.percent(60) ? 42 : static_cast<std::int32_t>(dice.between(40, 44));
   gang.position = dice.percent(70) ? 0 : static_cast<double>(dice.between(-2, 2)) / 2;
   if (dice.percent(60)) gang.group = GroupId(std::array{"red", "green", "blue", "grey"}[dice.below(4)]);
+  for (std::int64_t i = dice.percent(30) ? 0 : dice.between(1, 2); i > 0; --i) {
+    gang.accounts.push_back(any_account(dice));
+  }
   gang.preemptible = dice.percent(70);
   if (dice.percent(12)) gang.selector["zone"] = dice.percent(50) ? "east" : "west";
   if (dice.percent(12)) gang.exclude.push_back(agents[dice.below(agents.size())].id);
@@ -155,6 +173,7 @@ Snapshot random_snapshot(Dice& dice, PolicyKind kind) {
   Snapshot snapshot;
   snapshot.policy = random_policy(dice, kind);
   snapshot.groups = random_groups(dice);
+  snapshot.accounts = random_accounts(dice);
   snapshot.agents = random_agents(dice);
   snapshot.now = present;
   const auto count = dice.percent(20) ? dice.between(0, 3) : dice.between(4, 10);
@@ -168,6 +187,7 @@ Snapshot random_snapshot(Dice& dice, PolicyKind kind) {
       status.gang.exclude = other.exclude;
       if (dice.percent(50)) status.gang.preemptible = other.preemptible;
       if (dice.percent(50)) status.gang.group = other.group;
+      if (dice.percent(50)) status.gang.accounts = other.accounts;
     }
     status.queued_since = within_last(dice, 25);
     snapshot.gangs.push_back(status);

@@ -12,6 +12,10 @@ enum class PolicyKind : std::uint8_t { priority, fair_share };
 
 cluster::Policy random_policy(Dice& dice, PolicyKind kind);
 cluster::Groups random_groups(Dice& dice);
+/// Limits for some of the accounts that random gangs have, and slots that are held elsewhere.
+cluster::Accounts random_accounts(Dice& dice);
+/// Such an account.
+cluster::AccountId any_account(Dice& dice);
 /// Agents that resemble each other often enough for equal divisions to be possible.
 std::vector<cluster::Agent> random_agents(Dice& dice);
 /// An agent with that name, like those of a mixed cluster.

@@ -26,6 +26,7 @@ void write(std::ostream& out, const Snapshot& snapshot, const GangStatus& status
   }
   out << ", priority " << gang.priority << ", position " << gang.position << ", group '" << gang.group.value << "'"
       << (gang.preemptible ? "" : ", fixed");
+  for (const AccountId& account : gang.accounts) out << ", " << account.value;
   for (const auto& [key, value] : gang.selector) out << ", needs " << key << "=" << value;
   for (const AgentId& agent : gang.exclude) out << ", not on " << agent.value;
   if (status.running) {
@@ -59,6 +60,11 @@ std::string to_string(const Snapshot& snapshot) {
     out << "  group " << id.value << " weight " << group.weight;
     if (group.max_slots) out << " max " << *group.max_slots;
     out << "\n";
+  }
+  for (const auto& [id, account] : snapshot.accounts) {
+    out << "  account " << id.value;
+    if (account.max_slots) out << " max " << *account.max_slots;
+    out << " elsewhere " << account.elsewhere << "\n";
   }
   for (const Agent& agent : snapshot.agents) {
     out << "  agent " << agent.id.value << " " << agent.slots << " " << kind_names[static_cast<int>(agent.slot_kind)]

@@ -17,11 +17,15 @@ Control::Control(Settings settings, const Rows& rows, std::uint64_t boot, TimePo
       pool->second.groups[row.id] = row.settings;
     }
   }
+  Accounts accounts;
+  for (const auto& [id, max_slots] : rows.quotas) accounts[id].max_slots = max_slots;
   for (const auto& [name, pool] : settings_.pools) {
-    pools_.emplace(name, Pool{Planner(pool.policy, pool.groups), Planner(pool.policy, pool.groups), true, now});
+    Planner ideal(pool.policy, pool.groups);  // without quotas: they may be raised
+    pools_.emplace(name, Pool{Planner(pool.policy, pool.groups, accounts), std::move(ideal), true, now});
   }
   const auto keep_pool = [&](const std::string& name) {
-    if (!pools_.contains(name)) pools_.emplace(name, Pool{Planner(Policy{}), Planner(Policy{}), false, now, true});
+    if (pools_.contains(name)) return;
+    pools_.emplace(name, Pool{Planner(Policy{}, {}, accounts), Planner(Policy{}), false, now, true});
   };
   for (const auto& [id, job] : ledger_.jobs()) {
     for (const auto& [member, task] : job.tasks) {
@@ -39,7 +43,7 @@ Control::Control(Settings settings, const Rows& rows, std::uint64_t boot, TimePo
   for (const auto& [id, job] : ledger_.jobs()) {
     if (job.row.stage == JobStage::ended) continue;
     keep_pool(job.row.spec.pool);
-    const Gang gang = gang_of(id, job.row.position, job.row.spec);
+    const Gang gang = gang_of(job.row);
     Planner& planner = pool_of(job).planner;
     job.row.stage == JobStage::queued ? planner.submit(gang, job.row.queued) : planner.adopt(gang, running_of(job));
   }
@@ -97,6 +101,7 @@ Outcome Control::settle(TimePoint now) {
   }
   for (auto& [name, pool] : pools_) {
     if (pool.closed) continue;
+    if (count_elsewhere(pool)) pool.changed = true;
     const bool time_tells = pool.planner.queued() > 0 && now - pool.planned >= settings_.beat_every;
     if (pool.changed || time_tells) plan(name, pool, now);
   }

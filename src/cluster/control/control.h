@@ -105,6 +105,11 @@ class Control {
   const requests::Reply* answered(Asker asker) const;
   /// Whether a job that has not ended is in this workspace.
   bool is_used(const std::string& workspace) const;
+  /// Most slots that the jobs of an account may hold together, over all pools; none: no limit. It binds from the next
+  /// plan on, and nothing is stopped for it.
+  void set_quota(const AccountId& account, std::optional<std::int64_t> max_slots);
+  /// Slots that its jobs hold, in all pools.
+  std::int64_t held_by(const AccountId& account) const;
   /// Time has passed: looks for agents that are lost. To be called about every beat.
   void tick(TimePoint now);
 
@@ -186,6 +191,8 @@ class Control {
 
   // Planning (planning.cc).
   void plan(const std::string& name, Pool& pool, TimePoint now);
+  /// Tells a pool what is held in the others under its limits. Whether that leaves more room in it than before.
+  bool count_elsewhere(Pool& pool);
   void start(JobId id, const Places& places, TimePoint now);
   TaskRow& place_task(Job& job, std::uint32_t member, const Place& place, std::int32_t slots, TimePoint now);
   Pool& pool_of(const Job& job);

@@ -162,6 +162,43 @@ TEST(Control, MovesAJobThatWaitsIntoAnotherPool) {
   EXPECT_EQ(desk.job(2).stage, JobStage::queued);
 }
 
+TEST(Control, KeepsAQuotaOverPoolsAlsoForAJobThatMoves) {
+  Settings settings;
+  settings.pools["other"] = {};
+  Desk desk(settings);
+  desk.hello("a1", 4);
+  messages::Hello hello;
+  hello.agent.id = AgentId("b1");
+  hello.agent.slots = 4;
+  hello.slots.resize(4);
+  hello.pool = "other";
+  hello.identity = "b1";
+  desk.say_hello("b1", hello);
+  const AccountId admins = account_of_user("admin");
+  desk.quota(admins, 5);
+  desk.submit({3}, "one that runs");
+  desk.submit({3}, "one that waits");
+  EXPECT_EQ(desk.control().held_by(admins), 3);
+  desk.ask("set", requests::SetJob{{2}, {}, {}, {}, "other"});
+  EXPECT_EQ(desk.job(2).stage, JobStage::queued);
+  desk.ask("why", requests::Why{{2}});
+  EXPECT_EQ(std::get<requests::Text>(desk.answer()).text,
+            "waits for 3 slots: user admin holds 3 of at most 5 slots, 3 of them in other pools");
+  desk.quota(admins, 6);
+  EXPECT_EQ(desk.job(2).stage, JobStage::running);
+  EXPECT_EQ(desk.control().held_by(admins), 6);
+}
+
+TEST(Control, RefusesNoJobForAQuota) {
+  Desk desk;
+  desk.hello("a1", 8);
+  desk.quota(account_of_user("admin"), 0);
+  desk.submit({8}, "8 slots");
+  EXPECT_EQ(desk.job(1).stage, JobStage::queued);
+  desk.quota(account_of_user("admin"), std::nullopt);
+  EXPECT_EQ(desk.job(1).stage, JobStage::running);
+}
+
 TEST(Control, ForgetsAgentsThatAreGoneForGoodAndEndedJobs) {
   Settings settings;
   settings.forget_agents_after = 1h;

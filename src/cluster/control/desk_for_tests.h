@@ -103,6 +103,13 @@ class Desk {
   }
   void submit(const Wish& wish, const std::string& words) { ask("submit " + words, requests::Submit{job_of(wish)}); }
   void submit(const JobSpec& spec, const std::string& words) { ask("submit " + words, requests::Submit{spec}); }
+  /// The account may hold so many slots from now on; none: any number.
+  void quota(const AccountId& account, std::optional<std::int64_t> max_slots) {
+    write("quota of " + account.value + ": " + (max_slots ? std::to_string(*max_slots) : "none"));
+    max_slots ? void(database_.quotas[account] = *max_slots) : void(database_.quotas.erase(account));
+    control_->set_quota(account, max_slots);
+    settle();
+  }
   /// Time passes; agents that are there beat.
   void pass(Duration time) {
     write(cadre::to_string(time) + " pass");

@@ -101,7 +101,7 @@ void Control::set_job(const Guest& guest, const requests::SetJob& request, TimeP
     rebuild(pool_of(*job).planner, now, [&](Snapshot& all) {
       const auto later = std::find_if(all.gangs.begin(), all.gangs.end(),
                                       [&](const GangStatus& one) { return job_id(one.gang.id).value > row.id.value; });
-      all.gangs.insert(later, GangStatus{gang_of(row.id, row.position, row.spec), row.queued, {}, {}});
+      all.gangs.insert(later, GangStatus{gang_of(row), row.queued, {}, {}});
     });
   }
   Pool& pool = pool_of(*job);

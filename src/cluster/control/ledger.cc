@@ -8,6 +8,12 @@
 
 namespace cadre::cluster::control {
 
+Gang gang_of(const JobRow& row) {
+  Gang gang = gang_of(row.id, row.position, row.spec);
+  gang.accounts = {account_of_user(row.owner), account_of_workspace(row.spec.workspace)};
+  return gang;
+}
+
 std::string stage_name(const lease::State& state) {
   return std::visit(overloaded{
                         [](const lease::Queued&) { return "queued"; },

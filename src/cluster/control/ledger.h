@@ -46,6 +46,8 @@ struct AgentEntry {
 
 /// Where a task ran when its agent fell silent, if nobody has given its place away since.
 std::optional<lease::Held> lost_of(const TaskRow& task);
+/// The gang that stands for a job, with the accounts of its owner and its workspace.
+Gang gang_of(const JobRow& row);
 /// queued, placed, running, stopping or ended.
 std::string stage_name(const lease::State& state);
 /// Why and how an ended job ended, for people.

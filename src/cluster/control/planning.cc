@@ -29,6 +29,28 @@ void Control::plan(const std::string& name, Pool& pool, TimePoint now) {
   if (file && decided) outcome_.plans.push_back({name, *std::move(file), std::move(plan)});
 }
 
+void Control::set_quota(const AccountId& account, std::optional<std::int64_t> max_slots) {
+  for (auto& [name, pool] : pools_) {
+    pool.planner.set_account(account, max_slots);
+    pool.changed = true;
+  }
+}
+
+std::int64_t Control::held_by(const AccountId& account) const {
+  std::int64_t slots = 0;
+  for (const auto& [name, pool] : pools_) slots += pool.planner.held_by(account);
+  return slots;
+}
+
+bool Control::count_elsewhere(Pool& pool) {
+  bool has_more_room = false;
+  for (const AccountId& account : pool.planner.limited_accounts()) {
+    const std::int64_t elsewhere = held_by(account) - pool.planner.held_by(account);
+    has_more_room |= pool.planner.set_elsewhere(account, elsewhere);
+  }
+  return has_more_room;
+}
+
 void Control::start(JobId id, const Places& places, TimePoint now) {
   Job& job = ledger_.change(id);
   const std::vector<Member>& members = job.row.spec.members;

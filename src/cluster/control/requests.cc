@@ -158,7 +158,7 @@ void Control::submit(const Guest& guest, const JobSpec& spec, TimePoint now) {
   if (auto why = never_fits(spec, now)) return fail(asker, Errc::invalid, *std::move(why));
   Pool& pool = pools_.at(spec.pool);
   Job& job = ledger_.add_job(spec, guest.who.user, now);
-  pool.planner.submit(gang_of(job.row.id, job.row.position, job.row.spec), now);
+  pool.planner.submit(gang_of(job.row), now);
   pool.changed = true;
   ledger_.note(now, job.row.id, "queued");
   answer(asker, view(job));

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -100,12 +101,16 @@ struct ChangeRow {
   std::string workspace;  ///< whose members may know of it; empty: everybody
 };
 
+/// Most slots that the jobs of an account may hold together, over all pools.
+using Quotas = std::map<AccountId, std::int64_t>;
+
 /// Everything that is loaded at a start.
 struct Rows {
   std::vector<AgentRow> agents;
   std::vector<JobRow> jobs;  ///< in the order of their numbers
   std::vector<TaskRow> tasks;
   std::vector<GroupRow> groups;
+  Quotas quotas;  ///< of users and workspaces, whose rows are not kept here
   JobId last_job;
   std::uint64_t last_change = 0;
 };

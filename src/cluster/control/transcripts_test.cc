@@ -17,6 +17,7 @@ using lease::Reason;
 struct Scene {
   std::string title;
   std::function<void(Desk&)> play;
+  Settings settings = {};
 };
 
 JobSpec two_roles() {
@@ -302,6 +303,79 @@ std::vector<Scene> agents() {
   };
 }
 
+std::vector<Scene> quotas() {
+  const access::Principal ann{"ann", false, {{"default", access::Role::editor}}, "t2", ""};
+  const auto submit = [ann](Desk& desk, std::int32_t slots, const std::string& pool = "default") {
+    JobSpec spec = job_of({slots});
+    spec.pool = pool;
+    const std::string where = pool == "default" ? "" : " in pool " + pool;
+    desk.ask(ann, "submit " + std::to_string(slots) + (slots == 1 ? " slot" : " slots") + where,
+             requests::Submit{spec});
+  };
+  const auto why = [ann](Desk& desk, std::uint64_t job) {
+    desk.ask(ann, "why does " + std::to_string(job) + " wait", requests::Why{{job}});
+  };
+  const AccountId of_ann = account_of_user("ann");
+  Settings two_pools;
+  two_pools.pools["other"] = {};
+  return {
+      {"A user with a quota",
+       [=](Desk& desk) {
+         desk.hello("a1", 8);
+         desk.quota(of_ann, 4);
+         submit(desk, 3);
+         submit(desk, 2);
+         submit(desk, 5);
+         why(desk, 2);
+         why(desk, 3);
+         desk.submit({1}, "1 slot");
+         desk.quota(of_ann, 5);
+         why(desk, 3);
+         desk.exited("a1", lease_of(1));
+         desk.exited("a1", lease_of(2));
+       }},
+      {"A quota is lowered, and nobody is stopped for it",
+       [=](Desk& desk) {
+         desk.hello("a1", 8);
+         submit(desk, 4);
+         desk.quota(of_ann, 2);
+         submit(desk, 1);
+         why(desk, 2);
+         desk.quota(of_ann, std::nullopt);
+       }},
+      {"The quota of a workspace binds all who are in it",
+       [=](Desk& desk) {
+         desk.hello("a1", 8);
+         desk.quota(account_of_workspace("default"), 4);
+         submit(desk, 2);
+         desk.submit({3}, "3 slots");
+         why(desk, 2);
+         submit(desk, 2);
+       }},
+      {"A user with a quota in two pools",
+       [=](Desk& desk) {
+         desk.hello("a1", 4);
+         messages::Hello hello;
+         hello.agent.id = AgentId("b1");
+         hello.agent.slots = 4;
+         hello.slots.resize(4);
+         hello.identity = "b1";
+         hello.pool = "other";
+         desk.say_hello("b1", hello);
+         desk.quota(of_ann, 4);
+         submit(desk, 3, "other");
+         submit(desk, 2);
+         submit(desk, 1);
+         why(desk, 2);
+         desk.exited("b1", lease_of(1));
+         submit(desk, 2, "other");
+         why(desk, 4);
+         desk.quota(of_ann, 6);
+       },
+       two_pools},
+  };
+}
+
 /// Those in which a restart of the master makes a difference, or nothing happens.
 std::vector<Scene> doors() {
   const auto set = [](Desk& desk, SlotState state, std::optional<std::int32_t> slot = {}) {
@@ -392,7 +466,7 @@ std::vector<Scene> doors() {
 void expect_golden(const std::string& name, const std::vector<Scene>& scenes) {
   std::string text;
   for (const Scene& scene : scenes) {
-    Desk desk;
+    Desk desk(scene.settings);
     scene.play(desk);
     text += "# " + scene.title + "\n" + desk.text() + "\n";
   }
@@ -409,6 +483,7 @@ TEST(Control, TellsTheLivesOfJobsAsItDid) { expect_golden("jobs", jobs()); }
 TEST(Control, TellsOfStopsAsItDid) { expect_golden("stops", stops()); }
 TEST(Control, TellsOfAgentsThatComeAndGoAsItDid) { expect_golden("agents", agents()); }
 TEST(Control, TellsOfDoorsAndCommandsAsItDid) { expect_golden("doors", doors()); }
+TEST(Control, TellsOfQuotasAsItDid) { expect_golden("quotas", quotas()); }
 
 /// What became of all jobs and tasks, but for times.
 std::string ends_of(const ModelDatabase& database) {
@@ -426,12 +501,12 @@ std::string ends_of(const ModelDatabase& database) {
 }
 
 TEST(Control, DecidesTheSameIfItIsRestartedAllTheTime) {
-  for (const std::vector<Scene>& scenes : {jobs(), stops(), agents()}) {
+  for (const std::vector<Scene>& scenes : {jobs(), stops(), agents(), quotas()}) {
     for (const Scene& scene : scenes) {
       SCOPED_TRACE(scene.title);
-      Desk plain;
+      Desk plain(scene.settings);
       scene.play(plain);
-      Desk restarted({}, Desk::Restarts::yes);
+      Desk restarted(scene.settings, Desk::Restarts::yes);
       scene.play(restarted);
       EXPECT_EQ(ends_of(restarted.database()), ends_of(plain.database())) << restarted.text();
     }

@@ -30,6 +30,7 @@ class ModelDatabase {
   std::map<JobId, JobRow> jobs;
   std::map<TaskId, TaskRow> tasks;
   std::map<std::pair<std::string, GroupId>, GroupRow> groups;
+  Quotas quotas;  ///< as who keeps users and workspaces would say
   std::uint64_t last_change = 0;
 };
 
@@ -107,7 +108,11 @@ class World {
   void act(const Outcome& outcome);
   void check_ledger();
   void check_planner();
+  void check_quotas(const std::map<AccountId, std::int64_t>& before);
   void check_restart();
+  void compare(const Snapshot& mine, const Snapshot& its);
+  /// Slots that are held under each account, as the ledger has it.
+  std::map<AccountId, std::int64_t> held() const;
 
   // Agents and links.
   void step_node(Node& node);
@@ -128,9 +133,13 @@ class World {
 
   // Users.
   void make_fault(const Faults& faults);
-  void ask(requests::Request request);
+  void ask(requests::Request request, const std::string& user = "admin");
   void meddle();
+  void set_quota(const AccountId& account, std::optional<std::int64_t> max_slots);
   JobSpec random_job();
+  /// Whose quota is changed, or whose job is submitted.
+  std::string any_user() { return dice_.percent(50) ? "ann" : "bob"; }
+  std::string any_workspace() { return dice_.percent(50) ? "vision" : "speech"; }
   Duration step_delay() { return std::chrono::milliseconds(50 * dice_.between(0, 2)); }
   Duration seconds(std::int64_t least, std::int64_t most) {
     return std::chrono::milliseconds(dice_.between(least * 1000, most * 1000));
@@ -139,6 +148,7 @@ class World {
   Dice& dice_;
   bool traced_ = std::getenv("CADRE_TRACE") != nullptr;
   Settings settings_;
+  bool has_quotas_;
   TimePoint now_;
   ModelDatabase database_;
   std::unique_ptr<Control> control_;

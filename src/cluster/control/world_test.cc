@@ -34,12 +34,17 @@ Rows ModelDatabase::rows() const {
   for (const auto& [id, row] : tasks) rows.tasks.push_back(row);
   for (const auto& [id, row] : groups) rows.groups.push_back(row);
   if (!jobs.empty()) rows.last_job = jobs.rbegin()->first;
+  rows.quotas = quotas;
   rows.last_change = last_change;
   return rows;
 }
 
 World::World(Dice& dice, Settings settings, int agents)
-    : dice_(dice), settings_(std::move(settings)), now_(TimePoint(std::chrono::hours(1))), ticked_(now_) {
+    : dice_(dice),
+      settings_(std::move(settings)),
+      has_quotas_(dice.percent(50)),
+      now_(TimePoint(std::chrono::hours(1))),
+      ticked_(now_) {
   for (int i = 0; i < agents; ++i) {
     auto& node = *nodes_.emplace_back(std::make_unique<Node>());
     messages::Hello& hello = node.introduction;
@@ -49,6 +54,7 @@ World::World(Dice& dice, Settings settings, int agents)
     hello.agent.memory = {std::int64_t{8} << 30};
     hello.identity = "identity of a" + std::to_string(i);
     hello.slots.resize(4);
+    if (i >= 2 && settings_.pools.contains("other")) hello.pool = "other";
     start_agent(node);
   }
   start_master();
@@ -82,6 +88,7 @@ void World::calm_down(Duration time) {
   deadly_settles_ = 0;
   const Faults none{0, false, false, false, false};
   live(2s, none);
+  for (const auto& [account, max_slots] : Quotas(database_.quotas)) set_quota(account, std::nullopt);
   for (auto& node : nodes_) {
     for (std::int32_t slot = 0; slot < 4; ++slot)
       ask(requests::SetSlot{node->introduction.agent.id, slot, SlotState::enabled});
@@ -98,8 +105,7 @@ void World::calm_down(Duration time) {
   if (!complaint_.empty()) return;
   for (const auto& [id, job] : database_.jobs) {
     if (job.stage == JobStage::ended) continue;
-    complain("job " + std::to_string(id.value) +
-             " has not ended, and the planner says: " + control_->planned("default", now_).gangs.front().gang.id.value);
+    complain("job " + std::to_string(id.value) + " of pool " + job.spec.pool + " has not ended");
   }
   for (const auto& node : nodes_) {
     for (const auto& [lease, process] : node->disk) complain("lease " + to_string(lease) + " is still on a disk");
@@ -119,7 +125,7 @@ void World::calm_down(Duration time) {
 void World::step(const Faults& faults) {
   now_ += step_time;
   if (dice_.between(1, 60'000) <= faults.per_minute * std::int64_t{step_time / 1ms}) make_fault(faults);
-  if (faults.users_meddle && dice_.between(1, 1000) <= 15) ask(requests::Submit{random_job()});
+  if (faults.users_meddle && dice_.between(1, 1000) <= 15) ask(requests::Submit{random_job()}, any_user());
   if (faults.users_meddle && dice_.between(1, 1000) <= 10) meddle();
   if (master_returns_ && now_ >= *master_returns_) start_master();
   for (auto& node : nodes_) step_node(*node);
@@ -152,7 +158,9 @@ void World::kill_master() {
 void World::settle() {
   const bool dies = deadly_settles_ > 0 && --deadly_settles_ == 0;
   const bool writes = !dies || dice_.percent(50);
+  const std::map<AccountId, std::int64_t> before = held();
   const Outcome outcome = control_->settle(now_);
+  check_quotas(before);
   if (writes) record(outcome.writes);
   if (dies) return kill_master();
   act(outcome);
@@ -256,10 +264,40 @@ void World::check_ledger() {
   }
 }
 
+std::map<AccountId, std::int64_t> World::held() const {
+  std::map<AccountId, std::int64_t> slots;
+  for (const auto& [id, job] : control_->ledger().jobs()) {
+    if (job.row.stage != JobStage::running && job.row.stage != JobStage::stopping) continue;
+    for (const auto& [member, task] : job.tasks) {
+      if (!job.in_run(task)) continue;
+      for (const AccountId& account : {account_of_user(job.row.owner), account_of_workspace(job.row.spec.workspace)}) {
+        slots[account] += static_cast<std::int64_t>(task.slots.size());
+      }
+    }
+  }
+  return slots;
+}
+
+/// Whatever was held before: plans have added nothing that a quota forbids.
+void World::check_quotas(const std::map<AccountId, std::int64_t>& before) {
+  for (const auto& [account, slots] : held()) {
+    if (control_->held_by(account) != slots) complain("the planners are wrong about what " + account.value + " holds");
+    const auto quota = database_.quotas.find(account);
+    const auto known = before.find(account);
+    const bool has_more = slots > (known == before.end() ? 0 : known->second);
+    if (has_more && quota != database_.quotas.end() && slots > quota->second) {
+      complain(account.value + " holds " + std::to_string(slots) + " of at most " + std::to_string(quota->second));
+    }
+  }
+}
+
 void World::check_planner() {
-  const Snapshot snapshot = control_->planned("default", now_);
+  std::vector<Snapshot> snapshots;
+  for (const auto& [name, pool] : settings_.pools) snapshots.push_back(control_->planned(name, now_));
   std::map<JobId, const GangStatus*> gangs;
-  for (const GangStatus& status : snapshot.gangs) gangs.emplace(job_id(status.gang.id), &status);
+  for (const Snapshot& snapshot : snapshots) {
+    for (const GangStatus& status : snapshot.gangs) gangs.emplace(job_id(status.gang.id), &status);
+  }
   std::size_t live = 0;
   for (const auto& [id, job] : control_->ledger().jobs()) {
     if (job.row.stage == JobStage::ended) continue;
@@ -295,15 +333,24 @@ void World::check_planner() {
 /// A master that started now would know the same.
 void World::check_restart() {
   Control other(settings_, database_.rows(), boot_ + 1, now_);
-  const Snapshot mine = control_->planned("default", now_);
-  const Snapshot its = other.planned("default", now_);
+  for (const auto& [name, pool] : settings_.pools) compare(control_->planned(name, now_), other.planned(name, now_));
+}
+
+void World::compare(const Snapshot& mine, const Snapshot& its) {
   if (mine.gangs.size() != its.gangs.size()) return complain("after a restart there are other jobs");
+  const auto limits = [](const Snapshot& snapshot) {
+    Quotas quotas;
+    for (const auto& [id, account] : snapshot.accounts) quotas.emplace(id, account.max_slots.value_or(-1));
+    return quotas;
+  };
+  if (limits(mine) != limits(its)) complain("after a restart there are other quotas");
   std::map<GangId, const GangStatus*> known;
   for (const GangStatus& status : its.gangs) known.emplace(status.gang.id, &status);
   for (const GangStatus& status : mine.gangs) {
     const auto found = known.find(status.gang.id);
     if (found == known.end()) return complain("after a restart a job is missing");
     const GangStatus& same = *found->second;
+    if (status.gang.accounts != same.gang.accounts) complain("after a restart a job has other accounts");
     if (status.running.has_value() != same.running.has_value()) complain("after a restart other jobs run");
     if (!status.running && status.queued_since != same.queued_since) complain("after a restart a job waits from anew");
     if (status.running && same.running && status.running->stopping != same.running->stopping) {
@@ -314,14 +361,16 @@ void World::check_restart() {
 
 // Users.
 
-void World::ask(requests::Request request) {
+void World::ask(requests::Request request, const std::string& user) {
   if (!control_) return;
   const auto& agents = control_->ledger().agents();
   may_refuse_ |= agents.size() < nodes_.size() || std::any_of(agents.begin(), agents.end(), [](const auto& agent) {
                    return agent.second.row.slots.size() != 4;
                  });
   asked_.emplace(++last_question_, request);
-  control_->ask(last_question_, an_admin(), request, now_);
+  access::Principal who = an_admin();
+  who.user = user;
+  control_->ask(last_question_, who, request, now_);
 }
 
 JobSpec World::random_job() {
@@ -329,6 +378,7 @@ JobSpec World::random_job() {
   spec.priority = static_cast<std::int32_t>(dice_.between(40, 43));
   spec.preemptible = dice_.percent(50);
   spec.group = dice_.percent(30) ? "g" : "";
+  spec.workspace = any_workspace();
   Member member;
   member.command.argv = {"run"};
   member.manners.grace = seconds(0, 5);
@@ -345,6 +395,11 @@ JobSpec World::random_job() {
     default: member.count = 3; member.elastic_min = 1;
   }
   spec.members.push_back(member);
+  if (nodes_.size() > 2 && settings_.pools.contains("other") && dice_.percent(40)) {
+    spec.pool = "other";
+    spec.members.front().slots = std::min(spec.members.front().slots, 4);
+    return spec;
+  }
   if (dice_.percent(25)) {
     member.role = "other";
     member.slots = static_cast<std::int32_t>(dice_.between(0, 2));
@@ -357,7 +412,17 @@ JobSpec World::random_job() {
   return spec;
 }
 
+void World::set_quota(const AccountId& account, std::optional<std::int64_t> max_slots) {
+  trace("user", account.value + " may hold " + (max_slots ? std::to_string(*max_slots) : "any number of") + " slots");
+  max_slots ? void(database_.quotas[account] = *max_slots) : void(database_.quotas.erase(account));
+  if (control_) control_->set_quota(account, max_slots);
+}
+
 void World::meddle() {
+  if (has_quotas_ && dice_.percent(20)) {
+    const AccountId account = dice_.percent(50) ? account_of_user(any_user()) : account_of_workspace(any_workspace());
+    return set_quota(account, dice_.percent(30) ? std::nullopt : std::optional(dice_.between(0, 10)));
+  }
   if (database_.jobs.empty()) return;
   const auto any_job = [&] {
     auto at = database_.jobs.rbegin();
@@ -429,6 +494,7 @@ Settings settings_for(Dice& dice) {
   settings.agent_timeout = 12s;
   settings.ended_jobs_kept = 0;
   if (dice.percent(30)) settings.pools["default"].policy = FairSharePolicy{};
+  if (dice.percent(40)) settings.pools["other"] = {};
   return settings;
 }
 
