@@ -10,8 +10,21 @@ struct ListAgentsOptions {
   ClientOptions client;
 };
 
+/// All of them, page by page.
+loop::Task<Got<requests::Agents>> list_agents(Session& session) {
+  requests::ListAgents request;
+  requests::Agents all;
+  for (;;) {
+    Got<requests::Agents> page = co_await ask(session, request);
+    if (!page) co_return page;
+    std::move(page->agents.begin(), page->agents.end(), std::back_inserter(all.agents));
+    if (!page->next) co_return all;
+    request.after = *page->next;
+  }
+}
+
 loop::Task<int> list(Session& session, std::shared_ptr<const ListAgentsOptions> options) {
-  const Got<requests::Agents> agents = co_await ask(session, requests::ListAgents{});
+  const Got<requests::Agents> agents = co_await list_agents(session);
   if (!agents) co_return session.complain(agents.error());
   if (options->client.json) {
     print_json(*agents);

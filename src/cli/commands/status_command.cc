@@ -52,7 +52,8 @@ loop::Task<std::vector<std::string>> last_lines_of(Session& session, JobView job
     if (!task.ending || (task.ending->reason == cluster::lease::Reason::exited && task.ending->code == 0)) continue;
     // What was kept may be gone; the reasons are told without it.
     const OnLine keep = [&](cluster::TaskId, const logs::Line& line) { lines.emplace_back(line.text); };
-    const Got<void> read = co_await read_all(session, {{task.id, {task.epoch}}, 0, most, 0, {}}, keep);
+    Reading reading{{task.id, {task.epoch}}, 0, most, 0, {}};  // named: g++ 12 destroys such a temporary twice
+    const Got<void> read = co_await read_all(session, std::move(reading), keep);
     if (!read) lines.clear();
     break;
   }
