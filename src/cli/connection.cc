@@ -45,8 +45,9 @@ std::string query_of(const Value::Map& fields) {
 
 /// Everything else says how things are to be, or only asks.
 Repeat repeat_of(const access::Route& route) {
-  return route.method == "POST" && !route.path.ends_with("/stop") && !route.path.ends_with("/kill") ? Repeat::never
-                                                                                                    : Repeat::when_lost;
+  const bool is_new_each_time =
+      route.method == "POST" && !route.path.ends_with("/stop") && !route.path.ends_with("/kill");
+  return is_new_each_time ? Repeat::when_unheard : Repeat::when_lost;
 }
 
 ExitCode code_of(int status) {
@@ -108,12 +109,13 @@ loop::Task<Got<std::string>> Connection::send(Call call) {
     question.wait = std::max<Duration>(call.wait - (loop_.now() - begun), 1ms);
     Result<net::http::Response> response = co_await client_.ask(std::move(question));
     is_there_ = response.has_value();
-    was_there_ = was_there_ || is_there_;
+    const Errc code = response ? Errc{} : response.error().code;
+    was_there_ = was_there_ || is_there_ || code == Errc::timed_out;  // who went away was there
     if (response && response->status / 100 == 2) co_return std::move(response->body);
     if (response) co_return NotGot(refusal_in(*response, call));
     // Nothing was asked of one that is not there; one that went away may have heard it.
-    const Errc code = response.error().code;
-    const bool may_repeat = code == Errc::unavailable || (code == Errc::timed_out && call.repeat == Repeat::when_lost);
+    const bool may_repeat = (code == Errc::unavailable && call.repeat >= Repeat::when_unheard) ||
+                            (code == Errc::timed_out && call.repeat >= Repeat::when_lost);
     const Duration patience = was_there_ ? call.wait : std::min(call.wait, connect_max);
     if (!may_repeat || loop_.now() - begun + ask_again_after >= patience) {
       co_return NotGot(explain(response.error(), call));
@@ -136,6 +138,9 @@ loop::Task<Got<void>> Connection::send_for_lines(Call call, std::function<void(s
   net::http::Question question = call.question;
   question.wait = call.wait;
   Result<net::http::Response> response = co_await client_.ask(std::move(question), std::move(on_piece));
+  if (!response && response.error().code == Errc::timed_out) {
+    co_return NotGot(Refusal{unreachable, std::string(stream_lost)});
+  }
   if (!response) co_return NotGot(explain(response.error(), call));
   if (response->status / 100 != 2) co_return NotGot(refusal_in(*response, call));
   co_return Got<void>();
@@ -146,7 +151,7 @@ Refusal Connection::refusal_in(const net::http::Response& response, const Call& 
   if (!problem || problem->status == 0) {
     return {failed, "what answers at " + master_.url + " is no master: it says " + std::to_string(response.status)};
   }
-  Refusal refusal{code_of(response.status), problem->detail};
+  Refusal refusal{code_of(response.status), problem->detail.empty() ? problem->title : problem->detail};
   if (response.status == 401 && master_.token.empty() && !call.question.url.ends_with("/api/v1/login")) {
     refusal.message = "who are you? Log in with: cadre login " + master_.url + ", or set CADRE_TOKEN";
   }

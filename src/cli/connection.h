@@ -23,8 +23,15 @@ constexpr Duration answer_max = std::chrono::seconds(15);
 /// How long one that follows something waits for a master that is gone.
 constexpr Duration absence_max = std::chrono::minutes(10);
 
-/// What becomes of a question when the connection is lost before it is answered.
-enum class Repeat : std::uint8_t { never, when_lost };
+/// What is said of a stream that was cut.
+constexpr std::string_view stream_lost = "the connection to the master was lost; what was run is ended";
+
+/// When a question that was not answered is asked again.
+enum class Repeat : std::uint8_t {
+  never,
+  when_unheard,  ///< nobody can have heard it
+  when_lost,     ///< the connection was lost before it was answered, too
+};
 
 class Connection {
  public:
@@ -36,13 +43,22 @@ class Connection {
   /// there once is waited for.
   template <access::Routed T>
   [[nodiscard]] loop::Task<Got<typename T::Answer>> ask(const T& request, Duration wait = answer_max) {
-    return answer<typename T::Answer>(call_of(T::route, describe::write(request), "", wait));
+    return get<typename T::Answer>(call_of(T::route, describe::write(request), "", wait));
   }
 
-  /// The same for one whose body is bytes.
+  /// The same, but it is never asked again: for what only the master of now understands.
+  template <access::Routed T>
+  [[nodiscard]] loop::Task<Got<typename T::Answer>> ask_once(const T& request, Duration wait) {
+    Call call = call_of(T::route, describe::write(request), "", wait);
+    call.repeat = Repeat::never;
+    call.question.is_asked_once = true;
+    return get<typename T::Answer>(std::move(call));
+  }
+
+  /// The same as ask() for one whose body is bytes.
   template <access::Routed T>
   [[nodiscard]] loop::Task<Got<typename T::Answer>> put(const T& request, std::string bytes, Duration wait) {
-    return answer<typename T::Answer>(call_of(T::route, describe::write(request), std::move(bytes), wait));
+    return get<typename T::Answer>(call_of(T::route, describe::write(request), std::move(bytes), wait));
   }
 
   /// For one that is answered line by line. It is asked once; ending the task ends it.
@@ -74,7 +90,7 @@ class Connection {
   };
   Call call_of(const access::Route& route, describe::Value fields, std::string bytes, Duration wait) const;
   template <class Answer>
-  loop::Task<Got<Answer>> answer(Call call) {
+  loop::Task<Got<Answer>> get(Call call) {
     Got<std::string> body = co_await send(std::move(call));
     if (!body) co_return NotGot(std::move(body).error());
     co_return read<Answer>(*body);

@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <atomic>
 
@@ -12,95 +15,416 @@ namespace {
 
 using namespace std::chrono_literals;
 namespace requests = cluster::requests;
-using requests::Reply;
+using std::chrono::steady_clock;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::StartsWith;
 
-loop::Task<void> ask_once(Connection& connection, requests::Request request, Duration wait, Result<Reply>& into,
-                          loop::RealLoop& loop) {
-  into = co_await connection.ask(std::move(request), wait);
+template <class T>
+loop::Task<void> keep(loop::Task<T> task, std::optional<T>& into, loop::RealLoop& loop) {
+  T got = co_await std::move(task);
+  into.emplace(std::move(got));
   loop.stop();
 }
 
-Result<Reply> ask(const std::string& folder, requests::Request request, Duration wait) {
+/// Somebody who speaks to a master, one question after another.
+struct Asking {
+  explicit Asking(cluster::KnownMaster master) : connection(loop, std::move(master)) {}
+  explicit Asking(const FakeMaster& master) : Asking(cluster::KnownMaster{master.url(), "", FakeMaster::token, ""}) {}
+
+  template <class T>
+  T run(loop::Task<T> task) {
+    std::optional<T> got;
+    loop.spawn(keep(std::move(task), got, loop));
+    loop.run();
+    return *std::move(got);
+  }
+  template <class T>
+  Got<typename T::Answer> ask(T request, Duration wait = answer_max) {
+    return run(connection.ask(std::move(request), wait));
+  }
+  /// What is said when it is not got.
+  template <class T>
+  Refusal refused(T request, Duration wait = answer_max) {
+    const auto got = ask(std::move(request), wait);
+    return got ? Refusal{done, "it was got"} : got.error();
+  }
+
   loop::RealLoop loop;
-  auto connection = Connection::open(loop, {folder});
-  if (!connection) return Failure(connection.error());
-  Result<Reply> reply = fail(Errc::corrupt, "never answered");
-  loop.spawn(ask_once(**connection, std::move(request), wait, reply, loop));
-  loop.run();
-  loop.destroy_tasks();
-  return reply;
+  Connection connection;
+};
+
+FakeMaster::Script always(Answer answer) {
+  return [answer = std::move(answer)](const FakeMaster::Request&) { return std::optional(answer); };
 }
 
-TEST(Connection, SaysWhatToDoWhenThereIsNoMaster) {
-  const servers::TempDir empty;
-  const auto never = ask(empty.path(), requests::GetStatus{}, 10s);
-  ASSERT_FALSE(never);
-  EXPECT_EQ(never.error().code, Errc::unavailable);
-  EXPECT_THAT(never.error().message, HasSubstr("no master answers at " + empty.path() + "; start one with `cadre up`"));
+requests::Submit some_job() {
+  requests::Submit submit;
+  submit.job.members.resize(1);
+  submit.job.members[0].command.argv = {"x"};
+  return submit;
 }
 
-TEST(Connection, DoesNotWaitLongForAMasterThatIsGone) {
+TEST(Connection, SaysWhatToDoWhenNobodyIsThere) {
   FakeMaster master;
   master.stop();
-  const auto begun = std::chrono::steady_clock::now();
-  const auto reply = ask(master.folder(), requests::GetStatus{}, 10s);
-  ASSERT_FALSE(reply);
-  EXPECT_EQ(reply.error().code, Errc::unavailable);
-  EXPECT_LT(std::chrono::steady_clock::now() - begun, 5s);
+  Asking asking(master);
+  const auto begun = steady_clock::now();
+  const Refusal no = asking.refused(requests::GetStatus{}, 10s);
+  EXPECT_LT(steady_clock::now() - begun, 3s) << "about a second is enough to know it";
+  EXPECT_EQ(no.code, unreachable);
+  EXPECT_EQ(no.message, "no master answers at " + master.url() +
+                            "; start one with `cadre up`, or name another with --master or CADRE_MASTER");
+  EXPECT_EQ(asking.refused(some_job()), no) << "nobody can have taken it";
+  EXPECT_FALSE(asking.connection.is_connected());
+}
+
+TEST(Connection, WaitsAMomentForAMasterThatIsJustStarting) {
+  FakeMaster master;
+  master.stop();
+  std::thread start([&] {
+    std::this_thread::sleep_for(400ms);
+    master.start();
+  });
+  Asking asking(master);
+  EXPECT_TRUE(asking.ask(requests::GetJob{{17}, std::nullopt}));
+  start.join();
 }
 
 TEST(Connection, GivesUpOnAMasterThatDoesNotAnswer) {
-  const FakeMaster master([](const requests::Request&) { return FakeMaster::Replies{}; });
-  const auto reply = ask(master.folder(), requests::GetStatus{}, 300ms);
-  ASSERT_FALSE(reply);
-  EXPECT_EQ(reply.error().code, Errc::timed_out);
-  EXPECT_THAT(reply.error().message, HasSubstr("has not answered for 300ms"));
+  const FakeMaster master(always(silence()));
+  const Refusal no = Asking(master).refused(requests::GetStatus{}, 300ms);
+  EXPECT_EQ(no.code, unreachable);
+  EXPECT_EQ(no.message, "the master at " + master.url() +
+                            " has not answered for 300ms, or went away before it did; try again when it is back");
 }
 
 /// Answers nothing before it was started again.
 struct Forgetful {
   std::atomic<bool> was_restarted = false;
   FakeMaster master{
-      [this](const requests::Request&) { return was_restarted ? std::nullopt : std::optional(FakeMaster::Replies{}); }};
-  void restart_when_asked() {
-    for (int i = 0; i < 5'000 && asked() == 0; ++i) std::this_thread::sleep_for(1ms);
-    master.stop();
-    was_restarted = true;
-    master.start();
+      [this](const FakeMaster::Request&) { return was_restarted ? std::nullopt : std::optional(silence()); }};
+  std::thread restarting;
+
+  /// When somebody has asked, and has waited for so long.
+  void restart_when_asked(Duration wait = 0s, Duration gone = 0s) {
+    restarting = std::thread([this, wait, gone] {
+      for (int i = 0; i < 5'000 && master.heard().empty(); ++i) std::this_thread::sleep_for(1ms);
+      std::this_thread::sleep_for(wait);
+      master.stop();
+      was_restarted = true;
+      std::this_thread::sleep_for(gone);
+      master.start();
+    });
   }
-  std::size_t asked() {
-    return master.asked<requests::GetJob>().size() + master.asked<requests::Submit>().size() +
-           master.asked<requests::EndJob>().size();
+  ~Forgetful() {
+    if (restarting.joinable()) restarting.join();
   }
 };
 
+template <class T>
+void expect_asked_again(T request) {
+  Forgetful forgetful;
+  forgetful.restart_when_asked();
+  Asking asking(forgetful.master);
+  const auto got = asking.ask(std::move(request), 20s);
+  EXPECT_TRUE(got) << T::type_name << ": " << got.error().message;
+  EXPECT_EQ(forgetful.master.heard().size(), 2U) << T::type_name;
+  EXPECT_TRUE(asking.connection.is_connected());
+}
+
 TEST(Connection, AsksAgainWhenTheMasterWasRestarted) {
-  for (const requests::Request& request : {requests::Request(requests::GetJob{{17}, std::nullopt}),
-                                           requests::Request(requests::EndJob{{17}, std::nullopt})}) {
-    Forgetful forgetful;
-    std::thread restart([&] { forgetful.restart_when_asked(); });
-    const auto reply = ask(forgetful.master.folder(), request, 20s);
-    restart.join();
-    ASSERT_TRUE(reply) << reply.error().message;
-    EXPECT_EQ(std::get<requests::JobView>(*reply).id.value, 17U);
-    EXPECT_EQ(forgetful.asked(), 2U);
-  }
+  expect_asked_again(requests::GetJob{{17}, std::nullopt});
+  expect_asked_again(requests::Why{{17}});
+  expect_asked_again(requests::EndJob{{17}, std::nullopt});
+  expect_asked_again(requests::KillJob{{17}});
+  expect_asked_again(requests::SetJob{{17}, 3, {}, {}, {}});
+  expect_asked_again(requests::GetCode{std::string(64, 'a')});
+}
+
+TEST(Connection, WaitsForWhoWasThereHoweverLateThatWas) {
+  Forgetful forgetful;
+  forgetful.restart_when_asked(1'200ms, 1'200ms);
+  const auto got = Asking(forgetful.master).ask(requests::GetJob{{17}, std::nullopt}, 20s);
+  EXPECT_TRUE(got) << got.error().message;
+}
+
+template <class T>
+Refusal asked_once(T request) {
+  Forgetful forgetful;
+  forgetful.restart_when_asked();
+  const Refusal no = Asking(forgetful.master).refused(std::move(request), 20s);
+  forgetful.restarting.join();
+  std::this_thread::sleep_for(300ms);
+  EXPECT_EQ(forgetful.master.heard().size(), 1U) << T::type_name;
+  return no;
 }
 
 TEST(Connection, NeverSubmitsTwice) {
-  Forgetful forgetful;
-  std::thread restart([&] { forgetful.restart_when_asked(); });
-  requests::Submit submit;
-  submit.job.members.resize(1);
-  submit.job.members[0].command.argv = {"x"};
-  const auto reply = ask(forgetful.master.folder(), submit, 20s);
+  const Refusal no = asked_once(some_job());
+  EXPECT_EQ(no.code, unreachable);
+  EXPECT_THAT(no.message,
+              HasSubstr(" did not answer; it may have taken the job: look with `cadre job list` before you submit it "
+                        "again"));
+}
+
+TEST(Connection, DoesNothingTwiceThatIsNotTheSameTwice) {
+  EXPECT_THAT(asked_once(requests::MoveJob{{17}, {12}, false}).message, HasSubstr("went away before it did"));
+  EXPECT_EQ(asked_once(requests::MakeJoinToken{}).code, unreachable);
+}
+
+TEST(Connection, AsksOnceIfThatIsWanted) {
+  FakeMaster master;
+  Asking asking(master);
+  ASSERT_TRUE(asking.ask(requests::GetJob{{17}, std::nullopt}));
+  std::thread restart([&] {
+    EXPECT_TRUE(master.wait_asked<requests::GetJob>(2));
+    master.stop();
+    master.start();  // at once: not even over a connection that was kept it is asked again
+  });
+  const auto lost = asking.run(asking.connection.ask_once(requests::GetJob{{17}, 1}, 5s));
   restart.join();
-  ASSERT_FALSE(reply);
-  EXPECT_EQ(reply.error().code, Errc::timed_out);
-  EXPECT_THAT(reply.error().message, HasSubstr("it may have taken the job: look with `cadre job list`"));
-  std::this_thread::sleep_for(300ms);
-  EXPECT_EQ(forgetful.asked(), 1U);
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().code, unreachable);
+  EXPECT_EQ(master.heard().size(), 2U);
+  master.stop();
+  const auto begun = steady_clock::now();
+  EXPECT_FALSE(asking.run(asking.connection.ask_once(requests::GetJob{{17}, 1}, 20s)));
+  EXPECT_LT(steady_clock::now() - begun, 1s);
+}
+
+TEST(Connection, SubmitsOnceToAMasterThatComesBack) {
+  FakeMaster master;
+  Asking asking(master);
+  ASSERT_TRUE(asking.ask(requests::GetJob{{17}, std::nullopt}));
+  master.stop();
+  std::thread start([&] {
+    std::this_thread::sleep_for(1'500ms);
+    master.start();
+  });
+  const auto got = asking.ask(some_job(), 20s);
+  start.join();
+  EXPECT_TRUE(got) << got.error().message;
+  EXPECT_EQ(master.asked<requests::Submit>().size(), 1U);
+}
+
+TEST(Connection, EndsAsTheAnswerSays) {
+  struct Case {
+    int status;
+    ExitCode code;
+  };
+  for (const Case& one : {Case{400, refused}, Case{401, refused}, Case{403, refused}, Case{404, failed},
+                          Case{405, failed}, Case{409, refused}, Case{413, refused}, Case{429, unreachable},
+                          Case{500, failed}, Case{503, unreachable}, Case{504, unreachable}}) {
+    FakeMaster master(always(told_no(one.status, "since it is so")));
+    EXPECT_EQ(Asking(master).refused(some_job()), (Refusal{one.code, "since it is so"})) << one.status;
+    EXPECT_EQ(master.heard().size(), 1U) << "an answer is an answer";
+  }
+}
+
+TEST(Connection, ListsAllFaultsOneOnALine) {
+  const FakeMaster master(always(told_no(
+      400, "there are 3 faults in it",
+      {{"members[0].slots", "must be from 0 to 9, is 10"}, {"", "the pool is gone"}, {"name", "is too long"}})));
+  EXPECT_EQ(Asking(master).refused(some_job()),
+            (Refusal{refused,
+                     "there are 3 faults in it\n  members[0].slots: must be from 0 to 9, is 10\n  the pool is gone\n"
+                     "  name: is too long"}));
+}
+
+TEST(Connection, TellsWhatAServerSaysThatHasNoRoom) {
+  const FakeMaster master(always(told_text(503, "application/problem+json",
+                                           "{\"title\": \"there is no room for another connection\", \"status\": 503}"
+                                           "\n")));
+  EXPECT_EQ(Asking(master).refused(requests::GetStatus{}),
+            (Refusal{unreachable, "there is no room for another connection"}));
+}
+
+TEST(Connection, ShowsItsTokenAndSaysHowToGetOne) {
+  FakeMaster master;
+  EXPECT_TRUE(Asking(master).ask(requests::GetJob{{17}, std::nullopt}));
+  const net::http::Request heard = master.heard().at(0);
+  EXPECT_EQ(net::http::find(heard.headers, "Authorization"), std::string("Bearer ") + FakeMaster::token);
+  EXPECT_EQ(Asking({master.url(), "", "", ""}).refused(requests::GetJob{{17}, std::nullopt}),
+            (Refusal{refused, "who are you? Log in with: cadre login " + master.url() + ", or set CADRE_TOKEN"}));
+  EXPECT_EQ(net::http::find(master.heard().at(1).headers, "Authorization"), "");
+  EXPECT_EQ(Asking({master.url(), "", "another", ""}).refused(requests::GetJob{{17}, std::nullopt}),
+            (Refusal{refused, "this token is not known"}));
+  const Refusal odd = Asking({master.url(), "", "two\nlines", ""}).refused(requests::GetStatus{});
+  EXPECT_EQ(odd.code, failed);
+  EXPECT_EQ(odd.message, "the header 'Authorization' cannot be sent");
+  EXPECT_EQ(master.heard().size(), 3U);
+}
+
+TEST(Connection, KnowsAnAnswerThatIsNone) {
+  for (const char* body : {"hello", "", "{", "[]", "{\"text\": 17}", "{\"words\": \"x\"}", "{\"text\":\"x\"} more"}) {
+    const FakeMaster master(always(told_text(200, "text/plain", body)));
+    const Refusal no = Asking(master).refused(requests::Why{{17}});
+    EXPECT_EQ(no.code, failed) << body;
+    EXPECT_THAT(no.message, testing::AllOf(HasSubstr("the master's answer"),
+                                           HasSubstr("; are `cadre` here and the master of one version?")))
+        << body;
+  }
+}
+
+TEST(Connection, KnowsWhoIsNoMaster) {
+  for (const int status : {301, 400, 404, 500, 503}) {
+    for (const char* body : {"<html>Not here</html>", "", "{}", "[1, 2]", "{\"error\": {\"code\": 404}}"}) {
+      const FakeMaster other(always(told_text(status, "text/html", body)));
+      EXPECT_EQ(
+          Asking(other).refused(requests::GetStatus{}),
+          (Refusal{failed, "what answers at " + other.url() + " is no master: it says " + std::to_string(status)}));
+    }
+  }
+}
+
+/// Says the same to everybody, whatever he says, and hangs up.
+class Stranger {
+ public:
+  explicit Stranger(std::string words) : words_(std::move(words)), listener_(socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(bind(listener_, reinterpret_cast<const sockaddr*>(&address), size), 0);
+    EXPECT_EQ(listen(listener_, 16), 0);
+    getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
+    port_ = ntohs(address.sin_port);
+    thread_ = std::thread([this] {
+      for (int peer = 0; (peer = accept(listener_, nullptr, nullptr)) >= 0; close(peer)) {
+        char heard[4096];
+        static_cast<void>(!read(peer, heard, sizeof heard));
+        static_cast<void>(!write(peer, words_.data(), words_.size()));
+      }
+    });
+  }
+  Stranger(const Stranger&) = delete;
+  Stranger& operator=(const Stranger&) = delete;
+  ~Stranger() {
+    shutdown(listener_, SHUT_RDWR);
+    thread_.join();
+    close(listener_);
+  }
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+
+ private:
+  const std::string words_;
+  const int listener_;
+  int port_ = 0;
+  std::thread thread_;
+};
+
+TEST(Connection, EndsSoonWithWhoSpeaksNoHttp) {
+  for (const char* words : {"", "SSH-2.0-OpenSSH_9.2\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf",
+                            "HTTP/1.1 abc\r\n\r\n", "220 smtp ready\r\n"}) {
+    const Stranger stranger(words);
+    const auto begun = steady_clock::now();
+    const Refusal no = Asking({stranger.url(), "", "", ""}).refused(requests::GetStatus{}, 2s);
+    EXPECT_LT(steady_clock::now() - begun, 4s) << words;
+    EXPECT_TRUE(no.code == failed || no.code == unreachable) << words;
+    EXPECT_THAT(no.message, HasSubstr(stranger.url())) << words;
+  }
+}
+
+TEST(Connection, SaysThatAnAddressIsNone) {
+  EXPECT_EQ(Asking({"", "", "", ""}).refused(requests::GetStatus{}).code, failed);
+  EXPECT_EQ(Asking({"http://a b", "", "", ""}).refused(requests::GetStatus{}).code, failed);
+  EXPECT_EQ(Asking({"http://nowhere.invalid:1", "", "", ""}).refused(requests::GetStatus{}).code, unreachable);
+}
+
+TEST(Connection, PutsFieldsWhereTheyBelong) {
+  FakeMaster master(always(told_no(404, "no")));
+  Asking asking(master);
+  const auto said = [&](auto request) {
+    asking.refused(std::move(request));
+    const net::http::Request last = master.heard().back();
+    return std::string(to_string(last.method)) + " " + last.target + (last.body.empty() ? "" : " " + last.body);
+  };
+  EXPECT_EQ(said(requests::GetJob{{17}, std::nullopt}), "GET /api/v1/jobs/17");
+  EXPECT_EQ(said(requests::GetJob{{17}, 5}), "GET /api/v1/jobs/17?seen=5");
+  EXPECT_EQ(said(requests::EndJob{{17}, Duration(90s)}), "POST /api/v1/jobs/17/stop {\"grace\":\"1m30s\"}");
+  EXPECT_EQ(said(requests::KillJob{{17}}), "POST /api/v1/jobs/17/kill {}");
+  EXPECT_EQ(said(requests::GetAgent{cluster::AgentId("a/b c?d%+&=#\xc3\xa4")}),
+            "GET /api/v1/agents/a%2Fb%20c%3Fd%25%2B%26%3D%23%C3%A4");
+  EXPECT_EQ(said(requests::GetAgent{cluster::AgentId("..")}), "GET /api/v1/agents/..");
+  EXPECT_EQ(said(requests::SetSlot{cluster::AgentId("blue"), 3, cluster::control::SlotState::draining}),
+            "PATCH /api/v1/agents/blue/slots/3 {\"state\":\"draining\"}");
+  requests::ReadLogs read;
+  read.task = {{17}, 2};
+  read.grep = "a&b=c+d";
+  read.level = Level::warning;
+  EXPECT_EQ(said(read), "GET /api/v1/tasks/17.2/logs?offset=0&tail=0&level=warning&grep=a%26b%3Dc%2Bd&wait=false");
+}
+
+TEST(Connection, PutsBytesAsTheyAre) {
+  FakeMaster master;
+  const std::string bytes("\0{}\xff\n", 5);
+  const std::string hash = objects::sha256(as_bytes(bytes));
+  Asking asking(master);
+  const auto state = asking.run(asking.connection.put(requests::PutCode{hash, 5, 0}, bytes, 10s));
+  ASSERT_TRUE(state) << state.error().message;
+  EXPECT_TRUE(state->complete);
+  EXPECT_EQ(master.heard().at(0).body, bytes);
+  EXPECT_EQ(master.heard().at(0).target, "/api/v1/code/" + hash + "?size=5&offset=0");
+}
+
+TEST(Connection, LetsTheMasterKnowWhenNobodyWaitsAnyMore) {
+  FakeMaster master(always(silence()));
+  Asking asking(master);
+  std::optional<Got<requests::Status>> got;
+  asking.loop.spawn(keep(asking.connection.ask(requests::GetStatus{}), got, asking.loop));
+  const loop::Timer leaving = asking.loop.after(200ms, [&] { asking.loop.stop(); });
+  asking.loop.run();
+  asking.loop.destroy_tasks();
+  EXPECT_FALSE(got);
+  const loop::Timer end = asking.loop.after(100ms, [&] { asking.loop.stop(); });
+  asking.loop.run();
+  EXPECT_TRUE(master.wait_gone());
+}
+
+struct Lines {
+  explicit Lines(Answer answer) : master(always(std::move(answer))) {
+    ended = asking.run(asking.connection.stream(requests::RunExec{{{17}, 0}, {"x"}},
+                                                [&](std::string_view line) { lines.emplace_back(line); }));
+  }
+  FakeMaster master;
+  Asking asking{master};
+  std::vector<std::string> lines;
+  Got<void> ended;
+};
+
+TEST(Stream, ComesLineByLineHoweverItIsCut) {
+  const Lines lines(told_in_pieces(Answer::Way::stream, {"a\nb", "", "b\n\nc", "cc", "\n", "d\ne\n", "half"}));
+  EXPECT_TRUE(lines.ended);
+  EXPECT_THAT(lines.lines, ElementsAre("a", "bb", "", "ccc", "d", "e"));
+}
+
+TEST(Stream, SaysWhenItIsCut) {
+  const Lines lines(told_in_pieces(Answer::Way::cut_stream, {"a\n", "b"}));
+  ASSERT_FALSE(lines.ended);
+  EXPECT_EQ(lines.ended.error().code, unreachable);
+  EXPECT_THAT(lines.ended.error().message, HasSubstr("was lost"));
+  EXPECT_THAT(lines.lines, ElementsAre("a"));
+}
+
+TEST(Stream, IsAskedOnceAndMayBeRefused) {
+  Lines lines(told_no(409, "the task does not run"));
+  ASSERT_FALSE(lines.ended);
+  EXPECT_EQ(lines.ended.error(), (Refusal{refused, "the task does not run"}));
+  EXPECT_EQ(lines.master.heard().size(), 1U);
+  Lines silent(told_in_pieces(Answer::Way::cut_stream, {}));
+  EXPECT_FALSE(silent.ended);
+  EXPECT_EQ(silent.master.heard().size(), 1U);
+}
+
+TEST(Stream, SaysThatNobodyIsThere) {
+  FakeMaster master;
+  master.stop();
+  Asking asking(master);
+  const Got<void> ended =
+      asking.run(asking.connection.stream(requests::RunExec{{{17}, 0}, {"x"}}, [](std::string_view) {}));
+  ASSERT_FALSE(ended);
+  EXPECT_THAT(ended.error().message, StartsWith("no master answers at " + master.url()));
 }
 
 }  // namespace

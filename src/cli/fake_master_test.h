@@ -1,9 +1,9 @@
-/// A scripted master for the tests of this room: it has one job with its output, on the real sockets of a data folder,
-/// and can be started again. For the test's thread; it serves on one of its own.
+/// A scripted master for the tests of this room: it has one job with its output, speaks HTTP at a port that its data
+/// folder tells, and can be started again. For the test's thread; it serves on one of its own.
 #pragma once
 
-#include <sys/stat.h>
-
+#include <atomic>
+#include <fstream>
 #include <functional>
 #include <future>
 #include <map>
@@ -16,12 +16,12 @@
 #include <vector>
 
 #include "base/overloaded.h"
-#include "cluster/bulk.h"
+#include "cli/asked_test.h"
 #include "cluster/data_folder.h"
-#include "cluster/requests.h"
+#include "describe/utf8.h"
 #include "logs/record.h"
 #include "loop/real_loop.h"
-#include "net/zmq_network.h"
+#include "net/http/server.h"
 #include "objects/hash.h"
 #include "tests/servers/scratch.h"
 
@@ -39,17 +39,55 @@ inline cluster::requests::TaskView running_task(cluster::TaskId id, std::uint64_
   return task;
 }
 
+/// What the master says to one request.
+struct Answer {
+  enum class Way : std::uint8_t { whole, stream, cut_stream, open_stream, silence };
+  Way way = Way::whole;
+  net::http::Response response;
+  std::vector<std::string> pieces;  ///< of a stream
+};
+
+template <class T>
+Answer told(const T& value) {
+  Answer answer;
+  answer.response.body = describe::write_json(value);
+  return answer;
+}
+/// A body as it is.
+inline Answer told_text(int status, std::string content_type, std::string body) {
+  return {Answer::Way::whole, {status, std::move(content_type), std::move(body), {}}, {}};
+}
+using ProblemFaults = std::vector<std::pair<std::string, std::string>>;
+/// No, as the door says it.
+inline Answer told_no(int status, const std::string& detail, const ProblemFaults& faults = {}) {
+  describe::Value body;
+  body.set("title", describe::Value(net::http::reason_of(status))).set("status", describe::Value(status));
+  body.set("detail", describe::Value(detail));
+  describe::Value::List list;
+  for (const auto& [path, message] : faults) {
+    list.push_back(describe::Value().set("path", describe::Value(path)).set("message", describe::Value(message)));
+  }
+  body.set("faults", describe::Value(std::move(list)));
+  return told_text(status, "application/problem+json", describe::to_json(body));
+}
+inline Answer told_in_pieces(Answer::Way way, std::vector<std::string> pieces) {
+  return {way, {200, "application/x-ndjson", "", {}}, std::move(pieces)};
+}
+/// Never a word.
+inline Answer silence() { return {Answer::Way::silence, {}, {}}; }
+
 class FakeMaster {
  public:
-  using Request = cluster::requests::Request;
-  using Replies = std::vector<cluster::requests::Reply>;
+  using Request = AskedRequest;
   /// What to answer instead of what it would; nothing: what it would.
-  using Script = std::function<std::optional<Replies>(const Request&)>;
+  using Script = std::function<std::optional<Answer>(const Request&)>;
 
   explicit FakeMaster(Script script = nullptr) : script_(std::move(script)) {
     job.id = {17};
     job.version = 1;
     start();
+    const cluster::KnownMaster known{url(), "somebody", token, ""};
+    std::ofstream(cluster::DataFolder{folder()}.client_file()) << describe::write_json(known);
   }
   FakeMaster(const FakeMaster&) = delete;
   FakeMaster& operator=(const FakeMaster&) = delete;
@@ -57,14 +95,16 @@ class FakeMaster {
     if (thread_.joinable()) stop();
   }
 
+  static constexpr const char* token = "cadre-0123456789";
   const std::string& folder() const { return directory_.path(); }
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
 
   void start() {
-    mkdir((folder() + "/run").c_str(), 0700);
     std::promise<void> ready;
     thread_ = std::thread([this, &ready] { serve(ready); });
     ready.get_future().wait();
   }
+  /// Whatever is asked at the moment is not answered any more.
   void stop() {
     loop_->stop();
     thread_.join();
@@ -81,7 +121,7 @@ class FakeMaster {
     const std::lock_guard lock(mutex_);
     fn(job);
     ++job.version;
-    loop_->post([this] { answer_watchers(); });
+    loop_->post([this] { answer_waiting(); });
   }
   /// Its only task runs, for this epoch.
   void start_task(std::uint64_t epoch = 1) {
@@ -107,11 +147,16 @@ class FakeMaster {
   void write(cluster::LeaseId lease, logs::Stream stream, const std::string& text, bool continues = false) {
     const std::lock_guard lock(mutex_);
     logs::encode({stream, continues, TimePoint(std::chrono::seconds(1'700'000'000)), text}, output_[lease]);
-    loop_->post([this] { answer_readers(); });
+    loop_->post([this] { answer_waiting(); });
   }
   std::int64_t output_end(cluster::LeaseId lease) {
     const std::lock_guard lock(mutex_);
     return static_cast<std::int64_t>(output_[lease].size());
+  }
+  /// What was written before this is kept no longer.
+  void lose_output(cluster::LeaseId lease, std::int64_t before) {
+    const std::lock_guard lock(mutex_);
+    lost_[lease] = before;
   }
 
   /// The code that was put, by its hash, and in how many parts.
@@ -133,110 +178,158 @@ class FakeMaster {
   /// Waits until something of this kind was asked so many times.
   template <class T>
   bool wait_asked(std::size_t count = 1) {
-    for (int i = 0; i < 10'000 && asked<T>().size() < count; ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    return asked<T>().size() >= count;
+    return wait([&] { return asked<T>().size() >= count; });
+  }
+  /// Everything that was asked, as it was said.
+  std::vector<net::http::Request> heard() {
+    const std::lock_guard lock(mutex_);
+    return heard_;
+  }
+  /// Waits until so many did not wait for their answer to its end.
+  bool wait_gone(std::size_t count = 1) {
+    return wait([&] { return gone_ >= count; });
   }
 
   cluster::requests::JobView job;  ///< for who has stopped it, or through change()
 
  private:
+  using Exchange = std::shared_ptr<net::http::Exchange>;  // shared by who keeps it and who answers
   struct Waiting {
-    net::Peer peer;
-    std::uint64_t number = 0;
-    std::uint64_t seen = 0;
+    Exchange exchange;
+    Request request;
   };
+
+  static bool wait(const std::function<bool()>& holds) {
+    for (int i = 0; i < 10'000 && !holds(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return holds();
+  }
 
   void serve(std::promise<void>& ready) {
     loop::RealLoop loop;
     SilentLog log;
-    const auto network = net::ZmqNetwork::make(loop, log).value();
-    const cluster::DataFolder data{folder()};
-    clients_ = network
-                   ->bind({.addresses = {data.clients_address()}},
-                          [this](const net::Peer& peer, const Bytes& bytes) { hear(peer, bytes); })
-                   .value();
-    bulk_ = network
-                ->bind({.addresses = {data.bulk_address()}},
-                       [this](const net::Peer& peer, const Bytes& bytes) { hear_bulk(peer, bytes); })
-                .value();
+    net::http::ServerOptions options;
+    options.port = port_;
+    options.body_max = [](net::http::Method, std::string_view) { return ByteSize{4 << 20}; };
+    auto server =
+        net::http::Server::listen(loop, log, std::move(options), [this](std::unique_ptr<net::http::Exchange> one) {
+          hear(std::move(one));
+        }).value();
+    port_ = server->port();
     loop_ = &loop;
     ready.set_value();
     loop.run();
-    watchers_.clear();
-    readers_.clear();
-    clients_.reset();
-    bulk_.reset();
+    server.reset();  // before those who wait, who would be told that there is no answer
+    waiting_.clear();
+    silent_.clear();
+    loop.destroy_tasks();
+    streams_.clear();
   }
 
-  void answer(const net::Peer& peer, std::uint64_t number, cluster::requests::Reply reply) {
-    (void)clients_->send(peer, describe::write_msgpack(cluster::requests::Answer{number, std::move(reply)}));
-  }
-  void answer_bulk(const net::Peer& peer, const cluster::bulk::FromMaster& message) {
-    (void)bulk_->send(peer, describe::write_msgpack(message));
-  }
-
-  void hear(const net::Peer& peer, const Bytes& bytes) {
-    const auto question = describe::read_msgpack<cluster::requests::Question>(bytes).value();
+  void hear(Exchange exchange) {
     const std::lock_guard lock(mutex_);
-    asked_.push_back(question.request);
-    if (script_) {
-      if (auto replies = script_(question.request)) {
-        for (auto& reply : *replies) answer(peer, question.number, std::move(reply));
-        return;
-      }
+    const net::http::Request& heard = exchange->request();
+    heard_.push_back(heard);
+    exchange->on_gone([this] { ++gone_; });
+    const std::optional<Request> request = read_asked(heard);
+    if (!request) return answer(exchange, told_no(404, "there is no " + std::string(heard.path())));
+    asked_.push_back(*request);
+    const std::optional<Answer> scripted = script_ ? script_(*request) : std::nullopt;
+    if (scripted) return answer(exchange, *scripted);
+    if (net::http::find(heard.headers, "Authorization") != std::string("Bearer ") + token) {
+      return answer(exchange, told_no(401, "this token is not known"));
     }
-    if (const auto* get = std::get_if<cluster::requests::GetJob>(&question.request)) {
-      if (get->seen && *get->seen == job.version) return watchers_.push_back({peer, question.number, *get->seen});
-    }
-    if (std::holds_alternative<cluster::requests::Why>(question.request)) {
-      return answer(peer, question.number, cluster::requests::Text{"waits for 1 slot"});
-    }
-    answer(peer, question.number, job);
+    if (const std::optional<Answer> own = own_answer(*request, heard.body)) return answer(exchange, *own);
+    waiting_.push_back({exchange, *request});
   }
 
-  void answer_watchers() {
+  void answer(const Exchange& exchange, const Answer& said) {
+    if (said.way == Answer::Way::silence) {
+      silent_.push_back(exchange);
+    } else if (said.way == Answer::Way::whole) {
+      exchange->answer(said.response);
+    } else {
+      loop_->spawn(send(*this, exchange, said));
+    }
+  }
+  static loop::Task<void> send(FakeMaster& self, Exchange exchange, Answer said) {
+    std::unique_ptr<net::http::Stream> stream = exchange->stream(std::move(said.response));
+    for (std::string& piece : said.pieces) {
+      static_cast<void>(co_await stream->write(std::move(piece)));
+      co_await loop::sleep(*self.loop_, std::chrono::milliseconds(5));  // so that each comes alone
+    }
+    if (said.way == Answer::Way::stream) static_cast<void>(co_await stream->end());
+    if (said.way == Answer::Way::open_stream) {
+      self.streams_.push_back(std::move(stream));
+      self.silent_.push_back(std::move(exchange));
+    }
+  }
+
+  void answer_waiting() {
     const std::lock_guard lock(mutex_);
-    for (const Waiting& one : std::exchange(watchers_, {})) answer(one.peer, one.number, job);
+    std::erase_if(waiting_, [&](const Waiting& one) {
+      const std::optional<Answer> now = own_answer(one.request, "");
+      if (now) answer(one.exchange, *now);
+      return now.has_value();
+    });
   }
 
-  void hear_bulk(const net::Peer& peer, const Bytes& bytes) {
-    const auto message = describe::read_msgpack<cluster::bulk::ToMaster>(bytes).value();
-    const std::lock_guard lock(mutex_);
-    std::visit(overloaded{
-                   [&](const cluster::bulk::ReadOutput& read) {
-                     reads.push_back(read);
-                     if (!answer_read(peer, read)) readers_.emplace_back(peer, read);
-                   },
-                   [&](const cluster::bulk::AskBlob& ask) { answer_bulk(peer, state_of(ask.number, ask.hash)); },
-                   [&](const cluster::bulk::PutBlob& put) {
-                     ++parts_put_;
-                     Bytes& have = code_[put.hash];
-                     if (static_cast<std::size_t>(put.offset) == have.size()) {
-                       have.insert(have.end(), put.bytes.begin(), put.bytes.end());
-                     }
-                     answer_bulk(peer, state_of(put.number, put.hash));
-                   },
-                   [](const auto&) {},
-               },
-               message);
+  /// Nothing: later.
+  std::optional<Answer> own_answer(const Request& request, const std::string& body) {
+    namespace requests = cluster::requests;
+    return std::visit(
+        overloaded{
+            [&](const requests::GetJob& get) -> std::optional<Answer> {
+              if (get.seen && *get.seen == job.version) return std::nullopt;
+              return told(job);
+            },
+            [&](const requests::Why&) -> std::optional<Answer> { return told(requests::Text{"waits for 1 slot"}); },
+            [&](const requests::GetTask& get) -> std::optional<Answer> {
+              for (const requests::TaskView& task : job.tasks) {
+                if (task.id == get.task) return told(task);
+              }
+              return told_no(404, "there is no task " + to_string(get.task));
+            },
+            [&](const requests::ReadLogs& read) { return page(read); },
+            [&](const requests::GetCode& get) -> std::optional<Answer> { return told(state_of(get.hash)); },
+            [&](const requests::PutCode& put) -> std::optional<Answer> {
+              ++parts_put_;
+              Bytes& have = code_[put.hash];
+              const BytesView bytes = as_bytes(body);
+              if (static_cast<std::size_t>(put.offset) == have.size()) {
+                have.insert(have.end(), bytes.begin(), bytes.end());
+              }
+              return told(state_of(put.hash));
+            },
+            [&](const auto&) -> std::optional<Answer> { return told(job); },
+        },
+        request);
   }
 
-  cluster::bulk::BlobState state_of(std::uint64_t number, const std::string& hash) {
+  cluster::requests::CodeState state_of(const std::string& hash) {
     const auto found = code_.find(hash);
-    if (found == code_.end()) return {number, 0, false};
-    return {number, static_cast<std::int64_t>(found->second.size()), objects::sha256(found->second) == hash};
+    if (found == code_.end()) return {};
+    return {static_cast<std::int64_t>(found->second.size()), objects::sha256(found->second) == hash};
   }
 
-  bool answer_read(const net::Peer& peer, const cluster::bulk::ReadOutput& read) {
-    const Bytes& all = output_[read.lease];
-    std::int64_t offset = read.offset;
-    if (read.last_lines > 0) offset = tail(all, read.last_lines);
-    if (read.wait && offset >= static_cast<std::int64_t>(all.size())) return false;
-    answer_bulk(peer, cluster::bulk::Output{read.number, offset, static_cast<std::int64_t>(all.size()),
-                                            Bytes(all.begin() + offset, all.end())});
-    return true;
+  std::optional<Answer> page(const cluster::requests::ReadLogs& read) {
+    const cluster::LeaseId lease{read.task, {read.epoch.value_or(1)}};
+    const Bytes& all = output_[lease];
+    const auto end = static_cast<std::int64_t>(all.size());
+    const std::int64_t offset = read.tail > 0 ? tail(all, read.tail) : std::max(read.offset, lost_[lease]);
+    if (read.wait && offset >= end) return std::nullopt;
+    cluster::requests::LogPage made{
+        read.task, static_cast<std::int32_t>(read.task.member), lease.epoch.value, offset, end, {}};
+    logs::Decoder decoder(BytesView(all).subspan(static_cast<std::size_t>(offset)));
+    while (const std::optional<logs::Line> line = decoder.next()) {
+      cluster::requests::LogLine& added = made.lines.emplace_back();
+      added.time = line->time;
+      added.stream = static_cast<cluster::requests::OutputStream>(line->stream);
+      added.continues = line->continues;
+      const BytesView bytes = as_bytes(line->text);
+      describe::is_utf8(line->text) ? void(added.text = line->text)
+                                    : void(added.bytes = Bytes(bytes.begin(), bytes.end()));
+    }
+    return told(made);
   }
   static std::int64_t tail(const Bytes& all, std::int64_t lines) {
     std::vector<std::int64_t> begins;
@@ -247,27 +340,22 @@ class FakeMaster {
     const auto count = static_cast<std::int64_t>(begins.size());
     return begins.empty() ? 0 : begins[static_cast<std::size_t>(std::max<std::int64_t>(0, count - lines))];
   }
-  void answer_readers() {
-    const std::lock_guard lock(mutex_);
-    std::erase_if(readers_, [&](const auto& one) { return answer_read(one.first, one.second); });
-  }
 
- public:
-  std::vector<cluster::bulk::ReadOutput> reads;  ///< for who has stopped it, or when nothing is asked
-
- private:
   servers::TempDir directory_;
   Script script_;
   std::mutex mutex_;
   std::map<std::string, Bytes> code_;
   std::size_t parts_put_ = 0;
   std::vector<Request> asked_;
+  std::vector<net::http::Request> heard_;
   std::map<cluster::LeaseId, Bytes> output_;
-  std::vector<Waiting> watchers_;
-  std::vector<std::pair<net::Peer, cluster::bulk::ReadOutput>> readers_;
+  std::map<cluster::LeaseId, std::int64_t> lost_;
+  std::atomic<std::size_t> gone_ = 0;
+  std::vector<Waiting> waiting_;
+  std::vector<Exchange> silent_;  ///< who is never answered
+  std::vector<std::unique_ptr<net::http::Stream>> streams_;
+  std::uint16_t port_ = 0;
   loop::RealLoop* loop_ = nullptr;
-  std::unique_ptr<net::Hub> clients_;
-  std::unique_ptr<net::Hub> bulk_;
   std::thread thread_;
 };
 

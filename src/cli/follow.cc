@@ -66,9 +66,9 @@ loop::Task<Got<JobView>> Follower::to_end(JobView job) {
 }
 
 loop::Task<Got<JobView>> Follower::changed(cluster::JobId job, std::uint64_t seen) {
-  Got<JobView> next = co_await ask(session_, requests::GetJob{job, seen}, ask_max);
+  Got<JobView> next = co_await session_.connection.ask_once(requests::GetJob{job, seen}, ask_max);
   if (next) co_return next;
-  if (next.error().code != unreachable) co_await loop::sleep(session_.loop, why_every);  // too many wait there
+  if (session_.connection.is_connected()) co_await loop::sleep(session_.loop, why_every);  // too many wait there
   // Versions do not outlive a master, so what it says now counts, even if the number is the same.
   // One that can do nothing for the moment is waited for like one that is gone.
   const TimePoint until = session_.loop.now() + absence_max;

@@ -3,10 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <fstream>
 
-#include "cli/which_master.h"
 #include "describe/describe.h"
 #include "tests/servers/scratch.h"
 
@@ -185,31 +183,6 @@ TEST_F(JobFile, TakesNoOptionsOfMembersAndNoCommand) {
   EXPECT_THAT(job.error(), HasSubstr("--slots: belongs to a member of the job; write it in " + file + "\n"));
   EXPECT_THAT(job.error(), HasSubstr("'y' after --: the commands of this job stand in " + file));
   EXPECT_THAT(parse({"--file", "/nonexistent"}).error(), HasSubstr("--file: cannot read /nonexistent: No such file"));
-}
-
-struct WhichMaster : testing::Test {
-  WhichMaster() { unset(); }
-  ~WhichMaster() override { unset(); }
-  static void unset() {
-    unsetenv("CADRE_MASTER");
-    unsetenv("XDG_DATA_HOME");
-  }
-};
-
-TEST_F(WhichMaster, IsTheOneThatIsNamed) {
-  setenv("CADRE_MASTER", "/from/variable", 1);
-  EXPECT_EQ(find_master("/from/option/../option/")->path, "/from/option");
-  EXPECT_EQ(find_master("")->path, "/from/variable");
-  unsetenv("CADRE_MASTER");
-  setenv("XDG_DATA_HOME", "/xdg", 1);
-  EXPECT_EQ(find_master("")->path, "/xdg/cadre");
-}
-
-TEST_F(WhichMaster, IsNoAddressYet) {
-  setenv("CADRE_MASTER", "http://host:8080", 1);
-  const auto found = find_master("");
-  ASSERT_FALSE(found);
-  EXPECT_THAT(found.error().message, HasSubstr("CADRE_MASTER: http://host:8080 is an address"));
 }
 
 }  // namespace

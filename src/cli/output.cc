@@ -13,6 +13,8 @@ constexpr Duration over_stall_max = 2s;
 constexpr Duration idle_max = 60s;
 /// For what was written and has not come when somebody only looks.
 constexpr Duration late_max = 3s;
+/// Before a master is asked again that is busy, or has no room for who waits.
+constexpr Duration full_pause = 1s;
 /// Of one task that were given up while nobody looked.
 constexpr std::uint64_t leases_most = 10;
 
@@ -138,7 +140,7 @@ loop::Task<void> TaskOutput::follow() {
     question_.reset();
     if (!page) continue;
     if (!*page && page->error().code == unreachable) {
-      co_await loop::sleep(session_.loop, 100ms);  // nobody listens there yet
+      co_await loop::sleep(session_.loop, full_pause);
       continue;
     }
     if (!*page) {

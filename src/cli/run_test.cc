@@ -1,6 +1,7 @@
 #include <pty.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <fstream>
 
@@ -108,7 +109,46 @@ TEST_F(Run, SeesAChangeThatAMasterOfTheSameVersionMade) {
   master.job.stage = cluster::control::JobStage::ended;
   master.job.code = 5;  // and its version is what it was
   master.start();
+  ASSERT_EQ(said.wait_for(10s), std::future_status::ready) << "or it waits for another";
   EXPECT_EQ(said.get().code, 5);
+}
+
+TEST(Follow, BearsWithAMasterThatHasNoRoomForWhoWaits) {
+  std::atomic<bool> is_full = true;
+  FakeMaster master([&](const FakeMaster::Request& request) -> std::optional<Answer> {
+    const auto* get = std::get_if<requests::GetJob>(&request);
+    const auto* read = std::get_if<requests::ReadLogs>(&request);
+    const bool waits = (get != nullptr && get->seen) || (read != nullptr && read->wait);
+    return is_full && waits ? std::optional(told_no(503, "too many wait; try again later")) : std::nullopt;
+  });
+  auto said = cadre_beside({"run", "--master", master.folder(), "--", "x"});
+  ASSERT_TRUE(master.wait_asked<requests::GetJob>());
+  master.start_task();
+  master.write(first, Stream::out, "text");
+  std::this_thread::sleep_for(3s);
+  EXPECT_LT(master.heard().size(), 15U) << "it must not be asked all the time";
+  is_full = false;
+  master.end_task(Reason::exited, 4);
+  const Said all = said.get();
+  EXPECT_EQ(all.code, 4);
+  EXPECT_EQ(all.out, "text\n");
+  EXPECT_EQ(all.err, "");
+}
+
+TEST(Follow, EndsWhenTheTokenIsNotKnownAnyMore) {
+  std::atomic<bool> is_known = true;
+  FakeMaster master([&](const FakeMaster::Request&) {
+    return is_known ? std::nullopt : std::optional(told_no(401, "this token has expired"));
+  });
+  auto said = cadre_beside({"run", "--master", master.folder(), "--", "x"});
+  ASSERT_TRUE(master.wait_asked<requests::GetJob>());
+  is_known = false;
+  master.change([](requests::JobView& job) { job.priority = 3; });
+  const Said all = said.get();
+  EXPECT_EQ(all.code, refused);
+  EXPECT_EQ(all.err,
+            "cadre run: this token has expired\n"
+            "cadre run: job 17 may still run; follow it again with: cadre task logs -f 17\n");
 }
 
 TEST_F(Run, SaysThatTheMasterIsGoneAndBack) {
@@ -255,8 +295,7 @@ TEST_F(Run, SendsTheCodeOnce) {
 }
 
 TEST_F(Run, EndsUnreachableWhenTheAnswerToASubmitIsLost) {
-  master.stop();
-  FakeMaster silent([](const requests::Request&) { return FakeMaster::Replies{}; });
+  FakeMaster silent([](const FakeMaster::Request&) { return std::optional(silence()); });
   auto said = cadre_beside({"run", "--master", silent.folder(), "--", "x"});
   ASSERT_TRUE(silent.wait_asked<requests::Submit>());
   silent.stop();
@@ -330,19 +369,67 @@ TEST_F(Logs, SayWhyThereIsNothing) {
             "cadre task logs: job 17 waits and has written nothing yet; see cadre why 17, or follow it with -f\n");
 }
 
-requests::Reply exec_output(int stream, std::string_view text) {
-  const BytesView bytes = as_bytes(text);
-  return cluster::messages::ExecNews{1, cluster::supervision::ExecOutput{1, stream, {bytes.begin(), bytes.end()}}};
+TEST_F(Logs, AskForWhatIsWanted) {
+  run({"task", "logs", "17", "--level", "warning", "--since", "10m", "--grep", "loss is", "--tail", "7", "--epoch",
+       "3"})
+      .get();
+  const auto asked = master.asked<requests::ReadLogs>();
+  ASSERT_FALSE(asked.empty());
+  EXPECT_EQ(to_string(asked[0].task), "17.0");
+  EXPECT_EQ(asked[0].level, Level::warning);
+  EXPECT_EQ(asked[0].grep, "loss is");
+  EXPECT_EQ(asked[0].tail, 7);
+  EXPECT_EQ(asked[0].epoch, 3U);
+  const TimePoint now(std::chrono::system_clock::now().time_since_epoch());
+  ASSERT_TRUE(asked[0].since);
+  EXPECT_LT(now - *asked[0].since, 11min);
+  EXPECT_GE(now - *asked[0].since, 10min);
+  EXPECT_EQ(run({"task", "logs", "17", "--level", "loud"}).get().code, bad_usage);
 }
-requests::Reply exec_end(int code, const std::string& error = "") {
-  return cluster::messages::ExecNews{1, cluster::supervision::ExecEnded{1, code, error}};
+
+TEST_F(Logs, ChooseATaskByItsRank) {
+  master.change([](requests::JobView& job) {
+    job.tasks = {running_task({job.id, 0}), running_task({job.id, 1})};
+    job.tasks[1].rank = 5;
+  });
+  master.write({{{17}, 1}, {1}}, Stream::out, "second");
+  EXPECT_EQ(run({"task", "logs", "17", "--rank", "5"}).get().out, "[1] second\n");
+  const Said none = run({"task", "logs", "17", "--rank", "1"}).get();
+  EXPECT_EQ(none.code, failed);
+  EXPECT_EQ(none.err, "cadre task logs: there is no task of rank 1; see cadre job describe 17\n");
+}
+
+TEST_F(Logs, SayWhatIsLost) {
+  const std::int64_t lost = master.output_end(first);
+  master.write(first, Stream::out, "d");
+  master.lose_output(first, lost);
+  const Said said = run({"task", "logs", "17"}).get();
+  EXPECT_EQ(said.out, "d\n");
+  EXPECT_EQ(said.err, "cadre: (" + std::to_string(lost) + " bytes of output are lost)\n");
+  EXPECT_EQ(run({"task", "logs", "--tail", "1", "17"}).get().err, "") << "what is not asked for is not missed";
+}
+
+TEST_F(Logs, ShowBytesThatAreNoText) {
+  master.write(first, Stream::out, "\xff\xfe");
+  EXPECT_EQ(run({"task", "logs", "17"}).get().out, "a\n\xff\xfe\n");
+}
+
+std::string line_of(const cluster::messages::ExecNews& news) { return describe::write_json(news) + "\n"; }
+std::string exec_output(int stream, std::string_view text) {
+  const BytesView bytes = as_bytes(text);
+  return line_of({1, cluster::supervision::ExecOutput{1, stream, {bytes.begin(), bytes.end()}}});
+}
+std::string exec_end(int code, const std::string& error = "") {
+  return line_of({1, cluster::supervision::ExecEnded{1, code, error}});
+}
+FakeMaster::Script says(Answer::Way way, std::vector<std::string> pieces) {
+  return
+      [answer = told_in_pieces(way, std::move(pieces))](const FakeMaster::Request&) { return std::optional(answer); };
 }
 
 TEST(Exec, ShowsTheOutputAndPassesTheCode) {
-  FakeMaster master([](const requests::Request&) {
-    return std::optional(
-        FakeMaster::Replies{exec_output(1, "o1\n"), exec_output(2, "e"), exec_output(1, "o2"), exec_end(7)});
-  });
+  FakeMaster master(
+      says(Answer::Way::stream, {exec_output(1, "o1\n"), exec_output(2, "e"), exec_output(1, "o2"), exec_end(7)}));
   const Said said = cadre({"task", "exec", "--master", master.folder(), "17", "--", "ls", "-l"});
   EXPECT_EQ(said.code, 7);
   EXPECT_EQ(said.out, "o1\no2");
@@ -356,22 +443,86 @@ TEST(Exec, ShowsTheOutputAndPassesTheCode) {
 }
 
 TEST(Exec, SaysWhyItCouldNotRun) {
-  const FakeMaster master([](const requests::Request&) {
-    return std::optional(FakeMaster::Replies{exec_end(127, "there is no program 'x'")});
-  });
+  const FakeMaster master(says(Answer::Way::stream, {exec_end(127, "there is no program 'x'")}));
   const Said said = cadre({"task", "exec", "--master", master.folder(), "17", "--", "x"});
   EXPECT_EQ(said.code, 127);
   EXPECT_EQ(said.err, "cadre task exec: there is no program 'x'\n");
 }
 
 TEST(Exec, EndsWithTheConnection) {
-  FakeMaster master([](const requests::Request&) { return FakeMaster::Replies{}; });
+  FakeMaster master([](const FakeMaster::Request&) { return std::optional(silence()); });
   auto said = cadre_beside({"task", "exec", "--master", master.folder(), "17", "--", "x"});
   ASSERT_TRUE(master.wait_asked<requests::RunExec>());
   master.stop();
   const Said all = said.get();
   EXPECT_EQ(all.code, unreachable);
-  EXPECT_THAT(all.err, HasSubstr("what was run may go on in the task"));
+  EXPECT_EQ(all.err, "cadre task exec: the connection to the master was lost; what was run is ended\n");
+}
+
+TEST(Exec, EndsWithAStreamThatIsCut) {
+  FakeMaster master(says(Answer::Way::cut_stream, {exec_output(1, "some\n"), exec_output(1, "lost").substr(0, 10)}));
+  const Said said = cadre({"task", "exec", "--master", master.folder(), "17", "--", "x"});
+  EXPECT_EQ(said.code, unreachable);
+  EXPECT_EQ(said.out, "some\n");
+  EXPECT_EQ(said.err, "cadre task exec: the connection to the master was lost; what was run is ended\n");
+  EXPECT_EQ(master.heard().size(), 1U) << "it is not run again";
+}
+
+TEST(Exec, IsDoneOnceItsEndIsKnown) {
+  const FakeMaster cut(says(Answer::Way::cut_stream, {exec_output(1, "all"), exec_end(3)}));
+  const Said said = cadre({"task", "exec", "--master", cut.folder(), "17", "--", "x"});
+  EXPECT_EQ(said.code, 3);
+  EXPECT_EQ(said.out, "all");
+  EXPECT_EQ(said.err, "");
+}
+
+TEST(Exec, SaysThatAnEndIsMissing) {
+  const FakeMaster master(says(Answer::Way::stream, {exec_output(1, "some")}));
+  const Said said = cadre({"task", "exec", "--master", master.folder(), "17", "--", "x"});
+  EXPECT_EQ(said.code, unreachable);
+  EXPECT_EQ(said.out, "some");
+  EXPECT_EQ(said.err, "cadre task exec: the connection to the master was lost; what was run is ended\n");
+}
+
+TEST(Exec, SaysThatALineIsNone) {
+  for (const char* line : {"<html>\n", "{}\n", "{\"number\":1,\"news\":{\"type\":\"other\"}}\n", "17\n"}) {
+    const FakeMaster master(says(Answer::Way::stream, {exec_output(1, "some\n"), line, exec_output(1, "more\n")}));
+    const Said said = cadre({"task", "exec", "--master", master.folder(), "17", "--", "x"});
+    EXPECT_EQ(said.code, failed) << line;
+    EXPECT_EQ(said.out, "some\n") << line;
+    EXPECT_THAT(said.err, HasSubstr("; are `cadre` here and the master of one version?\n")) << line;
+  }
+}
+
+TEST(Exec, EndsAtOnceWithALineThatIsNone) {
+  FakeMaster master(says(Answer::Way::open_stream, {"<html>\n"}));
+  const Said said = cadre({"task", "exec", "--master", master.folder(), "17", "--", "x"});
+  EXPECT_EQ(said.code, failed);
+  EXPECT_TRUE(master.wait_gone()) << "so that what is run there ends";
+}
+
+TEST(Exec, IsEndedByAnInterrupt) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    FakeMaster master(says(Answer::Way::open_stream, {exec_output(1, "begun\n")}));
+    auto said = cadre_beside({"task", "exec", "--master", master.folder(), "17", "--", "x"});
+    ASSERT_TRUE(master.wait_asked<requests::RunExec>());
+    std::this_thread::sleep_for(200ms);
+    std::raise(signal);
+    const Said all = said.get();
+    EXPECT_EQ(all.code, 128 + signal);
+    EXPECT_EQ(all.out, "begun\n");
+    EXPECT_EQ(all.err, "\ncadre task exec: ended it\n");
+    EXPECT_TRUE(master.wait_gone()) << "that is how it ends there, too";
+  }
+}
+
+TEST(Exec, IsEndedByAnInterruptBeforeItSaysAnything) {
+  FakeMaster master([](const FakeMaster::Request&) { return std::optional(silence()); });
+  auto said = cadre_beside({"task", "exec", "--master", master.folder(), "17", "--", "x"});
+  ASSERT_TRUE(master.wait_asked<requests::RunExec>());
+  std::raise(SIGINT);
+  EXPECT_EQ(said.get().code, 130);
+  EXPECT_TRUE(master.wait_gone());
 }
 
 }  // namespace

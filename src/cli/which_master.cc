@@ -37,15 +37,23 @@ Got<KnownMaster> in_folder(const std::string& named) {
   return *std::move(master);
 }
 
+/// Scheme, host and perhaps more of a path; without a host, the first word of the path would be taken for one.
+bool is_address(std::string_view url) {
+  std::string_view authority = url.substr(url.find("://") + 3);
+  authority = authority.substr(0, authority.find('/'));
+  authority.remove_prefix(authority.rfind('@') + 1);
+  return !authority.empty() && !authority.starts_with(':') && url.find_first_of("?#") == std::string_view::npos;
+}
+
 Got<KnownMaster> at_url(const std::string& named) {
   KnownMaster master;
   master.url = plain_url(named);
-  master.ca = variable("CADRE_CA");
   const Got<Logins> logins = read_logins();
   if (!logins) return NotGot(logins.error());
   for (const KnownMaster& known : logins->masters) {
-    if (known.url == master.url) return known;
+    if (known.url == master.url) master = known;
   }
+  if (const std::string ca = variable("CADRE_CA"); !ca.empty()) master.ca = ca;
   return master;
 }
 
@@ -90,7 +98,7 @@ Got<KnownMaster> find_master(const std::string& given) {
     named = logins->current.empty() ? default_data_folder() : logins->current;
   }
   const bool is_url = named.starts_with("http://") || named.starts_with("https://");
-  if (!is_url && named.find("://") != std::string::npos) {
+  if (is_url ? !is_address(named) : named.find("://") != std::string::npos) {
     return NotGot(Refusal{bad_usage, named + " is no master; name one like http://host:7310, or its data folder"});
   }
   Got<KnownMaster> master = is_url ? at_url(named) : in_folder(named);

@@ -10,7 +10,8 @@
 namespace cadre::cli {
 
 /// By `given`, else CADRE_MASTER, else where the user logged in last, else the default data folder: a URL, for which
-/// the token is CADRE_TOKEN or that of a login, or the data folder of a master on this host.
+/// the token is CADRE_TOKEN or that of a login, and who is believed CADRE_CA or as at that login; or the data folder of
+/// a master on this host.
 [[nodiscard]] Got<cluster::KnownMaster> find_master(const std::string& given);
 
 /// Masters where the user has logged in, kept in his config folder, for him only.

@@ -100,8 +100,8 @@ Result<std::string> read_file(const std::string& path) {
 }
 
 Result<void> write_whole(const std::string& path, BytesView bytes) {
-  // What somebody has put there in its place is not followed, nor waited for.
-  constexpr int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK;
+  // What somebody has put there in its place is not followed, nor waited for, nor are its rights kept.
+  constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK;
   const std::string name = path + ".new";
   Result<File> draft = File::open(name, flags);
   if (!draft && ::unlink(name.c_str()) == 0) draft = File::open(name, flags);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <deque>
+#include <map>
 
 #include "base/seeds.h"
 #include "describe/describe.h"
@@ -31,14 +32,8 @@ struct Lines final : Log {
   std::vector<std::string> lines;
 };
 
-/// Somebody who speaks to the service.
-class Talker {
- public:
-  Talker(net::Network& network, net::LinkOptions options)
-      : link_(network.connect(std::move(options), [this](const Bytes& bytes) { hear(bytes); }).value()) {}
-
-  void say(const bulk::ToMaster& message) { say_bytes(describe::write_msgpack(message)); }
-  void say_bytes(BytesView bytes) { EXPECT_TRUE(link_->send(bytes)); }
+/// What somebody was told.
+struct Hearer {
   template <class T>
   T take() {
     if (heard.empty() || !std::holds_alternative<T>(heard.front())) {
@@ -49,8 +44,17 @@ class Talker {
     heard.pop_front();
     return message;
   }
-
   std::deque<bulk::FromMaster> heard;
+};
+
+/// Somebody who speaks to the service over the network.
+class Talker : public Hearer {
+ public:
+  Talker(net::Network& network, net::LinkOptions options)
+      : link_(network.connect(std::move(options), [this](const Bytes& bytes) { hear(bytes); }).value()) {}
+
+  void say(const bulk::ToMaster& message) { say_bytes(describe::write_msgpack(message)); }
+  void say_bytes(BytesView bytes) { EXPECT_TRUE(link_->send(bytes)); }
 
  private:
   void hear(const Bytes& bytes) {
@@ -61,16 +65,34 @@ class Talker {
   std::unique_ptr<net::Link> link_;
 };
 
+using Asker = cluster::Desk::Asker;
+
 struct BulkServiceTest : testing::Test {
+  /// Somebody at the desk, under one number.
+  struct Guest {
+    BulkServiceTest& test;
+    Asker asker;
+    void say(const bulk::ToMaster& message) const { test.service->ask(asker, message); }
+    void leave() const { test.service->forget(asker); }
+    std::deque<bulk::FromMaster>& heard() const { return test.told[asker].heard; }
+    template <class T>
+    T take() const {
+      return test.told[asker].take<T>();
+    }
+  };
+
   void start() {
     logs = logs::LogStore::open(folder.path() + "/output", {}).value();
     blobs = objects::FileStore::open({folder.path() + "/code", ByteSize{1 << 22}, ByteSize{1 << 21}}).value();
     const net::HubOptions options{{"tcp://master:1", "ipc:///bulk"}, hub_keys, net::Admission::anyone(), {}};
-    service = BulkService::make({loop, network.host("master"), *logs, *blobs, calendar, log, counting}, options, limits)
+    service = BulkService::make(
+                  {loop, network.host("master"), *logs, *blobs, calendar, log, counting}, options, limits,
+                  [this](Asker asker, bulk::FromMaster message) { told[asker].heard.push_back(std::move(message)); })
                   .value();
   }
   Talker talk_as_agent() { return {network.host("agent"), {"tcp://master:1", agent_keys, hub_keys.open, {}}}; }
-  Talker talk_as_client() { return {network.host("master"), {"ipc:///bulk", {}, {}, {}}}; }
+  Talker talk_from_this_host() { return {network.host("master"), {"ipc:///bulk", {}, {}, {}}}; }
+  Guest guest() { return {*this, ++last_asker}; }
   void pass(Duration time = seconds(1)) { ASSERT_TRUE(loop.run_until(loop.now() + time)); }
 
   static Bytes records(const std::string& text) {
@@ -78,8 +100,9 @@ struct BulkServiceTest : testing::Test {
     logs::encode({logs::Stream::out, false, logs::at(1), text}, bytes);
     return bytes;
   }
-  void put(Talker& talker, std::int64_t offset, const std::string& text) {
-    talker.say(bulk::PutOutput{++number, lease, offset, false, records(text)});
+  template <class Somebody>
+  void put(Somebody& somebody, std::int64_t offset, const std::string& text) {
+    somebody.say(bulk::PutOutput{++number, lease, offset, false, records(text)});
   }
 
   servers::TempDir folder;
@@ -94,7 +117,9 @@ struct BulkServiceTest : testing::Test {
   BulkLimits limits;
   std::unique_ptr<logs::LogStore> logs;
   std::unique_ptr<objects::FileStore> blobs;
+  std::map<Asker, Hearer> told;
   std::unique_ptr<BulkService> service;
+  Asker last_asker = 0;
   std::uint64_t number = 0;
 };
 
@@ -130,10 +155,10 @@ TEST_F(BulkServiceTest, AcknowledgesKnowsWhatCameTwiceAndTellsOfGaps) {
 
 TEST_F(BulkServiceTest, ReadsFromAnywhereAndTheLastLines) {
   start();
-  Talker client = talk_as_client();
+  const Guest client = guest();
   for (int i = 0; i < 9; ++i) put(client, i * short_record, std::to_string(i));
   pass();
-  client.heard.clear();
+  client.heard().clear();
   client.say(bulk::ReadOutput{50, lease, 7 * short_record, 0, false});
   pass();
   const auto output = client.take<bulk::Output>();
@@ -154,7 +179,7 @@ TEST_F(BulkServiceTest, ReadsFromAnywhereAndTheLastLines) {
 
 TEST_F(BulkServiceTest, MoreLinesThanFitIntoAMessageComeOneAfterAnother) {
   start();
-  Talker client = talk_as_client();
+  const Guest client = guest();
   std::int64_t end = 0;
   for (int i = 0; i < 40; ++i) {
     Bytes many;
@@ -164,7 +189,7 @@ TEST_F(BulkServiceTest, MoreLinesThanFitIntoAMessageComeOneAfterAnother) {
     end += static_cast<std::int64_t>(many.size());
   }
   pass();
-  client.heard.clear();
+  client.heard().clear();
   client.say(bulk::ReadOutput{2, lease, 0, 2'000, false});
   pass();
   auto output = client.take<bulk::Output>();
@@ -182,13 +207,13 @@ TEST_F(BulkServiceTest, MoreLinesThanFitIntoAMessageComeOneAfterAnother) {
 
 TEST_F(BulkServiceTest, WhoWaitsIsAnsweredWhenSomethingComesOrAfterAWhile) {
   start();
-  Talker client = talk_as_client();
+  const Guest client = guest();
   Talker agent = talk_as_agent();
   client.say(bulk::ReadOutput{1, lease, 0, 0, true});
   client.say(bulk::ReadOutput{2, lease, 0, 5, true});
   client.say(bulk::ReadOutput{3, {{cluster::JobId{18}, 0}, {}}, 0, 0, true});
   pass();
-  EXPECT_TRUE(client.heard.empty());
+  EXPECT_TRUE(client.heard().empty());
   EXPECT_EQ(counting.all().waiting, 3);
   put(agent, 0, "a");
   pass();
@@ -205,25 +230,132 @@ TEST_F(BulkServiceTest, WhoWaitsIsAnsweredWhenSomethingComesOrAfterAWhile) {
   EXPECT_EQ(counting.all().waiting, 0);
 }
 
-TEST_F(BulkServiceTest, ThoseWhoWaitAreBoundedAndForgottenWhenTheyAreGone) {
+TEST_F(BulkServiceTest, ThoseWhoWaitAreBoundedAndForgottenWhenTheirTimeIsOver) {
   limits.waiting_max = 10;
   limits.waiting_max_each = 4;
   start();
-  std::vector<std::unique_ptr<Talker>> clients;
-  for (int i = 0; i < 3; ++i) {
-    clients.push_back(std::make_unique<Talker>(network.host("master"), net::LinkOptions{"ipc:///bulk", {}, {}, {}}));
-    for (int question = 1; question <= 5; ++question) {
-      clients.back()->say(bulk::ReadOutput{static_cast<std::uint64_t>(question), lease, 0, 0, true});
-    }
-    pass();
+  const std::vector<Guest> guests = {guest(), guest(), guest()};
+  for (const Guest& one : guests) {
+    for (std::uint64_t question = 1; question <= 5; ++question) one.say(bulk::ReadOutput{question, lease, 0, 0, true});
   }
-  EXPECT_EQ(clients[0]->take<bulk::Refused>().number, 5);
-  EXPECT_EQ(clients[2]->heard.size(), 3);
+  const auto refused = guests[0].take<bulk::Refused>();
+  EXPECT_EQ(refused.number, 5);
+  EXPECT_EQ(refused.code, Errc::unavailable);
+  EXPECT_EQ(guests[2].heard().size(), 3) << "two of them are as many as all may be";
   EXPECT_EQ(counting.all().waiting, 10);
   EXPECT_EQ(counting.all().refused_full, 5);
-  clients.clear();
+  guests[2].heard().clear();
+  guests[2].say(bulk::ReadOutput{6, lease, 0, 0, false});
+  EXPECT_EQ(guests[2].take<bulk::Output>().number, 6) << "who does not wait needs no room";
   pass(limits.wait_max);
   EXPECT_EQ(counting.all().waiting, 0);
+  EXPECT_EQ(guests[0].heard().size(), 4);
+  guests[2].say(bulk::ReadOutput{7, lease, 0, 0, true});
+  EXPECT_EQ(counting.all().waiting, 1);
+}
+
+TEST_F(BulkServiceTest, WhoIsForgottenGetsNothingAndLeavesNothingBehind) {
+  limits.waiting_max = 6;
+  limits.waiting_max_each = 3;
+  start();
+  Talker agent = talk_as_agent();
+  const Guest leaving = guest();
+  const Guest staying = guest();
+  for (std::uint64_t question = 1; question <= 3; ++question) {
+    leaving.say(bulk::ReadOutput{question, lease, 0, 0, true});
+    staying.say(bulk::ReadOutput{question, lease, 0, 0, true});
+  }
+  EXPECT_EQ(counting.all().waiting, 6);
+  leaving.leave();
+  EXPECT_EQ(counting.all().waiting, 3);
+  leaving.leave();
+  guest().leave();  // who never asked
+  EXPECT_EQ(counting.all().waiting, 3);
+  put(agent, 0, "a");
+  pass();
+  EXPECT_TRUE(leaving.heard().empty());
+  EXPECT_EQ(staying.heard().size(), 3);
+  EXPECT_EQ(counting.all().waiting, 0);
+  staying.leave();  // after the answer
+  pass(2 * limits.wait_max);
+  EXPECT_TRUE(leaving.heard().empty());
+  EXPECT_EQ(staying.heard().size(), 3);
+  for (std::uint64_t question = 1; question <= 3; ++question) {
+    leaving.say(bulk::ReadOutput{question, lease, short_record, 0, true});
+    staying.say(bulk::ReadOutput{question, lease, short_record, 0, true});
+  }
+  EXPECT_EQ(counting.all().waiting, 6) << "there is as much room as before";
+  EXPECT_EQ(counting.all().refused_full, 0);
+}
+
+TEST_F(BulkServiceTest, OthersAreAnsweredInTimeWhenTheFirstIsForgotten) {
+  start();
+  const Guest early = guest();
+  const Guest late = guest();
+  early.say(bulk::ReadOutput{1, lease, 0, 0, true});
+  pass(seconds(5));
+  late.say(bulk::ReadOutput{2, lease, 0, 0, true});
+  early.leave();
+  pass(limits.wait_max - seconds(1));
+  EXPECT_TRUE(late.heard().empty());
+  pass(seconds(2));
+  EXPECT_EQ(late.take<bulk::Output>().number, 2);
+  EXPECT_TRUE(early.heard().empty());
+  early.say(bulk::ReadOutput{3, lease, 0, 0, true});
+  pass(limits.wait_max);
+  EXPECT_EQ(early.take<bulk::Output>().number, 3) << "the clock goes on after nobody has waited";
+}
+
+TEST_F(BulkServiceTest, WhoeverComesAndGoesOnlyThoseWhoWaitAreAnswered) {
+  limits.waiting_max = 40;
+  limits.waiting_max_each = 5;
+  start();
+  Talker agent = talk_as_agent();
+  const std::vector<LeaseId> leases = {lease, {{cluster::JobId{17}, 1}, cluster::Epoch{1}}};
+  FOR_SEEDS(100, [&](Dice& drawn) {
+    std::map<LeaseId, std::int64_t> ends;
+    for (const LeaseId& one : leases) ends[one] = logs->end(to_string(one));
+    std::map<Asker, std::map<std::uint64_t, LeaseId>> waiting;
+    const auto count = [&] {
+      std::size_t all = 0;
+      for (const auto& [asker, questions] : waiting) all += questions.size();
+      return all;
+    };
+    for (int step = 0; step < 60; ++step) {
+      const Guest one{*this, last_asker + 1 + drawn.below(10)};
+      const LeaseId about = leases[drawn.below(leases.size())];
+      if (drawn.percent(60)) {
+        const bool is_full = count() >= 40 || waiting[one.asker].size() >= 5;
+        one.say(bulk::ReadOutput{++number, about, ends[about], 0, true});
+        if (is_full) {
+          EXPECT_EQ(one.take<bulk::Refused>().number, number);
+        } else {
+          waiting[one.asker].emplace(number, about);
+        }
+      } else if (drawn.percent(50)) {
+        one.leave();
+        waiting.erase(one.asker);
+      } else {
+        agent.say(bulk::PutOutput{1, about, ends[about], false, records("x")});
+        pass(std::chrono::milliseconds(10));
+        for (auto& [asker, questions] : waiting) {
+          const std::size_t before = questions.size();
+          std::erase_if(questions, [&](const auto& question) { return question.second == about; });
+          EXPECT_EQ(told[asker].heard.size(), before - questions.size());
+          for (const bulk::FromMaster& output : told[asker].heard) {
+            EXPECT_EQ(std::get<bulk::Output>(output).offset, ends[about]);
+          }
+          told[asker].heard.clear();
+        }
+        ends[about] += short_record;
+      }
+      ASSERT_EQ(counting.all().waiting, count());
+      for (const auto& [asker, hearer] : told) ASSERT_TRUE(hearer.heard.empty()) << asker;
+    }
+    for (Asker asker = last_asker + 1; asker <= last_asker + 10; ++asker) service->forget(asker);
+    last_asker += 10;
+    ASSERT_EQ(counting.all().waiting, 0);
+  });
 }
 
 TEST_F(BulkServiceTest, WhatCannotBeReadIsRefusedCountedAndDoesNotFillTheLog) {
@@ -245,23 +377,66 @@ TEST_F(BulkServiceTest, WhatCannotBeReadIsRefusedCountedAndDoesNotFillTheLog) {
   EXPECT_EQ(agent.take<bulk::OutputStored>().end, logs->end(to_string(lease)));
 }
 
-TEST_F(BulkServiceTest, AgentsMayNeitherReadOutputNorPutCode) {
+TEST_F(BulkServiceTest, OverTheNetworkNobodyReadsOutputOrPutsCode) {
   start();
   Talker agent = talk_as_agent();
-  agent.say(bulk::ReadOutput{1, lease, 0, 0, false});
-  agent.say(bulk::PutBlob{2, objects::sha256({}), 0, 0, {}});
+  Talker local = talk_from_this_host();
+  for (Talker* one : {&agent, &local}) {
+    one->say(bulk::ReadOutput{1, lease, 0, 0, false});
+    one->say(bulk::ReadOutput{2, lease, 0, 0, true});
+    one->say(bulk::PutBlob{3, objects::sha256({}), 0, 0, {}});
+    pass();
+    for (const std::uint64_t question : {1, 2, 3}) {
+      const auto no = one->take<bulk::Refused>();
+      EXPECT_EQ(no.code, Errc::denied);
+      EXPECT_EQ(no.number, question);
+    }
+    one->say(bulk::GetBlob{4, objects::sha256({}), 0});
+    pass();
+    EXPECT_EQ(one->take<bulk::Refused>().code, Errc::not_found);
+  }
+  EXPECT_EQ(counting.all().refused_denied, 6);
+  EXPECT_EQ(counting.all().waiting, 0);
+  EXPECT_EQ(counting.all().blobs_bytes, 0);
+}
+
+TEST_F(BulkServiceTest, AnswersAtTheDeskGoToWhomTheyAreFor) {
+  start();
+  Talker agent = talk_as_agent();
+  constexpr Asker largest = (Asker{1} << 63) - 1;
+  const std::vector<Guest> guests = {{*this, 1}, {*this, 2}, {*this, largest}};
+  for (const Guest& one : guests) one.say(bulk::ReadOutput{one.asker, lease, 0, 0, one.asker == largest});
+  EXPECT_EQ(guests[0].take<bulk::Output>().number, 1);
+  EXPECT_EQ(guests[1].take<bulk::Output>().number, 2);
+  put(agent, 0, "a");
   pass();
-  EXPECT_EQ(agent.take<bulk::Refused>().code, Errc::denied);
-  EXPECT_EQ(agent.take<bulk::Refused>().number, 2);
-  EXPECT_EQ(counting.all().refused_denied, 2);
-  agent.say(bulk::GetBlob{3, objects::sha256({}), 0});
-  pass();
-  EXPECT_EQ(agent.take<bulk::Refused>().code, Errc::not_found);
+  EXPECT_EQ(guests[2].take<bulk::Output>().number, largest);
+  EXPECT_EQ(agent.heard.size(), 1) << "what is for him, and nothing that was said at the desk";
+  EXPECT_EQ(told.size(), 3);
+}
+
+TEST_F(BulkServiceTest, NoHashLeadsOutOfTheFolder) {
+  start();
+  const Guest client = guest();
+  std::string climbing;
+  while (climbing.size() + 3 <= 64) climbing += "../";
+  for (const std::string& hash : {climbing + "x", std::string(64, '.'), std::string(64, '/'), std::string(64, '\0'),
+                                  std::string(64, 'G'), std::string(64, 'A'), std::string()}) {
+    client.say(bulk::AskBlob{1, hash});
+    const auto state = client.take<bulk::BlobState>();
+    EXPECT_EQ(state.have, 0);
+    EXPECT_FALSE(state.complete);
+    client.say(bulk::PutBlob{2, hash, 1, 0, Bytes(1)});
+    EXPECT_EQ(client.take<bulk::Refused>().code, Errc::invalid) << hash;
+    client.say(bulk::GetBlob{3, hash, 0});
+    EXPECT_EQ(client.take<bulk::Refused>().code, Errc::not_found) << hash;
+  }
+  EXPECT_EQ(counting.all().blobs_bytes, 0);
 }
 
 TEST_F(BulkServiceTest, CodeComesInPartsAndIsGivenOnOnceItIsWhole) {
   start();
-  Talker client = talk_as_client();
+  const Guest client = guest();
   Talker agent = talk_as_agent();
   const std::string content(1'500'000, 'x');
   const std::string hash = objects::sha256(as_bytes(content));
@@ -297,7 +472,7 @@ TEST_F(BulkServiceTest, CodeComesInPartsAndIsGivenOnOnceItIsWhole) {
 TEST_F(BulkServiceTest, BeyondItsBoundALogGoesOnWithoutTheOutput) {
   limits.log_bytes_max = ByteSize{1'000};
   start();
-  Talker client = talk_as_client();
+  const Guest client = guest();
   Talker agent = talk_as_agent();
   std::int64_t end = 0;
   for (int i = 0; i < 50; ++i) {

@@ -43,7 +43,7 @@ class Server {
     if (pid_ != 0) return;
     SilentLog log;
     const net::HubOptions hub{{address()}, {}, net::Admission::only({}), {}};
-    const auto server = master::BulkServer::start({hub, folder_ + "/output", folder_ + "/code", {}}, log);
+    const auto server = master::BulkServer::start({hub, folder_ + "/output", folder_ + "/code", {}, {}}, log);
     while (server) pause();
     _exit(1);
   }

@@ -3,8 +3,13 @@
 #include <sys/stat.h>
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
+#include <functional>
+#include <mutex>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "agent/shipper.h"
 #include "base/seeds.h"
@@ -13,11 +18,13 @@
 #include "loop/real_loop.h"
 #include "master/bulk_server.h"
 #include "net/zmq_network.h"
+#include "objects/hash.h"
 #include "tests/servers/scratch.h"
 
 namespace cadre {
 namespace {
 
+namespace bulk = cluster::bulk;
 using cluster::LeaseId;
 using std::chrono::seconds;
 
@@ -31,7 +38,8 @@ struct BulkOnRealDisk : testing::TestWithParam<Way> {
     const bool is_tcp = GetParam() == Way::tcp;
     net::HubOptions hub{
         {is_tcp ? "tcp://127.0.0.1:0" : "ipc://" + folder.path() + "/bulk"}, hub_keys, net::Admission::only({}), {}};
-    server = master::BulkServer::start({hub, folder.path() + "/output", folder.path() + "/code", {}}, log).value();
+    server =
+        master::BulkServer::start({hub, folder.path() + "/output", folder.path() + "/code", {}, tell}, log).value();
     server->allow(keys.open);
     EXPECT_TRUE(link.connect({server->addresses()[0], keys, hub_keys.open, {}}));
   }
@@ -50,8 +58,23 @@ struct BulkOnRealDisk : testing::TestWithParam<Way> {
 
   std::string spool_of(LeaseId lease) const { return folder.path() + "/spool" + std::to_string(lease.task.job.value); }
 
+  /// What was told at the desk, once so much was.
+  std::vector<std::pair<cluster::Desk::Asker, bulk::FromMaster>> wait_told(std::size_t count) {
+    std::unique_lock lock(mutex);
+    EXPECT_TRUE(was_told.wait_for(lock, seconds(60), [&] { return told.size() >= count; }));
+    return std::exchange(told, {});
+  }
+
   servers::TempDir folder;
   SilentLog log;
+  std::mutex mutex;
+  std::condition_variable was_told;
+  std::vector<std::pair<cluster::Desk::Asker, bulk::FromMaster>> told;
+  std::function<void(cluster::Desk::Asker, bulk::FromMaster)> tell = [this](auto asker, auto message) {
+    const std::lock_guard lock(mutex);
+    told.emplace_back(asker, std::move(message));
+    was_told.notify_all();
+  };
   net::Keys hub_keys = net::make_keys();
   net::Keys keys = net::make_keys();
   std::unique_ptr<master::BulkServer> server;
@@ -110,6 +133,46 @@ TEST_P(BulkOnRealDisk, ALongLogIsStoredAsFastAsTheDiskTakesIt) {
   server.reset();
   const auto store = logs::LogStore::open(folder.path() + "/output", {}).value();
   EXPECT_EQ(store->end(to_string(lease_of(1))), writer.end());
+}
+
+TEST_P(BulkOnRealDisk, IsReadAtTheDeskWhileItComes) {
+  auto writer = logs::SpoolWriter::open(spool_of(lease_of(1)), {}).value();
+  writer.append(logs::Stream::out, "first\n", logs::at(1));
+  for (const std::uint64_t asker : {1, 2, 3}) server->ask(asker, bulk::ReadOutput{7, lease_of(1), 0, 0, true});
+  server->forget(2);
+  loop.post([&] {
+    shipper.add(lease_of(1), spool_of(lease_of(1)));
+    shipper.ended(lease_of(1), writer.end());
+  });
+  run_until_finished(1);
+  const auto answers = wait_told(2);
+  ASSERT_EQ(answers.size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(answers[i].first, i == 0 ? 1U : 3U);
+    const auto& output = std::get<bulk::Output>(answers[i].second);
+    EXPECT_EQ(output.number, 7U);
+    EXPECT_THAT(logs::shown(output.records), testing::ElementsAre("out: first"));
+  }
+  EXPECT_EQ(server->counters().waiting, 0);
+  server->ask(4, bulk::ReadOutput{8, lease_of(1), writer.end(), 0, true});
+  server->stop();
+  server->ask(5, bulk::ReadOutput{9, lease_of(1), 0, 0, false});
+  server->forget(4);
+  EXPECT_TRUE(told.empty()) << "nobody is told anything after the stop";
+}
+
+TEST_P(BulkOnRealDisk, CodeIsPutAtTheDesk) {
+  const std::string content(100'000, 'x');
+  const std::string hash = objects::sha256(as_bytes(content));
+  const auto ask = [&](bulk::ToMaster message) {
+    server->ask(1, std::move(message));
+    return wait_told(1).at(0).second;
+  };
+  EXPECT_EQ(std::get<bulk::BlobState>(ask(bulk::AskBlob{1, hash})).have, 0);
+  const BytesView bytes = as_bytes(content);
+  EXPECT_TRUE(
+      std::get<bulk::BlobState>(ask(bulk::PutBlob{2, hash, 100'000, 0, Bytes(bytes.begin(), bytes.end())})).complete);
+  EXPECT_EQ(std::get<bulk::BlobPart>(ask(bulk::GetBlob{3, hash, 99'990})).bytes.size(), 10U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, BulkOnRealDisk, testing::Values(Way::tcp, Way::unix_socket),

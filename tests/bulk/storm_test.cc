@@ -1,5 +1,5 @@
-// Shippers on some hosts, the master's bulk side on another, and readers beside it, while hosts are cut off from each
-// other and processes are killed.
+// Shippers on some hosts, the master's bulk side on another, and readers at its desk, while hosts are cut off from each
+// other, processes are killed, and readers come and go.
 #include <gmock/gmock.h>
 
 #include <map>
@@ -20,11 +20,10 @@ namespace {
 
 namespace bulk = cluster::bulk;
 using cluster::LeaseId;
-using std::chrono::milliseconds;
+using Asker = cluster::Desk::Asker;
 using std::chrono::seconds;
 
 constexpr const char* bulk_address = "tcp://master:7000";
-constexpr const char* local_address = "ipc:///run/bulk";
 
 /// The master's side, which may be killed and started again.
 class MasterSide {
@@ -37,9 +36,10 @@ class MasterSide {
   void start() {
     logs_ = logs::LogStore::open(folder_ + "/output", {ByteSize{20'000}}).value();
     blobs_ = objects::FileStore::open({folder_ + "/code"}).value();
-    net::HubOptions options{{bulk_address, local_address}, keys_, net::Admission::anyone(), {}};
+    net::HubOptions options{{bulk_address}, keys_, net::Admission::anyone(), {}};
     service_ = master::BulkService::make({loop_, network_.host("master"), *logs_, *blobs_, calendar_, log_, counting_},
-                                         options, limits)
+                                         options, limits,
+                                         [this](Asker asker, const bulk::FromMaster& message) { tell(asker, message); })
                    .value();
   }
 
@@ -50,6 +50,18 @@ class MasterSide {
     blobs_.reset();
   }
 
+  using Hear = std::function<void(const bulk::FromMaster&)>;
+  /// Somebody asks at the desk, under a number of his own; when nobody is there, in vain.
+  Asker ask(const bulk::ToMaster& message, Hear hear) {
+    waiting_.emplace(++last_asker_, std::move(hear));
+    if (service_) service_->ask(last_asker_, message);
+    return last_asker_;
+  }
+  void forget(Asker asker) {
+    waiting_.erase(asker);
+    if (service_) service_->forget(asker);
+  }
+
   std::int64_t end(LeaseId lease) const { return logs_ ? logs_->end(to_string(lease)) : -1; }
   logs::LogStore& logs() { return *logs_; }
   const net::PublicKey& key() const { return keys_.open; }
@@ -58,6 +70,14 @@ class MasterSide {
   master::BulkLimits limits;
 
  private:
+  void tell(Asker asker, const bulk::FromMaster& message) {
+    const auto waiting = waiting_.find(asker);
+    ASSERT_NE(waiting, waiting_.end()) << "he was answered already, or is forgotten";
+    const Hear hear = std::move(waiting->second);
+    waiting_.erase(waiting);
+    hear(message);
+  }
+
   loop::Loop& loop_;
   net::MemoryNetwork& network_;
   const std::string folder_;
@@ -67,6 +87,8 @@ class MasterSide {
   master::BulkCounting counting_;
   std::unique_ptr<logs::LogStore> logs_;
   std::unique_ptr<objects::FileStore> blobs_;
+  std::map<Asker, Hear> waiting_;
+  Asker last_asker_ = 0;
   std::unique_ptr<master::BulkService> service_;
 };
 
@@ -161,38 +183,42 @@ class AgentSide {
 /// Follows one log from its beginning.
 class Follower {
  public:
-  Follower(loop::Loop& loop, net::MemoryNetwork& network, LeaseId lease) : loop_(loop), lease_(lease) {
-    link_ = network.host("master")
-                .connect({local_address, {}, {}, {}}, [this](const Bytes& bytes) { hear(bytes); })
-                .value();
-    ask();
-  }
+  Follower(loop::Loop& loop, MasterSide& master, LeaseId lease) : loop_(loop), master_(master), lease_(lease) { ask(); }
   std::int64_t next() const { return next_; }
   std::vector<std::string> lines() const { return logs::shown(records_); }
 
+  /// Waits no more, and comes back.
+  void leave() {
+    master_.forget(asker_);
+    again_ = loop_.after(seconds(1), [this] { ask(); });
+  }
+
  private:
   void ask() {
-    static_cast<void>(
-        link_->send(describe::write_msgpack(bulk::ToMaster(bulk::ReadOutput{++number_, lease_, next_, 0, true}))));
-    again_ = loop_.after(seconds(30), [this] { ask(); });
+    master_.forget(asker_);
+    asker_ = master_.ask(bulk::ReadOutput{++number_, lease_, next_, 0, true},
+                         [this](const bulk::FromMaster& message) { hear(message); });
+    if (is_waiting()) again_ = loop_.after(seconds(30), [this] { ask(); });
   }
-  void hear(const Bytes& bytes) {
-    const auto message = describe::read_msgpack<bulk::FromMaster>(bytes);
-    ASSERT_TRUE(message.has_value());
-    const auto* output = std::get_if<bulk::Output>(&*message);
+  bool is_waiting() const { return heard_ < number_; }
+  void hear(const bulk::FromMaster& message) {
+    const auto* output = std::get_if<bulk::Output>(&message);
     ASSERT_NE(output, nullptr);
-    if (output->number != number_) return;
+    ASSERT_EQ(output->number, number_);
     ASSERT_GE(output->offset, next_);
     ASSERT_EQ(output->next, output->offset + static_cast<std::int64_t>(output->records.size()));
     next_ = output->next;
     records_.insert(records_.end(), output->records.begin(), output->records.end());
-    ask();
+    heard_ = number_;
+    again_ = loop_.after(Duration{0}, [this] { ask(); });  // as over a thread: not inside of what is told
   }
 
   loop::Loop& loop_;
+  MasterSide& master_;
   const LeaseId lease_;
-  std::unique_ptr<net::Link> link_;
+  Asker asker_ = 0;
   std::uint64_t number_ = 0;
+  std::uint64_t heard_ = 0;
   std::int64_t next_ = 0;
   Bytes records_;
   loop::Timer again_;
@@ -269,7 +295,7 @@ class Storm {
 
   void disturb() {
     AgentSide& agent = any_agent();
-    switch (dice_.below(20)) {
+    switch (dice_.below(22)) {
       case 0: return network_.cut("master", agent.name());
       case 1:
       case 2: return network_.heal("master", agent.name());
@@ -287,6 +313,11 @@ class Storm {
         return;
       case 7:
       case 8: return begin(agent);
+      case 9:
+        for (auto& [lease, follower] : followers_) {
+          if (dice_.percent(50)) follower->leave();
+        }
+        return;
       default: return write(agent);
     }
   }
@@ -299,7 +330,7 @@ class Storm {
       options = {ByteSize{4'000}, ByteSize{1'000}, logs::SpoolOptions::Full::drop_oldest};
     }
     agent.begin(lease, folder_.path() + "/spool" + std::to_string(leases_), options);
-    followers_.emplace(lease, std::make_unique<Follower>(loop_, network_, lease));
+    followers_.emplace(lease, std::make_unique<Follower>(loop_, master_, lease));
   }
 
   void write(AgentSide& agent) {

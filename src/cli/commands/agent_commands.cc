@@ -10,10 +10,21 @@ struct ListAgentsOptions {
   ClientOptions client;
 };
 
+/// All of them, page by page.
+loop::Task<Got<requests::Agents>> list_agents(Session& session) {
+  requests::ListAgents request;
+  requests::Agents all;
+  for (;;) {
+    Got<requests::Agents> page = co_await ask(session, request);
+    if (!page) co_return page;
+    std::move(page->agents.begin(), page->agents.end(), std::back_inserter(all.agents));
+    if (!page->next) co_return all;
+    request.after = *page->next;
+  }
+}
+
 loop::Task<int> list(Session& session, std::shared_ptr<const ListAgentsOptions> options) {
-  requests::ListAgents request;  // named: g++ 12 destroys such a temporary twice
-  request.most = 20'000;
-  const Got<requests::Agents> agents = co_await ask(session, std::move(request));
+  const Got<requests::Agents> agents = co_await list_agents(session);
   co_return show(session, options->client, agents,
                  [&](const requests::Agents& one) { return agents_text(one.agents, showing(session)); });
 }

@@ -55,17 +55,20 @@ loop::Task<int> exec(Session& session, std::shared_ptr<const ExecOptions> option
   const bool json = options->client.json;
   std::optional<ExecOutcome> outcome;
   std::optional<Refusal> trouble;
+  Inquiry<Got<void>>* asked = nullptr;
   const auto on_line = [&](std::string_view line) {
     if (line.empty() || outcome || trouble) return;
     const Got<cluster::messages::ExecNews> news = session.connection.read<cluster::messages::ExecNews>(line);
     if (!news) {
       trouble = news.error();
+      asked->interrupt();
     } else {
       outcome = take(*news, json);
     }
   };
   requests::RunExec request{options->target.task, options->command};
   Inquiry<Got<void>> question(session.loop, session.connection.stream(std::move(request), on_line));
+  asked = &question;
   int interrupted = 0;
   const auto watch = loop::on_signal(session.loop, {SIGINT, SIGTERM}, [&](int signal) {
     interrupted = signal;
@@ -79,8 +82,8 @@ loop::Task<int> exec(Session& session, std::shared_ptr<const ExecOptions> option
   }
   if (outcome) co_return finish(session, *outcome, json);
   if (trouble) co_return session.complain(*trouble);
-  if (ended && !*ended && ended->error().code != unreachable) co_return session.complain(ended->error());
-  co_return session.complain({unreachable, "the connection to the master was lost; what was run is ended"});
+  if (ended && !*ended) co_return session.complain(ended->error());
+  co_return session.complain({unreachable, std::string(stream_lost)});
 }
 
 }  // namespace

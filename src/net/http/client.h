@@ -28,6 +28,8 @@ struct Question {
   Headers headers;
   std::string body;
   Duration wait = std::chrono::seconds(30);  ///< from the question to the end of the answer
+  /// Else what may be done twice (GET, PUT, DELETE) is, when a connection that was kept turns out to be lost.
+  bool is_asked_once = false;
 };
 
 class Client {

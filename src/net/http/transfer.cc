@@ -18,7 +18,9 @@ long milliseconds_of(Duration wait) {
 }
 
 /// It may be asked twice when the connection was lost in between; what is a POST would be done twice.
-bool may_be_repeated(Method method) { return method != Method::post && method != Method::patch; }
+bool may_be_repeated(const Question& question) {
+  return !question.is_asked_once && question.method != Method::post && question.method != Method::patch;
+}
 
 bool carries_body(const Question& question) {
   const Method method = question.method;
@@ -64,7 +66,8 @@ Result<void> Transfer::start() {
   curl_easy_setopt(easy_, CURLOPT_QUICK_EXIT, 1L);  // ending a question does not wait for a name to be looked up
   curl_easy_setopt(easy_, CURLOPT_URL, question_.url.c_str());
   curl_easy_setopt(easy_, CURLOPT_PROTOCOLS_STR, "http,https");
-  curl_easy_setopt(easy_, CURLOPT_PROXY, "");  // what stands in the environment is not meant for us
+  curl_easy_setopt(easy_, CURLOPT_PATH_AS_IS, 1L);  // something may be called `..`
+  curl_easy_setopt(easy_, CURLOPT_PROXY, "");       // what stands in the environment is not meant for us
   curl_easy_setopt(easy_, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   curl_easy_setopt(easy_, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   curl_easy_setopt(easy_, CURLOPT_TCP_KEEPALIVE, 1L);
@@ -145,7 +148,7 @@ std::size_t Transfer::on_body(const char* data, std::size_t size, std::size_t co
 int Transfer::before_request(void* self, char*, char*, int, int) {
   auto& transfer = *static_cast<Transfer*>(self);
   const bool again = transfer.requests_sent_++ > 0;
-  return again && !may_be_repeated(transfer.question_.method) ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
+  return again && !may_be_repeated(transfer.question_) ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }
 
 bool Transfer::take_header(std::string_view line) {
