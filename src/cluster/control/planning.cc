@@ -43,6 +43,7 @@ std::int64_t Control::held_by(const AccountId& account) const {
 }
 
 bool Control::count_elsewhere(Pool& pool) {
+  if (pools_.size() < 2) return false;  // spares looking at all accounts every time
   bool has_more_room = false;
   for (const AccountId& account : pool.planner.limited_accounts()) {
     const std::int64_t elsewhere = held_by(account) - pool.planner.held_by(account);
