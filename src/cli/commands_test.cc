@@ -38,7 +38,7 @@ TEST(Commands, ListJobs) {
   job.name = "train";
   job.submitted = TimePoint(0s);
   const FakeMaster one(always(requests::Jobs{{job}, std::nullopt}));
-  EXPECT_THAT(ask(one, {"job", "list"}).out, HasSubstr("\n17   train  queued  42"));
+  EXPECT_THAT(ask(one, {"job", "list"}).out, HasSubstr("\n17   train  queued         42"));
   EXPECT_THAT(ask(one, {"job", "list", "--json"}).out, HasSubstr("\"submitted\":\"1970-01-01T00:00:00Z\""));
   EXPECT_THAT(ask(one, {"task", "list"}).out, HasSubstr("\n17          queued"));
   EXPECT_EQ(ask(one, {"task", "list", "--json"}).out, "{\"tasks\":[]}\n");

@@ -111,9 +111,9 @@ const Showing later{TimePoint(1'003'680s), false};
 
 TEST(Views, ShowJobs) {
   EXPECT_EQ(jobs_text({waiting(), ended()}, later),
-            "JOB  NAME   STATE              PRIORITY  SLOTS  POOL     SUBMITTED  RAN\n"
-            "18   eval   queued             42        2      default  1h1m ago   \n"
-            "17   train  ran out of memory  42        2      default  1h1m ago   1h\n");
+            "JOB  NAME   STATE              OWNER  PRIORITY  SLOTS  POOL     SUBMITTED  RAN\n"
+            "18   eval   queued                    42        2      default  1h1m ago   \n"
+            "17   train  ran out of memory         42        2      default  1h1m ago   1h\n");
 }
 
 TEST(Views, ShowTasksAndJobsThatHaveNoneYet) {

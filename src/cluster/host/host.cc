@@ -58,7 +58,9 @@ void Host::hear(const messages::FromMaster& message, TimePoint now) {
                    unanswered_.pop_front();
                    permit();
                  },
-                 [&](const messages::Start& one) { start(one, now); },
+                 [&](const messages::Start& one) {
+                   if (!leaves_) start(one, now);
+                 },
                  [&](const messages::Stop& one) { stop(one, now); },
                  [&](const messages::EndStored& one) {
                    const auto task = tasks_.find(one.lease);
@@ -262,6 +264,8 @@ void Host::tick(const messages::Load& load, TimePoint now) {
 }
 
 void Host::end_all(Duration grace) {
+  leaves_ = true;
+  waiting_.clear();
   for (auto& [lease, task] : tasks_) {
     if (task.stage == Stage::ended || (task.stop && task.stop->grace <= grace)) continue;
     task.stop = supervision::Stop{task.stop ? task.stop->why : lease::Reason::agent_lost, grace};

@@ -58,7 +58,8 @@ class Host {
   /// Time has passed. To be called several times in a beat.
   void tick(const messages::Load& load, TimePoint now);
 
-  /// The agent is to end, and its tasks with it: they are run again elsewhere or later.
+  /// The agent is to end, and its tasks with it: they are run again elsewhere or later. From now on it begins no
+  /// others.
   void end_all(Duration grace);
   bool runs_something() const;
 
@@ -119,6 +120,7 @@ class Host {
   std::optional<TimePoint> beaten_;   ///< in this session
   std::deque<TimePoint> unanswered_;  ///< beats of this session
   bool hello_when_clean_ = false;
+  bool leaves_ = false;  ///< what it is told to start now is the next one's
   std::vector<Effect> effects_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "database/database.h"
 #include "tests/e2e/cluster/test_cluster.h"
+#include "tests/servers/process.h"
 
 namespace cadre::e2e {
 namespace {
@@ -146,6 +147,30 @@ TEST_F(Tasks, GoOnWhenSomebodyStartsAMasterWhereOneRuns) {
     EXPECT_THAT(said.err, HasSubstr("another master or agent uses " + cluster_.data()));
     EXPECT_EQ(cluster_.cadre({"run", "--", "true"}).code, 0);
   }
+}
+
+TEST(Up, EndsWithWhatRunsAndRunsItAgainNextTime) {
+  const servers::TempDir folder;
+  const std::string data = folder.path() + "/c";
+  const auto start = [&] {
+    return servers::start(
+        {{CADRE_PROGRAM, "up", "--data", data, "--port", "0", "--slots", "2"}, "", folder.path() + "/log"});
+  };
+  pid_t up = start();
+  const auto runs = [&] {
+    return run_cadre({"job", "list", "--active", "--json", "--master", data}).out.find("\"stage\":\"running\"") !=
+           std::string::npos;
+  };
+  ASSERT_TRUE(TestCluster::until([&] {
+    return run_cadre({"run", "--detach", "--slots", "1", "--master", data, "--", "sleep", "1000"}).code == 0;
+  })) << read_text(folder.path() + "/log");
+  ASSERT_TRUE(TestCluster::until(runs));
+  ::kill(up, SIGTERM);
+  EXPECT_EQ(servers::wait_for(up), 0) << read_text(folder.path() + "/log");
+  up = start();
+  EXPECT_TRUE(TestCluster::until(runs)) << read_text(folder.path() + "/log");
+  ::kill(up, SIGTERM);
+  EXPECT_EQ(servers::wait_for(up), 0);
 }
 
 TEST_F(Tasks, StayAwayFromAgentsThatAreDrained) {
