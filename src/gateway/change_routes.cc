@@ -59,9 +59,7 @@ void Gateway::add_change_routes() {
     std::optional<cluster::Credential> who = credential_of(visit);
     if (!who) return;
     if (visit.request().is_websocket) return tasks_.spawn(follow_changes(visit, *std::move(who)));
-    net::http::Response response = problem(426, "changes are followed over a WebSocket");
-    response.headers.emplace_back("Upgrade", "websocket");
-    visit.answer(std::move(response));
+    visit.answer(problem(426, "changes are followed over a WebSocket"));
   });
 }
 

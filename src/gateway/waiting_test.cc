@@ -63,6 +63,16 @@ TEST_F(WaitingTest, MayLeaveWhileTheyAreTold) {
   EXPECT_THAT(heard, ElementsAre("a"));
 }
 
+TEST_F(WaitingTest, AreToldSomethingElseWhenTheyAreDismissed) {
+  tasks.spawn(ask(*this));
+  run();
+  waiting.dismiss(asked.at(0), "nothing comes");
+  waiting.dismiss(asked.at(0), "nothing comes");
+  waiting.tell(asked.at(0), "late");
+  EXPECT_THAT(heard, ElementsAre("nothing comes"));
+  EXPECT_EQ(forgotten, asked);
+}
+
 TEST_F(WaitingTest, GoOnWithTheAnswer) {
   tasks.spawn(ask(*this));
   tasks.spawn(ask(*this));
@@ -81,17 +91,6 @@ TEST_F(WaitingTest, AreForgottenWhenTheyEnd) {
   EXPECT_EQ(forgotten, asked);
   waiting.tell(asked.at(0), "late");
   EXPECT_THAT(heard, IsEmpty());
-}
-
-TEST_F(WaitingTest, MayBeAnsweredAtOnce) {
-  static const auto answer_at_once = [](WaitingTest& self) -> loop::Task<void> {
-    const std::string told =
-        co_await self.waiting.ask([&self](std::uint64_t asker) { self.waiting.tell(asker, "now"); });
-    self.heard.push_back(told);
-  };
-  tasks.spawn(answer_at_once(*this));
-  run();
-  EXPECT_THAT(heard, ElementsAre("now"));
 }
 
 }  // namespace
