@@ -73,6 +73,8 @@ T random_scalar(Dice& dice, Limits limits) {
   } else if constexpr (std::same_as<T, Duration> || std::same_as<T, ByteSize>) {
     narrow(limits, range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()));
     return T{static_cast<std::int64_t>(random_whole(dice, limits).value)};
+  } else if constexpr (std::same_as<T, TimePoint>) {
+    return T{Duration(dice.between(0, 7'258'000'000'000'000'000))};  // before the year 2200
   } else if constexpr (NamedEnum<T>) {
     constexpr auto names = enum_names(T{});
     return names[dice.below(names.size())].first;

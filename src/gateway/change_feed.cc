@@ -7,7 +7,16 @@ namespace cadre::gateway {
 using cluster::control::ChangeRow;
 
 ChangeFeed::ChangeFeed(std::uint64_t last, const std::vector<ChangeRow>& kept)
-    : rows_(kept.begin(), kept.end()), forgotten_(kept.empty() ? last : kept.front().number - 1), last_(last) {}
+    : rows_(kept.begin(), kept.end()), forgotten_(kept.empty() ? last : kept.front().number - 1), last_(last) {
+  forget_oldest();
+}
+
+void ChangeFeed::forget_oldest() {
+  while (rows_.size() > kept_max) {
+    forgotten_ = rows_.front().number;
+    rows_.pop_front();
+  }
+}
 
 void ChangeFeed::add(const std::vector<ChangeRow>& changes) {
   for (const ChangeRow& row : changes) {
@@ -15,10 +24,7 @@ void ChangeFeed::add(const std::vector<ChangeRow>& changes) {
     last_ = row.number;
     rows_.push_back(row);
   }
-  while (rows_.size() > kept_max) {
-    forgotten_ = rows_.front().number;
-    rows_.pop_front();
-  }
+  forget_oldest();
   for (News* one : waiting_) one->wake();
 }
 

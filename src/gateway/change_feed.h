@@ -61,7 +61,7 @@ using ChangeMessage = std::variant<Changes, Reset>;
 
 class ChangeFeed {
  public:
-  /// `kept` ends with `last`.
+  /// `kept` ends with `last`; of too many, the newest count.
   ChangeFeed(std::uint64_t last, const std::vector<cluster::control::ChangeRow>& kept);
 
   void add(const std::vector<cluster::control::ChangeRow>& changes);
@@ -79,6 +79,8 @@ class ChangeFeed {
   static constexpr std::size_t kept_max = 100'000;
 
  private:
+  void forget_oldest();
+
   std::deque<cluster::control::ChangeRow> rows_;
   std::uint64_t forgotten_ = 0;  ///< all up to this number are not here
   std::uint64_t last_ = 0;

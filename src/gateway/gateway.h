@@ -99,8 +99,17 @@ class Gateway {
       ground_.desk.ask(asker, std::move(who), std::move(asked));
     });
   }
+  /// The same of the bulk side. With a visit, it is refused once the peer of that is gone.
   auto inquire_bulk(cluster::bulk::ToMaster message) {
     return bulk_told_.ask([this, message = std::move(message)](cluster::Desk::Asker asker) mutable {
+      ground_.bulk.ask(asker, std::move(message));
+    });
+  }
+  auto inquire_bulk(cluster::bulk::ToMaster message, const Visit& visit) {
+    return bulk_told_.ask([this, message = std::move(message), visit](cluster::Desk::Asker asker) mutable {
+      visit.exchange->on_gone([this, asker] {
+        bulk_told_.dismiss(asker, cluster::bulk::Refused{0, Errc::unavailable, "nobody waits for it any more"});
+      });
       ground_.bulk.ask(asker, std::move(message));
     });
   }
@@ -126,8 +135,9 @@ class Gateway {
   void add_output_routes();  // output_routes.cc
   loop::Task<void> read_logs(Visit visit, cluster::Credential who, cluster::requests::ReadLogs request);
   loop::Task<void> stream_logs(Visit visit, cluster::Credential who, cluster::requests::ReadLogs request);
-  /// Both must outlive it.
-  loop::Task<Result<cluster::requests::LogPage>> read_page(const cluster::requests::ReadLogs& request,
+  /// What it is given must outlive it.
+  loop::Task<Result<cluster::requests::LogPage>> read_page(const Visit& visit,
+                                                           const cluster::requests::ReadLogs& request,
                                                            const cluster::requests::TaskView& task);
   loop::Task<void> get_code(Visit visit, cluster::Credential who, cluster::requests::GetCode request);
   loop::Task<void> put_code(Visit visit, cluster::Credential who, cluster::requests::PutCode request);

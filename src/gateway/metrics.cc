@@ -1,11 +1,14 @@
 #include "gateway/metrics.h"
 
+#include <cmath>
 #include <cstdio>
 
 namespace cadre::gateway {
 namespace {
 
 std::string number(double value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
   char text[40];
   std::snprintf(text, sizeof text, "%.17g", value);
   return text;

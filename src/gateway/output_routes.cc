@@ -94,7 +94,7 @@ void Gateway::add_output_routes() {
   });
 }
 
-loop::Task<Result<LogPage>> Gateway::read_page(const ReadLogs& request, const TaskView& task) {
+loop::Task<Result<LogPage>> Gateway::read_page(const Visit& visit, const ReadLogs& request, const TaskView& task) {
   LogPage page{task.id, task.rank, request.epoch.value_or(task.epoch), request.offset, request.offset, {}};
   if (page.epoch == 0) co_return page;  // it has never run
   const cluster::LeaseId lease{task.id, {page.epoch}};
@@ -103,7 +103,7 @@ loop::Task<Result<LogPage>> Gateway::read_page(const ReadLogs& request, const Ta
     const bool tails = is_first && request.tail > 0;
     const bool waits = request.wait && page.lines.empty() && !tails;
     bulk::ToMaster question = bulk::ReadOutput{0, lease, page.next, tails ? request.tail : 0, waits};
-    const bulk::FromMaster told = co_await inquire_bulk(std::move(question));
+    const bulk::FromMaster told = co_await inquire_bulk(std::move(question), visit);
     if (const auto* no = std::get_if<bulk::Refused>(&told)) co_return fail(no->code, no->why);
     const auto& output = std::get<bulk::Output>(told);
     if (is_first) page.offset = output.offset;
@@ -123,7 +123,7 @@ loop::Task<void> Gateway::read_logs(Visit visit, cluster::Credential who, ReadLo
   // Of a lease that is over nothing more comes, once all of it was read.
   const std::uint64_t epoch = request.epoch.value_or(task->epoch);
   request.wait &= epoch == task->epoch && (!task->ending || request.offset < task->ending->output_end);
-  Result<LogPage> page = co_await read_page(request, *task);
+  Result<LogPage> page = co_await read_page(visit, request, *task);
   visit.answer(page ? json(*page) : problem(page.error().code, page.error().message, {}));
 }
 
@@ -147,7 +147,7 @@ loop::Task<void> Gateway::stream_logs(Visit visit, cluster::Credential who, Read
       socket = *std::move(upgraded);
     }
     if (!request.epoch && task->epoch > 0) request.epoch = task->epoch;
-    const Result<LogPage> page = co_await read_page(request, *task);
+    const Result<LogPage> page = co_await read_page(visit, request, *task);
     if (!page) {
       co_await socket->close(1011, page.error().message);
       co_return;

@@ -47,7 +47,9 @@ RouteTable::Outcome RouteTable::find(Method method, std::string_view path) const
     if (!fits(entry.segments, segments)) continue;
     const bool is_meant = entry.method == method || (method == Method::head && entry.method == Method::get);
     if (!is_meant) {
-      outcome.allowed += (outcome.allowed.empty() ? "" : ", ") + std::string(to_string(entry.method));
+      const std::string_view other = to_string(entry.method);
+      if (outcome.allowed.find(other) != std::string::npos) continue;  // a word and a name have it
+      outcome.allowed += (outcome.allowed.empty() ? "" : ", ") + std::string(other);
       continue;
     }
     Match match{entry.meaning, {}};

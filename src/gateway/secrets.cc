@@ -22,6 +22,7 @@ constexpr std::uint64_t scrypt_p = 1;
 constexpr std::uint64_t scrypt_memory_max = std::uint64_t{128} << 20;
 constexpr std::size_t salt_bytes = 16;
 constexpr std::size_t key_bytes = 32;
+constexpr std::size_t secret_bytes_least = 32;
 constexpr std::string_view scheme = "scrypt$15$8$1$";  ///< log2 of n, r, p
 
 std::string hexadecimal(const unsigned char* bytes, std::size_t count) {
@@ -93,7 +94,7 @@ std::string Passes::make(cluster::LeaseId lease) const {
 
 std::optional<cluster::LeaseId> Passes::check(std::string_view token) const {
   const std::size_t dash = token.rfind('-');
-  if (!is_pass(token) || dash < prefix.size()) return std::nullopt;
+  if (!is_pass(token) || dash < prefix.size() || secret_.size() < secret_bytes_least) return std::nullopt;
   if (!are_equal(sign(token.substr(0, dash)), token.substr(dash + 1))) return std::nullopt;
   const auto lease = cluster::parse_lease_id(token.substr(prefix.size(), dash - prefix.size()));
   return lease ? std::optional(*lease) : std::nullopt;

@@ -34,7 +34,7 @@ class Passes {
   [[nodiscard]] std::string make(cluster::LeaseId lease) const;
   /// Whether it looks like one at all.
   static bool is_pass(std::string_view token) { return token.starts_with(prefix); }
-  /// For which lease it was made; nothing: it was not made here.
+  /// For which lease it was made; nothing: it was not made here, or could be made by everybody for want of a secret.
   [[nodiscard]] std::optional<cluster::LeaseId> check(std::string_view token) const;
 
  private:

@@ -47,7 +47,8 @@ Result<StaticFile> read_static(const std::string& folder, std::string_view path)
   if (!plain || !plain->starts_with('/') || plain->find('\0') != std::string::npos) return nothing(path);
   std::string_view rest = std::string_view(*plain).substr(1);
   if (rest.empty()) rest = "index.html";
-  TRY_ASSIGN(at, loop::File::open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  Result<loop::File> at = loop::File::open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (!at) return nothing(path);
   std::string name;
   for (bool is_last = false; !is_last;) {
     const std::size_t slash = rest.find('/');
@@ -55,15 +56,14 @@ Result<StaticFile> read_static(const std::string& folder, std::string_view path)
     name = rest.substr(0, slash);
     rest.remove_prefix(is_last ? rest.size() : slash + 1);
     if (name.empty() || name.starts_with('.')) return nothing(path);
-    auto next = at.open_entry(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (is_last ? 0 : O_DIRECTORY));
-    if (!next) return nothing(path);
-    at = *std::move(next);
+    at = at->open_entry(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (is_last ? 0 : O_DIRECTORY));
+    if (!at) return nothing(path);
   }
-  const Result<std::int64_t> size = at.size();
-  if (!size || *size > size_max) return nothing(path);
+  const Result<std::int64_t> size = at->size();
+  if (!at->is_plain() || !size || *size > size_max) return nothing(path);
   StaticFile file{std::string(static_cast<std::size_t>(*size), '\0'), type_of(name)};
-  const Result<std::size_t> count = at.read_at(0, std::as_writable_bytes(std::span(file.body)));
-  if (!count) return nothing(path);  // a folder, for instance
+  const Result<std::size_t> count = at->read_at(0, std::as_writable_bytes(std::span(file.body)));
+  if (!count) return nothing(path);
   file.body.resize(*count);
   return file;
 }

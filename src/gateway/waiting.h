@@ -39,6 +39,13 @@ class Waiting {
     if (waiting_.erase(asker) > 0) forget_(asker);
   }
 
+  /// The same for one who waits for one answer: this is told to him in its place.
+  void dismiss(Asker asker, T told) {
+    if (!waiting_.contains(asker)) return;
+    forget_(asker);
+    tell(asker, std::move(told));
+  }
+
   class Answer;
   /// co_await ask(send): `send` is given the number under which the answer must come.
   template <class Send>

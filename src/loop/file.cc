@@ -36,6 +36,11 @@ Result<std::int64_t> File::size() const {
   return facts.st_size;
 }
 
+bool File::is_plain() const {
+  struct stat facts {};
+  return ::fstat(fd_.get(), &facts) == 0 && S_ISREG(facts.st_mode);
+}
+
 Result<std::size_t> File::read(std::span<std::byte> into) {
   std::size_t done = 0;
   while (done < into.size()) {

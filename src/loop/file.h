@@ -32,6 +32,8 @@ class File {
   void close() { fd_.close(); }
 
   [[nodiscard]] Result<std::int64_t> size() const;
+  /// Neither a folder nor a pipe, a device or the like.
+  [[nodiscard]] bool is_plain() const;
   /// The next bytes, as many as fit if there are so many.
   [[nodiscard]] Result<std::size_t> read(std::span<std::byte> into);
   /// The same from `position`.

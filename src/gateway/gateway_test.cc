@@ -1,0 +1,488 @@
+// The door over real HTTP, before desks that are played.
+#include "gateway/gateway.h"
+
+#include <gmock/gmock.h>
+
+#include <deque>
+
+#include "gateway/problem.h"
+#include "gateway/requests_for_tests.h"
+#include "logs/record.h"
+#include "loop/thread_pool.h"
+#include "net/http/http_for_tests.h"
+
+namespace cadre::gateway {
+namespace {
+
+using namespace std::chrono_literals;
+using cluster::Asked;
+using cluster::Told;
+using net::http::Method;
+using net::http::Question;
+using net::http::Response;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+namespace bulk = cluster::bulk;
+namespace requests = cluster::requests;
+
+/// What was asked of a desk, and who does not wait any more.
+template <class Message>
+struct Played {
+  struct One {
+    cluster::Desk::Asker asker;
+    cluster::Credential who;
+    Message asked;
+  };
+  std::vector<One> heard;
+  std::vector<cluster::Desk::Asker> forgotten;
+};
+
+/// By its own names: `token` belongs to eve, `admin` to an admin.
+access::Me me_of(const std::string& token_hash) {
+  access::Me me;
+  const bool is_admin = token_hash == hash_of_token("admin");
+  me.user.name = is_admin ? "root" : "eve";
+  me.user.is_admin = is_admin;
+  me.user.workspaces = {{"default", access::Role::editor}};
+  return me;
+}
+
+struct GatewayTest : testing::Test, cluster::Desk, cluster::BulkDesk {
+  using Script = std::function<std::vector<Told>(const Asked&)>;
+
+  void open(Options options = {}) {
+    options.pass_secret = std::string(64, 's');
+    options.version = "1.2.3";
+    gateway = Gateway::open({loop, log, *this, *this, pool}, std::move(options)).value();
+  }
+  ~GatewayTest() override { gateway.reset(); }
+
+  // The desks.
+  void ask(Asker asker, cluster::Credential who, Asked asked) override {
+    desk.heard.push_back({asker, who, asked});
+    std::vector<Told> answers = script ? script(asked) : std::vector<Told>();
+    const auto* access_request = std::get_if<access::Request>(&asked);
+    const bool asks_who = access_request != nullptr && std::holds_alternative<access::GetMe>(*access_request);
+    if (answers.empty() && who.token_hash == hash_of_token("unknown")) {
+      answers = {cluster::Unknown{"this token is not known"}};
+    } else if (answers.empty() && asks_who) {
+      answers = {access::Reply(me_of(who.token_hash))};
+    }
+    for (Told& told : answers) {
+      loop.post([this, asker, told = std::move(told)] { gateway->tell(asker, told); });
+    }
+  }
+  void ask(Asker asker, bulk::ToMaster message) override {
+    bulk_desk.heard.push_back({asker, {}, message});
+    if (bulk_answers.empty()) return;
+    loop.post([this, asker, told = std::move(bulk_answers.front())] { gateway->tell_bulk(asker, told); });
+    bulk_answers.pop_front();
+  }
+  void forget(Asker asker) override { desk.forgotten.push_back(asker); }
+
+  Question question(const std::string& method, const std::string& target, const std::string& body = "",
+                    const std::string& token = "token") const {
+    Question asked;
+    asked.method = net::http::parse_method(method);
+    asked.url = "http://127.0.0.1:" + std::to_string(gateway->port()) + target;
+    asked.body = body;
+    if (!token.empty()) asked.headers.emplace_back("Authorization", "Bearer " + token);
+    return asked;
+  }
+  Response say(Question asked) { return net::http::run_task(loop, client.ask(std::move(asked))).value(); }
+  Response say(const std::string& method, const std::string& target, const std::string& body = "",
+               const std::string& token = "token") {
+    return say(question(method, target, body, token));
+  }
+  /// What was asked of this kind.
+  template <class T, class Choice = access::Request>
+  std::vector<T> asked() const {
+    std::vector<T> found;
+    for (const auto& one : desk.heard) {
+      if constexpr (std::is_same_v<T, Choice>) {
+        if (const auto* request = std::get_if<T>(&one.asked)) found.push_back(*request);
+      } else if (const auto* choice = std::get_if<Choice>(&one.asked)) {
+        if (const auto* request = std::get_if<T>(choice)) found.push_back(*request);
+      }
+    }
+    return found;
+  }
+
+  loop::RealLoop loop;
+  SilentLog log;
+  loop::ThreadPool pool{loop, {"passwords and files", 2, 64}};
+  Played<Asked> desk;
+  Played<bulk::ToMaster> bulk_desk;
+  Script script;
+  std::deque<bulk::FromMaster> bulk_answers;
+  std::unique_ptr<Gateway> gateway;
+  net::http::Client client{loop, {}};
+};
+
+/// Both desks have the same word for it.
+template <class T>
+std::vector<Told> told(T reply) {
+  return {Told(std::move(reply))};
+}
+
+TEST_F(GatewayTest, TellsAnybodyThatItIsThere) {
+  open();
+  const Response health = say("GET", "/api/v1/health", "", "");
+  EXPECT_EQ(health.status, 200);
+  EXPECT_THAT(health.body, HasSubstr("\"status\":\"ok\",\"version\":\"1.2.3\""));
+  EXPECT_THAT(say("GET", "/api/v1/openapi.json", "", "").body, HasSubstr("\"openapi\": \"3.1.0\""));
+  EXPECT_THAT(say("GET", "/", "", "").body, HasSubstr("/api/v1/openapi.json"));
+  EXPECT_EQ(say("GET", "/index.html", "", "").status, 404);
+  EXPECT_THAT(desk.heard, IsEmpty());
+}
+
+TEST_F(GatewayTest, SaysWhatThereIsNot) {
+  open();
+  EXPECT_EQ(say("GET", "/api/v1/nothing").status, 404);
+  EXPECT_EQ(say("POST", "/nothing").status, 404);
+  const Response other = say("DELETE", "/api/v1/jobs/17");
+  EXPECT_EQ(other.status, 405);
+  EXPECT_EQ(net::http::find(other.headers, "Allow"), "GET, PATCH");
+  EXPECT_EQ(say("GET", "/api/v1/jobs/%zz").status, 400);
+  EXPECT_EQ(say("GET", "/api/v1/changes").status, 400);
+  EXPECT_THAT(desk.heard, IsEmpty());
+}
+
+TEST_F(GatewayTest, AsksNobodyForWhoShowsNoTokenOrAForgedOne) {
+  open();
+  for_all_requests([&]<class T>(std::type_identity<T>) {
+    if (T::route.need == access::Need::nothing) return;
+    Question asked = question(std::string(T::route.method), "/api/v1" + std::string(T::route.path), "", "");
+    const Response response = say(asked);
+    EXPECT_EQ(response.status, 401) << T::type_name;
+    EXPECT_EQ(net::http::find(response.headers, "WWW-Authenticate"), "Bearer realm=\"cadre\"") << T::type_name;
+  });
+  EXPECT_EQ(say("GET", "/api/v1/status", "", "cadre-task-17.0/3-" + std::string(64, '0')).status, 401);
+  for (const char* header : {"token", "Basic dG9rZW4=", "bearer token", "Bearer"}) {
+    Question asked = question("GET", "/api/v1/status", "", "");
+    asked.headers.emplace_back("Authorization", header);
+    EXPECT_EQ(say(asked).status, 401) << header;
+  }
+  EXPECT_THAT(desk.heard, IsEmpty());
+}
+
+TEST_F(GatewayTest, KnowsTasksByTheirPass) {
+  open();
+  script = [](const Asked&) { return told(requests::Reply(requests::Status{})); };
+  const cluster::LeaseId lease{{{17}, 2}, {3}};
+  EXPECT_EQ(say("GET", "/api/v1/status", "", Passes(std::string(64, 's')).make(lease)).status, 200);
+  EXPECT_EQ(desk.heard.at(0).who.lease, lease);
+  EXPECT_EQ(desk.heard.at(0).who.token_hash, "");
+  EXPECT_EQ(desk.heard.at(0).who.address, "127.0.0.1");
+}
+
+TEST_F(GatewayTest, TellsFaultsOnlyToWhoIsKnown) {
+  open();
+  const Response known = say("GET", "/api/v1/jobs?most=0&ended=maybe");
+  EXPECT_EQ(known.status, 400);
+  EXPECT_EQ(describe::read_json<Problem>(known.body)->faults.size(), 2U);
+  const Response unknown = say("GET", "/api/v1/jobs?most=0&ended=maybe", "", "unknown");
+  EXPECT_EQ(unknown.status, 401);
+  EXPECT_THAT(unknown.body, Not(HasSubstr("most")));
+}
+
+TEST_F(GatewayTest, PassesOnWhatTheDeskSays) {
+  open();
+  script = [](const Asked&) { return told(requests::Reply(requests::Failed{Errc::conflict, "it has ended", {}})); };
+  const Response response = say("POST", "/api/v1/jobs/17/stop", "{}");
+  EXPECT_EQ(response.status, 409);
+  EXPECT_THAT(response.body, HasSubstr("it has ended"));
+  EXPECT_EQ((asked<requests::EndJob, requests::Request>().at(0).job.value), 17U);
+}
+
+/// Of more letters than fit into a string itself.
+const std::string long_name = "somebody-with-quite-a-long-name@example.org";
+
+struct LoginTest : GatewayTest {
+  LoginTest() {
+    open();
+    script = [this](const Asked& one) -> std::vector<Told> {
+      if (std::holds_alternative<cluster::BeginLogin>(one)) return told(access::Challenge{hash});
+      const auto* end = std::get_if<access::Access::LoginEnd>(&one);
+      if (end == nullptr) return {};
+      if (end->passed == access::Access::Passed::no) {
+        return told(requests::Reply(requests::Failed{Errc::denied, "user or password is wrong", {}}));
+      }
+      return told(access::Reply(access::NewToken{"", {end->secret.id, end->user, "login", {}, {}}}));
+    };
+  }
+  Response login(const std::string& user, const std::string& password) {
+    describe::Value body;
+    body.set("user", describe::Value(user)).set("password", describe::Value(password));
+    return say("POST", "/api/v1/login", describe::to_json(body), "");
+  }
+  const std::string hash = hash_password("right password").value();
+};
+
+TEST_F(LoginTest, GivesANewTokenForTheRightPassword) {
+  const Response response = login(long_name, "right password");
+  ASSERT_EQ(response.status, 200) << response.body;
+  const auto made = describe::read_json<access::NewToken>(response.body).value();
+  EXPECT_EQ(made.about.user, long_name);
+  const auto end = asked<access::Access::LoginEnd, access::Access::LoginEnd>().at(0);
+  EXPECT_EQ(end.secret.hash, hash_of_token(made.token));
+  EXPECT_EQ(end.address, "127.0.0.1");
+  EXPECT_EQ((asked<cluster::BeginLogin, cluster::BeginLogin>().at(0).user), long_name);
+  const Response again = login("eve", "right password");
+  EXPECT_NE(describe::read_json<access::NewToken>(again.body)->token, made.token);
+}
+
+TEST_F(LoginTest, RefusesAWrongPassword) {
+  const Response response = login(long_name, "wrong password");
+  EXPECT_EQ(response.status, 401);
+  EXPECT_THAT(response.body, HasSubstr("user or password is wrong"));
+  EXPECT_THAT(response.body, Not(HasSubstr("scrypt")));
+  EXPECT_EQ(say("POST", "/api/v1/login", "{}", "").status, 400);
+  EXPECT_EQ(say("POST", "/api/v1/login", std::string(17 << 10, ' '), "").status, 413);
+}
+
+TEST_F(LoginTest, LetsWhoGuessesWait) {
+  script = [](const Asked&) { return told(requests::Reply(requests::Failed{Errc::unavailable, "wait a minute", {}})); };
+  const Response response = login("eve", "right password");
+  EXPECT_EQ(response.status, 429);
+  EXPECT_THAT(response.body, HasSubstr("wait a minute"));
+}
+
+TEST_F(GatewayTest, ShowsPasswordsToNobody) {
+  open();
+  const auto done = [](const Asked& one) -> std::vector<Told> {
+    const auto* request = std::get_if<access::Request>(&one);
+    if (request == nullptr || std::holds_alternative<access::GetMe>(*request)) return {};
+    return told(access::Reply(access::Done{}));
+  };
+  script = done;
+  const std::string body = "{\"name\": \"bob\", \"password\": \"a long password\"}";
+  EXPECT_EQ(say("POST", "/api/v1/users", body, "admin").status, 200);
+  EXPECT_EQ(say("POST", "/api/v1/users", body, "token").status, 200);
+  EXPECT_EQ(say("PATCH", "/api/v1/users/bob", "{\"password\": \"a long password\"}", "admin").status, 200);
+  EXPECT_EQ(say("PATCH", "/api/v1/users/eve", "{\"password\": \"a long password\"}", "token").status, 200);
+  const auto made = asked<access::CreateUser>();
+  ASSERT_EQ(made.size(), 2U);
+  EXPECT_TRUE(is_password("a long password", made[0].password).value());
+  EXPECT_EQ(made[1].password, "") << "who may not make users does not make us work, nor is it handed on";
+  const auto set = asked<access::SetUser>();
+  ASSERT_EQ(set.size(), 2U);
+  for (const access::SetUser& one : set) EXPECT_TRUE(is_password("a long password", *one.password).value());
+}
+
+TEST_F(GatewayTest, WantsThePresentPasswordForANewOne) {
+  open();
+  const std::string hash = hash_password("the old password").value();
+  script = [&](const Asked& one) -> std::vector<Told> {
+    if (std::holds_alternative<cluster::GetPassword>(one)) return told(access::Challenge{hash});
+    access::Me me = me_of("");
+    me.user.has_password = true;
+    const auto& request = std::get<access::Request>(one);
+    if (std::holds_alternative<access::GetMe>(request)) return told(access::Reply(me));
+    return told(access::Reply(me.user));
+  };
+  const std::string fresh = "\"password\": \"the new password\"";
+  EXPECT_THAT(say("PATCH", "/api/v1/users/eve", "{" + fresh + "}").body, HasSubstr("is needed to change your own"));
+  EXPECT_THAT(say("PATCH", "/api/v1/users/eve", "{" + fresh + ", \"old_password\": \"wrong\"}").body,
+              HasSubstr("is not your present password"));
+  EXPECT_THAT(asked<access::SetUser>(), IsEmpty());
+  EXPECT_EQ(say("PATCH", "/api/v1/users/eve", "{" + fresh + ", \"old_password\": \"the old password\"}").status, 200);
+  ASSERT_EQ(asked<access::SetUser>().size(), 1U);
+  EXPECT_TRUE(is_password("the new password", *asked<access::SetUser>()[0].password).value());
+  EXPECT_EQ(asked<access::SetUser>()[0].old_password, std::nullopt);
+}
+
+TEST_F(GatewayTest, TellsTheSecretOfANewTokenOnce) {
+  open();
+  script = [](const Asked& one) {
+    const auto& request = std::get<access::CreateToken>(std::get<access::Request>(one));
+    return told(access::Reply(access::NewToken{"", {request.secret.id, "eve", request.name, {}, {}}}));
+  };
+  const Response response = say("POST", "/api/v1/tokens", "{\"name\": \"for the nightly runs of the whole team\"}");
+  const auto made = describe::read_json<access::NewToken>(response.body).value();
+  const auto request = asked<access::CreateToken>().at(0);
+  EXPECT_EQ(request.secret.hash, hash_of_token(made.token));
+  EXPECT_EQ(request.name, "for the nightly runs of the whole team");
+  EXPECT_EQ(request.secret.hash.find(made.token), std::string::npos);
+}
+
+TEST_F(GatewayTest, ForgetsWhoDoesNotWaitForHisAnswer) {
+  open();
+  loop::Tasks tasks(loop);
+  std::optional<Result<Response>> never;
+  for (const char* target : {"/api/v1/status", "/api/v1/jobs/17?seen=3"}) {
+    tasks.spawn(net::http::keep_result(client.ask(question("GET", target)), never));
+  }
+  net::http::run_until(loop, [&] { return desk.heard.size() == 2; });
+  EXPECT_THAT(desk.forgotten, IsEmpty());
+  tasks.destroy_all();
+  net::http::run_until(loop, [&] { return desk.forgotten.size() == 2; });
+  EXPECT_THAT(desk.forgotten, testing::UnorderedElementsAre(desk.heard[0].asker, desk.heard[1].asker));
+  EXPECT_FALSE(never);
+}
+
+requests::Reply exec_output(std::string_view text) {
+  const BytesView bytes = as_bytes(text);
+  return cluster::messages::ExecNews{1, cluster::supervision::ExecOutput{1, 1, {bytes.begin(), bytes.end()}}};
+}
+
+TEST_F(GatewayTest, AnswersAnExecLineByLine) {
+  open();
+  script = [](const Asked&) -> std::vector<Told> {
+    return {exec_output("one"), exec_output("two"),
+            requests::Reply(cluster::messages::ExecNews{1, cluster::supervision::ExecEnded{1, 7, ""}})};
+  };
+  const Response response = say("POST", "/api/v1/tasks/17.0/exec", "{\"argv\": [\"ls\"]}");
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(response.content_type, "application/x-ndjson");
+  EXPECT_EQ(std::count(response.body.begin(), response.body.end(), '\n'), 3);
+  EXPECT_THAT(response.body, HasSubstr("\"code\":7"));
+  script = [](const Asked&) { return told(requests::Reply(requests::Failed{Errc::conflict, "it does not run", {}})); };
+  EXPECT_EQ(say("POST", "/api/v1/tasks/17.0/exec", "{\"argv\": [\"ls\"]}").status, 409);
+}
+
+TEST_F(GatewayTest, EndsAnExecWithWhoWaitsForIt) {
+  open();
+  script = [](const Asked&) { return told(exec_output("one")); };
+  loop::Tasks tasks(loop);
+  std::optional<Result<Response>> never;
+  std::string got;
+  tasks.spawn(net::http::keep_result(
+      client.ask(question("POST", "/api/v1/tasks/17.0/exec", "{\"argv\": [\"sleep\", \"1000\"]}"),
+                 [&](std::string_view piece) { got += piece; }),
+      never));
+  net::http::run_until(loop, [&] { return !got.empty(); });
+  EXPECT_THAT(desk.forgotten, IsEmpty());
+  tasks.destroy_all();
+  net::http::run_until(loop, [&] { return desk.forgotten.size() == 1; });
+  EXPECT_EQ(desk.forgotten.at(0), desk.heard.at(0).asker);
+}
+
+struct LogsTest : GatewayTest {
+  LogsTest() {
+    open();
+    script = [](const Asked&) {
+      requests::TaskView task;
+      task.id = {{17}, 2};
+      task.rank = 2;
+      task.epoch = 3;
+      return told(requests::Reply(task));
+    };
+  }
+  /// Output of some lines, a second apart.
+  static bulk::Output output(std::int64_t offset, const std::vector<std::string>& lines) {
+    bulk::Output made{0, offset, 0, {}};
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      logs::encode({logs::Stream::err, false, TimePoint(std::chrono::seconds(i)), lines[i]}, made.records);
+    }
+    made.next = offset + static_cast<std::int64_t>(made.records.size());
+    return made;
+  }
+  requests::LogPage page(const std::string& query) {
+    return describe::read_json<requests::LogPage>(say("GET", "/api/v1/tasks/17.2/logs" + query).body).value();
+  }
+  static std::vector<std::string> texts(const requests::LogPage& page) {
+    std::vector<std::string> found;
+    for (const requests::LogLine& line : page.lines) found.push_back(line.text.value_or("(bytes)"));
+    return found;
+  }
+  bulk::ReadOutput read(std::size_t which) const { return std::get<bulk::ReadOutput>(bulk_desk.heard.at(which).asked); }
+};
+
+TEST_F(LogsTest, ComeInPages) {
+  bulk_answers = {output(100, {"one", "\xff"})};
+  const requests::LogPage got = page("?offset=50");
+  EXPECT_EQ(read(0).offset, 50);
+  EXPECT_EQ(to_string(read(0).lease), "17.2/3") << "the last";
+  EXPECT_FALSE(read(0).wait);
+  EXPECT_EQ(to_string(got.task), "17.2");
+  EXPECT_EQ(got.rank, 2);
+  EXPECT_EQ(got.epoch, 3U);
+  EXPECT_EQ(got.offset, 100);
+  EXPECT_EQ(got.next, 100 + 2 * logs::header_bytes + 4);
+  EXPECT_THAT(texts(got), ElementsAre("one", "(bytes)"));
+  EXPECT_EQ(got.lines[0].stream, requests::OutputStream::err);
+  EXPECT_EQ(got.lines[1].bytes, (Bytes{std::byte{0xff}}));
+}
+
+TEST_F(LogsTest, HaveOnlyTheLinesThatAreWanted) {
+  const std::vector<std::string> lines = {"INFO loss 5", "WARNING loss 7", "ERROR gain", "plain loss"};
+  bulk_answers = {output(0, lines), output(0, lines), output(0, lines), output(0, lines)};
+  EXPECT_THAT(texts(page("?grep=loss")), ElementsAre("INFO loss 5", "WARNING loss 7", "plain loss"));
+  EXPECT_THAT(texts(page("?level=warning")), ElementsAre("WARNING loss 7", "ERROR gain"));
+  EXPECT_THAT(texts(page("?since=1970-01-01T00:00:02Z")), ElementsAre("ERROR gain", "plain loss"));
+  EXPECT_THAT(texts(page("?since=1970-01-01T00:00:01Z&level=warning&grep=loss")), ElementsAre("WARNING loss 7"));
+}
+
+TEST_F(LogsTest, AreSearchedFurtherUntilThereIsALine) {
+  bulk_answers = {output(0, {"no"}), output(logs::header_bytes + 2, {"nor", "yes"})};
+  const requests::LogPage got = page("?grep=yes");
+  EXPECT_THAT(texts(got), ElementsAre("yes"));
+  EXPECT_EQ(read(1).offset, logs::header_bytes + 2);
+  bulk_answers = {output(0, {"no"}), output(logs::header_bytes + 2, {})};
+  const requests::LogPage none = page("?grep=yes");
+  EXPECT_THAT(none.lines, IsEmpty());
+  EXPECT_EQ(none.next, logs::header_bytes + 2) << "what was looked at need not be looked at again";
+}
+
+TEST_F(LogsTest, AreNotWaitedForWhenNobodyIsThereAnyMore) {
+  loop::Tasks tasks(loop);
+  std::optional<Result<Response>> never;
+  tasks.spawn(net::http::keep_result(client.ask(question("GET", "/api/v1/tasks/17.2/logs?wait=true")), never));
+  net::http::run_until(loop, [&] { return bulk_desk.heard.size() == 1; });
+  tasks.destroy_all();
+  net::http::run_until(loop, [&] { return desk.forgotten.size() == 1; });
+  EXPECT_EQ(desk.forgotten[0], bulk_desk.heard[0].asker);
+  EXPECT_EQ(say("GET", "/api/v1/health").status, 200);
+}
+
+TEST_F(LogsTest, PassARefusalOn) {
+  bulk_answers = {bulk::Refused{0, Errc::unavailable, "too many wait"}};
+  EXPECT_EQ(say("GET", "/api/v1/tasks/17.2/logs?wait=true").status, 503);
+  EXPECT_TRUE(read(0).wait);
+}
+
+TEST_F(GatewayTest, TakesCodeOnlyFromWhoMayMakeJobs) {
+  open();
+  const std::string target = "/api/v1/code/" + std::string(64, 'a') + "?size=3&offset=0";
+  bulk_answers = {bulk::BlobState{0, 3, true}};
+  EXPECT_EQ(say("PUT", target, "abc").body, "{\"have\":3,\"complete\":true}");
+  const auto put = std::get<bulk::PutBlob>(bulk_desk.heard.at(0).asked);
+  EXPECT_EQ(as_text(put.bytes), "abc");
+  EXPECT_EQ(put.size, 3);
+  EXPECT_EQ(say("PUT", target, std::string((1 << 20) + 1, 'x')).status, 413);
+  script = [](const Asked&) {
+    access::Me me = me_of("");
+    me.user.workspaces = {{"default", access::Role::viewer}};
+    return told(access::Reply(me));
+  };
+  EXPECT_EQ(say("PUT", target, "abc").status, 403);
+  EXPECT_EQ(bulk_desk.heard.size(), 1U);
+}
+
+TEST_F(GatewayTest, ShowsFiguresToWhoIsKnownOrToAllIfThatIsWanted) {
+  open();
+  EXPECT_EQ(say("GET", "/metrics", "", "").status, 401);
+  script = [](const Asked&) {
+    requests::Status status;
+    status.slots = 8;
+    return told(requests::Reply(status));
+  };
+  const Response known = say("GET", "/metrics");
+  EXPECT_THAT(known.body, HasSubstr("\ncadre_slots 8\n"));
+  EXPECT_THAT(known.body, HasSubstr("\ncadre_http_requests_total "));
+  gateway.reset();
+  Options options;
+  options.open_metrics = true;
+  options.figures = [] { return std::vector<Figure>{{"output_bytes", "Output kept.", 17}}; };
+  open(std::move(options));
+  const Response anybody = say("GET", "/metrics", "", "");
+  EXPECT_EQ(anybody.status, 200);
+  EXPECT_THAT(anybody.body, HasSubstr("\ncadre_output_bytes 17\n"));
+  EXPECT_THAT(anybody.body, Not(HasSubstr("cadre_slots")));
+}
+
+}  // namespace
+}  // namespace cadre::gateway
