@@ -151,7 +151,7 @@ TEST_P(AccessContract, TheCoreFindsItselfAgainAfterEveryStep) {
 TEST_P(AccessContract, WhatIsWrittenWithTheRestIsThereWithItOrNotAtAll) {
   const auto records = open(backend_.url());
   control::Writes writes;
-  writes.changes.push_back({1, noon, "job", "1", "queued"});
+  writes.changes.push_back({1, noon, "job", "1", "queued", ""});
   writes.tasks.emplace_back().id = {{1}, 0};  // of no job
   EXPECT_ERROR(Errc::conflict, records->commit(writes, one_of_each()));
   EXPECT_TRUE(records->load_access().value().users.empty());

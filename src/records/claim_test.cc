@@ -16,7 +16,7 @@ class ClaimContract : public BothEngines {};
 
 control::Writes one_change(std::uint64_t number) {
   control::Writes writes;
-  writes.changes.push_back({number, TimePoint(Duration(7)), "job", std::to_string(number), "queued"});
+  writes.changes.push_back({number, TimePoint(Duration(7)), "job", std::to_string(number), "queued", ""});
   return writes;
 }
 

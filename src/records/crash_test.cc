@@ -36,7 +36,7 @@ control::Writes step(std::uint64_t number) {
     }
   }
   for (const std::uint64_t change : {2 * number - 1, 2 * number}) {
-    writes.changes.push_back({change, {}, "job", std::to_string(number), "running"});
+    writes.changes.push_back({change, {}, "job", std::to_string(number), "running", ""});
   }
   return writes;
 }

@@ -74,9 +74,11 @@ inline cluster::TaskEnding random_ending(Dice& dice) {
 
 inline control::JobRow random_job(Dice& dice, cluster::JobId job) {
   control::JobRow row;
-  auto& [id, spec, position, stage, submitted, queued, started, ended, reason, code, detail, grace, runs, why] = row;
+  auto& [id, spec, owner, position, stage, submitted, queued, started, ended, reason, code, detail, grace, runs, why] =
+      row;
   id = job;
   spec = describe::random_value<cluster::JobSpec>(dice);
+  owner = random_said(dice);
   position = describe::random_double(dice, describe::limits_of<double>(describe::range(-1e300, 1e300)));
   stage = random_enum<control::JobStage>(dice);
   for (TimePoint* time : {&submitted, &queued, &started, &ended}) *time = random_time(dice);
@@ -136,7 +138,7 @@ inline control::GroupRow random_group(Dice& dice, std::string pool, cluster::Gro
 }
 
 inline control::ChangeRow random_change(Dice& dice, std::uint64_t number) {
-  return {number, random_time(dice), random_said(dice), random_said(dice), random_said(dice)};
+  return {number, random_time(dice), random_said(dice), random_said(dice), random_said(dice), random_said(dice)};
 }
 
 inline access::UserRow random_user(Dice& dice, std::string user) {
