@@ -79,7 +79,7 @@ class GeneratedClient(unittest.TestCase):
         self.assertTrue(sent["complete"])
 
         long = ann.run_task(command={"argv": ["sleep", "1000"]}, workspace="robots")
-        self.cluster.wait_for(long["id"], "running")
+        self.cluster.until(lambda: ann.get_task(task=f"{long['id']}.0")["stage"] == "running")
         news = ann.exec(task=f"{long['id']}.0", argv=["sh", "-c", "exit 7"])
         self.assertEqual(news[-1]["news"]["code"], 7, news)
         ann.kill_job(job=long["id"])

@@ -71,12 +71,14 @@ class Cluster:
             try:
                 if holds():
                     return
-            except (OSError, KeyError, http.client.HTTPException):
-                pass
+            except AssertionError:
+                raise
+            except Exception as failure:  # it is not there yet, in whichever way
+                self.last_failure = failure
             if time.monotonic() > end:
                 for log in self.folder.glob("*.log"):
                     sys.stderr.write(f"--- {log.name}\n{log.read_text()}")
-                raise AssertionError("it did not come to that")
+                raise AssertionError(f"it did not come to that; {getattr(self, 'last_failure', '')}")
             time.sleep(0.02)
 
     @property

@@ -33,7 +33,7 @@ class World:
         self.job = cluster.run(["sleep", "1000"], token=self.tokens["ed"])
         self.other = cluster.run(["sleep", "1000"], token=self.tokens["ed"])
         for job in (self.job, self.other):
-            cluster.wait_for(job, "running")
+            cluster.until(lambda: cluster.get(f"/tasks/{job}.0").json["stage"] == "running")
         document = cluster.get("/openapi.json", token=None)
         assert document.status == 200
         self.document = document.json

@@ -280,6 +280,9 @@ void Control::exec(const Guest& guest, const requests::RunExec& request) {
   if (agent == nullptr || !agent->peer) {
     return fail(asker, Errc::conflict, "task " + to_string(request.task) + " does not run on an agent that is there");
   }
+  if (std::holds_alternative<lease::Placed>(task->lease.stage)) {
+    return fail(asker, Errc::conflict, "task " + to_string(request.task) + " is only starting; try again");
+  }
   if (static_cast<std::int64_t>(execs_.size()) >= settings_.execs_max) {
     return fail(asker, Errc::unavailable, "too many commands run inside tasks; try again later");
   }
