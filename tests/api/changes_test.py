@@ -1,6 +1,7 @@
 """Who follows the changes sees each exactly once, however often he is cut off; who was away too long is told so."""
 import json
 import random
+import sqlite3
 import threading
 import time
 import unittest
@@ -151,6 +152,30 @@ class Changes(unittest.TestCase):
             self.assertEqual(message["type"], "reset")
             self.assertEqual([job["id"] for job in message["snapshot"]["jobs"]], [running])
             self.assertEqual([agent["id"] for agent in message["snapshot"]["agents"]], ["a1"])
+
+    def test_who_was_away_for_more_than_is_kept_gets_a_reset(self):
+        config = self.cluster.folder / "few.yaml"
+        config.write_text("keeping: {changes: 5, tidy_every: 100ms}\n")
+        self.cluster.kill_master()
+        self.cluster.master_arguments = ["--config", str(config)]
+        self.cluster.start_master()
+        follower = Follower(self.cluster)
+        follower.connect()
+        follower.read()
+        follower.close()
+        for job in [self.cluster.run(["true"]) for _ in range(10)]:
+            self.cluster.wait_for(job)
+        now = self.all_changes(follower.seq)[-1]["seq"]
+        database = sqlite3.connect(self.cluster.data / "cadre.db", timeout=30)
+        self.cluster.until(lambda: database.execute("SELECT count(*) FROM changes").fetchone()[0] <= 5)
+        database.close()
+        self.cluster.kill_master()  # which forgets what it had in memory
+        self.cluster.start_master()
+        follower.connect()
+        follower.read()
+        self.assertEqual(follower.resets, 2)
+        self.assertGreaterEqual(follower.seq, now)
+        follower.close()
 
     def test_nobody_hears_of_what_he_may_not_see(self):
         cluster = self.cluster
