@@ -57,8 +57,8 @@ class Connection {
 
   /// The same as ask() for one whose body is bytes.
   template <access::Routed T>
-  [[nodiscard]] loop::Task<Got<typename T::Answer>> put(const T& request, std::string bytes, Duration wait) {
-    return get<typename T::Answer>(call_of(T::route, describe::write(request), std::move(bytes), wait));
+  [[nodiscard]] loop::Task<Got<typename T::Answer>> put(const T& request, const std::string& bytes, Duration wait) {
+    return get<typename T::Answer>(call_of(T::route, describe::write(request), bytes, wait));
   }
 
   /// For one that is answered line by line. It is asked once; ending the task ends it.

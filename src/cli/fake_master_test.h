@@ -225,7 +225,7 @@ class FakeMaster {
     streams_.clear();
   }
 
-  void hear(Exchange exchange) {
+  void hear(const Exchange& exchange) {
     const std::lock_guard lock(mutex_);
     const net::http::Request& heard = exchange->request();
     heard_.push_back(heard);

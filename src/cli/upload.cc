@@ -58,7 +58,7 @@ loop::Task<Got<std::string>> send(Session& session, const objects::Packed& packe
     if (!count) co_return NotGot(Refusal{failed, count.error().message});
     part.resize(*count);
     requests::PutCode next{packed.hash, packed.size.value, have};
-    state = co_await session.connection.put(std::move(next), std::move(part), std::chrono::minutes(1));
+    state = co_await session.connection.put(std::move(next), part, std::chrono::minutes(1));
   }
   if (!state) co_return NotGot(state.error());
   co_return packed.hash;

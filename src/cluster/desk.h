@@ -41,8 +41,13 @@ struct Unknown {
   std::string why;
 };
 
+/// Too many passwords were wrong: the next attempt has to wait.
+struct MustWait {
+  std::string why;
+};
+
 /// Everything that may be answered; requests::Failed is in Reply.
-using Told = std::variant<requests::Reply, access::Reply, access::AuditPage, access::Challenge, Unknown>;
+using Told = std::variant<requests::Reply, access::Reply, access::AuditPage, access::Challenge, Unknown, MustWait>;
 
 class Desk {
  public:

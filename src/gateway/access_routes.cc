@@ -51,9 +51,7 @@ loop::Task<void> Gateway::login(Visit visit, access::Login request) {
   const Told begun = co_await inquire(nobody, begin);
   const auto* challenge = std::get_if<access::Challenge>(&begun);
   if (challenge == nullptr) {
-    const auto* no = failure_in(begun);
-    const bool must_wait = no != nullptr && no->code == Errc::unavailable;
-    co_return visit.answer(must_wait ? problem(429, no->message) : response_of(begun));
+    co_return visit.answer(response_of(begun));
   }
   const std::string hash = challenge->password;
   const Result<bool> passed = co_await ground_.pool.run([&] { return is_password(request.password, hash); });

@@ -39,6 +39,7 @@ Response response_of(const cluster::Told& told) {
           [](const access::AuditPage& page) { return json(page); },
           [](const access::Challenge&) { return problem(500, "an answer that is not for you"); },
           [](const cluster::Unknown& no) { return unknown(no.why); },
+          [](const cluster::MustWait& no) { return problem(429, no.why); },
       },
       told);
 }

@@ -76,7 +76,7 @@ loop::Task<void> Gateway::follow_changes(Visit visit, cluster::Credential who) {
   listening.spawn(listen(*socket, is_gone));
   TimePoint looked = ground_.loop.now();
   bool is_late = false;
-  while (!is_gone) {
+  while (!is_gone) {                                  // NOLINT(bugprone-infinite-loop): listen() sees to it
     if (ground_.loop.now() - looked >= beat_every) {  // a token may be revoked, a role given or taken
       looked = ground_.loop.now();
       me = co_await inquire(who, access::Request(access::GetMe{}));

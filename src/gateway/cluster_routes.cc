@@ -46,22 +46,31 @@ void Gateway::wait_for_job(const Visit& visit, const cluster::Credential& who, c
     late->cancel();
     told_.forget(asker);
   });
-  *late = ground_.loop.after(wait_max, [this, asker, visit, who, job = request.job] {
+  // The timer does not keep the exchange, which keeps the timer: both end with who waits, or with the door.
+  const std::weak_ptr<net::http::Exchange> exchange = visit.exchange;
+  *late = ground_.loop.after(wait_max, [this, asker, exchange, who, job = request.job] {
+    const std::shared_ptr<net::http::Exchange> waiting = exchange.lock();
     told_.forget(asker);
-    ask(visit, who, requests::Request(requests::GetJob{job, std::nullopt}));
+    if (waiting) ask({waiting, {}}, who, requests::Request(requests::GetJob{job, std::nullopt}));
   });
   ground_.desk.ask(asker, who, requests::Request(request));
 }
 
 namespace {
 
+/// Output of a command that its reader has not taken: beyond that, he is taken for gone.
+constexpr std::size_t unsent_max = std::size_t{8} << 20;
+/// A command that says nothing for so long is told to go on, so that its reader knows.
+constexpr Duration quiet_max = 20s;
+
 /// What is said of a command while it runs, kept until it can be sent. Ends the command when nobody waits any more.
 class ExecTalk {
  public:
   ExecTalk(loop::Loop& loop, Waiting<Told>& waiting) : loop_(loop), waiting_(waiting) {
     asker_ = waiting.add_for_all([this](Told told) {
+      unsent_bytes_ += size_of(told);
       news_.push_back(std::move(told));
-      wake();
+      unsent_bytes_ > unsent_max ? leave() : wake();
     });
   }
   ExecTalk(const ExecTalk&) = delete;
@@ -74,32 +83,44 @@ class ExecTalk {
     wake();
   }
 
+  bool is_left() const { return is_left_; }
+
   struct Next {
     ExecTalk& talk;
     bool await_ready() const { return talk.is_left_ || !talk.news_.empty(); }
-    void await_suspend(std::coroutine_handle<> waiting) { talk.waiter_ = waiting; }
-    /// Nothing: nobody waits any more.
+    void await_suspend(std::coroutine_handle<> waiting) {
+      talk.waiter_ = waiting;
+      talk.wake_ = talk.loop_.after(quiet_max, [owner = &talk] { owner->go_on(); });
+    }
+    /// Nothing: nobody waits any more, or there was none for a while.
     std::optional<Told> await_resume() {
-      if (talk.is_left_) return std::nullopt;
+      if (talk.is_left_ || talk.news_.empty()) return std::nullopt;
       Told told = std::move(talk.news_.front());
       talk.news_.pop_front();
+      talk.unsent_bytes_ -= size_of(told);
       return told;
     }
   };
   Next next() { return {*this}; }
 
  private:
+  static std::size_t size_of(const Told& told) {
+    const auto* news = reply_in<cluster::messages::ExecNews>(told);
+    const auto* output = news == nullptr ? nullptr : std::get_if<cluster::supervision::ExecOutput>(&news->news);
+    return output == nullptr ? 0 : output->bytes.size();
+  }
   void wake() {
-    if (!waiter_) return;
-    wake_ = loop_.after(Duration{0}, [this] {
-      if (waiter_) std::exchange(waiter_, nullptr).resume();
-    });
+    if (waiter_) wake_ = loop_.after(Duration{0}, [this] { go_on(); });
+  }
+  void go_on() {
+    if (waiter_) std::exchange(waiter_, nullptr).resume();
   }
 
   loop::Loop& loop_;
   Waiting<Told>& waiting_;
   cluster::Desk::Asker asker_ = 0;
   bool is_left_ = false;
+  std::size_t unsent_bytes_ = 0;
   std::deque<Told> news_;
   std::coroutine_handle<> waiter_;
   loop::Timer wake_;
@@ -114,22 +135,24 @@ loop::Task<void> Gateway::run_exec(Visit visit, cluster::Credential who, request
   });
   ground_.desk.ask(talk->asker(), std::move(who), requests::Request(std::move(request)));
   std::unique_ptr<net::http::Stream> stream;
+  const auto begin = [&] {
+    net::http::Response head;
+    head.content_type = "application/x-ndjson";
+    stream = visit.exchange->stream(std::move(head));
+  };
   for (;;) {
     const std::optional<Told> told = co_await talk->next();
-    if (!told) co_return;
-    const auto* news = reply_in<cluster::messages::ExecNews>(*told);
-    if (news == nullptr) {
+    if (talk->is_left()) co_return;
+    const auto* news = told ? reply_in<cluster::messages::ExecNews>(*told) : nullptr;
+    if (told && news == nullptr) {
       if (!stream) visit.answer(response_of(*told));
       co_return;
     }
-    if (!stream) {
-      net::http::Response head;
-      head.content_type = "application/x-ndjson";
-      stream = visit.exchange->stream(std::move(head));
-    }
-    const Result<void> written = co_await stream->write(describe::write_json(*news) + "\n");
+    if (!stream) begin();
+    std::string line = news == nullptr ? "\n" : describe::write_json(*news) + "\n";
+    const Result<void> written = co_await stream->write(std::move(line));
     if (!written) co_return;
-    if (!std::holds_alternative<cluster::supervision::ExecEnded>(news->news)) continue;
+    if (news == nullptr || !std::holds_alternative<cluster::supervision::ExecEnded>(news->news)) continue;
     static_cast<void>(co_await stream->end());
     co_return;
   }

@@ -96,7 +96,7 @@ void Gateway::take(std::unique_ptr<net::http::Exchange> exchange) {
 std::optional<cluster::Credential> Gateway::credential_of(const Visit& visit) const {
   std::string_view header = net::http::find(visit.request().headers, "Authorization");
   if (!header.starts_with(bearer)) {
-    visit.answer(unknown("a token is needed: Authorization: Bearer TOKEN; get one with cadre login"));
+    refuse_stranger(visit, "a token is needed: Authorization: Bearer TOKEN; get one with cadre login");
     return std::nullopt;
   }
   header.remove_prefix(bearer.size());
@@ -107,8 +107,17 @@ std::optional<cluster::Credential> Gateway::credential_of(const Visit& visit) co
   }
   who.lease = passes_.check(header);
   if (who.lease) return who;
-  visit.answer(unknown("this token is not known"));
+  refuse_stranger(visit, "this token is not known");
   return std::nullopt;
+}
+
+void Gateway::refuse_stranger(const Visit& visit, const std::string& why) const {
+  ++strangers_;
+  if ((strangers_ & (strangers_ - 1)) == 0) {  // the 1st, 2nd, 4th, 8th …
+    ground_.log.warning("a request from " + visit.request().peer + " was refused: " + why + " (" +
+                        std::to_string(strangers_) + " so far)");
+  }
+  visit.answer(unknown(why));
 }
 
 void Gateway::ask(const Visit& visit, cluster::Credential who, cluster::Asked asked) {

@@ -89,6 +89,7 @@ class Gateway {
   // Who asks (gateway.cc).
   /// By what he wants to be known; if by nothing, he is answered.
   std::optional<cluster::Credential> credential_of(const Visit& visit) const;
+  void refuse_stranger(const Visit& visit, const std::string& why) const;
   /// Asks the desk, and answers with what it says.
   void ask(const Visit& visit, cluster::Credential who, cluster::Asked asked);
   /// What was asked is faulty, which he is only told if he is known.
@@ -161,6 +162,7 @@ class Gateway {
   std::vector<Handler> handlers_;
   RouteTable table_;
   std::string openapi_;
+  mutable std::uint64_t strangers_ = 0;  ///< who showed no token, or one that was not made here
   TimePoint started_;
   loop::Tasks tasks_;
   std::unique_ptr<net::http::Server> server_;

@@ -17,7 +17,6 @@ namespace {
 using namespace std::chrono_literals;
 using cluster::Asked;
 using cluster::Told;
-using net::http::Method;
 using net::http::Question;
 using net::http::Response;
 using testing::ElementsAre;

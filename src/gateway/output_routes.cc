@@ -18,6 +18,8 @@ using requests::TaskView;
 
 /// Of output that is looked through for one page, when few lines are wanted.
 constexpr std::int64_t scan_max = std::int64_t{16} << 20;
+/// A page that waits for lines is answered after so long without any.
+constexpr Duration wait_max = std::chrono::seconds(20);
 
 Result<TaskView> task_in(const Told& told) {
   const auto& reply = std::get<requests::Reply>(told);
@@ -72,10 +74,19 @@ bool may_create_somewhere(const Told& me) {
   return may;
 }
 
-/// Whether the output of that lease is whole and has been read.
-bool is_read(const TaskView& task, const LogPage& page) {
-  if (page.epoch < task.epoch) return true;
-  return task.ending && page.next >= task.ending->output_end;
+/// Whether no more than that will ever come of this lease.
+bool is_all(const TaskView& task, const LogPage& page) {
+  return page.epoch == task.epoch && task.ending && page.next >= task.ending->output_end;
+}
+
+/// Reads and forgets whatever the peer says, to notice when it goes.
+loop::Task<void> listen(net::http::WebSocket& socket, bool& is_gone) {
+  for (;;) {
+    const Result<std::string> said = co_await socket.receive();
+    if (said) continue;
+    is_gone = true;
+    co_return;
+  }
 }
 
 }  // namespace
@@ -99,9 +110,11 @@ loop::Task<Result<LogPage>> Gateway::read_page(const Visit& visit, const ReadLog
   if (page.epoch == 0) co_return page;  // it has never run
   const cluster::LeaseId lease{task.id, {page.epoch}};
   std::int64_t scanned = 0;
+  const TimePoint begun = ground_.loop.now();
   for (bool is_first = true;; is_first = false) {
     const bool tails = is_first && request.tail > 0;
-    const bool waits = request.wait && page.lines.empty() && !tails;
+    const bool is_late = ground_.loop.now() - begun >= wait_max;
+    const bool waits = request.wait && page.lines.empty() && !tails && !is_late && !is_all(task, page);
     bulk::ToMaster question = bulk::ReadOutput{0, lease, page.next, tails ? request.tail : 0, waits};
     const bulk::FromMaster told = co_await inquire_bulk(std::move(question), visit);
     if (const auto* no = std::get_if<bulk::Refused>(&told)) co_return fail(no->code, no->why);
@@ -129,8 +142,10 @@ loop::Task<void> Gateway::read_logs(Visit visit, cluster::Credential who, ReadLo
 
 loop::Task<void> Gateway::stream_logs(Visit visit, cluster::Credential who, ReadLogs request) {
   std::unique_ptr<net::http::WebSocket> socket;
+  bool is_gone = false;
+  loop::Tasks listening(ground_.loop);
   request.wait = true;
-  for (;;) {
+  while (!is_gone) {
     requests::Request question = requests::GetTask{request.task};
     const Told told = co_await inquire(who, std::move(question));
     const auto* reply = std::get_if<requests::Reply>(&told);
@@ -145,6 +160,7 @@ loop::Task<void> Gateway::stream_logs(Visit visit, cluster::Credential who, Read
       Result<std::unique_ptr<net::http::WebSocket>> upgraded = co_await visit.exchange->upgrade();
       if (!upgraded) co_return;
       socket = *std::move(upgraded);
+      listening.spawn(listen(*socket, is_gone));
     }
     if (!request.epoch && task->epoch > 0) request.epoch = task->epoch;
     const Result<LogPage> page = co_await read_page(visit, request, *task);
@@ -154,9 +170,11 @@ loop::Task<void> Gateway::stream_logs(Visit visit, cluster::Credential who, Read
     }
     const Result<void> sent = co_await socket->send(describe::write_json(*page));
     if (!sent) co_return;
+    // What was to come and did not come while it was waited for will not come any more.
+    const bool has_ended = task->ending.has_value() || page->epoch < task->epoch;
+    const bool is_over = has_ended && request.tail == 0 && page->next == request.offset;
     request.tail = 0;
     request.offset = page->next;
-    const bool is_over = page->lines.empty() && is_read(*task, *page);
     if (is_over && task->epoch > page->epoch) {
       request.epoch = page->epoch + 1;
       request.offset = 0;

@@ -150,11 +150,20 @@ TEST(Passwords, AreWrongForWhatIsNoHash) {
   const std::string key = hash.substr(hash.rfind('$') + 1);
   const std::string salt = hash.substr(14, 32);
   ASSERT_EQ("scrypt$15$8$1$" + salt + "$" + key, hash);
-  for (const std::string& wrong :
-       {std::string(), std::string("right"), std::string("scrypt$15$8$1$"), "scrypt$15$8$1$" + salt,
-        "scrypt$15$8$1$" + salt + "$", "scrypt$14$8$1$" + salt + "$" + key, "scrypt$15$8$1$" + key + "$" + salt,
-        "scrypt$15$8$1$" + salt + "$" + key + "$", "scrypt$15$8$1$" + salt + "$" + key.substr(1),
-        "scrypt$15$8$1$$" + key, " " + hash, hash + "\n", std::string("$6$salt$hash")}) {
+  const std::vector<std::string> none = {std::string(),
+                                         std::string("right"),
+                                         std::string("scrypt$15$8$1$"),
+                                         "scrypt$15$8$1$" + salt,
+                                         "scrypt$15$8$1$" + salt + "$",
+                                         "scrypt$14$8$1$" + salt + "$" + key,
+                                         "scrypt$15$8$1$" + key + "$" + salt,
+                                         "scrypt$15$8$1$" + salt + "$" + key + "$",
+                                         "scrypt$15$8$1$" + salt + "$" + key.substr(1),
+                                         "scrypt$15$8$1$$" + key,
+                                         " " + hash,
+                                         hash + "\n",
+                                         std::string("$6$salt$hash")};
+  for (const std::string& wrong : none) {
     EXPECT_FALSE(is_password("right", wrong).value()) << wrong;
   }
   EXPECT_TRUE(is_password("right", hash).value());

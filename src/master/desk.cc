@@ -87,9 +87,7 @@ void Master::attend(const FromDoor& one, TimePoint now) {
                  [&](const requests::Request& request) { serve(guest, request, now); },
                  [&](const access::Request& request) { serve(guest, request, now); },
                  [&](const access::ListAudit& request) { ground_.loop.spawn(list_audit(guest, request)); },
-                 [&](const cluster::GetPassword&) {
-                   tell_later(guest.asker, access::Challenge{access_.password_of(guest.who.user)});
-                 },
+                 [&](const cluster::GetPassword&) { check_password(guest, now); },
                  [](const auto&) {},
              },
              one.asked);
@@ -165,7 +163,16 @@ void Master::pass_on_quota(const access::Request& request) {
 
 void Master::begin_login(const FromDoor& one, const cluster::BeginLogin& request, TimePoint now) {
   Result<access::Challenge> challenge = access_.begin_login(request.user, one.credential.address, now);
-  tell_later(one.asker, challenge ? Told(*std::move(challenge)) : failed(challenge.error()));
+  tell_later(one.asker, challenge ? Told(*std::move(challenge)) : cluster::MustWait{challenge.error().message});
+}
+
+/// Who asks for it guesses like who logs in, and is slowed down like him.
+void Master::check_password(const Guest& guest, TimePoint now) {
+  if (!guest.who.task.empty()) {
+    return tell_later(guest.asker, failed({Errc::denied, "the token of a task is not good for this; use your own"}));
+  }
+  Result<access::Challenge> challenge = access_.begin_login(guest.who.user, guest.address, now);
+  tell_later(guest.asker, challenge ? Told(*std::move(challenge)) : cluster::MustWait{challenge.error().message});
 }
 
 void Master::end_login(const FromDoor& one, const access::Access::LoginEnd& request, TimePoint now) {
@@ -215,7 +222,8 @@ loop::Task<void> Master::make_join_token(Guest guest, requests::MakeJoinToken re
   }
   const Told told = token ? Told(requests::Reply(requests::Text{*token})) : failed(token.error());
   audit(guest, request.type_name, "pool " + request.pool, &told, ground_.calendar.now());
-  tell_(guest.asker, told);
+  tell_later(guest.asker, told);  // once that is written
+  if (!inbox_.push(Tick{})) tell_(guest.asker, failed({Errc::unavailable, "the master is about to stop"}));
 }
 
 }  // namespace cadre::master

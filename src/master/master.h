@@ -107,6 +107,7 @@ class Master : public cluster::Desk {
   void serve(const Guest& guest, const cluster::requests::Request& request, TimePoint now);
   void serve(const Guest& guest, const access::Request& request, TimePoint now);
   void begin_login(const FromDoor& one, const cluster::BeginLogin& request, TimePoint now);
+  void check_password(const Guest& guest, TimePoint now);
   void end_login(const FromDoor& one, const access::Access::LoginEnd& request, TimePoint now);
   loop::Task<void> list_audit(Guest guest, access::ListAudit request);
   loop::Task<void> make_join_token(Guest guest, cluster::requests::MakeJoinToken request);

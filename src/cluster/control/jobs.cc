@@ -91,6 +91,15 @@ void Control::set_job(const Guest& guest, const requests::SetJob& request, TimeP
     return fail(asker, Errc::invalid,
                 name_of(request.job) + " is in no group; weight and max_slots belong to a group, given at submission");
   }
+  if (sets_group) {
+    for (const auto& [id, one] : ledger_.jobs()) {
+      const bool is_in_it = one.row.stage != JobStage::ended && one.row.spec.pool == job->row.spec.pool &&
+                            one.row.spec.group == job->row.spec.group;
+      if (!is_in_it || access::may_change(guest.who, one.row.spec.workspace, one.row.owner)) continue;
+      return fail(asker, Errc::denied,
+                  "group '" + group.value + "' has jobs of others as well; an admin of the cluster may change it");
+    }
+  }
   if (request.pool && *request.pool != job->row.spec.pool) {
     if (const auto why = obstacle_to_pool(*job, *request.pool, now)) return fail(asker, why->code, why->message);
     pool_of(*job).planner.remove(gang_id(request.job));
