@@ -243,10 +243,15 @@ TEST_F(LoginTest, RefusesAWrongPassword) {
 }
 
 TEST_F(LoginTest, LetsWhoGuessesWait) {
-  script = [](const Asked&) { return told(requests::Reply(requests::Failed{Errc::unavailable, "wait a minute", {}})); };
+  script = [](const Asked&) { return told(cluster::MustWait{"wait a minute"}); };
   const Response response = login("eve", "right password");
   EXPECT_EQ(response.status, 429);
   EXPECT_THAT(response.body, HasSubstr("wait a minute"));
+}
+
+TEST_F(LoginTest, SaysThatTheMasterCanDoNothing) {
+  script = [](const Asked&) { return told(requests::Reply(requests::Failed{Errc::unavailable, "no room", {}})); };
+  EXPECT_EQ(login("eve", "right password").status, 503);
 }
 
 TEST_F(GatewayTest, ShowsPasswordsToNobody) {
@@ -320,6 +325,17 @@ TEST_F(GatewayTest, ForgetsWhoDoesNotWaitForHisAnswer) {
   net::http::run_until(loop, [&] { return desk.forgotten.size() == 2; });
   EXPECT_THAT(desk.forgotten, testing::UnorderedElementsAre(desk.heard[0].asker, desk.heard[1].asker));
   EXPECT_FALSE(never);
+}
+
+TEST_F(GatewayTest, MayEndWhileSomebodyWaits) {
+  open();
+  loop::Tasks tasks(loop);
+  std::optional<Result<Response>> cut;
+  tasks.spawn(net::http::keep_result(client.ask(question("GET", "/api/v1/jobs/17?seen=3")), cut));
+  net::http::run_until(loop, [&] { return desk.heard.size() == 1; });
+  gateway.reset();
+  net::http::run_until(loop, [&] { return cut.has_value(); });  // what was posted by then must not find it
+  EXPECT_FALSE(cut->has_value());
 }
 
 requests::Reply exec_output(std::string_view text) {
