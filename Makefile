@@ -20,7 +20,7 @@ run: build
 	@tools/run_example
 	@echo
 	@echo 'Where to look next:'
-	@echo '  build/release/cadre up                                   a cluster of your own; docs/cluster.md'
+	@echo '  build/release/cadre up                                   a cluster of your own; docs/getting-started.md'
 	@echo '  build/release/cadre plan examples/plan/quickstart.yaml   what would the scheduler do, and why?'
 	@echo '  build/release/cadre simulate --help                      other clusters, loads and faults'
 	@echo '  docs/planner.md                                          how it decides'
