@@ -93,11 +93,6 @@ Result<Reply> Access::ask(const Principal& who, const Request& request, TimePoin
       request);
 }
 
-std::string Access::password_of(const std::string& user) const {
-  const User* found = directory_.find_user(user);
-  return found == nullptr ? "" : found->row.password;
-}
-
 bool Access::has_workspace(const std::string& name) const { return directory_.find_workspace(name) != nullptr; }
 
 std::optional<std::int64_t> Access::quota_of_user(const std::string& name) const {

@@ -57,8 +57,6 @@ class Access {
     Secret secret;
   };
   [[nodiscard]] Result<NewToken> end_login(const LoginEnd& end, TimePoint now);
-  /// The hash of a user's password, for who checks the old one before it is changed.
-  [[nodiscard]] std::string password_of(const std::string& user) const;
 
   /// A token that the shell gives to whoever owns the data folder. In place of the one before it of that id.
   /// `not_found` when its user is not there.

@@ -297,7 +297,6 @@ class History {
     EXPECT_TRUE(lives_.take().empty());
     for (const auto& [name, row] : database_.users) {
       EXPECT_EQ(lives_.quota_of_user(name), row.max_slots);
-      EXPECT_EQ(lives_.password_of(name), row.password);
     }
     for (const auto& [name, row] : database_.workspaces) EXPECT_EQ(lives_.quota_of_workspace(name), row.max_slots);
   }

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "app/man_page.h"
+#include "cli/command_tree.h"
 #include "cli/exit_code.h"
 #include "cluster/plan_file.h"
 #include "gateway/openapi.h"
@@ -19,15 +20,13 @@ namespace {
 void add_command(const CLI::App& command, const std::string& parents, std::string& text) {
   const std::string name = parents + " " + command.get_name();
   text += "\n## " + name + "\n\n```\n" + command.help(parents) + "```\n";
-  const auto is_command = [](const CLI::App* one) { return !one->get_name().empty(); };
-  for (const CLI::App* below : command.get_subcommands(is_command)) add_command(*below, name, text);
+  for (const CLI::App* below : cli::verbs_of(command)) add_command(*below, name, text);
 }
 
 std::string command_page(const CLI::App& app) {
   std::string text = "# Command line\n\nWhat `cadre --help` says, for every command. This page is generated.\n\n";
   text += "Exit codes: 0 done, 1 failed, 2 bad usage or a faulty file, 3 refused, 4 unreachable.\n";
-  const auto is_command = [](const CLI::App* one) { return !one->get_name().empty(); };
-  for (const CLI::App* command : app.get_subcommands(is_command)) add_command(*command, "cadre", text);
+  for (const CLI::App* command : cli::verbs_of(app)) add_command(*command, "cadre", text);
   return text;
 }
 

@@ -3,6 +3,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/command_tree.h"
+
 namespace cadre::app {
 namespace {
 
@@ -23,14 +25,9 @@ std::string plain(std::string_view text) {
   return all;
 }
 
-std::vector<const CLI::App*> verbs_of(const CLI::App& command) {
-  return command.get_subcommands([](const CLI::App* one) { return !one->get_name().empty(); });
-}
-
-/// Groups of options are nameless commands to the library.
 void add_options(const CLI::App& command, std::string& page) {
-  for (const CLI::Option* option : command.get_options()) {
-    if (option->get_name() == "--help" || option->get_lnames() == std::vector<std::string>{"help"}) continue;
+  for (const CLI::Option* option : cli::options_of(command)) {
+    if (option->get_lnames() == std::vector<std::string>{"help"}) continue;
     std::string names;
     for (const std::string& name : option->get_snames()) names += (names.empty() ? "-" : ", -") + name;
     for (const std::string& name : option->get_lnames()) names += (names.empty() ? "--" : ", --") + name;
@@ -39,9 +36,6 @@ void add_options(const CLI::App& command, std::string& page) {
     page += ".TP\n.B " + plain(names) + "\n";
     page += plain((type.empty() ? "" : type + ": ") + option->get_description()) + "\n";
   }
-  for (const CLI::App* group : command.get_subcommands([](const CLI::App* one) { return one->get_name().empty(); })) {
-    add_options(*group, page);
-  }
 }
 
 void add_command(const CLI::App& command, const std::string& parents, std::string& page) {
@@ -49,7 +43,7 @@ void add_command(const CLI::App& command, const std::string& parents, std::strin
   page += ".SS " + plain(name) + "\n" + plain(command.get_description()) + ".\n";
   add_options(command, page);
   if (!command.get_footer().empty()) page += ".PP\n.nf\n" + plain(command.get_footer()) + "\n.fi\n";
-  for (const CLI::App* verb : verbs_of(command)) add_command(*verb, name, page);
+  for (const CLI::App* verb : cli::verbs_of(command)) add_command(*verb, name, page);
 }
 
 }  // namespace
@@ -61,7 +55,7 @@ std::string man_page(const CLI::App& app, const std::string& version) {
   page += ".SH EXIT STATUS\n0 done, 1 failed, 2 bad usage, 3 refused, 4 unreachable;\n";
   page += ".B cadre run\npasses on the task's own.\n";
   page += ".SH COMMANDS\n";
-  for (const CLI::App* command : verbs_of(app)) add_command(*command, app.get_name(), page);
+  for (const CLI::App* command : cli::verbs_of(app)) add_command(*command, app.get_name(), page);
   return page;
 }
 

@@ -1,29 +1,17 @@
 #include "cli/completion.h"
 
-#include <vector>
+#include "cli/command_tree.h"
 
 namespace cadre::cli {
 namespace {
 
-std::vector<const CLI::App*> verbs_of(const CLI::App& command) {
-  return command.get_subcommands([](const CLI::App* one) { return !one->get_name().empty(); });
-}
-
-/// Groups of options are nameless commands to the library.
-void add_options(const CLI::App& command, std::string& words) {
-  for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& name : option->get_lnames()) words += " --" + name;
-    for (const std::string& name : option->get_snames()) words += " -" + name;
-  }
-  for (const CLI::App* group : command.get_subcommands([](const CLI::App* one) { return one->get_name().empty(); })) {
-    add_options(*group, words);
-  }
-}
-
 void add_cases(const CLI::App& command, const std::string& path, std::string& cases) {
   std::string words;
   for (const CLI::App* verb : verbs_of(command)) words += " " + verb->get_name();
-  add_options(command, words);
+  for (const CLI::Option* option : options_of(command)) {
+    for (const std::string& name : option->get_lnames()) words += " --" + name;
+    for (const std::string& name : option->get_snames()) words += " -" + name;
+  }
   cases += "    \"" + path + "\") words=\"" + words.substr(1) + "\" ;;\n";
   for (const CLI::App* verb : verbs_of(command)) {
     add_cases(*verb, path.empty() ? verb->get_name() : path + " " + verb->get_name(), cases);
@@ -84,23 +72,15 @@ std::string zsh_entry(const std::string& name, const std::string& help) {
   return entry + "'";
 }
 
-void add_zsh_options(const CLI::App& command, std::string& entries) {
-  for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& name : option->get_lnames())
-      entries += " " + zsh_entry("--" + name, option->get_description());
-    for (const std::string& name : option->get_snames())
-      entries += " " + zsh_entry("-" + name, option->get_description());
-  }
-  for (const CLI::App* group : command.get_subcommands([](const CLI::App* one) { return one->get_name().empty(); })) {
-    add_zsh_options(*group, entries);
-  }
-}
-
 void add_zsh_cases(const CLI::App& command, const std::string& path, std::string& cases) {
   std::string verbs;
   for (const CLI::App* verb : verbs_of(command)) verbs += " " + zsh_entry(verb->get_name(), verb->get_description());
   std::string options;
-  add_zsh_options(command, options);
+  for (const CLI::Option* option : options_of(command)) {
+    const std::string& help = option->get_description();
+    for (const std::string& name : option->get_lnames()) options += " " + zsh_entry("--" + name, help);
+    for (const std::string& name : option->get_snames()) options += " " + zsh_entry("-" + name, help);
+  }
   cases += "    '" + path + "')\n      verbs=(" + verbs + ")\n      options=(" + options + ") ;;\n";
   for (const CLI::App* verb : verbs_of(command)) {
     add_zsh_cases(*verb, path.empty() ? verb->get_name() : path + " " + verb->get_name(), cases);

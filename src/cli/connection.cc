@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "access/problem.h"
+
 namespace cadre::cli {
 namespace {
 
@@ -53,30 +55,6 @@ Repeat repeat_of(const access::Route& route) {
 ExitCode code_of(int status) {
   if (status == 429 || status == 503 || status == 504) return unreachable;
   return status == 400 || status == 401 || status == 403 || status == 409 || status == 413 ? refused : failed;
-}
-
-/// As the door says it (gateway/problem.h); what another says has none of it.
-struct Fault {
-  std::string path;
-  std::string message;
-};
-template <class V>
-void describe(V& v, Fault& f) {
-  v.field("path", f.path, "Where.");
-  v.field("message", f.message, "What is wrong.");
-}
-struct Problem {
-  std::string title;
-  std::int32_t status = 0;
-  std::string detail;
-  std::vector<Fault> faults;
-};
-template <class V>
-void describe(V& v, Problem& p) {
-  v.field("title", p.title, "The words of the status.");
-  v.field("status", p.status, "The status.");
-  v.field("detail", p.detail, "What went wrong.");
-  v.field("faults", p.faults, "Each fault.");
 }
 
 }  // namespace
@@ -147,15 +125,15 @@ loop::Task<Got<void>> Connection::send_for_lines(Call call, std::function<void(s
 }
 
 Refusal Connection::refusal_in(const net::http::Response& response, const Call& call) const {
-  const auto problem = describe::read_json<Problem>(response.body);
-  if (!problem || problem->status == 0) {
+  const auto problem = describe::read_json<access::Problem>(response.body);
+  if (!problem) {
     return {failed, "what answers at " + master_.url + " is no master: it says " + std::to_string(response.status)};
   }
   Refusal refusal{code_of(response.status), problem->detail.empty() ? problem->title : problem->detail};
   if (response.status == 401 && master_.token.empty() && !call.question.url.ends_with("/api/v1/login")) {
     refusal.message = "who are you? Log in with: cadre login " + master_.url + ", or set CADRE_TOKEN";
   }
-  for (const Fault& fault : problem->faults) {
+  for (const access::ProblemFault& fault : problem->faults) {
     refusal.message += "\n  " + (fault.path.empty() ? "" : fault.path + ": ") + fault.message;
   }
   return refusal;

@@ -1,22 +1,11 @@
 #include "gateway/bodies.h"
 
 #include "base/overloaded.h"
-#include "describe/describe.h"
 #include "gateway/problem.h"
 
 namespace cadre::gateway {
-namespace {
 
 using net::http::Response;
-
-template <class T>
-Response json(const T& value) {
-  Response response;
-  response.body = describe::write_json(value);
-  return response;
-}
-
-}  // namespace
 
 Response unknown(const std::string& why) {
   Response response = problem(401, why);

@@ -4,9 +4,18 @@
 #include <string>
 
 #include "cluster/desk.h"
+#include "describe/describe.h"
 #include "net/http/message.h"
 
 namespace cadre::gateway {
+
+/// One value as JSON.
+template <class T>
+[[nodiscard]] net::http::Response json(const T& value) {
+  net::http::Response response;
+  response.body = describe::write_json(value);
+  return response;
+}
 
 [[nodiscard]] net::http::Response response_of(const cluster::Told& told);
 /// The token was not believed.

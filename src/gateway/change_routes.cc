@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "gateway/bodies.h"
+#include "gateway/listen.h"
 #include "gateway/requests.h"
 
 namespace cadre::gateway {
@@ -40,16 +41,6 @@ std::optional<std::uint64_t> since_of(const net::http::Request& request) {
   if (since == query->end()) return std::nullopt;
   const auto number = describe::read_json<std::uint64_t>(since->second);
   return number ? std::optional(*number) : std::nullopt;
-}
-
-/// Reads and forgets whatever the peer says, to notice when it goes.
-loop::Task<void> listen(net::http::WebSocket& socket, bool& is_gone) {
-  for (;;) {
-    const Result<std::string> said = co_await socket.receive();
-    if (said) continue;
-    is_gone = true;
-    co_return;
-  }
 }
 
 }  // namespace

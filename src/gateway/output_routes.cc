@@ -1,6 +1,7 @@
 #include "base/overloaded.h"
 #include "describe/utf8.h"
 #include "gateway/bodies.h"
+#include "gateway/listen.h"
 #include "gateway/requests.h"
 #include "logs/level.h"
 #include "logs/record.h"
@@ -52,12 +53,6 @@ void add_lines(const ReadLogs& request, BytesView records, LogPage& page) {
   }
 }
 
-net::http::Response json(const auto& value) {
-  net::http::Response response;
-  response.body = describe::write_json(value);
-  return response;
-}
-
 net::http::Response code_response(const bulk::FromMaster& told) {
   if (const auto* no = std::get_if<bulk::Refused>(&told)) return problem(no->code, no->why, {});
   const auto& state = std::get<bulk::BlobState>(told);
@@ -77,16 +72,6 @@ bool may_create_somewhere(const Told& me) {
 /// Whether no more than that will ever come of this lease.
 bool is_all(const TaskView& task, const LogPage& page) {
   return page.epoch == task.epoch && task.ending && page.next >= task.ending->output_end;
-}
-
-/// Reads and forgets whatever the peer says, to notice when it goes.
-loop::Task<void> listen(net::http::WebSocket& socket, bool& is_gone) {
-  for (;;) {
-    const Result<std::string> said = co_await socket.receive();
-    if (said) continue;
-    is_gone = true;
-    co_return;
-  }
 }
 
 }  // namespace

@@ -25,11 +25,7 @@ void Gateway::add_plain_routes() {
   add_route("GET", "/metrics", [this](const Visit& visit) { tasks_.spawn(metrics(visit)); });
 }
 
-void Gateway::health(const Visit& visit) const {
-  net::http::Response response;
-  response.body = describe::write_json(Health{"ok", options_.version, started_});
-  visit.answer(std::move(response));
-}
+void Gateway::health(const Visit& visit) const { visit.answer(json(Health{"ok", options_.version, started_})); }
 
 loop::Task<void> Gateway::metrics(Visit visit) {
   std::optional<requests::Status> status;

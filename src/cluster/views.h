@@ -1,0 +1,306 @@
+/// What a client is answered: jobs, tasks, agents and pools as they stand. Values; safe on any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "access/requests.h"
+#include "base/result.h"
+#include "cluster/control/rows.h"
+#include "cluster/messages.h"
+#include "cluster/policy.h"
+#include "describe/fault.h"
+
+namespace cadre::cluster::requests {
+
+using access::Done;
+using describe::Fault;
+
+struct TaskView {
+  static constexpr std::string_view type_name = "task";
+  static constexpr std::string_view doc = "One supervised process tree on one agent.";
+  TaskId id;
+  std::string role;
+  std::int32_t rank = 0;
+  std::string stage;  ///< queued, placed, running, stopping, ended
+  std::uint64_t epoch = 0;
+  AgentId agent;
+  std::vector<std::int32_t> slots;
+  std::optional<TimePoint> started;
+  std::optional<TimePoint> ended;
+  std::optional<TaskEnding> ending;
+  Usage usage;
+  std::uint64_t reports = 0;
+  std::string last_report;
+};
+template <class V>
+void describe(V& v, TaskView& m) {
+  v.required("id", m.id, "The task.");
+  v.field("role", m.role, "What it does in its job.");
+  v.field("rank", m.rank, "Its number within the job.");
+  v.field("stage", m.stage, "queued, placed, running, stopping or ended.");
+  v.field("epoch", m.epoch, "Of its last lease.");
+  v.field("agent", m.agent, "Where it runs, or ran last.");
+  v.field("slots", m.slots, "Slots of that agent.");
+  v.field("started", m.started, "When its process began.");
+  v.field("ended", m.ended, "When it ended.");
+  v.field("ending", m.ending, "How it ended.");
+  v.field("usage", m.usage, "What it uses.");
+  v.field("reports", m.reports, "Reports of it that were accepted.");
+  v.field("last_report", m.last_report, "The last of them.");
+}
+
+struct JobView {
+  static constexpr std::string_view type_name = "job";
+  static constexpr std::string_view doc = "What a user submitted, and how it stands.";
+  JobId id;
+  std::string name;
+  std::string workspace;
+  std::string owner;
+  std::string pool;
+  std::int32_t priority = 42;
+  double position = 0;
+  std::string group;
+  control::JobStage stage = control::JobStage::queued;
+  std::int64_t slots = 0;
+  std::optional<TimePoint> submitted;
+  std::optional<TimePoint> started;
+  std::optional<TimePoint> ended;
+  lease::Reason reason = lease::Reason::exited;
+  std::int32_t code = 0;
+  std::string detail;
+  std::int32_t runs = 0;
+  std::uint64_t version = 0;
+  std::vector<TaskView> tasks;
+};
+template <class V>
+void describe(V& v, JobView& m) {
+  v.required("id", m.id, "The job.");
+  v.field("name", m.name, "What people call it.");
+  v.field("workspace", m.workspace, "Whose members may see it.");
+  v.field("owner", m.owner, "Who submitted it.");
+  v.field("pool", m.pool, "Where it runs.");
+  v.field("priority", m.priority, "Smaller is more important.");
+  v.field("position", m.position, "Place in the queue among equals of priority.");
+  v.field("group", m.group, "With whom it shares.");
+  v.field("stage", m.stage, "How far it is.");
+  v.field("slots", m.slots, "Slots it wants in all.");
+  v.field("submitted", m.submitted, "When it was submitted.");
+  v.field("started", m.started, "When it was last placed.");
+  v.field("ended", m.ended, "When it ended.");
+  v.field("reason", m.reason, "Why it ended.");
+  v.field("code", m.code, "Exit code, or number of the signal.");
+  v.field("detail", m.detail, "More of it, for people.");
+  v.field("runs", m.runs, "How many times it was placed.");
+  v.field("version", m.version, "Changes with it.");
+  v.field("tasks", m.tasks, "Its tasks.");
+}
+
+struct AgentView {
+  static constexpr std::string_view type_name = "agent";
+  static constexpr std::string_view doc = "A host with its slots.";
+  AgentId id;
+  std::string pool;
+  std::string host;
+  std::string version;
+  std::string state;  ///< up, silent, lost
+  bool enabled = true;
+  bool draining = false;
+  SlotKind slot_kind = SlotKind::artificial;
+  std::int64_t slots = 0;
+  std::int64_t slots_used = 0;
+  std::vector<control::SlotState> slot_states;
+  Cpus cpus;
+  ByteSize memory;
+  messages::Load load;
+  std::int64_t tasks = 0;
+  std::vector<std::string> isolation;
+};
+template <class V>
+void describe(V& v, AgentView& m) {
+  v.required("id", m.id, "The agent.");
+  v.field("pool", m.pool, "Its pool.");
+  v.field("host", m.host, "Its host.");
+  v.field("version", m.version, "Of its program.");
+  v.field("state", m.state, "up, silent or lost.");
+  v.field("enabled", m.enabled, "Whether it takes work at all.");
+  v.field("draining", m.draining, "Whether it only lets what runs there end.");
+  v.field("slot_kind", m.slot_kind, "What its slots are.");
+  v.field("slots", m.slots, "How many it has.");
+  v.field("slots_used", m.slots_used, "How many are in use.");
+  v.field("slot_states", m.slot_states, "Which of them take work.");
+  v.field("cpus", m.cpus, "Cores it offers.");
+  v.field("memory", m.memory, "Memory it offers.");
+  v.field("load", m.load, "How busy it is.");
+  v.field("tasks", m.tasks, "Tasks on it.");
+  v.field("isolation", m.isolation, "What keeps tasks apart there.");
+}
+
+struct Jobs {
+  static constexpr std::string_view type_name = "jobs";
+  std::vector<JobView> jobs;
+  std::optional<JobId> next;
+};
+template <class V>
+void describe(V& v, Jobs& m) {
+  v.required("jobs", m.jobs, "The jobs.");
+  v.field("next", m.next, "Ask for those before this one; left out: there are no more.");
+}
+
+struct Tasks {
+  static constexpr std::string_view type_name = "tasks";
+  std::vector<TaskView> tasks;
+  std::optional<JobId> next;
+};
+template <class V>
+void describe(V& v, Tasks& m) {
+  v.required("tasks", m.tasks, "The tasks.");
+  v.field("next", m.next, "Ask for those of jobs before this one; left out: there are no more.");
+}
+
+struct Agents {
+  static constexpr std::string_view type_name = "agents";
+  std::vector<AgentView> agents;
+  std::optional<AgentId> next;
+};
+template <class V>
+void describe(V& v, Agents& m) {
+  v.required("agents", m.agents, "The agents.");
+  v.field("next", m.next, "Ask for those after this one; left out: there are no more.");
+}
+
+struct SlotView {
+  static constexpr std::string_view doc = "One device, or a mere permit.";
+  AgentId agent;
+  std::int32_t slot = 0;
+  SlotKind kind = SlotKind::artificial;
+  std::string device;
+  control::SlotState state = control::SlotState::enabled;
+  bool used = false;
+  std::optional<TaskId> task;
+};
+template <class V>
+void describe(V& v, SlotView& m) {
+  v.required("agent", m.agent, "Its agent.");
+  v.required("slot", m.slot, "Its number there.");
+  v.field("kind", m.kind, "What it is.");
+  v.field("device", m.device, "What the device is called.");
+  v.field("state", m.state, "Whether it takes work.");
+  v.field("used", m.used, "Whether a task holds it.");
+  v.field("task", m.task, "Which one, if one may see it.");
+}
+
+struct Slots {
+  static constexpr std::string_view type_name = "slots";
+  std::vector<SlotView> slots;
+  std::optional<AgentId> next;
+};
+template <class V>
+void describe(V& v, Slots& m) {
+  v.required("slots", m.slots, "The slots.");
+  v.field("next", m.next, "Ask for those of agents after this one; left out: there are no more.");
+}
+
+struct PoolView {
+  static constexpr std::string_view doc = "A named set of agents with one policy.";
+  std::string name;
+  Policy policy;
+  std::int64_t agents = 0;
+  std::int64_t slots = 0;
+  std::int64_t slots_used = 0;
+  std::int64_t queued = 0;
+  std::int64_t running = 0;
+};
+template <class V>
+void describe(V& v, PoolView& m) {
+  v.required("name", m.name, "What it is called.");
+  v.field("policy", m.policy, "How it is scheduled.");
+  v.field("agents", m.agents, "Agents of it that are there.");
+  v.field("slots", m.slots, "Their slots.");
+  v.field("slots_used", m.slots_used, "How many are in use.");
+  v.field("queued", m.queued, "Jobs that wait.");
+  v.field("running", m.running, "Jobs that run or stop.");
+}
+
+struct Pools {
+  static constexpr std::string_view type_name = "pools";
+  std::vector<PoolView> pools;
+};
+template <class V>
+void describe(V& v, Pools& m) {
+  v.required("pools", m.pools, "The pools.");
+}
+
+/// All that is there, up to a change of that number.
+struct Snapshot {
+  static constexpr std::string_view type_name = "snapshot";
+  static constexpr std::string_view doc = "All that one may see and that has not ended, up to a change.";
+  std::uint64_t seq = 0;
+  std::vector<JobView> jobs;
+  std::vector<AgentView> agents;
+};
+template <class V>
+void describe(V& v, Snapshot& m) {
+  v.required("seq", m.seq, "The last change that is in it.");
+  v.required("jobs", m.jobs, "Jobs that have not ended.");
+  v.required("agents", m.agents, "All agents.");
+}
+
+struct Status {
+  static constexpr std::string_view type_name = "status";
+  std::int64_t agents = 0;
+  std::int64_t agents_up = 0;
+  std::int64_t slots = 0;
+  std::int64_t slots_used = 0;
+  Cpus cpus;
+  Cpus cpus_used;
+  ByteSize memory;
+  ByteSize memory_used;
+  double load = 0;
+  std::int64_t queued = 0;
+  std::int64_t running = 0;
+  std::int64_t ended = 0;
+  std::uint64_t refused = 0;
+};
+template <class V>
+void describe(V& v, Status& m) {
+  v.field("agents", m.agents, "Agents that are known.");
+  v.field("agents_up", m.agents_up, "Agents that are there.");
+  v.field("slots", m.slots, "Slots of agents that are there.");
+  v.field("slots_used", m.slots_used, "How many are in use.");
+  v.field("cpus", m.cpus, "Cores they offer.");
+  v.field("cpus_used", m.cpus_used, "Cores given to tasks.");
+  v.field("memory", m.memory, "Memory they offer.");
+  v.field("memory_used", m.memory_used, "Memory given to tasks.");
+  v.field("load", m.load, "Sum of their load averages.");
+  v.field("queued", m.queued, "Jobs that wait.");
+  v.field("running", m.running, "Jobs that run or stop.");
+  v.field("ended", m.ended, "Jobs that have ended, of those still in memory.");
+  v.field("refused", m.refused, "Connections and messages that the master has refused since its start.");
+}
+
+struct Text {
+  static constexpr std::string_view type_name = "text";
+  std::string text;
+};
+template <class V>
+void describe(V& v, Text& m) {
+  v.required("text", m.text, "For people.");
+}
+
+/// No. When something that was asked is faulty, each fault has its path.
+struct Failed {
+  static constexpr std::string_view type_name = "failed";
+  Errc code = Errc::invalid;
+  std::string message;
+  std::vector<Fault> faults;
+};
+
+using Reply = std::variant<Done, Failed, Text, JobView, Jobs, TaskView, Tasks, AgentView, Agents, Slots, Pools, Status,
+                           Snapshot, messages::ExecNews>;
+
+}  // namespace cadre::cluster::requests
