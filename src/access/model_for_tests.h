@@ -314,7 +314,7 @@ struct ModelRules {
     if (!governs(request.workspace)) return fail(Errc::denied, "");
     if (!tables.members.contains({request.workspace, request.user})) return fail(Errc::not_found, "");
     tables.members.erase({request.workspace, request.user});
-    return show_workspace(request.workspace);
+    return Done{};
   }
 };
 

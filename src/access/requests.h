@@ -422,7 +422,7 @@ struct RemoveMember {
   static constexpr std::string_view type_name = "remove_member";
   static constexpr Route route{"DELETE", "/workspaces/{workspace}/members/{user}", "Takes a user out of a workspace.",
                                Need::token};
-  using Answer = WorkspaceView;
+  using Answer = Done;
   std::string workspace;
   std::string user;
 };

@@ -90,7 +90,7 @@ Result<Reply> Access::answer(const Asked& asked, const RemoveMember& request) {
                                      "'; show the workspace to see who has");
   }
   directory_.remove_member(request.workspace, request.user);
-  return view_of(*workspace);
+  return Done{};
 }
 
 }  // namespace cadre::access

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "access/requests.h"
 #include "access/route.h"
 #include "cluster/output.h"
 #include "cluster/requests.h"
@@ -28,7 +29,7 @@ struct Joined<std::variant<Ts...>, More...> {
 };
 /// Everything that a command may ask.
 using AskedRequest = Joined<cluster::requests::Request, cluster::requests::ReadLogs, cluster::requests::GetCode,
-                            cluster::requests::PutCode>::Type;
+                            cluster::requests::PutCode, access::DeleteUser>::Type;
 
 inline std::vector<std::string> segments_of(std::string_view path) {
   std::vector<std::string> segments;

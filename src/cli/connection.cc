@@ -82,6 +82,7 @@ Connection::Call Connection::call_of(const access::Route& route, Value fields, s
 
 loop::Task<Got<std::string>> Connection::send(Call call) {
   const TimePoint begun = loop_.now();
+  bool may_be_done = false;  // one that was asked may have done it and gone before it said so
   for (;;) {
     net::http::Question question = call.question;
     question.wait = std::max<Duration>(call.wait - (loop_.now() - begun), 1ms);
@@ -90,7 +91,10 @@ loop::Task<Got<std::string>> Connection::send(Call call) {
     const Errc code = response ? Errc{} : response.error().code;
     was_there_ = was_there_ || is_there_ || code == Errc::timed_out;  // who went away was there
     if (response && response->status / 100 == 2) co_return std::move(response->body);
+    const bool is_gone_anyway = response && response->status == 404 && call.question.method == Method::remove;
+    if (is_gone_anyway && may_be_done) co_return "{}";
     if (response) co_return NotGot(refusal_in(*response, call));
+    may_be_done = may_be_done || code == Errc::timed_out;
     // Nothing was asked of one that is not there; one that went away may have heard it.
     const bool may_repeat = (code == Errc::unavailable && call.repeat >= Repeat::when_unheard) ||
                             (code == Errc::timed_out && call.repeat >= Repeat::when_lost);

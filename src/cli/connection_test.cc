@@ -101,9 +101,9 @@ TEST(Connection, GivesUpOnAMasterThatDoesNotAnswer) {
 
 /// Answers nothing before it was started again.
 struct Forgetful {
+  std::optional<Answer> later;  ///< what it says then; nothing: what it would
   std::atomic<bool> was_restarted = false;
-  FakeMaster master{
-      [this](const FakeMaster::Request&) { return was_restarted ? std::nullopt : std::optional(silence()); }};
+  FakeMaster master{[this](const FakeMaster::Request&) { return was_restarted ? later : std::optional(silence()); }};
   std::thread restarting;
 
   /// When somebody has asked, and has waited for so long.
@@ -140,6 +140,17 @@ TEST(Connection, AsksAgainWhenTheMasterWasRestarted) {
   expect_asked_again(requests::KillJob{{17}});
   expect_asked_again(requests::SetJob{{17}, 3, {}, {}, {}});
   expect_asked_again(requests::GetCode{std::string(64, 'a')});
+}
+
+TEST(Connection, TakesWhatIsGoneForRemovedWhenItMayHaveBeenHeard) {
+  const access::DeleteUser request{"ann"};
+  Forgetful forgetful;
+  forgetful.later = told_no(404, "there is no user 'ann'");
+  forgetful.restart_when_asked();
+  Asking asking(forgetful.master);
+  EXPECT_TRUE(asking.ask(request, 20s));
+  EXPECT_EQ(asking.refused(request).message, "there is no user 'ann'") << "nobody has asked for that before";
+  EXPECT_EQ(forgetful.master.heard().size(), 3U);
 }
 
 TEST(Connection, WaitsForWhoWasThereHoweverLateThatWas) {

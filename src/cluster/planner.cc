@@ -224,7 +224,13 @@ std::vector<QueuedDemand> Planner::queued_demand() const {
   return demands;
 }
 
-std::string Planner::why(const GangId& id) const { return explain(state_, policy_, state_.gangs[index_of(id)]); }
+std::string Planner::why(const GangId& id, const MayName& may_name) const {
+  return explain(state_, policy_, state_.gangs[index_of(id)], may_name);
+}
+
+std::string Planner::why(const GangId& id) const {
+  return why(id, [](const GangId&) { return true; });
+}
 
 Snapshot Planner::snapshot(TimePoint now) const {
   Snapshot snapshot{policy_, groups_, accounts_, state_.books.agents(), {}, now};

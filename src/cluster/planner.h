@@ -82,7 +82,9 @@ class Planner {
   /// Decides, and takes its own decisions as carried out: started gangs run, preempted ones are stopping.
   Plan plan(TimePoint now);
 
-  /// Why the gang waits, runs where it runs, or was stopped; for people.
+  /// Why the gang waits, runs where it runs, or was stopped; for somebody who may know of these gangs by name.
+  std::string why(const GangId& id, const std::function<bool(const GangId&)>& may_name) const;
+  /// For somebody who may know of all.
   std::string why(const GangId& id) const;
 
   std::size_t queued() const { return state_.queue.size(); }

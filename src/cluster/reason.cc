@@ -22,10 +22,19 @@ std::string names(const std::vector<std::string>& all) {
   return text;
 }
 
-std::string names(const std::vector<GangId>& gangs) {
+std::string others_text(std::size_t count) {
+  return count == 1 ? "another gang" : std::to_string(count) + " other gangs";
+}
+
+/// Those that may be named first.
+std::string names(const std::vector<GangId>& gangs, const MayName& may_name) {
   std::vector<std::string> texts;
-  for (const GangId& gang : gangs) texts.push_back(gang.value);
-  return names(texts);
+  for (const GangId& gang : gangs) {
+    if (may_name(gang)) texts.push_back(gang.value);
+  }
+  const std::size_t hidden = gangs.size() - texts.size();
+  if (hidden == 0) return names(texts);
+  return (texts.empty() ? "" : names(texts) + (texts.size() == 1 ? " and " : ", and ")) + others_text(hidden);
 }
 
 std::string slots_text(std::int64_t slots) { return std::to_string(slots) + (slots == 1 ? " slot" : " slots"); }
@@ -61,11 +70,11 @@ std::string why_there(const State& state, const Policy& policy, const GangRow& r
                         : ": no one agent and no idle agents of one size could hold it, so it is divided unevenly");
 }
 
-std::string why_stopping(const State& state, const GangRow& row) {
+std::string why_stopping(const State& state, const GangRow& row, const MayName& may_name) {
   if (row.others.empty()) return "is stopping";
   if (row.others.front().value.empty()) return "preempted: its group holds more than the slots it is offered";
   const auto by = state.by_id.find(row.others.front());
-  std::string text = "preempted for " + row.others.front().value;
+  std::string text = "preempted for " + names({row.others.front()}, may_name);
   if (by != state.by_id.end()) text += " (priority " + std::to_string(state.gangs[by->second].gang.priority) + ")";
   return text;
 }
@@ -103,7 +112,7 @@ bool fits_one_agent(const State& state, const GangRow& row) {
 }
 
 /// The first few ahead of it; of each class only the first can be among them.
-std::string ahead(const State& state, const GangRow& row) {
+std::string ahead(const State& state, const GangRow& row, const MayName& may_name) {
   constexpr std::size_t shown_max = 4;
   std::vector<Order> orders;
   for (const auto& [hash, one] : state.queue.classes()) {
@@ -115,11 +124,11 @@ std::string ahead(const State& state, const GangRow& row) {
   std::vector<GangId> gangs;
   for (std::size_t i = 0; i < std::min(orders.size(), shown_max); ++i)
     gangs.push_back(state.gangs[orders[i].gang].gang.id);
-  return "ahead of it in the queue: " + names(gangs) + (orders.size() > shown_max ? " and others" : "");
+  return "ahead of it in the queue: " + names(gangs, may_name) + (orders.size() > shown_max ? " and others" : "");
 }
 
 /// What runs on the agents held for it.
-std::string held(const State& state, const GangRow& row) {
+std::string held(const State& state, const GangRow& row, const MayName& may_name) {
   if (row.reserved.empty()) return "";
   std::vector<std::string> agents;
   std::vector<GangId> users;
@@ -131,7 +140,7 @@ std::string held(const State& state, const GangRow& row) {
   }
   for (const Order& order : there) users.push_back(state.gangs[order.gang].gang.id);
   std::string text = "; it gets " + names(agents) + " first";
-  if (!users.empty()) text += ", where " + names(users) + (users.size() == 1 ? " has" : " have") + " to end";
+  if (!users.empty()) text += ", where " + names(users, may_name) + (users.size() == 1 ? " has" : " have") + " to end";
   return text;
 }
 
@@ -165,7 +174,7 @@ std::string why_never(const GangRow& row) {
   return text;
 }
 
-std::string why_waiting(const State& state, const GangRow& row) {
+std::string why_waiting(const State& state, const GangRow& row, const MayName& may_name) {
   Cause cause = row.cause;
   if (cause == Cause::not_planned) {
     if (const GangClass* one = row.in_queue.in) cause = one->cause;
@@ -176,18 +185,19 @@ std::string why_waiting(const State& state, const GangRow& row) {
     case Cause::no_room:
       if (state.classes_by_group) return "waits for " + wants + ": " + most_free(state, row.gang.wants);
       if (fits_one_agent(state, row)) {
-        return "waits for " + wants + ": what is free is held or set aside for gangs ahead; " + ahead(state, row) +
-               held(state, row);
+        return "waits for " + wants + ": what is free is held or set aside for gangs ahead; " +
+               ahead(state, row, may_name) + held(state, row, may_name);
       }
-      return "waits for " + wants + ": " + most_free(state, row.gang.wants) + "; " + ahead(state, row) +
-             held(state, row);
+      return "waits for " + wants + ": " + most_free(state, row.gang.wants) + "; " + ahead(state, row, may_name) +
+             held(state, row, may_name);
     case Cause::reserved:
       return "waits for " + wants +
              ": there is room, but on agents held for gangs ahead, and it could not be preempted "
              "there; " +
-             ahead(state, row) + held(state, row);
-    case Cause::awaits_stopping: return "waits for " + names(row.others) + " to stop" + held(state, row);
-    case Cause::preempts: return "preempts " + names(row.others) + held(state, row);
+             ahead(state, row, may_name) + held(state, row, may_name);
+    case Cause::awaits_stopping:
+      return "waits for " + names(row.others, may_name) + " to stop" + held(state, row, may_name);
+    case Cause::preempts: return "preempts " + names(row.others, may_name) + held(state, row, may_name);
     case Cause::limit: return "waits for " + wants + ": " + limit_text(row);
     case Cause::never: return why_never(row);
     case Cause::share_used:
@@ -200,11 +210,11 @@ std::string why_waiting(const State& state, const GangRow& row) {
 
 }  // namespace
 
-std::string explain(const State& state, const Policy& policy, const GangRow& row) {
+std::string explain(const State& state, const Policy& policy, const GangRow& row, const MayName& may_name) {
   switch (row.stage) {
-    case Stage::queued: return why_waiting(state, row);
+    case Stage::queued: return why_waiting(state, row, may_name);
     case Stage::running: return why_there(state, policy, row);
-    case Stage::stopping: return why_stopping(state, row);
+    case Stage::stopping: return why_stopping(state, row, may_name);
     case Stage::vacant: break;
   }
   return "is not known";

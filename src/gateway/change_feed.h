@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "access/requests.h"
 #include "cluster/control/rows.h"
 #include "cluster/requests.h"
 #include "loop/loop.h"
@@ -37,27 +38,43 @@ void describe(V& v, Change& c) {
 struct Changes {
   static constexpr std::string_view type_name = "changes";
   static constexpr std::string_view doc = "What has changed since the message before, as far as one may know of it.";
-  std::uint64_t seq = 0;
+  std::string cursor;
   std::vector<Change> changes;
 };
 template <class V>
 void describe(V& v, Changes& c) {
-  v.required("seq", c.seq, "All up to this number is known now; who comes back says since=SEQ.");
+  v.required("cursor", c.cursor, "All up to here is known now; who comes back says since=CURSOR.");
   v.required("changes", c.changes, "Each once, in their order; none: only time has passed.");
 }
 
 struct Reset {
   static constexpr std::string_view type_name = "reset";
-  static constexpr std::string_view doc = "Too much was missed: forget what you know, this is how things are.";
+  static constexpr std::string_view doc =
+      "Too much was missed, or other things may be seen than before: forget what you know, this is how things are.";
+  std::string cursor;
   cluster::requests::Snapshot snapshot;
 };
 template <class V>
 void describe(V& v, Reset& r) {
+  v.required("cursor", r.cursor, "All up to here is in the snapshot; who comes back says since=CURSOR.");
   v.required("snapshot", r.snapshot, "All that is there.");
 }
 
 /// One message to who follows.
 using ChangeMessage = std::variant<Changes, Reset>;
+
+/// How far somebody has followed, and what he could see: who sees other things now cannot just go on. Its text is for
+/// those who follow to keep and hand back.
+struct Cursor {
+  std::uint64_t seq = 0;
+  std::uint64_t sight = 0;
+  bool operator==(const Cursor&) const = default;
+};
+std::string to_string(const Cursor& cursor);
+/// Nothing: it is none of ours.
+std::optional<Cursor> parse_cursor(std::string_view text);
+/// Equal for two who may see the same changes.
+std::uint64_t sight_of(const access::UserView& user);
 
 class ChangeFeed {
  public:

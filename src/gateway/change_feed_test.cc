@@ -174,13 +174,44 @@ TEST(ChangeFeed, LetsEverybodySeeEachChangeOnceInOrder) {
   });
 }
 
+TEST(Cursors, SurviveTheWayThereAndBack) {
+  FOR_SEEDS(100, [](Dice& dice) {
+    const Cursor cursor{dice.bits(), dice.bits()};
+    EXPECT_EQ(parse_cursor(to_string(cursor)), cursor);
+  });
+}
+
+TEST(Cursors, OfOthersAreNone) {
+  for (const char* text : {"", "7", "7-", "-7", "-", "7-g", "7-1 ", " 7-1", "7-1-1", "seven-1",
+                           "99999999999999999999-1", "7-11112222333344445"}) {
+    EXPECT_EQ(parse_cursor(text), std::nullopt) << text;
+  }
+}
+
+access::UserView somebody(bool is_admin, const std::vector<std::string>& workspaces) {
+  access::UserView user;
+  user.is_admin = is_admin;
+  for (const std::string& one : workspaces) user.workspaces[one] = access::Role::viewer;
+  return user;
+}
+
+TEST(Sight, IsAnotherWhenOtherWorkspacesMayBeSeen) {
+  const std::uint64_t both = sight_of(somebody(false, {"a", "b"}));
+  EXPECT_EQ(both, sight_of(somebody(false, {"b", "a"})));
+  EXPECT_NE(both, sight_of(somebody(false, {"ab"})));
+  EXPECT_NE(both, sight_of(somebody(false, {"a"})));
+  EXPECT_NE(both, sight_of(somebody(false, {"a", "b", "c"})));
+  EXPECT_NE(both, sight_of(somebody(true, {"a", "b"})));
+  EXPECT_EQ(sight_of(somebody(true, {})), sight_of(somebody(true, {"a"}))) << "an admin sees all in any case";
+}
+
 TEST(ChangeMessages, SayWhichKindTheyAre) {
-  EXPECT_EQ(
-      describe::write_json(ChangeMessage(Changes{7, {{7, TimePoint(1s), "job", "17", "queued"}}})),
-      "{\"type\":\"changes\",\"seq\":7,\"changes\":[{\"seq\":7,\"time\":\"1970-01-01T00:00:01Z\",\"noun\":\"job\","
-      "\"id\":\"17\",\"what\":\"queued\"}]}");
-  EXPECT_EQ(describe::write_json(ChangeMessage(Reset{{7, {}, {}}})),
-            "{\"type\":\"reset\",\"snapshot\":{\"seq\":7,\"jobs\":[],\"agents\":[]}}");
+  EXPECT_EQ(describe::write_json(ChangeMessage(Changes{"7-a", {{7, TimePoint(1s), "job", "17", "queued"}}})),
+            "{\"type\":\"changes\",\"cursor\":\"7-a\",\"changes\":[{\"seq\":7,\"time\":\"1970-01-01T00:00:01Z\","
+            "\"noun\":\"job\","
+            "\"id\":\"17\",\"what\":\"queued\"}]}");
+  EXPECT_EQ(describe::write_json(ChangeMessage(Reset{"7-a", {7, {}, {}}})),
+            "{\"type\":\"reset\",\"cursor\":\"7-a\",\"snapshot\":{\"seq\":7,\"jobs\":[],\"agents\":[]}}");
 }
 
 }  // namespace

@@ -26,21 +26,21 @@ std::optional<access::UserView> user_in(const Told& told) {
 
 std::string message_of(const access::UserView& who, const std::vector<cluster::control::ChangeRow>& rows,
                        std::uint64_t seq) {
-  Changes message{rows.empty() ? seq : rows.back().number, {}};
+  Changes message{to_string({rows.empty() ? seq : rows.back().number, sight_of(who)}), {}};
   for (const cluster::control::ChangeRow& row : rows) {
     if (may_know(who, row)) message.changes.push_back({row.number, row.time, row.noun, row.id, row.what});
   }
   return describe::write_json(ChangeMessage(std::move(message)));
 }
 
-/// The number that stands in the query as `since`; nothing: it does not, or is none.
-std::optional<std::uint64_t> since_of(const net::http::Request& request) {
+/// After which change somebody who may see this can go on; nothing: he does not say, or saw other things.
+std::optional<std::uint64_t> since_of(const net::http::Request& request, std::uint64_t sight) {
   const auto query = net::http::query_of(request.target);
   if (!query) return std::nullopt;
   const auto since = std::find_if(query->begin(), query->end(), [](const auto& one) { return one.first == "since"; });
   if (since == query->end()) return std::nullopt;
-  const auto number = describe::read_json<std::uint64_t>(since->second);
-  return number ? std::optional(*number) : std::nullopt;
+  const std::optional<Cursor> cursor = parse_cursor(since->second);
+  return cursor && cursor->sight == sight ? std::optional(cursor->seq) : std::nullopt;
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ loop::Task<void> Gateway::follow_changes(Visit visit, cluster::Credential who) {
   Told me = co_await inquire(who, access::Request(access::GetMe{}));
   std::optional<access::UserView> user = user_in(me);
   if (!user) co_return visit.answer(response_of(me));
-  std::optional<std::uint64_t> seq = since_of(visit.request());
+  std::optional<std::uint64_t> seq = since_of(visit.request(), sight_of(*user));
   Result<std::unique_ptr<net::http::WebSocket>> upgraded = co_await visit.exchange->upgrade();
   if (!upgraded) co_return;
   const std::unique_ptr<net::http::WebSocket> socket = *std::move(upgraded);
@@ -76,7 +76,7 @@ loop::Task<void> Gateway::follow_changes(Visit visit, cluster::Credential who) {
         co_await socket->close(1008, "your token is not known any more");
         co_return;
       }
-      if (now && (now->workspaces != user->workspaces || now->is_admin != user->is_admin)) seq.reset();
+      if (now && sight_of(*now) != sight_of(*user)) seq.reset();
       if (now) user = now;
     }
     if (!seq || !feed_.can_follow(*seq)) {
@@ -88,7 +88,7 @@ loop::Task<void> Gateway::follow_changes(Visit visit, cluster::Credential who) {
         continue;
       }
       seq = snapshot->seq;
-      std::string message = describe::write_json(ChangeMessage(Reset{*snapshot}));
+      std::string message = describe::write_json(ChangeMessage(Reset{to_string({*seq, sight_of(*user)}), *snapshot}));
       const Result<void> sent = co_await socket->send(std::move(message));
       if (!sent) co_return;
     }

@@ -187,8 +187,8 @@ std::string openapi_document(std::string_view version) {
   document.add_plain(
       {"GET", "/changes",
        "Everything that changes, over a WebSocket: messages of the schema change_message. With "
-       "since=SEQ it goes on after that change; when that is too long ago, or left out, it begins with a "
-       "reset.",
+       "since=CURSOR it goes on where that message ended; when that is too long ago, other things may be seen than "
+       "then, or it is left out, it begins with a reset.",
        access::Need::token},
       "follow_changes", response("101", "It goes on as a WebSocket.", Value()));
   return std::move(document).finish(version);

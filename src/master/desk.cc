@@ -51,9 +51,15 @@ void Master::ask(Asker asker, cluster::Credential credential, cluster::Asked ask
   ground_.loop.post([this, one = FromDoor{asker, std::move(credential), std::move(asked)}]() mutable {
     const Asker who = one.asker;
     const auto unavailable = [&](const std::string& why) { tell_(who, failed({Errc::unavailable, why})); };
-    if (!obstacle_.empty()) return unavailable(obstacle_);
+    if (!obstacle_.empty())
+      return unavailable("the master can write nothing now, so it decides nothing" + obstacle_for(one.credential));
     if (!inbox_.push(std::move(one))) unavailable("the master is overloaded or about to stop; try again");
   });
+}
+
+std::string Master::obstacle_for(const cluster::Credential& credential) const {
+  const Result<access::Principal> who = identify(credential, ground_.calendar.now());
+  return who && who->is_admin ? ": " + obstacle_ : "; its admins can see why";
 }
 
 void Master::forget(Asker asker) {

@@ -218,7 +218,7 @@ loop::Task<Result<void>> Master::write(const control::Writes& writes, const acce
     if (!may_pass) co_return written;
     if (attempt == 0) ground_.log.error("nothing can be written, so nothing is done: " + written.error().message);
     if (stopping_) co_return written;  // nothing of it was acted on
-    obstacle_ = "the master can write nothing now, so it decides nothing: " + written.error().message;
+    obstacle_ = written.error().message;
     co_await loop::sleep(ground_.loop, std::min<Duration>(100ms * (attempt + 1), 2s));
   }
 }

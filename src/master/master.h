@@ -103,6 +103,8 @@ class Master : public cluster::Desk {
   void decide(const News& news);
   // At the desk (desk.cc).
   void attend(const FromDoor& one, TimePoint now);
+  /// Why nothing can be decided now, as far as that is his affair.
+  std::string obstacle_for(const cluster::Credential& credential) const;
   Result<access::Principal> identify(const cluster::Credential& credential, TimePoint now) const;
   void serve(const Guest& guest, const cluster::requests::Request& request, TimePoint now);
   void serve(const Guest& guest, const access::Request& request, TimePoint now);

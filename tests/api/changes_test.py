@@ -24,13 +24,14 @@ class Follower:
         self.cluster = cluster
         self.token = cluster.admin if token == "admin" else token
         self.socket = None
+        self.cursor = None
         self.seq = None
         self.changes = []
         self.resets = 0
 
     def connect(self):
         self.close()
-        self.socket = follow(self.cluster, self.token, self.seq)
+        self.socket = follow(self.cluster, self.token, self.cursor)
 
     def close(self):
         if self.socket is not None:
@@ -38,6 +39,7 @@ class Follower:
         self.socket = None
 
     def take(self, message):
+        self.cursor = message["cursor"]
         if message["type"] == "reset":
             self.resets += 1
             self.seq = message["snapshot"]["seq"]
@@ -46,8 +48,13 @@ class Follower:
             assert change["seq"] > self.seq, (change, self.seq)
             self.seq = change["seq"]
             self.changes.append(change)
-        assert message["seq"] >= self.seq
-        self.seq = message["seq"]
+        upto = int(self.cursor.split("-")[0])
+        assert upto >= self.seq
+        self.seq = upto
+
+    def go_on_after(self, cursor):
+        self.cursor = cursor
+        self.seq = int(cursor.split("-")[0])
 
     def read(self):
         self.take(json.loads(self.socket.recv()))
@@ -65,7 +72,7 @@ class Changes(unittest.TestCase):
         steady = Follower(cluster)
         steady.connect()
         steady.read()
-        first = steady.seq
+        first = steady.cursor
         done = threading.Event()
         jobs = []
 
@@ -79,7 +86,7 @@ class Changes(unittest.TestCase):
         threading.Thread(target=work).start()
         dice = random.Random(7)
         shaky = Follower(cluster)
-        shaky.seq = first
+        shaky.go_on_after(first)
         cuts = 0
         while not done.is_set() or cuts < 40:
             shaky.connect()
@@ -105,9 +112,9 @@ class Changes(unittest.TestCase):
         self.assertEqual(sorted(map(int, ended)), sorted(jobs))
 
     def all_changes(self, since):
-        """Those after a number, read to where the master is now."""
+        """Those after a cursor, read to where the master is now."""
         follower = Follower(self.cluster)
-        follower.seq = since
+        follower.go_on_after(since)
         follower.connect()
         now = follow(self.cluster, self.cluster.admin)
         last = json.loads(now.recv())["snapshot"]["seq"]
@@ -122,7 +129,7 @@ class Changes(unittest.TestCase):
         follower = Follower(cluster)
         follower.connect()
         follower.read()
-        first = follower.seq
+        first = follower.cursor
         jobs = []
         for round_number in range(4):
             jobs += [cluster.run(["sh", "-c", "sleep 0.3"]) for _ in range(5)]
@@ -145,7 +152,12 @@ class Changes(unittest.TestCase):
     def test_who_was_away_too_long_or_comes_from_elsewhere_gets_a_reset(self):
         running = self.cluster.run(["sleep", "1000"])
         self.cluster.wait_for(running, "running")
-        for since in (10**9, None):
+        here = Follower(self.cluster)
+        here.connect()
+        here.read()
+        here.close()
+        number, sight = here.cursor.split("-")
+        for since in (None, f"{10**9}-{sight}", f"{number}-0", number, "garbage"):
             socket = follow(self.cluster, self.cluster.admin, since)
             message = json.loads(socket.recv())
             socket.shutdown()
@@ -165,7 +177,7 @@ class Changes(unittest.TestCase):
         follower.close()
         for job in [self.cluster.run(["true"]) for _ in range(10)]:
             self.cluster.wait_for(job)
-        now = self.all_changes(follower.seq)[-1]["seq"]
+        now = self.all_changes(follower.cursor)[-1]["seq"]
         database = sqlite3.connect(self.cluster.data / "cadre.db", timeout=30)
         self.cluster.until(lambda: database.execute("SELECT count(*) FROM changes").fetchone()[0] <= 5)
         database.close()
@@ -195,6 +207,14 @@ class Changes(unittest.TestCase):
         cluster.request("PUT", "/workspaces/secret/members/ann", body={"role": "viewer"})
         while follower.resets < 2:
             follower.read()
+        # The same when he was away meanwhile.
+        for method, body in (("DELETE", None), ("PUT", {"role": "editor"})):
+            follower.close()
+            self.assertEqual(cluster.request(method, "/workspaces/secret/members/ann", body=body).status, 200)
+            before = follower.resets
+            follower.connect()
+            follower.read()
+            self.assertEqual(follower.resets, before + 1)
         token = cluster.get("/tokens", query={"user": "ann"}).json["tokens"][0]["id"]
         self.assertEqual(cluster.request("DELETE", f"/tokens/{token}").status, 200)
         while follower.socket.recv():  # nothing: it was closed

@@ -56,8 +56,10 @@ loop::Task<int> add(Session& session, std::shared_ptr<const WorkspaceOptions> op
 
 loop::Task<int> take_out(Session& session, std::shared_ptr<const WorkspaceOptions> options) {
   access::RemoveMember request{options->workspace, options->user};
-  const Got<access::WorkspaceView> got = co_await ask(session, std::move(request));
-  co_return show_one(session, options->client, got);
+  const Got<access::Done> got = co_await ask(session, std::move(request));
+  co_return show(session, options->client, got, [&](const access::Done&) {
+    return options->user + " has no role in workspace " + options->workspace + " any more\n";
+  });
 }
 
 using Body = loop::Task<int> (*)(Session&, std::shared_ptr<const WorkspaceOptions>);

@@ -265,7 +265,11 @@ void Control::why(const Guest& guest, const requests::Why& request) {
                   requests::Text{"there is no pool '" + job->row.spec.pool + "' any more; it waits until there is"});
   }
   if (job->row.stage != JobStage::ended) {
-    return answer(asker, requests::Text{pool_of(*job).planner.why(gang_id(request.job))});
+    const auto may_name = [&](const GangId& id) {
+      const Job* other = ledger_.find(job_id(id));
+      return other != nullptr && access::may_read(guest.who, other->row.spec.workspace);
+    };
+    return answer(asker, requests::Text{pool_of(*job).planner.why(gang_id(request.job), may_name)});
   }
   answer(asker, requests::Text{ending_in_words(*job)});
 }

@@ -376,6 +376,63 @@ std::vector<Scene> quotas() {
   };
 }
 
+/// Three users and what each may know and do.
+std::vector<Scene> rights() {
+  using access::Role;
+  const access::Principal ann{"ann", false, {{"default", Role::editor}}, "t2", ""};
+  const access::Principal bob{"bob", false, {{"default", Role::viewer}, {"secret", Role::editor}}, "t3", ""};
+  const access::Principal eve{"eve", false, {{"default", Role::editor}}, "t4", ""};
+  const auto submit = [](Desk& desk, const access::Principal& who, std::int32_t slots, const std::string& workspace,
+                         std::int32_t priority = 50) {
+    JobSpec spec = job_of({slots});
+    spec.workspace = workspace;
+    spec.priority = priority;
+    spec.preemptible = priority == 50;
+    desk.ask(who, "submit " + std::to_string(slots) + " slots at " + std::to_string(priority) + " in " + workspace,
+             requests::Submit{spec});
+  };
+  const auto why = [](Desk& desk, const access::Principal& who, std::uint64_t job) {
+    desk.ask(who, "why " + std::to_string(job), requests::Why{{job}});
+  };
+  return {
+      {"An editor changes what is his own, a viewer nothing, and who is not there knows of nothing",
+       [=](Desk& desk) {
+         desk.hello("a1");
+         submit(desk, ann, 1, "default");
+         submit(desk, bob, 1, "default");
+         submit(desk, ann, 1, "secret");
+         submit(desk, bob, 1, "secret");
+         desk.ask(bob, "end 1", requests::EndJob{{1}, std::nullopt});
+         desk.ask(eve, "end 1", requests::EndJob{{1}, std::nullopt});
+         desk.ask(eve, "end 2", requests::EndJob{{2}, std::nullopt});
+         desk.ask(eve, "exec ls in 1.0", requests::RunExec{{{1}, 0}, {"ls"}});
+         desk.ask(eve, "disable a1", requests::SetAgent{AgentId("a1"), SlotState::disabled});
+         desk.ask(ann, "end 1", requests::EndJob{{1}, std::nullopt});
+       }},
+      {"Why something waits, told to who may not know of all that it waits for",
+       [=](Desk& desk) {
+         desk.hello("a1");
+         submit(desk, bob, 2, "secret");
+         submit(desk, ann, 2, "default");
+         submit(desk, bob, 4, "secret");
+         submit(desk, eve, 4, "default");
+         for (const auto& who : {ann, bob}) why(desk, who, 4);
+         why(desk, ann, 3);
+       }},
+      {"A preemption for, and of, what one may not know of",
+       [=](Desk& desk) {
+         desk.hello("a1");
+         submit(desk, ann, 4, "default");
+         submit(desk, bob, 4, "secret", 10);
+         for (const auto& who : {ann, bob}) why(desk, who, 1);
+         why(desk, bob, 2);
+         desk.exited("a1", lease_of(1), 15, Reason::signalled);
+         submit(desk, eve, 4, "default", 5);
+         for (const auto& who : {ann, bob}) why(desk, who, 3);
+       }},
+  };
+}
+
 /// Those in which a restart of the master makes a difference, or nothing happens.
 std::vector<Scene> doors() {
   const auto set = [](Desk& desk, SlotState state, std::optional<std::int32_t> slot = {}) {
@@ -484,6 +541,7 @@ TEST(Control, TellsOfStopsAsItDid) { expect_golden("stops", stops()); }
 TEST(Control, TellsOfAgentsThatComeAndGoAsItDid) { expect_golden("agents", agents()); }
 TEST(Control, TellsOfDoorsAndCommandsAsItDid) { expect_golden("doors", doors()); }
 TEST(Control, TellsOfQuotasAsItDid) { expect_golden("quotas", quotas()); }
+TEST(Control, TellsWhatPeopleMayKnowAndDoAsItDid) { expect_golden("rights", rights()); }
 
 /// What became of all jobs and tasks, but for times.
 std::string ends_of(const ModelDatabase& database) {
@@ -501,7 +559,7 @@ std::string ends_of(const ModelDatabase& database) {
 }
 
 TEST(Control, DecidesTheSameIfItIsRestartedAllTheTime) {
-  for (const std::vector<Scene>& scenes : {jobs(), stops(), agents(), quotas()}) {
+  for (const std::vector<Scene>& scenes : {jobs(), stops(), agents(), quotas(), rights()}) {
     for (const Scene& scene : scenes) {
       SCOPED_TRACE(scene.title);
       Desk plain(scene.settings);

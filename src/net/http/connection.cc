@@ -23,6 +23,8 @@ std::string chunk_head(std::size_t size) {
 HttpConnection::HttpConnection(std::shared_ptr<Service> service, Wire& wire)
     : service_(std::move(service)), wire_(&wire), reader_(service_->rules) {}
 
+HttpConnection::~HttpConnection() { service_->bodies_held -= body_counted_; }
+
 void HttpConnection::opened() { set_phase(Phase::idle); }
 
 void HttpConnection::has_input() {
@@ -55,7 +57,11 @@ void HttpConnection::process() {
   while (wire_ != nullptr && phase_ < Phase::answering && !wire_->is_blocked()) {
     wire_->cork();
     wire_->consume(reader_.take(wire_->input().view()));
-    if (reader_.state() == RequestReader::State::refused) {
+    count_body();
+    if (service_->bodies_held > static_cast<std::size_t>(service_->options.limits.bodies_max.value) &&
+        body_counted_ > 0) {
+      refuse(503, "too much is sent at once; try again");
+    } else if (reader_.state() == RequestReader::State::refused) {
       refuse(reader_.refusal().status, reader_.refusal().title);
     } else if (reader_.state() == RequestReader::State::whole) {
       serve();
@@ -69,6 +75,11 @@ void HttpConnection::process() {
   if (wire_ == nullptr) return;
   wire_->uncork();
   wire_->read();  // also while somebody answers: it tells when the peer goes
+}
+
+void HttpConnection::count_body() {
+  service_->bodies_held += reader_.body_held() - body_counted_;
+  body_counted_ = reader_.body_held();
 }
 
 void HttpConnection::wait_for_more() {
@@ -101,6 +112,7 @@ void HttpConnection::refuse(int status, std::string_view title) {
   Counters& counters = service_->counters;
   ++(status == 413 || status == 431 ? counters.refused_large
      : status == 408                ? counters.timed_out
+     : status == 503                ? counters.refused_bodies
                                     : counters.refused_malformed);
   after_ = After::close;
   is_head_ = false;

@@ -19,6 +19,9 @@ class HttpExchange;
 class HttpConnection final : public Wire::User, public std::enable_shared_from_this<HttpConnection> {
  public:
   HttpConnection(std::shared_ptr<Service> service, Wire& wire);
+  HttpConnection(const HttpConnection&) = delete;
+  HttpConnection& operator=(const HttpConnection&) = delete;
+  ~HttpConnection() override;
 
   void opened() override;
   void has_input() override;
@@ -48,6 +51,7 @@ class HttpConnection final : public Wire::User, public std::enable_shared_from_t
   /// From `answering` on it is somebody else's turn.
   enum class Phase : std::uint8_t { idle, header, body, answering, streaming };
   void process();
+  void count_body();
   void serve();
   void wait_for_more();
   void refuse(int status, std::string_view title);
@@ -62,6 +66,7 @@ class HttpConnection final : public Wire::User, public std::enable_shared_from_t
   Wire* wire_;  // none: it is over, or another's
   RequestReader reader_;
   Phase phase_ = Phase::idle;
+  std::size_t body_counted_ = 0;  // of what all hold together
   bool in_process_ = false;
   bool said_continue_ = false;
   Bell sent_;

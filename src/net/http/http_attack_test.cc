@@ -115,6 +115,30 @@ TEST(HttpAttack, TheRefusalOfALargeBodyIsHeardByWhoStillSendsIt) {
   EXPECT_THAT(hear_all(socket), is_refusal(413));
 }
 
+TEST(HttpAttack, BodiesThatAreNotWholeHaveABoundTogether) {
+  Limits limits;
+  limits.bodies_max = ByteSize{100'000};
+  ServerOnThread server(hello, with(limits));
+  const std::string head = "POST /large HTTP/1.1\r\nHost: x\r\nContent-Length: 90000\r\n\r\n";
+  const std::string most(80'000, 'x');
+  std::optional<RawSocket> first(connect(server));
+  first->say(head + most);
+  const RawSocket large = connect(server);
+  large.say(head + most);
+  EXPECT_THAT(hear_all(large), is_refusal(503));
+  EXPECT_EQ(server.counters().refused_bodies, 1);
+  const RawSocket small = connect(server);
+  small.say("POST /large HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nConnection: close\r\n\r\n12345");
+  EXPECT_THAT(hear_all(small), StartsWith("HTTP/1.1 200 ")) << "there is room for small ones";
+  first.reset();  // who goes gives back what he held
+  for (int i = 0; i < 2; ++i) {
+    const RawSocket next = connect(server);
+    next.say(head + most);
+    next.say(std::string(10'000, 'x'));
+    EXPECT_THAT(next.hear(2'000), StartsWith("HTTP/1.1 200 "));
+  }
+}
+
 TEST(HttpAttack, ASlowHeaderIsGivenUp) {
   ServerOnThread server(hello, with(quick_limits()));
   const RawSocket socket = connect(server);

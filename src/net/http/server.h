@@ -22,6 +22,7 @@ namespace cadre::net::http {
 
 struct Limits {
   ByteSize header_max{16 << 10};
+  ByteSize bodies_max{256 << 20};                      ///< of all bodies together that are not whole yet
   ByteSize message_max{1 << 20};                       ///< of what comes over a WebSocket
   Duration header_wait = std::chrono::seconds(10);     ///< from the first byte of a request to its last header
   Duration body_wait = std::chrono::seconds(30);       ///< without a byte of its body
@@ -44,6 +45,7 @@ struct Counters {
   std::uint64_t refused_connections = 0;  ///< for which there was no room
   std::uint64_t refused_malformed = 0;
   std::uint64_t refused_large = 0;
+  std::uint64_t refused_bodies = 0;  ///< for which there was no room beside others
   std::uint64_t timed_out = 0;
   std::uint64_t handshakes_failed = 0;
   std::int64_t open = 0;

@@ -39,6 +39,7 @@ struct Service {
   TimePoint present;  ///< at the last tick
   bool draining = false;
   std::list<std::shared_ptr<Wire>> wires;
+  std::size_t bodies_held = 0;                    ///< bytes of bodies that are not whole yet
   std::map<std::string, std::int32_t> open_each;  ///< by address
   loop::Timer ticking;
 };
