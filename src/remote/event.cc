@@ -7,6 +7,11 @@
 namespace cadre::remote {
 namespace {
 
+bool is_name_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         std::string_view("-_./@").find(c) != std::string_view::npos;
+}
+
 std::size_t count_terms(const Event& event) {
   if (event.kind() == Event::Kind::term) return 1;
   std::size_t terms = 0;
@@ -99,11 +104,6 @@ Result<void> check(const Event& event) {
                                    std::to_string(most_terms) + ", or several events");
   }
   return check_terms(event);
-}
-
-bool is_name_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         std::string_view("-_./@").find(c) != std::string_view::npos;
 }
 
 bool is_name(std::string_view text) {

@@ -19,7 +19,8 @@ constexpr std::string_view anything = "*";
 constexpr std::uint32_t most_amount = 1'000'000;
 constexpr std::size_t most_terms = 64;   ///< in one event
 constexpr std::size_t most_nested = 32;  ///< parentheses inside each other; so many terms need no more
-constexpr std::size_t most_name = 128;   ///< bytes of a source or a tag
+static_assert(2 * most_nested >= most_terms);
+constexpr std::size_t most_name = 128;  ///< bytes of a source or a tag
 
 /// How many messages a term waits for. A percentage is of the live peers that match its source: rounded down, at least
 /// 1, at most all of them.
@@ -104,6 +105,5 @@ class Messages {
 /// Letters, digits and - _ . / @, at most most_name of them, at least one: what a source, a tag, a type and a peer may
 /// be called.
 [[nodiscard]] bool is_name(std::string_view text);
-[[nodiscard]] bool is_name_letter(char c);
 
 }  // namespace cadre::remote

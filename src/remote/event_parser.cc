@@ -118,7 +118,7 @@ class Parser {
     return amount;
   }
 
-  /// AND or OR, with what may follow it; spaces before it were skipped.
+  /// Where spaces were skipped.
   bool take_operator(std::string_view name) {
     if (word() != name) return false;
     at_ += name.size();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,11 +50,11 @@ class EventTable {
   explicit EventTable(std::size_t waiting_most) : waiting_most_(waiting_most) {}
 
   /// Gives the handler's number. It sees the messages that come from now on.
-  Result<std::size_t> add(const Event& event);
-  Result<std::size_t> add(std::string_view event);
+  [[nodiscard]] Result<std::size_t> add(const Event& event);
+  [[nodiscard]] Result<std::size_t> add(std::string_view event);
 
   /// A message has come. Errc::unavailable when some event that it matches has no room: then none has taken it.
-  Result<Pushed> push(const Arrival& arrival);
+  [[nodiscard]] Result<Pushed> push(const Arrival& arrival);
 
   /// These are alive from now on, and no others. What those that are gone have sent still counts.
   [[nodiscard]] std::vector<Firing> set_peers(std::span<const Peer> peers);
