@@ -1,0 +1,133 @@
+/// The file that `cadre group run` reads: components of several types that run as one group. Values; safe on any
+/// thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cluster/job.h"
+#include "describe/describe.h"
+#include "remote/event.h"
+#include "remote/restart.h"
+
+namespace cadre::remote {
+
+/// What decides how full an agent is.
+enum class Measure : std::uint8_t { slots, cpus, memory };
+constexpr auto enum_names(Measure) {
+  return std::array{std::pair{Measure::slots, "slots"}, std::pair{Measure::cpus, "cpus"},
+                    std::pair{Measure::memory, "memory"}};
+}
+
+struct Strategy {
+  static constexpr std::string_view doc = "Where the components of a group go.";
+  cluster::Layout layout = cluster::Layout::pack;
+  Measure by = Measure::slots;
+  bool operator==(const Strategy&) const = default;
+};
+template <class V>
+void describe(V& v, Strategy& s) {
+  v.field("layout", s.layout, "`pack`: on as few agents as possible; `spread`: apart.");
+  v.field("by", s.by, "Which of their requests decides how full an agent is.");
+}
+
+struct RegisteredClass {
+  static constexpr std::string_view doc = "A class that a program of your own has registered.";
+  std::string name;
+  std::vector<std::string> program;
+  bool operator==(const RegisteredClass&) const = default;
+};
+template <class V>
+void describe(V& v, RegisteredClass& c) {
+  v.required("name", c.name, "As it was registered.", length(1, 256));
+  v.required("program", c.program, "Program and arguments that register it.", length(1, 4096));
+}
+
+struct MinimalPeers {
+  static constexpr std::string_view doc = "Without how many components the group cannot go on.";
+  std::int32_t count = 1;
+  Duration within = std::chrono::seconds(30);
+  bool operator==(const MinimalPeers&) const = default;
+};
+template <class V>
+void describe(V& v, MinimalPeers& m) {
+  v.required("count", m.count, "How many must be alive.", range(1, 10'000));
+  v.field("within", m.within, "For how long there may be fewer, until the group ends.", at_least(Duration(0)));
+}
+
+struct ComponentType {
+  static constexpr std::string_view doc = "Equal components: so many processes of one type.";
+  std::string type;
+  std::int32_t count = 1;
+  cluster::Cpus cpus;
+  ByteSize memory;
+  std::int32_t slots = 0;
+  std::optional<cluster::SlotKind> slot_kind;
+  std::optional<std::vector<std::string>> command;
+  std::optional<RegisteredClass> registered_class;
+  std::map<std::string, std::string> env;
+  RestartPolicy restart;
+  std::optional<MinimalPeers> minimal_peers;
+  bool operator==(const ComponentType&) const = default;
+
+  bool has_plain_variables() const;
+};
+template <class V>
+void describe(V& v, ComponentType& c) {
+  v.required("type", c.type, "What they are called together; events name it as their source.", length(1, most_name));
+  v.field("count", c.count, "How many of them.", range(1, 10'000));
+  v.field("cpus", c.cpus, "Cpus for each.", range(0, cluster::most_cpus));
+  v.field("memory", c.memory, "Memory for each.", range(ByteSize{0}, cluster::most_memory));
+  v.field("slots", c.slots, "Slots for each.", range(0, cluster::most_slots));
+  v.field("slot_kind", c.slot_kind, "The kind of slot it needs; any, if left out.");
+  v.field("command", c.command, "Program and arguments that each runs.", length(1, 4096));
+  v.field("class", c.registered_class, "In place of a command: the class of which each is an object.");
+  v.field("env", c.env, "Environment variables beside those that cadre sets.");
+  v.field("restart", c.restart, "What happens when one has ended.");
+  v.field("minimal_peers", c.minimal_peers,
+          "How few of them are too few; left out: the group goes on with any number.");
+  v.check(is_name(c.type), "type", "must be of letters, digits and - _ . / @, so that events can name it");
+  v.check(c.command.has_value() || c.registered_class.has_value(), "command",
+          "is required, unless there is a class: what each of them runs");
+  v.check(!c.command || !c.registered_class, "class", "stands beside a command; leave one of them out");
+  v.check(c.has_plain_variables(), "env",
+          "has a name that cannot be set; use letters, digits and _, and begin with neither a digit nor CADRE_");
+  v.check(!c.minimal_peers || c.minimal_peers->count <= c.count, "minimal_peers",
+          "count must not exceed that of the components; lower it or start more of them");
+}
+
+struct GroupFile {
+  static constexpr std::string_view doc = "Components that are placed all or nothing and find each other by name.";
+  std::string name;
+  std::string workspace = access::default_workspace;
+  std::string pool = "default";
+  std::int32_t priority = 42;
+  Strategy strategy;
+  std::vector<ComponentType> components;
+  bool operator==(const GroupFile&) const = default;
+};
+template <class V>
+void describe(V& v, GroupFile& g) {
+  v.required("name", g.name, "What the group is called; its components find each other by it.", length(1, most_name));
+  v.field("workspace", g.workspace, "Whose members may see it.", length(1, 64));
+  v.field("pool", g.pool, "Where it runs.", length(1, 128));
+  v.field("priority", g.priority, "1 to 99, smaller is more important.", range(1, 99));
+  v.field("strategy", g.strategy, "How it is placed.");
+  v.required("components", g.components, "What it consists of.", length(1, 64));
+  v.check(is_name(g.name), "name", "must be of letters, digits and - _ . / @");
+}
+
+/// Reads the file and what must hold between its parts; every fault at once.
+[[nodiscard]] describe::Read<GroupFile> read_group_file(std::string_view text);
+
+/// The job that starts the group: one member for each type of component, which is its role. Restarts, the least number
+/// of peers, and by what a strategy measures, are not the cluster's affair: who runs the group keeps the file for them.
+[[nodiscard]] cluster::JobSpec to_job(const GroupFile& file);
+
+}  // namespace cadre::remote
