@@ -1,0 +1,313 @@
+#include "remote/group.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/overloaded.h"
+
+namespace cadre::remote {
+namespace {
+
+/// Takes as long for every wrong ticket of that length.
+bool are_equal(std::string_view a, std::string_view b) {
+  unsigned difference = a.size() == b.size() ? 0 : 1;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    difference |= static_cast<unsigned>(static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]));
+  }
+  return difference == 0;
+}
+
+}  // namespace
+
+Group::Group(Options options) : options_(std::move(options)) {}
+
+Group::Peer& Group::peer_of(const Card& card, TimePoint now) {
+  const auto [at, is_new] = peers_.try_emplace(card.name, options_.limits);
+  Peer& peer = at->second;
+  if (is_new || card.epoch > peer.card.epoch) {
+    if (!is_new) {
+      down(peer, "another process has its name now", now);
+      if (!options_.rejoin) static_cast<void>(peer.line.give_up());
+      peer.line.begin_anew();
+      std::erase_if(inbox_, [&](const Letter& letter) { return letter.peer == card.name; });
+      if (peer.from) from_.erase(*std::exchange(peer.from, std::nullopt));
+    }
+    peer.card = card;
+    peer.stage = Stage::unknown;
+    peer.wait = options_.reopen_first;
+  }
+  return peer;
+}
+
+void Group::met(const Card& card, TimePoint now) {
+  if (card.name == options_.self.name) return;
+  Peer& peer = peer_of(card, now);
+  if (card.epoch < peer.card.epoch) return;
+  peer.card = card;
+  if (peer.stage == Stage::unknown || peer.stage == Stage::gone) open(peer, now);
+}
+
+void Group::parted(const std::string& name, std::uint64_t epoch, TimePoint now) {
+  const auto at = peers_.find(name);
+  if (at == peers_.end() || at->second.card.epoch != epoch) return;
+  Peer& peer = at->second;
+  if (peer.stage == Stage::gone) return;
+  down(peer, "it has left", now);
+  peer.stage = Stage::gone;
+  effects_.emplace_back(Close{name});
+}
+
+void Group::open(Peer& peer, TimePoint now) {
+  ++peer.opened;
+  peer.stage = Stage::opening;
+  peer.heard = now;
+  const Hello hello{options_.group,  options_.self.type, options_.self.name, options_.self.epoch,
+                    peer.card.epoch, peer.card.ticket,   peer.opened};
+  effects_.emplace_back(Open{peer.card.name, peer.opened, peer.card.key, peer.card.at, spell(hello)});
+  wake_at(now + options_.silence_max);
+}
+
+/// Whatever it was told and has not acknowledged is lost, and so are the answers that it owes.
+void Group::down(Peer& peer, const std::string& why, TimePoint now) {
+  const std::string& name = peer.card.name;
+  const bool was_up = peer.stage == Stage::up;
+  const std::vector<Note> lost = peer.line.broke(options_.rejoin ? Line::Unsent::keep : Line::Unsent::give_up);
+  if (was_up || !lost.empty()) {
+    PeerDown news{name, peer.card.epoch, why, {}};
+    for (const Note& note : lost) news.lost.push_back(note.id);
+    news_.emplace_back(std::move(news));
+  }
+  std::vector<std::uint64_t> failed;
+  for (const auto& [id, pending] : pending_) {
+    if (pending.peer == name && !pending.is_reliable) failed.push_back(id);
+  }
+  std::sort(failed.begin(), failed.end());
+  for (const std::uint64_t id : failed) complete(id, fail(Errc::unavailable, name + " is gone: " + why));
+  peer.stage = Stage::broken;
+  peer.reopen = now + peer.wait;
+  peer.tell_by = TimePoint::max();
+  peer.wait = std::min(2 * peer.wait, options_.reopen_longest);
+  wake_at(peer.reopen);
+}
+
+void Group::lost(const std::string& name, std::uint64_t line, TimePoint now) {
+  const auto at = peers_.find(name);
+  if (at == peers_.end() || at->second.opened != line) return;
+  Peer& peer = at->second;
+  if (peer.stage == Stage::up || peer.stage == Stage::opening) down(peer, "the connection to it is lost", now);
+}
+
+void Group::answered(const std::string& name, std::uint64_t line, Bytes frame, TimePoint now) {
+  const auto at = peers_.find(name);
+  if (at == peers_.end() || at->second.opened != line || at->second.stage != Stage::opening) return;
+  Peer& peer = at->second;
+  const Result<Frame> read = read_frame(std::move(frame));
+  const auto* welcome = read ? std::get_if<Welcome>(&*read) : nullptr;
+  if (welcome == nullptr || welcome->line != line) return void(++counters_.malformed);
+  peer.stage = Stage::up;
+  peer.wait = options_.reopen_first;
+  peer.heard = peer.spoke = now;
+  peer.line.resumed(welcome->arrived);
+  news_.emplace_back(PeerUp{name, peer.card.epoch});
+  mark(peer);
+  wake_at(now + options_.beat);
+}
+
+void Group::greet(Connection from, const Hello& hello, TimePoint now) {
+  const bool is_known = hello.group == options_.group && hello.to == options_.self.epoch &&
+                        are_equal(hello.ticket, options_.self.ticket) && hello.name != options_.self.name;
+  if (!is_known) return void(++counters_.strangers);
+  Peer& peer = peer_of({hello.type, hello.name, hello.epoch, "", "", {}}, now);
+  if (hello.epoch < peer.card.epoch) return void(++counters_.late);
+  if (peer.from) from_.erase(*peer.from);
+  peer.from = from;
+  from_[from] = hello.name;
+  peer.heard = now;
+  effects_.emplace_back(Answer{from, spell(Welcome{hello.line, peer.line.arrived()})});
+  if (peer.stage == Stage::broken) {  // it is there again
+    peer.reopen = now;
+    wake_at(now);
+  }
+}
+
+void Group::heard(Connection from, Bytes frame, TimePoint now) {
+  const auto known = from_.find(from);
+  Result<Frame> read = read_frame(std::move(frame));
+  if (!read) return void(++(known == from_.end() ? counters_.strangers : counters_.malformed));
+  if (const auto* hello = std::get_if<Hello>(&*read)) return greet(from, *hello, now);
+  auto* notes = std::get_if<Notes>(&*read);
+  if (known == from_.end() || notes == nullptr) return void(++counters_.strangers);
+  Peer& peer = peers_.at(known->second);
+  peer.heard = now;
+  for (Note& note : peer.line.take(std::move(*notes))) {
+    if (note.kind == Note::Kind::notice || note.kind == Note::Kind::request) {
+      inbox_.push_back({peer.card.name, peer.card.type, peer.card.epoch, std::move(note)});
+      continue;
+    }
+    peer.line.taken(note);
+    const std::uint64_t request = note.answers;
+    complete(request, std::move(note));
+  }
+  if (peer.line.debt() == Line::Debt::none && !peer.line.has_notes()) return;
+  mark(peer);
+}
+
+void Group::complete(std::uint64_t request, Result<Note> outcome) {
+  const auto pending = pending_.find(request);
+  if (pending == pending_.end()) return void(++counters_.late);
+  deadlines_.erase({pending->second.deadline, request});
+  pending_.erase(pending);
+  news_.emplace_back(Completed{request, std::move(outcome)});
+}
+
+void Group::forget(std::uint64_t request) {
+  const auto pending = pending_.find(request);
+  if (pending == pending_.end()) return;
+  deadlines_.erase({pending->second.deadline, request});
+  pending_.erase(pending);
+}
+
+Result<std::uint64_t> Group::put(const std::string& name, Note note, TimePoint) {
+  const auto at = peers_.find(name);
+  if (at == peers_.end()) return fail(Errc::not_found, "there is no peer '" + name + "' in the group");
+  Peer& peer = at->second;
+  const bool is_away = peer.stage == Stage::broken || peer.stage == Stage::gone;
+  if (is_away && !options_.rejoin && !note.is_reliable) return fail(Errc::unavailable, name + " is gone");
+  if (!peer.line.has_room(note.cost())) {
+    return fail(Errc::unavailable, "too much waits for " + name + " already; send less, or wait");
+  }
+  note.id = ++last_id_;
+  peer.line.put(std::move(note));
+  mark(peer);
+  return last_id_;
+}
+
+Result<std::uint64_t> Group::send(const std::string& peer, Wish wish, TimePoint now) {
+  return put(
+      peer, {Note::Kind::notice, wish.is_reliable, 0, wish.session, 0, std::move(wish.tag), std::move(wish.body)}, now);
+}
+
+Result<std::uint64_t> Group::request(const std::string& peer, Wish wish, TimePoint deadline, TimePoint now) {
+  const bool is_reliable = wish.is_reliable;
+  TRY_ASSIGN(
+      id, put(peer, {Note::Kind::request, is_reliable, 0, wish.session, 0, std::move(wish.tag), std::move(wish.body)},
+              now));
+  pending_[id] = {peer, deadline, is_reliable};
+  deadlines_.emplace(deadline, id);
+  wake_at(deadline);
+  return id;
+}
+
+Result<void> Group::reply(const Letter& to, Note::Kind kind, Slice body, TimePoint now) {
+  const Card* card = find(to.peer);
+  if (card == nullptr || card->epoch != to.epoch) return fail(Errc::unavailable, to.peer + ", who asked, is gone");
+  const Note& asked = to.note;
+  TRY(put(to.peer, {kind, asked.is_reliable, 0, asked.session, asked.id, asked.tag, std::move(body)}, now));
+  return {};
+}
+
+bool Group::has_room(const std::string& peer, std::size_t cost) const {
+  const auto at = peers_.find(peer);
+  return at == peers_.end() || at->second.line.has_room(cost);
+}
+
+bool Group::drop_oldest(const std::string& peer) {
+  const auto at = peers_.find(peer);
+  if (at == peers_.end()) return false;
+  const std::optional<Note> dropped = at->second.line.drop_oldest();
+  if (!dropped) return false;
+  ++counters_.dropped;
+  complete(dropped->id, fail(Errc::unavailable, "it was dropped to make room for a newer one"));
+  return true;
+}
+
+std::optional<Letter> Group::take() {
+  if (inbox_.empty()) return std::nullopt;
+  Letter letter = std::move(inbox_.front());
+  inbox_.pop_front();
+  Peer& peer = peers_.at(letter.peer);
+  peer.line.taken(letter.note);
+  if (peer.line.debt() != Line::Debt::none) mark(peer);
+  return letter;
+}
+
+void Group::mark(Peer& peer) {
+  if (std::exchange(peer.is_dirty, true)) return;
+  dirty_.push_back(&peer);
+}
+
+void Group::transmit(Peer& peer, TimePoint now) {
+  effects_.emplace_back(Transmit{peer.card.name, peer.line.make_frame()});
+  peer.spoke = now;
+  peer.tell_by = TimePoint::max();
+}
+
+void Group::flush(TimePoint now) {
+  for (Peer* peer : std::exchange(dirty_, {})) {
+    peer->is_dirty = false;
+    if (peer->stage != Stage::up) continue;
+    while (peer->line.has_notes()) transmit(*peer, now);
+    const Line::Debt debt = peer->line.debt();
+    if (debt == Line::Debt::urgent) transmit(*peer, now);
+    if (debt == Line::Debt::some && peer->tell_by == TimePoint::max()) {
+      peer->tell_by = now + options_.tell_after;
+      wake_at(peer->tell_by);
+    }
+  }
+}
+
+void Group::look_after(Peer& peer, TimePoint now) {
+  if (peer.stage == Stage::broken && now >= peer.reopen) open(peer, now);
+  const bool is_watched = peer.stage == Stage::up || peer.stage == Stage::opening;
+  if (is_watched && now - peer.heard >= options_.silence_max) {
+    effects_.emplace_back(Close{peer.card.name});
+    down(peer, "nothing was heard of it for " + to_string(options_.silence_max), now);
+  }
+  if (peer.stage == Stage::up && (now >= peer.tell_by || now - peer.spoke >= options_.beat)) transmit(peer, now);
+  switch (peer.stage) {
+    case Stage::up:
+      wake_at(std::min({peer.tell_by, peer.spoke + options_.beat, peer.heard + options_.silence_max}));
+      break;
+    case Stage::opening: wake_at(peer.heard + options_.silence_max); break;
+    case Stage::broken: wake_at(peer.reopen); break;
+    case Stage::unknown:
+    case Stage::gone: break;
+  }
+}
+
+void Group::tick(TimePoint now) {
+  next_tick_ = TimePoint::max();
+  while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
+    const std::uint64_t request = deadlines_.begin()->second;
+    const std::string peer = pending_.at(request).peer;
+    complete(request, fail(Errc::timed_out, peer + " has not answered in time"));
+  }
+  if (!deadlines_.empty()) wake_at(deadlines_.begin()->first);
+  for (auto& [name, peer] : peers_) look_after(peer, now);
+}
+
+bool Group::is_up(const std::string& peer) const {
+  const auto at = peers_.find(peer);
+  return at != peers_.end() && at->second.stage == Stage::up;
+}
+
+std::vector<std::string> Group::live(const std::string& type) const {
+  std::vector<std::string> names;
+  for (const auto& [name, peer] : peers_) {
+    if (peer.stage == Stage::up && (type.empty() || peer.card.type == type)) names.push_back(name);
+  }
+  return names;
+}
+
+const Card* Group::find(const std::string& peer) const {
+  const auto at = peers_.find(peer);
+  return at == peers_.end() ? nullptr : &at->second.card;
+}
+
+std::size_t Group::undelivered() const {
+  std::size_t sum = 0;
+  for (const auto& [name, peer] : peers_) sum += peer.line.waiting();
+  return sum;
+}
+
+}  // namespace cadre::remote
