@@ -130,7 +130,7 @@ TEST(Frame, SurvivesTheWayAndNothingElseIsTakenForOne) {
     Bytes bad = frame;
     bad.resize(dice.below(bad.size()));
     const auto cut_short = read_frame(bad);  // it may end after a whole note
-    if (cut_short) EXPECT_EQ(spell(std::get<Notes>(*cut_short)), bad);
+    EXPECT_TRUE(!cut_short || spell(std::get<Notes>(*cut_short)) == bad);
     Bytes spoiled = frame;
     for (int i = 0; i < 3; ++i) spoiled[dice.below(spoiled.size())] = static_cast<std::byte>(dice.bits());
     static_cast<void>(read_frame(spoiled));
