@@ -89,6 +89,21 @@ void RealLoop::run() {
   inside_->runner = std::thread::id();
 }
 
+bool RealLoop::run_until(TimePoint end, const std::function<bool()>& done) {
+  inside_->check_thread();
+  inside_->runner = std::this_thread::get_id();
+  bool holds = done();
+  while (!holds) {
+    const std::size_t ran = end == TimePoint::max()
+                                ? inside_->context.run_one()
+                                : inside_->context.run_one_until(steady_clock::time_point(end.time_since_epoch()));
+    holds = done();
+    if (ran == 0) break;
+  }
+  inside_->runner = std::thread::id();
+  return holds;
+}
+
 void RealLoop::stop() {
   if (inside_->stopping.exchange(true)) return;
   asio::post(inside_->context, [this] {

@@ -2,6 +2,7 @@
 /// and stop() are for any thread.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "loop/loop.h"
@@ -25,6 +26,10 @@ class RealLoop final : public Loop {
 
   /// Runs until stop(), also while nothing waits. May be called again after that.
   void run();
+
+  /// Runs until `done` holds, which is asked before each call, or until that time; says whether it holds. stop() is not
+  /// for this.
+  bool run_until(TimePoint end, const std::function<bool()>& done);
 
   /// Ends the present run, or the next if there is none, after what this thread has posted so far.
   void stop();

@@ -15,6 +15,19 @@ namespace {
 using std::chrono::hours;
 using std::chrono::milliseconds;
 
+TEST(RealLoop, RunsUntilSomethingHoldsOrTheTimeIsOver) {
+  RealLoop loop;
+  int count = 0;
+  for (int i = 0; i < 5; ++i) loop.post([&] { ++count; });
+  EXPECT_TRUE(loop.run_until(TimePoint::max(), [&] { return count == 3; }));
+  EXPECT_EQ(count, 3) << "and not a call more";
+  EXPECT_FALSE(loop.run_until(loop.now() + milliseconds(20), [&] { return count == 6; }));
+  EXPECT_EQ(count, 5);
+  std::thread other([&] { loop.post([&] { ++count; }); });
+  EXPECT_TRUE(loop.run_until(TimePoint::max(), [&] { return count == 6; }));
+  other.join();
+}
+
 TEST(RealLoop, LosesNoPostOfManyThreadsAndKeepsEachThreadsOrder) {
   constexpr int threads = 4;
   constexpr int posts = 5'000;

@@ -98,6 +98,8 @@ TYPED_TEST(NetworkContract, CarriesAnyBytesOfAnySizeUpToTheBound) {
     std::string text(size, '\0');
     for (char& c : text) c = static_cast<char>(this->dice.bits());
     ASSERT_DONE(link->send(as_bytes(text)));
+    ASSERT_DONE(link->send_whole(Bytes(as_bytes(text).begin(), as_bytes(text).end())));
+    sent.push_back(text);
     sent.push_back(std::move(text));
   }
   this->until([&] { return this->heard.size() == sent.size(); });
@@ -105,9 +107,28 @@ TYPED_TEST(NetworkContract, CarriesAnyBytesOfAnySizeUpToTheBound) {
 
   const Bytes large(100'001);
   EXPECT_ERROR(Errc::invalid, link->send(large));
+  EXPECT_ERROR(Errc::invalid, link->send_whole(large));
   EXPECT_ERROR(Errc::invalid, this->hub->send(this->heard[0].first, large));
-  EXPECT_EQ(link->counters().refused_large, 1);
+  EXPECT_EQ(link->counters().refused_large, 2);
   EXPECT_EQ(this->hub->counters().refused_large, 1);
+}
+
+TYPED_TEST(NetworkContract, TellsALinkThatItsConnectionIsLostAndLetsItEndForThat) {
+  this->bind(this->hub_options());
+  int lost = 0;
+  std::unique_ptr<Link> link;
+  auto options = this->link_options(this->keys);
+  options.on_lost = [&] {
+    ++lost;
+    link.reset();
+  };
+  link = this->connect(options);
+  ASSERT_DONE(link->send(as_bytes("hello")));
+  this->until([&] { return this->heard.size() == 1; });
+  EXPECT_EQ(lost, 0);
+  this->hub.reset();
+  this->until([&] { return lost == 1; });
+  EXPECT_EQ(link, nullptr);
 }
 
 TYPED_TEST(NetworkContract, TellsLinksApartAndAnswersEachItsOwn) {

@@ -25,6 +25,10 @@ struct LinkOptions {
   PublicKey hub_key{};
 
   Limits limits{};
+
+  /// Is called, never inside connect() or send(), each time a connection that was there is lost. It may destroy the
+  /// link.
+  std::function<void()> on_lost{};
 };
 
 class Link {
@@ -42,6 +46,8 @@ class Link {
   /// Unavailable when Limits::queue_max messages wait already or the hub refuses the link, invalid when the message is
   /// over Limits::message_max. To accept a message is no promise that it arrives.
   [[nodiscard]] virtual Result<void> send(BytesView message) = 0;
+  /// The same of a message that need not be copied.
+  [[nodiscard]] virtual Result<void> send_whole(Bytes message) = 0;
 
   [[nodiscard]] virtual Counters counters() const = 0;
 };

@@ -51,6 +51,7 @@ void MemoryLink::disconnected() {
   connection_.reset();
   wait_ = options_.limits.reconnect_first;
   try_later();
+  if (options_.on_lost) lost_ = wires_.loop.after(Duration{0}, [call = options_.on_lost] { call(); });
 }
 
 /// Of what was to be sent, the first messages had left this side and are lost; the others wait for a new connection.

@@ -16,6 +16,7 @@ class MemoryLink final : public Link {
   ~MemoryLink() override;
 
   Result<void> send(BytesView message) override;
+  Result<void> send_whole(Bytes message) override { return send(message); }
   Counters counters() const override { return counters_; }
 
   void disconnected();
@@ -38,6 +39,7 @@ class MemoryLink final : public Link {
   std::deque<Bytes> queue_;  // while there is no connection
   Duration wait_;
   loop::Timer attempt_;
+  loop::Timer lost_;  // tells of it
   Counters counters_;
 };
 

@@ -49,6 +49,9 @@ void ZmqLink::mind(int event) {
   } else if (event == ZMQ_EVENT_CONNECT_RETRIED || event == ZMQ_EVENT_CONNECT_DELAYED || event == ZMQ_EVENT_CONNECTED) {
     revival_.cancel();
   }
+  if (event == ZMQ_EVENT_DISCONNECTED && options_.on_lost) {
+    lost_ = shared_.loop.after(Duration{0}, [call = options_.on_lost] { call(); });
+  }
 }
 
 void ZmqLink::revive() {
@@ -62,7 +65,16 @@ void ZmqLink::revive() {
 
 Result<void> ZmqLink::send(BytesView message) {
   if (auto fits = check_size(message, options_.limits); !fits) return ++counters_.refused_large, fits;
-  const int problem = send_parts(socket_, {message});
+  return sent(message.size(), send_parts(socket_, {message}));
+}
+
+Result<void> ZmqLink::send_whole(Bytes message) {
+  if (auto fits = check_size(message, options_.limits); !fits) return ++counters_.refused_large, fits;
+  const std::size_t size = message.size();
+  return sent(size, cadre::net::send_whole(socket_, std::move(message)));
+}
+
+Result<void> ZmqLink::sent(std::size_t size, int problem) {
   watch_.look_again();
   if (problem != 0) {
     ++counters_.refused_full;
@@ -70,7 +82,7 @@ Result<void> ZmqLink::send(BytesView message) {
                 "too much waits for " + options_.address + " already, or it refuses this link; try again later");
   }
   ++counters_.sent;
-  counters_.sent_bytes += message.size();
+  counters_.sent_bytes += size;
   return {};
 }
 

@@ -18,10 +18,12 @@ class ZmqLink final : public Link {
   ~ZmqLink() override;
 
   Result<void> send(BytesView message) override;
+  Result<void> send_whole(Bytes message) override;
   Counters counters() const override { return counters_; }
 
  private:
   void connect(const Address& address);
+  Result<void> sent(std::size_t size, int problem);
   void mind(int event);
   void revive();
   ZmqWatch::Left take();
@@ -45,6 +47,7 @@ class ZmqLink final : public Link {
   ZmqWatch watch_;
   Duration wait_;  // before the next revival
   loop::Timer revival_;
+  loop::Timer lost_;  // tells of it
 };
 
 }  // namespace cadre::net

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 
 namespace cadre::net {
 namespace {
@@ -85,6 +86,17 @@ int send_parts(zmq::socket_ref socket, std::initializer_list<BytesView> parts) {
     while (zmq_msg_send(message.handle(), socket.handle(), flags) < 0) {
       if (errno != EINTR) return errno;
     }
+  }
+  return 0;
+}
+
+int send_whole(zmq::socket_ref socket, Bytes message) {
+  auto owned = std::make_unique<Bytes>(std::move(message));
+  zmq::message_t part(
+      owned->data(), owned->size(), [](void*, void* hint) { delete static_cast<Bytes*>(hint); }, owned.get());
+  static_cast<void>(owned.release());  // the part's from here on
+  while (zmq_msg_send(part.handle(), socket.handle(), ZMQ_DONTWAIT) < 0) {
+    if (errno != EINTR) return errno;
   }
   return 0;
 }

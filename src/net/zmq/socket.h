@@ -40,6 +40,9 @@ void set_limits(zmq::socket_t& socket, const Limits& limits);
 /// Without waiting, the parts as one message: 0, or why not (errno).
 [[nodiscard]] int send_parts(zmq::socket_ref socket, std::initializer_list<BytesView> parts);
 
+/// The same of one part that is large, without copying it.
+[[nodiscard]] int send_whole(zmq::socket_ref socket, Bytes message);
+
 /// Whom ZAP noted on a message; nothing when its connection went past ZAP.
 [[nodiscard]] std::optional<std::string> zap_user(zmq::message_t& message);
 
