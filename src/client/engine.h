@@ -1,0 +1,55 @@
+/// A loop of which nobody has to think: a thread of its own drives it, and whoever waits for something drives it in its
+/// stead, so that an answer reaches him without a detour over another thread. Safe on any thread; what belongs to the
+/// loop is touched only by calls that run on it.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "base/time.h"
+#include "loop/real_loop.h"
+
+namespace cadre::client {
+
+class Engine {
+ public:
+  Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  /// Nobody may wait any more. What belongs to the loop must be gone.
+  ~Engine();
+
+  loop::RealLoop& loop() { return loop_; }
+
+  /// Runs a call on the loop, soon, whether somebody waits or not.
+  void post(loop::Call call);
+
+  /// Runs `begin` on the loop and waits until `done` holds, or until that time; says whether it holds. `done` is asked
+  /// on the thread that waits, and again after each changed(). Not from inside a call of the loop.
+  bool wait(TimePoint end, std::function<void()> begin, const std::function<bool()>& done);
+
+  /// Something that somebody may wait for has changed.
+  void changed();
+
+ private:
+  void attend();
+
+  loop::RealLoop loop_;
+  std::mutex mutex_;
+  std::condition_variable idle_;     // for the own thread
+  std::condition_variable changed_;  // for those who wait while another drives
+  bool is_driven_ = false;
+  bool is_ending_ = false;
+  bool is_asleep_ = false;  // the own thread, until it is told
+  bool has_work_ = false;   // posted while nobody drove
+  TimePoint left_;          // when somebody who waited drove last
+  int waiting_ = 0;         // on changed_
+  std::uint64_t changes_ = 0;
+  std::atomic<int> wanting_ = 0;  // who wait, and would drive
+  std::thread thread_;
+};
+
+}  // namespace cadre::client

@@ -1,0 +1,87 @@
+#include "client/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <vector>
+
+namespace cadre::client {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(Engine, RunsWhatIsPostedThoughNobodyWaits) {
+  Engine engine;
+  for (int i = 0; i < 100; ++i) {
+    std::atomic<bool> ran = false;
+    engine.post([&] { ran = true; });
+    while (!ran) std::this_thread::sleep_for(10us);
+  }
+}
+
+TEST(Engine, WhoWaitsDrivesItHimself) {
+  Engine engine;
+  std::thread::id ran_on;
+  bool is_done = false;
+  const bool holds = engine.wait(
+      TimePoint::max(),
+      [&] {
+        engine.loop()
+            .after(20ms,
+                   [&] {
+                     ran_on = std::this_thread::get_id();
+                     is_done = true;
+                   })
+            .detach();
+      },
+      [&] { return is_done; });
+  EXPECT_TRUE(holds);
+  EXPECT_EQ(ran_on, std::this_thread::get_id());
+}
+
+TEST(Engine, TimersGoOnAfterwards) {
+  Engine engine;
+  std::atomic<bool> rang = false;
+  EXPECT_TRUE(engine.wait(
+      TimePoint::max(), [&] { engine.loop().after(30ms, [&] { rang = true; }).detach(); }, [] { return true; }));
+  while (!rang) std::this_thread::sleep_for(1ms);
+}
+
+TEST(Engine, GivesUpInTime) {
+  Engine engine;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_FALSE(engine.wait(
+        engine.loop().now() + 10ms, [] {}, [] { return false; }));
+  }
+}
+
+TEST(Engine, ServesManyWhoWaitAtOnce) {
+  Engine engine;
+  constexpr int threads = 4;
+  constexpr int rounds = 300;
+  std::atomic<int> failures = 0;
+  {
+    std::vector<std::jthread> waiting;
+    for (int thread = 0; thread < threads; ++thread) {
+      waiting.emplace_back([&] {
+        for (int i = 0; i < rounds; ++i) {
+          std::atomic<bool> is_done = false;
+          const auto begin = [&] {
+            engine.loop()
+                .after(i % 3 == 0 ? 100us : 0us,
+                       [&] {
+                         is_done = true;
+                         engine.changed();
+                       })
+                .detach();
+          };
+          if (!engine.wait(engine.loop().now() + 60s, begin, [&] { return is_done.load(); })) ++failures;
+        }
+      });
+    }
+  }
+  EXPECT_EQ(failures, 0);
+}
+
+}  // namespace
+}  // namespace cadre::client
