@@ -227,7 +227,9 @@ std::optional<Letter> Group::take() {
   inbox_.pop_front();
   Peer& peer = peers_.at(letter.peer);
   peer.line.taken(letter.note);
-  if (peer.line.debt() != Line::Debt::none) mark(peer);
+  const Line::Debt debt = peer.line.debt();
+  const bool is_new = debt == Line::Debt::some && peer.tell_by == TimePoint::max();
+  if (debt == Line::Debt::urgent || is_new) mark(peer);
   return letter;
 }
 

@@ -41,16 +41,16 @@ Failure openssl_failure(const std::string& what) {
 }  // namespace
 
 struct TlsContext::Inside {
-  std::unique_ptr<SSL_CTX, Free> context{SSL_CTX_new(TLS_server_method())};
+  explicit Inside(const SSL_METHOD* method) : context(SSL_CTX_new(method)) { CHECK(context); }
+  std::unique_ptr<SSL_CTX, Free> context;
 };
 
 TlsContext::TlsContext(std::unique_ptr<Inside> inside) : inside_(std::move(inside)) {}
 TlsContext::~TlsContext() = default;
 
 Result<std::unique_ptr<TlsContext>> TlsContext::load(const Tls& files) {
-  auto inside = std::make_unique<Inside>();
+  auto inside = std::make_unique<Inside>(TLS_server_method());
   SSL_CTX* const context = inside->context.get();
-  CHECK(context != nullptr);
   ERR_clear_error();
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
@@ -70,6 +70,19 @@ Result<std::unique_ptr<TlsContext>> TlsContext::load(const Tls& files) {
   return std::unique_ptr<TlsContext>(new TlsContext(std::move(inside)));
 }
 
+Result<std::unique_ptr<TlsContext>> TlsContext::trust(const std::string& ca_file) {
+  auto inside = std::make_unique<Inside>(TLS_client_method());
+  SSL_CTX* const context = inside->context.get();
+  ERR_clear_error();
+  SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+  SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
+  const int loaded =
+      ca_file.empty() ? SSL_CTX_set_default_verify_paths(context) : SSL_CTX_load_verify_file(context, ca_file.c_str());
+  if (loaded != 1) return openssl_failure("cannot use the certificates in " + ca_file);
+  return std::unique_ptr<TlsContext>(new TlsContext(std::move(inside)));
+}
+
 struct TlsSession::Inside {
   std::unique_ptr<SSL, Free> ssl;
   BIO* in = nullptr;  // both belong to ssl
@@ -77,12 +90,39 @@ struct TlsSession::Inside {
 };
 
 TlsSession::TlsSession(const TlsContext& context) : inside_(std::make_unique<Inside>()) {
+  set_up(context);
+  SSL_set_accept_state(inside_->ssl.get());
+}
+
+TlsSession::TlsSession(const TlsContext& context, const std::string& host) : inside_(std::make_unique<Inside>()) {
+  set_up(context);
+  SSL* const ssl = inside_->ssl.get();
+  SSL_set_connect_state(ssl);
+  X509_VERIFY_PARAM* const wanted = SSL_get0_param(ssl);
+  if (X509_VERIFY_PARAM_set1_ip_asc(wanted, host.c_str()) != 1) {  // no address
+    CHECK(SSL_set1_host(ssl, host.c_str()) == 1);
+    SSL_set_tlsext_host_name(ssl, host.c_str());
+  }
+  ERR_clear_error();
+}
+
+void TlsSession::set_up(const TlsContext& context) {
   inside_->ssl.reset(SSL_new(context.inside_->context.get()));
   inside_->in = BIO_new(BIO_s_mem());
   inside_->out = BIO_new(BIO_s_mem());
   CHECK(inside_->ssl && inside_->in != nullptr && inside_->out != nullptr);
   SSL_set_bio(inside_->ssl.get(), inside_->in, inside_->out);
-  SSL_set_accept_state(inside_->ssl.get());
+}
+
+void TlsSession::begin(std::string& out) {
+  SSL_do_handshake(inside_->ssl.get());
+  ERR_clear_error();
+  move_out(out);
+}
+
+std::string TlsSession::distrust() const {
+  const long verdict = SSL_get_verify_result(inside_->ssl.get());
+  return verdict == X509_V_OK ? "" : X509_verify_cert_error_string(verdict);
 }
 
 TlsSession::~TlsSession() = default;

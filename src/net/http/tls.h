@@ -1,5 +1,5 @@
-/// TLS as words that come and words that go, without a socket: what a server needs of it, and the certificate that it
-/// shows. A session belongs to one thread; its context outlives it.
+/// TLS as words that come and words that go, without a socket: for a server with the certificate that it shows, and for
+/// who calls one with those that he believes. A session belongs to one thread; its context outlives it.
 #pragma once
 
 #include <memory>
@@ -15,6 +15,8 @@ class TlsContext {
  public:
   /// Reads the files. `invalid` when they are no good or do not belong together.
   [[nodiscard]] static Result<std::unique_ptr<TlsContext>> load(const Tls& files);
+  /// For who calls servers: believes what the certificates in the file sign; empty: what the system believes.
+  [[nodiscard]] static Result<std::unique_ptr<TlsContext>> trust(const std::string& ca_file);
   ~TlsContext();
 
  private:
@@ -28,12 +30,21 @@ class TlsSession {
  public:
   enum class State : std::uint8_t { shaking, open, ended, failed };
 
+  /// A server's.
   explicit TlsSession(const TlsContext& context);
+  /// Of who calls the host, which must prove that it has that name or address.
+  TlsSession(const TlsContext& context, const std::string& host);
   TlsSession(const TlsSession&) = delete;
   TlsSession& operator=(const TlsSession&) = delete;
   ~TlsSession();
 
   State state() const { return state_; }
+
+  /// Appends to `out` how a caller greets.
+  void begin(std::string& out);
+
+  /// Why the server's certificate was not believed; empty when that is not why it failed.
+  std::string distrust() const;
 
   /// Takes what came from the peer; appends to `plain` what it says and to `out` what is to be sent because of it.
   void take(std::string_view coded, std::string& plain, std::string& out);
@@ -46,6 +57,7 @@ class TlsSession {
 
  private:
   struct Inside;
+  void set_up(const TlsContext& context);
   void move_out(std::string& out);
   State state_ = State::shaking;
   std::unique_ptr<Inside> inside_;

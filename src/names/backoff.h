@@ -1,0 +1,27 @@
+/// How long to wait before the next attempt: twice as long each time, up to a bound. A value; one thread at a time.
+#pragma once
+
+#include <algorithm>
+
+#include "base/time.h"
+
+namespace cadre::names {
+
+class Backoff {
+ public:
+  explicit Backoff(Duration most) : most_(most) {}
+
+  Duration next() {
+    const Duration wait = next_;
+    next_ = std::min(2 * next_, most_);
+    return std::min(wait, most_);
+  }
+  void reset() { next_ = first; }
+
+ private:
+  static constexpr Duration first = std::chrono::milliseconds(20);
+  Duration most_;
+  Duration next_ = first;
+};
+
+}  // namespace cadre::names

@@ -1,0 +1,84 @@
+/// Names in a folder that many hosts share, by NFS or not, as one session sees and changes them (names/file/layout.h).
+/// One thread at a time; everything blocks.
+///
+/// Races, and how they end:
+/// - Two want an absent key, or one that ran out: one rename succeeds, the other finds another mark and looks again.
+/// - The owner changes his value while another takes the key: both rename the mark that they saw; one of them fails,
+///   the owner then reads that it is lost, the other tries again and takes over the new value.
+/// - The owner says that he lives while another finds him dead: saying so touches no mark, so it can bring nothing
+///   back. Found dead, his mark becomes `expired`; he sees that and restores it with its epoch, if nobody else has
+///   taken it by then. Others saw it go and come back.
+/// - A value goes while somebody reads it: its mark has changed, so he looks again.
+/// - Somebody dies between two steps: a value without a mark or a folder under new/ is left, which goes when its
+/// session
+///   is found dead. A mark without a value counts as nothing, and its owner puts the value back.
+/// - An ended mark stays for a while, so that an owner who was away for long learns whether he may come back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "names/entry.h"
+#include "names/file/layout.h"
+#include "names/file/pulses.h"
+
+namespace cadre::names {
+
+struct FileTreeOptions {
+  std::string folder;
+  std::string session;                             ///< letters and digits, like no other's
+  Duration ended_wait = std::chrono::minutes(10);  ///< how long it is known how an ownership ended
+  Duration sweep_wait = std::chrono::seconds(5);   ///< between two looks for what others have left behind
+  std::size_t listed_max = 100'000;
+};
+
+class FileTree {
+ public:
+  FileTree(FileTreeOptions options, Pulses::Clock clock);
+  FileTree(const FileTree&) = delete;
+  FileTree& operator=(const FileTree&) = delete;
+
+  // As names/backend.h has them.
+  [[nodiscard]] Result<Epoch> put(const Claim& claim, PutMode mode);
+  [[nodiscard]] Result<std::vector<Hold>> keep(const std::vector<Claim>& claims);
+  [[nodiscard]] Result<Epoch> restore(const Claim& claim);
+  [[nodiscard]] Result<Entry> get(const std::string& key);
+  [[nodiscard]] Result<std::vector<Entry>> list(const std::string& prefix);
+  [[nodiscard]] Result<void> remove(const std::string& key);
+  [[nodiscard]] Result<std::size_t> remove_subtree(const std::string& prefix);
+
+  /// Removes these if they are still ours, and then that we are alive.
+  [[nodiscard]] Result<void> leave(const std::vector<Claim>& claims);
+
+ private:
+  Result<void> begin();
+  bool is_ours(const Mark& mark) const { return mark.kind == Mark::Kind::owned && mark.session == options_.session; }
+  bool has_owner(const Mark& mark);
+  Result<Mark> write_value(const Claim& claim);
+  /// Whether the mark was put where `seen` is.
+  Result<bool> place(const std::string& key, const std::optional<Mark>& seen, const Mark& mark);
+  /// Ends an ownership; false when its mark is not there any more.
+  Result<bool> end(const std::string& key, const Mark& seen, Mark::Kind how);
+  Result<std::optional<Entry>> read(const std::string& key);
+  Result<std::optional<std::string>> value_of(const std::string& key, const Mark& mark);
+  Result<Hold> hold_of(const Claim& claim);
+  Result<std::vector<std::string>> keys_below(const std::string& prefix) const;
+  Result<void> sweep();
+  Result<void> sweep_keys(Duration present);
+
+  const FileTreeOptions options_;
+  const Pulses::Clock clock_;
+  const Layout layout_;
+  Pulses pulses_;
+  std::uint64_t serial_ = 0;
+  TimePoint next_sweep_;
+  std::map<std::string, std::pair<std::string, std::string>> small_values_;  // by key: of which mark, and what
+};
+
+}  // namespace cadre::names

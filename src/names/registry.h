@@ -1,0 +1,101 @@
+/// The tree of names in memory: who has which key, until when, and what changed since. A core: the time is an argument,
+/// and never goes back. One thread at a time.
+///
+/// One number counts all changes. An epoch is the number of the change that made the ownership, so who gets a key later
+/// has a larger one, also after a restart that goes on from a number not yet used.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/id.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "names/entry.h"
+
+namespace cadre::names {
+
+/// Who holds entries, as one Names object does.
+using SessionId = Name<struct SessionTag>;
+
+struct RegistryOptions {
+  std::uint64_t begin = 1;  ///< at least what any registry of these names has counted to before
+  std::size_t entries_max = 100'000;
+  std::size_t history_max = 4'096;  ///< changes that can be asked for
+  std::size_t ended_max = 16'384;   ///< ended ownerships that are remembered, so that their owners may come back
+};
+
+class Registry {
+ public:
+  explicit Registry(RegistryOptions options) : options_(options), version_(options.begin), oldest_(options.begin) {}
+
+  /// The epoch. Who has the key already keeps his, also if he asked for only_if_absent. `unavailable` when it is full.
+  [[nodiscard]] Result<Epoch> put(const SessionId& session, const Claim& claim, PutMode mode, TimePoint now);
+  /// For another TTL.
+  Hold keep(const SessionId& session, const Claim& claim, TimePoint now);
+  /// Puts back, with its epoch, what was gone. `conflict` when it is lost.
+  [[nodiscard]] Result<Epoch> restore(const SessionId& session, const Claim& claim, TimePoint now);
+  /// Removes it if the session still has it.
+  void release(const SessionId& session, const std::string& key, TimePoint now);
+
+  [[nodiscard]] std::optional<Entry> get(const std::string& key, TimePoint now);
+  /// Sorted by key.
+  [[nodiscard]] std::vector<Entry> list(std::string_view prefix, TimePoint now);
+  /// Whoever has it. Whether somebody had.
+  bool remove(const std::string& key, TimePoint now);
+  /// How many there were.
+  std::size_t remove_subtree(std::string_view prefix, TimePoint now);
+
+  /// What changed since a version, each key once and as it is now; all that is there when the version is too old or
+  /// none of this registry's.
+  [[nodiscard]] News news(std::string_view prefix, std::uint64_t since, TimePoint now);
+
+  /// Whether a key below the prefix has changed since.
+  bool has_news(std::string_view prefix, std::uint64_t since) const;
+
+  /// Drops what has run out; the other functions do so first. When the next one does; max: none will.
+  TimePoint expire(TimePoint now);
+
+  std::uint64_t version() const { return version_; }
+  std::size_t size() const { return held_.size(); }
+
+ private:
+  struct Held {
+    std::string value;
+    Epoch epoch;
+    SessionId session;
+    TimePoint end;
+  };
+  using Map = std::map<std::string, Held, std::less<>>;
+
+  void changed(const std::string& key);
+  void place(const std::string& key, Held held);
+  void set_end(Map::iterator held, TimePoint end);
+  void drop(Map::iterator held, Epoch last);
+  /// The first at or below the prefix, in the order of keys; the next is found by next_below.
+  Map::iterator first_below(std::string_view prefix);
+  Map::iterator next_below(Map::iterator held, std::string_view prefix);
+  Map::iterator skip_to_below(Map::iterator held, std::string_view prefix);
+  bool may_restore(const SessionId& session, const Claim& claim) const;
+
+  const RegistryOptions options_;
+  std::uint64_t version_;
+  std::uint64_t oldest_;  // changes after this one are in the history
+  Map held_;
+  std::set<std::pair<TimePoint, std::string>> ends_;
+  std::deque<std::pair<std::uint64_t, std::string>> history_;
+  std::map<std::string, Epoch, std::less<>> ended_;  // the last epoch of keys that nobody has; larger if removed
+  std::deque<std::pair<std::string, Epoch>> ended_order_;
+  Epoch forgotten_;  // the largest of those that had to be left out
+};
+
+}  // namespace cadre::names

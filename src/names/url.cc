@@ -1,0 +1,150 @@
+#include "names/url.h"
+
+#include <charconv>
+
+namespace cadre::names {
+
+namespace {
+
+constexpr std::string_view forms =
+    "memory://NAME, file:///absolute/folder, redis://[[user]:password@]host[:port][/db][?prefix=P] or "
+    "rediss://…[?ca=FILE]";
+
+Failure bad_url(const std::string& why) {
+  return fail(Errc::invalid, "the URL of names is no good: " + why + "; write it as " + std::string(forms));
+}
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+Result<std::string> decode(std::string_view text) {
+  std::string decoded;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      decoded += text[i];
+      continue;
+    }
+    const int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
+    const int low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
+    if (high < 0 || low < 0) return bad_url("a % must be followed by two hexadecimal digits");
+    decoded += static_cast<char>(16 * high + low);
+    i += 2;
+  }
+  if (decoded.find('\0') != std::string::npos) return bad_url("it has a zero byte in it");
+  return decoded;
+}
+
+template <class T>
+Result<T> read_number(std::string_view text, const std::string& what) {
+  T number = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (problem != std::errc() || end != text.data() + text.size()) return bad_url(what + " is no such number");
+  return number;
+}
+
+/// Cuts off what follows the last `separator`, if it is there.
+std::optional<std::string_view> cut_behind(std::string_view& text, char separator) {
+  const std::size_t at = text.rfind(separator);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view behind = text.substr(at + 1);
+  text = text.substr(0, at);
+  return behind;
+}
+
+Result<void> read_login(std::string_view text, RedisUrl& url) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos) return bad_url("a user needs a password: user:password@host");
+  TRY_ASSIGN(user, decode(text.substr(0, colon)));
+  TRY_ASSIGN(password, decode(text.substr(colon + 1)));
+  if (password.empty()) return bad_url("the password is empty");
+  url.user = std::move(user);
+  url.password = std::move(password);
+  return {};
+}
+
+Result<void> read_place(std::string_view text, RedisUrl& url) {
+  if (text.starts_with('[')) {
+    const std::size_t end = text.find(']');
+    if (end == std::string_view::npos) return bad_url("the bracket before the host is not closed");
+    url.host = text.substr(1, end - 1);
+    text.remove_prefix(end + 1);
+    if (!text.empty() && text.front() != ':') return bad_url("a port follows the host as :6379");
+  } else {
+    const std::size_t colon = text.find(':');
+    url.host = text.substr(0, colon);
+    text.remove_prefix(std::min(colon, text.size()));
+  }
+  if (url.host.empty()) return bad_url("it names no host");
+  if (text.empty()) return {};
+  TRY_ASSIGN(port, read_number<std::uint16_t>(text.substr(1), "the port"));
+  if (port == 0) return bad_url("the port is 0");
+  url.port = port;
+  return {};
+}
+
+Result<void> read_settings(std::string_view text, RedisUrl& url) {
+  while (!text.empty()) {
+    const std::string_view setting = text.substr(0, text.find('&'));
+    text.remove_prefix(std::min(setting.size() + 1, text.size()));
+    const std::size_t equals = std::min(setting.find('='), setting.size());
+    const std::string_view name = setting.substr(0, equals);
+    TRY_ASSIGN(value, decode(setting.substr(std::min(equals + 1, setting.size()))));
+    if (value.empty() || value.size() > 1'000) return bad_url("each setting needs a value of 1 to 1000 bytes");
+    if (name == "prefix") {
+      url.prefix = std::move(value);
+    } else if (name == "ca" && url.is_tls) {
+      url.ca_file = std::move(value);
+    } else if (name == "ca") {
+      return bad_url("ca= needs TLS: use rediss://");
+    } else {
+      return bad_url("it knows no settings but prefix= and ca=");
+    }
+  }
+  return {};
+}
+
+Result<Url> parse_redis(std::string_view rest, bool is_tls) {
+  RedisUrl url;
+  url.is_tls = is_tls;
+  const std::size_t question = std::min(rest.find('?'), rest.size());
+  TRY(read_settings(rest.substr(std::min(question + 1, rest.size())), url));
+  rest = rest.substr(0, question);
+  const std::size_t at = rest.rfind('@');
+  if (at != std::string_view::npos) {
+    TRY(read_login(rest.substr(0, at), url));
+    rest.remove_prefix(at + 1);
+  }
+  if (const auto db = cut_behind(rest, '/'); db && !db->empty()) {
+    TRY_ASSIGN(number, read_number<std::uint32_t>(*db, "the database"));
+    url.db = number;
+  }
+  TRY(read_place(rest, url));
+  return url;
+}
+
+}  // namespace
+
+Result<Url> parse_url(std::string_view text) {
+  const std::size_t colon = text.find("://");
+  if (colon == std::string_view::npos) return bad_url("it has no ://");
+  const std::string_view scheme = text.substr(0, colon);
+  const std::string_view rest = text.substr(colon + 3);
+  if (scheme == "redis" || scheme == "rediss") return parse_redis(rest, scheme == "rediss");
+  TRY_ASSIGN(place, decode(rest));
+  if (scheme == "memory") {
+    if (place.empty()) return bad_url("memory:// needs a name");
+    return MemoryUrl{std::move(place)};
+  }
+  if (scheme == "file") {
+    if (place.size() < 2 || !place.starts_with('/')) {
+      return bad_url("a folder is named from the root: file:///absolute/folder");
+    }
+    return FileUrl{std::move(place)};
+  }
+  return bad_url("it begins with none of memory, file, redis and rediss");
+}
+
+}  // namespace cadre::names

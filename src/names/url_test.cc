@@ -1,0 +1,58 @@
+#include "names/url.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cadre::names {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(NamesUrl, IsReadWithAllItsParts) {
+  EXPECT_EQ(parse_url("memory://group 1").value(), Url(MemoryUrl{"group 1"}));
+  EXPECT_EQ(parse_url("file:///mnt/a%20b").value(), Url(FileUrl{"/mnt/a b"}));
+  RedisUrl url;
+  url.host = "host";
+  EXPECT_EQ(parse_url("redis://host").value(), Url(url));
+  EXPECT_EQ(parse_url("redis://host/").value(), Url(url));
+  url = {"::1", 7000, "ann", "p@ss:/?", 3, "lab:", true, "/etc/ca.pem"};
+  EXPECT_EQ(parse_url("rediss://ann:p%40ss:%2f%3F@[::1]:7000/3?prefix=lab:&ca=/etc/ca.pem").value(), Url(url));
+  url = {};
+  url.host = "h";
+  url.password = "only";
+  EXPECT_EQ(parse_url("redis://:only@h").value(), Url(url));
+}
+
+TEST(NamesUrl, WhatIsWrongIsSaidWithTheRemedyAndWithoutThePassword) {
+  for (const char* text : {"",
+                           "host:6379",
+                           "http://host",
+                           "memory://",
+                           "file://relative",
+                           "file:///",
+                           "redis://",
+                           "redis://secret@host",
+                           "redis://u:@host",
+                           "redis://u:secret@host:port",
+                           "redis://u:secret@host:0",
+                           "redis://u:secret@host:65536",
+                           "redis://u:secret@host/x",
+                           "redis://u:secret@host?what=1",
+                           "redis://u:secret@host?prefix=",
+                           "redis://u:secret@host?ca=/f",
+                           "redis://u:sec%ret@host",
+                           "redis://u:secret%0@host",
+                           "redis://u:secret%00@host",
+                           "redis://u:secret@[::1",
+                           "redis://u:secret@[::1]x"}) {
+    const auto url = parse_url(text);
+    ASSERT_FALSE(url.has_value()) << text;
+    EXPECT_EQ(url.error().code, Errc::invalid);
+    EXPECT_THAT(url.error().message, AllOf(HasSubstr("redis://"), Not(HasSubstr("secret")))) << text;
+  }
+}
+
+}  // namespace
+}  // namespace cadre::names
