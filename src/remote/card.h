@@ -13,7 +13,7 @@ struct Card {
   static constexpr std::string_view doc = "A member of a group.";
   std::string type;
   std::string name;
-  std::uint64_t epoch = 0;
+  std::uint64_t epoch = 0;  ///< grows with each process that has had this name; the names know it
   std::string ticket;
   std::string key;
   std::vector<std::string> at;
@@ -23,7 +23,6 @@ template <class V>
 void describe(V& v, Card& c) {
   v.required("type", c.type, "What kind of member it is.");
   v.required("name", c.name, "Which one.");
-  v.required("epoch", c.epoch, "Grows with each process that has had this name.");
   v.required("ticket", c.ticket, "Who knows it may speak with it.");
   v.required("key", c.key, "Its public key.");
   v.required("at", c.at, "Where it can be reached, the best first.");

@@ -129,6 +129,7 @@ class Group {
   void tick(TimePoint now);
   /// When tick() has something to do.
   TimePoint next_tick() const { return next_tick_; }
+  bool wants_flush() const { return !dirty_.empty(); }
   /// Spells what can be sent now.
   void flush(TimePoint now);
 

@@ -1,0 +1,105 @@
+/// A member of a group, found by its name and finding the others by theirs: a group's core on an engine, a network and
+/// the names. Safe on any thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "client/engine.h"
+#include "remote/group.h"
+
+namespace cadre::client {
+
+/// What to do with a message for which there is no room.
+enum class Overflow : std::uint8_t { block, fail, drop_oldest };
+
+class Member {
+ public:
+  struct Options {
+    std::string group;
+    std::string type;
+    std::string name;                          ///< empty: one is made up
+    std::string names;                         ///< a URL: memory://, file://, redis://
+    std::string host = "127.0.0.1";            ///< where others reach it
+    std::map<std::string, std::size_t> peers;  ///< how many of each type are expected
+    Overflow overflow = Overflow::block;
+    remote::Group::Options rules;  ///< of which group and self are filled in
+  };
+  using Wish = remote::Group::Wish;
+  using Outcome = Result<remote::Note>;
+
+  Member(Engine& engine, Log& log, Options options);
+  Member(const Member&) = delete;
+  Member& operator=(const Member&) = delete;
+  /// As close() with no time to linger.
+  ~Member();
+
+  /// Says where it is, finds the expected peers and opens a line to each. When it returns, all of them can be reached;
+  /// `timed_out` names those that cannot.
+  [[nodiscard]] Result<void> join(TimePoint deadline);
+
+  /// Its id. Waits for room until the deadline if that is the rule.
+  [[nodiscard]] Result<std::uint64_t> send(const std::string& peer, Wish wish, TimePoint deadline);
+  [[nodiscard]] Outcome request(const std::string& peer, Wish wish, TimePoint deadline);
+  /// One outcome for each, in their order.
+  [[nodiscard]] std::vector<Outcome> scatter(std::vector<std::pair<std::string, Wish>> wishes, TimePoint deadline);
+  /// The next that came; `timed_out` if there is none by then.
+  [[nodiscard]] Result<remote::Letter> receive(TimePoint deadline);
+  [[nodiscard]] Result<void> reply(const remote::Letter& to, remote::Note::Kind kind, remote::Slice body,
+                                   TimePoint deadline);
+
+  struct Closed {
+    std::size_t undelivered = 0;
+  };
+  /// Waits so long for what was not delivered, says goodbye and ends.
+  Closed close(Duration linger);
+
+  /// Are called on whatever thread works at the moment; they may send, and must not wait. Set before join().
+  std::function<void(const remote::PeerUp&)> on_peer_up;
+  std::function<void(const remote::PeerDown&)> on_peer_down;
+
+  const std::string& name() const { return options_.name; }
+  std::vector<std::string> live(const std::string& type = "");
+  remote::Group::Counters counters();
+  TimePoint now() { return engine_.loop().now(); }
+
+ private:
+  struct Inside;  // what belongs to the loop
+
+  loop::Task<void> begin();
+  void settle();
+  void perform(remote::Effect& effect);
+  void open_line(const remote::Open& one);
+  void tell(std::vector<remote::News> news);
+  void settle_soon();
+  std::optional<Error> obstacle();
+  Result<std::uint64_t> put(const std::string& peer, const Wish& wish, std::optional<TimePoint> answer_by,
+                            TimePoint deadline);
+  Outcome await_answer(std::uint64_t request, TimePoint deadline);
+  std::vector<std::string> missing();
+  void end();
+
+  Engine& engine_;
+  Log& log_;
+  Options options_;
+  std::unique_ptr<Inside> inside_;
+
+  std::mutex mutex_;
+  std::optional<remote::Group> group_;  // from the moment on that it has an epoch
+  std::optional<Error> failed_;         // why there is none, or none any more
+  std::map<std::uint64_t, Outcome> answers_;
+  std::atomic<bool> settle_posted_ = false;
+  bool is_ended_ = false;
+};
+
+}  // namespace cadre::client
