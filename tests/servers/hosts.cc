@@ -105,6 +105,14 @@ Descriptor make_network() {
       .get();
 }
 
+/// Those that somebody has waited for: their numbers may be given to others.
+void forget_the_gone(std::vector<pid_t>& children) {
+  std::erase_if(children, [](pid_t child) {
+    siginfo_t ignored;
+    return waitid(P_PID, static_cast<id_t>(child), &ignored, WEXITED | WNOHANG | WNOWAIT) != 0;
+  });
+}
+
 }  // namespace
 
 Hosts::Hosts(int count) {
@@ -151,6 +159,7 @@ void Hosts::kill(int number) {
   Host& host = at(number);
   if (host.first_process < 0) return;
   switch_.unplug(number);  // first: nobody hears how connections are closed
+  forget_the_gone(host.children);
   ::kill(host.first_process, SIGKILL);
   for (const pid_t child : host.children) wait_for(child);  // else the first one waits for them
   wait_for(host.first_process);
@@ -177,6 +186,7 @@ pid_t Hosts::fork_on(Host& host) {
   const pid_t child = told.hear();
   wait_for(between);
   if (child < 0) throw std::runtime_error("cannot start a process on a host");
+  forget_the_gone(host.children);
   host.children.push_back(child);
   return child;
 }

@@ -140,6 +140,8 @@ Descriptor open_frames(const std::string& interface) {
   const int yes = 1;
   const int buffer_bytes = 8 << 20;  // cut down to net.core.rmem_max
   check(setsockopt(socket.get(), SOL_PACKET, PACKET_VNET_HDR, &yes, sizeof(yes)) == 0, "PACKET_VNET_HDR");
+  // The queue before the interface is made some time after the cable is laid; until then it would drop everything.
+  check(setsockopt(socket.get(), SOL_PACKET, PACKET_QDISC_BYPASS, &yes, sizeof(yes)) == 0, "PACKET_QDISC_BYPASS");
   check(setsockopt(socket.get(), SOL_PACKET, PACKET_IGNORE_OUTGOING, &yes, sizeof(yes)) == 0, "PACKET_IGNORE_OUTGOING");
   check(setsockopt(socket.get(), SOL_SOCKET, SO_RCVBUF, &buffer_bytes, sizeof(buffer_bytes)) == 0, "SO_RCVBUF");
   sockaddr_ll address{};
