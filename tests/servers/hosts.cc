@@ -25,11 +25,6 @@ using loop::Descriptor;
 
 constexpr int hosts_max = 254;
 
-/// fork() with flags; the child has one thread, and this one's stack.
-pid_t clone_with(unsigned long flags) {
-  return static_cast<pid_t>(syscall(SYS_clone, flags | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
-}
-
 /// A pipe on which a child says one number.
 class OneNumber {
  public:
@@ -58,6 +53,30 @@ class OneNumber {
   Descriptor to_;
 };
 
+/// fork(), but the child is where `go` leads; that may fail, with errno. Only a process of one thread may go
+/// everywhere, and only its children live among the processes that it went to: there is one between, for a moment.
+pid_t fork_elsewhere(const std::function<bool()>& go) {
+  OneNumber told;
+  const pid_t between = fork();
+  if (between < 0) throw std::runtime_error("cannot fork");
+  if (between == 0) {
+    if (!go()) {
+      told.say(-errno);
+      _exit(1);
+    }
+    // A child of the test, as by fork().
+    const auto child =
+        static_cast<pid_t>(syscall(SYS_clone, CLONE_PARENT | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
+    if (child == 0) return 0;
+    told.say(child < 0 ? -errno : child);
+    _exit(0);
+  }
+  const int child = told.hear();
+  wait_for(between);
+  if (child < 0) throw std::system_error(-child, std::generic_category(), "no process on a host");
+  return child;
+}
+
 /// 0, or the number of an error.
 int furnish(const std::string& name) {
   // Mounts of the test reach the host, but not the other way round.
@@ -78,8 +97,8 @@ int furnish(const std::string& name) {
 
 pid_t start_first_process(const std::string& name) {
   OneNumber told;
-  const pid_t pid = clone_with(CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWUTS);
-  if (pid < 0) throw std::system_error(errno, std::generic_category(), "namespaces of a host");
+  const pid_t pid =
+      fork_elsewhere([] { return unshare(CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWUTS) == 0; });
   if (pid == 0) be_first(name, told);
   const int error = told.hear();
   if (error == 0) return pid;
@@ -171,21 +190,13 @@ Fork Hosts::on(int host) {
 }
 
 pid_t Hosts::fork_on(Host& host) {
-  OneNumber told;
-  const pid_t between = fork();
-  if (between < 0) throw std::runtime_error("cannot fork");
-  if (between == 0) {  // only a process of one thread may enter mounts, and only its children live among the processes
+  const pid_t child = fork_elsewhere([&] {
     for (const Descriptor* space : {&host.network, &host.mounts, &host.name, &host.processes}) {
-      if (setns(space->get(), 0) != 0) _exit(1);
+      if (setns(space->get(), 0) != 0) return false;
     }
-    const pid_t child = clone_with(CLONE_PARENT);  // a child of the test
-    if (child == 0) return 0;
-    told.say(child);
-    _exit(0);
-  }
-  const pid_t child = told.hear();
-  wait_for(between);
-  if (child < 0) throw std::runtime_error("cannot start a process on a host");
+    return true;
+  });
+  if (child == 0) return 0;
   forget_the_gone(host.children);
   host.children.push_back(child);
   return child;
