@@ -22,8 +22,8 @@ namespace cadre::servers {
 
 /// Ports have numbers from 1 on. A frame goes to the port that its hardware address ends with, a broadcast to all;
 /// only ARP and IPv4 pass. Faults act on whole frames, of which the kernel makes large ones (64 KB of a TCP stream):
-/// one that is lost may be a lot. On two shared cores it carries a stream of 0.9 to 1.4 GB/s, and a byte there and back
-/// takes 40 to 110 µs.
+/// one that is lost may be a lot. On two shared cores it carries a stream of 0.5 to 1.4 GB/s, and a byte there and back
+/// takes 40 to 230 µs.
 class Switch {
  public:
   Switch();
