@@ -32,6 +32,8 @@ void describe(V& v, Told& t) {
   v.required("master_key", t.master_key, "Public key of the master.");
 }
 
+std::string told_path(const std::string& data) { return data + "/master.json"; }
+
 Result<net::Keys> own_keys(const std::string& data) {
   const std::string path = data + "/agent.keys";
   if (fs::exists(path)) return net::load_keys(path);
@@ -74,9 +76,11 @@ std::string with_host(const std::string& address, const std::string& master) {
 
 }  // namespace
 
+bool has_joined(const std::string& data) { return fs::exists(told_path(data)); }
+
 Result<Way> way_by_key(const WayOptions& options) {
   TRY_ASSIGN(keys, own_keys(options.data));
-  const std::string path = options.data + "/master.json";
+  const std::string path = told_path(options.data);
   if (!options.token.empty()) {
     TRY_ASSIGN(told, join(options, keys));
     std::ofstream(path) << describe::write_json(told) << "\n";

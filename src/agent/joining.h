@@ -26,6 +26,9 @@ struct WayOptions {
   std::string master;  ///< host:port, if that has changed since; else empty
 };
 
+/// Whether the agent with this folder was told of a master on another host.
+[[nodiscard]] bool has_joined(const std::string& data);
+
 /// Runs the loop while it joins. Denied when the token is not good, timed_out when nobody answers.
 [[nodiscard]] Result<Way> way_by_key(const WayOptions& options);
 

@@ -107,8 +107,9 @@ void Shipper::send_part(Leases::iterator lease) {
 void Shipper::rest_is_missing(Leases::iterator lease) {
   auto& [id, state] = *lease;
   if (!state.last_end || *state.last_end <= state.sent || !state.under_way.empty()) return;
-  log_.warning("output of " + to_string(id) + " from " + std::to_string(state.sent) + " to " +
-               std::to_string(*state.last_end) + " is lost");
+  const std::string end =
+      *state.last_end == INT64_MAX ? " on, if there was more," : " to " + std::to_string(*state.last_end);
+  log_.warning("output of " + to_string(id) + " from " + std::to_string(state.sent) + end + " is lost");
   state.last_end = state.sent;
   settle_later(id);
 }

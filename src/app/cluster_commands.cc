@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "agent/joining.h"
 #include "app/agent_process.h"
 #include "app/master_process.h"
 #include "app/process_log.h"
@@ -155,8 +156,10 @@ CLI::App& add_cluster_commands(CLI::App& app, std::function<int()>& chosen) {
     if (!agent_command->get_subcommands().empty()) return;
     chosen = [agent, agent_form] {
       const auto log = make_log("agent", {Level::info, agent_form->form});
-      if (agent->master.empty() && agent->join.empty()) agent->master = cli::default_data_folder();
       if (agent->data.empty()) agent->data = cli::default_data_folder() + "/agent";
+      if (agent->master.empty() && agent->join.empty() && !agent::has_joined(agent->data)) {
+        agent->master = cli::default_data_folder();
+      }
       return exit_code_of(run_agent(*agent, *log), "agent");
     };
   });

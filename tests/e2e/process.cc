@@ -9,8 +9,6 @@
 #include <iterator>
 #include <stdexcept>
 
-#include "tests/servers/process.h"
-
 namespace cadre::e2e {
 namespace {
 
@@ -43,7 +41,7 @@ class MemoryFile {
 
 }  // namespace
 
-Said run_cadre(const std::vector<std::string>& arguments, const std::string& input) {
+Said run_cadre(const std::vector<std::string>& arguments, const std::string& input, const servers::Fork& fork) {
   const MemoryFile in(input);
   const MemoryFile out;
   const MemoryFile err;
@@ -53,13 +51,14 @@ Said run_cadre(const std::vector<std::string>& arguments, const std::string& inp
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   Said said;
-  said.code = servers::wait_for(servers::fork_child([&] {
+  const auto become_cadre = [&] {
     dup2(in.descriptor(), 0);
     dup2(out.descriptor(), 1);
     dup2(err.descriptor(), 2);
     execv(pointers[0], pointers.data());
     return 127;
-  }));
+  };
+  said.code = servers::wait_for(servers::fork_child(become_cadre, fork));
   said.out = out.content();
   said.err = err.content();
   return said;

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/servers/process.h"
+
 namespace cadre::e2e {
 
 struct Said {
@@ -12,8 +14,10 @@ struct Said {
   std::string err;
 };
 
-/// Runs `cadre` with these arguments, `input` on its standard input, without a terminal, and waits for its end.
-Said run_cadre(const std::vector<std::string>& arguments, const std::string& input = "");
+/// Runs `cadre` with these arguments, `input` on its standard input, without a terminal, and waits for its end; `fork`
+/// says where.
+Said run_cadre(const std::vector<std::string>& arguments, const std::string& input = "",
+               const servers::Fork& fork = {});
 
 std::string read_text(const std::string& path);
 void write_text(const std::string& path, const std::string& text);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -23,7 +24,15 @@ bool become(uid_t user, gid_t group) {
 
 void die_with_parent(int signal, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, signal);
-  if (getppid() != parent) _exit(127);  // it died before we asked
+  const pid_t now = getppid();
+  if (now != parent && now != 0)
+    _exit(127);  // it died before we asked; 0: it cannot be seen from a host, which ends with it
+}
+
+pid_t make_child(const Fork& fork) {
+  const pid_t pid = fork ? fork() : ::fork();
+  if (pid < 0) throw std::runtime_error("cannot fork");
+  return pid;
 }
 
 std::vector<pid_t> children_of(pid_t parent) {
@@ -56,9 +65,9 @@ pid_t start(const Command& command) {
   const uid_t uid = switches ? user->pw_uid : 0;
   const gid_t gid = switches ? user->pw_gid : 0;
   const pid_t parent = getpid();
-  const pid_t pid = fork();
-  if (pid < 0) throw std::runtime_error("cannot fork");
+  const pid_t pid = make_child(command.fork);
   if (pid > 0) return pid;
+  for (const std::string& variable : command.environment) putenv(const_cast<char*>(variable.c_str()));
   if (!command.output.empty()) {
     const int file = open(command.output.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
     dup2(file, 1);
@@ -72,10 +81,9 @@ pid_t start(const Command& command) {
 
 int run(const Command& command) { return wait_for(start(command)); }
 
-pid_t fork_child(const std::function<int()>& body) {
+pid_t fork_child(const std::function<int()>& body, const Fork& fork) {
   const pid_t parent = getpid();
-  const pid_t pid = fork();
-  if (pid < 0) throw std::runtime_error("cannot fork");
+  const pid_t pid = make_child(fork);
   if (pid > 0) return pid;
   die_with_parent(SIGKILL, parent);
   _exit(body());

@@ -56,7 +56,7 @@ class Cut : public testing::Test {
     }
     far_ = cluster_.start_cadre({"agent", "--id", "far", "--data", cluster_.agent_folder("far"), "--join",
                                  cluster_.join_token(), "--artificial-slots", "2"});
-    EXPECT_TRUE(TestCluster::until([&] { return is_up("far"); })) << read_text(far_.err);
+    EXPECT_TRUE(TestCluster::until([&] { return cluster_.is_up("far"); })) << read_text(far_.err);
   }
   ~Cut() override {
     ::kill(far_.pid, SIGKILL);
@@ -68,16 +68,6 @@ class Cut : public testing::Test {
   }
   void heal() {
     for (const auto& proxy : network_) proxy->heal();
-  }
-  bool is_up(const std::string& id) const {
-    for (const auto& agent : cluster_.agents()) {
-      if (agent.id.value == id && agent.state == "up") return true;
-    }
-    return false;
-  }
-  bool runs_on(std::uint64_t id, const std::string& agent) const {
-    const auto job = cluster_.job(id);
-    return !job.tasks.empty() && job.tasks[0].stage == "running" && job.tasks[0].agent.value == agent;
   }
 
   int port_;
@@ -96,7 +86,7 @@ TEST_F(Cut, ConnectionsThatBreakCostNothing) {
   const std::uint64_t id =
       cluster_.submit({"--slots", "1", "--", "sh", "-c",
                        "i=0; while [ $i -lt 100 ]; do i=$((i+1)); echo line $i; sleep 0.05; done; exit 5"});
-  ASSERT_TRUE(TestCluster::until([&] { return runs_on(id, "far"); }));
+  ASSERT_TRUE(TestCluster::until([&] { return cluster_.runs_on(id, "far"); }));
   for (int cut = 0; cut < 8; ++cut) {
     spoil(Proxy::Fault::cut);
     std::this_thread::sleep_for(400ms);
@@ -111,7 +101,7 @@ TEST_F(Cut, ASilenceThatIsShortCostsNothing) {
   const std::uint64_t id =
       cluster_.submit({"--slots", "1", "--", "sh", "-c",
                        "i=0; while [ $i -lt 60 ]; do i=$((i+1)); echo line $i; sleep 0.05; done; exit 6"});
-  ASSERT_TRUE(TestCluster::until([&] { return runs_on(id, "far"); }));
+  ASSERT_TRUE(TestCluster::until([&] { return cluster_.runs_on(id, "far"); }));
   spoil(Proxy::Fault::silence);
   std::this_thread::sleep_for(1s);
   spoil(Proxy::Fault::cut);  // those that were silent never speak again
@@ -125,17 +115,17 @@ TEST_F(Cut, ASilenceThatIsShortCostsNothing) {
 TEST_F(Cut, AnAgentThatIsCutOffIsGivenUpAndComesBackClean) {
   const std::uint64_t id =
       cluster_.submit({"--slots", "1", "--", "sh", "-c", "echo epoch $CADRE_EPOCH; exec sleep 1000"});
-  ASSERT_TRUE(TestCluster::until([&] { return runs_on(id, "far"); }));
+  ASSERT_TRUE(TestCluster::until([&] { return cluster_.runs_on(id, "far"); }));
   spoil(Proxy::Fault::silence);
   cluster_.start_agent("near");
-  ASSERT_TRUE(TestCluster::until([&] { return runs_on(id, "near"); }));
+  ASSERT_TRUE(TestCluster::until([&] { return cluster_.runs_on(id, "near"); }));
   EXPECT_EQ(cluster_.job(id).tasks[0].epoch, 2U);
-  EXPECT_FALSE(is_up("far"));
+  EXPECT_FALSE(cluster_.is_up("far"));
   EXPECT_FALSE(cluster_.task_processes("far").empty());  // it keeps what it had
   heal();  // connections that were silent stay so: it must notice by itself that they lead nowhere
-  ASSERT_TRUE(TestCluster::until([&] { return is_up("far"); }));
+  ASSERT_TRUE(TestCluster::until([&] { return cluster_.is_up("far"); }));
   EXPECT_TRUE(TestCluster::until([&] { return cluster_.task_processes("far").empty(); }));
-  EXPECT_TRUE(runs_on(id, "near"));
+  EXPECT_TRUE(cluster_.runs_on(id, "near"));
   EXPECT_EQ(cluster_.output(id), "epoch 2\n");
   EXPECT_EQ(cluster_.cadre({"agent", "drain", "near"}).code, 0);
   EXPECT_EQ(cluster_.cadre({"run", "--slots", "1", "--", "sh", "-c", "echo on $CADRE_AGENT"}).out, "on far\n");
@@ -145,7 +135,7 @@ TEST_F(Cut, AnAgentThatIsCutOffIsGivenUpAndComesBackClean) {
 TEST_F(Cut, AStrictTaskIsGoneBeforeTheMasterGivesItToOthers) {
   const std::uint64_t id = cluster_.submit(
       {"--slots", "1", "--fence", "strict", "--", "sh", "-c", "echo epoch $CADRE_EPOCH; exec sleep 1000"});
-  ASSERT_TRUE(TestCluster::until([&] { return runs_on(id, "far"); }));
+  ASSERT_TRUE(TestCluster::until([&] { return cluster_.runs_on(id, "far"); }));
   cluster_.start_agent("near");
   spoil(Proxy::Fault::silence);
   bool doubled = false;
@@ -156,9 +146,9 @@ TEST_F(Cut, AStrictTaskIsGoneBeforeTheMasterGivesItToOthers) {
   }));
   EXPECT_FALSE(doubled);
   heal();
-  ASSERT_TRUE(TestCluster::until([&] { return is_up("far"); }));
+  ASSERT_TRUE(TestCluster::until([&] { return cluster_.is_up("far"); }));
   EXPECT_TRUE(cluster_.task_processes("far").empty());
-  EXPECT_TRUE(runs_on(id, "near"));
+  EXPECT_TRUE(cluster_.runs_on(id, "near"));
 }
 
 }  // namespace

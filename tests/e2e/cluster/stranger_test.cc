@@ -121,12 +121,7 @@ TEST_F(Strangers, AJoinTokenIsGoodOnce) {
         {"agent", "--id", name, "--data", cluster_.folder() + "/" + name, "--join", token, "--artificial-slots", "2"});
   };
   const TestCluster::Background good = start("far");
-  ASSERT_TRUE(TestCluster::until([&] {
-    for (const auto& agent : cluster_.agents()) {
-      if (agent.id.value == "far" && agent.state == "up") return true;
-    }
-    return false;
-  })) << read_text(good.err);
+  ASSERT_TRUE(TestCluster::until([&] { return cluster_.is_up("far"); })) << read_text(good.err);
   const Said second = start("thief").wait();
   EXPECT_EQ(second.code, 3);
   EXPECT_THAT(second.err, HasSubstr("token"));

@@ -72,9 +72,9 @@ TestCluster::~TestCluster() {
   }
 }
 
-void TestCluster::start_logged(pid_t& pid, const std::string& name, std::vector<std::string> arguments) {
+pid_t TestCluster::start_logged(int host, const std::string& name, std::vector<std::string> arguments) const {
   arguments.insert(arguments.begin(), CADRE_PROGRAM);
-  pid = servers::start({arguments, "", folder() + "/" + name + ".log"});
+  return servers::start({arguments, "", folder() + "/" + name + ".log", SIGKILL, {}, on(host)});
 }
 
 void TestCluster::start_master() {
@@ -82,22 +82,27 @@ void TestCluster::start_master() {
                                      "--port", "0"};
   if (!database_.empty()) arguments.insert(arguments.end(), {"--database", database_});
   arguments.insert(arguments.end(), setup_.master.begin(), setup_.master.end());
-  start_logged(master_, "master", std::move(arguments));
+  master_ = start_logged(1, "master", std::move(arguments));
   ASSERT_TRUE(until([this] { return cadre({"status"}).code == 0; })) << read_text(folder() + "/master.log");
 }
 
 void TestCluster::start_agent(const std::string& name, const std::vector<std::string>& arguments) {
-  OneAgent& agent = agents_[name];
-  agent.arguments = arguments;
-  std::vector<std::string> all{"agent", "--id", name, "--master", data(), "--data", agent_folder(name)};
+  std::vector<std::string> all{"--master", data()};
   all.insert(all.end(), arguments.begin(), arguments.end());
-  start_logged(agent.pid, name, std::move(all));
-  ASSERT_TRUE(until([&] {
-    for (const requests::AgentView& one : agents()) {
-      if (one.id.value == name && one.state == "up") return true;
-    }
-    return false;
-  })) << read_text(folder() + "/" + name + ".log");
+  start_agent_with(name, 1, std::move(all));
+}
+
+void TestCluster::start_agent_on(int host, const std::vector<std::string>& arguments) {
+  const std::string name = servers::Hosts::name(host);
+  std::vector<std::string> all = arguments;
+  if (!fs::exists(agent_folder(name))) all.insert(all.end(), {"--join", join_token()});
+  start_agent_with(name, host, std::move(all));
+}
+
+void TestCluster::start_agent_with(const std::string& name, int host, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {"agent", "--id", name, "--data", agent_folder(name)});
+  agents_[name] = {start_logged(host, name, std::move(arguments)), host};
+  ASSERT_TRUE(until([&] { return is_up(name); })) << read_text(folder() + "/" + name + ".log");
 }
 
 void TestCluster::kill_master() {
@@ -112,11 +117,21 @@ void TestCluster::kill_agent(const std::string& name) {
 }
 
 void TestCluster::kill_host(const std::string& name) {
+  if (setup_.hosts != nullptr) {
+    setup_.hosts->kill(agents_.at(name).host);
+    agents_.at(name).pid = -1;
+    return;
+  }
   kill_agent(name);
   while (!processes(name).empty()) {
     for (const pid_t pid : processes(name)) ::kill(pid, SIGKILL);
     std::this_thread::sleep_for(1ms);
   }
+}
+
+void TestCluster::kill_master_host() {
+  setup_.hosts->kill(1);
+  master_ = -1;
 }
 
 void TestCluster::stop_agent(const std::string& name) {
@@ -127,7 +142,7 @@ void TestCluster::stop_agent(const std::string& name) {
 
 Said TestCluster::cadre(const std::vector<std::string>& arguments, const std::string& input) const {
   ::setenv("CADRE_MASTER", data().c_str(), 1);
-  return run_cadre(arguments, input);
+  return run_cadre(arguments, input, on(1));
 }
 
 TestCluster::Background TestCluster::start_cadre(const std::vector<std::string>& arguments) const {
@@ -136,7 +151,7 @@ TestCluster::Background TestCluster::start_cadre(const std::vector<std::string>&
   background.out = folder() + "/cadre-" + std::to_string(++number) + ".out";
   background.err = background.out + ".err";
   ::setenv("CADRE_MASTER", data().c_str(), 1);
-  background.pid = servers::fork_child([&] {
+  const auto become_cadre = [&] {
     if (::freopen(background.out.c_str(), "w", stdout) == nullptr) return 125;
     if (::freopen(background.err.c_str(), "w", stderr) == nullptr) return 125;
     std::vector<char*> argv{const_cast<char*>(CADRE_PROGRAM)};
@@ -144,7 +159,8 @@ TestCluster::Background TestCluster::start_cadre(const std::vector<std::string>&
     argv.push_back(nullptr);
     ::execv(CADRE_PROGRAM, argv.data());
     return 126;
-  });
+  };
+  background.pid = servers::fork_child(become_cadre, on(1));
   return background;
 }
 
@@ -170,6 +186,18 @@ std::vector<requests::JobView> TestCluster::jobs() const {
 
 std::vector<requests::AgentView> TestCluster::agents() const {
   return read_answer<requests::Agents>(cadre({"agent", "list", "--json"})).agents;
+}
+
+bool TestCluster::is_up(const std::string& name) const {
+  for (const requests::AgentView& agent : agents()) {
+    if (agent.id.value == name && agent.state == "up") return true;
+  }
+  return false;
+}
+
+bool TestCluster::runs_on(std::uint64_t id, const std::string& agent) const {
+  const requests::JobView view = job(id);
+  return !view.tasks.empty() && view.tasks[0].stage == "running" && view.tasks[0].agent.value == agent;
 }
 
 std::string TestCluster::join_token() const {

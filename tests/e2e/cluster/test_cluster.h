@@ -1,4 +1,5 @@
-/// A real master and real agents as processes of this host, to be killed and started again. One thread at a time.
+/// A real master and real agents as processes, on this host or on several, to be killed and started again. One thread
+/// at a time.
 #pragma once
 
 #include <sys/types.h>
@@ -12,6 +13,7 @@
 
 #include "cluster/requests.h"
 #include "tests/e2e/process.h"
+#include "tests/servers/hosts.h"
 #include "tests/servers/scratch.h"
 #include "tests/servers/small_disk.h"
 
@@ -25,6 +27,7 @@ class TestCluster {
     std::string agent_timeout = "3s";
     std::vector<std::string> master;                        ///< further arguments
     std::optional<std::int64_t> disk_bytes = std::nullopt;  ///< the master's data folder is a file system of this size
+    servers::Hosts* hosts = nullptr;                        ///< on whose first are the master and who asks it
   };
 
   TestCluster() : TestCluster(Setup{}) {}
@@ -42,11 +45,15 @@ class TestCluster {
   /// Each waits until it is ready.
   void start_master();
   void start_agent(const std::string& name, const std::vector<std::string>& arguments = {"--artificial-slots", "4"});
+  /// On another host, by whose name it is called; it joins with a token when it is not known yet.
+  void start_agent_on(int host, const std::vector<std::string>& arguments = {"--artificial-slots", "4"});
   /// As a power cut would, but for the tasks and their supervisors.
   void kill_master();
   void kill_agent(const std::string& name);
   /// The same, with everything that the agent has started: its host is gone.
   void kill_host(const std::string& name);
+  /// On several hosts.
+  void kill_master_host();
   void stop_agent(const std::string& name);
   pid_t master() const { return master_; }
   pid_t agent(const std::string& name) const { return agents_.at(name).pid; }
@@ -69,6 +76,9 @@ class TestCluster {
   cluster::requests::JobView job(std::uint64_t id) const;
   std::vector<cluster::requests::JobView> jobs() const;
   std::vector<cluster::requests::AgentView> agents() const;
+  bool is_up(const std::string& agent) const;
+  /// Whether a job's first task does.
+  bool runs_on(std::uint64_t id, const std::string& agent) const;
   /// With which one agent may join, when the master listens to other hosts.
   std::string join_token() const;
   /// Fails the test when it has not ended after a minute.
@@ -85,7 +95,10 @@ class TestCluster {
 
  private:
   std::vector<pid_t> processes_in(const std::string& folder, const std::string& part) const;
-  void start_logged(pid_t& pid, const std::string& name, std::vector<std::string> arguments);
+  /// Where a host's processes are made.
+  servers::Fork on(int host) const { return setup_.hosts == nullptr ? servers::Fork() : setup_.hosts->on(host); }
+  pid_t start_logged(int host, const std::string& name, std::vector<std::string> arguments) const;
+  void start_agent_with(const std::string& name, int host, std::vector<std::string> arguments);
 
   Setup setup_;
   std::string database_;
@@ -94,7 +107,7 @@ class TestCluster {
   pid_t master_ = -1;
   struct OneAgent {
     pid_t pid = -1;
-    std::vector<std::string> arguments;
+    int host = 1;
   };
   std::map<std::string, OneAgent> agents_;
 };
