@@ -220,9 +220,11 @@ void Member::tell(std::vector<remote::News> news) {
   for (remote::News& one : news) {
     std::visit(overloaded{
                    [&](const remote::PeerUp& up) {
+                     ++peers_version_;
                      if (on_peer_up) on_peer_up(up);
                    },
                    [&](const remote::PeerDown& down) {
+                     ++peers_version_;
                      if (on_peer_down) on_peer_down(down);
                    },
                    [&](remote::Completed& done) {
@@ -355,6 +357,10 @@ std::vector<Member::Outcome> Member::scatter(std::vector<std::pair<std::string, 
 }
 
 Result<remote::Letter> Member::receive(TimePoint deadline) {
+  return receive(deadline, [] { return false; });
+}
+
+Result<remote::Letter> Member::receive(TimePoint deadline, const std::function<bool()>& unless) {
   const auto take = [this]() -> std::optional<remote::Letter> {
     const std::lock_guard lock(mutex_);
     return group_ ? group_->take() : std::nullopt;
@@ -363,13 +369,14 @@ Result<remote::Letter> Member::receive(TimePoint deadline) {
   while (!letter) {
     const bool holds = engine_.wait(
         deadline, [this] { settle(); },
-        [this] {
+        [&] {
+          if (unless()) return true;
           const std::lock_guard lock(mutex_);
           return failed_ || !group_ || group_->has_letters();
         });
-    if (!holds) return fail(Errc::timed_out, "nothing came in time");
     if (const std::optional<Error> error = obstacle()) return Failure(*error);
     letter = take();
+    if (!letter && (!holds || unless())) return fail(Errc::timed_out, "nothing came in time");
   }
   bool wants_flush = false;
   {
@@ -402,6 +409,14 @@ Result<void> Member::reply(const remote::Letter& to, Note::Kind kind, remote::Sl
 std::vector<std::string> Member::live(const std::string& type) {
   const std::lock_guard lock(mutex_);
   return group_ ? group_->live(type) : std::vector<std::string>();
+}
+
+std::vector<remote::Card> Member::live_cards() {
+  const std::lock_guard lock(mutex_);
+  std::vector<remote::Card> cards;
+  if (!group_) return cards;
+  for (const std::string& name : group_->live()) cards.push_back(*group_->find(name));
+  return cards;
 }
 
 Group::Counters Member::counters() {

@@ -55,6 +55,8 @@ class Member {
   [[nodiscard]] std::vector<Outcome> scatter(std::vector<std::pair<std::string, Wish>> wishes, TimePoint deadline);
   /// The next that came; `timed_out` if there is none by then.
   [[nodiscard]] Result<remote::Letter> receive(TimePoint deadline);
+  /// The same, unless something happens before: then `timed_out`, too.
+  [[nodiscard]] Result<remote::Letter> receive(TimePoint deadline, const std::function<bool()>& unless);
   [[nodiscard]] Result<void> reply(const remote::Letter& to, remote::Note::Kind kind, remote::Slice body,
                                    TimePoint deadline);
 
@@ -70,6 +72,9 @@ class Member {
 
   const std::string& name() const { return options_.name; }
   std::vector<std::string> live(const std::string& type = "");
+  std::vector<remote::Card> live_cards();
+  /// Another number each time that somebody has come or gone.
+  std::uint64_t peers_version() const { return peers_version_; }
   remote::Group::Counters counters();
   TimePoint now() { return engine_.loop().now(); }
 
@@ -98,6 +103,7 @@ class Member {
   std::optional<remote::Group> group_;  // from the moment on that it has an epoch
   std::optional<Error> failed_;         // why there is none, or none any more
   std::map<std::uint64_t, Outcome> answers_;
+  std::atomic<std::uint64_t> peers_version_ = 0;
   std::atomic<bool> settle_posted_ = false;
   bool is_ended_ = false;
 };

@@ -1,0 +1,341 @@
+#include "cadre/component.h"
+
+#include <atomic>
+#include <mutex>
+#include <set>
+#include <unordered_map>
+
+#include "base/log.h"
+#include "client/member.h"
+#include "remote/event_table.h"
+
+namespace cadre {
+namespace {
+
+using namespace std::chrono_literals;
+using remote::Note;
+using remote::Slice;
+
+constexpr Duration look_every = 1s;  // whether the group can go on, while nothing comes
+constexpr std::size_t waiting_max = 100'000;
+
+Reason reason_of(const Error& error) {
+  return {static_cast<Reason::Code>(static_cast<std::uint8_t>(error.code)), error.message};
+}
+static_assert(static_cast<int>(Errc::invalid) == static_cast<int>(Reason::Code::invalid));
+static_assert(static_cast<int>(Errc::corrupt) == static_cast<int>(Reason::Code::corrupt));
+
+Slice slice_of(std::span<const std::byte> body) { return Slice(Bytes(body.begin(), body.end())); }
+
+/// What stands behind the copies of a message.
+struct Held {
+  remote::Letter letter;
+  std::atomic<bool> is_answered = false;
+};
+
+client::Member::Options options_of(const Component::Options& from) {
+  client::Member::Options to;
+  to.group = from.group;
+  to.type = from.type;
+  to.name = from.name;
+  to.names = from.names;
+  to.host = from.host;
+  to.peers = from.peers;
+  to.overflow = static_cast<client::Overflow>(static_cast<std::uint8_t>(from.overflow));
+  to.rules.rejoin = from.rejoin;
+  to.rules.beat = from.heartbeat;
+  to.rules.silence_max = from.silence_max;
+  to.rules.limits.queue = from.queue_max;
+  to.rules.limits.queue_bytes = ByteSize{static_cast<std::int64_t>(from.queue_bytes_max)};
+  return to;
+}
+
+}  // namespace
+
+struct Component::Inside {
+  explicit Inside(Options o) : options(std::move(o)), member(engine, log, options_of(options)), events(waiting_max) {}
+
+  TimePoint until(Wait wait) { return wait > Wait(24h * 365) ? TimePoint::max() : member.now() + wait; }
+  Message message_of(remote::Letter letter) const;
+  Outcome<Message> answer_of(client::Member::Outcome outcome, const std::string& peer) const;
+  Outcome<void> answer(const Message& task, Note::Kind kind, Slice body);
+  /// Why the group cannot go on; nothing: it can.
+  std::optional<Reason> shortage();
+  void dispatch(Component& self, const Message& message);
+  void run(Component& self, const std::vector<remote::Firing>& firings);
+  template <class Call>
+  void guard(const std::vector<Message>& messages, Component& self, const Call& call);
+
+  const Options options;
+  StderrLog log{Level::warning};
+  client::Engine engine;
+  client::Member member;
+
+  // Of launch(), on its thread.
+  std::unordered_map<std::string, Handler> handlers;
+  remote::EventTable events;
+  std::vector<EventHandler> event_handlers;
+  std::unordered_map<remote::MessageHandle, std::pair<Message, std::size_t>> waiting;  // for how many events
+  std::uint64_t last_handle = 0;
+  std::uint64_t peers_seen = 0;
+  TimePoint enough_at = TimePoint::max();  // when there were enough peers last
+  std::atomic<bool> is_stopping = false;
+  std::atomic<std::uint64_t> handler_failures = 0;
+  std::atomic<std::uint64_t> without_handler = 0;
+};
+
+Message Component::Inside::message_of(remote::Letter letter) const {
+  Message message;
+  auto held = std::make_shared<Held>();
+  held->letter = std::move(letter);
+  const Note& note = held->letter.note;
+  message.tag = note.tag;
+  message.source = held->letter.peer;
+  message.source_type = held->letter.type;
+  message.destination = member.name();
+  message.session = note.session;
+  message.id = note.id;
+  message.kind = note.kind == Note::Kind::request ? Message::Kind::task : Message::Kind::notification;
+  message.body_ = note.body.view;
+  message.held_ = std::move(held);
+  return message;
+}
+
+Outcome<Message> Component::Inside::answer_of(client::Member::Outcome outcome, const std::string& peer) const {
+  if (!outcome) return reason_of(outcome.error());
+  if (outcome->kind == Note::Kind::refusal) {
+    return Reason{Reason::Code::refused, std::string(as_text(outcome->body.view))};
+  }
+  return message_of({peer, "", 0, *std::move(outcome)});
+}
+
+Component::Component(Options options) : inside_(std::make_unique<Inside>(std::move(options))) {}
+Component::Component(Component&&) noexcept = default;
+Component& Component::operator=(Component&&) noexcept = default;
+Component::~Component() = default;
+
+Outcome<void> Component::join(Wait wait) {
+  const Result<void> joined = inside_->member.join(inside_->until(wait));
+  if (!joined) return reason_of(joined.error());
+  return {};
+}
+
+const std::string& Component::name() const { return inside_->member.name(); }
+
+std::vector<std::string> Component::peers(std::string_view type) const {
+  return inside_->member.live(std::string(type));
+}
+
+Outcome<std::uint64_t> Component::send(std::string_view peer, std::string_view tag, std::span<const std::byte> body,
+                                       const Sending& how) {
+  const Result<std::uint64_t> id = inside_->member.send(
+      std::string(peer), {std::string(tag), how.session, how.reliable, slice_of(body)}, inside_->until(how.wait));
+  if (!id) return reason_of(id.error());
+  return *id;
+}
+
+Outcome<Message> Component::request(std::string_view peer, std::string_view tag, std::span<const std::byte> body,
+                                    const Sending& how) {
+  const std::string name(peer);
+  return inside_->answer_of(inside_->member.request(name, {std::string(tag), how.session, how.reliable, slice_of(body)},
+                                                    inside_->until(how.wait)),
+                            name);
+}
+
+std::vector<Reply> Component::broadcast(std::string_view type, std::string_view tag, std::span<const std::byte> body,
+                                        const Sending& how) {
+  const Slice shared = slice_of(body);
+  std::vector<std::pair<std::string, client::Member::Wish>> wishes;
+  for (const std::string& peer : peers(type)) {
+    wishes.push_back({peer, {std::string(tag), how.session, how.reliable, shared}});
+  }
+  const auto named = wishes;
+  std::vector<client::Member::Outcome> outcomes = inside_->member.scatter(std::move(wishes), inside_->until(how.wait));
+  std::vector<Reply> replies;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    replies.push_back({named[i].first, inside_->answer_of(std::move(outcomes[i]), named[i].first)});
+  }
+  return replies;
+}
+
+std::vector<Reply> Component::scatter(const std::vector<Parcel>& parcels, const Sending& how) {
+  std::vector<std::pair<std::string, client::Member::Wish>> wishes;
+  for (const Parcel& one : parcels) {
+    wishes.push_back({one.peer, {one.tag, how.session, how.reliable, slice_of(std::as_bytes(std::span(one.body)))}});
+  }
+  std::vector<client::Member::Outcome> outcomes = inside_->member.scatter(std::move(wishes), inside_->until(how.wait));
+  std::vector<Reply> replies;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    replies.push_back({parcels[i].peer, inside_->answer_of(std::move(outcomes[i]), parcels[i].peer)});
+  }
+  return replies;
+}
+
+std::optional<Reason> Component::Inside::shortage() {
+  if (options.minimal_peers.empty()) return std::nullopt;
+  std::string missing;
+  for (const auto& [type, least] : options.minimal_peers) {
+    const std::size_t there = member.live(type).size();
+    if (there < least) {
+      missing += (missing.empty() ? "" : ", ") + std::to_string(there) + " of " + std::to_string(least) + " " + type;
+    }
+  }
+  const TimePoint now = member.now();
+  if (missing.empty() || enough_at == TimePoint::max()) enough_at = now;
+  if (missing.empty() || now - enough_at < options.minimal_wait) return std::nullopt;
+  return Reason{Reason::Code::unavailable, "the group cannot go on: of its peers there are only " + missing};
+}
+
+Outcome<Message> Component::receive(Wait wait) {
+  const TimePoint end = inside_->until(wait);
+  for (;;) {
+    const bool is_watched = !inside_->options.minimal_peers.empty();
+    const TimePoint next = is_watched ? std::min(end, inside_->member.now() + look_every) : end;
+    Result<remote::Letter> letter = inside_->member.receive(next);
+    if (letter) return inside_->message_of(*std::move(letter));
+    if (letter.error().code != Errc::timed_out) return reason_of(letter.error());
+    if (std::optional<Reason> why = inside_->shortage()) return *std::move(why);
+    if (inside_->member.now() >= end) return reason_of(letter.error());
+  }
+}
+
+Outcome<void> Component::Inside::answer(const Message& task, Note::Kind kind, Slice body) {
+  const auto held = std::static_pointer_cast<Held>(task.held_);
+  if (held == nullptr || task.kind != Message::Kind::task) {
+    return Reason{Reason::Code::invalid, "'" + task.tag + "' wants no answer; send a message instead"};
+  }
+  if (held->is_answered.exchange(true))
+    return Reason{Reason::Code::conflict, "'" + task.tag + "' was answered already"};
+  const Result<void> replied = member.reply(held->letter, kind, std::move(body), until(30s));
+  if (!replied) return reason_of(replied.error());
+  return {};
+}
+
+Outcome<void> Component::reply(const Message& task, std::span<const std::byte> body) {
+  return inside_->answer(task, Note::Kind::reply, slice_of(body));
+}
+
+Outcome<void> Component::refuse(const Message& task, std::string_view why) {
+  return inside_->answer(task, Note::Kind::refusal, slice_of(std::as_bytes(std::span(why))));
+}
+
+Outcome<std::uint64_t> Component::forward(const Message& message, std::string_view peer) {
+  return send(peer, message.tag, message.body(), {message.session, false, 30s});
+}
+
+Outcome<void> Component::on(std::string tag, Handler handler) {
+  const auto [at, is_new] = inside_->handlers.try_emplace(std::move(tag), std::move(handler));
+  if (!is_new) return Reason{Reason::Code::conflict, "the tag '" + at->first + "' has a handler already"};
+  return {};
+}
+
+Outcome<void> Component::when(std::string_view event, EventHandler handler) {
+  const Result<std::size_t> added = inside_->events.add(event);
+  if (!added) return reason_of(added.error());
+  inside_->event_handlers.push_back(std::move(handler));
+  return {};
+}
+
+/// Whoever asked is told what went wrong; for the others it is counted.
+template <class Call>
+void Component::Inside::guard(const std::vector<Message>& messages, Component& self, const Call& call) {
+  std::string why;
+  try {
+    return call();
+  } catch (const std::exception& error) {
+    why = error.what();
+  } catch (...) {
+    why = "something that is no std::exception was thrown";
+  }
+  for (const Message& message : messages) {
+    log.warning("the handler of '" + message.tag + "' failed: " + why);
+    if (message.kind == Message::Kind::task) {
+      static_cast<void>(self.refuse(message, "the handler of '" + message.tag + "' failed: " + why));
+    } else {
+      ++handler_failures;
+    }
+  }
+}
+
+void Component::Inside::run(Component& self, const std::vector<remote::Firing>& firings) {
+  for (const remote::Firing& firing : firings) {
+    std::vector<Message> messages;
+    for (const remote::MessageHandle handle : firing.messages) {
+      const auto at = waiting.find(handle);
+      messages.push_back(at->second.first);
+      if (--at->second.second == 0) waiting.erase(at);
+    }
+    guard(messages, self, [&] { event_handlers[firing.handler](self, messages); });
+  }
+}
+
+void Component::Inside::dispatch(Component& self, const Message& message) {
+  const auto handler = handlers.find(message.tag);
+  if (handler != handlers.end()) guard({message}, self, [&] { handler->second(self, message); });
+  std::size_t took = 0;
+  if (!event_handlers.empty()) {
+    const remote::MessageHandle handle{++last_handle};
+    Result<remote::Pushed> pushed = events.push({handle, message.source, message.source_type, message.tag});
+    if (!pushed)
+      log.warning("'" + message.tag + "' of " + message.source + " was not counted: " + pushed.error().message);
+    if (pushed) {
+      took = pushed->events;
+      if (took > 0) waiting.emplace(handle, std::pair(message, took));
+      run(self, pushed->firings);
+    }
+  }
+  if (handler != handlers.end() || took > 0) return;
+  ++without_handler;
+  const std::string why = "there is no handler for '" + message.tag + "'";
+  log.warning(why + ", which " + message.source + " sent");
+  if (message.kind == Message::Kind::task) static_cast<void>(self.refuse(message, why));
+}
+
+Outcome<void> Component::launch() {
+  Inside& inside = *inside_;
+  inside.is_stopping = false;
+  while (!inside.is_stopping) {
+    const std::uint64_t present = inside.member.peers_version();
+    if (!inside.event_handlers.empty() && present != inside.peers_seen) {
+      inside.peers_seen = present;
+      std::vector<remote::Peer> members;
+      for (const remote::Card& card : inside.member.live_cards()) members.push_back({card.name, card.type});
+      inside.run(*this, inside.events.set_peers(members));
+    }
+    const Result<remote::Letter> letter = inside.member.receive(inside.member.now() + look_every, [&inside, present] {
+      return inside.is_stopping || inside.member.peers_version() != present;
+    });
+    if (letter) {
+      inside.dispatch(*this, inside.message_of(*letter));
+    } else if (letter.error().code != Errc::timed_out) {
+      return reason_of(letter.error());
+    }
+    if (std::optional<Reason> why = inside.shortage()) return *std::move(why);
+  }
+  return {};
+}
+
+void Component::stop() {
+  inside_->is_stopping = true;
+  inside_->engine.changed();
+  inside_->engine.post([] {});
+}
+
+void Component::on_peer_up(std::function<void(const std::string&)> call) {
+  inside_->member.on_peer_up = [call = std::move(call)](const remote::PeerUp& up) { call(up.peer); };
+}
+
+void Component::on_peer_down(std::function<void(const Lost&)> call) {
+  inside_->member.on_peer_down = [call = std::move(call)](const remote::PeerDown& down) {
+    call({down.peer, down.why, down.lost});
+  };
+}
+
+Component::Closed Component::close(Wait linger) { return {inside_->member.close(linger).undelivered}; }
+
+Component::Counters Component::counters() const {
+  const remote::Group::Counters from = inside_->member.counters();
+  return {from.strangers, from.malformed, from.dropped, from.late, inside_->handler_failures, inside_->without_handler};
+}
+
+}  // namespace cadre
