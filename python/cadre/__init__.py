@@ -18,14 +18,20 @@ import threading
 from typing import Any, Optional, Tuple
 
 from cadre import _native
+from cadre.component import Component, ComponentError, Message, Reply, dist
 
 __all__ = [
+    "Component",
+    "ComponentError",
+    "Message",
+    "Reply",
     "ReportError",
     "ReportRefused",
     "ReportUnknown",
     "Stop",
     "Task",
     "beat",
+    "dist",
     "on_cluster",
     "promise_liveness",
     "report",

@@ -4,6 +4,7 @@
 #include <pybind11/stl.h>
 
 #include "cadre/core.h"
+#include "native/component.h"
 
 namespace py = pybind11;
 using cadre::core::Context;
@@ -62,4 +63,5 @@ PYBIND11_MODULE(_native, module) {
       .def("promise_liveness", &Context::promise_liveness, WithoutLock())
       .def("beat", &Context::beat, WithoutLock())
       .def("report", &report, py::arg("text"), py::arg("wait_seconds"));
+  cadre::python::add_component(module);
 }

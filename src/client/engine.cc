@@ -27,6 +27,7 @@ Engine::~Engine() {
   loop_.post([] {});
   idle_.notify_all();
   thread_.join();
+  loop_.destroy_tasks();
 }
 
 void Engine::post(loop::Call call) {

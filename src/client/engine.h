@@ -11,6 +11,7 @@
 
 #include "base/time.h"
 #include "loop/real_loop.h"
+#include "loop/thread_pool.h"
 
 namespace cadre::client {
 
@@ -23,6 +24,8 @@ class Engine {
   ~Engine();
 
   loop::RealLoop& loop() { return loop_; }
+  /// For what blocks.
+  loop::ThreadPool& pool() { return pool_; }
 
   /// Runs a call on the loop, soon, whether somebody waits or not.
   void post(loop::Call call);
@@ -38,6 +41,7 @@ class Engine {
   void attend();
 
   loop::RealLoop loop_;
+  loop::ThreadPool pool_{loop_, {"engine", 1, 256}};
   std::mutex mutex_;
   std::condition_variable idle_;     // for the own thread
   std::condition_variable changed_;  // for those who wait while another drives

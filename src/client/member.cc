@@ -10,7 +10,6 @@
 #include "base/overloaded.h"
 #include "client/host_identity.h"
 #include "loop/tasks.h"
-#include "loop/thread_pool.h"
 #include "names/names.h"
 #include "net/zmq_network.h"
 
@@ -22,6 +21,7 @@ using remote::Group;
 using remote::Note;
 
 constexpr ByteSize message_max{std::int64_t{1} << 30};
+constexpr Duration goodbye_max = 1s;
 constexpr Duration answer_grace = 50ms;  // the core says itself that the time is over
 
 net::Limits line_limits() {
@@ -37,10 +37,9 @@ std::string key_of(const std::string& group, const std::string& name) { return "
 }  // namespace
 
 struct Member::Inside {
-  explicit Inside(loop::RealLoop& l) : loop(l), pool(l, {"names", 1, 64}), tasks(l) {}
+  explicit Inside(loop::RealLoop& l) : loop(l), tasks(l) {}
 
   loop::RealLoop& loop;
-  loop::ThreadPool pool;
   std::unique_ptr<net::ZmqNetwork> network;
   net::Keys keys = net::make_keys();
   PrivateFolder folder;
@@ -92,7 +91,7 @@ loop::Task<void> Member::begin() {
   });
   if (!hub) co_return fail_with(hub.error());
   inside.hub = *std::move(hub);
-  auto names = names::open(inside.loop, inside.pool, options_.names);
+  auto names = names::open(inside.loop, engine_.pool(), options_.names);
   if (!names) co_return fail_with(names.error());
   inside.names = *std::move(names);
 
@@ -435,6 +434,10 @@ Member::Closed Member::close(Duration linger) {
         now() + linger, [this] { settle(); }, [&] { return undelivered() == 0; }));
   }
   const Closed closed{undelivered()};
+  bool has_left = false;
+  static_cast<void>(engine_.wait(
+      now() + std::max<Duration>(linger, goodbye_max), [&] { inside_->tasks.spawn(leave(has_left)); },
+      [&] { return has_left; }));
   engine_.wait(
       TimePoint::max(), [this] { end(); },
       [this] {
@@ -442,6 +445,16 @@ Member::Closed Member::close(Duration linger) {
         return is_ended_;
       });
   return closed;
+}
+
+/// On the loop: others need not wait until its entry runs out.
+loop::Task<void> Member::leave(bool& has_left) {
+  if (inside_->names != nullptr) {
+    std::string key = key_of(options_.group, options_.name);
+    static_cast<void>(co_await inside_->names->remove(std::move(key)));
+  }
+  has_left = true;
+  engine_.changed();
 }
 
 /// On the loop.

@@ -92,6 +92,7 @@ class Member {
                             TimePoint deadline);
   Outcome await_answer(std::uint64_t request, TimePoint deadline);
   std::vector<std::string> missing();
+  loop::Task<void> leave(bool& has_left);
   void end();
 
   Engine& engine_;

@@ -1,0 +1,211 @@
+"""Components: named members of a group that find each other by name and speak with each other.
+
+    import cadre
+
+    component = cadre.Component("demo", "worker", peers={"learner": 1}, names="file:///tmp/demo")
+    component.join()
+    print(component.request("learner-1", "ask", {"how": "much"}).value)
+
+Values are None, bool, int, float, str, bytes, lists and dicts of those; they travel as MessagePack, so that a component
+in C++ reads them, too. Bytes that are to travel as they are go as ``body=``. Messages between two components arrive in
+the order in which they were sent, each at most once. All may be called from any thread; handlers run one at a time.
+"""
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Type, TypeVar, Union
+
+from cadre import _native
+from cadre._native import Message
+
+__all__ = ["Component", "ComponentError", "Message", "Reply", "dist"]
+
+_nothing = object()
+
+
+class ComponentError(RuntimeError):
+    """Why something did not happen. ``code`` is invalid, not_found, conflict, unavailable, timed_out, denied, corrupt or
+    refused: whoever was asked says no."""
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+    def __reduce__(self) -> Any:
+        return (ComponentError, (self.code, str(self)))
+
+
+class Reply(NamedTuple):
+    """What one of many peers said, or why it said nothing."""
+
+    peer: str
+    message: Optional[Message]
+    error: Optional[ComponentError]
+
+
+def _body(value: Any, body: Optional[bytes]) -> bytes:
+    if body is not None:
+        if value is not _nothing:
+            raise TypeError("give a value or a body, not both")
+        return bytes(body)
+    return b"" if value is _nothing else _native.pack(value)
+
+
+def _take(outcome: Tuple[bool, Any]) -> Any:
+    is_good, content = outcome
+    if is_good:
+        return content
+    raise ComponentError(*content)
+
+
+def _replies(pairs: Sequence[Tuple[str, Tuple[bool, Any]]]) -> List[Reply]:
+    return [Reply(peer, content, None) if is_good else Reply(peer, None, ComponentError(*content))
+            for peer, (is_good, content) in pairs]
+
+
+class Component:
+    """A named member of a group."""
+
+    def __init__(self, group: str, type: str, name: str = "", *, peers: Optional[Mapping[str, int]] = None,
+                 names: str, host: str = "127.0.0.1", rejoin: bool = False,
+                 minimal_peers: Optional[Mapping[str, int]] = None, minimal_wait: float = 30.0,
+                 overflow: str = "block", queue_max: int = 10_000, queue_bytes_max: int = 64 << 20,
+                 heartbeat: float = 1.0, silence_max: float = 3.0) -> None:
+        """``peers`` says how many of each type join() waits for, ``names`` where they are found (file:///folder,
+        redis://host), ``host`` at which address of this host they find this one. With ``rejoin`` messages to a peer
+        that is away wait for the next of its name. With fewer than ``minimal_peers`` for longer than ``minimal_wait``
+        seconds the group cannot go on. ``overflow`` is block, fail or drop_oldest."""
+        if overflow not in ("block", "fail", "drop_oldest"):
+            raise ValueError(f"overflow is block, fail or drop_oldest, not {overflow!r}")
+        self._native = _native.Component({
+            "group": group, "type": type, "name": name, "peers": dict(peers or {}), "names": names, "host": host,
+            "rejoin": rejoin, "minimal_peers": dict(minimal_peers or {}), "minimal_wait": minimal_wait,
+            "overflow": overflow, "queue_max": queue_max, "queue_bytes_max": queue_bytes_max, "heartbeat": heartbeat,
+            "silence_max": silence_max,
+        })
+
+    @property
+    def name(self) -> str:
+        """Its name in the group."""
+        return self._native.name
+
+    def join(self, timeout: float = 30.0) -> "Component":
+        """Returns when every expected peer can be reached; raises ``timed_out`` with those that cannot."""
+        _take(self._native.join(timeout))
+        return self
+
+    def peers(self, type: str = "") -> List[str]:
+        """Peers that can be reached now, of one type or of all."""
+        return self._native.peers(type)
+
+    def send(self, peer: str, tag: str, value: Any = _nothing, *, body: Optional[bytes] = None, session: int = 0,
+             reliable: bool = False, timeout: float = 30.0) -> int:
+        """One way; gives the message's id. A reliable one is sent again after a lost connection, and arrives once."""
+        return _take(self._native.send(peer, tag, _body(value, body), session, reliable, timeout))
+
+    def request(self, peer: str, tag: str, value: Any = _nothing, *, body: Optional[bytes] = None, session: int = 0,
+                reliable: bool = False, timeout: float = 30.0) -> Message:
+        """Waits for the answer; raises ``refused`` when the other side could not give one."""
+        return _take(self._native.request(peer, tag, _body(value, body), session, reliable, timeout))
+
+    def broadcast(self, type: str, tag: str, value: Any = _nothing, *, body: Optional[bytes] = None,
+                  timeout: float = 30.0) -> List[Reply]:
+        """Asks all peers of a type at once."""
+        return _replies(self._native.broadcast(type, tag, _body(value, body), timeout))
+
+    def scatter(self, parcels: Sequence[Tuple[str, str, Any]], *, timeout: float = 30.0) -> List[Reply]:
+        """Asks each peer for something of its own, (peer, tag, value); one reply each, in their order."""
+        packed = [(peer, tag, _native.pack(value)) for peer, tag, value in parcels]
+        return _replies(self._native.scatter(packed, timeout))
+
+    def receive(self, timeout: float = 30.0) -> Message:
+        """The next message; raises ``timed_out`` when none comes in time."""
+        return _take(self._native.receive(timeout))
+
+    def reply(self, task: Message, value: Any = _nothing, *, body: Optional[bytes] = None) -> None:
+        """Answers a task, once."""
+        _take(self._native.reply(task, _body(value, body)))
+
+    def refuse(self, task: Message, why: str) -> None:
+        """Answers a task with why it cannot be done, once."""
+        _take(self._native.refuse(task, why))
+
+    def forward(self, message: Message, peer: str) -> int:
+        """Sends a notification on to another peer, as one of one's own."""
+        return _take(self._native.forward(message, peer))
+
+    def on(self, tag: str, handler: Callable[[Message], Any]) -> None:
+        """For launch(): messages of this tag."""
+        _take(self._native.on(tag, handler))
+
+    def when(self, event: str, handler: Callable[[List[Message]], Any]) -> None:
+        """For launch(): as soon as so many have come, ``worker:update:60% AND learner:ready:1``."""
+        _take(self._native.when(event, handler))
+
+    def launch(self) -> None:
+        """Hands messages to their handlers until stop(). Who asks something that has no handler, or whose handler
+        raises, is refused; the loop goes on. Raises when the group cannot go on."""
+        _take(self._native.launch())
+
+    def stop(self) -> None:
+        """Ends launch()."""
+        self._native.stop()
+
+    def on_peer_up(self, call: Callable[[str], Any]) -> None:
+        """Called with the name of each peer that can be reached from now on; must not wait. Before join()."""
+        self._native.on_peer_up(call)
+
+    def on_peer_down(self, call: Callable[[str, str, List[int]], Any]) -> None:
+        """Called with the name of a peer that was lost, why, and the ids of messages of which nobody knows whether they
+        arrived; must not wait. Before join()."""
+        self._native.on_peer_down(call)
+
+    def close(self, linger: float = 1.0) -> int:
+        """Waits for at most so long until everything has arrived, and leaves the group. How many messages nobody has
+        said to have arrived."""
+        return self._native.close(linger)
+
+    def counters(self) -> Dict[str, int]:
+        """What was counted: strangers, malformed, dropped, late, handler_failures, without_handler."""
+        return self._native.counters()
+
+    def __enter__(self) -> "Component":
+        return self.join()
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+
+_Local = TypeVar("_Local")
+Handler = Callable[[Any, Component, Union[Message, List[Message]]], Any]
+
+
+def dist(component: Component, handlers: Mapping[str, Handler]) -> Callable[[Type[_Local]], Type[_Local]]:
+    """A class that messages reach: ``@cadre.dist(component, {"hello": on_hello})``.
+
+    A handler is called as ``on_hello(local_instance, component, message)``. A key with colons is an event,
+    ``worker:update:60%``, whose handler gets the list of messages. Everything of the class stays reachable; an instance
+    gets ``launch()`` and ``component`` besides.
+    """
+
+    def wrap(original: Type[_Local]) -> Type[_Local]:
+        class Distributed(original):  # type: ignore[misc, valid-type]
+            def __init__(self, *args: Any, **kwargs: Any) -> None:
+                super().__init__(*args, **kwargs)
+                for key, handler in handlers.items():
+                    def call(arrived: Any, handler: Handler = handler) -> None:
+                        handler(self, component, arrived)
+                    (component.when if ":" in key else component.on)(key, call)
+
+            @property
+            def component(self) -> Component:
+                return component
+
+            def launch(self) -> None:
+                """Hands messages to the handlers until component.stop()."""
+                component.launch()
+
+        Distributed.__name__ = original.__name__
+        Distributed.__qualname__ = original.__qualname__
+        Distributed.__module__ = original.__module__
+        Distributed.__doc__ = original.__doc__
+        return Distributed
+
+    return wrap
