@@ -12,21 +12,13 @@
 #include "base/check.h"
 
 namespace cadre::client {
-namespace {
-
-std::string read_identity() {
+std::string host_identity() {
   std::string boot;
-  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::getline(file, boot);
   struct stat network {};
-  static_cast<void>(stat("/proc/self/ns/net", &network));
+  static_cast<void>(stat("/proc/thread-self/ns/net", &network));
   return boot + "." + std::to_string(network.st_ino) + "." + std::to_string(geteuid());
-}
-
-}  // namespace
-
-const std::string& host_identity() {
-  static const std::string identity = read_identity();
-  return identity;
 }
 
 std::string random_word(std::size_t length) {

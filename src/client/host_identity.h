@@ -8,8 +8,8 @@
 namespace cadre::client {
 
 /// Equal for two processes that reach each other's files and loopback: one machine since its start, one network, one
-/// user.
-const std::string& host_identity();
+/// user. As the calling thread sees it.
+std::string host_identity();
 
 /// Letters and digits from the system's randomness; nobody guesses one of 32.
 std::string random_word(std::size_t length);

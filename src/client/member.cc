@@ -57,7 +57,8 @@ struct Member::Inside {
   loop::Tasks tasks;
 };
 
-Member::Member(Engine& engine, Log& log, Options options) : engine_(engine), log_(log), options_(std::move(options)) {
+Member::Member(Engine& engine, Log& log, Options options)
+    : engine_(engine), log_(log), options_(std::move(options)), identity_(host_identity()) {
   if (options_.name.empty()) options_.name = options_.type + "-" + random_word(8);
 }
 
@@ -96,7 +97,7 @@ loop::Task<void> Member::begin() {
   inside.names = *std::move(names);
 
   remote::Card card{options_.type, options_.name, 0, random_word(32), inside.keys.open.text(), {}};
-  card.at = {host_identity() + "|" + inside.hub->addresses().at(0), inside.hub->addresses().at(1)};
+  card.at = {identity_ + "|" + inside.hub->addresses().at(0), inside.hub->addresses().at(1)};
   std::string key = key_of(options_.group, options_.name);
   std::string value = describe::write_json(card);
   names::PutOptions how;
@@ -185,7 +186,7 @@ void Member::perform(remote::Effect& effect) {
 
 void Member::open_line(const remote::Open& one) {
   net::LinkOptions to;
-  const std::string here = host_identity() + "|";
+  const std::string here = identity_ + "|";
   for (const std::string& at : one.at) {
     const bool is_near = at.starts_with(here);
     if (!is_near && at.find('|') != std::string::npos) continue;  // a socket of another host

@@ -98,6 +98,7 @@ class Member {
   Engine& engine_;
   Log& log_;
   Options options_;
+  const std::string identity_;  // of the host, for those on the same
   std::unique_ptr<Inside> inside_;
 
   std::mutex mutex_;

@@ -1,0 +1,256 @@
+// Components as processes: on one host with a real Redis, and on four hosts with a network that fails.
+#include <cadre/component.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <filesystem>
+#include <mutex>
+
+#include "tests/servers/hosts.h"
+#include "tests/servers/process.h"
+#include "tests/servers/redis.h"
+#include "tests/servers/scratch.h"
+
+namespace cadre::e2e {
+namespace {
+
+using namespace std::chrono_literals;
+using servers::Hosts;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+/// What a component was told of its peers.
+class Told {
+ public:
+  void watch(Component& component) {
+    component.on_peer_up([this](const std::string& peer) { note("up " + peer, {}); });
+    component.on_peer_down([this](const Component::Lost& lost) { note("down " + lost.peer, lost.ids); });
+  }
+  bool wait(const std::string& event, std::size_t count = 1) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, 60s, [&] {
+      return static_cast<std::size_t>(std::count(events_.begin(), events_.end(), event)) >= count;
+    });
+  }
+  std::vector<std::uint64_t> lost() {
+    const std::lock_guard lock(mutex_);
+    return lost_;
+  }
+
+ private:
+  void note(const std::string& event, const std::vector<std::uint64_t>& ids) {
+    const std::lock_guard lock(mutex_);
+    events_.push_back(event);
+    lost_.insert(lost_.end(), ids.begin(), ids.end());
+    changed_.notify_all();
+  }
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::string> events_;
+  std::vector<std::uint64_t> lost_;
+};
+
+struct Processes : testing::Test {
+  pid_t start(const std::string& name, const std::vector<std::string>& expected = {"test=1"},
+              const std::string& host = "127.0.0.1", servers::Fork fork = {}) {
+    std::vector<std::string> argv{CADRE_PEER, names, group, "peer", name, host};
+    argv.insert(argv.end(), expected.begin(), expected.end());
+    const pid_t pid = servers::start({argv, "", "", SIGKILL, {}, std::move(fork)});
+    running.push_back(pid);
+    return pid;
+  }
+  Component::Options options(std::size_t peers) const {
+    return {.group = group, .type = "test", .name = "test", .peers = {{"peer", peers}}, .names = names};
+  }
+  void kill(pid_t pid) {
+    std::erase(running, pid);
+    servers::kill_tree(pid);
+  }
+  /// Asks all to end, and sees that they do.
+  void end_all(Component& component) {
+    for (const std::string& peer : component.peers()) component.send(peer, "end").value();
+    for (const pid_t pid : running) EXPECT_EQ(servers::wait_for(pid), 0);
+    running.clear();
+  }
+  ~Processes() override {
+    for (const pid_t pid : running) servers::kill_tree(pid);
+  }
+
+  servers::TempDir folder;
+  std::string names = "file://" + folder.path();
+  std::string group = "g";
+  std::vector<pid_t> running;
+};
+
+struct WithRedis : Processes {
+  WithRedis() { names = redis.url(); }
+  servers::TempDir redis_folder;
+  servers::RedisServer redis{redis_folder.path()};
+};
+
+TEST_F(WithRedis, ABroadcastRightAfterJoiningReachesAll) {
+  constexpr int peers = 4;
+  for (int round = 0; round < 5; ++round) {
+    group = "round-" + std::to_string(round);
+    for (int i = 0; i < peers; ++i) start("p" + std::to_string(i), {"test=1", "peer=" + std::to_string(peers - 1)});
+    Component component(options(peers));
+    component.join().value();
+    const std::vector<Reply> replies = component.broadcast("peer", "echo", "hello");
+    EXPECT_THAT(replies, SizeIs(peers));
+    for (const Reply& reply : replies) EXPECT_EQ(reply.outcome.value().text(), "hello");
+    end_all(component);
+  }
+}
+
+TEST_F(WithRedis, ARedisThatIsLostAndComesBackEmptyDisturbsNobodyAndKnowsAllAgain) {
+  start("p0");
+  Component component(options(1));
+  Told told;
+  told.watch(component);
+  component.join().value();
+  redis.kill();
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(component.request("p0", "echo", "x").value().text(), "x");
+  redis.start_again();
+  start("p1", {"test=1", "peer=1"});
+  ASSERT_TRUE(told.wait("up p1")) << "who comes later finds those who were there, and is found";
+  EXPECT_EQ(component.request("p1", "echo", "y").value().text(), "y");
+  EXPECT_EQ(component.peers().size(), 2);
+  end_all(component);
+}
+
+TEST_F(Processes, WhoIsKilledIsMissedAndTheNextOfHisNameGetsWhatWasKept) {
+  const pid_t first = start("p0");
+  Component::Options patient = options(1);
+  patient.rejoin = true;
+  Component component(patient);
+  Told told;
+  told.watch(component);
+  component.join().value();
+  component.send("p0", "count", "old").value();
+  EXPECT_EQ(component.request("p0", "counted").value().text(), "old,");
+  kill(first);
+  ASSERT_TRUE(told.wait("down p0"));
+  std::string wanted;
+  for (int i = 0; i < 50; ++i) {
+    component.send("p0", "count", std::to_string(i)).value();
+    wanted += std::to_string(i) + ",";
+  }
+  start("p0");
+  ASSERT_TRUE(told.wait("up p0", 2));
+  EXPECT_EQ(component.request("p0", "counted").value().text(), wanted);
+  end_all(component);
+}
+
+TEST_F(Processes, WhoStandsStillIsMissedInTimeAndIsThereAgainWhenHeGoesOn) {
+  const pid_t pid = start("p0");
+  Component component(options(1));
+  Told told;
+  told.watch(component);
+  component.join().value();
+  ::kill(pid, SIGSTOP);
+  const Outcome<Message> answer = component.request("p0", "echo", "are you there?", 60s);
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.reason().code, Reason::Code::unavailable);
+  EXPECT_THAT(answer.reason().text, HasSubstr("nothing was heard of it for 3s"));
+  EXPECT_THAT(told.lost(), SizeIs(1));
+  ::kill(pid, SIGCONT);
+  ASSERT_TRUE(told.wait("up p0", 2));
+  EXPECT_EQ(component.request("p0", "echo", "now?").value().text(), "now?");
+  end_all(component);
+}
+
+TEST_F(Processes, WhoGoesLeavesNothingBehind) {
+  for (int round = 0; round < 3; ++round) {
+    const pid_t pid = start("p0");
+    Component component(options(1));
+    component.join().value();
+    round == 0 ? end_all(component) : kill(pid);
+    EXPECT_EQ(component.close().undelivered, 0);
+  }
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
+    EXPECT_THAT(entry.path().filename().string(), testing::Not(HasSubstr("cadre")));
+  }
+}
+
+/// The test's own component is on the first host, a peer on each of the others.
+struct OnHosts : Processes {
+  void start_on(int host) { start("p" + std::to_string(host), {"test=1"}, Hosts::address(host), hosts.on(host)); }
+  /// Runs something on the first host with a component that has joined.
+  void with_component(const std::function<void(Component&, Told&)>& body) {
+    for (int host = 2; host <= hosts.count(); ++host) start_on(host);
+    hosts.inside(1, [&] {
+      Component::Options here = options(3);
+      here.host = Hosts::address(1);
+      Component component(here);
+      Told told;
+      told.watch(component);
+      component.join(60s).value();
+      body(component, told);
+      return 0;
+    });
+  }
+  Hosts hosts{4};
+};
+
+TEST_F(OnHosts, SpeakWithEachOther) {
+  with_component([&](Component& component, Told&) {
+    EXPECT_THAT(component.peers(), ElementsAre("p2", "p3", "p4"));
+    for (const Reply& reply : component.broadcast("peer", "echo", std::string(5'000'000, 'x'))) {
+      EXPECT_EQ(reply.outcome.value().text().size(), 5'000'000) << reply.peer;
+    }
+    end_all(component);
+  });
+}
+
+TEST_F(OnHosts, WhoIsCutOffIsMissedAndFoundAgainAndWhatIsReliableComesOnce) {
+  with_component([&](Component& component, Told& told) {
+    hosts.network().cut(3);
+    std::vector<std::uint64_t> ids;
+    for (int i = 0; i < 5; ++i) {
+      const std::string text = std::to_string(i);
+      component.send("p3", "count", std::as_bytes(std::span(text)), {0, true, 30s}).value();
+      ids.push_back(component.send("p3", "silence").value());
+    }
+    ASSERT_TRUE(told.wait("down p3"));
+    EXPECT_EQ(told.lost(), ids) << "those that are not reliable";
+    EXPECT_EQ(component.request("p2", "echo", "others are there").value().text(), "others are there");
+    hosts.network().heal(3);
+    ASSERT_TRUE(told.wait("up p3", 2));
+    EXPECT_EQ(component.request("p3", "counted").value().text(), "0,1,2,3,4,");
+    end_all(component);
+  });
+}
+
+TEST_F(OnHosts, AnsweringOverAPoorNetwork) {
+  with_component([&](Component& component, Told&) {
+    hosts.network().loss(2, 0.05, 7);
+    hosts.network().delay(3, 20ms);
+    int answered = 0;
+    for (int i = 0; i < 100; ++i) {
+      for (const Reply& reply : component.broadcast("peer", "echo", std::to_string(i), 60s)) {
+        if (reply.outcome && reply.outcome->text() == std::to_string(i)) ++answered;
+      }
+    }
+    EXPECT_EQ(answered, 300);
+    hosts.network().loss(2, 0, 7);
+    end_all(component);
+  });
+}
+
+TEST_F(OnHosts, AHostThatLosesItsPowerIsMissedInTime) {
+  with_component([&](Component& component, Told& told) {
+    hosts.kill(4);
+    ASSERT_TRUE(told.wait("down p4"));
+    EXPECT_THAT(component.peers(), ElementsAre("p2", "p3"));
+    running.pop_back();
+    end_all(component);
+  });
+}
+
+}  // namespace
+}  // namespace cadre::e2e
