@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -130,6 +131,32 @@ TEST_F(NamesInAFolder, AFolderThatCannotBeIsAnErrorThatNamesIt) {
   EXPECT_ERROR(Errc::unavailable, put);
   EXPECT_THAT(put.error().message, HasSubstr(file));
   EXPECT_ERROR(Errc::timed_out, side.wait("a", milliseconds(50)));
+}
+
+/// As an operation on a file server that does not answer.
+loop::Task<void> block(loop::BlockingPool& pool, std::atomic<bool>& goes_on) {
+  auto wait = [&goes_on]() -> Result<void> {
+    goes_on.wait(false);
+    return {};
+  };
+  co_await pool.run(wait);
+}
+
+TEST_F(NamesInAFolder, AFolderThatDoesNotAnswerIsAnErrorInTime) {
+  loop::RealLoop loop;
+  loop::ThreadPool pool(loop, {"stuck", 1, 64});
+  std::atomic<bool> goes_on = false;
+  Options options;
+  options.op_wait = milliseconds(50);
+  auto names = open(loop, pool, "file://" + folder_.path(), options).value();
+  ASSERT_DONE(net::http::run_task(loop, names->put("a", "v", {})));
+  loop.spawn(block(pool, goes_on));
+  for (int i = 0; i < 3; ++i) EXPECT_ERROR(Errc::timed_out, net::http::run_task(loop, names->get("a")));
+  names.reset();  // does not wait for it either
+  goes_on = true;
+  goes_on.notify_all();
+  const auto other = session("other");
+  net::http::run_until(loop, [&] { return !other->get("a").has_value(); });
 }
 
 /// What many do at once in drawn order, against what one would see who does the same one after another.
