@@ -53,7 +53,8 @@ class Flaky final : public Backend {
   loop::Task<Result<News>> news(const std::string& prefix, const Cursor& since, TimePoint until) override {
     return pass(inner_->news(prefix, since, until));
   }
-  void release(std::vector<Claim> claims) override { inner_->release(std::move(claims)); }
+  void release(std::vector<std::string> keys) override { inner_->release(std::move(keys)); }
+  void end() override { inner_->end(); }
 
  private:
   template <class T>
@@ -145,6 +146,19 @@ TEST(Session, RidesOverALossAndTellsWhatChangedMeanwhile) {
     ASSERT_THAT(lost, ElementsAre("taken"));
     ASSERT_EQ(told, (std::map<std::string, std::string>{{"own", "v"}, {"taken", "mine"}, {"theirs", "2"}}));
   });
+}
+
+TEST(Session, WhatWasPutButNotHeardOfIsTakenBack) {
+  SimulatedLoop loop;
+  const auto flaky = std::make_shared<Flaky>(make_memory_backend(loop, "doubt"));
+  Session session(loop, flaky, {});
+  const auto other = open_memory(loop, "doubt");
+  ASSERT_TRUE(run(loop, session.put("own", "1", {})).has_value());
+  flaky->set(Flaky::Fault::after);
+  EXPECT_EQ(run(loop, session.put("new", "v", {})).error().code, Errc::timed_out);
+  EXPECT_EQ(run(loop, session.put("own", "2", {})).error().code, Errc::timed_out);
+  EXPECT_EQ(run(loop, other->get("new")).error().code, Errc::not_found);
+  EXPECT_EQ(run(loop, other->get("own")).value().value, "2") << "it is ours and kept alive, whichever value it has";
 }
 
 TEST(Session, HoldsAndWatchesNoMoreThanItMay) {

@@ -37,6 +37,8 @@ class RedisBackend final : public Backend, public std::enable_shared_from_this<R
   loop::Task<Result<void>> remove(const std::string& key, TimePoint deadline) override;
   loop::Task<Result<std::size_t>> remove_subtree(const std::string& prefix, TimePoint deadline) override;
   loop::Task<Result<News>> news(const std::string& prefix, const Cursor& since, TimePoint until) override;
+  void release(std::vector<std::string> keys) override;
+  void end() override { ear_.reset(); }
 
  private:
   struct Listener {
@@ -53,7 +55,6 @@ class RedisBackend final : public Backend, public std::enable_shared_from_this<R
   loop::Task<Result<std::size_t>> remove_keys(const std::vector<std::string>& keys, RedisCommands::Whose whose,
                                               TimePoint deadline);
   static loop::Task<void> release_all(std::shared_ptr<RedisBackend> self, std::vector<std::string> keys);
-  void release(std::vector<Claim> claims) override;
   void listen();
   void heard(const std::string& key);
   void heard_anything();
@@ -167,10 +168,7 @@ loop::Task<Result<std::size_t>> RedisBackend::remove_subtree(const std::string& 
   co_return co_await remove_keys(keys, RedisCommands::Whose::anybodys, deadline);
 }
 
-void RedisBackend::release(std::vector<Claim> claims) {
-  ear_.reset();
-  std::vector<std::string> keys;
-  for (Claim& claim : claims) keys.push_back(std::move(claim.key));
+void RedisBackend::release(std::vector<std::string> keys) {
   if (!keys.empty()) loop_.spawn(release_all(shared_from_this(), std::move(keys)));
 }
 
