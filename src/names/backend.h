@@ -41,9 +41,11 @@ class Backend {
   [[nodiscard]] virtual loop::Task<Result<News>> news(const std::string& prefix, const Cursor& since,
                                                       TimePoint until) = 0;
 
-  /// Removes these if they are still the session's, soon and without waiting: what it takes for that keeps itself
-  /// alive. The last call.
-  virtual void release(std::vector<Claim> claims) = 0;
+  /// Removes these if they are the session's, soon and without waiting, after what was asked before: what it takes for
+  /// that keeps itself alive.
+  virtual void release(std::vector<std::string> keys) = 0;
+  /// The session has ended. The last call.
+  virtual void end() = 0;
 
   /// Is called when a lost backend was found again, which may have forgotten everything.
   void on_found(std::function<void()> call) { found_ = std::move(call); }

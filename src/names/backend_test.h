@@ -70,8 +70,9 @@ class Side {
   /// Runs the loop in turns, so that the condition may run it itself; a failure when that takes longer than a minute.
   void run_until(const std::function<bool()>& holds) {
     const TimePoint end = loop.now() + seconds(60);
-    while (!holds() && loop.now() < end) run_for(milliseconds(2));
-    EXPECT_TRUE(holds()) << "not within a minute";
+    bool is_so = holds();
+    for (; !is_so && loop.now() < end; is_so = holds()) run_for(milliseconds(2));
+    EXPECT_TRUE(is_so) << "not within a minute";
   }
   void run_for(Duration time) { net::http::run_for(loop, time); }
 

@@ -1,5 +1,7 @@
 #include "names/entry.h"
 
+#include <algorithm>
+
 namespace cadre::names {
 
 namespace {

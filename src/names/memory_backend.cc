@@ -135,12 +135,13 @@ class MemoryBackend final : public Backend {
     co_return shared_->with([&](Registry& registry) { return registry.remove_subtree(prefix, loop_.now()); });
   }
   loop::Task<Result<News>> news(const std::string& prefix, const Cursor& since, TimePoint until) override;
-  void release(std::vector<Claim> claims) override {
+  void release(std::vector<std::string> keys) override {
     shared_->with([&](Registry& registry) {
-      for (const Claim& claim : claims) registry.release(session_, claim.key, loop_.now());
+      for (const std::string& key : keys) registry.release(session_, key, loop_.now());
       return 0;
     });
   }
+  void end() override {}
 
  private:
   loop::Loop& loop_;

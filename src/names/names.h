@@ -72,12 +72,13 @@ class Names {
   [[nodiscard]] virtual loop::Task<Result<std::size_t>> remove_subtree(std::string prefix) = 0;
 
   using Handler = std::function<void(const Change&)>;
-  /// Tells the handler what is there and then what changes: each change once, for each key in order. What was there
-  /// for less time than it takes to look may be left out; how it stands in the end is always told, also after the
-  /// backend was lost for a while.
+  /// Tells the handler, which may not end the session, what is there and then what changes: each change once, for each
+  /// key in order. What was there for less time than it takes to look may be left out; how it stands in the end is
+  /// always told, also after the backend was lost for a while.
   [[nodiscard]] virtual Result<Watch> watch(std::string prefix, Handler handler) = 0;
 
-  /// Is told of entries of this session that another took or removed. They are not kept alive any more.
+  /// Is told of entries of this session that another took or removed; they are not kept alive any more. May not end
+  /// the session.
   virtual void on_lost(std::function<void(const std::string& key)> handler) = 0;
 };
 

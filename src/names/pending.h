@@ -27,7 +27,7 @@ class Pending {
     if (state_->within != nullptr) state_->within->go_on();
   }
 
-  /// Whether nobody waits for it any more, or nobody ever will.
+  /// Whether there is a result, be it that nobody waits for one any more.
   bool is_settled() const { return state_->result.has_value(); }
 
   class Within;

@@ -48,6 +48,20 @@ Watch::~Watch() {
   if (state_) state_->end();
 }
 
+/// What nobody heard the end of may have been done. Nobody would keep it alive, so it is taken back.
+struct Session::Doubt {
+  Doubt(Session& s, const std::string& k) : session(s), key(k) {}
+  Doubt(const Doubt&) = delete;
+  Doubt& operator=(const Doubt&) = delete;
+  ~Doubt() {
+    if (!is_over && !session.own_.contains(key)) session.backend_->release(std::vector<std::string>(1, key));
+  }
+
+  Session& session;
+  const std::string& key;
+  bool is_over = false;
+};
+
 Session::Session(loop::Loop& loop, std::shared_ptr<Backend> backend, const Options& options)
     : loop_(loop), options_(options), backend_(std::move(backend)), tasks_(loop) {
   backend_->on_found([this] {
@@ -63,9 +77,10 @@ Session::~Session() {
   for (const std::weak_ptr<Watch::State>& watch : watches_) {
     if (const auto state = watch.lock()) state->end();
   }
-  std::vector<Claim> claims;
-  for (auto& [key, own] : own_) claims.push_back(std::move(own.claim));
-  backend_->release(std::move(claims));
+  std::vector<std::string> keys;
+  for (const auto& [key, own] : own_) keys.push_back(key);
+  backend_->release(std::move(keys));
+  backend_->end();
 }
 
 loop::Task<Result<Epoch>> Session::put(std::string key, std::string value, PutOptions options) {
@@ -86,11 +101,14 @@ loop::Task<Result<Epoch>> Session::put(std::string key, std::string value, PutOp
   claim.value = std::move(value);
   claim.ttl = options.ttl;
   const TimePoint begun = loop_.now();
-  CO_TRY_ASSIGN(epoch, co_await backend_->put(claim, options.mode, op_deadline()));
-  claim.epoch = epoch;
+  Doubt doubt(*this, key);
+  Result<Epoch> epoch = co_await backend_->put(claim, options.mode, op_deadline());
+  doubt.is_over = epoch || epoch.error().code != Errc::timed_out;
+  if (!epoch) co_return Failure(epoch.error());
+  claim.epoch = *epoch;
   own_[key] = {std::move(claim), begun + options.ttl / 3};
   wake();
-  co_return epoch;
+  co_return *epoch;
 }
 
 loop::Task<Result<Entry>> Session::get(std::string key) {

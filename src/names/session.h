@@ -40,6 +40,8 @@ class Session final : public Names {
     TimePoint due;  ///< when it is to be kept alive
   };
 
+  struct Doubt;
+
   TimePoint op_deadline() const { return loop_.now() + options_.op_wait; }
   loop::Task<void> keep_alive();
   loop::Task<Result<void>> keep(std::vector<std::string> keys);

@@ -1,6 +1,8 @@
 #include "names/url.h"
 
+#include <algorithm>
 #include <charconv>
+#include <utility>
 
 namespace cadre::names {
 

@@ -16,6 +16,9 @@ namespace {
 constexpr std::size_t waiting_max = 1'024;  // questions for the folder
 constexpr int first_looks = 4;              // each at half the time of the next, for what is about to come
 
+template <class T>
+using Question = std::function<Result<T>(FileTree&)>;
+
 class FileBackend final : public Backend, public std::enable_shared_from_this<FileBackend> {
  public:
   FileBackend(loop::Loop& loop, loop::BlockingPool& pool, FileTreeOptions tree, const Options& options)
@@ -45,17 +48,20 @@ class FileBackend final : public Backend, public std::enable_shared_from_this<Fi
     return ask<std::size_t>([prefix](FileTree& tree) { return tree.remove_subtree(prefix); }, deadline);
   }
   loop::Task<Result<News>> news(const std::string& prefix, const Cursor& since, TimePoint until) override;
-  void release(std::vector<Claim> claims) override;
+  void release(std::vector<std::string> keys) override {
+    do_later([keys = std::move(keys)](FileTree& tree) { return tree.release(keys); });
+  }
+  void end() override {
+    do_later([](FileTree& tree) { return tree.end(); });
+  }
 
  private:
-  template <class T>
-  using Question = std::function<Result<T>(FileTree&)>;
-
   template <class T>
   loop::Task<Result<T>> ask(Question<T> question, TimePoint deadline);
   template <class T>
   loop::Task<void> answer(Question<T> question, Pending<T> pending);
   static loop::Task<void> work(std::shared_ptr<FileBackend> self);
+  void do_later(Question<void> question);
   void start_work();
 
   loop::Loop& loop_;
@@ -117,9 +123,8 @@ loop::Task<Result<News>> FileBackend::news(const std::string& prefix, const Curs
   co_return news;
 }
 
-void FileBackend::release(std::vector<Claim> claims) {
-  waiting_.push_back(
-      answer<void>([claims = std::move(claims)](FileTree& tree) { return tree.leave(claims); }, Pending<void>(loop_)));
+void FileBackend::do_later(Question<void> question) {
+  waiting_.push_back(answer<void>(std::move(question), Pending<void>(loop_)));
   start_work();
 }
 

@@ -67,7 +67,7 @@ Result<bool> FileTree::place(const std::string& key, const std::optional<Mark>& 
   return placed;
 }
 
-Result<bool> FileTree::end(const std::string& key, const Mark& seen, Mark::Kind how) {
+Result<bool> FileTree::end_mark(const std::string& key, const Mark& seen, Mark::Kind how) {
   Mark ended;
   ended.kind = how;
   ended.epoch = seen.epoch;
@@ -167,7 +167,7 @@ Result<std::optional<Entry>> FileTree::read(const std::string& key) {
       return std::nullopt;
     }
     if (!has_owner(*seen)) {
-      TRY(end(key, *seen, Mark::Kind::expired));
+      TRY(end_mark(key, *seen, Mark::Kind::expired));
       continue;
     }
     TRY_ASSIGN(value, value_of(key, *seen));
@@ -215,7 +215,7 @@ Result<void> FileTree::remove(const std::string& key) {
     TRY_ASSIGN(seen, layout_.look(key));
     if (!seen || seen->kind != Mark::Kind::owned) return nobody_has(key);
     const bool had_owner = has_owner(*seen);
-    TRY_ASSIGN(ended, end(key, *seen, had_owner ? Mark::Kind::removed : Mark::Kind::expired));
+    TRY_ASSIGN(ended, end_mark(key, *seen, had_owner ? Mark::Kind::removed : Mark::Kind::expired));
     if (!ended) continue;
     if (!had_owner) return nobody_has(key);
     return {};
@@ -235,11 +235,15 @@ Result<std::size_t> FileTree::remove_subtree(const std::string& prefix) {
   return removed;
 }
 
-Result<void> FileTree::leave(const std::vector<Claim>& claims) {
-  for (const Claim& claim : claims) {
-    TRY_ASSIGN(seen, layout_.look(claim.key));
-    if (seen && is_ours(*seen)) TRY(end(claim.key, *seen, Mark::Kind::removed));
+Result<void> FileTree::release(const std::vector<std::string>& keys) {
+  for (const std::string& key : keys) {
+    TRY_ASSIGN(seen, layout_.look(key));
+    if (seen && is_ours(*seen)) TRY(end_mark(key, *seen, Mark::Kind::removed));
   }
+  return {};
+}
+
+Result<void> FileTree::end() {
   pulses_.end();
   return {};
 }
@@ -274,7 +278,7 @@ Result<void> FileTree::sweep_keys(Duration present) {
   for (const std::string& key : keys) {
     TRY_ASSIGN(seen, layout_.look(key));
     if (seen && seen->kind == Mark::Kind::owned) {
-      if (!has_owner(*seen)) TRY(end(key, *seen, Mark::Kind::expired));
+      if (!has_owner(*seen)) TRY(end_mark(key, *seen, Mark::Kind::expired));
       continue;
     }
     const auto changed = changed_at(layout_.path("keys/" + Layout::name_of(key)));

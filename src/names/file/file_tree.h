@@ -53,8 +53,10 @@ class FileTree {
   [[nodiscard]] Result<void> remove(const std::string& key);
   [[nodiscard]] Result<std::size_t> remove_subtree(const std::string& prefix);
 
-  /// Removes these if they are still ours, and then that we are alive.
-  [[nodiscard]] Result<void> leave(const std::vector<Claim>& claims);
+  /// Removes these if they are ours.
+  [[nodiscard]] Result<void> release(const std::vector<std::string>& keys);
+  /// Takes back that we are alive.
+  [[nodiscard]] Result<void> end();
 
  private:
   Result<void> begin();
@@ -64,7 +66,7 @@ class FileTree {
   /// Whether the mark was put where `seen` is.
   Result<bool> place(const std::string& key, const std::optional<Mark>& seen, const Mark& mark);
   /// Ends an ownership; false when its mark is not there any more.
-  Result<bool> end(const std::string& key, const Mark& seen, Mark::Kind how);
+  Result<bool> end_mark(const std::string& key, const Mark& seen, Mark::Kind how);
   Result<std::optional<Entry>> read(const std::string& key);
   Result<std::optional<std::string>> value_of(const std::string& key, const Mark& mark);
   Result<Hold> hold_of(const Claim& claim);
