@@ -13,7 +13,6 @@ static_assert(std::endian::native == std::endian::little);  // numbers are spell
 
 constexpr std::uint8_t magic = 0xca;
 enum class Kind : std::uint8_t { hello = 1, welcome = 2, notes = 3 };
-constexpr std::size_t greeting_bytes_max = 4'096;
 constexpr std::uint8_t kinds_of_note = 4;
 
 template <std::unsigned_integral T>
@@ -87,6 +86,7 @@ std::optional<Note> read_note(Cutter& cutter, const std::shared_ptr<const Bytes>
 
 Result<Frame> read_notes(Cutter cutter, const std::shared_ptr<const Bytes>& whole) {
   Notes notes;
+  notes.hears = cutter.number<std::uint64_t>();
   notes.acknowledged = cutter.number<std::uint64_t>();
   notes.held = cutter.number<std::uint32_t>();
   notes.held_bytes = cutter.number<std::uint64_t>();
@@ -108,6 +108,7 @@ Bytes spell(const Welcome& welcome) { return spell_greeting(Kind::welcome, welco
 
 Bytes spell(const Notes& head) {
   Bytes frame{std::byte{magic}, std::byte{static_cast<std::uint8_t>(Kind::notes)}};
+  put(frame, head.hears);
   put(frame, head.acknowledged);
   put(frame, head.held);
   put(frame, head.held_bytes);
@@ -126,6 +127,11 @@ void append(Bytes& frame, const Note& note) {
   put(frame, note.answers);
   put(frame, as_bytes(note.tag));
   put(frame, note.body.view);
+}
+
+bool is_greeting(BytesView frame) {
+  return frame.size() >= 2 && frame.size() <= greeting_bytes_max + 2 && frame[0] == std::byte{magic} &&
+         frame[1] != std::byte{static_cast<std::uint8_t>(Kind::notes)};
 }
 
 Result<Frame> read_frame(Bytes frame) {

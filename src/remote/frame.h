@@ -40,15 +40,24 @@ void describe(V& v, Hello& h) {
 struct Welcome {
   std::uint64_t line = 0;
   std::uint64_t arrived = 0;  ///< of what the other sent before, all up to this number has come
+  std::uint32_t held = 0;     ///< how many of them wait to be taken
+  std::uint64_t held_bytes = 0;
+  std::uint32_t window = 0;  ///< so many may wait there, or be under way
+  std::uint64_t window_bytes = 0;
 };
 template <class V>
 void describe(V& v, Welcome& w) {
   v.required("line", w.line, "To which connection it is the answer.");
   v.required("arrived", w.arrived, "What has come before.");
+  v.required("held", w.held, "How much of it waits to be taken.");
+  v.required("held_bytes", w.held_bytes, "And what that counts for.");
+  v.required("window", w.window, "How much may wait there, or be under way.");
+  v.required("window_bytes", w.window_bytes, "The same in bytes.");
 }
 
 /// Notes, numbered one after another, and what the sender has of those of the other side.
 struct Notes {
+  std::uint64_t hears = 0;         ///< the line of the other side that it listens to
   std::uint64_t acknowledged = 0;  ///< all up to this number has come
   std::uint32_t held = 0;          ///< how many of them wait to be taken
   std::uint64_t held_bytes = 0;    ///< and what they count for
@@ -64,6 +73,14 @@ using Frame = std::variant<Hello, Welcome, Notes>;
 /// Begins a frame of notes; append() adds to it, in their order.
 [[nodiscard]] Bytes spell(const Notes& head);
 void append(Bytes& frame, const Note& note);
+
+/// What can be spelled.
+constexpr std::size_t tag_bytes_max = 1'024;
+constexpr std::size_t body_bytes_max = std::size_t{1} << 30;
+constexpr std::size_t greeting_bytes_max = 4'096;
+
+/// Whether it may be a greeting, by its first bytes and its size: all that is looked at of who has not said hello.
+bool is_greeting(BytesView frame);
 
 /// Corrupt when it is none. The bodies of notes are slices of the frame.
 [[nodiscard]] Result<Frame> read_frame(Bytes frame);

@@ -24,18 +24,18 @@ Group::Group(Options options) : options_(std::move(options)) {}
 Group::Peer& Group::peer_of(const Card& card, TimePoint now) {
   const auto [at, is_new] = peers_.try_emplace(card.name, options_.limits);
   Peer& peer = at->second;
-  if (is_new || card.epoch > peer.card.epoch) {
-    if (!is_new) {
-      down(peer, "another process has its name now", now);
-      if (!options_.rejoin) static_cast<void>(peer.line.give_up());
-      peer.line.begin_anew();
-      std::erase_if(inbox_, [&](const Letter& letter) { return letter.peer == card.name; });
-      if (peer.from) from_.erase(*std::exchange(peer.from, std::nullopt));
-    }
-    peer.card = card;
-    peer.stage = Stage::unknown;
-    peer.wait = options_.reopen_first;
+  if (!is_new && card.epoch <= peer.card.epoch) return peer;
+  if (!is_new) {
+    leave(peer, "another process has its name now", now);
+    counters_.late += std::erase_if(inbox_, [&](const Letter& letter) { return letter.peer == card.name; });
+    if (peer.from) from_.erase(*std::exchange(peer.from, std::nullopt));
+    peer.from_line = 0;
+    peer.has_been_up = false;
+    peer.is_listed = true;
   }
+  peer.card = card;
+  peer.stage = Stage::unknown;
+  peer.wait = options_.reopen_first;
   return peer;
 }
 
@@ -44,50 +44,76 @@ void Group::met(const Card& card, TimePoint now) {
   Peer& peer = peer_of(card, now);
   if (card.epoch < peer.card.epoch) return;
   peer.card = card;
+  peer.is_listed = true;
   if (peer.stage == Stage::unknown || peer.stage == Stage::gone) open(peer, now);
 }
 
+/// The names may have lost one that is well.
 void Group::parted(const std::string& name, std::uint64_t epoch, TimePoint now) {
   const auto at = peers_.find(name);
   if (at == peers_.end() || at->second.card.epoch != epoch) return;
   Peer& peer = at->second;
-  if (peer.stage == Stage::gone) return;
-  down(peer, "it has left", now);
-  peer.stage = Stage::gone;
-  effects_.emplace_back(Close{name});
+  peer.is_listed = false;
+  if (peer.stage != Stage::up) leave(peer, "it has left", now);
 }
 
 void Group::open(Peer& peer, TimePoint now) {
   ++peer.opened;
   peer.stage = Stage::opening;
-  peer.heard = now;
+  peer.opened_at = now;
   const Hello hello{options_.group,  options_.self.type, options_.self.name, options_.self.epoch,
                     peer.card.epoch, peer.card.ticket,   peer.opened};
   effects_.emplace_back(Open{peer.card.name, peer.opened, peer.card.key, peer.card.at, spell(hello)});
   wake_at(now + options_.silence_max);
 }
 
-/// Whatever it was told and has not acknowledged is lost, and so are the answers that it owes.
-void Group::down(Peer& peer, const std::string& why, TimePoint now) {
-  const std::string& name = peer.card.name;
-  const bool was_up = peer.stage == Stage::up;
-  const std::vector<Note> lost = peer.line.broke(options_.rejoin ? Line::Unsent::keep : Line::Unsent::give_up);
-  if (was_up || !lost.empty()) {
-    PeerDown news{name, peer.card.epoch, why, {}};
-    for (const Note& note : lost) news.lost.push_back(note.id);
-    news_.emplace_back(std::move(news));
-  }
+void Group::tell_lost(const Peer& peer, const std::string& why, const std::vector<Note>& lost) {
+  PeerDown news{peer.card.name, peer.card.epoch, why, {}};
+  for (const Note& note : lost) news.lost.push_back(note.id);
+  news_.emplace_back(std::move(news));
+}
+
+/// But for those that may still be carried out.
+void Group::fail_requests(const Peer& peer, const std::string& why, Which which) {
+  const std::set<std::uint64_t> queued = peer.line.queued_ids();
   std::vector<std::uint64_t> failed;
   for (const auto& [id, pending] : pending_) {
-    if (pending.peer == name && !pending.is_reliable) failed.push_back(id);
+    const bool may_come = queued.contains(id) || (pending.is_reliable && which == Which::unreliable);
+    if (pending.peer == peer.card.name && !may_come) failed.push_back(id);
   }
   std::sort(failed.begin(), failed.end());
-  for (const std::uint64_t id : failed) complete(id, fail(Errc::unavailable, name + " is gone: " + why));
+  for (const std::uint64_t id : failed) {
+    complete(peer.card.name, id, fail(Errc::unavailable, peer.card.name + " is gone: " + why));
+  }
+}
+
+/// Whatever it was told and has not acknowledged is lost, and so are the answers that it owes.
+void Group::down(Peer& peer, const std::string& why, TimePoint now) {
+  const bool was_up = peer.stage == Stage::up;
+  const std::vector<Note> lost = peer.line.broke(options_.rejoin ? Line::Unsent::keep : Line::Unsent::give_up);
+  if (was_up || !lost.empty()) tell_lost(peer, why, lost);
+  fail_requests(peer, why, Which::unreliable);
+  effects_.emplace_back(Close{peer.card.name});
   peer.stage = Stage::broken;
   peer.reopen = now + peer.wait;
   peer.tell_by = TimePoint::max();
   peer.wait = std::min(2 * peer.wait, options_.reopen_longest);
   wake_at(peer.reopen);
+  if (!peer.is_listed) leave(peer, why, now);
+}
+
+/// This process of that name does not come back.
+void Group::leave(Peer& peer, const std::string& why, TimePoint now) {
+  if (peer.stage == Stage::gone) return;
+  peer.is_listed = true;
+  if (peer.stage != Stage::broken) down(peer, why, now);
+  peer.is_listed = false;
+  peer.stage = Stage::gone;
+  std::vector<Note> lost;
+  if (!options_.rejoin) lost = peer.line.give_up();
+  for (Note& answer : peer.line.begin_anew()) lost.push_back(std::move(answer));
+  if (!lost.empty()) tell_lost(peer, why, lost);
+  fail_requests(peer, why, Which::all);
 }
 
 void Group::lost(const std::string& name, std::uint64_t line, TimePoint now) {
@@ -105,9 +131,10 @@ void Group::answered(const std::string& name, std::uint64_t line, Bytes frame, T
   const auto* welcome = read ? std::get_if<Welcome>(&*read) : nullptr;
   if (welcome == nullptr || welcome->line != line) return void(++counters_.malformed);
   peer.stage = Stage::up;
+  peer.has_been_up = true;
   peer.wait = options_.reopen_first;
-  peer.heard = peer.spoke = now;
-  peer.line.resumed(welcome->arrived);
+  peer.heard = peer.spoke = peer.is_heard_at = now;
+  peer.line.resumed(*welcome);
   news_.emplace_back(PeerUp{name, peer.card.epoch});
   mark(peer);
   wake_at(now + options_.beat);
@@ -118,12 +145,14 @@ void Group::greet(Connection from, const Hello& hello, TimePoint now) {
                         are_equal(hello.ticket, options_.self.ticket) && hello.name != options_.self.name;
   if (!is_known) return void(++counters_.strangers);
   Peer& peer = peer_of({hello.type, hello.name, hello.epoch, "", "", {}}, now);
-  if (hello.epoch < peer.card.epoch) return void(++counters_.late);
+  // A connection that was given up may be heard after the one that took its place.
+  if (hello.epoch < peer.card.epoch || hello.line <= peer.from_line) return void(++counters_.late);
   if (peer.from) from_.erase(*peer.from);
   peer.from = from;
+  peer.from_line = hello.line;
   from_[from] = hello.name;
   peer.heard = now;
-  effects_.emplace_back(Answer{from, spell(Welcome{hello.line, peer.line.arrived()})});
+  effects_.emplace_back(Answer{from, spell(peer.line.welcome(hello.line))});
   if (peer.stage == Stage::broken) {  // it is there again
     peer.reopen = now;
     wake_at(now);
@@ -132,6 +161,7 @@ void Group::greet(Connection from, const Hello& hello, TimePoint now) {
 
 void Group::heard(Connection from, Bytes frame, TimePoint now) {
   const auto known = from_.find(from);
+  if (known == from_.end() && !is_greeting(frame)) return void(++counters_.strangers);
   Result<Frame> read = read_frame(std::move(frame));
   if (!read) return void(++(known == from_.end() ? counters_.strangers : counters_.malformed));
   if (const auto* hello = std::get_if<Hello>(&*read)) return greet(from, *hello, now);
@@ -139,22 +169,30 @@ void Group::heard(Connection from, Bytes frame, TimePoint now) {
   if (known == from_.end() || notes == nullptr) return void(++counters_.strangers);
   Peer& peer = peers_.at(known->second);
   peer.heard = now;
-  for (Note& note : peer.line.take(std::move(*notes))) {
+  if (notes->hears == peer.opened) peer.is_heard_at = now;
+  Result<std::vector<Note>> fresh = peer.line.take(std::move(*notes));
+  if (!fresh) {  // it is not listened to before it begins anew
+    ++counters_.malformed;
+    from_.erase(known);
+    peer.from.reset();
+    return;
+  }
+  for (Note& note : *fresh) {
     if (note.kind == Note::Kind::notice || note.kind == Note::Kind::request) {
       inbox_.push_back({peer.card.name, peer.card.type, peer.card.epoch, std::move(note)});
       continue;
     }
     peer.line.taken(note);
     const std::uint64_t request = note.answers;
-    complete(request, std::move(note));
+    complete(peer.card.name, request, std::move(note));
   }
   if (peer.line.debt() == Line::Debt::none && !peer.line.has_notes()) return;
   mark(peer);
 }
 
-void Group::complete(std::uint64_t request, Result<Note> outcome) {
+void Group::complete(const std::string& peer, std::uint64_t request, Result<Note> outcome) {
   const auto pending = pending_.find(request);
-  if (pending == pending_.end()) return void(++counters_.late);
+  if (pending == pending_.end() || pending->second.peer != peer) return void(++counters_.late);
   deadlines_.erase({pending->second.deadline, request});
   pending_.erase(pending);
   news_.emplace_back(Completed{request, std::move(outcome)});
@@ -171,7 +209,10 @@ Result<std::uint64_t> Group::put(const std::string& name, Note note, TimePoint) 
   const auto at = peers_.find(name);
   if (at == peers_.end()) return fail(Errc::not_found, "there is no peer '" + name + "' in the group");
   Peer& peer = at->second;
-  const bool is_away = peer.stage == Stage::broken || peer.stage == Stage::gone;
+  if (note.tag.size() > tag_bytes_max || note.body.size() > body_bytes_max) {
+    return fail(Errc::invalid, "a tag has at most 1024 bytes and a body at most 1 GiB; send it in pieces");
+  }
+  const bool is_away = peer.stage == Stage::gone || (peer.has_been_up && peer.stage != Stage::up);
   if (is_away && !options_.rejoin && !note.is_reliable) return fail(Errc::unavailable, name + " is gone");
   if (!peer.line.has_room(note.cost())) {
     return fail(Errc::unavailable, "too much waits for " + name + " already; send less, or wait");
@@ -217,7 +258,9 @@ bool Group::drop_oldest(const std::string& peer) {
   const std::optional<Note> dropped = at->second.line.drop_oldest();
   if (!dropped) return false;
   ++counters_.dropped;
-  complete(dropped->id, fail(Errc::unavailable, "it was dropped to make room for a newer one"));
+  if (pending_.contains(dropped->id)) {
+    complete(peer, dropped->id, fail(Errc::unavailable, "it was dropped to make room for a newer one"));
+  }
   return true;
 }
 
@@ -225,7 +268,9 @@ std::optional<Letter> Group::take() {
   if (inbox_.empty()) return std::nullopt;
   Letter letter = std::move(inbox_.front());
   inbox_.pop_front();
-  Peer& peer = peers_.at(letter.peer);
+  const auto at = peers_.find(letter.peer);
+  if (at == peers_.end() || at->second.stage == Stage::gone) return letter;  // it has left since
+  Peer& peer = at->second;
   peer.line.taken(letter.note);
   const Line::Debt debt = peer.line.debt();
   const bool is_new = debt == Line::Debt::some && peer.tell_by == TimePoint::max();
@@ -239,7 +284,7 @@ void Group::mark(Peer& peer) {
 }
 
 void Group::transmit(Peer& peer, TimePoint now) {
-  effects_.emplace_back(Transmit{peer.card.name, peer.line.make_frame()});
+  effects_.emplace_back(Transmit{peer.card.name, peer.opened, peer.line.make_frame(peer.from ? peer.from_line : 0)});
   peer.spoke = now;
   peer.tell_by = TimePoint::max();
 }
@@ -260,17 +305,20 @@ void Group::flush(TimePoint now) {
 
 void Group::look_after(Peer& peer, TimePoint now) {
   if (peer.stage == Stage::broken && now >= peer.reopen) open(peer, now);
-  const bool is_watched = peer.stage == Stage::up || peer.stage == Stage::opening;
-  if (is_watched && now - peer.heard >= options_.silence_max) {
-    effects_.emplace_back(Close{peer.card.name});
-    down(peer, "nothing was heard of it for " + to_string(options_.silence_max), now);
+  const Duration most = options_.silence_max;
+  if (peer.stage == Stage::opening && now - peer.opened_at >= most) down(peer, "it does not answer", now);
+  if (peer.stage == Stage::up && now - peer.heard >= most) {
+    down(peer, "nothing was heard of it for " + to_string(most), now);
+  }
+  if (peer.stage == Stage::up && now - peer.is_heard_at >= most) {
+    down(peer, "it has heard nothing for " + to_string(most), now);
   }
   if (peer.stage == Stage::up && (now >= peer.tell_by || now - peer.spoke >= options_.beat)) transmit(peer, now);
   switch (peer.stage) {
     case Stage::up:
-      wake_at(std::min({peer.tell_by, peer.spoke + options_.beat, peer.heard + options_.silence_max}));
+      wake_at(std::min({peer.tell_by, peer.spoke + options_.beat, peer.heard + most, peer.is_heard_at + most}));
       break;
-    case Stage::opening: wake_at(peer.heard + options_.silence_max); break;
+    case Stage::opening: wake_at(peer.opened_at + most); break;
     case Stage::broken: wake_at(peer.reopen); break;
     case Stage::unknown:
     case Stage::gone: break;
@@ -282,10 +330,21 @@ void Group::tick(TimePoint now) {
   while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
     const std::uint64_t request = deadlines_.begin()->second;
     const std::string peer = pending_.at(request).peer;
-    complete(request, fail(Errc::timed_out, peer + " has not answered in time"));
+    complete(peer, request, fail(Errc::timed_out, peer + " has not answered in time"));
   }
   if (!deadlines_.empty()) wake_at(deadlines_.begin()->first);
   for (auto& [name, peer] : peers_) look_after(peer, now);
+  forget_the_gone();
+}
+
+/// Names are made up anew again and again; those for whom nothing waits need not be remembered.
+void Group::forget_the_gone() {
+  for (auto at = peers_.begin(); at != peers_.end();) {
+    const Peer& peer = at->second;
+    const bool is_over = !options_.rejoin && peer.stage == Stage::gone && peer.line.waiting() == 0 && !peer.is_dirty;
+    if (is_over && peer.from) from_.erase(*peer.from);
+    at = is_over ? peers_.erase(at) : std::next(at);
+  }
 }
 
 bool Group::is_up(const std::string& peer) const {

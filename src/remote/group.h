@@ -38,6 +38,7 @@ struct Close {
 /// Over the connection that was opened last.
 struct Transmit {
   std::string peer;
+  std::uint64_t line = 0;
   Bytes frame;
 };
 /// Back over a connection that the other side has opened.
@@ -159,9 +160,14 @@ class Group {
     Line line;
     Stage stage = Stage::unknown;
     std::uint64_t opened = 0;  ///< connections so far
+    TimePoint opened_at;
+    TimePoint is_heard_at;  ///< it said last that it hears what we say
     std::optional<Connection> from;
+    std::uint64_t from_line = 0;  ///< the latest connection that it has opened
     TimePoint heard;
     TimePoint spoke;
+    bool has_been_up = false;  ///< this process of that name
+    bool is_listed = true;     ///< by the names
     TimePoint reopen;
     Duration wait{};
     TimePoint tell_by = TimePoint::max();  ///< what is here of its notes
@@ -176,13 +182,17 @@ class Group {
   Peer& peer_of(const Card& card, TimePoint now);
   void open(Peer& peer, TimePoint now);
   void down(Peer& peer, const std::string& why, TimePoint now);
+  void leave(Peer& peer, const std::string& why, TimePoint now);
+  void tell_lost(const Peer& peer, const std::string& why, const std::vector<Note>& lost);
+  enum class Which : std::uint8_t { unreliable, all };
+  void fail_requests(const Peer& peer, const std::string& why, Which which);
   void greet(Connection from, const Hello& hello, TimePoint now);
-  void read(Peer& peer, Notes frame, TimePoint now);
-  void complete(std::uint64_t request, Result<Note> outcome);
+  void complete(const std::string& peer, std::uint64_t request, Result<Note> outcome);
   Result<std::uint64_t> put(const std::string& name, Note note, TimePoint now);
   void mark(Peer& peer);
   void wake_at(TimePoint time) { next_tick_ = std::min(next_tick_, time); }
   void look_after(Peer& peer, TimePoint now);
+  void forget_the_gone();
   void transmit(Peer& peer, TimePoint now);
 
   const Options options_;

@@ -131,7 +131,7 @@ TEST_F(Two, StrangersAreNotHeard) {
   Connection connection = 1'000;
   for (const Hello& hello : {wrong_ticket, wrong_group, old}) {
     b.heard(++connection, spell(hello), world.now);
-    b.heard(connection, spell(Notes{0, 0, 0, 1, {{Note::Kind::notice, false, 1, 0, 0, "x", text("y")}}}), world.now);
+    b.heard(connection, spell(Notes{0, 0, 0, 0, 1, {{Note::Kind::notice, false, 1, 0, 0, "x", text("y")}}}), world.now);
   }
   b.heard(++connection, Bytes(100, std::byte{1}), world.now);
   b.heard(connection, {}, world.now);

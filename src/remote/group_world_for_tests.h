@@ -85,7 +85,10 @@ class GroupWorld {
     for (Effect& effect : member.group.effects()) {
       std::visit(overloaded{
                      [&](Open& one) { open(name, one); },
-                     [&](const Close& one) { member.out.erase(one.peer); },
+                     [&](const Close& one) {
+                       const auto out = member.out.find(one.peer);
+                       if (out != member.out.end()) wires_.at(out->second).is_cut = true;
+                     },
                      [&](Transmit& one) { carry(member.out.at(one.peer), Way::there, std::move(one.frame)); },
                      [&](Answer& one) { carry(one.to, Way::back, std::move(one.frame)); },
                  },

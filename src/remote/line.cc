@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -37,13 +38,28 @@ std::optional<Note> Line::drop_oldest() {
 bool Line::has_window(std::size_t cost) const {
   const std::size_t under_way = sent_.size() + peer_held_;
   if (under_way == 0) return true;
-  return under_way < limits_.window && sent_cost_ + peer_held_cost_ + cost <= bytes(limits_.window_bytes);
+  return under_way < peer_window_ && sent_cost_ + peer_held_cost_ + cost <= bytes(peer_window_bytes_);
+}
+
+std::set<std::uint64_t> Line::queued_ids() const {
+  std::set<std::uint64_t> ids;
+  for (const Out& out : queue_) ids.insert(out.note.id);
+  return ids;
+}
+
+Welcome Line::welcome(std::uint64_t line) const {
+  return {line,
+          arrived_,
+          static_cast<std::uint32_t>(held_),
+          held_cost_,
+          static_cast<std::uint32_t>(limits_.window),
+          static_cast<std::uint64_t>(limits_.window_bytes.value)};
 }
 
 bool Line::has_notes() const { return !queue_.empty() && has_window(queue_.front().note.cost()); }
 
-Bytes Line::make_frame() {
-  Bytes frame = spell(Notes{arrived_, static_cast<std::uint32_t>(held_), held_cost_, last_ + 1, {}});
+Bytes Line::make_frame(std::uint64_t hears) {
+  Bytes frame = spell(Notes{hears, arrived_, static_cast<std::uint32_t>(held_), held_cost_, last_ + 1, {}});
   told_arrived_ = arrived_;
   told_held_ = held_;
   told_held_cost_ = held_cost_;
@@ -70,17 +86,20 @@ void Line::acknowledge(std::uint64_t number) {
   }
 }
 
-std::vector<Note> Line::take(Notes frame) {
-  acknowledge(std::min(frame.acknowledged, last_));
+Result<std::vector<Note>> Line::take(Notes frame) {
+  if (frame.acknowledged > last_) return fail(Errc::corrupt, "something was acknowledged that was never sent");
+  acknowledge(frame.acknowledged);
   peer_held_ = frame.held;
   peer_held_cost_ = static_cast<std::size_t>(frame.held_bytes);
-  if (frame.first <= arrived_) return {};  // as nobody sends it
   std::vector<Note> fresh = std::move(frame.notes);
   if (fresh.empty()) return fresh;
-  arrived_ = frame.first + fresh.size() - 1;
-  held_ += fresh.size();
+  if (frame.first != arrived_ + 1) return fail(Errc::corrupt, "notes are missing before these, or came before");
   std::size_t cost = 0;
   for (const Note& note : fresh) cost += note.cost();
+  const bool fits = held_ + fresh.size() <= limits_.window && held_cost_ + cost <= bytes(limits_.window_bytes);
+  if (!fits && held_ + fresh.size() > 1) return fail(Errc::corrupt, "more notes came than there is room for");
+  arrived_ += fresh.size();
+  held_ += fresh.size();
   held_cost_ += cost;
   fresh_cost_ += cost;
   return fresh;
@@ -121,24 +140,36 @@ std::vector<Note> Line::broke(Unsent unsent) {
   sent_cost_ = 0;
   queue_cost_ = std::accumulate(queue_.begin(), queue_.end(), std::size_t{0},
                                 [](std::size_t sum, const Out& out) { return sum + out.note.cost(); });
-  peer_held_ = peer_held_cost_ = 0;  // it says so again
   return lost;
 }
 
-void Line::resumed(std::uint64_t arrived) {
-  while (!queue_.empty() && queue_.front().number != 0 && queue_.front().number <= arrived) {
+void Line::resumed(const Welcome& welcome) {
+  while (!queue_.empty() && queue_.front().number != 0 && queue_.front().number <= welcome.arrived) {
     queue_cost_ -= queue_.front().note.cost();
     queue_.pop_front();
   }
-  for (Out& out : queue_) out.number = 0;  // they get new ones
+  for (Out& out : queue_) out.number = 0;  // they get new ones, that follow what has arrived
+  last_ = welcome.arrived;
+  peer_held_ = welcome.held;
+  peer_held_cost_ = static_cast<std::size_t>(welcome.held_bytes);
+  peer_window_ = std::max<std::size_t>(1, welcome.window);
+  constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
+  peer_window_bytes_ = ByteSize{static_cast<std::int64_t>(std::min(welcome.window_bytes, most))};
 }
 
-void Line::begin_anew() {
-  resumed(0);
-  last_ = 0;
-  peer_held_ = peer_held_cost_ = 0;
+std::vector<Note> Line::begin_anew() {
+  resumed({});  // until it says something else
+  std::vector<Note> answers;
+  std::deque<Out> kept;
+  for (Out& out : queue_) {
+    const bool is_answer = out.note.kind == Note::Kind::reply || out.note.kind == Note::Kind::refusal;
+    if (is_answer) queue_cost_ -= out.note.cost();
+    is_answer ? answers.push_back(std::move(out.note)) : kept.push_back(std::move(out));
+  }
+  queue_ = std::move(kept);
   arrived_ = told_arrived_ = 0;
   held_ = held_cost_ = told_held_ = told_held_cost_ = fresh_cost_ = 0;
+  return answers;
 }
 
 std::vector<Note> Line::give_up() {

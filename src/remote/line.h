@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "base/result.h"
@@ -26,7 +27,8 @@ class Line {
     ByteSize frame_bytes{64 << 10};   ///< of notes that are sent together
   };
 
-  explicit Line(const Limits& limits) : limits_(limits) {}
+  explicit Line(const Limits& limits)
+      : limits_(limits), peer_window_(limits.window), peer_window_bytes_(limits.window_bytes) {}
 
   // What goes out.
   bool has_room(std::size_t cost) const;
@@ -36,33 +38,37 @@ class Line {
   std::optional<Note> drop_oldest();
   /// Whether a note can be sent now: one waits, and the other side has room.
   bool has_notes() const;
-  /// The next frame: as many notes as fit, perhaps none, and what is here of the other side's.
-  [[nodiscard]] Bytes make_frame();
+  /// The next frame: as many notes as fit, perhaps none, and what is here of the other side's, heard over that line.
+  [[nodiscard]] Bytes make_frame(std::uint64_t hears);
 
   // What comes in.
-  /// The new notes in it.
-  [[nodiscard]] std::vector<Note> take(Notes frame);
+  /// The new notes in it. Corrupt when they are not the next, or more than there is room for: who sends them breaks the
+  /// rules, and his connection is to be broken.
+  [[nodiscard]] Result<std::vector<Note>> take(Notes frame);
   /// One that came was taken out of here.
   void taken(const Note& note);
   /// Whether the other side waits to hear what has come and what was taken: soon, or only when there is time.
   enum class Debt : std::uint8_t { none, some, urgent };
   Debt debt() const;
-  std::uint64_t arrived() const { return arrived_; }
+  Welcome welcome(std::uint64_t line) const;
 
   // Breaks.
   enum class Unsent : std::uint8_t { keep, give_up };
   /// The connection is gone. Gives up what is not reliable and was not acknowledged, or, if so, not even sent.
   [[nodiscard]] std::vector<Note> broke(Unsent unsent);
   /// There is a new one, and the other side says what came over the old ones.
-  void resumed(std::uint64_t arrived);
-  /// The other side is another one by that name: it knows of nothing. What was not acknowledged is sent to it.
-  void begin_anew();
+  void resumed(const Welcome& welcome);
+  /// The other side is another one by that name: it knows of nothing. What was not acknowledged is sent to it, but for
+  /// answers, which are given up: it has not asked.
+  [[nodiscard]] std::vector<Note> begin_anew();
   /// Everything that was not acknowledged.
   [[nodiscard]] std::vector<Note> give_up();
 
   /// Not acknowledged, or not even sent.
   std::size_t waiting() const { return sent_.size() + queue_.size(); }
   std::size_t held() const { return held_; }
+  /// Of notes that wait to be sent.
+  std::set<std::uint64_t> queued_ids() const;
 
  private:
   struct Out {
@@ -77,8 +83,10 @@ class Line {
   std::deque<Out> sent_;  // in the order of their numbers
   std::size_t queue_cost_ = 0;
   std::size_t sent_cost_ = 0;
-  std::uint64_t last_ = 0;     // number given out
-  std::size_t peer_held_ = 0;  // as it said last
+  std::uint64_t last_ = 0;   // number given out
+  std::size_t peer_window_;  // as it said last
+  ByteSize peer_window_bytes_;
+  std::size_t peer_held_ = 0;
   std::size_t peer_held_cost_ = 0;
 
   std::uint64_t arrived_ = 0;
