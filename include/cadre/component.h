@@ -167,11 +167,9 @@ class Component {
   void on_peer_up(std::function<void(const std::string& peer)> call);
   void on_peer_down(std::function<void(const Lost&)> call);
 
-  struct Closed {
-    std::size_t undelivered = 0;  ///< messages of which nobody has said that they arrived
-  };
-  /// Waits for at most so long until everything has arrived, and leaves the group.
-  Closed close(Wait linger = std::chrono::seconds(1));
+  /// Waits for at most so long until everything has arrived, and leaves the group. Gives the ids of messages of which
+  /// nobody has said that they arrived.
+  std::vector<std::uint64_t> close(Wait linger = std::chrono::seconds(1));
 
   Counters counters() const;
 

@@ -157,9 +157,9 @@ class Component:
         arrived; must not wait. Before join()."""
         self._native.on_peer_down(call)
 
-    def close(self, linger: float = 1.0) -> int:
-        """Waits for at most so long until everything has arrived, and leaves the group. How many messages nobody has
-        said to have arrived."""
+    def close(self, linger: float = 1.0) -> List[int]:
+        """Waits for at most so long until everything has arrived, and leaves the group. Gives the ids of messages of
+        which nobody has said that they arrived."""
         return self._native.close(linger)
 
     def counters(self) -> Dict[str, int]:

@@ -172,8 +172,7 @@ void add_component(py::module_& module) {
              c.on_peer_down(
                  [call = std::move(call)](const Component::Lost& lost) { call(lost.peer, lost.why, lost.ids); });
            })
-      .def("close",
-           [](Component& c, double linger) { return unlocked([&] { return c.close(wait_of(linger)).undelivered; }); })
+      .def("close", [](Component& c, double linger) { return unlocked([&] { return c.close(wait_of(linger)); }); })
       .def("counters", &counters_of);
 }
 

@@ -169,7 +169,7 @@ class Processes(unittest.TestCase):
             self.assertEqual(gone.exception.code, "unavailable")
             self.assertTrue(lost.wait(60))
             child.wait()
-            self.assertEqual(parent.close(), 0)
+            self.assertEqual(parent.close(), [])
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ struct Component::Inside {
   TimePoint until(Wait wait) { return wait > Wait(24h * 365) ? TimePoint::max() : member.now() + wait; }
   Message message_of(remote::Letter letter) const;
   Outcome<Message> answer_of(client::Member::Outcome outcome, const std::string& peer) const;
-  Outcome<void> answer(const Message& task, Note::Kind kind, Slice body);
+  Outcome<void> answer(const Message& task, Note::Kind kind, const Slice& body);
   /// Why the group cannot go on; nothing: it can.
   std::optional<Reason> shortage();
   void dispatch(Component& self, const Message& message);
@@ -149,11 +149,10 @@ std::vector<Reply> Component::broadcast(std::string_view type, std::string_view 
   for (const std::string& peer : peers(type)) {
     wishes.push_back({peer, {std::string(tag), how.session, how.reliable, shared}});
   }
-  const auto named = wishes;
-  std::vector<client::Member::Outcome> outcomes = inside_->member.scatter(std::move(wishes), inside_->until(how.wait));
+  std::vector<client::Member::Outcome> outcomes = inside_->member.scatter(wishes, inside_->until(how.wait));
   std::vector<Reply> replies;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    replies.push_back({named[i].first, inside_->answer_of(std::move(outcomes[i]), named[i].first)});
+    replies.push_back({wishes[i].first, inside_->answer_of(std::move(outcomes[i]), wishes[i].first)});
   }
   return replies;
 }
@@ -163,7 +162,7 @@ std::vector<Reply> Component::scatter(const std::vector<Parcel>& parcels, const 
   for (const Parcel& one : parcels) {
     wishes.push_back({one.peer, {one.tag, how.session, how.reliable, slice_of(std::as_bytes(std::span(one.body)))}});
   }
-  std::vector<client::Member::Outcome> outcomes = inside_->member.scatter(std::move(wishes), inside_->until(how.wait));
+  std::vector<client::Member::Outcome> outcomes = inside_->member.scatter(wishes, inside_->until(how.wait));
   std::vector<Reply> replies;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     replies.push_back({parcels[i].peer, inside_->answer_of(std::move(outcomes[i]), parcels[i].peer)});
@@ -199,14 +198,14 @@ Outcome<Message> Component::receive(Wait wait) {
   }
 }
 
-Outcome<void> Component::Inside::answer(const Message& task, Note::Kind kind, Slice body) {
+Outcome<void> Component::Inside::answer(const Message& task, Note::Kind kind, const Slice& body) {
   const auto held = std::static_pointer_cast<Held>(task.held_);
   if (held == nullptr || task.kind != Message::Kind::task) {
     return Reason{Reason::Code::invalid, "'" + task.tag + "' wants no answer; send a message instead"};
   }
   if (held->is_answered.exchange(true))
     return Reason{Reason::Code::conflict, "'" + task.tag + "' was answered already"};
-  const Result<void> replied = member.reply(held->letter, kind, std::move(body), until(30s));
+  const Result<void> replied = member.reply(held->letter, kind, body, until(30s));
   if (!replied) return reason_of(replied.error());
   return {};
 }
@@ -331,7 +330,7 @@ void Component::on_peer_down(std::function<void(const Lost&)> call) {
   };
 }
 
-Component::Closed Component::close(Wait linger) { return {inside_->member.close(linger).undelivered}; }
+std::vector<std::uint64_t> Component::close(Wait linger) { return inside_->member.close(linger); }
 
 Component::Counters Component::counters() const {
   const remote::Group::Counters from = inside_->member.counters();

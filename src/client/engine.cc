@@ -38,6 +38,31 @@ void Engine::post(loop::Call call) {
   idle_.notify_one();
 }
 
+void Engine::run(loop::Call call) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_driven_) return loop_.post(std::move(call));
+    take();
+  }
+  call();
+  const std::lock_guard lock(mutex_);
+  leave();
+}
+
+/// With the lock held.
+void Engine::take() {
+  is_driven_ = true;
+  driver_ = std::this_thread::get_id();
+}
+
+void Engine::leave() {
+  is_driven_ = false;
+  driver_ = {};
+  left_ = loop_.now();
+  if (waiting_ > 0) changed_.notify_all();
+  if (wanting_ == 0 && is_asleep_) idle_.notify_one();
+}
+
 void Engine::changed() {
   const std::lock_guard lock(mutex_);
   ++changes_;
@@ -61,29 +86,33 @@ void Engine::attend() {
       continue;
     }
     has_work_ = false;
-    is_driven_ = true;
+    take();
     lock.unlock();
     static_cast<void>(loop_.run_until(TimePoint::max(), [this] { return wanting_ > 0; }));
     lock.lock();
     is_driven_ = false;
+    driver_ = {};
     if (waiting_ > 0) changed_.notify_all();
   }
 }
 
 bool Engine::wait(TimePoint end, std::function<void()> begin, const std::function<bool()>& done) {
-  ++wanting_;
   std::unique_lock lock(mutex_);
+  if (is_driven_ && driver_ == std::this_thread::get_id()) {
+    lock.unlock();
+    begin();
+    return done();
+  }
+  ++wanting_;
   bool has_begun = false;
   bool holds = false;
   for (;;) {
     if (!is_driven_) {
-      is_driven_ = true;
+      take();
       lock.unlock();
       if (!std::exchange(has_begun, true)) begin();
       holds = loop_.run_until(end, done);
       lock.lock();
-      is_driven_ = false;
-      left_ = loop_.now();
       break;
     }
     if (!std::exchange(has_begun, true)) loop_.post([begin] { begin(); });
@@ -98,8 +127,11 @@ bool Engine::wait(TimePoint end, std::function<void()> begin, const std::functio
     --waiting_;
   }
   --wanting_;
-  if (waiting_ > 0) changed_.notify_all();
-  if (wanting_ == 0 && is_asleep_) idle_.notify_one();
+  if (driver_ == std::this_thread::get_id()) {
+    leave();
+  } else if (wanting_ == 0 && is_asleep_) {
+    idle_.notify_one();
+  }
   return holds;
 }
 

@@ -30,8 +30,11 @@ class Engine {
   /// Runs a call on the loop, soon, whether somebody waits or not.
   void post(loop::Call call);
 
+  /// Runs a call on the loop: at once and on this thread if nobody drives it, else soon.
+  void run(loop::Call call);
+
   /// Runs `begin` on the loop and waits until `done` holds, or until that time; says whether it holds. `done` is asked
-  /// on the thread that waits, and again after each changed(). Not from inside a call of the loop.
+  /// on the thread that waits, and again after each changed(). From inside a call of the loop nothing is waited for.
   bool wait(TimePoint end, std::function<void()> begin, const std::function<bool()>& done);
 
   /// Something that somebody may wait for has changed.
@@ -39,6 +42,8 @@ class Engine {
 
  private:
   void attend();
+  void take();
+  void leave();
 
   loop::RealLoop loop_;
   loop::ThreadPool pool_{loop_, {"engine", 1, 256}};
@@ -46,6 +51,7 @@ class Engine {
   std::condition_variable idle_;     // for the own thread
   std::condition_variable changed_;  // for those who wait while another drives
   bool is_driven_ = false;
+  std::thread::id driver_;
   bool is_ending_ = false;
   bool is_asleep_ = false;  // the own thread, until it is told
   bool has_work_ = false;   // posted while nobody drove

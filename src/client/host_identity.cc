@@ -4,21 +4,71 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <vector>
 
 #include "base/check.h"
 
 namespace cadre::client {
-std::string host_identity() {
+namespace {
+
+std::string boot_id() {
   std::string boot;
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::getline(file, boot);
-  struct stat network {};
-  static_cast<void>(stat("/proc/thread-self/ns/net", &network));
-  return boot + "." + std::to_string(network.st_ino) + "." + std::to_string(geteuid());
+  return boot;
+}
+
+std::uint64_t space_of(const std::string& kind) {
+  struct stat facts {};
+  return stat(("/proc/thread-self/ns/" + kind).c_str(), &facts) == 0 ? facts.st_ino : 0;
+}
+
+/// When it was started, in ticks since the machine was; empty: there is no such process.
+std::string start_of(const std::string& pid) {
+  std::ifstream file("/proc/" + pid + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name_end = text.rfind(')');
+  if (name_end == std::string::npos) return "";
+  std::istringstream fields(text.substr(name_end + 1));
+  std::string field;
+  for (int i = 0; i < 20; ++i) fields >> field;
+  return field;
+}
+
+/// As folders are called: the machine since its start, whose process ids are meant, the process and when it began.
+std::string owner_of_now() {
+  const std::string pid = std::to_string(getpid());
+  return boot_id().substr(0, 8) + "-" + std::to_string(space_of("pid")) + "-" + pid + "-" + start_of(pid);
+}
+
+/// Of processes that were killed.
+void remove_left_behind(const std::string& base) {
+  const std::string here = boot_id().substr(0, 8) + "-" + std::to_string(space_of("pid")) + "-";
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(base, ignored)) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with(here)) continue;
+    const std::size_t dash = name.find('-', here.size());
+    const std::size_t end = name.rfind('-');
+    if (dash == std::string::npos || end <= dash) continue;
+    const std::string start = start_of(name.substr(here.size(), dash - here.size()));
+    if (start != name.substr(dash + 1, end - dash - 1)) std::filesystem::remove_all(entry.path(), ignored);
+  }
+}
+
+}  // namespace
+
+std::string host_identity() {
+  std::string identity = boot_id() + "." + std::to_string(geteuid());
+  for (const char* space : {"net", "mnt"}) identity += "." + std::to_string(space_of(space));
+  return identity;
 }
 
 std::string random_word(std::size_t length) {
@@ -30,12 +80,24 @@ std::string random_word(std::size_t length) {
   return word;
 }
 
-PrivateFolder::PrivateFolder() {
+Result<std::unique_ptr<PrivateFolder>> PrivateFolder::make() {
   const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-  std::string pattern =
-      (runtime != nullptr && access(runtime, W_OK) == 0 ? std::string(runtime) : "/tmp") + "/cadre-XXXXXX";
-  CHECK(mkdtemp(pattern.data()) != nullptr);
-  path_ = pattern;
+  const bool has_own = runtime != nullptr && access(runtime, W_OK | X_OK) == 0;
+  const std::string base = (has_own ? std::string(runtime) : "/tmp") + "/cadre-" + std::to_string(geteuid());
+  const auto failure = [](const std::string& path) {
+    return fail(Errc::unavailable, "cannot make a private folder " + path + ": " + std::strerror(errno) +
+                                       "; make room there, or set XDG_RUNTIME_DIR to a folder of your own");
+  };
+  if (mkdir(base.c_str(), 0700) != 0 && errno != EEXIST) return failure(base);
+  struct stat facts {};
+  const bool is_ours = lstat(base.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) && facts.st_uid == geteuid();
+  if (!is_ours || (facts.st_mode & 0077) != 0) {
+    return fail(Errc::denied, base + " is not a private folder of this user; remove it");
+  }
+  remove_left_behind(base);
+  std::string pattern = base + "/" + owner_of_now() + "-XXXXXX";
+  if (mkdtemp(pattern.data()) == nullptr) return failure(pattern);
+  return std::unique_ptr<PrivateFolder>(new PrivateFolder(std::move(pattern)));
 }
 
 PrivateFolder::~PrivateFolder() {

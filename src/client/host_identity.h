@@ -1,7 +1,9 @@
 /// Who and where this process is, as far as others on the same machine must know it. Safe on any thread.
 #pragma once
 
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "base/result.h"
 
@@ -17,14 +19,16 @@ std::string random_word(std::size_t length);
 /// A folder that only this user can look into; goes with this object.
 class PrivateFolder {
  public:
-  PrivateFolder();
+  /// Under XDG_RUNTIME_DIR, or else under /tmp. Removes those that killed processes of this user have left there.
+  [[nodiscard]] static Result<std::unique_ptr<PrivateFolder>> make();
   PrivateFolder(const PrivateFolder&) = delete;
   PrivateFolder& operator=(const PrivateFolder&) = delete;
   ~PrivateFolder();
   const std::string& path() const { return path_; }
 
  private:
-  std::string path_;
+  explicit PrivateFolder(std::string path) : path_(std::move(path)) {}
+  const std::string path_;
 };
 
 }  // namespace cadre::client

@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "describe/describe.h"
+#include "remote/card.h"
 #include "remote/note.h"
 
 namespace cadre::remote {
@@ -18,18 +19,16 @@ namespace cadre::remote {
 /// The first that is said over a connection, by who opened it.
 struct Hello {
   std::string group;
-  std::string type;
-  std::string name;
-  std::uint64_t epoch = 0;
-  std::uint64_t to = 0;    ///< the epoch of whom it wants to speak with
-  std::string ticket;      ///< that one's, which only those know who may speak with it
-  std::uint64_t line = 0;  ///< numbers the connections that it opened to that one
+  Card from;
+  std::uint64_t epoch = 0;  ///< of who says it
+  std::uint64_t to = 0;     ///< the epoch of whom it wants to speak with
+  std::string ticket;       ///< that one's, which only those know who may speak with it
+  std::uint64_t line = 0;   ///< numbers the connections that it opened to that one
 };
 template <class V>
 void describe(V& v, Hello& h) {
   v.required("group", h.group, "Its group.");
-  v.required("type", h.type, "Its type.");
-  v.required("name", h.name, "Its name.");
+  v.required("from", h.from, "Who it is, and where it can be reached itself.");
   v.required("epoch", h.epoch, "Its epoch.");
   v.required("to", h.to, "The epoch of whom it wants.");
   v.required("ticket", h.ticket, "The ticket of whom it wants.");

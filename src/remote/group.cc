@@ -61,8 +61,7 @@ void Group::open(Peer& peer, TimePoint now) {
   ++peer.opened;
   peer.stage = Stage::opening;
   peer.opened_at = now;
-  const Hello hello{options_.group,  options_.self.type, options_.self.name, options_.self.epoch,
-                    peer.card.epoch, peer.card.ticket,   peer.opened};
+  const Hello hello{options_.group, options_.self, options_.self.epoch, peer.card.epoch, peer.card.ticket, peer.opened};
   effects_.emplace_back(Open{peer.card.name, peer.opened, peer.card.key, peer.card.at, spell(hello)});
   wake_at(now + options_.silence_max);
 }
@@ -142,18 +141,21 @@ void Group::answered(const std::string& name, std::uint64_t line, Bytes frame, T
 
 void Group::greet(Connection from, const Hello& hello, TimePoint now) {
   const bool is_known = hello.group == options_.group && hello.to == options_.self.epoch &&
-                        are_equal(hello.ticket, options_.self.ticket) && hello.name != options_.self.name;
+                        are_equal(hello.ticket, options_.self.ticket) && hello.from.name != options_.self.name;
   if (!is_known) return void(++counters_.strangers);
-  Peer& peer = peer_of({hello.type, hello.name, hello.epoch, "", "", {}}, now);
+  Card card = hello.from;
+  card.epoch = hello.epoch;
+  Peer& peer = peer_of(card, now);
   // A connection that was given up may be heard after the one that took its place.
   if (hello.epoch < peer.card.epoch || hello.line <= peer.from_line) return void(++counters_.late);
   if (peer.from) from_.erase(*peer.from);
   peer.from = from;
   peer.from_line = hello.line;
-  from_[from] = hello.name;
+  from_[from] = card.name;
   peer.heard = now;
   effects_.emplace_back(Answer{from, spell(peer.line.welcome(hello.line))});
-  if (peer.stage == Stage::broken) {  // it is there again
+  if (peer.stage == Stage::unknown) open(peer, now);  // the names will say the same
+  if (peer.stage == Stage::broken) {                  // it is there again
     peer.reopen = now;
     wake_at(now);
   }
@@ -212,7 +214,8 @@ Result<std::uint64_t> Group::put(const std::string& name, Note note, TimePoint) 
   if (note.tag.size() > tag_bytes_max || note.body.size() > body_bytes_max) {
     return fail(Errc::invalid, "a tag has at most 1024 bytes and a body at most 1 GiB; send it in pieces");
   }
-  const bool is_away = peer.stage == Stage::gone || (peer.has_been_up && peer.stage != Stage::up);
+  const bool is_answer = note.kind == Note::Kind::reply || note.kind == Note::Kind::refusal;  // who asked was there
+  const bool is_away = peer.stage == Stage::gone || (peer.has_been_up && peer.stage != Stage::up && !is_answer);
   if (is_away && !options_.rejoin && !note.is_reliable) return fail(Errc::unavailable, name + " is gone");
   if (!peer.line.has_room(note.cost())) {
     return fail(Errc::unavailable, "too much waits for " + name + " already; send less, or wait");
@@ -363,6 +366,15 @@ std::vector<std::string> Group::live(const std::string& type) const {
 const Card* Group::find(const std::string& peer) const {
   const auto at = peers_.find(peer);
   return at == peers_.end() ? nullptr : &at->second.card;
+}
+
+std::vector<std::uint64_t> Group::undelivered_ids() const {
+  std::vector<std::uint64_t> ids;
+  for (const auto& [name, peer] : peers_) {
+    for (const std::uint64_t id : peer.line.waiting_ids()) ids.push_back(id);
+  }
+  std::sort(ids.begin(), ids.end());
+  return ids;
 }
 
 std::size_t Group::undelivered() const {

@@ -144,11 +144,12 @@ class Group {
   const Card* find(const std::string& peer) const;
   /// Not acknowledged yet, over all.
   std::size_t undelivered() const;
+  std::vector<std::uint64_t> undelivered_ids() const;
   const Counters& counters() const { return counters_; }
 
  private:
   enum class Stage : std::uint8_t {
-    unknown,  ///< it has spoken to us, but where it is nobody has said yet
+    unknown,
     opening,
     up,
     broken,  ///< it will be tried again

@@ -121,7 +121,7 @@ TEST_F(Two, ABreakIsHealedAndWhatIsReliableComesOnce) {
 
 TEST_F(Two, StrangersAreNotHeard) {
   Group& b = world["b"].group;
-  const Hello good{"g", "worker", "c", 9, b.self().epoch, b.self().ticket, 1};
+  const Hello good{"g", {"worker", "c", 0, "t", "k", {}}, 9, b.self().epoch, b.self().ticket, 1};
   Hello wrong_ticket = good;
   wrong_ticket.ticket = "ticket-0";
   Hello wrong_group = good;
@@ -139,7 +139,7 @@ TEST_F(Two, StrangersAreNotHeard) {
   EXPECT_FALSE(b.has_letters());
   EXPECT_EQ(b.counters().strangers, 8);
   b.heard(++connection, spell(good), world.now);
-  EXPECT_EQ(b.effects().size(), 1) << "a welcome";
+  EXPECT_EQ(b.effects().size(), 2) << "a welcome, and a line back";
 }
 
 TEST_F(Two, ASlowReaderHoldsTheSenderBack) {

@@ -47,6 +47,12 @@ std::set<std::uint64_t> Line::queued_ids() const {
   return ids;
 }
 
+std::set<std::uint64_t> Line::waiting_ids() const {
+  std::set<std::uint64_t> ids = queued_ids();
+  for (const Out& out : sent_) ids.insert(out.note.id);
+  return ids;
+}
+
 Welcome Line::welcome(std::uint64_t line) const {
   return {line,
           arrived_,

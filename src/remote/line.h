@@ -67,8 +67,9 @@ class Line {
   /// Not acknowledged, or not even sent.
   std::size_t waiting() const { return sent_.size() + queue_.size(); }
   std::size_t held() const { return held_; }
-  /// Of notes that wait to be sent.
+  /// Of notes that wait to be sent, or also to be acknowledged.
   std::set<std::uint64_t> queued_ids() const;
+  std::set<std::uint64_t> waiting_ids() const;
 
  private:
   struct Out {
