@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "tests/servers/results.h"
@@ -172,6 +174,87 @@ TEST_F(Members, CloseTellsWhatWasNotDelivered) {
   EXPECT_ERROR(Errc::conflict, a.send("b", {"x", 0, false, text("x")}, TimePoint::max()));
   while (!b.live().empty()) std::this_thread::sleep_for(1ms);
   EXPECT_ERROR(Errc::unavailable, b.send("a", {"x", 0, false, text("x")}, b.now() + 1s));
+}
+
+TEST_F(Members, AMessageMayBeTheLastThingThatIsDone) {
+  for (const char* url : {"memory://last-words", "file://"}) {
+    const servers::TempDir folder;
+    for (int round = 0; round < 10; ++round) {
+      Member::Options a = options("a", "a");
+      Member::Options b = options("b", "b");
+      a.names = b.names = std::string(url) == "file://" ? "file://" + folder.path() : url;
+      a.peers = {{"b", 1}};
+      b.peers = {{"a", 1}};
+      add(a);
+      add(b);
+      join_all();
+      EXPECT_ERROR(Errc::timed_out, members[0]->request("b", {"x", 0, false, {}}, members[0]->now() + 1ms));
+      ASSERT_DONE(members[0]->send("b", {"x", 0, false, {}}, members[0]->now() + 1s));
+      members.clear();
+      engines.clear();
+    }
+  }
+}
+
+TEST_F(Members, WhoWaitsForRoomIsWokenThoughAnotherListens) {
+  Member::Options small = options("asker", "a");
+  small.peers = {{"server", 1}};
+  small.rules.limits.queue = 10;
+  Member& a = add(small);
+  Member& b = add("server", "b", {{"asker", 1}});
+  join_all();
+  std::jthread listening([&] { EXPECT_ERROR(Errc::conflict, a.receive(TimePoint::max())); });
+  std::jthread sending([&] {
+    for (int i = 0; i < 2'000; ++i) ASSERT_DONE(a.send("b", {"x", 0, false, {}}, TimePoint::max()));
+    static_cast<void>(a.close(30s));
+  });
+  for (int i = 0; i < 2'000; ++i) ASSERT_DONE(b.receive(b.now() + 30s));
+}
+
+TEST_F(Members, ACloseEndsWhatOthersWaitFor) {
+  Member& a = add("asker", "a", {{"server", 1}});
+  add("server", "b", {{"asker", 1}});
+  join_all();
+  std::vector<std::jthread> waiting;
+  waiting.emplace_back([&] { EXPECT_ERROR(Errc::conflict, a.request("b", {"x", 0, false, {}}, TimePoint::max())); });
+  waiting.emplace_back([&] { EXPECT_ERROR(Errc::conflict, a.receive(TimePoint::max())); });
+  std::this_thread::sleep_for(20ms);
+  for (int i = 0; i < 3; ++i) waiting.emplace_back([&] { static_cast<void>(a.close(10ms)); });
+}
+
+TEST_F(Members, ACallbackMaySendAndIsNeverStuck) {
+  Member::Options small = options("asker", "a");
+  small.peers = {{"server", 1}};
+  small.rules.limits.queue = 5;
+  small.rules.limits.window = 1;
+  Member& a = add(small);
+  add("server", "b", {{"asker", 1}});
+  std::size_t refused = 0;
+  a.on_peer_up = [&](const remote::PeerUp& up) {
+    for (int i = 0; i < 10; ++i) {
+      if (!a.send(up.peer, {"x", 0, false, {}}, TimePoint::max())) ++refused;
+    }
+  };
+  join_all();
+  EXPECT_EQ(refused, 5U) << "there it cannot wait for room";
+}
+
+TEST_F(Members, WhatCannotBeSpelledIsRefused) {
+  Member& a = add("asker", "a", {{"server", 1}});
+  add("server", "b", {{"asker", 1}});
+  join_all();
+  EXPECT_ERROR(Errc::invalid, a.send("b", {std::string(70'000, 't'), 0, false, {}}, a.now() + 1s));
+}
+
+TEST_F(Members, MayTryAgainToJoin) {
+  const servers::TempDir folder;
+  Member::Options made = options("asker", "a");
+  made.names = "file://" + folder.path() + "/later";
+  std::ofstream(folder.path() + "/later") << "no folder";
+  Member& a = add(made);
+  EXPECT_FALSE(a.join(a.now() + 30s));
+  std::filesystem::remove(folder.path() + "/later");
+  ASSERT_DONE(a.join(a.now() + 30s));
 }
 
 TEST_F(Members, LargeMessagesPass) {

@@ -87,6 +87,7 @@ std::optional<Note> read_note(Cutter& cutter, const std::shared_ptr<const Bytes>
 Result<Frame> read_notes(Cutter cutter, const std::shared_ptr<const Bytes>& whole) {
   Notes notes;
   notes.hears = cutter.number<std::uint64_t>();
+  notes.is_deaf = cutter.number<std::uint8_t>() != 0;
   notes.acknowledged = cutter.number<std::uint64_t>();
   notes.held = cutter.number<std::uint32_t>();
   notes.held_bytes = cutter.number<std::uint64_t>();
@@ -109,6 +110,7 @@ Bytes spell(const Welcome& welcome) { return spell_greeting(Kind::welcome, welco
 Bytes spell(const Notes& head) {
   Bytes frame{std::byte{magic}, std::byte{static_cast<std::uint8_t>(Kind::notes)}};
   put(frame, head.hears);
+  put(frame, static_cast<std::uint8_t>(head.is_deaf));
   put(frame, head.acknowledged);
   put(frame, head.held);
   put(frame, head.held_bytes);

@@ -56,7 +56,8 @@ void describe(V& v, Welcome& w) {
 
 /// Notes, numbered one after another, and what the sender has of those of the other side.
 struct Notes {
-  std::uint64_t hears = 0;         ///< the line of the other side that it listens to
+  std::uint64_t hears = 0;         ///< the line of the other side that it listens to …
+  bool is_deaf = false;            ///< … or did, but does not any more
   std::uint64_t acknowledged = 0;  ///< all up to this number has come
   std::uint32_t held = 0;          ///< how many of them wait to be taken
   std::uint64_t held_bytes = 0;    ///< and what they count for

@@ -28,7 +28,7 @@ Group::Peer& Group::peer_of(const Card& card, TimePoint now) {
   if (!is_new) {
     leave(peer, "another process has its name now", now);
     counters_.late += std::erase_if(inbox_, [&](const Letter& letter) { return letter.peer == card.name; });
-    if (peer.from) from_.erase(*std::exchange(peer.from, std::nullopt));
+    stop_listening(peer);
     peer.from_line = 0;
     peer.has_been_up = false;
     peer.is_listed = true;
@@ -161,6 +161,11 @@ void Group::greet(Connection from, const Hello& hello, TimePoint now) {
   }
 }
 
+/// It learns of that from what it is told next, and opens another connection.
+void Group::stop_listening(Peer& peer) {
+  if (peer.from) from_.erase(*std::exchange(peer.from, std::nullopt));
+}
+
 void Group::heard(Connection from, Bytes frame, TimePoint now) {
   const auto known = from_.find(from);
   if (known == from_.end() && !is_greeting(frame)) return void(++counters_.strangers);
@@ -171,13 +176,14 @@ void Group::heard(Connection from, Bytes frame, TimePoint now) {
   if (known == from_.end() || notes == nullptr) return void(++counters_.strangers);
   Peer& peer = peers_.at(known->second);
   peer.heard = now;
-  if (notes->hears == peer.opened) peer.is_heard_at = now;
+  if (notes->hears == peer.opened && !notes->is_deaf) peer.is_heard_at = now;
+  if (notes->hears == peer.opened && notes->is_deaf && peer.stage == Stage::up) {
+    down(peer, "it does not hear what is said over this connection", now);
+  }
   Result<std::vector<Note>> fresh = peer.line.take(std::move(*notes));
   if (!fresh) {  // it is not listened to before it begins anew
     ++counters_.malformed;
-    from_.erase(known);
-    peer.from.reset();
-    return;
+    return stop_listening(peer);
   }
   for (Note& note : *fresh) {
     if (note.kind == Note::Kind::notice || note.kind == Note::Kind::request) {
@@ -215,8 +221,8 @@ Result<std::uint64_t> Group::put(const std::string& name, Note note, TimePoint) 
     return fail(Errc::invalid, "a tag has at most 1024 bytes and a body at most 1 GiB; send it in pieces");
   }
   const bool is_answer = note.kind == Note::Kind::reply || note.kind == Note::Kind::refusal;  // who asked was there
-  const bool is_away = peer.stage == Stage::gone || (peer.has_been_up && peer.stage != Stage::up && !is_answer);
-  if (is_away && !options_.rejoin && !note.is_reliable) return fail(Errc::unavailable, name + " is gone");
+  const bool may_wait = peer.stage != Stage::gone && (note.is_reliable || is_answer || !peer.has_been_up);
+  if (peer.stage != Stage::up && !options_.rejoin && !may_wait) return fail(Errc::unavailable, name + " is gone");
   if (!peer.line.has_room(note.cost())) {
     return fail(Errc::unavailable, "too much waits for " + name + " already; send less, or wait");
   }
@@ -287,7 +293,7 @@ void Group::mark(Peer& peer) {
 }
 
 void Group::transmit(Peer& peer, TimePoint now) {
-  effects_.emplace_back(Transmit{peer.card.name, peer.opened, peer.line.make_frame(peer.from ? peer.from_line : 0)});
+  effects_.emplace_back(Transmit{peer.card.name, peer.opened, peer.line.make_frame({peer.from_line, !peer.from})});
   peer.spoke = now;
   peer.tell_by = TimePoint::max();
 }
@@ -311,6 +317,7 @@ void Group::look_after(Peer& peer, TimePoint now) {
   const Duration most = options_.silence_max;
   if (peer.stage == Stage::opening && now - peer.opened_at >= most) down(peer, "it does not answer", now);
   if (peer.stage == Stage::up && now - peer.heard >= most) {
+    stop_listening(peer);
     down(peer, "nothing was heard of it for " + to_string(most), now);
   }
   if (peer.stage == Stage::up && now - peer.is_heard_at >= most) {

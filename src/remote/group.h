@@ -186,6 +186,7 @@ class Group {
   void leave(Peer& peer, const std::string& why, TimePoint now);
   void tell_lost(const Peer& peer, const std::string& why, const std::vector<Note>& lost);
   enum class Which : std::uint8_t { unreliable, all };
+  void stop_listening(Peer& peer);
   void fail_requests(const Peer& peer, const std::string& why, Which which);
   void greet(Connection from, const Hello& hello, TimePoint now);
   void complete(const std::string& peer, std::uint64_t request, Result<Note> outcome);

@@ -131,7 +131,8 @@ TEST_F(Two, StrangersAreNotHeard) {
   Connection connection = 1'000;
   for (const Hello& hello : {wrong_ticket, wrong_group, old}) {
     b.heard(++connection, spell(hello), world.now);
-    b.heard(connection, spell(Notes{0, 0, 0, 0, 1, {{Note::Kind::notice, false, 1, 0, 0, "x", text("y")}}}), world.now);
+    b.heard(connection, spell(Notes{0, false, 0, 0, 0, 1, {{Note::Kind::notice, false, 1, 0, 0, "x", text("y")}}}),
+            world.now);
   }
   b.heard(++connection, Bytes(100, std::byte{1}), world.now);
   b.heard(connection, {}, world.now);
@@ -189,6 +190,69 @@ TEST_F(Two, MessagesForWhoIsAwayWaitIfTheyMay) {
   EXPECT_THAT(patient["a"].events, ElementsAre("up b", "down b", "up b"));
 }
 
+TEST_F(Two, AnOldConnectionDoesNotTakeThePlaceOfANewerOne) {
+  Group& b = world["b"].group;
+  const Card a = world["a"].group.self();
+  const auto hello = [&](std::uint64_t line) {
+    return spell(Hello{"g", a, a.epoch, b.self().epoch, b.self().ticket, line});
+  };
+  b.heard(101, hello(12), world.now);
+  b.heard(102, hello(11), world.now);
+  EXPECT_EQ(b.effects().size(), 1) << "the older one is not welcome";
+  EXPECT_EQ(b.counters().late, 1);
+  b.heard(101, spell(Notes{0, false, 0, 0, 0, 1, {{Note::Kind::notice, false, 1, 0, 0, "x", text("y")}}}), world.now);
+  EXPECT_TRUE(b.has_letters());
+}
+
+TEST_F(Two, WhoIsNotHeardOpensAnotherLine) {
+  world.deafen("b", "a");
+  world.run_for(1900ms);
+  EXPECT_THAT(world["a"].events, ElementsAre("up b"));
+  world.run_for(2500ms);
+  EXPECT_THAT(world["a"].events, ElementsAre("up b", "down b", "up b"));
+  EXPECT_THAT(world["b"].events, ElementsAre("up a", "down a", "up a"));
+}
+
+TEST_F(Two, WhatTheNamesForgetIsNotGone) {
+  world["a"].group.parted("b", world["b"].group.self().epoch, world.now);
+  world.settle("a");
+  world.run_for(10s);
+  EXPECT_THAT(world["a"].events, ElementsAre("up b"));
+  static_cast<void>(world.kill("b"));
+  world.run_for(10ms);
+  EXPECT_FALSE(world["a"].group.send("b", {"x", 0, true, text("")}, world.now));
+  world.run_for(10s);
+  EXPECT_EQ(world["a"].group.find("b"), nullptr) << "and then it need not be remembered";
+}
+
+TEST_F(Two, ReliableMessagesToAProcessThatIsReplacedAreReported) {
+  world.freeze("b");
+  const std::uint64_t id = *world["a"].group.send("b", {"x", 0, true, text("")}, world.now);
+  const std::uint64_t asked = *world["a"].group.request("b", {"x", 0, true, text("")}, world.now + 1h, world.now);
+  world.settle("a");
+  static_cast<void>(world.kill("b"));
+  world.thaw("b");
+  world.start("b");
+  world.run_for(1s);
+  EXPECT_EQ(world["a"].lost, (std::set<std::uint64_t>{id, asked}));
+  EXPECT_EQ(world["a"].completed[asked], 1);
+}
+
+TEST_F(Two, AnAnswerIsForWhoAsked) {
+  const std::uint64_t id = request();
+  world.run_for(10ms);
+  world["a"].group.heard(
+      999,
+      spell(Hello{
+          "g", {"worker", "c", 0, "t", "k", {}}, 9, world["a"].group.self().epoch, world["a"].group.self().ticket, 1}),
+      world.now);
+  world["a"].group.heard(
+      999, spell(Notes{0, false, 0, 0, 0, 1, {{Note::Kind::reply, false, 1, 0, id, "x", text("forged")}}}), world.now);
+  static_cast<void>(world["a"].group.effects());
+  world.settle("a");
+  EXPECT_THAT(world["a"].completed, IsEmpty());
+}
+
 /// All that is promised, whatever breaks.
 class History {
  public:
@@ -227,7 +291,9 @@ class History {
     } else if (what < 60 && name != peer) {
       say(name, peer);
     } else if (what < 75) {
+      const std::size_t before = world_[name].received.size();
       world_.read_all(name);
+      answer_some(name, before);
     } else if (what < 80) {
       const std::unique_ptr<GroupWorld::Member> dead = world_.kill(name);
       check_what_came(*dead);
@@ -251,6 +317,16 @@ class History {
       if (is_request) member.requests.insert(*id);
       member.sent.emplace_back(peer, Note{Note::Kind::notice, is_reliable, *id, 0, 0, "", {}});
       member.sent_to_epoch[*id] = member.group.find(peer)->epoch;
+    }
+    world_.settle(name);
+  }
+
+  void answer_some(const std::string& name, std::size_t from) {
+    GroupWorld::Member& member = world_[name];
+    for (std::size_t i = from; i < member.received.size(); ++i) {
+      const Letter& letter = member.received[i];
+      if (letter.note.kind != Note::Kind::request || dice_.percent(30)) continue;
+      static_cast<void>(member.group.reply(letter, Note::Kind::reply, text("answer"), world_.now));
     }
     world_.settle(name);
   }

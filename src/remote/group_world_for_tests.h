@@ -67,6 +67,9 @@ class GroupWorld {
   }
   /// It does nothing any more, and nobody is told.
   void freeze(const std::string& name) { frozen_.insert(name); }
+  void thaw(const std::string& name) { frozen_.erase(name); }
+  /// What comes over the present connection from the other is not heard any more.
+  void deafen(const std::string& name, const std::string& other) { deaf_.insert(members_.at(other)->out.at(name)); }
   /// A connection between the two breaks; they may open another.
   void break_line(const std::string& from, const std::string& to) {
     const auto at = members_.at(from)->out.find(to);
@@ -168,7 +171,7 @@ class GroupWorld {
   }
   void carry(Connection id, Way way, Bytes frame) {
     Wire& wire = wires_.at(id);
-    if (wire.is_cut) return;
+    if (wire.is_cut || (way == Way::there && deaf_.contains(id))) return;
     TimePoint& last = way == Way::there ? wire.last_there : wire.last_back;
     last = std::max(last, now) + Duration(dice_.between(1'000, 2'000'000));
     events_[{last, ++made_}] = [this, id, way, frame = std::move(frame)]() mutable {
@@ -189,6 +192,7 @@ class GroupWorld {
   const Group::Options options_;
   std::map<std::string, std::unique_ptr<Member>> members_;
   std::set<std::string> frozen_;
+  std::set<Connection> deaf_;
   std::map<Connection, Wire> wires_;
   std::map<std::pair<TimePoint, std::uint64_t>, std::function<void()>> events_;
   std::uint64_t made_ = 0;

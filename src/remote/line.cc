@@ -64,8 +64,9 @@ Welcome Line::welcome(std::uint64_t line) const {
 
 bool Line::has_notes() const { return !queue_.empty() && has_window(queue_.front().note.cost()); }
 
-Bytes Line::make_frame(std::uint64_t hears) {
-  Bytes frame = spell(Notes{hears, arrived_, static_cast<std::uint32_t>(held_), held_cost_, last_ + 1, {}});
+Bytes Line::make_frame(Hearing hearing) {
+  Bytes frame = spell(
+      Notes{hearing.line, hearing.is_deaf, arrived_, static_cast<std::uint32_t>(held_), held_cost_, last_ + 1, {}});
   told_arrived_ = arrived_;
   told_held_ = held_;
   told_held_cost_ = held_cost_;

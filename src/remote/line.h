@@ -38,8 +38,12 @@ class Line {
   std::optional<Note> drop_oldest();
   /// Whether a note can be sent now: one waits, and the other side has room.
   bool has_notes() const;
+  struct Hearing {
+    std::uint64_t line = 0;
+    bool is_deaf = false;
+  };
   /// The next frame: as many notes as fit, perhaps none, and what is here of the other side's, heard over that line.
-  [[nodiscard]] Bytes make_frame(std::uint64_t hears);
+  [[nodiscard]] Bytes make_frame(Hearing hearing);
 
   // What comes in.
   /// The new notes in it. Corrupt when they are not the next, or more than there is room for: who sends them breaks the

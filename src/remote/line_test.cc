@@ -36,30 +36,30 @@ TEST(Line, SendsTogetherWhatFitsInAFrame) {
   std::vector<std::uint64_t> firsts;
   std::size_t count = 0;
   while (line.has_notes()) {
-    const Notes frame = read(line.make_frame(0));
+    const Notes frame = read(line.make_frame({}));
     firsts.push_back(frame.first);
     count += frame.notes.size();
   }
   EXPECT_EQ(count, 9);
   EXPECT_THAT(firsts, ElementsAre(1, 6));
   line.put(note(10, 100'000));
-  EXPECT_EQ(read(line.make_frame(0)).notes.at(0).body.size(), 100'000) << "one that is larger goes alone";
+  EXPECT_EQ(read(line.make_frame({})).notes.at(0).body.size(), 100'000) << "one that is larger goes alone";
 }
 
 TEST(Line, SendsNoMoreThanTheOtherSideHasRoomFor) {
   Line a(limits(3, 10));
   Line b(limits(3, 10));
   for (std::uint64_t id = 1; id <= 8; ++id) a.put(note(id));
-  std::vector<Note> came = b.take(read(a.make_frame(0))).value();
+  std::vector<Note> came = b.take(read(a.make_frame({}))).value();
   EXPECT_THAT(ids(came), ElementsAre(1, 2, 3));
   EXPECT_FALSE(a.has_notes());
-  EXPECT_THAT(a.take(read(b.make_frame(0))).value(), IsEmpty());
+  EXPECT_THAT(a.take(read(b.make_frame({}))).value(), IsEmpty());
   EXPECT_FALSE(a.has_notes()) << "they are there, but nobody has taken them";
   EXPECT_EQ(a.waiting(), 5);
   b.taken(came.at(0));
   EXPECT_EQ(b.debt(), Line::Debt::urgent) << "the other side may wait for it";
-  static_cast<void>(a.take(read(b.make_frame(0))).value());
-  EXPECT_THAT(ids(b.take(read(a.make_frame(0))).value()), ElementsAre(4));
+  static_cast<void>(a.take(read(b.make_frame({}))).value());
+  EXPECT_THAT(ids(b.take(read(a.make_frame({}))).value()), ElementsAre(4));
 }
 
 TEST(Line, GivesUpWhatNobodyKnowsOfAndSendsAgainWhatIsReliable) {
@@ -67,15 +67,15 @@ TEST(Line, GivesUpWhatNobodyKnowsOfAndSendsAgainWhatIsReliable) {
   Line b(limits(10, 10));
   a.put(note(1, 1, true));
   a.put(note(2));
-  static_cast<void>(b.take(read(a.make_frame(0))).value());
+  static_cast<void>(b.take(read(a.make_frame({}))).value());
   a.put(note(3, 1, true));
   a.put(note(4));
-  static_cast<void>(a.make_frame(0));  // is lost
+  static_cast<void>(a.make_frame({}));  // is lost
   a.put(note(5));
   a.put(note(6, 1, true));
   EXPECT_THAT(ids(a.broke(Line::Unsent::give_up)), ElementsAre(2, 4, 5)) << "not acknowledged: nobody knows";
   a.resumed(b.welcome(2));
-  EXPECT_THAT(ids(b.take(read(a.make_frame(0))).value()), ElementsAre(3, 6)) << "1 had come";
+  EXPECT_THAT(ids(b.take(read(a.make_frame({}))).value()), ElementsAre(3, 6)) << "1 had come";
   EXPECT_THAT(ids(a.broke(Line::Unsent::keep)), IsEmpty());
   EXPECT_THAT(ids(a.give_up()), ElementsAre(3, 6));
   EXPECT_EQ(a.waiting(), 0);
@@ -84,17 +84,17 @@ TEST(Line, GivesUpWhatNobodyKnowsOfAndSendsAgainWhatIsReliable) {
 TEST(Line, KeepsWhatWasNotSentIfItMay) {
   Line a(limits(1, 10));
   for (std::uint64_t id = 1; id <= 3; ++id) a.put(note(id));
-  static_cast<void>(a.make_frame(0));
+  static_cast<void>(a.make_frame({}));
   EXPECT_THAT(ids(a.broke(Line::Unsent::keep)), ElementsAre(1));
   EXPECT_THAT(a.begin_anew(), IsEmpty());
-  EXPECT_EQ(read(a.make_frame(0)).first, 1);
+  EXPECT_EQ(read(a.make_frame({})).first, 1);
 }
 
 TEST(Line, TakesNothingTwice) {
   Line a(limits(10, 10));
   Line b(limits(10, 10));
   a.put(note(1));
-  const Bytes frame = a.make_frame(0);
+  const Bytes frame = a.make_frame({});
   EXPECT_EQ(b.take(read(frame)).value().size(), 1);
   EXPECT_FALSE(b.take(read(frame))) << "who sends it twice breaks the rules";
   EXPECT_EQ(b.held(), 1);
@@ -122,7 +122,7 @@ TEST(Line, ABreakDoesNotMakeRoomAtTheOtherSide) {
   Line b(limits(2, 10));
   for (std::uint64_t id = 1; id <= 6; ++id) a.put(note(id, 1, true));
   a.resumed(b.welcome(1));
-  EXPECT_THAT(ids(b.take(read(a.make_frame(0))).value()), ElementsAre(1, 2)) << "as much as the other side wants";
+  EXPECT_THAT(ids(b.take(read(a.make_frame({}))).value()), ElementsAre(1, 2)) << "as much as the other side wants";
   EXPECT_THAT(a.broke(Line::Unsent::give_up), IsEmpty());
   a.resumed(b.welcome(2));
   EXPECT_FALSE(a.has_notes()) << "two still wait there";
@@ -141,7 +141,7 @@ TEST(Line, AnswersAreNotForAnother) {
 TEST(Line, DropsTheOldestThatWasNotSent) {
   Line a(limits(1, 2));
   a.put(note(1));
-  static_cast<void>(a.make_frame(0));
+  static_cast<void>(a.make_frame({}));
   EXPECT_FALSE(a.drop_oldest());
   a.put(note(2));
   EXPECT_FALSE(a.has_room(1));
@@ -151,7 +151,8 @@ TEST(Line, DropsTheOldestThatWasNotSent) {
 
 TEST(Frame, SurvivesTheWayAndNothingElseIsTakenForOne) {
   FOR_SEEDS(300, [](Dice& dice) {
-    Notes notes{dice.bits(), dice.bits(), static_cast<std::uint32_t>(dice.below(1'000)), dice.bits(), dice.bits(), {}};
+    Notes notes{dice.bits(), dice.percent(50), dice.bits(), static_cast<std::uint32_t>(dice.below(1'000)),
+                dice.bits(), dice.bits(),      {}};
     for (std::size_t i = dice.below(5); i > 0; --i) {
       notes.notes.push_back({static_cast<Note::Kind>(dice.below(4)), dice.percent(50), dice.bits(), dice.bits(),
                              dice.bits(), std::string(dice.below(40), 't'), Slice(Bytes(dice.below(2'000)))});
@@ -159,6 +160,7 @@ TEST(Frame, SurvivesTheWayAndNothingElseIsTakenForOne) {
     const Bytes frame = spell(notes);
     const Notes back = read(frame);
     EXPECT_EQ(back.hears, notes.hears);
+    EXPECT_EQ(back.is_deaf, notes.is_deaf);
     EXPECT_EQ(back.acknowledged, notes.acknowledged);
     EXPECT_EQ(back.held, notes.held);
     EXPECT_EQ(back.held_bytes, notes.held_bytes);
