@@ -354,7 +354,7 @@ class FakeMaster {
   std::vector<Waiting> waiting_;
   std::vector<Exchange> silent_;  ///< who is never answered
   std::vector<std::unique_ptr<net::http::Stream>> streams_;
-  std::uint16_t port_ = 0;
+  std::atomic<std::uint16_t> port_ = 0;
   loop::RealLoop* loop_ = nullptr;
   std::thread thread_;
 };
