@@ -47,6 +47,7 @@ using Bench = std::function<Result<Figures>()>;
 const std::map<std::string, Bench>& all();
 
 Result<Figures> bench_api();
+Result<Figures> bench_component();
 Result<Figures> bench_control();
 Result<Figures> bench_database();
 Result<Figures> bench_describe();
