@@ -45,15 +45,20 @@ Pulses::Sight Pulses::read(const std::string& session) {
   const auto [found, is_new] = seen_.try_emplace(session);
   Pulse& pulse = found->second;
   if (is_new || pulse.number != number) pulse.since = clock_();
-  if (is_new) {
-    const Result<Duration> present = layout_.server_time();
-    const auto written = changed_at(path_of(session));
-    if (present && written) pulse.since -= std::max(*present - *written, Duration::zero());
-  }
+  if (is_new) pulse.since -= age_of(path_of(session));
   pulse.number = number;
   pulse.ttl_most = std::chrono::milliseconds(most_ms);
   pulse.stood = before - pulse.since;
   return Sight::seen;
+}
+
+Duration Pulses::age_of(const std::string& path) {
+  if (!server_time_) {
+    const Result<Duration> present = layout_.server_time();
+    if (!present) return {};
+    server_time_ = *present;
+  }
+  return std::max(*server_time_ - changed_at(path).value_or(*server_time_), Duration::zero());
 }
 
 bool Pulses::is_alive(const std::string& session, Duration ttl) {

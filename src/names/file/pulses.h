@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,10 @@ class Pulses {
   void end();
 
   /// From here on numbers are read anew, each once.
-  void look_again() { looked_.clear(); }
+  void look_again() {
+    looked_.clear();
+    server_time_.reset();
+  }
   /// Whether its number has changed within the TTL.
   bool is_alive(const std::string& session, Duration ttl);
   /// Sessions that have run out, whatever they hold.
@@ -49,6 +53,8 @@ class Pulses {
   };
   Sight look(const std::string& session);
   Sight read(const std::string& session);
+  /// How long ago it was changed, as the file server has it; nothing when that cannot be told.
+  Duration age_of(const std::string& path);
   std::string path_of(const std::string& session) const { return layout_.path("alive/" + session); }
 
   const Layout& layout_;
@@ -59,6 +65,7 @@ class Pulses {
   TimePoint beaten_;
   std::map<std::string, Pulse> seen_;  // of those that have a file
   std::map<std::string, Sight> looked_;
+  std::optional<Duration> server_time_;  // at about the last look: to ask it takes long, and many may be new at once
 };
 
 }  // namespace cadre::names
