@@ -66,6 +66,7 @@ void set_limits(zmq::socket_t& socket, const Limits& limits) {
 
 std::vector<zmq::message_t> receive_parts(zmq::socket_ref socket, std::size_t parts_max) {
   std::vector<zmq::message_t> parts;
+  parts.reserve(parts_max);
   for (bool more = true; more;) {
     zmq::message_t part;
     if (zmq_msg_recv(part.handle(), socket.handle(), ZMQ_DONTWAIT) < 0) {

@@ -23,9 +23,7 @@ struct ZmqWatch::State {
     if (state->ended) return;
     const Left left = state->take();
     if (state->ended) return;
-    // Asking for the events makes the socket take notice of all that came; only then may the descriptor be waited for.
-    const bool more = left == Left::something || (state->socket.get(zmq::sockopt::events) & ZMQ_POLLIN) != 0;
-    more ? post_turn(state) : wait(state);
+    left == Left::something ? post_turn(state) : wait(state);
   }
 
   static void wait(const std::shared_ptr<State>& state) {

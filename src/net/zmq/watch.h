@@ -11,6 +11,8 @@ namespace cadre::net {
 
 class ZmqWatch {
  public:
+  /// Nothing: the socket itself has said so (EAGAIN), by which it has taken notice of all that came; only then may its
+  /// descriptor be waited for.
   enum class Left : std::uint8_t { nothing, something };
 
   /// Takes some of what the socket holds, and says whether it left something or had enough for one turn. It may destroy
