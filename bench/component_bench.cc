@@ -286,6 +286,7 @@ Result<Figures> bench_component() {
     figures.rows.push_back({name + "Redis", by_redis, "ms", {}, {}});
   }
   Forked rejoining([]() -> Forked::Work { return reached; });
+  rejoining.await_ready();
   rejoining.go();
   TRY_ASSIGN(all, rejoining.numbers());
   figures.rows.push_back({"broadcasts right after a join that reached all", all.front(), "of 1,000", {}, {}});
