@@ -172,5 +172,25 @@ class Processes(unittest.TestCase):
             self.assertEqual(parent.close(), [])
 
 
+class Examples(unittest.TestCase):
+    def start(self, name, *arguments):
+        path = os.path.join(os.environ["CADRE_EXAMPLES"], "components", name)
+        return subprocess.Popen([sys.executable, path, *arguments], stdout=subprocess.PIPE, text=True)
+
+    def test_two_greet_each_other(self):
+        with tempfile.TemporaryDirectory() as folder:
+            worker, greeter = (self.start("hello.py", role, f"file://{folder}") for role in ("worker", "greeter"))
+            self.assertEqual(worker.communicate(timeout=60)[0], "hello worker, you are number 1\n")
+            self.assertEqual(greeter.communicate(timeout=60)[0], "greeted 1\n")
+            self.assertEqual((worker.returncode, greeter.returncode), (0, 0))
+
+    def test_a_parameter_server_fits_its_model(self):
+        server = self.start("parameter_server.py", "3")
+        fitted, true = (line.split()[1:] for line in server.communicate(timeout=90)[0].splitlines())
+        self.assertEqual(server.returncode, 0)
+        for a, b in zip(fitted, true):
+            self.assertAlmostEqual(float(a), float(b), places=1)
+
+
 if __name__ == "__main__":
     unittest.main()

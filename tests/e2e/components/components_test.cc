@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <filesystem>
+#include <fstream>
 #include <mutex>
 
 #include "tests/servers/hosts.h"
@@ -122,6 +123,20 @@ TEST_F(WithRedis, ARedisThatIsLostAndComesBackEmptyDisturbsNobodyAndKnowsAllAgai
   EXPECT_EQ(component.request("p1", "echo", "y").value().text(), "y");
   EXPECT_EQ(component.peers().size(), 2);
   end_all(component);
+}
+
+TEST_F(Processes, TheExampleGreets) {
+  const auto start_role = [&](const std::string& role) {
+    const std::string out = folder.path() + "/" + role;
+    return servers::start({{CADRE_HELLO, role, names + "/hello"}, "", out, SIGKILL});
+  };
+  std::filesystem::create_directory(folder.path() + "/hello");
+  const pid_t worker = start_role("worker");
+  const pid_t greeter = start_role("greeter");
+  EXPECT_EQ(servers::wait_for(worker), 0);
+  EXPECT_EQ(servers::wait_for(greeter), 0);
+  std::ifstream said(folder.path() + "/worker");
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(said), {}), "hello worker, you are number 1\n");
 }
 
 TEST_F(Processes, WhoIsKilledIsMissedAndTheNextOfHisNameGetsWhatWasKept) {
