@@ -1,4 +1,4 @@
-#include "cadre/component.h"
+#include <cadre/component.h>
 
 #include <atomic>
 #include <mutex>
