@@ -1,6 +1,5 @@
 // Plain ZeroMQ between processes: ROUTERs in others, a DEALER to each here, over unix sockets or over tcp with CURVE.
-// Prints the microseconds of a request of SIZE bytes (p50, p99) or of one to each of eight (scatter), or messages a
-// second without answers (oneway).
+// Prints the microseconds of requests of SIZE bytes (p50, p99), of one to each of eight (scatter), or a rate (oneway).
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,7 +24,7 @@ int serve(int to, const std::string& at, const char* secret, bool answers) {
     if (answers && router.send(id, zmq::send_flags::sndmore)) router.send(message, zmq::send_flags::none);
   }
   const double rate = (count - 1) / (now() - begin);
-  return write(to, &rate, sizeof rate) < 0 ? 1 : 0;
+  return write(to, &rate, sizeof rate) < 0;
 }
 
 int main(int argc, char** argv) {

@@ -317,7 +317,7 @@ std::optional<Error> Member::obstacle() const {
 std::vector<std::string> Member::missing() const {
   std::vector<std::string> all;
   for (const auto& [type, count] : options_.peers) {
-    const std::size_t there = group_ ? group_->live(type).size() : 0;
+    const std::size_t there = group_ ? group_->count_live(type) : 0;
     if (there < count) all.push_back(std::to_string(count - there) + " of " + std::to_string(count) + " " + type);
   }
   return all;

@@ -92,6 +92,11 @@ Result<void> File::sync() {
   return {};
 }
 
+Result<void> File::finish() {
+  if (::close(fd_.release()) != 0) return system_failure(path_);
+  return {};
+}
+
 Result<std::string> read_file(const std::string& path) {
   TRY_ASSIGN(file, File::open(path, O_RDONLY | O_NONBLOCK));  // it may be a pipe that nobody writes to
   std::string text;

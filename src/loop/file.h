@@ -45,6 +45,8 @@ class File {
   [[nodiscard]] Result<void> truncate(std::int64_t size_bytes);
   /// Makes what was written durable.
   [[nodiscard]] Result<void> sync();
+  /// Closes it: all who open it from now on, over NFS too, see what was written. Says if that cannot be.
+  [[nodiscard]] Result<void> finish();
 
  private:
   File(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}

@@ -370,6 +370,12 @@ std::vector<std::string> Group::live(const std::string& type) const {
   return names;
 }
 
+std::size_t Group::count_live(const std::string& type) const {
+  return static_cast<std::size_t>(std::count_if(peers_.begin(), peers_.end(), [&](const auto& one) {
+    return one.second.stage == Stage::up && one.second.card.type == type;
+  }));
+}
+
 const Card* Group::find(const std::string& peer) const {
   const auto at = peers_.find(peer);
   return at == peers_.end() ? nullptr : &at->second.card;

@@ -141,6 +141,7 @@ class Group {
   bool is_up(const std::string& peer) const;
   /// Those that can be reached, by type if one is named.
   std::vector<std::string> live(const std::string& type = "") const;
+  std::size_t count_live(const std::string& type) const;
   const Card* find(const std::string& peer) const;
   /// Not acknowledged yet, over all.
   std::size_t undelivered() const;

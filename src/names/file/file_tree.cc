@@ -25,7 +25,7 @@ Failure too_many(const std::string& key) {
 Result<void> write_file(const std::string& path, std::string_view content) {
   TRY_ASSIGN(file, loop::File::open(path, O_WRONLY | O_CREAT | O_EXCL));
   TRY(file.write(as_bytes(content)));
-  return file.sync();
+  return file.finish();
 }
 
 /// Of ROOM/SESSION.SERIAL.
