@@ -26,8 +26,7 @@ int main(int argc, char** argv) {
   if (argc != 3) return std::fprintf(stderr, "usage: hello greeter|worker NAMES\n"), 2;
   const std::string role = argv[1];
   const std::string other = role == "greeter" ? "worker" : "greeter";
-  cadre::Component component(
-      {.group = "hello", .type = role, .name = role, .peers = {{other, 1}}, .names = argv[2]});
+  cadre::Component component({.group = "hello", .type = role, .name = role, .peers = {{other, 1}}, .names = argv[2]});
   if (role == "greeter") {
     const auto table = cadre::handlers<Greeter>().on(
         "hello", [](Greeter& greeter, cadre::Component& c, const cadre::Message& message) {
