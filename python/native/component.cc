@@ -84,7 +84,8 @@ py::dict counters_of(const Component& component) {
 }
 
 void add_message(py::module_& module) {
-  py::class_<Message>(module, "Message")
+  py::class_<Message>(module, "Message",
+                      "What came from a peer: its tag, who sent it, and its body, also read as a value.")
       .def_readonly("tag", &Message::tag)
       .def_readonly("source", &Message::source)
       .def_readonly("source_type", &Message::source_type)
