@@ -103,6 +103,16 @@ TEST_F(NamesInAFolder, WhatTheDeadLeftIsSwept) {
   EXPECT_EQ(files("epoch").size(), 1);
 }
 
+TEST_F(NamesInAFolder, WhatIsHalfWrittenIsSweptWhenItIsOld) {
+  const auto living = session("living");
+  ASSERT_DONE(living->list(""));
+  for (const char* name : {"old.tmp", "young.tmp"}) std::ofstream(folder_.path() + "/names/alive/" + name) << "1";
+  age("alive/old.tmp", seconds(11));
+  now_ += seconds(6);
+  ASSERT_DONE(living->list(""));
+  EXPECT_THAT(files("alive"), ElementsAre("living", "young.tmp"));
+}
+
 TEST_F(NamesInAFolder, AValueThatIsMissingIsPutBackByItsOwner) {
   const auto owner = session("owner");
   const auto other = session("other");

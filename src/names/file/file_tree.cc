@@ -15,6 +15,7 @@ namespace cadre::names {
 
 namespace {
 
+constexpr Duration half_written_wait = std::chrono::seconds(10);
 constexpr int attempts_max = 200;             // to be first at a key that many want
 constexpr std::size_t small_value_max = 256;  // bytes of a value that need not be read again
 
@@ -270,6 +271,12 @@ Result<void> FileTree::sweep() {
     if (!living.contains(session_of(file))) TRY(as_lost(loop::remove_all(layout_.path(file))));
   }
   for (const std::string& session : dead) ::unlink(layout_.path("alive/" + session).c_str());
+  for (const std::string& name : sessions) {  // who was killed while he wrote
+    if (name.find('.') == std::string::npos) continue;
+    const std::string path = layout_.path("alive/" + name);
+    const auto changed = changed_at(path);
+    if (changed && present - *changed > half_written_wait) ::unlink(path.c_str());
+  }
   return {};
 }
 
