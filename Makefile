@@ -4,7 +4,7 @@
 
 help:
 	@echo 'make run    install what is needed, build, and run the example with a progress display'
-	@echo 'make build  build/release/cadre'
+	@echo 'make build  build/release/cadre, the library and the Python package'
 	@echo 'make test   install everything, build, run all tests'
 	@echo 'make check  format, clang-tidy on changed files, layers, generated files'
 	@echo 'make asan   all tests under address and undefined-behaviour sanitizers'
@@ -27,7 +27,7 @@ run: build
 
 build:
 	@tools/install_packages run
-	@tools/build release cadre
+	@tools/build release cadre cadre_library cadre_python
 
 test:
 	@tools/run_tests release

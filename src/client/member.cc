@@ -7,6 +7,7 @@
 #include "loop/tasks.h"
 #include "names/names.h"
 #include "net/zmq_network.h"
+#include "remote/event.h"
 
 namespace cadre::client {
 namespace {
@@ -26,6 +27,13 @@ net::Limits line_limits() {
   limits.queue_max = 100'000;  // what waits is bounded by the windows
   limits.linger = 0ms;
   return limits;
+}
+
+/// As events can say it and one part of a key can be.
+Result<void> check_word(const std::string& what, const std::string& word) {
+  const bool is_part = word.find('/') == std::string::npos && word != "." && word != "..";
+  if (is_part && remote::is_name(word)) return {};
+  return fail(Errc::invalid, "the " + what + " '" + word + "' cannot be: it has 1 to 128 letters, digits and -_.@");
 }
 
 std::string folder_of(const std::string& group) { return "groups/" + group; }
@@ -86,6 +94,8 @@ void Member::start() {
 
 Result<void> Member::bind() {
   Inside& inside = *inside_;
+  TRY(check_word("type", options_.type));
+  TRY(check_word("name", options_.name));
   TRY_ASSIGN(folder, PrivateFolder::make());
   inside.folder = std::move(folder);
   TRY_ASSIGN(network, net::ZmqNetwork::make(inside.loop, log_));

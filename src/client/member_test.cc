@@ -108,6 +108,16 @@ TEST_F(Members, WhoKnowsNoNamesIsTold) {
   EXPECT_ERROR(Errc::conflict, add("asker", "b").send("a", {"x", 0, false, text("")}, TimePoint::max()));
 }
 
+TEST_F(Members, WhoseNameCannotBeSaidIsTold) {
+  for (const auto& [type, name] : {std::pair("*", "a"), {"a", "b/c"}, {"a", ".."}, {"two words", "a"}, {"", "a"}}) {
+    Member& one = add(type, name);
+    const Result<void> joined = one.join(one.now() + 30s);
+    ASSERT_FALSE(joined) << type << " " << name;
+    EXPECT_EQ(joined.error().code, Errc::invalid);
+    EXPECT_THAT(joined.error().message, HasSubstr("cannot be"));
+  }
+}
+
 TEST_F(Members, ABroadcastRightAfterJoiningReachesAll) {
   for (int i = 0; i < 6; ++i) add("worker", "w" + std::to_string(i), {{"worker", 5}});
   join_all();
