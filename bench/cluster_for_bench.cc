@@ -11,7 +11,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "cli/which_master.h"
+#include "client/which_master.h"
 
 namespace cadre::bench {
 
@@ -68,7 +68,7 @@ Duration Process::cpu_time() const {
 
 Result<std::unique_ptr<Client>> Client::connect(const std::string& data) {
   for (int i = 0; i < 1'000; ++i) {
-    const cli::Got<cluster::KnownMaster> master = cli::find_master(data);
+    const client::Got<cluster::KnownMaster> master = client::find_master(data);
     if (master) return std::unique_ptr<Client>(new Client(*master));
     ::usleep(10'000);
   }

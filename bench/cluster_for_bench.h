@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/connection.h"
+#include "client/connection.h"
 #include "cluster/output.h"
 #include "cluster/requests.h"
 #include "loop/real_loop.h"
@@ -56,13 +56,13 @@ class Client {
   /// All answers, in the order of the questions, some of which are under way at a time.
   template <access::Routed T>
   [[nodiscard]] Result<std::vector<typename T::Answer>> ask(const std::vector<T>& requests) {
-    std::vector<cli::Got<typename T::Answer>> answers(requests.size());
+    std::vector<client::Got<typename T::Answer>> answers(requests.size());
     std::size_t next = 0;
     std::vector<loop::Task<void>> tasks;
     for (std::size_t i = 0; i < under_way_max; ++i) tasks.push_back(ask_some(*this, requests, answers, next));
     run_all(std::move(tasks));
     std::vector<typename T::Answer> all;
-    for (cli::Got<typename T::Answer>& one : answers) {
+    for (client::Got<typename T::Answer>& one : answers) {
       if (!one) return fail(Errc::unavailable, one.error().message);
       all.push_back(*std::move(one));
     }
@@ -82,7 +82,7 @@ class Client {
   void run_all(std::vector<loop::Task<void>> all);
 
   loop::RealLoop& loop() { return loop_; }
-  cli::Connection& connection() { return connection_; }
+  client::Connection& connection() { return connection_; }
   const cluster::KnownMaster& master() const { return connection_.master(); }
 
  private:
@@ -92,7 +92,7 @@ class Client {
 
   template <class T>
   static loop::Task<void> ask_some(Client& self, const std::vector<T>& requests,
-                                   std::vector<cli::Got<typename T::Answer>>& answers, std::size_t& next) {
+                                   std::vector<client::Got<typename T::Answer>>& answers, std::size_t& next) {
     while (next < requests.size()) {
       const std::size_t at = next++;
       answers[at] = co_await self.connection_.ask(requests[at], std::chrono::minutes(2));
@@ -100,7 +100,7 @@ class Client {
   }
 
   loop::RealLoop loop_;
-  cli::Connection connection_;
+  client::Connection connection_;
 };
 
 /// A job of one task.

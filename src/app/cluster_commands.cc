@@ -12,8 +12,8 @@
 #include "app/master_process.h"
 #include "app/process_log.h"
 #include "app/up.h"
-#include "cli/data_folder.h"
-#include "cli/exit_code.h"
+#include "cli/refusal.h"
+#include "client/data_folder.h"
 #include "describe/describe.h"
 
 namespace cadre::app {
@@ -80,7 +80,7 @@ Result<master::Config> config_of(const MasterOptions& options) {
   if (config.http.tls_certificates.empty() != config.http.tls_key.empty()) {
     return fail(Errc::invalid, "--tls-cert and --tls-key go together; give both or none");
   }
-  if (config.data.empty()) config.data = cli::default_data_folder();
+  if (config.data.empty()) config.data = client::default_data_folder();
   if (!options.agent_timeout.empty()) {
     TRY_ASSIGN(timeout, parse_duration(options.agent_timeout));
     config.cluster.agent_timeout = timeout;
@@ -156,9 +156,9 @@ CLI::App& add_cluster_commands(CLI::App& app, std::function<int()>& chosen) {
     if (!agent_command->get_subcommands().empty()) return;
     chosen = [agent, agent_form] {
       const auto log = make_log("agent", {Level::info, agent_form->form});
-      if (agent->data.empty()) agent->data = cli::default_data_folder() + "/agent";
+      if (agent->data.empty()) agent->data = client::default_data_folder() + "/agent";
       if (agent->master.empty() && agent->join.empty() && !agent::has_joined(agent->data)) {
-        agent->master = cli::default_data_folder();
+        agent->master = client::default_data_folder();
       }
       return exit_code_of(run_agent(*agent, *log), "agent");
     };

@@ -7,7 +7,7 @@
 
 #include "app/man_page.h"
 #include "cli/command_tree.h"
-#include "cli/exit_code.h"
+#include "cli/refusal.h"
 #include "cluster/plan_file.h"
 #include "gateway/openapi.h"
 #include "master/config.h"

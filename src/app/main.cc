@@ -7,8 +7,8 @@
 #include "app/docs_command.h"
 #include "app/simulate_command.h"
 #include "cli/commands/commands.h"
-#include "cli/exit_code.h"
 #include "cli/plan_command.h"
+#include "cli/refusal.h"
 
 namespace cadre {
 namespace {

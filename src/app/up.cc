@@ -14,8 +14,8 @@
 
 #include "app/folder.h"
 #include "app/master_process.h"
-#include "cli/data_folder.h"
-#include "cli/which_master.h"
+#include "client/data_folder.h"
+#include "client/which_master.h"
 #include "loop/descriptor.h"
 
 namespace cadre::app {
@@ -107,8 +107,8 @@ Result<void> run_both(const master::Config& config, AgentOptions agent, const Lo
     if (master_part.has_ended()) return fail(Errc::unavailable, "the master did not start");
   }
   agent_part.start();
-  const bool is_default = data == cli::default_data_folder();
-  const auto known = cli::find_master(data);
+  const bool is_default = data == client::default_data_folder();
+  const auto known = client::find_master(data);
   std::fprintf(stderr, "cadre is up at %s. In another shell, try: cadre run%s -- hostname\nCtrl-C stops it.\n",
                known ? known->url.c_str() : data.c_str(), is_default ? "" : (" --master " + data).c_str());
   while (told_to_stop == 0) {

@@ -1,4 +1,4 @@
-#include "cli/connection.h"
+#include "client/connection.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,6 +9,7 @@
 #include <atomic>
 
 #include "cli/fake_master_test.h"
+#include "cli/refusal.h"
 
 namespace cadre::cli {
 namespace {
@@ -40,18 +41,18 @@ struct Asking {
     return *std::move(got);
   }
   template <class T>
-  Got<typename T::Answer> ask(T request, Duration wait = answer_max) {
+  Got<typename T::Answer> ask(T request, Duration wait = client::answer_max) {
     return run(connection.ask(std::move(request), wait));
   }
   /// What is said when it is not got.
   template <class T>
-  Refusal refused(T request, Duration wait = answer_max) {
+  Refusal refused(T request, Duration wait = client::answer_max) {
     const auto got = ask(std::move(request), wait);
     return got ? Refusal{done, "it was got"} : got.error();
   }
 
   loop::RealLoop loop;
-  Connection connection;
+  client::Connection connection;
 };
 
 FakeMaster::Script always(Answer answer) {

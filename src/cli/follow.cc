@@ -71,9 +71,9 @@ loop::Task<Got<JobView>> Follower::changed(cluster::JobId job, std::uint64_t see
   if (session_.connection.is_connected()) co_await loop::sleep(session_.loop, why_every);  // too many wait there
   // Versions do not outlive a master, so what it says now counts, even if the number is the same.
   // One that can do nothing for the moment is waited for like one that is gone.
-  const TimePoint until = session_.loop.now() + absence_max;
+  const TimePoint until = session_.loop.now() + client::absence_max;
   for (;;) {
-    Got<JobView> view = co_await ask(session_, requests::GetJob{job, std::nullopt}, absence_max);
+    Got<JobView> view = co_await ask(session_, requests::GetJob{job, std::nullopt}, client::absence_max);
     if (view || view.error().code != unreachable || session_.loop.now() >= until) co_return view;
     co_await loop::sleep(session_.loop, why_every);
   }

@@ -134,8 +134,8 @@ loop::Task<void> TaskOutput::follow() {
       continue;
     }
     requests::ReadLogs question = question_of(lease.reading, true);
-    question_ = std::make_unique<Inquiry<Got<requests::LogPage>>>(session_.loop,
-                                                                  ask(session_, std::move(question), absence_max));
+    question_ = std::make_unique<Inquiry<Got<requests::LogPage>>>(
+        session_.loop, ask(session_, std::move(question), client::absence_max));
     const std::optional<Got<requests::LogPage>> page = co_await question_->answer(wait_for(lease, last_progress));
     question_.reset();
     if (!page) continue;

@@ -1,21 +1,19 @@
-/// Why a command did not get what it wanted, and what it ends with. Values; safe on any thread.
+/// The words for what a command did not get and what it ends with, as client has them. Values; safe on any thread.
 #pragma once
 
-#include <string>
-#include <tl/expected.hpp>
-
-#include "cli/exit_code.h"
+#include "client/exit_code.h"
+#include "client/refusal.h"
 
 namespace cadre::cli {
 
-struct Refusal {
-  ExitCode code = failed;
-  std::string message;
-  bool operator==(const Refusal&) const = default;
-};
-
-template <class T>
-using Got = tl::expected<T, Refusal>;
-using NotGot = tl::unexpected<Refusal>;
+using client::bad_usage;
+using client::done;
+using client::ExitCode;
+using client::failed;
+using client::Got;
+using client::NotGot;
+using client::Refusal;
+using client::refused;
+using client::unreachable;
 
 }  // namespace cadre::cli

@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "cli/which_master.h"
+#include "client/which_master.h"
 
 namespace cadre::cli {
 namespace {
@@ -21,7 +21,7 @@ int Session::complain(const Refusal& refusal) const {
 
 int with_master(const std::string& name, const ClientOptions& options,
                 const std::function<loop::Task<int>(Session&)>& body) {
-  Got<cluster::KnownMaster> master = find_master(options.master);
+  Got<cluster::KnownMaster> master = client::find_master(options.master);
   if (!master) {
     print_error(name + ": " + master.error().message + "\n");
     return master.error().code;
@@ -32,7 +32,7 @@ int with_master(const std::string& name, const ClientOptions& options,
 int with_master(const std::string& name, cluster::KnownMaster master,
                 const std::function<loop::Task<int>(Session&)>& body) {
   loop::RealLoop loop;
-  Connection connection(loop, std::move(master));
+  client::Connection connection(loop, std::move(master));
   Session session{name, loop, connection, loop::Calendar(loop)};
   loop.spawn(run_body(session, body(session)));
   loop.run();

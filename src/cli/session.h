@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
-#include "cli/connection.h"
 #include "cli/refusal.h"
+#include "client/connection.h"
 #include "loop/calendar.h"
 #include "loop/real_loop.h"
 #include "loop/task.h"
@@ -21,7 +21,7 @@ struct ClientOptions {
 struct Session {
   const std::string name;  ///< of the command, before what it says on standard error
   loop::RealLoop& loop;
-  Connection& connection;
+  client::Connection& connection;
   loop::Calendar calendar;
   int exit_code = failed;
 
@@ -44,7 +44,8 @@ int with_master(const std::string& name, const ClientOptions& options,
 
 /// Asks, and gives the answer.
 template <access::Routed T>
-[[nodiscard]] loop::Task<Got<typename T::Answer>> ask(Session& session, const T& request, Duration wait = answer_max) {
+[[nodiscard]] loop::Task<Got<typename T::Answer>> ask(Session& session, const T& request,
+                                                      Duration wait = client::answer_max) {
   return session.connection.ask(request, wait);
 }
 

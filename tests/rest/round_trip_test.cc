@@ -1,6 +1,6 @@
 // What the command line asks is what the door reads, and what the door answers is what the command line gets.
 #include "base/seeds.h"
-#include "cli/connection.h"
+#include "client/connection.h"
 #include "describe/random.h"
 #include "gateway/arguments.h"
 #include "gateway/problem.h"
@@ -48,7 +48,7 @@ struct OneDoor {
   const gateway::Operation operation = gateway::operation_of<T>();
   gateway::RouteTable table;
   std::unique_ptr<net::http::Server> server;
-  std::optional<cli::Connection> connection;
+  std::optional<client::Connection> connection;
   std::string answer;
   Value understood;
   std::string bytes;
@@ -70,7 +70,7 @@ void go_both_ways(OneDoor<T>& door, Dice& dice) {
   door.answer = describe::write_json(answer);
   constexpr bool is_bytes = T::route.body == access::Body::bytes;
   const std::string bytes = is_bytes ? std::string(dice.below(100), '\xff') : "";
-  const cli::Got<Answer> got = net::http::run_task(
+  const client::Got<Answer> got = net::http::run_task(
       door.loop, is_bytes ? door.connection->put(request, bytes, cli::answer_max) : door.connection->ask(request));
   ASSERT_TRUE(got) << T::type_name << ": " << got.error().message;
   EXPECT_EQ(door.understood, describe::write(request)) << T::type_name;

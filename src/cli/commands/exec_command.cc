@@ -83,7 +83,7 @@ loop::Task<int> exec(Session& session, std::shared_ptr<const ExecOptions> option
   if (outcome) co_return finish(session, *outcome, json);
   if (trouble) co_return session.complain(*trouble);
   if (ended && !*ended) co_return session.complain(ended->error());
-  co_return session.complain({unreachable, std::string(stream_lost)});
+  co_return session.complain({unreachable, std::string(client::stream_lost)});
 }
 
 }  // namespace

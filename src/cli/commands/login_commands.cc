@@ -3,7 +3,7 @@
 #include "cli/access_views.h"
 #include "cli/commands/show.h"
 #include "cli/secret_input.h"
-#include "cli/which_master.h"
+#include "client/which_master.h"
 #include "loop/file.h"
 
 namespace cadre::cli {
@@ -20,12 +20,12 @@ struct LoginOptions {
 };
 
 Got<void> remember(const cluster::KnownMaster& master) {
-  Got<Logins> logins = read_logins();
+  Got<client::Logins> logins = client::read_logins();
   if (!logins) return NotGot(logins.error());
   std::erase_if(logins->masters, [&](const cluster::KnownMaster& one) { return one.url == master.url; });
   logins->masters.push_back(master);
   logins->current = master.url;
-  return write_logins(*logins);
+  return client::write_logins(*logins);
 }
 
 loop::Task<int> login(Session& session, std::shared_ptr<const LoginOptions> options) {
@@ -50,7 +50,7 @@ loop::Task<int> login(Session& session, std::shared_ptr<const LoginOptions> opti
 int run_login(const CLI::App& command, const std::shared_ptr<LoginOptions>& options) {
   const std::string name = full_name(command);
   Got<cluster::KnownMaster> master =
-      find_master(options->url.empty() ? settled(command, options->client).master : options->url);
+      client::find_master(options->url.empty() ? settled(command, options->client).master : options->url);
   if (!master) {
     print_error(name + ": " + master.error().message + "\n");
     return master.error().code;
@@ -68,7 +68,7 @@ int run_login(const CLI::App& command, const std::shared_ptr<LoginOptions>& opti
 }
 
 loop::Task<int> logout(Session& session, std::shared_ptr<const LoginOptions> options) {
-  Got<Logins> logins = read_logins();
+  Got<client::Logins> logins = client::read_logins();
   if (!logins) co_return session.complain(logins.error());
   const std::string url = session.connection.master().url;
   const auto kept = std::find_if(logins->masters.begin(), logins->masters.end(),
@@ -79,7 +79,7 @@ loop::Task<int> logout(Session& session, std::shared_ptr<const LoginOptions> opt
   if (!ended && ended.error().code != refused) co_return session.complain(ended.error());
   logins->masters.erase(kept);
   if (logins->current == url) logins->current.clear();
-  if (const Got<void> written = write_logins(*logins); !written) co_return session.complain(written.error());
+  if (const Got<void> written = client::write_logins(*logins); !written) co_return session.complain(written.error());
   const Got<access::Done> got = access::Done{};
   co_return show(session, options->client, got, [&](const access::Done&) { return "logged out of " + url + "\n"; });
 }

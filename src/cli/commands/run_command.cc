@@ -6,8 +6,8 @@
 #include "cli/follow.h"
 #include "cli/job_options.h"
 #include "cli/line_printer.h"
-#include "cli/upload.h"
 #include "cli/words.h"
+#include "client/upload.h"
 #include "loop/signals.h"
 
 namespace cadre::cli {
@@ -55,7 +55,7 @@ class Interrupts {
   void say(const std::string& text) const { print_error("\n" + session_.name + ": " + text + "\n"); }
 
   static loop::Task<void> end(Interrupts& self, std::optional<Duration> grace) {
-    const Got<JobView> ended = co_await ask(self.session_, requests::EndJob{self.job_, grace}, absence_max);
+    const Got<JobView> ended = co_await ask(self.session_, requests::EndJob{self.job_, grace}, client::absence_max);
     if (!ended) self.session_.complain(ended.error());
   }
 
@@ -104,10 +104,13 @@ loop::Task<int> follow(Session& session, JobView job, std::shared_ptr<const RunO
 loop::Task<int> submit(Session& session, std::shared_ptr<const RunOptions> options) {
   cluster::JobSpec spec = options->spec;
   if (!options->job.code.empty()) {
-    const Got<std::string> hash = co_await upload(session, options->job.code);
-    if (!hash) co_return session.complain(hash.error());
+    const Got<client::Uploaded> code = co_await client::upload(session.connection, options->job.code);
+    if (!code) co_return session.complain({code.error().code, "--dir: " + code.error().message});
+    for (const std::string& path : code->skipped) {
+      print_error(session.name + ": " + path + " is left out: it is neither a file nor a folder nor a link\n");
+    }
     for (cluster::Member& member : spec.members) {
-      if (member.command.code.empty()) member.command.code = *hash;
+      if (member.command.code.empty()) member.command.code = code->hash;
     }
   }
   requests::Submit request{std::move(spec)};  // named: g++ 12 destroys such a temporary twice

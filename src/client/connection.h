@@ -9,14 +9,14 @@
 #include <utility>
 
 #include "access/route.h"
-#include "cli/refusal.h"
+#include "client/refusal.h"
 #include "cluster/data_folder.h"
 #include "describe/describe.h"
 #include "loop/real_loop.h"
 #include "loop/task.h"
 #include "net/http/client.h"
 
-namespace cadre::cli {
+namespace cadre::client {
 
 /// How long a command waits for an answer that needs no waiting for anything else.
 constexpr Duration answer_max = std::chrono::seconds(15);
@@ -108,4 +108,4 @@ class Connection {
   bool was_there_ = false;
 };
 
-}  // namespace cadre::cli
+}  // namespace cadre::client

@@ -1,8 +1,8 @@
 /// What `cadre` ends with. Values.
 #pragma once
 
-namespace cadre::cli {
+namespace cadre::client {
 
 enum ExitCode : int { done = 0, failed = 1, bad_usage = 2, refused = 3, unreachable = 4 };
 
-}  // namespace cadre::cli
+}  // namespace cadre::client

@@ -1,4 +1,4 @@
-#include "cli/which_master.h"
+#include "client/which_master.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 #include "tests/servers/scratch.h"
 
-namespace cadre::cli {
+namespace cadre::client {
 namespace {
 
 using testing::HasSubstr;
@@ -207,4 +207,4 @@ TEST_F(WhichMaster, LoginsAreInTheHomeOfWhoHasNoConfigFolder) {
 }
 
 }  // namespace
-}  // namespace cadre::cli
+}  // namespace cadre::client

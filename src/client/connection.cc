@@ -1,10 +1,10 @@
-#include "cli/connection.h"
+#include "client/connection.h"
 
 #include <algorithm>
 
 #include "access/problem.h"
 
-namespace cadre::cli {
+namespace cadre::client {
 namespace {
 
 using namespace std::chrono_literals;
@@ -163,4 +163,4 @@ Refusal Connection::spoiled(const describe::Faults& faults) const {
                       "; are `cadre` here and the master of one version?"};
 }
 
-}  // namespace cadre::cli
+}  // namespace cadre::client

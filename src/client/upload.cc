@@ -1,4 +1,4 @@
-#include "cli/upload.h"
+#include "client/upload.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -8,13 +8,12 @@
 #include <filesystem>
 #include <span>
 
-#include "cli/words.h"
 #include "cluster/bulk.h"
 #include "cluster/output.h"
 #include "loop/file.h"
 #include "objects/pack.h"
 
-namespace cadre::cli {
+namespace cadre::client {
 namespace {
 
 namespace requests = cluster::requests;
@@ -39,9 +38,9 @@ class Scratch {
   std::string path_;
 };
 
-loop::Task<Got<std::string>> send(Session& session, const objects::Packed& packed, const loop::File& file) {
+loop::Task<Got<void>> send(Connection& connection, const objects::Packed& packed, const loop::File& file) {
   requests::GetCode question{packed.hash};  // named: g++ 12 destroys such a temporary twice
-  Got<requests::CodeState> state = co_await ask(session, std::move(question));
+  Got<requests::CodeState> state = co_await connection.ask(question);
   int without_progress = 0;
   for (std::int64_t sent = 0; state && !state->complete;) {
     const std::int64_t have = state->have;
@@ -58,28 +57,26 @@ loop::Task<Got<std::string>> send(Session& session, const objects::Packed& packe
     if (!count) co_return NotGot(Refusal{failed, count.error().message});
     part.resize(*count);
     requests::PutCode next{packed.hash, packed.size.value, have};
-    state = co_await session.connection.put(std::move(next), part, std::chrono::minutes(1));
+    state = co_await connection.put(std::move(next), part, std::chrono::minutes(1));
   }
   if (!state) co_return NotGot(state.error());
-  co_return packed.hash;
+  co_return Got<void>();
 }
 
 }  // namespace
 
-loop::Task<Got<std::string>> upload(Session& session, std::string folder) {
+loop::Task<Got<Uploaded>> upload(Connection& connection, std::string folder) {
   const Scratch scratch;
   if (scratch.path().empty()) {
     co_return NotGot(Refusal{failed, "there is no room to pack " + folder + "; set TMPDIR to a folder with some"});
   }
   const Result<objects::Packed> packed = objects::pack(folder, scratch.path() + "/pack", {});
-  if (!packed) co_return NotGot(Refusal{bad_usage, "--dir: " + packed.error().message});
-  for (const std::string& path : packed->skipped) {
-    print_error(session.name + ": " + path + " is left out: it is neither a file nor a folder nor a link\n");
-  }
+  if (!packed) co_return NotGot(Refusal{bad_usage, packed.error().message});
   Result<loop::File> file = loop::File::open(scratch.path() + "/pack", O_RDONLY | O_CLOEXEC);
   if (!file) co_return NotGot(Refusal{failed, file.error().message});
-  Got<std::string> hash = co_await send(session, *packed, *file);
-  co_return hash;
+  const Got<void> sent = co_await send(connection, *packed, *file);
+  if (!sent) co_return NotGot(sent.error());
+  co_return Uploaded{packed->hash, packed->skipped};
 }
 
-}  // namespace cadre::cli
+}  // namespace cadre::client

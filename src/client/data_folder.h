@@ -3,9 +3,9 @@
 
 #include <string>
 
-namespace cadre::cli {
+namespace cadre::client {
 
 /// $XDG_DATA_HOME/cadre, or ~/.local/share/cadre.
 std::string default_data_folder();
 
-}  // namespace cadre::cli
+}  // namespace cadre::client

@@ -1,14 +1,14 @@
-#include "cli/which_master.h"
+#include "client/which_master.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
-#include "cli/data_folder.h"
+#include "client/data_folder.h"
 #include "describe/describe.h"
 #include "loop/file.h"
 
-namespace cadre::cli {
+namespace cadre::client {
 namespace {
 
 namespace fs = std::filesystem;
@@ -109,4 +109,4 @@ Got<KnownMaster> find_master(const std::string& given) {
   return master;
 }
 
-}  // namespace cadre::cli
+}  // namespace cadre::client

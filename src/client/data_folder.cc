@@ -1,8 +1,8 @@
-#include "cli/data_folder.h"
+#include "client/data_folder.h"
 
 #include <cstdlib>
 
-namespace cadre::cli {
+namespace cadre::client {
 
 std::string default_data_folder() {
   const char* data = std::getenv("XDG_DATA_HOME");
@@ -11,4 +11,4 @@ std::string default_data_folder() {
   return (home != nullptr && home[0] == '/' ? std::string(home) : "/root") + "/.local/share/cadre";
 }
 
-}  // namespace cadre::cli
+}  // namespace cadre::client

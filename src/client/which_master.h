@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/refusal.h"
+#include "client/refusal.h"
 #include "cluster/data_folder.h"
 
-namespace cadre::cli {
+namespace cadre::client {
 
 /// By `given`, else CADRE_MASTER, else where the user logged in last, else the default data folder: a URL, for which
 /// the token is CADRE_TOKEN or that of a login, and who is believed CADRE_CA or as at that login; or the data folder of
@@ -33,4 +33,4 @@ std::string logins_file();
 /// A URL without the slash at its end.
 std::string plain_url(std::string url);
 
-}  // namespace cadre::cli
+}  // namespace cadre::client
