@@ -43,6 +43,8 @@ Failure openssl_failure(const std::string& what) {
 struct TlsContext::Inside {
   explicit Inside(const SSL_METHOD* method) : context(SSL_CTX_new(method)) { CHECK(context); }
   std::unique_ptr<SSL_CTX, Free> context;
+  std::string name;  // of a caller with a key
+  FindKey find;
 };
 
 TlsContext::TlsContext(std::unique_ptr<Inside> inside) : inside_(std::move(inside)) {}
@@ -83,15 +85,84 @@ Result<std::unique_ptr<TlsContext>> TlsContext::trust(const std::string& ca_file
   return std::unique_ptr<TlsContext>(new TlsContext(std::move(inside)));
 }
 
+namespace {
+
+/// As OpenSSL takes a key that both sides know.
+SSL_SESSION* session_with(SSL* ssl, const TlsContext::Key& key) {
+  constexpr unsigned char aes_128_gcm_sha256[] = {0x13, 0x01};
+  SSL_SESSION* const session = SSL_SESSION_new();
+  const SSL_CIPHER* const cipher = SSL_CIPHER_find(ssl, aes_128_gcm_sha256);
+  CHECK(session != nullptr && cipher != nullptr);
+  CHECK(SSL_SESSION_set1_master_key(session, reinterpret_cast<const unsigned char*>(key.data()), key.size()) == 1);
+  CHECK(SSL_SESSION_set_cipher(session, cipher) == 1);
+  CHECK(SSL_SESSION_set_protocol_version(session, TLS1_3_VERSION) == 1);
+  return session;
+}
+
+TlsContext::FindKey& keys_of(SSL* ssl) {
+  return *static_cast<TlsContext::FindKey*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));
+}
+
+int use_key(SSL* ssl, const EVP_MD* digest, const unsigned char** name, std::size_t* name_size, SSL_SESSION** session) {
+  *session = nullptr;
+  if (digest != nullptr && EVP_MD_get_type(digest) != NID_sha256) return 1;  // not with our key
+  const auto* own = static_cast<const std::string*>(SSL_get_app_data(ssl));
+  *name = reinterpret_cast<const unsigned char*>(own->data());
+  *name_size = own->size();
+  *session = session_with(ssl, *keys_of(ssl)(*own));
+  return 1;
+}
+
+int find_key(SSL* ssl, const unsigned char* name, std::size_t name_size, SSL_SESSION** session) {
+  *session = nullptr;
+  const auto key = keys_of(ssl)(std::string_view(reinterpret_cast<const char*>(name), name_size));
+  if (key) *session = session_with(ssl, *key);
+  return 1;
+}
+
+void use_keys_only(SSL_CTX* context) {
+  SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION);
+  SSL_CTX_set_ciphersuites(context, "TLS_AES_128_GCM_SHA256");
+  SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
+  SSL_CTX_set_num_tickets(context, 0);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+}
+
+}  // namespace
+
+std::unique_ptr<TlsContext> TlsContext::with_key(std::string name, const Key& key) {
+  auto inside = std::make_unique<Inside>(TLS_client_method());
+  inside->name = std::move(name);
+  inside->find = [key](std::string_view) { return std::optional(key); };
+  SSL_CTX* const context = inside->context.get();
+  use_keys_only(context);
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);  // no certificate is believed in the key's place
+  SSL_CTX_set_app_data(context, &inside->find);
+  SSL_CTX_set_psk_use_session_callback(context, use_key);
+  return std::unique_ptr<TlsContext>(new TlsContext(std::move(inside)));
+}
+
+std::unique_ptr<TlsContext> TlsContext::with_keys(FindKey find) {
+  auto inside = std::make_unique<Inside>(TLS_server_method());
+  inside->find = std::move(find);
+  SSL_CTX* const context = inside->context.get();
+  use_keys_only(context);
+  SSL_CTX_set_app_data(context, &inside->find);
+  SSL_CTX_set_psk_find_session_callback(context, find_key);
+  return std::unique_ptr<TlsContext>(new TlsContext(std::move(inside)));
+}
+
 struct TlsSession::Inside {
   std::unique_ptr<SSL, Free> ssl;
   BIO* in = nullptr;  // both belong to ssl
   BIO* out = nullptr;
 };
 
-TlsSession::TlsSession(const TlsContext& context) : inside_(std::make_unique<Inside>()) {
+TlsSession::TlsSession(const TlsContext& context, Side side) : inside_(std::make_unique<Inside>()) {
   set_up(context);
-  SSL_set_accept_state(inside_->ssl.get());
+  SSL* const ssl = inside_->ssl.get();
+  SSL_set_app_data(ssl, &context.inside_->name);
+  side == Side::caller ? SSL_set_connect_state(ssl) : SSL_set_accept_state(ssl);
 }
 
 TlsSession::TlsSession(const TlsContext& context, const std::string& host) : inside_(std::make_unique<Inside>()) {
@@ -140,7 +211,7 @@ void TlsSession::take(std::string_view coded, std::string& plain, std::string& o
   SSL* const ssl = inside_->ssl.get();
   CHECK(BIO_write(inside_->in, coded.data(), static_cast<int>(coded.size())) == static_cast<int>(coded.size()));
   while (true) {
-    char piece[4096];
+    char piece[16 << 10];                                 // as much as a record of TLS holds
     const int size = SSL_read(ssl, piece, sizeof piece);  // shakes hands first
     if (size > 0) {
       plain.append(piece, static_cast<std::size_t>(size));

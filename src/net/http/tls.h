@@ -2,7 +2,11 @@
 /// who calls one with those that he believes. A session belongs to one thread; its context outlives it.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,6 +21,12 @@ class TlsContext {
   [[nodiscard]] static Result<std::unique_ptr<TlsContext>> load(const Tls& files);
   /// For who calls servers: believes what the certificates in the file sign; empty: what the system believes.
   [[nodiscard]] static Result<std::unique_ptr<TlsContext>> trust(const std::string& ca_file);
+  /// For two who know the same key and need no certificates; TLS 1.3 only. Of the caller, by its name there, …
+  using Key = std::array<std::byte, 32>;
+  [[nodiscard]] static std::unique_ptr<TlsContext> with_key(std::string name, const Key& key);
+  /// … and of who is called, by what it knows of a name: nothing, and the caller is refused.
+  using FindKey = std::function<std::optional<Key>(std::string_view name)>;
+  [[nodiscard]] static std::unique_ptr<TlsContext> with_keys(FindKey find);
   ~TlsContext();
 
  private:
@@ -30,8 +40,9 @@ class TlsSession {
  public:
   enum class State : std::uint8_t { shaking, open, ended, failed };
 
-  /// A server's.
-  explicit TlsSession(const TlsContext& context);
+  enum class Side : std::uint8_t { called, caller };
+  /// A server's, or of who calls one that certificates say nothing about.
+  explicit TlsSession(const TlsContext& context, Side side = Side::called);
   /// Of who calls the host, which must prove that it has that name or address.
   TlsSession(const TlsContext& context, const std::string& host);
   TlsSession(const TlsSession&) = delete;

@@ -1,0 +1,446 @@
+#include "net/pipe/pipe.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "loop/asio_context.h"
+#include "loop/call.h"
+#include "loop/readable.h"
+
+namespace cadre::net {
+namespace {
+
+namespace asio = boost::asio;
+using asio::posix::stream_descriptor;
+using boost::system::error_code;
+
+constexpr std::size_t pieces_max = 64;
+constexpr int reads_max = 16;  // before others have their turn
+constexpr int backlog = 1024;
+
+struct SocketAddress {
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
+  int family() const { return storage.ss_family; }
+};
+
+Result<SocketAddress> socket_address(const PipeAddress& from) {
+  SocketAddress to;
+  if (!from.name.empty()) {
+    auto& address = reinterpret_cast<sockaddr_un&>(to.storage);
+    if (from.name.size() + 1 > sizeof address.sun_path)
+      return fail(Errc::invalid, "the name of the socket is too long");
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path + 1, from.name.data(), from.name.size());  // the first byte is 0: no file
+    to.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + from.name.size());
+    return to;
+  }
+  auto& four = reinterpret_cast<sockaddr_in&>(to.storage);
+  auto& six = reinterpret_cast<sockaddr_in6&>(to.storage);
+  if (inet_pton(AF_INET, from.host.c_str(), &four.sin_addr) == 1) {
+    four.sin_family = AF_INET;
+    four.sin_port = htons(from.port);
+    to.size = sizeof four;
+  } else if (inet_pton(AF_INET6, from.host.c_str(), &six.sin6_addr) == 1) {
+    six.sin6_family = AF_INET6;
+    six.sin6_port = htons(from.port);
+    to.size = sizeof six;
+  } else {
+    return fail(Errc::invalid, from.host + " is no numeric address");
+  }
+  return to;
+}
+
+Result<loop::Descriptor> make_socket(int family) {
+  loop::Descriptor made(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!made) return loop::system_failure("socket");
+  const int on = 1;
+  if (family != AF_UNIX) ::setsockopt(made.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  return made;
+}
+
+/// One sendmsg; how many bytes it took, or -1 and errno.
+ssize_t send_once(int socket, std::span<const BytesView> pieces, std::span<const int> files) {
+  std::array<iovec, pieces_max> vectors;
+  std::size_t count = 0;
+  for (const BytesView& piece : pieces) {
+    if (piece.empty()) continue;
+    if (count == vectors.size()) break;
+    vectors[count++] = {const_cast<std::byte*>(piece.data()), piece.size()};
+  }
+  msghdr message{};
+  message.msg_iov = vectors.data();
+  message.msg_iovlen = count;
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(Pipe::files_max * sizeof(int))> control;
+  if (!files.empty()) {
+    message.msg_control = control.data();
+    message.msg_controllen = CMSG_SPACE(files.size_bytes());
+    cmsghdr* const head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(files.size_bytes());
+    std::memcpy(CMSG_DATA(head), files.data(), files.size_bytes());
+  }
+  for (;;) {
+    const ssize_t sent = ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent >= 0 || errno != EINTR) return sent;
+  }
+}
+
+ssize_t receive_once(int socket, std::span<std::byte> room, std::vector<loop::Descriptor>& files) {
+  iovec vector{room.data(), room.size()};
+  msghdr message{};
+  message.msg_iov = &vector;
+  message.msg_iovlen = 1;
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(Pipe::files_max * sizeof(int))> control;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  ssize_t size = 0;
+  do {
+    size = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  } while (size < 0 && errno == EINTR);
+  if (size < 0) return size;
+  for (cmsghdr* head = CMSG_FIRSTHDR(&message); head != nullptr; head = CMSG_NXTHDR(&message, head)) {
+    if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int file = -1;
+      std::memcpy(&file, CMSG_DATA(head) + i * sizeof(int), sizeof file);
+      files.emplace_back(file);
+    }
+  }
+  return size;
+}
+
+}  // namespace
+
+struct Pipe::Inside : std::enable_shared_from_this<Inside> {
+  struct Chunk {
+    std::string bytes;
+    std::size_t sent = 0;
+    std::vector<int> files;
+  };
+
+  Inside(PipeGround g, User& u) : ground(std::move(g)), user(&u) {}
+
+  void call(const PipeAddress& address);
+  void connected();
+  void shake();
+  void read();
+  void have_read();
+  bool read_plain();
+  bool read_coded();
+  bool hand_over(std::string_view plain, std::vector<loop::Descriptor> files);
+  void flush();
+  void wait_to_write();
+  void end_with(Errc code, const std::string& why);
+  void fail_soon(Errc code, const std::string& why);
+  void end();
+
+  /// Nothing may throw into the loop; what ended meanwhile is not called.
+  template <class Fn>
+  auto guarded(Fn fn) {
+    return [self = shared_from_this(), fn](const error_code& problem) {
+      if (self->user == nullptr || problem == asio::error::operation_aborted) return;
+      loop::Call call([&] { fn(problem); });
+      call();
+    };
+  }
+
+  PipeGround ground;
+  User* user;  // null once it is over
+  std::optional<Caller> caller;
+  std::shared_ptr<const Called> called;
+  Cover cover = Cover::none;
+  std::optional<stream_descriptor> descriptor;
+  loop::Timer late;
+  loop::Timer soon;
+  bool is_open = false;
+
+  // Also for send(), with the lock held.
+  mutable std::mutex mutex;
+  int socket = -1;  // -1 before it is connected and once it is over
+  std::unique_ptr<Guard> guard;
+  std::deque<Chunk> out;
+  std::size_t out_bytes = 0;
+  bool waits_to_write = false;
+};
+
+void Pipe::Inside::call(const PipeAddress& address) {
+  late = ground.loop.after(open_wait, [this] { end_with(Errc::unavailable, "no connection in time"); });
+  cover = address.name.empty() ? Cover::tls : Cover::none;
+  const Result<SocketAddress> to = socket_address(address);
+  if (!to) return fail_soon(to.error().code, to.error().message);
+  Result<loop::Descriptor> made = make_socket(to->family());
+  if (!made) return fail_soon(made.error().code, made.error().message);
+  const int result = ::connect(made->get(), to->get(), to->size);
+  if (result < 0 && errno != EINPROGRESS) {
+    return fail_soon(errno == ECONNREFUSED ? Errc::not_found : Errc::unavailable, strerrordesc_np(errno));
+  }
+  const bool is_there = result == 0;
+  descriptor.emplace(loop::asio_context(ground.loop), made->release());
+  if (is_there) return connected();
+  descriptor->async_wait(stream_descriptor::wait_write, guarded([this](const error_code&) {
+                           int problem = 0;
+                           socklen_t size = sizeof problem;
+                           ::getsockopt(descriptor->native_handle(), SOL_SOCKET, SO_ERROR, &problem, &size);
+                           if (problem == 0) return connected();
+                           end_with(problem == ECONNREFUSED ? Errc::not_found : Errc::unavailable,
+                                    strerrordesc_np(problem));
+                         }));
+}
+
+void Pipe::Inside::connected() {
+  {
+    const std::lock_guard lock(mutex);
+    socket = descriptor->native_handle();
+    guard = caller ? make_guard(*caller, cover) : make_guard(*called, cover);
+    std::string greeting;
+    guard->begin(greeting);
+    if (!greeting.empty()) out_bytes += greeting.size(), out.push_back({std::move(greeting), 0, {}});
+    flush();
+  }
+  read();
+}
+
+void Pipe::Inside::read() {
+  descriptor->async_wait(stream_descriptor::wait_read, guarded([this](const error_code& problem) {
+                           if (problem) return end_with(Errc::unavailable, problem.message());
+                           have_read();
+                         }));
+}
+
+void Pipe::Inside::have_read() {
+  for (int reads = 0; reads < reads_max; ++reads) {
+    const bool goes_on = is_open && guard->is_plain() ? read_plain() : read_coded();
+    if (user == nullptr) return;
+    if (!goes_on) break;
+  }
+  read();
+}
+
+/// Whether there may be more.
+bool Pipe::Inside::read_plain() {
+  const std::span<std::byte> room = user->room();
+  std::vector<loop::Descriptor> files;
+  const ssize_t size = receive_once(socket, room, files);
+  if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return false;
+  if (size <= 0) {
+    end_with(Errc::unavailable, size == 0 ? "the other side has closed the connection" : strerrordesc_np(errno));
+    return false;
+  }
+  user->took(static_cast<std::size_t>(size), std::move(files));
+  return static_cast<std::size_t>(size) == room.size();
+}
+
+bool Pipe::Inside::read_coded() {
+  std::array<std::byte, 64 << 10> bytes;
+  std::vector<loop::Descriptor> files;
+  const ssize_t size = receive_once(socket, bytes, files);
+  if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return false;
+  if (size <= 0) {
+    const bool was_refused = size == 0 && !is_open;
+    end_with(was_refused ? Errc::denied : Errc::unavailable,
+             was_refused ? "the other side did not believe who we are, or is another"
+             : size == 0 ? "the other side has closed the connection"
+                         : strerrordesc_np(errno));
+    return false;
+  }
+  std::string plain;
+  Guard::State state{};
+  {
+    const std::lock_guard lock(mutex);
+    std::string answer;
+    guard->take(as_text(std::span(bytes).first(static_cast<std::size_t>(size))), plain, answer);
+    if (!answer.empty()) out_bytes += answer.size(), out.push_back({std::move(answer), 0, {}});
+    flush();
+    state = guard->state();
+  }
+  if (state == Guard::State::failed) {
+    end_with(is_open ? Errc::unavailable : Errc::denied,
+             is_open ? "the other side has closed the connection" : "the other side did not prove who it is");
+    return false;
+  }
+  if (state == Guard::State::open && !is_open) {
+    is_open = true;
+    late.cancel();
+    user->opened();
+  }
+  return user != nullptr && hand_over(plain, std::move(files)) && static_cast<std::size_t>(size) == bytes.size();
+}
+
+bool Pipe::Inside::hand_over(std::string_view plain, std::vector<loop::Descriptor> files) {
+  while (!plain.empty()) {
+    const std::span<std::byte> room = user->room();
+    const std::size_t size = std::min(room.size(), plain.size());
+    std::memcpy(room.data(), plain.data(), size);
+    plain.remove_prefix(size);
+    user->took(size, std::exchange(files, {}));
+    if (user == nullptr) return false;
+  }
+  return true;
+}
+
+/// With the lock held.
+void Pipe::Inside::flush() {
+  while (!waits_to_write && socket >= 0 && !out.empty()) {
+    Chunk& first = out.front();
+    const BytesView left = as_bytes(first.bytes).subspan(first.sent);
+    const ssize_t sent = send_once(socket, std::span(&left, 1), first.files);
+    if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return wait_to_write();
+    if (sent < 0) {  // what can be read will tell that it is over
+      out.clear();
+      out_bytes = 0;
+      return;
+    }
+    first.files.clear();
+    first.sent += static_cast<std::size_t>(sent);
+    out_bytes -= static_cast<std::size_t>(sent);
+    if (first.sent == first.bytes.size()) out.pop_front();
+  }
+}
+
+void Pipe::Inside::wait_to_write() {
+  waits_to_write = true;
+  ground.post([self = shared_from_this()] {
+    if (self->user == nullptr) return;
+    self->descriptor->async_wait(stream_descriptor::wait_write, self->guarded([inside = self.get()](const error_code&) {
+      const std::lock_guard lock(inside->mutex);
+      inside->waits_to_write = false;
+      inside->flush();
+    }));
+  });
+}
+
+/// For what is found in the midst of a call of the user's.
+void Pipe::Inside::fail_soon(Errc code, const std::string& why) {
+  soon = ground.loop.after(Duration::zero(), [this, code, why] { end_with(code, why); });
+}
+
+void Pipe::Inside::end_with(Errc code, const std::string& why) {
+  const std::shared_ptr<Inside> self = shared_from_this();
+  User* const told = user;
+  end();
+  if (told != nullptr) told->lost(Error{code, why});
+}
+
+void Pipe::Inside::end() {
+  user = nullptr;
+  late.cancel();
+  soon.cancel();
+  const std::lock_guard lock(mutex);
+  socket = -1;
+  descriptor.reset();  // closes
+}
+
+Pipe::Pipe(PipeGround ground, Caller caller, const PipeAddress& address, User& user)
+    : inside_(std::make_shared<Inside>(std::move(ground), user)) {
+  inside_->caller = std::move(caller);
+  inside_->call(address);
+}
+
+Pipe::Pipe(PipeGround ground, std::shared_ptr<const Called> called, loop::Descriptor socket, Cover cover, User& user)
+    : inside_(std::make_shared<Inside>(std::move(ground), user)) {
+  Inside& inside = *inside_;
+  inside.called = std::move(called);
+  inside.cover = cover;
+  inside.late = inside.ground.loop.after(
+      open_wait, [&inside] { inside.end_with(Errc::denied, "the other side did not say who it is"); });
+  inside.descriptor.emplace(loop::asio_context(inside.ground.loop), socket.release());
+  inside.connected();
+}
+
+Pipe::~Pipe() { inside_->end(); }
+
+bool Pipe::hands_over_files() const { return inside_->cover == Cover::none; }
+
+std::size_t Pipe::unsent() const {
+  const std::lock_guard lock(inside_->mutex);
+  return inside_->out_bytes;
+}
+
+void Pipe::send(std::span<const BytesView> pieces, std::span<const int> files) {
+  Inside& inside = *inside_;
+  const std::lock_guard lock(inside.mutex);
+  if (inside.socket < 0) return;
+  if (!inside.guard->is_plain()) {
+    Inside::Chunk chunk;
+    for (const BytesView& piece : pieces) inside.guard->put(as_text(piece), chunk.bytes);
+    inside.out_bytes += chunk.bytes.size();
+    inside.out.push_back(std::move(chunk));
+    return inside.flush();
+  }
+  std::size_t sent = 0;
+  std::vector<int> unsent_files(files.begin(), files.end());
+  if (inside.out.empty()) {
+    const ssize_t taken = send_once(inside.socket, pieces, files);
+    if (taken < 0 && errno != EAGAIN && errno != EWOULDBLOCK) return;  // what can be read will tell that it is over
+    if (taken >= 0) sent = static_cast<std::size_t>(taken), unsent_files.clear();
+  }
+  Inside::Chunk rest;
+  rest.files = std::move(unsent_files);
+  for (const BytesView& piece : pieces) {
+    const std::size_t skipped = std::min(sent, piece.size());
+    sent -= skipped;
+    rest.bytes += as_text(piece.subspan(skipped));
+  }
+  if (rest.bytes.empty()) return;
+  inside.out_bytes += rest.bytes.size();
+  inside.out.push_back(std::move(rest));
+  inside.flush();
+}
+
+struct PipeDoor::Inside {
+  loop::Descriptor socket;
+  Take take;
+  std::optional<loop::Readable> readable;
+};
+
+PipeDoor::PipeDoor(loop::RealLoop& loop, loop::Descriptor socket, Cover cover, std::uint16_t port, Take take)
+    : inside_(std::make_unique<Inside>()), port_(port) {
+  inside_->socket = std::move(socket);
+  inside_->take = std::move(take);
+  inside_->readable.emplace(loop, inside_->socket.get(), [inside = inside_.get(), cover] {
+    loop::Descriptor came(::accept4(inside->socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!came) return;
+    const int on = 1;
+    if (cover == Cover::tls) ::setsockopt(came.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    inside->take(std::move(came), cover);
+  });
+}
+
+PipeDoor::~PipeDoor() = default;
+
+Result<std::unique_ptr<PipeDoor>> PipeDoor::open(loop::RealLoop& loop, const PipeAddress& address, Take take) {
+  TRY_ASSIGN(at, socket_address(address));
+  TRY_ASSIGN(socket, make_socket(at.family()));
+  const std::string where = address.name.empty() ? address.host + ":" + std::to_string(address.port) : address.name;
+  if (::bind(socket.get(), at.get(), at.size) != 0) return loop::system_failure("cannot listen at " + where);
+  if (::listen(socket.get(), backlog) != 0) return loop::system_failure("cannot listen at " + where);
+  std::uint16_t port = 0;
+  if (address.name.empty()) {
+    SocketAddress bound;
+    bound.size = sizeof bound.storage;
+    ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&bound.storage), &bound.size);
+    port = ntohs(reinterpret_cast<const sockaddr_in&>(bound.storage).sin_port);  // both families have it there
+  }
+  const Cover cover = address.name.empty() ? Cover::tls : Cover::none;
+  return std::unique_ptr<PipeDoor>(new PipeDoor(loop, std::move(socket), cover, port, std::move(take)));
+}
+
+}  // namespace cadre::net
