@@ -67,27 +67,8 @@ std::string ranges(const std::vector<std::int32_t>& sorted) {
   return text;
 }
 
-std::string ending_words(Reason reason, std::int32_t code, const std::string& detail) {
-  std::string words;
-  switch (reason) {
-    case Reason::exited: words = code == 0 ? "ended well" : "exited with " + std::to_string(code); break;
-    case Reason::signalled: {
-      const char* name = sigabbrev_np(code);
-      words = "ended by signal " + std::to_string(code) + (name == nullptr ? "" : std::string(" (SIG") + name + ")");
-      break;
-    }
-    case Reason::killed_by_user: words = "stopped by a user"; break;
-    case Reason::preempted: words = "stopped for others"; break;
-    case Reason::out_of_memory: words = "ran out of memory"; break;
-    case Reason::unresponsive: words = "gave no sign of life"; break;
-    case Reason::agent_lost: words = "its agent was lost"; break;
-    case Reason::failed_to_start: words = "failed to start"; break;
-  }
-  return detail.empty() ? words : words + ": " + detail;
-}
-
 std::string ending_words(const cluster::requests::JobView& job) {
-  return ending_words(job.reason, job.code, job.detail);
+  return cluster::ending_words(job.reason, job.code, job.detail);
 }
 
 int exit_code_of(Reason reason, std::int32_t code) {

@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/time.h"
+#include "cluster/ending.h"
 #include "cluster/requests.h"
 
 namespace cadre::cli {
@@ -22,8 +23,7 @@ std::string counted(std::int64_t count, const std::string& noun);
 /// 0-3, 5
 std::string ranges(const std::vector<std::int32_t>& sorted);
 
-/// `ended well`, `exited with 3`, `ran out of memory: used 512MiB of 512MiB`.
-std::string ending_words(cluster::lease::Reason reason, std::int32_t code, const std::string& detail);
+using cluster::ending_words;
 std::string ending_words(const cluster::requests::JobView& job);
 
 /// What `cadre run` ends with: the task's own code; 128 and the signal; 1 for other ends.

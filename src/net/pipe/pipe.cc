@@ -367,6 +367,8 @@ Pipe::Pipe(PipeGround ground, std::shared_ptr<const Called> called, loop::Descri
 
 Pipe::~Pipe() { inside_->end(); }
 
+void Pipe::close() { inside_->end(); }
+
 bool Pipe::hands_over_files() const { return inside_->cover == Cover::none; }
 
 std::size_t Pipe::unsent() const {

@@ -58,8 +58,9 @@ class Pipe {
   Pipe(PipeGround ground, std::shared_ptr<const Called> called, loop::Descriptor socket, Cover cover, User& user);
   Pipe(const Pipe&) = delete;
   Pipe& operator=(const Pipe&) = delete;
-  /// Closes it; the system still sends what it has taken.
   ~Pipe();
+  /// The system still sends what it has taken. Once it is closed, or lost, it may end on any thread.
+  void close();
 
   /// Sends at once what the system takes, and the rest, of which it keeps a copy, when it can. Only once it is opened;
   /// any thread. The files stay their owner's, and open until they are sent; only where hands_over_files().

@@ -1,0 +1,387 @@
+#include "client/actor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/overloaded.h"
+#include "client/host_identity.h"
+#include "cluster/ending.h"
+#include "describe/describe.h"
+
+namespace cadre::client {
+namespace {
+
+using namespace std::chrono_literals;
+using remote::Caller;
+using remote::Verb;
+
+constexpr Duration reason_wait = 700ms;  ///< for the master to say why a process is gone
+constexpr Duration connect_again_after = 100ms;
+constexpr Duration reconnect_wait = 10s;
+constexpr std::size_t unsent_max = 256 << 20;
+
+Kept keep(const Actor::Saying& saying) {
+  Kept kept{std::string(saying.name), {saying.body.begin(), saying.body.end()}, {}};
+  for (const BytesView& part : saying.parts) kept.parts.emplace_back(part.begin(), part.end());
+  return kept;
+}
+
+}  // namespace
+
+void Answer::then(std::function<void()> call) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!is_there()) return thens_.push_back(std::move(call));
+  }
+  call();
+}
+
+void Answer::settle(Result<Heard> heard) {
+  std::vector<std::function<void()>> thens;
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_there()) return;
+    heard_ = std::move(heard);
+    is_there_.store(true, std::memory_order_release);
+    thens.swap(thens_);
+  }
+  for (const auto& call : thens) call();
+}
+
+Actor::Actor(Place& place, ActorOptions options)
+    : place_(place), options_(std::move(options)), core_(options_.rules) {}
+
+Actor::~Actor() = default;
+
+// Any thread.
+
+Result<std::shared_ptr<Answer>> Actor::call(const Saying& saying, TimePoint deadline) {
+  const auto has_room = [this] {
+    const Lock lock(mutex_);
+    return calls_.size() < options_.calls_max && (!wire_ || wire_->unsent() < unsent_max);
+  };
+  if (!has_room() && !place_.engine().wait(deadline, [] {}, has_room)) {
+    return fail(Errc::unavailable, "too many calls to the actor have not ended; wait for some of them");
+  }
+  Lock lock(mutex_);
+  auto answer = std::make_shared<Answer>();
+  const std::uint64_t id = core_.call();
+  Call& call = calls_[id];
+  call.verb = saying.verb;
+  call.answer = answer;
+  const bool goes_at_once = core_.stage() == Caller::Stage::ready && options_.rules.retries_max == 0;
+  if (!goes_at_once) call.kept = keep(saying);
+  perform(&saying);
+  settle_all(lock);
+  return answer;
+}
+
+void Actor::cancel(const Answer& answer) {
+  Lock lock(mutex_);
+  for (const auto& [id, call] : calls_) {
+    if (call.answer.get() != &answer) continue;
+    core_.cancel(id);
+    perform(nullptr);
+    break;
+  }
+  settle_all(lock);
+}
+
+bool Actor::wait(const Answer& answer, TimePoint deadline) {
+  return answer.is_there() || place_.engine().wait(deadline, [] {}, [&] { return answer.is_there(); });
+}
+
+Result<std::shared_ptr<Answer>> Actor::created(TimePoint deadline) {
+  std::shared_ptr<Answer> answer;
+  {
+    const Lock lock(mutex_);
+    answer = created_;
+  }
+  if (!wait(*answer, deadline)) return fail(Errc::timed_out, "the actor was not made in time");
+  return answer;
+}
+
+void Actor::end() {
+  Lock lock(mutex_);
+  if (core_.stage() == Caller::Stage::over) return;
+  const std::shared_ptr<Wire> wire = wire_;
+  core_.end({Errc::unavailable, "the actor was ended"});
+  perform(nullptr);
+  if (wire) wire->send(Verb::end, 0, "", {}, {});
+  settle_all(lock);
+  place_.engine().run([self = shared_from_this(), has_wire = wire != nullptr] {
+    // A process that was told ends by itself; one that was not is killed.
+    Lock held(self->mutex_);
+    const cluster::JobId job = self->job_;
+    const std::shared_ptr<Wire> open = std::exchange(self->wire_, nullptr);
+    held.unlock();
+    if (open) open->close();
+    self->patience_.cancel();
+    self->again_.cancel();
+    if (!has_wire && job.value != 0) self->place_.kill(job);
+    if (job.value != 0) self->place_.forget(job);
+  });
+}
+
+cluster::JobId Actor::job() const {
+  const Lock lock(mutex_);
+  return job_;
+}
+
+std::uint32_t Actor::restarts() const {
+  const Lock lock(mutex_);
+  return core_.restarts();
+}
+
+bool Actor::is_over() const {
+  const Lock lock(mutex_);
+  return core_.stage() == Caller::Stage::over;
+}
+
+void Actor::perform(const Saying* fresh) {
+  for (const Caller::Effect& effect : core_.take()) {
+    std::visit(overloaded{
+                   [&](const Caller::SendCreate&) {
+                     std::vector<BytesView> parts(options_.create.parts.begin(), options_.create.parts.end());
+                     wire_->send(Verb::create, 0, options_.create.name, options_.create.body, parts);
+                   },
+                   [&](const Caller::SendCall& one) {
+                     Call& call = calls_.at(one.id);
+                     if (!call.kept) return wire_->send(fresh->verb, one.id, fresh->name, fresh->body, fresh->parts);
+                     send_kept(one.id, call);
+                     if (options_.rules.retries_max == 0) call.kept.reset();
+                   },
+                   [&](const Caller::SendCancel& one) { wire_->send(Verb::cancel, one.id, "", {}, {}); },
+                   [&](const Caller::Fail& one) {
+                     const auto call = calls_.find(one.id);
+                     settled_.emplace_back(call->second.answer, Failure(one.error));
+                     calls_.erase(call);
+                   },
+                   [&](const Caller::Cancelled& one) {
+                     const auto call = calls_.find(one.id);
+                     Heard heard;
+                     heard.verb = Verb::cancelled;
+                     settled_.emplace_back(call->second.answer, std::move(heard));
+                     calls_.erase(call);
+                   },
+                   [&](const Caller::Restart&) { wants_restart_ = true; },
+               },
+               effect);
+  }
+}
+
+void Actor::send_kept(std::uint64_t id, const Call& call) {
+  std::vector<BytesView> parts(call.kept->parts.begin(), call.kept->parts.end());
+  wire_->send(call.verb, id, call.kept->name, call.kept->body, parts);
+}
+
+void Actor::settle_all(Lock& lock) {
+  auto settled = std::exchange(settled_, {});
+  lock.unlock();
+  if (settled.empty()) return;
+  for (auto& [answer, outcome] : settled) answer->settle(std::move(outcome));
+  place_.engine().changed();
+}
+
+// The loop.
+
+void Actor::begin() {
+  cluster::JobSpec job = options_.job;
+  patience_ = place_.engine().loop().after(options_.place_wait, [self = weak_from_this()] {
+    const std::shared_ptr<Actor> there = self.lock();
+    if (!there) return;
+    there->come_to_nothing({Errc::unavailable, "the cluster had no place for the actor in time; `cadre why " +
+                                                   std::to_string(there->job().value) + "` says what is in its way"});
+  });
+  place_.submit(shared_from_this(), job);
+}
+
+void Actor::begun(cluster::JobId job) {
+  bool is_wanted = false;
+  {
+    const Lock lock(mutex_);
+    job_ = job;
+    is_wanted = core_.stage() != Caller::Stage::over;
+  }
+  if (is_wanted) return;
+  place_.kill(job);
+  place_.forget(job);
+}
+
+void Actor::failed(Error error) { died(error, Caller::Fault::its_own); }
+
+/// It is not to be hoped for any more.
+void Actor::come_to_nothing(const Error& error) {
+  const cluster::JobId old = job();
+  if (old.value != 0) place_.kill(old);
+  died(error, Caller::Fault::its_own);
+}
+
+void Actor::news(const cluster::requests::JobView& view) {
+  if (is_over() || view.id != job()) return;
+  if (view.stage == cluster::control::JobStage::ended) {
+    const Error why{Errc::unavailable,
+                    "the actor " + cluster::ending_words(view.reason, view.code, view.detail)};
+    const bool is_its_own = view.reason == cluster::lease::Reason::failed_to_start;
+    end_of_job_ = why;
+    const Lock lock(mutex_);
+    const bool is_connected = wire_ != nullptr && core_.stage() != Caller::Stage::away;
+    if (is_connected && !is_its_own) return;  // what it has said is still on its way; then the connection ends
+    place_.engine().loop().post([self = shared_from_this(), why, is_its_own] {
+      self->died(why, is_its_own ? Caller::Fault::its_own : Caller::Fault::other);
+    });
+    return;
+  }
+  if (view.tasks.empty()) return;
+  const std::string& report = view.tasks.front().last_report;
+  if (report.empty() || report == known_card_) return;
+  auto card = describe::read_json<ActorCard>(report);
+  if (!card || net::parse_public_key(card->key).has_value() == false) return;  // something else that it reported
+  known_card_ = report;
+  card_ = *std::move(card);
+  was_connected_ = false;
+  connect();
+}
+
+void Actor::connect() {
+  addresses_.clear();
+  address_ = 0;
+  const bool is_here = card_->host == host_identity();
+  if (is_here && !card_->name.empty()) addresses_.push_back({card_->name, "", 0});
+  for (const std::string& address : card_->addresses) {
+    if (!is_here && address.starts_with("127.")) continue;  // that would be ourselves
+    addresses_.push_back({"", address, static_cast<std::uint16_t>(card_->port)});
+  }
+  connect_to(0);
+}
+
+void Actor::connect_to(std::size_t address) {
+  if (is_over()) return;
+  if (address >= addresses_.size()) {
+    return died({Errc::unavailable, "the actor cannot be reached from here"}, Caller::Fault::other);
+  }
+  address_ = address;
+  Engine& engine = place_.engine();
+  net::PipeGround ground{engine.loop(), [&engine](loop::Call call) { engine.post(std::move(call)); }};
+  net::Caller caller{place_.keys(), *net::parse_public_key(card_->key)};
+  const std::shared_ptr<Wire> wire = Wire::call(std::move(ground), std::move(caller), addresses_[address], *this);
+  const Lock lock(mutex_);
+  wire_ = wire;
+}
+
+void Actor::opened() {
+  patience_.cancel();
+  Lock lock(mutex_);
+  core_.connected(std::exchange(was_connected_, true) ? Caller::Process::known : Caller::Process::fresh);
+  perform(nullptr);
+  settle_all(lock);
+}
+
+void Actor::heard(Heard heard) {
+  if (heard.id == 0) {
+    const bool is_made = heard.verb == Verb::value;
+    std::shared_ptr<Answer> created;
+    {
+      Lock lock(mutex_);
+      created = created_;
+      if (is_made) core_.created();
+      perform(nullptr);
+      settle_all(lock);
+    }
+    const std::string why = heard.name;
+    created->settle(std::move(heard));
+    place_.engine().changed();
+    if (!is_made) {
+      died({Errc::invalid, "the actor could not be made: its constructor failed with " + why}, Caller::Fault::its_own);
+    }
+    return;
+  }
+  Lock lock(mutex_);
+  const auto call = calls_.find(heard.id);
+  if (!core_.answered(heard.id) || call == calls_.end()) return;
+  settled_.emplace_back(std::move(call->second.answer), std::move(heard));
+  calls_.erase(call);
+  settle_all(lock);
+}
+
+void Actor::lost(Error error) {
+  bool was_open = false;
+  {
+    const Lock lock(mutex_);
+    wire_.reset();
+    was_open = core_.stage() == Caller::Stage::ready || core_.stage() == Caller::Stage::creating;
+    core_.cut();
+  }
+  loop::RealLoop& loop = place_.engine().loop();
+  if (end_of_job_) return died(*end_of_job_, Caller::Fault::other);
+  const auto later = [self = weak_from_this()](auto what) {
+    return [self, what] {
+      if (const std::shared_ptr<Actor> there = self.lock()) what(*there);
+    };
+  };
+  if (was_open) {
+    patience_ = loop.after(reconnect_wait, later([error](Actor& actor) {
+                             actor.died({Errc::unavailable, "the connection to the actor is lost: " + error.message},
+                                        Caller::Fault::other);
+                           }));
+    again_ = loop.after(Duration::zero(), later([](Actor& actor) { actor.connect_to(actor.address_); }));
+    return;
+  }
+  if (error.code == Errc::not_found && was_connected_) {  // nobody listens there any more: the process is gone
+    patience_ = loop.after(reason_wait, later([](Actor& actor) {
+                             actor.died({Errc::unavailable, "the process of the actor is gone"}, Caller::Fault::other);
+                           }));
+    return;
+  }
+  if (!was_connected_) {
+    again_ = loop.after(Duration::zero(), later([](Actor& actor) { actor.connect_to(actor.address_ + 1); }));
+    return;
+  }
+  again_ = loop.after(connect_again_after, later([](Actor& actor) { actor.connect_to(actor.address_); }));
+}
+
+void Actor::died(const Error& why, Caller::Fault fault) {
+  patience_.cancel();
+  again_.cancel();
+  Lock lock(mutex_);
+  if (core_.stage() == Caller::Stage::over) return;
+  const std::shared_ptr<Wire> wire = std::exchange(wire_, nullptr);
+  const cluster::JobId old = std::exchange(job_, cluster::JobId());
+  core_.died(why, fault);
+  perform(nullptr);
+  const bool is_over = core_.stage() == Caller::Stage::over;
+  const bool restarts = std::exchange(wants_restart_, false);
+  const std::shared_ptr<Answer> created = created_;
+  if (restarts && created_->is_there()) created_ = std::make_shared<Answer>();
+  settle_all(lock);
+  if (wire) wire->close();
+  const bool has_ended = end_of_job_.has_value();
+  end_of_job_.reset();
+  card_.reset();
+  known_card_.clear();
+  if (old.value != 0) {
+    if (!has_ended) place_.kill(old);
+    place_.forget(old);
+  }
+  if (is_over) {
+    created->settle(Failure(why));
+    place_.engine().changed();
+  }
+  if (restarts) begin();
+}
+
+void Actor::drop(const Error& why) {
+  patience_.cancel();
+  again_.cancel();
+  Lock lock(mutex_);
+  core_.end(why);
+  perform(nullptr);
+  const std::shared_ptr<Wire> wire = std::exchange(wire_, nullptr);
+  const std::shared_ptr<Answer> created = created_;
+  settle_all(lock);
+  created->settle(Failure(why));
+  place_.engine().changed();
+  if (wire) wire->close();
+}
+
+}  // namespace cadre::client

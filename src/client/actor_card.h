@@ -1,0 +1,29 @@
+/// Where the process of an actor can be called, as it reports to the master and a caller reads it there. Values; safe
+/// on any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cadre::client {
+
+struct ActorCard {
+  static constexpr std::string_view doc = "Where an actor can be called.";
+  std::string key;                     ///< its public key
+  std::string host;                    ///< host_identity()
+  std::string name;                    ///< of its unix socket, for callers on the same host
+  std::vector<std::string> addresses;  ///< numeric, for others
+  std::int32_t port = 0;
+};
+template <class V>
+void describe(V& v, ActorCard& c) {
+  v.required("key", c.key, "Its public key.");
+  v.field("host", c.host, "On which host it is, in a word.");
+  v.field("name", c.name, "Of its unix socket.");
+  v.field("addresses", c.addresses, "Of its host.");
+  v.field("port", c.port, "Where it listens.", range(0, 65'535));
+}
+
+}  // namespace cadre::client

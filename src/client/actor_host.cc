@@ -1,0 +1,222 @@
+#include "client/actor_host.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "client/host_identity.h"
+#include "describe/describe.h"
+
+namespace cadre::client {
+namespace {
+
+using namespace std::chrono_literals;
+using remote::Verb;
+
+constexpr Duration attend_every = 500ms;
+constexpr std::size_t waiting_max = 100'000;  // calls
+constexpr std::string_view loopback = "127.0.0.1";
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// Those of this host at which others may reach it.
+std::vector<std::string> addresses_of_host() {
+  std::vector<std::string> found;
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return found;
+  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_INET) continue;
+    const auto* address = reinterpret_cast<const sockaddr_in*>(one->ifa_addr);
+    char text[INET_ADDRSTRLEN] = {};
+    ::inet_ntop(AF_INET, &address->sin_addr, text, sizeof text);
+    if (std::string_view(text) != loopback) found.emplace_back(text);
+  }
+  ::freeifaddrs(all);
+  return found;
+}
+
+bool is_on_loopback(std::string_view url) {
+  const std::size_t scheme = url.find("://");
+  if (scheme != std::string_view::npos) url.remove_prefix(scheme + 3);
+  return url.starts_with("127.") || url.starts_with("localhost") || url.starts_with("[::1]");
+}
+
+}  // namespace
+
+Result<ActorHost::Options> ActorHost::options_from_environment() {
+  Options options;
+  TRY_ASSIGN(owner, net::parse_public_key(variable("CADRE_ACTOR_CALLER")));
+  options.owner = owner;
+  const std::string lanes = variable("CADRE_ACTOR_LANES");
+  if (!lanes.empty()) options.lanes = std::max<std::size_t>(1, std::strtoul(lanes.c_str(), nullptr, 10));
+  options.is_local = is_on_loopback(variable("CADRE_MASTER"));
+  return options;
+}
+
+ActorHost::ActorHost(const Options& options)
+    : options_(options),
+      called_(std::make_shared<net::Called>(
+          net::Called{net::make_keys(), [owner = options.owner](const net::PublicKey& key) { return key == owner; }})),
+      ground_{engine_.loop(), [this](loop::Call call) { engine_.post(std::move(call)); }},
+      callee_(options.lanes) {}
+
+Result<std::unique_ptr<ActorHost>> ActorHost::open(const Options& options) {
+  std::unique_ptr<ActorHost> host(new ActorHost(options));
+  Result<void> listening;
+  bool is_done = false;
+  host->engine_.wait(
+      TimePoint::max(),
+      [&] {
+        listening = host->listen();
+        is_done = true;
+        host->engine_.changed();
+      },
+      [&] { return is_done; });
+  TRY(listening);
+  return host;
+}
+
+Result<void> ActorHost::listen() {
+  const auto take_in = [this](loop::Descriptor socket, net::Cover cover) { come_in(std::move(socket), cover); };
+  card_.key = called_->keys.open.text();
+  card_.host = host_identity();
+  card_.name = "cadre-actor-" + random_word(32);
+  TRY_ASSIGN(by_name, net::PipeDoor::open(engine_.loop(), {card_.name, "", 0}, take_in));
+  const std::string host = options_.is_local ? std::string(loopback) : "0.0.0.0";
+  TRY_ASSIGN(by_port, net::PipeDoor::open(engine_.loop(), {"", host, 0}, take_in));
+  card_.port = by_port->port();
+  if (!options_.is_local) card_.addresses = addresses_of_host();
+  card_.addresses.emplace_back(loopback);
+  doors_.push_back(std::move(by_name));
+  doors_.push_back(std::move(by_port));
+  alone_since_ = engine_.loop().now();
+  context_.promise_liveness();
+  attend();
+  return {};
+}
+
+ActorHost::~ActorHost() {
+  bool is_done = false;
+  engine_.wait(
+      TimePoint::max(),
+      [&] {
+        attending_.cancel();
+        doors_.clear();
+        for (auto& [number, connection] : connections_) connection->wire->close();
+        connections_.clear();
+        is_done = true;
+        engine_.changed();
+      },
+      [&] { return is_done; });
+}
+
+Result<void> ActorHost::announce() {
+  const core::Reported reported = context_.report(describe::write_json(card_));
+  if (reported) return {};
+  return fail(Errc::unavailable, "the master does not take where this actor can be called: " + reported.why);
+}
+
+void ActorHost::come_in(loop::Descriptor socket, net::Cover cover) {
+  auto connection = std::make_unique<Connection>(*this, ++last_connection_);
+  connection->wire = Wire::answer(ground_, called_, std::move(socket), cover, *connection);
+  connections_.emplace(last_connection_, std::move(connection));
+}
+
+void ActorHost::Connection::opened() {
+  is_open = true;
+  host.was_called_ = true;
+  ++host.open_connections_;
+}
+
+void ActorHost::take(Connection& from, Heard heard) {
+  if (heard.verb == Verb::end) return end();
+  const remote::Callee::Key key{from.number, heard.id};
+  if (heard.verb == Verb::cancel) return cancel(from, key);
+  if (heard.verb > Verb::set) return;  // not for an actor
+  bool is_full = false;
+  {
+    const std::lock_guard lock(mutex_);
+    is_full = callee_.waiting() >= waiting_max;
+    if (!is_full && callee_.came(key)) wanted_.emplace(key, Wanted{key, std::move(heard), from.wire});
+  }
+  if (is_full) from.wire->send(Verb::error, key.id, "Full", as_bytes("too many calls wait at the actor"), {});
+  engine_.changed();
+}
+
+void ActorHost::cancel(const Connection& from, remote::Callee::Key key) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!callee_.cancel(key)) return;  // it has begun, or was answered
+    wanted_.erase(key);
+  }
+  from.wire->send(Verb::cancelled, key.id, "", {}, {});
+}
+
+void ActorHost::leave(std::uint64_t number) {
+  const auto found = connections_.find(number);
+  if (found == connections_.end()) return;
+  if (found->second->is_open && --open_connections_ == 0) alone_since_ = engine_.loop().now();
+  {
+    const std::lock_guard lock(mutex_);
+    for (const remote::Callee::Key& key : callee_.gone(number)) wanted_.erase(key);
+  }
+  engine_.loop().post([connection = std::shared_ptr<Connection>(std::move(found->second))] {});  // never while it calls
+  connections_.erase(found);
+}
+
+/// From time to time: says that it lives, and looks whether it should.
+void ActorHost::attend() {
+  attending_ = engine_.loop().after(attend_every, [this] { attend(); });
+  context_.tally(calls_, errors_);
+  const Duration patience = was_called_ ? options_.linger : options_.caller_wait;
+  const bool is_abandoned = open_connections_ == 0 && engine_.loop().now() - alone_since_ > patience;
+  if (is_abandoned || context_.should_stop()) end();
+}
+
+void ActorHost::end() {
+  const std::lock_guard lock(mutex_);
+  // Whatever runs now, nobody will hear what comes of it.
+  if (callee_.running() > 0) ::_exit(0);
+  is_over_ = true;
+  engine_.changed();
+}
+
+std::optional<ActorHost::Wanted> ActorHost::next() {
+  std::optional<remote::Callee::Key> found;
+  bool is_over = false;
+  const auto look = [&] {
+    const std::lock_guard lock(mutex_);
+    is_over = is_over_;
+    if (!is_over && !found) found = callee_.next();
+    return is_over || found.has_value();
+  };
+  if (!look()) engine_.wait(TimePoint::max(), [] {}, look);
+  if (!found) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  const auto at = wanted_.find(*found);
+  Wanted wanted = std::move(at->second);
+  wanted_.erase(at);
+  return wanted;
+}
+
+void ActorHost::answer(const Wanted& wanted, Verb verb, std::string_view name, BytesView body,
+                       std::span<const BytesView> parts) {
+  ++calls_;
+  if (verb == Verb::error) ++errors_;
+  {
+    const std::lock_guard lock(mutex_);
+    callee_.finished(wanted.key);
+  }
+  wanted.wire->send(verb, wanted.key.id, name, body, parts);
+  if (options_.lanes > 1) engine_.changed();
+}
+
+}  // namespace cadre::client

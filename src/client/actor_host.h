@@ -1,0 +1,102 @@
+/// The process of one actor: where its callers come in, what they want next, and how they are answered. Safe on any
+/// thread; what runs in between is the user's.
+#pragma once
+
+#include <cadre/core.h>
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/actor_card.h"
+#include "client/engine.h"
+#include "client/wire.h"
+#include "remote/callee.h"
+
+namespace cadre::client {
+
+class ActorHost {
+ public:
+  struct Options {
+    net::PublicKey owner;                          ///< who may call
+    std::size_t lanes = 1;                         ///< calls that run at a time
+    bool is_local = true;                          ///< only callers on the same host
+    Duration caller_wait = std::chrono::minutes(1);  ///< without one for so long at first, it ends …
+    Duration linger = std::chrono::seconds(10);      ///< … and when the last has gone, after that
+  };
+  /// As the environment of a task says: CADRE_ACTOR_CALLER, CADRE_ACTOR_LANES, CADRE_MASTER.
+  [[nodiscard]] static Result<Options> options_from_environment();
+
+  [[nodiscard]] static Result<std::unique_ptr<ActorHost>> open(const Options& options);
+  ActorHost(const ActorHost&) = delete;
+  ActorHost& operator=(const ActorHost&) = delete;
+  ~ActorHost();
+
+  /// Tells the master where it can be called.
+  [[nodiscard]] Result<void> announce();
+  const ActorCard& card() const { return card_; }
+
+  /// Something that a caller wants: create, call, get or set.
+  struct Wanted {
+    remote::Callee::Key key;
+    Heard heard;
+    std::shared_ptr<Wire> wire;
+  };
+  /// Waits for it; nothing when there is nothing more to do: nobody needs the actor any more, or it is to stop.
+  [[nodiscard]] std::optional<Wanted> next();
+  void answer(const Wanted& wanted, remote::Verb verb, std::string_view name, BytesView body,
+              std::span<const BytesView> parts);
+
+ private:
+  struct Connection final : Wire::User {
+    Connection(ActorHost& h, std::uint64_t n) : host(h), number(n) {}
+    void opened() override;
+    void heard(Heard heard) override { host.take(*this, std::move(heard)); }
+    void lost(Error) override { host.leave(number); }
+    ActorHost& host;
+    const std::uint64_t number;
+    std::shared_ptr<Wire> wire;
+    bool is_open = false;
+  };
+
+  explicit ActorHost(const Options& options);
+  Result<void> listen();
+  void come_in(loop::Descriptor socket, net::Cover cover);
+  void take(Connection& from, Heard heard);
+  void cancel(const Connection& from, remote::Callee::Key key);
+  void leave(std::uint64_t connection);
+  void attend();
+  void end();
+
+  const Options options_;
+  const std::shared_ptr<const net::Called> called_;
+  ActorCard card_;
+  core::Context context_;
+  Engine engine_;
+  const net::PipeGround ground_;
+  // For the loop.
+  std::vector<std::unique_ptr<net::PipeDoor>> doors_;
+  std::map<std::uint64_t, std::unique_ptr<Connection>> connections_;
+  std::uint64_t last_connection_ = 0;
+  std::size_t open_connections_ = 0;
+  TimePoint alone_since_;
+  bool was_called_ = false;
+  loop::Timer attending_;
+
+  std::mutex mutex_;  // for what follows
+  remote::Callee callee_;
+  std::map<remote::Callee::Key, Wanted> wanted_;
+  bool is_over_ = false;
+
+  std::atomic<std::uint64_t> calls_ = 0;
+  std::atomic<std::uint64_t> errors_ = 0;
+};
+
+}  // namespace cadre::client

@@ -1,0 +1,72 @@
+/// A program's session with a cluster: as long as it lives and beats, so do its actors. Safe on any thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "client/actor.h"
+#include "client/connection.h"
+#include "client/engine.h"
+#include "client/refusal.h"
+#include "cluster/requests.h"
+
+namespace cadre::client {
+
+class Session final : private Actor::Place {
+ public:
+  /// Finds the master and opens a session there. `url` as for commands, and cadre://host:port for http.
+  [[nodiscard]] static Result<std::unique_ptr<Session>> open(const std::string& url, Duration wait);
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  /// Ends the session, and with it all its actors.
+  ~Session() override;
+
+  /// Which master: where it was found.
+  const std::string& master() const { return master_; }
+  const std::string& id() const { return id_.value; }
+
+  /// Begins to make one.
+  [[nodiscard]] std::shared_ptr<Actor> create(ActorOptions options);
+  /// Brings a folder to the cluster, once for each content; its hash.
+  [[nodiscard]] Result<std::string> upload(const std::string& folder, TimePoint deadline);
+  Engine& engine() override { return engine_; }
+
+ private:
+  explicit Session(cluster::KnownMaster master);
+  const net::Keys& keys() override { return keys_; }
+  void submit(const std::shared_ptr<Actor>& actor, const cluster::JobSpec& job) override;
+  void kill(cluster::JobId job) override;
+  void forget(cluster::JobId job) override;
+  loop::Task<void> attend();
+  loop::Task<void> submit_job(std::shared_ptr<Actor> actor, cluster::requests::Submit request);
+  loop::Task<void> kill_job(cluster::JobId job);
+  loop::Task<void> leave(bool& is_done);
+  struct Brought {
+    std::atomic<bool> is_done = false;
+    Got<std::string> hash;
+  };
+  loop::Task<void> bring(std::string folder, std::shared_ptr<Brought> brought);
+  void take(const cluster::requests::JobView& view);
+
+  const std::string master_;
+  const cluster::SessionId id_;
+  const net::Keys keys_ = net::make_keys();
+  Engine engine_;
+
+  // For the loop.
+  std::optional<Connection> connection_;
+  std::map<cluster::JobId, std::shared_ptr<Actor>> actors_;
+  std::map<cluster::JobId, cluster::requests::JobView> unclaimed_;  ///< heard of before their submission was answered
+  int submitting_ = 0;
+  std::uint64_t seen_ = 0;
+
+  std::mutex mutex_;
+  std::optional<Got<void>> opened_;  ///< what the master said at first
+};
+
+}  // namespace cadre::client
