@@ -1,5 +1,6 @@
 #include "cluster/ids.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace cadre::cluster {
@@ -17,6 +18,12 @@ Failure bad(std::string_view what, std::string_view form, std::string_view text)
 }
 
 }  // namespace
+
+bool is_plain(const SessionId& session) {
+  return std::all_of(session.value.begin(), session.value.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  });
+}
 
 std::string to_string(TaskId task) { return std::to_string(task.job.value) + "." + std::to_string(task.member); }
 

@@ -16,6 +16,8 @@ using GangId = Name<struct GangTag>;
 using GroupId = Name<struct GroupTag>;
 using AccountId = Name<struct AccountTag>;
 using JobId = Id<struct JobTag>;
+/// What a client calls itself to the master; a word that nobody else would choose.
+using SessionId = Name<struct SessionTag>;
 
 /// One member of a job: 17.0 is the first of job 17.
 struct TaskId {
@@ -36,6 +38,9 @@ struct LeaseId {
   Epoch epoch;
   auto operator<=>(const LeaseId&) const = default;
 };
+
+/// Whether a session may be called so: letters, digits, - and _, which need no escape anywhere.
+[[nodiscard]] bool is_plain(const SessionId& session);
 
 std::string to_string(TaskId task);
 std::string to_string(LeaseId lease);

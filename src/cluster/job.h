@@ -50,6 +50,9 @@ void describe(V& v, Member& m) {
           "needs a count that is not smaller; raise count or lower elastic_min");
 }
 
+/// Characters of the name of a session.
+constexpr std::size_t session_most = 64;
+
 struct JobSpec {
   std::string name;
   std::string workspace = access::default_workspace;
@@ -62,6 +65,8 @@ struct JobSpec {
   bool single_agent = false;
   bool uneven = false;
   std::vector<Member> members;
+  SessionId session;
+  std::string actor;
 
   static constexpr std::string_view doc = "A job: tasks that are placed all or nothing.";
   bool operator==(const JobSpec&) const = default;
@@ -79,6 +84,12 @@ void describe(V& v, JobSpec& j) {
   v.field("single_agent", j.single_agent, "Whether its slots must be on one agent.");
   v.field("uneven", j.uneven, "Whether its slots may be divided unevenly.");
   v.required("members", j.members, "What it consists of.", length(1, 64));
+  v.field("session", j.session, "The session of a client to which it belongs, and with which it ends; empty: none.",
+          length(0, session_most));
+  v.field("actor", j.actor, "The class of which its only task is an object, for people; empty: it is none.",
+          length(0, 256));
+  v.check(is_plain(j.session), "session", "has characters that are not allowed; use letters, digits, - and _");
+  v.check(j.actor.empty() || !j.session.value.empty(), "actor", "needs a session, with which it ends; name one");
 }
 
 /// The accounts of a user's jobs, and of those in a workspace.

@@ -224,6 +224,47 @@ void describe(V& v, RunExec& m) {
   v.required("argv", m.argv, "Program and arguments.", length(1, 4096));
 }
 
+/// A client's sign of life, and its question what is new of its jobs. While one such request waits, the client is
+/// there; one that is silent for too long is gone, and its jobs with it.
+struct Attend {
+  static constexpr std::string_view type_name = "attend";
+  static constexpr Route route{"PUT", "/sessions/{session}",
+                               "Opens a session or keeps it alive, and tells what is new of its jobs. They are killed "
+                               "when nothing was heard of it for the timeout.",
+                               Need::token};
+  using Answer = SessionNews;
+  SessionId session;
+  std::string host;
+  std::int64_t pid = 0;
+  std::string program;
+  std::uint64_t seen = 0;
+  Duration wait{};
+};
+template <class V>
+void describe(V& v, Attend& m) {
+  v.required("session", m.session, "Which one: a word of the client's own choice, that nobody else would choose.",
+             length(1, session_most));
+  v.field("host", m.host, "Where the client runs.", length(0, 256));
+  v.field("pid", m.pid, "Its process there.", at_least(0));
+  v.field("program", m.program, "What it is called.", length(0, 256));
+  v.field("seen", m.seen, "`version` of the answer before; 0: all is told, at once.");
+  v.field("wait", m.wait, "Answer when something is new, or after so long; never longer than the timeout.",
+          range(std::chrono::seconds(0), std::chrono::minutes(1)));
+  v.check(is_plain(m.session), "session", "has characters that are not allowed; use letters, digits, - and _");
+}
+
+struct EndSession {
+  static constexpr std::string_view type_name = "end_session";
+  static constexpr Route route{"DELETE", "/sessions/{session}", "Ends a session, and kills its jobs at once.",
+                               Need::token};
+  using Answer = Done;
+  SessionId session;
+};
+template <class V>
+void describe(V& v, EndSession& m) {
+  v.required("session", m.session, "Which one.");
+}
+
 struct ListAgents {
   static constexpr std::string_view type_name = "list_agents";
   static constexpr Route route{"GET", "/agents", "Agents with what they have and use, by their names.", Need::token};
@@ -330,7 +371,7 @@ template <class V>
 void describe(V&, GetSnapshot&) {}
 
 using Request = std::variant<Submit, RunTask, ListJobs, GetJob, EndJob, KillJob, MoveJob, SetJob, Why, ListTasks,
-                             GetTask, EndTask, KillTask, RunExec, ListAgents, GetAgent, SetAgent, SetSlot, ListSlots,
-                             ListPools, GetStatus, MakeJoinToken, GetSnapshot>;
+                             GetTask, EndTask, KillTask, RunExec, Attend, EndSession, ListAgents, GetAgent, SetAgent,
+                             SetSlot, ListSlots, ListPools, GetStatus, MakeJoinToken, GetSnapshot>;
 
 }  // namespace cadre::cluster::requests

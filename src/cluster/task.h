@@ -119,6 +119,8 @@ struct Usage {
   ByteSize memory_most{0};
   Duration cpu_time{};
   std::int64_t processes = 0;
+  std::uint64_t calls = 0;
+  std::uint64_t errors = 0;
   bool operator==(const Usage&) const = default;
 };
 template <class V>
@@ -127,6 +129,8 @@ void describe(V& v, Usage& u) {
   v.field("memory_most", u.memory_most, "The most memory that was in use.");
   v.field("cpu_time", u.cpu_time, "Processor time used.");
   v.field("processes", u.processes, "Processes.");
+  v.field("calls", u.calls, "Calls that it has answered.");
+  v.field("errors", u.errors, "Calls that ended in an error.");
 }
 
 /// How a task ended, as its supervisor saw it.

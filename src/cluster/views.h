@@ -65,6 +65,8 @@ struct JobView {
   std::int32_t priority = 42;
   double position = 0;
   std::string group;
+  SessionId session;
+  std::string actor;
   control::JobStage stage = control::JobStage::queued;
   std::int64_t slots = 0;
   std::optional<TimePoint> submitted;
@@ -87,6 +89,8 @@ void describe(V& v, JobView& m) {
   v.field("priority", m.priority, "Smaller is more important.");
   v.field("position", m.position, "Place in the queue among equals of priority.");
   v.field("group", m.group, "With whom it shares.");
+  v.field("session", m.session, "The session of a client to which it belongs.");
+  v.field("actor", m.actor, "The class of which its only task is an object.");
   v.field("stage", m.stage, "How far it is.");
   v.field("slots", m.slots, "Slots it wants in all.");
   v.field("submitted", m.submitted, "When it was submitted.");
@@ -98,6 +102,22 @@ void describe(V& v, JobView& m) {
   v.field("runs", m.runs, "How many times it was placed.");
   v.field("version", m.version, "Changes with it.");
   v.field("tasks", m.tasks, "Its tasks.");
+}
+
+struct SessionNews {
+  static constexpr std::string_view type_name = "session_news";
+  static constexpr std::string_view doc = "What is new of the jobs of a session.";
+  std::uint64_t version = 0;
+  Duration timeout{};
+  Duration beat_every{};
+  std::vector<JobView> jobs;
+};
+template <class V>
+void describe(V& v, SessionNews& m) {
+  v.required("version", m.version, "How much has been told; to be given as `seen` with the next question.");
+  v.required("timeout", m.timeout, "A client that is silent for longer is gone, and its jobs are killed.");
+  v.required("beat_every", m.beat_every, "How often a client speaks at least that does not wait for news.");
+  v.required("jobs", m.jobs, "Those that changed after `seen`, or the first thousand of them; the last changed last.");
 }
 
 struct AgentView {
@@ -300,7 +320,7 @@ struct Failed {
   std::vector<Fault> faults;
 };
 
-using Reply = std::variant<Done, Failed, Text, JobView, Jobs, TaskView, Tasks, AgentView, Agents, Slots, Pools, Status,
-                           Snapshot, messages::ExecNews>;
+using Reply = std::variant<Done, Failed, Text, JobView, Jobs, TaskView, Tasks, SessionNews, AgentView, Agents, Slots,
+                           Pools, Status, Snapshot, messages::ExecNews>;
 
 }  // namespace cadre::cluster::requests

@@ -22,7 +22,7 @@ template <class T>
 std::string object_of(const T& request) {
   const describe::Value tree = describe::write(request);
   std::string text;
-  for (const char* key : {"job", "task", "agent", "slot", "workspace", "user", "token", "name", "pool"}) {
+  for (const char* key : {"job", "task", "session", "agent", "slot", "workspace", "user", "token", "name", "pool"}) {
     const describe::Value* value = tree.find(key);
     if (value == nullptr || value->template as<describe::Value::Map>() != nullptr) continue;
     const auto* name = value->template as<std::string>();
@@ -39,8 +39,10 @@ const std::string* workspace_wanted(const requests::Request& request) {
   return nullptr;
 }
 
+/// A sign of life changes nothing that anybody would want to look up later.
 template <class T>
 constexpr bool changes_something() {
+  if constexpr (std::is_same_v<T, requests::Attend>) return false;
   if constexpr (access::Routed<T>) return !T::route.reads();
   return false;
 }

@@ -98,7 +98,7 @@ AgentEntry& Control::welcome(Peer peer, const messages::Hello& hello, TimePoint 
   for (const TaskId task : agent.tasks) take_slots(*ledger_.find(task));
   agent.peer = peer;
   agent.clean = false;
-  agent.session = boot_ << 32 | ++sessions_;
+  agent.session = boot_ << 32 | ++greetings_;
   agent.heard = now;
   peers_[peer] = id;
   return agent;

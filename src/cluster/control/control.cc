@@ -11,6 +11,7 @@ Control::Control(Settings settings, const Rows& rows, std::uint64_t boot, TimePo
     : settings_(std::move(settings)),
       ledger_(rows, static_cast<std::size_t>(settings_.ended_jobs_kept), boot << 32),
       boot_(boot),
+      sessions_(settings_.session_timeout, now),
       last_exec_(boot << 32) {
   for (const GroupRow& row : rows.groups) {
     if (const auto pool = settings_.pools.find(row.pool); pool != settings_.pools.end()) {
@@ -46,6 +47,9 @@ Control::Control(Settings settings, const Rows& rows, std::uint64_t boot, TimePo
     const Gang gang = gang_of(job.row);
     Planner& planner = pool_of(job).planner;
     job.row.stage == JobStage::queued ? planner.submit(gang, job.row.queued) : planner.adopt(gang, running_of(job));
+    const bool is_attended = !job.row.spec.session.value.empty() && job.row.why.empty();
+    if (!is_attended || sessions_.find(job.row.spec.session) != nullptr) continue;
+    sessions_.open(job.row.spec.session, job.row.owner, now).since = job.row.submitted;
   }
 }
 
@@ -93,6 +97,7 @@ void Control::tick(TimePoint now) {
   }
   for (const AgentId& id : lost) lose(ledger_.change(id), now);
   for (const AgentId& id : gone) forget(id, now);
+  tick_sessions(now);
 }
 
 Outcome Control::settle(TimePoint now) {
@@ -105,7 +110,9 @@ Outcome Control::settle(TimePoint now) {
     const bool time_tells = pool.planner.queued() > 0 && now - pool.planned >= settings_.beat_every;
     if (pool.changed || time_tells) plan(name, pool, now);
   }
+  std::set<SessionId> sessions;
   for (const JobId id : ledger_.jobs_changed()) {
+    sessions.insert(ledger_.find(id)->row.spec.session);
     const auto waiting = watchers_.find(id);
     if (waiting == watchers_.end()) continue;
     const Job& job = *ledger_.find(id);
@@ -117,6 +124,7 @@ Outcome Control::settle(TimePoint now) {
     });
     if (waiting->second.empty()) watchers_.erase(waiting);
   }
+  for (const SessionId& id : sessions) tell_session(id);
   outcome_.writes = ledger_.take();
   return std::exchange(outcome_, {});
 }
@@ -137,6 +145,7 @@ void Control::forget_asker(Asker asker) {
         std::erase_if(at->second, [&](const auto& watcher) { return watcher.first == asker; }));
     at = at->second.empty() ? watchers_.erase(at) : std::next(at);
   }
+  sessions_.forget_asker(asker);
   for (auto at = execs_.begin(); at != execs_.end();) {
     if (at->second.asker != asker) {
       ++at;

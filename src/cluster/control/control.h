@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cluster/control/ledger.h"
+#include "cluster/control/sessions.h"
 #include "cluster/plan_file.h"
 #include "cluster/planner.h"
 #include "cluster/requests.h"
@@ -34,11 +35,13 @@ void describe(V& v, PoolSettings& p) {
 struct Settings {
   Duration agent_timeout = std::chrono::seconds(30);
   Duration beat_every = std::chrono::seconds(1);
+  Duration session_timeout = std::chrono::seconds(5);
   std::map<std::string, PoolSettings> pools = {{"default", {}}};
   Duration forget_agents_after = std::chrono::hours(24 * 7);
   std::int64_t ended_jobs_kept = 100'000;
   std::int64_t agents_max = 10'000;
   std::int64_t watchers_max = 10'000;
+  std::int64_t sessions_max = 10'000;
   std::int64_t execs_max = 1'000;
   bool record_plans = false;
 
@@ -50,19 +53,22 @@ void describe(V& v, Settings& s) {
           at_least(std::chrono::milliseconds(100)));
   v.field("beat_every", s.beat_every, "How often agents and master speak at least.",
           at_least(std::chrono::milliseconds(10)));
+  v.field("session_timeout", s.session_timeout,
+          "A client that is silent for so long is gone, and the jobs of its session are killed.",
+          range(std::chrono::milliseconds(100), std::chrono::hours(24)));
   v.field("pools", s.pools, "The pools that agents may join.", not_empty());
   v.field("forget_agents_after", s.forget_agents_after, "An agent that is lost for so long is forgotten.",
           at_least(Duration{0}));
   v.field("ended_jobs_kept", s.ended_jobs_kept, "Ended jobs that stay in memory.", range(0, 10'000'000));
   v.field("agents_max", s.agents_max, "Most agents that are known.", range(1, 16'000));
   v.field("watchers_max", s.watchers_max, "Most clients that wait for a job to change.", range(1, 1'000'000));
+  v.field("sessions_max", s.sessions_max, "Most sessions of clients at a time.", range(1, 1'000'000));
   v.field("execs_max", s.execs_max, "Most commands that run inside tasks at a time.", range(1, 100'000));
   v.check(s.beat_every <= s.agent_timeout / 3, "beat_every",
           "must be at most a third of agent_timeout; lower it or raise agent_timeout");
+  v.check(s.beat_every <= s.session_timeout / 3, "session_timeout",
+          "must be at least three times beat_every; raise it or lower beat_every");
 }
-
-/// Who waits for an answer, as the shell numbers them.
-using Asker = std::uint64_t;
 
 struct ToAgent {
   Peer peer = 0;
@@ -121,7 +127,8 @@ class Control {
   Snapshot planned(const std::string& pool, TimePoint now) const { return pools_.at(pool).planner.snapshot(now); }
   /// How much is remembered beside the ledger; for tests.
   std::size_t remembered() const {
-    return watchers_.size() + static_cast<std::size_t>(watching_) + execs_.size() + usages_.size() + to_offer_.size();
+    return watchers_.size() + static_cast<std::size_t>(watching_) + execs_.size() + usages_.size() + to_offer_.size() +
+           sessions_.all().size() + sessions_.waiting();
   }
   std::size_t peers() const { return peers_.size(); }
 
@@ -210,6 +217,8 @@ class Control {
   const Job* job_of_one(const Guest& guest, TaskId id);
   void submit(const Guest& guest, const JobSpec& spec, TimePoint now);
   void end_job(const Guest& guest, JobId id, std::optional<Duration> grace, TimePoint now);
+  /// Stops a job that has not ended; with a grace, if that is less than what it was given before.
+  void end(JobId id, std::optional<Duration> grace, TimePoint now);
   void get_job(const Guest& guest, const requests::GetJob& request);
   void get_task(const Guest& guest, TaskId id);
   void list_jobs(const Guest& guest, const requests::ListJobs& request);
@@ -218,6 +227,18 @@ class Control {
   void set_job(const Guest& guest, const requests::SetJob& request, TimePoint now);
   void why(const Guest& guest, const requests::Why& request);
   void exec(const Guest& guest, const requests::RunExec& request);
+
+  // Sessions of clients (clients.cc).
+  void attend(const Guest& guest, const requests::Attend& request, TimePoint now);
+  void end_session(const Guest& guest, const requests::EndSession& request, TimePoint now);
+  /// Why a job cannot belong to that session of his, if it cannot.
+  std::optional<Error> obstacle_to_session(const Guest& guest, const SessionId& id);
+  /// Kills its jobs, for a reason in words.
+  void close_session(const SessionId& id, const std::string& why, TimePoint now);
+  void tick_sessions(TimePoint now);
+  /// Answers who waits there, if there is something new for him.
+  void tell_session(const SessionId& id);
+  requests::SessionNews news_of(const SessionId& id, const access::Principal& who, std::uint64_t seen) const;
 
   // What there is (views.cc).
   void list_agents(Asker asker, const requests::ListAgents& request, TimePoint now);
@@ -238,10 +259,11 @@ class Control {
   Ledger ledger_;
   std::map<std::string, Pool> pools_;
   std::uint64_t boot_;
-  std::uint64_t sessions_ = 0;
+  std::uint64_t greetings_ = 0;  ///< of agents, each of which begins a session of theirs
   std::map<Peer, AgentId> peers_;
   std::map<JobId, std::vector<std::pair<Asker, std::uint64_t>>> watchers_;  ///< with the version they have seen
   std::int64_t watching_ = 0;
+  Sessions sessions_;
   std::map<std::uint64_t, Exec> execs_;
   std::uint64_t last_exec_;  ///< those of an earlier master may still be heard of
   std::map<TaskId, Usage> usages_;

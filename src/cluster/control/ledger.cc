@@ -32,7 +32,7 @@ std::string ending_in_words(const Job& job) {
   switch (row.reason) {
     case lease::Reason::exited: words = row.code == 0 ? "it ended well" : "it exited with code " + code; break;
     case lease::Reason::signalled: words = "it was ended by signal " + code; break;
-    case lease::Reason::killed_by_user: words = "a user stopped it"; break;
+    case lease::Reason::killed_by_user: words = row.why.empty() ? "a user stopped it" : "it was stopped"; break;
     case lease::Reason::preempted: words = "it was stopped for others"; break;
     case lease::Reason::out_of_memory: words = "it ran out of memory"; break;
     case lease::Reason::unresponsive: words = "it gave no sign of life"; break;
@@ -55,11 +55,11 @@ std::optional<lease::Held> lost_of(const TaskRow& task) {
 }
 
 Ledger::Ledger(const Rows& rows, std::size_t ended_kept, std::uint64_t first_version)
-    : ended_kept_(ended_kept), first_version_(first_version), last_job_(rows.last_job), last_change_(rows.last_change) {
+    : ended_kept_(ended_kept), last_version_(first_version), last_job_(rows.last_job), last_change_(rows.last_change) {
   for (const AgentRow& row : rows.agents) add_agent(row);
   agents_changed_.clear();
   for (const JobRow& row : rows.jobs) {
-    jobs_.emplace(row.id, Job{row, {}, first_version_ + 1});
+    number(jobs_.emplace(row.id, Job{row, {}}).first->second);
     if (row.stage == JobStage::ended) ended_.push_back(row.id);
   }
   for (const TaskRow& row : rows.tasks) {
@@ -72,9 +72,29 @@ Ledger::Ledger(const Rows& rows, std::size_t ended_kept, std::uint64_t first_ver
 
 void Ledger::forget_ended() {
   while (ended_.size() > ended_kept_) {
-    jobs_.erase(ended_.front());
+    const auto job = jobs_.find(ended_.front());
+    CHECK(job != jobs_.end());
+    if (const auto session = of_sessions_.find(job->second.row.spec.session); session != of_sessions_.end()) {
+      session->second.erase(job->second.version);
+      if (session->second.empty()) of_sessions_.erase(session);
+    }
+    jobs_.erase(job);
     ended_.pop_front();
   }
+}
+
+void Ledger::number(Job& job) {
+  const std::uint64_t before = std::exchange(job.version, ++last_version_);
+  if (job.row.spec.session.value.empty()) return;
+  std::map<std::uint64_t, JobId>& jobs = of_sessions_[job.row.spec.session];
+  jobs.erase(before);
+  jobs.emplace(job.version, job.row.id);
+}
+
+const std::map<std::uint64_t, JobId>& Ledger::jobs_of(const SessionId& session) const {
+  static const std::map<std::uint64_t, JobId> none;
+  const auto found = of_sessions_.find(session);
+  return found == of_sessions_.end() ? none : found->second;
 }
 
 const Job* Ledger::find(JobId id) const {
@@ -98,7 +118,7 @@ Job& Ledger::change(JobId id) {
   const auto found = jobs_.find(id);
   CHECK(found != jobs_.end());
   jobs_changed_.insert(id);
-  ++found->second.version;  // every time: it may have been shown in between
+  number(found->second);  // every time: it may have been shown in between
   return found->second;
 }
 
@@ -128,7 +148,9 @@ Job& Ledger::add_job(JobSpec spec, std::string owner, TimePoint now) {
   new_jobs_.insert(row.id);
   jobs_changed_.insert(row.id);
   const JobId id = row.id;
-  return jobs_.emplace(id, Job{std::move(row), {}, first_version_ + 1}).first->second;
+  Job& job = jobs_.emplace(id, Job{std::move(row), {}}).first->second;
+  number(job);
+  return job;
 }
 
 TaskRow& Ledger::add_task(TaskId id) {

@@ -19,7 +19,7 @@ namespace cadre::cluster::control {
 struct Job {
   JobRow row;
   std::map<std::uint32_t, TaskRow> tasks;  ///< by member
-  std::uint64_t version = 1;
+  std::uint64_t version = 0;               ///< greater than all that were shown before, of any job
 
   /// The tasks of its last run; others are left from earlier ones.
   bool in_run(const TaskRow& task) const { return row.runs > 0 && task.run == row.runs; }
@@ -64,6 +64,10 @@ class Ledger {
   const TaskRow* find(TaskId id) const;
   AgentEntry* find(const AgentId& id);
   std::int64_t ended() const { return static_cast<std::int64_t>(ended_.size()); }
+  /// The jobs of a session that are known, by their versions: those that changed last stand last.
+  const std::map<std::uint64_t, JobId>& jobs_of(const SessionId& session) const;
+  /// The greatest of all versions.
+  std::uint64_t last_version() const { return last_version_; }
 
   /// What is borrowed here for change is written at the next take().
   Job& change(JobId id);
@@ -90,11 +94,14 @@ class Ledger {
 
  private:
   void forget_ended();
+  /// It has changed, or is new.
+  void number(Job& job);
 
   std::size_t ended_kept_;
-  std::uint64_t first_version_;
+  std::uint64_t last_version_;
   std::map<JobId, Job> jobs_;
   std::map<AgentId, AgentEntry> agents_;
+  std::map<SessionId, std::map<std::uint64_t, JobId>> of_sessions_;
   std::deque<JobId> ended_;
   std::set<JobId> new_jobs_;
   std::set<JobId> jobs_changed_;

@@ -31,6 +31,11 @@ std::vector<requests::Fault> faults_of(const JobSpec& spec) {
     faults.push_back({spec.uneven ? "uneven" : "single_agent",
                       "is for one member without a count; leave it out, or leave out the count"});
   }
+  const bool is_of_one = spec.members.size() == 1 && spec.members.front().count.value_or(1) == 1 &&
+                         (!divided || spec.single_agent || spec.members.front().slots <= 1);
+  if (!spec.actor.empty() && !is_of_one) {
+    faults.push_back({"actor", "is for a job of one task; give it one member, with count 1"});
+  }
   return faults;
 }
 
@@ -77,6 +82,8 @@ void Control::ask(Asker asker, const access::Principal& who, const requests::Req
                  [&](const requests::EndTask& one) { end_task(one.task, one.grace); },
                  [&](const requests::KillTask& one) { end_task(one.task, Duration{0}); },
                  [&](const requests::RunExec& one) { exec(guest, one); },
+                 [&](const requests::Attend& one) { attend(guest, one, now); },
+                 [&](const requests::EndSession& one) { end_session(guest, one, now); },
                  [&](const requests::ListAgents& one) { list_agents(asker, one, now); },
                  [&](const requests::GetAgent& one) { get_agent(asker, one.agent, now); },
                  [&](const requests::SetAgent& one) { set_agent(guest, one, now); },
@@ -152,6 +159,7 @@ void Control::submit(const Guest& guest, const JobSpec& spec, TimePoint now) {
                 "workspace: in '" + spec.workspace + "' you may only look; ask for the role editor");
   }
   if (const auto missing = missing_pool(spec.pool)) return fail(asker, Errc::not_found, "pool: " + *missing);
+  if (const auto why = obstacle_to_session(guest, spec.session)) return fail(asker, why->code, why->message);
   if (auto faults = faults_of(spec); !faults.empty()) {
     return answer(asker, requests::Failed{Errc::invalid, "the job is faulty", std::move(faults)});
   }
@@ -167,7 +175,12 @@ void Control::submit(const Guest& guest, const JobSpec& spec, TimePoint now) {
 void Control::end_job(const Guest& guest, JobId id, std::optional<Duration> chosen, TimePoint now) {
   const Job* job = own_job(guest, id);
   if (job == nullptr) return;
-  if (job->row.stage == JobStage::ended) return answer(guest.asker, view(*job));
+  if (job->row.stage != JobStage::ended) end(id, chosen, now);
+  answer(guest.asker, view(*job));
+}
+
+void Control::end(JobId id, std::optional<Duration> chosen, TimePoint now) {
+  const Job* job = ledger_.find(id);
   if (chosen) {
     std::optional<Duration>& grace = ledger_.change(id).row.grace;
     grace = std::min(grace.value_or(*chosen), *chosen);
@@ -188,7 +201,6 @@ void Control::end_job(const Guest& guest, JobId id, std::optional<Duration> chos
       perform(task.id, lease::SendStop{stopping->held, stopping->why});
     }
   }
-  answer(guest.asker, view(*job));
 }
 
 void Control::get_job(const Guest& guest, const requests::GetJob& request) {

@@ -45,7 +45,7 @@ struct JobRow {
   std::string detail;
   std::optional<Duration> grace;  ///< that a user has chosen for its end
   std::int32_t runs = 0;          ///< how many times it was placed
-  std::string why;                ///< what placed it there, or who preempted it, for people
+  std::string why;                ///< what became of its client, if it is stopped for that, for people
   bool operator==(const JobRow&) const = default;
 };
 

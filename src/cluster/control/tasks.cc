@@ -215,6 +215,7 @@ void Control::finish(Job& job, TimePoint now) {
     job.row.code = ending_of(*first_bad)->code;
     job.row.detail = first_bad->ending.detail;
   }
+  if (job.row.reason == Reason::killed_by_user && !job.row.why.empty()) job.row.detail = job.row.why;
   Pool& pool = pool_of(job);
   pool.planner.remove(gang_id(job.row.id));
   pool.changed = true;

@@ -433,6 +433,79 @@ std::vector<Scene> rights() {
   };
 }
 
+/// Clients that keep their jobs alive; a restart of the master makes it forget those that have none.
+std::vector<Scene> sessions() {
+  const access::Principal ann{"ann", false, {{"default", access::Role::editor}}, "t2", ""};
+  const SessionId id("s1");
+  const auto attend = [=](Desk& desk, std::uint64_t seen = 0, Duration wait = 0s) {
+    desk.ask(ann, wait > 0s ? "attend, and wait " + cadre::to_string(wait) : "attend",
+             requests::Attend{id, "laptop", 4711, "train.py", seen, wait});
+  };
+  const auto seen = [](const Desk& desk) { return std::get<requests::SessionNews>(desk.answer()).version; };
+  const auto submit = [=](Desk& desk) {
+    JobSpec spec = job_of({1, 1});
+    spec.session = id;
+    spec.actor = "Counter";
+    desk.ask(ann, "submit an actor", requests::Submit{spec});
+  };
+  return {
+      {"A client with two actors, of which it ends one, and leaves",
+       [=](Desk& desk) {
+         desk.hello("a1");
+         attend(desk);
+         submit(desk);
+         submit(desk);
+         attend(desk);
+         attend(desk, seen(desk), 4s);
+         desk.started("a1", lease_of(1));
+         attend(desk, seen(desk), 4s);
+         desk.says("a1", messages::Report{lease_of(1), 1, "127.0.0.1:4000"});
+         desk.ask(ann, "kill 1", end(1, 0s));
+         desk.exited("a1", lease_of(1), 9, Reason::signalled);
+         attend(desk);
+         attend(desk, seen(desk), 4s);
+         desk.ask(ann, "end the session", requests::EndSession{id});
+         desk.exited("a1", lease_of(2), 9, Reason::signalled);
+       }},
+      {"A client is gone, and its actors with it",
+       [=](Desk& desk) {
+         desk.hello("a1", 1);
+         attend(desk);
+         submit(desk);
+         submit(desk);
+         desk.pass(6s);
+         desk.exited("a1", lease_of(1), 9, Reason::signalled);
+         attend(desk);
+       }},
+      {"A client is gone while the agent of its actor is lost",
+       [=](Desk& desk) {
+         desk.hello("a1");
+         attend(desk);
+         submit(desk);
+         desk.started("a1", lease_of(1));
+         desk.falls_silent("a1");
+         for (int i = 0; i < 8; ++i) {
+           desk.pass(4s);
+           attend(desk);
+         }
+         desk.pass(6s);
+         desk.hello("a1", 4, std::set{lease_of(1)});
+       }},
+      {"A client goes on through a restart of the master",
+       [=](Desk& desk) {
+         desk.hello("a1");
+         attend(desk);
+         submit(desk);
+         attend(desk);
+         const std::uint64_t before = seen(desk);
+         desk.restart();
+         desk.pass(4s);
+         attend(desk, before, 4s);
+         desk.pass(6s);
+       }},
+  };
+}
+
 /// Those in which a restart of the master makes a difference, or nothing happens.
 std::vector<Scene> doors() {
   const auto set = [](Desk& desk, SlotState state, std::optional<std::int32_t> slot = {}) {
@@ -540,6 +613,7 @@ TEST(Control, TellsTheLivesOfJobsAsItDid) { expect_golden("jobs", jobs()); }
 TEST(Control, TellsOfStopsAsItDid) { expect_golden("stops", stops()); }
 TEST(Control, TellsOfAgentsThatComeAndGoAsItDid) { expect_golden("agents", agents()); }
 TEST(Control, TellsOfDoorsAndCommandsAsItDid) { expect_golden("doors", doors()); }
+TEST(Control, TellsOfClientsAsItDid) { expect_golden("sessions", sessions()); }
 TEST(Control, TellsOfQuotasAsItDid) { expect_golden("quotas", quotas()); }
 TEST(Control, TellsWhatPeopleMayKnowAndDoAsItDid) { expect_golden("rights", rights()); }
 

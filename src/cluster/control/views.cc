@@ -170,6 +170,8 @@ requests::JobView Control::view(const Job& job) const {
                          row.spec.priority,
                          row.position,
                          row.spec.group,
+                         row.spec.session,
+                         row.spec.actor,
                          row.stage,
                          slots_in_full(gang_of(row.id, 0, row.spec).wants),
                          row.submitted,

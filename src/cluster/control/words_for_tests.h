@@ -99,6 +99,11 @@ inline std::string in_words(const requests::Reply& reply) {
                         [](const requests::Jobs& one) { return std::to_string(one.jobs.size()) + " jobs"; },
                         [](const requests::TaskView& one) { return "task " + to_string(one.id) + " " + one.stage; },
                         [](const requests::Tasks& one) { return std::to_string(one.tasks.size()) + " tasks"; },
+                        [](const requests::SessionNews& one) {
+                          std::string text;
+                          for (const requests::JobView& job : one.jobs) text += "; " + in_words(job);
+                          return "news" + (text.empty() ? ": nothing" : ":" + text.substr(1));
+                        },
                         [](const requests::AgentView& one) { return "agent " + one.id.value + " " + one.state; },
                         [](const requests::Agents& one) { return std::to_string(one.agents.size()) + " agents"; },
                         [](const requests::Slots& one) { return std::to_string(one.slots.size()) + " slots"; },

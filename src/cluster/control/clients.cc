@@ -1,0 +1,109 @@
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
+#include "cluster/control/control.h"
+
+namespace cadre::cluster::control {
+namespace {
+
+/// Jobs that one answer tells of; who asks again is told of the others.
+constexpr std::size_t told_at_once = 1'000;
+
+}  // namespace
+
+requests::SessionNews Control::news_of(const SessionId& id, const access::Principal& who, std::uint64_t seen) const {
+  requests::SessionNews news{ledger_.last_version(), settings_.session_timeout, settings_.beat_every, {}};
+  const bool is_of_another_master = seen > ledger_.last_version();
+  const auto& jobs = ledger_.jobs_of(id);
+  for (auto at = jobs.upper_bound(is_of_another_master ? 0 : seen); at != jobs.end(); ++at) {
+    if (news.jobs.size() == told_at_once) {
+      news.version = std::prev(at)->first;
+      break;
+    }
+    const Job& job = *ledger_.find(at->second);
+    if (access::may_read(who, job.row.spec.workspace)) news.jobs.push_back(view(job));
+  }
+  return news;
+}
+
+void Control::attend(const Guest& guest, const requests::Attend& request, TimePoint now) {
+  const SessionId& id = request.session;
+  Session* session = sessions_.find(id);
+  if (session == nullptr) {
+    if (static_cast<std::int64_t>(sessions_.all().size()) >= settings_.sessions_max) {
+      return fail(guest.asker, Errc::unavailable,
+                  "there are " + std::to_string(settings_.sessions_max) + " sessions already; raise sessions_max");
+    }
+    session = &sessions_.open(id, guest.who.user, now);
+  } else if (session->owner != guest.who.user) {
+    return fail(guest.asker, Errc::denied, "session '" + id.value + "' is another user's; choose another word");
+  }
+  session->host = request.host;
+  session->pid = request.pid;
+  session->program = request.program;
+  session->heard = now;
+  if (const auto before = sessions_.stop_waiting(id)) {  // the client does not wait there any more, or would twice
+    answer(before->asker, news_of(id, before->who, before->seen));
+  }
+  requests::SessionNews news = news_of(id, guest.who, request.seen);
+  const Duration wait = std::min(request.wait, settings_.session_timeout);
+  if (request.seen == 0 || wait == Duration{0} || !news.jobs.empty()) return answer(guest.asker, std::move(news));
+  sessions_.wait(id, {guest.asker, guest.who, request.seen, now + wait});
+}
+
+void Control::tell_session(const SessionId& id) {
+  const Session* session = sessions_.find(id);
+  if (session == nullptr || !session->waiting) return;
+  requests::SessionNews news = news_of(id, session->waiting->who, session->waiting->seen);
+  if (!news.jobs.empty()) answer(sessions_.stop_waiting(id)->asker, std::move(news));
+}
+
+void Control::tick_sessions(TimePoint now) {
+  const Sessions::Due due = sessions_.tick(now);
+  for (const SessionId& id : due.waited) {
+    if (const auto waited = sessions_.stop_waiting(id)) answer(waited->asker, news_of(id, waited->who, waited->seen));
+  }
+  for (const SessionId& id : due.gone) close_session(id, "its client is gone", now);
+}
+
+void Control::close_session(const SessionId& id, const std::string& why, TimePoint now) {
+  std::vector<JobId> left;
+  for (const auto& [version, job] : ledger_.jobs_of(id)) {
+    if (ledger_.find(job)->row.stage != JobStage::ended) left.push_back(job);
+  }
+  for (const JobId job : left) {
+    ledger_.change(job).row.why = why;
+    ledger_.note(now, job, why);
+    end(job, Duration{0}, now);
+  }
+  if (const auto waiting = sessions_.stop_waiting(id)) {
+    answer(waiting->asker, news_of(id, waiting->who, waiting->seen));
+  }
+  sessions_.close(id);
+}
+
+void Control::end_session(const Guest& guest, const requests::EndSession& request, TimePoint now) {
+  const Session* session = sessions_.find(request.session);
+  const bool may_know = session != nullptr && (guest.who.is_admin || session->owner == guest.who.user);
+  if (!may_know) {
+    return fail(guest.asker, Errc::not_found,
+                "there is no session '" + request.session.value + "' of yours; see cadre session list");
+  }
+  close_session(request.session, "its client has left", now);
+  answer(guest.asker, requests::Done{});
+}
+
+std::optional<Error> Control::obstacle_to_session(const Guest& guest, const SessionId& id) {
+  if (id.value.empty()) return std::nullopt;
+  const Session* session = sessions_.find(id);
+  if (session == nullptr) {
+    return Error{Errc::conflict, "session: there is no session '" + id.value +
+                                     "', or its client was silent for too long; begin one with PUT /api/v1/sessions/" +
+                                     id.value};
+  }
+  if (session->owner == guest.who.user) return std::nullopt;
+  return Error{Errc::denied, "session: '" + id.value + "' is another user's; name one of your own"};
+}
+
+}  // namespace cadre::cluster::control

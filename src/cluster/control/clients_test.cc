@@ -1,0 +1,250 @@
+#include <gtest/gtest.h>
+
+#include "cluster/control/desk_for_tests.h"
+
+namespace cadre::cluster::control {
+namespace {
+
+using namespace std::chrono_literals;
+using access::Role;
+
+const SessionId session("s1");
+const access::Principal ann{"ann", false, {{"default", Role::editor}}, "t2", ""};
+const access::Principal bob{"bob", false, {{"default", Role::editor}}, "t3", ""};
+
+requests::Attend attend_to(std::uint64_t seen = 0, Duration wait = 0s) {
+  return {session, "laptop", 4711, "train.py", seen, wait};
+}
+
+JobSpec actor_of(const SessionId& id = session, std::int32_t slots = 1) {
+  JobSpec spec = job_of({slots, 1});
+  spec.session = id;
+  spec.actor = "Counter";
+  return spec;
+}
+
+const requests::SessionNews& news(const Desk& desk) { return std::get<requests::SessionNews>(desk.answer()); }
+std::string failure(const Desk& desk) { return std::get<requests::Failed>(desk.answer()).message; }
+
+TEST(Clients, AreToldOfEachChangeOnce) {
+  Desk desk;
+  desk.ask(ann, "attend", attend_to());
+  EXPECT_TRUE(news(desk).jobs.empty());
+  const std::uint64_t nothing = news(desk).version;
+  desk.ask(ann, "submit", requests::Submit{actor_of()});
+  desk.ask(ann, "submit", requests::Submit{actor_of()});
+  desk.ask(ann, "attend", attend_to(nothing));
+  ASSERT_EQ(news(desk).jobs.size(), 2U);
+  EXPECT_EQ(news(desk).jobs.front().actor, "Counter");
+  EXPECT_EQ(news(desk).jobs.front().session, session);
+  const std::uint64_t both = news(desk).version;
+  desk.ask(ann, "attend", attend_to(both));
+  EXPECT_TRUE(news(desk).jobs.empty());
+  desk.ask(ann, "end 1", requests::KillJob{{1}});
+  desk.ask(ann, "attend", attend_to(both));
+  ASSERT_EQ(news(desk).jobs.size(), 1U);
+  EXPECT_EQ(news(desk).jobs.front().id, JobId{1});
+  EXPECT_EQ(news(desk).jobs.front().stage, JobStage::ended);
+}
+
+TEST(Clients, WaitUntilSomethingIsNew) {
+  Desk desk;
+  desk.hello("a1");
+  desk.ask(ann, "attend", attend_to());
+  desk.ask(ann, "submit", requests::Submit{actor_of()});
+  desk.ask(ann, "attend", attend_to());
+  const std::size_t before = desk.answers();
+  desk.ask(ann, "attend", attend_to(news(desk).version, 4s));
+  EXPECT_EQ(desk.answers(), before);
+  desk.started("a1", lease_of(1));
+  ASSERT_EQ(desk.answers(), before + 1);
+  EXPECT_EQ(news(desk).jobs.front().tasks.front().stage, "running");
+  desk.ask(ann, "attend", attend_to(news(desk).version, 4s));
+  desk.says("a1", messages::Report{lease_of(1), 1, "127.0.0.1:4000"});
+  ASSERT_EQ(desk.answers(), before + 2);
+  EXPECT_EQ(news(desk).jobs.front().tasks.front().last_report, "127.0.0.1:4000");
+}
+
+TEST(Clients, AreAnsweredWhenTheirWaitIsOver) {
+  Desk desk;
+  desk.ask(ann, "attend", attend_to());
+  const std::uint64_t seen = news(desk).version;
+  desk.ask(ann, "attend", attend_to(seen, 2s));
+  desk.pass(1s);
+  EXPECT_EQ(desk.answers(), 1U);
+  desk.pass(1s);
+  EXPECT_EQ(desk.answers(), 2U);
+  EXPECT_TRUE(news(desk).jobs.empty());
+  EXPECT_EQ(news(desk).version, seen);
+}
+
+TEST(Clients, WaitNoLongerThanTheirSilenceWouldBeBorne) {
+  Desk desk;
+  desk.ask(ann, "attend", attend_to());
+  desk.ask(ann, "attend", attend_to(news(desk).version, 60s));
+  desk.pass(5s);
+  EXPECT_EQ(desk.answers(), 2U);
+}
+
+TEST(Clients, AreAnsweredAtOnceIfTheyHaveSeenNothing) {
+  Desk desk;
+  desk.ask(ann, "attend", attend_to(0, 4s));
+  EXPECT_EQ(desk.answers(), 1U);
+}
+
+TEST(Clients, WaitInOnePlaceOnly) {
+  Desk desk;
+  desk.ask(ann, "attend", attend_to());
+  const std::uint64_t seen = news(desk).version;
+  desk.ask(ann, "attend", attend_to(seen, 4s));
+  desk.ask(ann, "attend", attend_to(seen, 4s));
+  EXPECT_EQ(desk.answers(), 2U);
+  desk.leaves();
+  desk.pass(6s);
+  EXPECT_EQ(desk.control().remembered(), 0U);
+}
+
+TEST(Clients, AreToldOfManyJobsInSeveralAnswers) {
+  Desk desk;
+  desk.ask(ann, "attend", attend_to());
+  std::uint64_t seen = news(desk).version;
+  for (int i = 0; i < 1'001; ++i) desk.ask(ann, "submit", requests::Submit{actor_of()});
+  desk.ask(ann, "attend", attend_to(seen, 4s));
+  EXPECT_EQ(news(desk).jobs.size(), 1'000U);
+  desk.ask(ann, "attend", attend_to(news(desk).version, 4s));
+  ASSERT_EQ(news(desk).jobs.size(), 1U);
+  EXPECT_EQ(news(desk).jobs.front().id, JobId{1'001});
+}
+
+TEST(Clients, TakeTheirJobsWithThemWhenTheyAreGone) {
+  Desk desk;
+  desk.hello("a1", 1);
+  desk.ask(ann, "attend", attend_to());
+  desk.ask(ann, "submit", requests::Submit{actor_of()});
+  desk.ask(ann, "submit", requests::Submit{actor_of()});
+  desk.submit({1}, "one of another");
+  desk.started("a1", lease_of(1));
+  desk.pass(4s);
+  EXPECT_EQ(desk.job(1).stage, JobStage::running);
+  desk.pass(2s);
+  EXPECT_NE(desk.text().find("stop 1.0/1: killed_by_user, grace 0s"), std::string::npos) << desk.text();
+  EXPECT_EQ(desk.job(2).stage, JobStage::ended);
+  EXPECT_EQ(desk.job(2).detail, "its client is gone");
+  desk.exited("a1", lease_of(1), 9, lease::Reason::signalled);
+  EXPECT_EQ(desk.job(1).stage, JobStage::ended);
+  EXPECT_EQ(desk.job(1).detail, "its client is gone");
+  EXPECT_EQ(desk.job(3).stage, JobStage::running);
+  desk.ask("why 1", requests::Why{{1}});
+  EXPECT_TRUE(std::get<requests::Text>(desk.answer()).text.starts_with("it was stopped: its client is gone"));
+  desk.ask(ann, "submit", requests::Submit{actor_of()});
+  EXPECT_EQ(std::get<requests::Failed>(desk.answer()).code, Errc::conflict);
+}
+
+TEST(Clients, LeaveWithTheirJobs) {
+  Desk desk;
+  desk.ask(ann, "attend", attend_to());
+  desk.ask(ann, "submit", requests::Submit{actor_of()});
+  desk.ask(bob, "end the session", requests::EndSession{session});
+  EXPECT_EQ(failure(desk), "there is no session 's1' of yours; see cadre session list");
+  desk.ask(ann, "attend", attend_to());
+  desk.ask(ann, "attend", attend_to(news(desk).version, 4s));
+  const std::size_t before = desk.answers();
+  desk.ask(ann, "end the session", requests::EndSession{session});
+  EXPECT_EQ(desk.answers(), before + 2);  // who waited as well
+  EXPECT_EQ(desk.job(1).detail, "its client has left");
+  EXPECT_EQ(desk.control().remembered(), 0U);
+}
+
+TEST(Clients, AreKnownAgainAfterARestartOfTheMaster) {
+  Desk desk;
+  desk.hello("a1");
+  desk.ask(ann, "attend", attend_to());
+  desk.ask(ann, "submit", requests::Submit{actor_of()});
+  desk.ask(ann, "attend", attend_to());
+  const std::uint64_t seen = news(desk).version;
+  desk.pass(4s);
+  desk.restart();
+  desk.pass(5s);  // the whole time once more
+  EXPECT_EQ(desk.job(1).stage, JobStage::running);
+  desk.ask(bob, "attend", attend_to());
+  EXPECT_EQ(failure(desk), "session 's1' is another user's; choose another word");
+  desk.ask(ann, "attend", attend_to(seen, 4s));
+  ASSERT_EQ(news(desk).jobs.size(), 1U);  // of what it has seen nothing is known any more
+  desk.pass(5s);
+  EXPECT_EQ(desk.job(1).stage, JobStage::running);
+  desk.restart();
+  desk.pass(6s);
+  EXPECT_EQ(desk.job(1).stage, JobStage::stopping);
+  desk.restart();  // its session has ended for good
+  EXPECT_EQ(desk.control().remembered(), 0U);
+}
+
+TEST(Clients, ShareNoSession) {
+  Desk desk;
+  desk.ask(ann, "attend", attend_to());
+  desk.ask(bob, "attend", attend_to());
+  EXPECT_EQ(failure(desk), "session 's1' is another user's; choose another word");
+  desk.ask(bob, "submit", requests::Submit{actor_of()});
+  EXPECT_EQ(failure(desk), "session: 's1' is another user's; name one of your own");
+  desk.ask(ann, "submit", requests::Submit{actor_of(SessionId("s2"))});
+  EXPECT_EQ(failure(desk),
+            "session: there is no session 's2', or its client was silent for too long; begin one with PUT "
+            "/api/v1/sessions/s2");
+}
+
+TEST(Clients, AreToldNothingOfWorkspacesThatTheyHaveLost) {
+  Desk desk;
+  desk.ask(ann, "attend", attend_to());
+  desk.ask(ann, "submit", requests::Submit{actor_of()});
+  access::Principal outsider = ann;
+  outsider.roles.clear();
+  desk.ask(outsider, "attend", attend_to());
+  EXPECT_TRUE(news(desk).jobs.empty());
+}
+
+TEST(Clients, AreBounded) {
+  Settings settings;
+  settings.sessions_max = 1;
+  Desk desk(settings);
+  desk.ask(ann, "attend", attend_to());
+  requests::Attend another = attend_to();
+  another.session = SessionId("s2");
+  desk.ask(ann, "attend", another);
+  EXPECT_EQ(failure(desk), "there are 1 sessions already; raise sessions_max");
+  desk.pass(6s);
+  desk.ask(ann, "attend", another);
+  EXPECT_TRUE(news(desk).jobs.empty());
+}
+
+TEST(Clients, AreForgottenWithTheirJobs) {
+  Settings settings;
+  settings.ended_jobs_kept = 1;
+  Desk desk(settings);
+  desk.ask(ann, "attend", attend_to());
+  for (std::uint64_t id = 1; id <= 3; ++id) {
+    desk.ask(ann, "submit", requests::Submit{actor_of()});
+    desk.ask(ann, "kill", requests::KillJob{{id}});
+  }
+  EXPECT_EQ(desk.control().ledger().jobs_of(session).size(), 1U);
+}
+
+TEST(Clients, HaveActorsOfOneTaskOnly) {
+  Desk desk;
+  desk.ask(ann, "attend", attend_to());
+  JobSpec spec = actor_of();
+  spec.members.front().count = 2;
+  desk.ask(ann, "submit", requests::Submit{spec});
+  const auto& faults = std::get<requests::Failed>(desk.answer()).faults;
+  ASSERT_EQ(faults.size(), 1U);
+  EXPECT_EQ(faults.front().path, "actor");
+  spec.members.front().count.reset();
+  spec.members.front().slots = 2;  // might be divided over two agents
+  desk.ask(ann, "submit", requests::Submit{spec});
+  EXPECT_TRUE(std::holds_alternative<requests::Failed>(desk.answer()));
+  spec.members.front().count = 1;
+  desk.ask(ann, "submit", requests::Submit{spec});
+  EXPECT_TRUE(std::holds_alternative<requests::JobView>(desk.answer()));
+}
+
+}  // namespace
+}  // namespace cadre::cluster::control

@@ -1,0 +1,59 @@
+#include "cluster/control/sessions.h"
+
+#include <utility>
+
+#include "base/check.h"
+
+namespace cadre::cluster::control {
+
+Session* Sessions::find(const SessionId& id) {
+  const auto found = sessions_.find(id);
+  return found == sessions_.end() ? nullptr : &found->second;
+}
+
+Session& Sessions::open(const SessionId& id, const std::string& owner, TimePoint now) {
+  const auto [session, is_new] = sessions_.try_emplace(id);
+  CHECK(is_new);
+  session->second.owner = owner;
+  session->second.since = session->second.heard = now;
+  return session->second;
+}
+
+void Sessions::close(const SessionId& id) {
+  static_cast<void>(stop_waiting(id));
+  sessions_.erase(id);
+}
+
+void Sessions::wait(const SessionId& id, Attendance attendance) {
+  Session* session = find(id);
+  CHECK(session != nullptr && !session->waiting);
+  by_asker_.emplace(attendance.asker, id);
+  session->waiting = std::move(attendance);
+}
+
+std::optional<Attendance> Sessions::stop_waiting(const SessionId& id) {
+  Session* session = find(id);
+  if (session == nullptr || !session->waiting) return std::nullopt;
+  by_asker_.erase(session->waiting->asker);
+  return std::exchange(session->waiting, std::nullopt);
+}
+
+void Sessions::forget_asker(Asker asker) {
+  if (const auto found = by_asker_.find(asker); found != by_asker_.end()) {
+    static_cast<void>(stop_waiting(SessionId(found->second)));
+  }
+}
+
+Sessions::Due Sessions::tick(TimePoint now) {
+  const bool was_away =
+      now - std::exchange(ticked_, now) > timeout_ / 2;  // the process was stopped, or could not write
+  Due due;
+  for (auto& [id, session] : sessions_) {
+    if (session.waiting && now >= session.waiting->until) due.waited.push_back(id);
+    if (session.waiting || was_away) session.heard = now;
+    if (now - session.heard > timeout_) due.gone.push_back(id);
+  }
+  return due;
+}
+
+}  // namespace cadre::cluster::control

@@ -1,0 +1,71 @@
+/// The clients that keep jobs alive by signs of life, and those of them that wait for news. Knows nothing of the jobs.
+/// Pure: no clock. One thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "access/principal.h"
+#include "base/time.h"
+#include "cluster/ids.h"
+
+namespace cadre::cluster::control {
+
+/// Who waits for an answer, as the shell numbers them.
+using Asker = std::uint64_t;
+
+/// A request that is answered when something is new.
+struct Attendance {
+  Asker asker = 0;
+  access::Principal who;
+  std::uint64_t seen = 0;
+  TimePoint until;
+};
+
+/// What the client says of itself is for people.
+struct Session {
+  std::string owner;
+  std::string host;
+  std::int64_t pid = 0;
+  std::string program;
+  TimePoint since;
+  TimePoint heard;
+  std::optional<Attendance> waiting;  ///< as long as it does, the client is there
+};
+
+class Sessions {
+ public:
+  /// A client that is silent for longer than `timeout` is gone.
+  Sessions(Duration timeout, TimePoint now) : timeout_(timeout), ticked_(now) {}
+
+  const std::map<SessionId, Session>& all() const { return sessions_; }
+  Session* find(const SessionId& id);
+  /// There must be none of that name yet.
+  Session& open(const SessionId& id, const std::string& owner, TimePoint now);
+  void close(const SessionId& id);
+
+  /// Nobody may wait there already.
+  void wait(const SessionId& id, Attendance attendance);
+  /// Who waited there, if somebody did; he waits no longer.
+  std::optional<Attendance> stop_waiting(const SessionId& id);
+  void forget_asker(Asker asker);
+  std::size_t waiting() const { return by_asker_.size(); }
+
+  struct Due {
+    std::vector<SessionId> waited;  ///< long enough
+    std::vector<SessionId> gone;
+  };
+  /// Time has passed. If nothing was heard of it for long, nobody can be blamed for his silence.
+  [[nodiscard]] Due tick(TimePoint now);
+
+ private:
+  Duration timeout_;
+  TimePoint ticked_;
+  std::map<SessionId, Session> sessions_;
+  std::map<Asker, SessionId> by_asker_;
+};
+
+}  // namespace cadre::cluster::control
