@@ -7,7 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "describe/checks.h"
+
 namespace cadre::client {
+
+using describe::range;
 
 struct ActorCard {
   static constexpr std::string_view doc = "Where an actor can be called.";

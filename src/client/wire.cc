@@ -19,14 +19,15 @@ Wire::Wire(User& user) : user_(&user), reader_(payload_max), pool_(shared_max, k
 std::shared_ptr<Wire> Wire::call(net::PipeGround ground, net::Caller caller, const net::PipeAddress& address,
                                  User& user) {
   std::shared_ptr<Wire> wire(new Wire(user));
-  wire->pipe_ = std::make_unique<net::Pipe>(std::move(ground), std::move(caller), address, *wire);
+  wire->pipe_ = std::make_unique<net::Pipe>(std::move(ground), std::move(caller), address, static_cast<net::Pipe::User&>(*wire));
   return wire;
 }
 
 std::shared_ptr<Wire> Wire::answer(net::PipeGround ground, std::shared_ptr<const net::Called> called,
                                    loop::Descriptor socket, net::Cover cover, User& user) {
   std::shared_ptr<Wire> wire(new Wire(user));
-  wire->pipe_ = std::make_unique<net::Pipe>(std::move(ground), std::move(called), std::move(socket), cover, *wire);
+  wire->pipe_ = std::make_unique<net::Pipe>(std::move(ground), std::move(called), std::move(socket), cover,
+                                            static_cast<net::Pipe::User&>(*wire));
   return wire;
 }
 

@@ -1,0 +1,272 @@
+// Every call lets other Python threads run while it waits. What an object is made of is pickled by cadre/remote.py; here
+// it is bytes.
+#include "native/remote.h"
+
+#include <pybind11/functional.h>
+#include <pybind11/stl.h>
+
+#include <cmath>
+
+#include "client/actor.h"
+#include "client/actor_host.h"
+#include "client/session.h"
+
+namespace cadre::python {
+namespace {
+
+namespace py = pybind11;
+using client::Actor;
+using client::ActorHost;
+using client::Answer;
+using client::Heard;
+using client::Session;
+using remote::Verb;
+
+/// Larger ones are not copied into Python.
+constexpr std::size_t copied_max = 16 << 10;
+
+/// Memory that Python looks at where it lies.
+struct Block {
+  remote::Slice slice;
+};
+
+py::object object_of(const remote::Slice& slice) {
+  if (slice.size <= copied_max) return py::bytes(reinterpret_cast<const char*>(slice.data), slice.size);
+  return py::cast(Block{slice});
+}
+
+py::list objects_of(const std::vector<remote::Slice>& slices) {
+  py::list all;
+  for (const remote::Slice& slice : slices) all.append(py::cast(Block{slice}));
+  return all;
+}
+
+/// Bytes of Python objects, as long as this lives.
+class Views {
+ public:
+  explicit Views(const py::list& objects) {
+    buffers_.reserve(objects.size());
+    for (const py::handle& object : objects) {
+      Py_buffer& buffer = buffers_.emplace_back();
+      if (PyObject_GetBuffer(object.ptr(), &buffer, PyBUF_SIMPLE) != 0) {
+        buffers_.pop_back();
+        release();
+        throw py::error_already_set();
+      }
+      views_.emplace_back(static_cast<const std::byte*>(buffer.buf), static_cast<std::size_t>(buffer.len));
+    }
+  }
+  Views(const Views&) = delete;
+  Views& operator=(const Views&) = delete;
+  ~Views() { release(); }
+  std::span<const BytesView> all() const { return views_; }
+  std::vector<Bytes> copies() const {
+    std::vector<Bytes> made;
+    for (const BytesView& view : views_) made.emplace_back(view.begin(), view.end());
+    return made;
+  }
+
+ private:
+  void release() {
+    for (Py_buffer& buffer : buffers_) PyBuffer_Release(&buffer);
+    buffers_.clear();
+  }
+  std::vector<Py_buffer> buffers_;
+  std::vector<BytesView> views_;
+};
+
+BytesView view_of(const py::bytes& bytes) { return as_bytes(static_cast<std::string_view>(bytes)); }
+
+/// Raised as cadre.ActorError(code, text).
+[[noreturn]] void raise(const Error& error) {
+  const py::object type = py::module_::import("cadre.errors").attr("ActorError");
+  const py::object made = type(std::string(to_string(error.code)), error.message);
+  PyErr_SetObject(type.ptr(), made.ptr());
+  throw py::error_already_set();
+}
+
+template <class T>
+T take(Result<T> result) {
+  if (!result) raise(result.error());
+  if constexpr (!std::is_void_v<T>) return *std::move(result);
+}
+
+template <class Call>
+auto unlocked(const Call& call) {
+  const py::gil_scoped_release waiting;
+  return call();
+}
+
+Duration duration_of(double seconds) {
+  constexpr double longest = 1e9;
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::min(std::max(seconds, 0.0), longest)));
+}
+
+/// (verb, name, body, parts) of what came; raises why nothing did.
+py::tuple content_of(const Result<Heard>& heard) {
+  if (!heard) raise(heard.error());
+  return py::make_tuple(static_cast<int>(heard->verb), heard->name, object_of(heard->body), objects_of(heard->parts));
+}
+
+/// A session that Python shares with its actors and answers.
+using SharedSession = std::shared_ptr<Session>;
+
+struct PyAnswer {
+  SharedSession session;
+  std::shared_ptr<Actor> actor;
+  std::shared_ptr<Answer> answer;
+
+  py::tuple get(double timeout) const {
+    if (!answer->is_there()) {
+      const bool came = unlocked([&] { return actor->wait(*answer, now() + duration_of(timeout)); });
+      if (!came) raise({Errc::timed_out, "no answer in time"});
+    }
+    return content_of(answer->get());
+  }
+  TimePoint now() const { return session->engine().loop().now(); }
+};
+
+struct PyActor {
+  SharedSession session;
+  std::shared_ptr<Actor> actor;
+
+  PyAnswer call(int verb, std::string_view name, const py::bytes& body, const py::list& parts, double timeout) const {
+    const Views views(parts);
+    const Actor::Saying saying{static_cast<Verb>(verb), name, view_of(body), views.all()};
+    auto answer = unlocked([&] { return actor->call(saying, session->engine().loop().now() + duration_of(timeout)); });
+    return {session, actor, take(std::move(answer))};
+  }
+};
+
+PyActor create(const SharedSession& session, const py::dict& from) {
+  client::ActorOptions options;
+  cluster::Member member;
+  const auto text = [&from](const char* key) { return from[key].cast<std::string>(); };
+  member.role = "actor";
+  member.slots = from["slots"].cast<std::int32_t>();
+  member.cpus = cluster::Cpus{static_cast<std::int64_t>(std::llround(from["cpus"].cast<double>() * 1'000))};
+  member.memory = ByteSize{from["memory"].cast<std::int64_t>()};
+  member.command.argv = from["argv"].cast<std::vector<std::string>>();
+  member.command.variables = from["variables"].cast<std::map<std::string, std::string>>();
+  member.command.code = text("code");
+  member.command.python = text("python");
+  member.command.warm = true;
+  member.manners.grace = std::chrono::seconds(1);
+  options.job.name = text("name");
+  options.job.actor = text("name");
+  if (const std::string workspace = text("workspace"); !workspace.empty()) options.job.workspace = workspace;
+  if (const std::string pool = text("pool"); !pool.empty()) options.job.pool = pool;
+  member.command.variables["CADRE_ACTOR_LANES"] = std::to_string(from["lanes"].cast<std::size_t>());
+  options.job.members.push_back(std::move(member));
+  options.create.name = text("name");
+  const auto body = from["body"].cast<py::bytes>();
+  options.create.body.assign(view_of(body).begin(), view_of(body).end());
+  options.create.parts = Views(from["parts"].cast<py::list>()).copies();
+  options.rules = {from["max_restarts"].cast<std::uint32_t>(), from["max_call_retries"].cast<std::uint32_t>()};
+  options.calls_max = from["calls_max"].cast<std::size_t>();
+  options.place_wait = duration_of(from["timeout"].cast<double>());
+  return {session, unlocked([&] { return session->create(std::move(options)); })};
+}
+
+/// The last who holds a session ends it, which takes a while: not while Python waits for it.
+SharedSession shared(std::unique_ptr<Session> session) {
+  return {session.release(), [](Session* ending) {
+            if (PyGILState_Check() == 0) return delete ending;
+            const py::gil_scoped_release waiting;
+            delete ending;
+          }};
+}
+
+void add_client(py::module_& module) {
+  py::class_<Session, SharedSession>(module, "Session")
+      .def(py::init([](const std::string& url, double wait) {
+        auto session = unlocked([&] { return Session::open(url, duration_of(wait)); });
+        return shared(take(std::move(session)));
+      }))
+      .def_property_readonly("master", &Session::master)
+      .def_property_readonly("id", &Session::id)
+      .def("create", &create)
+      .def("upload", [](Session& session, const std::string& folder, double timeout) {
+        return take(unlocked([&] {
+          return session.upload(folder, session.engine().loop().now() + duration_of(timeout));
+        }));
+      });
+  py::class_<PyActor>(module, "Actor")
+      .def("call", &PyActor::call)
+      .def("created",
+           [](const PyActor& self, double timeout) {
+             auto answer = unlocked([&] {
+               return self.actor->created(self.session->engine().loop().now() + duration_of(timeout));
+             });
+             return content_of(take(std::move(answer))->get());
+           })
+      .def("cancel",
+           [](const PyActor& self, const PyAnswer& one) { unlocked([&] { self.actor->cancel(*one.answer); }); })
+      .def("end", [](const PyActor& self) { unlocked([&] { self.actor->end(); }); })
+      .def_property_readonly("job", [](const PyActor& self) { return self.actor->job().value; })
+      .def_property_readonly("restarts", [](const PyActor& self) { return self.actor->restarts(); })
+      .def_property_readonly("is_over", [](const PyActor& self) { return self.actor->is_over(); });
+  py::class_<PyAnswer>(module, "Answer")
+      .def("get", &PyAnswer::get)
+      .def_property_readonly("is_there", [](const PyAnswer& self) { return self.answer->is_there(); })
+      .def("then", [](const PyAnswer& self, py::function call) {
+        // Held so that it is let go with the lock, wherever that happens.
+        std::shared_ptr<py::function> held(new py::function(std::move(call)), [](py::function* function) {
+          const py::gil_scoped_acquire locked;
+          delete function;
+        });
+        unlocked([&] {
+          self.answer->then([held] {
+            const py::gil_scoped_acquire locked;
+            (*held)();
+          });
+        });
+      });
+}
+
+void add_host(py::module_& module) {
+  py::class_<ActorHost::Wanted>(module, "Wanted");
+  py::class_<ActorHost>(module, "Host")
+      .def(py::init([] {
+        const ActorHost::Options options = take(ActorHost::options_from_environment());
+        return take(unlocked([&] { return ActorHost::open(options); }));
+      }))
+      .def("announce", [](ActorHost& host) { take(unlocked([&] { return host.announce(); })); })
+      .def("next",
+           [](ActorHost& host) -> py::object {
+             std::optional<ActorHost::Wanted> wanted = unlocked([&] { return host.next(); });
+             if (!wanted) return py::none();
+             const Heard heard = std::move(wanted->heard);
+             return py::make_tuple(py::cast(*std::move(wanted)), static_cast<int>(heard.verb), heard.name,
+                                   object_of(heard.body), objects_of(heard.parts));
+           })
+      .def("answer", [](ActorHost& host, const ActorHost::Wanted& wanted, int verb, std::string_view name,
+                        const py::bytes& body, const py::list& parts) {
+        const Views views(parts);
+        const BytesView bytes = view_of(body);
+        unlocked([&] { host.answer(wanted, static_cast<Verb>(verb), name, bytes, views.all()); });
+      });
+}
+
+}  // namespace
+
+void add_remote(py::module_& module) {
+  py::class_<Block>(module, "Block", py::buffer_protocol()).def_buffer([](Block& block) {
+    return py::buffer_info(reinterpret_cast<std::uint8_t*>(block.slice.data), static_cast<py::ssize_t>(block.slice.size),
+                           false);
+  });
+  py::dict verbs;
+  verbs["create"] = static_cast<int>(Verb::create);
+  verbs["call"] = static_cast<int>(Verb::call);
+  verbs["get"] = static_cast<int>(Verb::get);
+  verbs["set"] = static_cast<int>(Verb::set);
+  verbs["value"] = static_cast<int>(Verb::value);
+  verbs["error"] = static_cast<int>(Verb::error);
+  verbs["cancelled"] = static_cast<int>(Verb::cancelled);
+  module.attr("verbs") = verbs;
+  module.def("wait_until_begun", [] { return unlocked([] { return core::wait_until_begun(); }); });
+  add_client(module);
+  add_host(module);
+}
+
+}  // namespace cadre::python
