@@ -59,6 +59,7 @@ struct Command {
   std::string python;
   std::vector<std::string> setup;
   std::vector<Mount> mounts;
+  bool warm = false;
 
   static constexpr std::string_view doc = "What a task runs.";
   bool operator==(const Command&) const = default;
@@ -72,6 +73,7 @@ void describe(V& v, Command& c) {
   v.field("python", c.python, "Interpreter or virtual environment on the agent, put first on the PATH.");
   v.field("setup", c.setup, "Shell commands that run once for each code and list of commands on an agent.");
   v.field("mounts", c.mounts, "Folders of the host that the task sees.");
+  v.field("warm", c.warm, "Whether agents keep some of these ready: it waits to be told for which task it runs.");
 }
 
 struct TaskLimits {
@@ -119,6 +121,8 @@ struct Usage {
   ByteSize memory_most{0};
   Duration cpu_time{};
   std::int64_t processes = 0;
+  std::uint64_t calls = 0;
+  std::uint64_t errors = 0;
   bool operator==(const Usage&) const = default;
 };
 template <class V>
@@ -127,6 +131,8 @@ void describe(V& v, Usage& u) {
   v.field("memory_most", u.memory_most, "The most memory that was in use.");
   v.field("cpu_time", u.cpu_time, "Processor time used.");
   v.field("processes", u.processes, "Processes.");
+  v.field("calls", u.calls, "Calls that it has answered.");
+  v.field("errors", u.errors, "Calls that ended in an error.");
 }
 
 /// How a task ended, as its supervisor saw it.
