@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,6 +32,14 @@ struct Task {
 
 /// Read from the environment; attaches nothing.
 [[nodiscard]] Task this_task();
+
+/// For a program of which agents keep some ready before there is a task for them (`warm` in its command). Called when
+/// all that takes long is done, it waits until this process is told which task it is; from then on this_task() and the
+/// environment tell of that one. Gives the variables that it has set; nothing when nobody is left who could tell, so
+/// that the process should end. In a process that was started as a task, and off the cluster, it comes back at once
+/// and sets none. Call it before there are other threads, which might look at the environment meanwhile, and before
+/// there is a Context.
+[[nodiscard]] std::optional<std::map<std::string, std::string>> wait_until_begun();
 
 /// Why the task is to stop, and by when.
 struct Stop {
@@ -78,6 +87,9 @@ class Context {
   void promise_liveness();
   /// A sign of life. Does nothing before promise_liveness.
   void beat();
+  /// How many calls the task has answered so far, and how many of these ended in an error: shown with what it uses.
+  /// Told with the signs of life, so only after promise_liveness; call it as often as you like.
+  void tally(std::uint64_t calls, std::uint64_t errors);
 
   /// Reports a text of at most report_bytes_max, and waits for what becomes of it. Off the cluster it goes to standard
   /// error.

@@ -19,12 +19,15 @@ namespace supervision = cluster::supervision;
 using cluster::lease::Reason;
 
 constexpr Duration tick_every = 100ms;
+constexpr Duration up_after_max = 10s;  // then a task is taken to be up, whether it has attached or not
 
 std::vector<host::Found> leases_of(const std::vector<FoundTask>& found) {
   std::vector<host::Found> leases;
   for (const FoundTask& one : found) leases.push_back({one.lease, one.launch.manners.fence, one.ending});
   return leases;
 }
+
+bool has_code(const cluster::Command& command) { return !command.code.empty() || !command.setup.empty(); }
 
 std::string join(const std::vector<std::int32_t>& numbers) {
   std::string text;
@@ -39,6 +42,7 @@ Result<std::unique_ptr<Agent>> Agent::make(const Ground& ground, Options options
   std::unique_ptr<Agent> agent(new Agent(ground, std::move(options), found));
   TRY(agent->connect());
   for (const FoundTask& one : found) {
+    if (one.launch.waited_as) agent->folders_.settle(one.lease, *one.launch.waited_as);
     one.ending ? agent->ship_rest(one.lease, *one.ending) : agent->take_over(one.lease);
   }
   agent->tick();
@@ -59,7 +63,10 @@ Agent::Agent(const Ground& ground, Options options, const std::vector<FoundTask>
                 [this](LeaseId lease) {
                   shipped_.insert(lease);
                   let_go(lease);
-                }}) {}
+                }}),
+      warm_({ground_.loop, ground_.pool, ground_.log, folders_,
+             [this](supervision::Launch launch) { return start_waiting(std::move(launch)); }},
+            options_.warm, options_.cgroup) {}
 
 Agent::~Agent() = default;
 
@@ -76,12 +83,15 @@ void Agent::tick() {
   ticking_ = ground_.loop.after(tick_every, [this] { tick(); });
   host_.tick(load_of_host(), ground_.loop.now());
   perform();
+  std::erase_if(cold_, [&](const auto& one) { return ground_.loop.now() - one.second >= up_after_max; });
+  warm_.tick(cold_.size());
 }
 
 void Agent::end_tasks(Duration grace, std::function<void()> done) {
   host_.end_all(grace);
   perform();
-  if (!host_.runs_something()) return done();
+  warm_.end_all();
+  if (!host_.runs_something() && warm_.empty()) return done();
   ending_ = ground_.loop.after(tick_every,
                                [this, grace, done = std::move(done)]() mutable { end_tasks(grace, std::move(done)); });
 }
@@ -124,6 +134,37 @@ void Agent::perform(const host::Effect& effect) {
 }
 
 loop::Task<void> Agent::launch(messages::Start start) {
+  if (!adopt(start)) co_await launch_cold(std::move(start));
+}
+
+bool Agent::adopt(const messages::Start& start) {
+  if (!start.command.warm) return false;
+  const supervision::FromAgent message = supervision::Adopt{launch_of(start)};
+  if (describe::write_msgpack(message).size() > supervision::packet_bytes_max) return false;
+  std::optional<WarmProcesses::Taken> taken = warm_.take(start);
+  if (!taken) return false;
+  taken->link->listen(handler_for(start.lease));
+  taken->link->send(message);
+  adoptions_.emplace(start.lease, Adoption{start, std::move(*taken)});
+  return true;
+}
+
+void Agent::adopted(const LeaseId& lease) {
+  const auto adoption = adoptions_.extract(lease);
+  WarmProcesses::Taken& process = adoption.mapped().process;
+  folders_.settle(lease, process.home);
+  shipper_.add(lease, folders_.at(lease).output());
+  links_[lease] = std::move(process.link);
+}
+
+void Agent::not_adopted(const LeaseId& lease) {
+  const auto adoption = adoptions_.extract(lease);
+  ground_.loop.spawn(give_back(adoption.mapped().process.home));
+  ground_.loop.spawn(launch_cold(std::move(adoption.mapped().start)));
+}
+
+loop::Task<void> Agent::launch_cold(messages::Start start) {
+  if (start.command.warm) cold_[start.lease] = ground_.loop.now();
   Result<loop::Descriptor> socket = co_await start_supervisor(start);
   if (!socket && !options_.can_start()) {
     // An agent that fails every task is worse than none. What was begun is found by the next one, and run again.
@@ -139,18 +180,28 @@ loop::Task<void> Agent::launch(messages::Start start) {
 }
 
 loop::Task<Result<loop::Descriptor>> Agent::start_supervisor(const messages::Start& start) {
-  bool made = false;
-  if (!start.command.code.empty() || !start.command.setup.empty()) {
-    CO_TRY_ASSIGN(folder, co_await ground_.pool.run([&] { return folders_.make(start.lease); }));
-    CodeRequest request{start.command.code, start.command.setup, start.command.variables};
-    CO_TRY(co_await code_->place(std::move(request), folder.work()));
-    made = true;
-  }
+  CO_TRY(co_await place_code(start.lease, start.command));
   if (!host_.may_start(start.lease)) co_return fail(Errc::conflict, "it was stopped before it began");
   const supervision::Launch launch = launch_of(start);
+  co_return co_await start_in_folder(launch);
+}
+
+loop::Task<Result<loop::Descriptor>> Agent::start_waiting(supervision::Launch launch) {
+  CO_TRY(co_await place_code(launch.lease, launch.command));
+  co_return co_await start_in_folder(launch);
+}
+
+loop::Task<Result<void>> Agent::place_code(const LeaseId& lease, const cluster::Command& command) {
+  if (!has_code(command)) co_return Result<void>();
+  CO_TRY_ASSIGN(folder, co_await ground_.pool.run([&] { return folders_.make(lease); }));
+  CodeRequest request{command.code, command.setup, command.variables};
+  co_return co_await code_->place(std::move(request), folder.work());
+}
+
+loop::Task<Result<loop::Descriptor>> Agent::start_in_folder(const supervision::Launch& launch) {
   co_return co_await ground_.pool.run([&]() -> Result<loop::Descriptor> {
-    if (!made) TRY(folders_.make(start.lease));
-    const TaskFolder folder = folders_.at(start.lease);
+    if (!has_code(launch.command)) TRY(folders_.make(launch.lease));
+    const TaskFolder folder = folders_.at(launch.lease);
     TRY(folder.write_launch(launch));
     return options_.start_supervisor(folder.path());
   });
@@ -215,14 +266,23 @@ SupervisorLink::Handler Agent::handler_for(const LeaseId& lease) {
 }
 
 void Agent::heard(const LeaseId& lease, const supervision::FromSupervisor& message) {
+  if (adoptions_.contains(lease)) {  // what it said before was not about this lease
+    if (std::holds_alternative<supervision::Adopted>(message)) adopted(lease);
+    return;
+  }
   if (const auto* status = std::get_if<supervision::Status>(&message)) {
     status->ending ? ship_rest(lease, *status->ending) : shipper_.grown(lease, status->output_end);
+    if (status->attached || status->ending) cold_.erase(lease);
   }
   host_.hear(lease, message, ground_.loop.now());
   perform();
 }
 
 void Agent::supervisor_gone(const LeaseId& lease) {
+  if (adoptions_.contains(lease)) {
+    return ground_.loop.post([this, lease] { not_adopted(lease); });  // never while it calls
+  }
+  cold_.erase(lease);
   ground_.loop.post([this, lease] {  // never while it calls
     links_.erase(lease);
     let_go(lease);

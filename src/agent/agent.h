@@ -14,6 +14,7 @@
 #include "agent/shipper.h"
 #include "agent/supervisor_link.h"
 #include "agent/task_folder.h"
+#include "agent/warm_processes.h"
 #include "base/log.h"
 #include "cluster/host/host.h"
 #include "loop/blocking_pool.h"
@@ -37,6 +38,7 @@ struct Options {
   net::LinkOptions control;
   net::LinkOptions bulk;
   cluster::supervision::CgroupParent cgroup;
+  cluster::host::WarmRules warm;
   /// Starts the supervisor of the task in this folder and gives a connection to it. Called away from the loop.
   std::function<Result<loop::Descriptor>(const std::string&)> start_supervisor;
   /// Whether that can still succeed.
@@ -63,7 +65,16 @@ class Agent {
   void perform();
   void perform(const cluster::host::Effect& effect);
   loop::Task<void> launch(cluster::messages::Start start);
+  loop::Task<void> launch_cold(cluster::messages::Start start);
   loop::Task<Result<loop::Descriptor>> start_supervisor(const cluster::messages::Start& start);
+  loop::Task<Result<loop::Descriptor>> start_waiting(cluster::supervision::Launch launch);
+  loop::Task<Result<void>> place_code(const cluster::LeaseId& lease, const cluster::Command& command);
+  loop::Task<Result<loop::Descriptor>> start_in_folder(const cluster::supervision::Launch& launch);
+  /// Whether a process that waits is asked to be this task.
+  bool adopt(const cluster::messages::Start& start);
+  void adopted(const cluster::LeaseId& lease);
+  /// The process that was asked is gone.
+  void not_adopted(const cluster::LeaseId& lease);
   cluster::supervision::Launch launch_of(const cluster::messages::Start& start) const;
   std::map<std::string, std::string> variables_for(const cluster::messages::Start& start) const;
   void ship_rest(const cluster::LeaseId& lease, const cluster::TaskEnding& ending);
@@ -85,8 +96,15 @@ class Agent {
   Shipper shipper_;
   std::unique_ptr<CodeCache> code_;
   std::map<cluster::LeaseId, std::unique_ptr<SupervisorLink>> links_;
-  std::set<cluster::LeaseId> forgettable_;  ///< nobody needs them any more but for their output
-  std::set<cluster::LeaseId> shipped_;      ///< all of whose output is stored
+  struct Adoption {
+    cluster::messages::Start start;
+    WarmProcesses::Taken process;
+  };
+  std::map<cluster::LeaseId, Adoption> adoptions_;  ///< that are not confirmed yet
+  WarmProcesses warm_;
+  std::map<cluster::LeaseId, TimePoint> cold_;  ///< tasks that others could have waited for, and that are not up yet
+  std::set<cluster::LeaseId> forgettable_;      ///< nobody needs them any more but for their output
+  std::set<cluster::LeaseId> shipped_;          ///< all of whose output is stored
   std::function<void(const std::string&)> end_;
   loop::Timer ticking_;
   loop::Timer ending_;

@@ -29,6 +29,9 @@ class SupervisorLink {
   SupervisorLink& operator=(const SupervisorLink&) = delete;
   ~SupervisorLink() = default;
 
+  /// Somebody else listens from now on. Not from inside a call of this link.
+  void listen(Handler handler) { handler_ = std::move(handler); }
+
   /// Sent in order; kept until there is a connection.
   void send(const cluster::supervision::FromAgent& message);
 

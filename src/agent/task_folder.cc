@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <thread>
 
 #include "describe/describe.h"
 #include "loop/file.h"
@@ -76,6 +78,15 @@ bool clean(const std::string& folder) {
   return true;
 }
 
+/// Whether no supervisor is there any more by then.
+bool wait_until_alone(const std::string& folder, std::chrono::steady_clock::time_point end) {
+  while (is_supervised(folder)) {
+    if (std::chrono::steady_clock::now() >= end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
 /// All of it, also folders that a task has made read-only; the launch first.
 Result<void> remove_tree(const std::string& folder) {
   ::unlink((folder + "/launch").c_str());
@@ -108,6 +119,17 @@ std::optional<cluster::TaskEnding> TaskFolder::ending() const {
   return read_value<cluster::TaskEnding>(path_ + "/ending");
 }
 
+TaskFolder TaskFolders::at(const cluster::LeaseId& lease) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = homes_.find(lease);
+  return {tasks_, found == homes_.end() ? lease : found->second};
+}
+
+void TaskFolders::settle(const cluster::LeaseId& lease, const cluster::LeaseId& home) {
+  const std::scoped_lock lock(mutex_);
+  homes_[lease] = home;
+}
+
 Result<TaskFolder> TaskFolders::make(const cluster::LeaseId& lease) {
   TaskFolder folder = at(lease);
   std::string spare;
@@ -127,6 +149,7 @@ Result<void> TaskFolders::give_back(const TaskFolder& folder) {
   std::string spare;
   {
     const std::scoped_lock lock(mutex_);
+    std::erase_if(homes_, [&](const auto& one) { return TaskFolder(tasks_, one.second).path() == folder.path(); });
     if (spare_.size() < spare_max) spare = tasks_ + "/spare-" + std::to_string(++last_spare_);
   }
   try {
@@ -141,14 +164,18 @@ Result<void> TaskFolders::give_back(const TaskFolder& folder) {
 }
 
 std::vector<FoundTask> find_tasks(const std::string& tasks, Log& log) {
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(5);
   std::vector<FoundTask> found;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(tasks, error)) {
     const std::string path = entry.path();
     auto launch = read_value<supervision::Launch>(path + "/launch");
-    if (launch && TaskFolder(tasks, launch->lease).path() == path) {
-      const TaskFolder folder(tasks, launch->lease);
+    const bool is_its_own = launch && TaskFolder(tasks, launch->home()).path() == path;
+    if (is_its_own && !launch->waits()) {
+      const TaskFolder folder(tasks, launch->home());
       found.push_back({launch->lease, *std::move(launch), folder.ending()});
+    } else if (is_its_own && !wait_until_alone(path, patience)) {
+      log.warning("a process that waited for a task is still in " + path);
     } else if (is_supervised(path)) {
       log.warning("a task of another version runs in " + path + "; its supervisor will end it");
     } else if (const Result<void> removed = remove_tree(path); !removed) {

@@ -1,6 +1,7 @@
 /// The folders of leases on this host, as cluster/supervision.h lays them out. Blocks on files.
 #pragma once
 
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -38,7 +39,9 @@ class TaskFolders {
   /// `tasks` holds all of them.
   explicit TaskFolders(std::string tasks) : tasks_(std::move(tasks)) {}
 
-  TaskFolder at(const cluster::LeaseId& lease) const { return {tasks_, lease}; }
+  TaskFolder at(const cluster::LeaseId& lease) const;
+  /// It is in the folder of another one, as which it waited.
+  void settle(const cluster::LeaseId& lease, const cluster::LeaseId& home);
   /// With an empty work folder and nothing else that a task could see.
   [[nodiscard]] Result<TaskFolder> make(const cluster::LeaseId& lease);
   /// Nobody needs it any more: its supervisor is gone and all of it is told.
@@ -46,7 +49,8 @@ class TaskFolders {
 
  private:
   std::string tasks_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  std::map<cluster::LeaseId, cluster::LeaseId> homes_;  ///< of those that are not in a folder by their own name
   std::vector<std::string> spare_;
   std::uint64_t last_spare_ = 0;
 };
@@ -59,7 +63,7 @@ struct FoundTask {
 };
 
 /// What an earlier agent has left. What never came to a launch, or has one that cannot be read and no supervisor, is
-/// removed.
+/// removed, and so is what waited for a task: its end is awaited for some seconds.
 [[nodiscard]] std::vector<FoundTask> find_tasks(const std::string& tasks, Log& log);
 
 /// Whether a supervisor lives that looks after the task in this folder: it holds its launch locked.

@@ -1,5 +1,6 @@
 #include "app/agent_process.h"
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -56,12 +57,14 @@ class AgentProcess {
     TRY_ASSIGN(introduction, introduce());
     TRY_ASSIGN(way, way_to_master(introduction.agent.id));
     if (!way.pool.empty()) introduction.pool = way.pool;
+    TRY_ASSIGN(warm, warm_rules(introduction.agent.cpus));
     agent::Options options{introduction,
                            data_ + "/tasks",
                            data_ + "/code",
                            way.control,
                            way.bulk,
                            cgroup_,
+                           warm,
                            [this](const std::string& folder) -> Result<loop::Descriptor> {
                              TRY_ASSIGN(born, nursery_->start(folder));
                              return std::move(born.socket);
@@ -117,6 +120,20 @@ class AgentProcess {
     return hello;
   }
 
+  Result<cluster::host::WarmRules> warm_rules(cluster::Cpus offered) const {
+    const std::int64_t cpus = std::max<std::int64_t>(offered.milli / 1000, 1);
+    cluster::host::WarmRules rules;
+    rules.each_max = static_cast<std::size_t>(options_.warm.value_or(static_cast<std::int32_t>(cpus)));
+    rules.all_max = 8 * rules.each_max;
+    rules.starting_max = static_cast<std::size_t>(std::clamp<std::int64_t>(cpus / 2, 2, 8));
+    rules.memory_max = ByteSize{agent::facts_of_host().memory.value / 10};
+    if (options_.warm_memory) {
+      TRY_ASSIGN(memory, parse_byte_size(*options_.warm_memory));
+      rules.memory_max = memory;
+    }
+    return rules;
+  }
+
   Result<agent::Way> way_to_master(const cluster::AgentId& id) {
     const bool is_folder = options_.master.find('/') != std::string::npos || fs::is_directory(options_.master);
     if (options_.join.empty() && is_folder) {
@@ -134,7 +151,7 @@ class AgentProcess {
   void sweep(const std::string& tasks) {
     std::set<cluster::LeaseId> alive;
     for (const agent::FoundTask& one : agent::find_tasks(tasks, log_)) {
-      if (!one.ending) alive.insert(one.lease);
+      if (!one.ending) alive.insert(one.launch.home());
     }
     supervisor::sweep_cgroups(cgroup_, alive);
   }

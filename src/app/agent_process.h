@@ -20,6 +20,8 @@ struct AgentOptions {
   std::optional<std::int32_t> artificial_slots;
   std::optional<std::string> cpus;
   std::optional<std::string> memory;
+  std::optional<std::int32_t> warm;        ///< processes kept ready of each kind; else as many as it offers cpus
+  std::optional<std::string> warm_memory;  ///< for all of these; else a tenth of the host's
   cluster::Labels labels;
   bool end_tasks = false;  ///< at its end, rather than leave them to the next agent
 };

@@ -117,6 +117,11 @@ void add_agent_options(CLI::App& command, AgentOptions& options) {
       ->check(CLI::Range(0, cluster::most_slots));
   command.add_option("--cpus", options.cpus, "Cores it offers; by default all");
   command.add_option("--memory", options.memory, "Memory it offers; by default all");
+  command
+      .add_option("--warm", options.warm, "Processes kept ready of each kind that jobs ask for; by default one a core")
+      ->check(CLI::Range(0, 4096));
+  command.add_option("--warm-memory", options.warm_memory,
+                     "Memory that all of these may use; by default a tenth of the host's");
   command.add_option_function<std::vector<std::string>>(
       "--label",
       [&options](const std::vector<std::string>& labels) {

@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::chrono::seconds between_connects{1};
 constexpr std::chrono::seconds between_beats{1};
+constexpr std::chrono::seconds supervisor_lost_after{10};
 constexpr describe::Bounds packet_bounds{.size_bytes = packet_bytes_max, .depth = 8, .nodes = 10'000, .copies = 0};
 
 /// Connects to a socket of whole packets; below 0, with errno, when nobody answers there.
@@ -49,7 +50,10 @@ Attachment::Attachment(std::string socket) : socket_(std::move(socket)), pid_(ge
 }
 
 Attachment::~Attachment() {
-  if (fd_ >= 0) ::close(fd_);
+  if (fd_ < 0) return;
+  const bool untold = beat_.calls != told_beat_.calls || beat_.errors != told_beat_.errors;
+  if (promised_ && untold) send(beat_);
+  ::close(fd_);
 }
 
 void Attachment::disown() {
@@ -65,7 +69,9 @@ void Attachment::connect_if_due() {
     lost_why_ = socket_ + ": " + std::strerror(errno);
     return;
   }
-  if (send(Attach{static_cast<std::int32_t>(pid_)}) && promised_) send(Beat{});
+  if (!send(Attach{static_cast<std::int32_t>(pid_)})) return;
+  if (promised_) send(beat_);
+  if (waits_) send(Ready{});
 }
 
 void Attachment::lose(std::string why) {
@@ -91,7 +97,9 @@ bool Attachment::send(const FromTask& message) {
 void Attachment::beat_if_due() {
   const Clock::time_point now = Clock::now();
   if (!promised_ || fd_ < 0 || now < next_beat_) return;
-  if (send(Beat{})) next_beat_ = now + between_beats;
+  if (!send(beat_)) return;
+  told_beat_ = beat_;
+  next_beat_ = now + between_beats;
 }
 
 void Attachment::receive_all() {
@@ -123,6 +131,10 @@ void Attachment::take(const ReportAnswer& answer) {
   answered_[answer.number] = Reported{outcome, answer.why};
 }
 
+void Attachment::take(const Begin& begin) {
+  if (!begun_) begun_ = begin.variables;
+}
+
 std::optional<Stop> Attachment::stop() {
   const Lock lock(mutex_);
   connect_if_due();
@@ -144,6 +156,32 @@ void Attachment::beat() {
   const Lock lock(mutex_);
   connect_if_due();
   beat_if_due();
+}
+
+void Attachment::tally(std::uint64_t calls, std::uint64_t errors) {
+  const Lock lock(mutex_);
+  beat_ = {calls, errors};
+  connect_if_due();
+  beat_if_due();
+}
+
+std::optional<std::map<std::string, std::string>> Attachment::wait_until_begun() {
+  Lock lock(mutex_);
+  waits_ = true;
+  if (fd_ >= 0) send(Ready{});
+  for (Clock::time_point reached = Clock::now(); !begun_;) {
+    connect_if_due();
+    const Clock::time_point now = Clock::now();
+    if (fd_ >= 0) {
+      reached = now;
+      wait_for_news(lock, POLLIN, now + std::chrono::hours(1));
+    } else {
+      if (now - reached > supervisor_lost_after) return std::nullopt;
+      news_.wait_until(lock, next_connect_);
+    }
+  }
+  waits_ = false;
+  return begun_;
 }
 
 Reported Attachment::report(std::string_view text, std::chrono::milliseconds wait_max) {
@@ -175,7 +213,7 @@ bool Attachment::send_in_time(Lock& lock, const Report& report, Clock::time_poin
 // One thread polls, the others wait for it: a packet that one of them took would leave the others polling in vain.
 void Attachment::wait_for_news(Lock& lock, short events, Clock::time_point until) {
   constexpr std::chrono::milliseconds longest{500};  // so that beats go on
-  const Clock::time_point wake = std::min(until, Clock::now() + longest);
+  const Clock::time_point wake = promised_ ? std::min(until, Clock::now() + longest) : until;
   if (somebody_polls_) {
     news_.wait_until(lock, wake);
     return;

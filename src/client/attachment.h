@@ -38,7 +38,11 @@ class Attachment {
   std::optional<Stop> stop();
   void promise_liveness();
   void beat();
+  void tally(std::uint64_t calls, std::uint64_t errors);
   Reported report(std::string_view text, std::chrono::milliseconds wait_max);
+  /// Says that this process is ready, and waits for what it is told when it begins. Nothing when there is no supervisor
+  /// any more.
+  std::optional<std::map<std::string, std::string>> wait_until_begun();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -57,6 +61,7 @@ class Attachment {
   void take(BytesView packet);
   void take(const cluster::supervision::StopNotice& notice);
   void take(const cluster::supervision::ReportAnswer& answer);
+  void take(const cluster::supervision::Begin& begin);
   bool send_in_time(Lock& lock, const cluster::supervision::Report& report, Clock::time_point until);
   void wait_for_news(Lock& lock, short events, Clock::time_point until);
 
@@ -68,6 +73,10 @@ class Attachment {
   Clock::time_point next_connect_{};
   Clock::time_point next_beat_{};
   bool promised_ = false;
+  cluster::supervision::Beat beat_;       ///< what the next one tells
+  cluster::supervision::Beat told_beat_;  ///< what the last one told
+  bool waits_ = false;                    ///< to begin
+  std::optional<std::map<std::string, std::string>> begun_;
   std::optional<Deadline> stop_;
   std::uint64_t last_report_ = 0;
   std::set<std::uint64_t> asked_;               ///< reports that somebody waits for

@@ -51,6 +51,15 @@ Task this_task() {
   return task;
 }
 
+std::optional<std::map<std::string, std::string>> wait_until_begun() {
+  if (variable("CADRE_WARM").empty()) return std::map<std::string, std::string>{};
+  auto variables = Attachment(variable("CADRE_SOCKET")).wait_until_begun();
+  if (!variables) return std::nullopt;
+  for (const auto& [name, value] : *variables) setenv(name.c_str(), value.c_str(), 1);
+  unsetenv("CADRE_WARM");
+  return variables;
+}
+
 Context::Context() : task_(this_task()), socket_(variable("CADRE_SOCKET")) {
   on_cluster_ = !socket_.empty();
   if (on_cluster_) attachment_ = new Attachment(socket_);
@@ -89,6 +98,10 @@ void Context::promise_liveness() {
 
 void Context::beat() {
   if (on_cluster_) attachment().beat();
+}
+
+void Context::tally(std::uint64_t calls, std::uint64_t errors) {
+  if (on_cluster_) attachment().tally(calls, errors);
 }
 
 Reported Context::report(std::string_view text, std::chrono::milliseconds wait_max) {

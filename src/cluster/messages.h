@@ -211,6 +211,7 @@ struct Start {
   TaskLimits limits;
   Manners manners;
   Pass pass;
+  std::string owner;
 };
 template <class V>
 void describe(V& v, Start& m) {
@@ -224,6 +225,7 @@ void describe(V& v, Start& m) {
   v.field("limits", m.limits, "What it may use.");
   v.field("manners", m.manners, "How it is stopped and watched.");
   v.field("pass", m.pass, "With what it asks the master by itself.");
+  v.field("owner", m.owner, "Whose job it is.");
 }
 
 struct Stop {

@@ -3,13 +3,18 @@
 ///
 /// Each runs over a unix socket of type SOCK_SEQPACKET, one MessagePack value a packet, packet_bytes_max at most. All
 /// of a task lies in one folder:
-///   launch          the Launch, written by the agent before it starts the supervisor
+///   launch          the Launch, written by the agent before it starts the supervisor, and anew by the supervisor when
+///                   it is adopted; locked as long as that lives
 ///   agent.sock      where an agent finds the supervisor that another one has started; there as soon as that is gone
 ///                   (agents may come and go: who connects last is the agent)
 ///   task.sock       where the task's processes speak to the supervisor (CADRE_SOCKET)
 ///   output/         the spool (logs/)
 ///   ending          the TaskEnding, written last of all by the supervisor, renamed into place
 ///   work/, tmp/     the task's own
+///
+/// A process that is started before there is a task for it (Command::warm) waits: its Launch has a lease that no master
+/// gave, it ends at once without its agent, and it says Ready. Adopted, it gets the Launch of a task, and begins. Its
+/// folder and its control groups keep their names, since it may know them already.
 #pragma once
 
 #include <cstddef>
@@ -48,6 +53,12 @@ struct Launch {
   CgroupParent cgroup;
   Duration abandon_after = std::chrono::seconds(25);
   std::optional<Duration> permit_until;
+  std::optional<LeaseId> waited_as;
+
+  /// Whether there is no task for it yet.
+  bool waits() const { return waited_as == lease; }
+  /// By which its folder and its control groups are called.
+  const LeaseId& home() const { return waited_as ? *waited_as : lease; }
 };
 template <class V>
 void describe(V& v, Launch& l) {
@@ -59,6 +70,7 @@ void describe(V& v, Launch& l) {
   v.field("cgroup", l.cgroup, "Where its control groups are made.");
   v.field("abandon_after", l.abandon_after, "How long it goes on without an agent.");
   v.field("permit_until", l.permit_until, "As in a permit; left out: for ever.");
+  v.field("waited_as", l.waited_as, "Its lease before it was adopted; left out: it was started for its task.");
 }
 
 // From the agent.
@@ -132,7 +144,18 @@ void describe(V& v, ExecCancel& m) {
   v.required("number", m.number, "Which one.");
 }
 
-using FromAgent = std::variant<Stop, Permit, OutputStored, ReportAnswer, Exec, ExecCancel>;
+/// There is a task for a process that waits and is ready. Answered by Adopted; when the supervisor goes without that,
+/// the process never was that task.
+struct Adopt {
+  static constexpr std::string_view type_name = "adopt";
+  Launch launch;
+};
+template <class V>
+void describe(V& v, Adopt& m) {
+  v.required("launch", m.launch, "Of the task.");
+}
+
+using FromAgent = std::variant<Stop, Permit, OutputStored, ReportAnswer, Exec, ExecCancel, Adopt>;
 
 // From the supervisor to the agent.
 
@@ -142,6 +165,7 @@ struct Status {
   std::int32_t pid = 0;  ///< of the task's leading process; 0: not started yet
   std::int64_t output_end = 0;
   bool attached = false;
+  bool ready = false;
   bool stopping = false;
   std::vector<std::string> isolation;
   Usage usage;
@@ -153,6 +177,7 @@ void describe(V& v, Status& m) {
   v.field("pid", m.pid, "Of the leading process; 0: not started yet.");
   v.field("output_end", m.output_end, "Where the output ends so far.");
   v.field("attached", m.attached, "Whether the task uses the client library.");
+  v.field("ready", m.ready, "Whether it can be adopted.");
   v.field("stopping", m.stopping, "Whether it was asked to stop.");
   v.field("isolation", m.isolation, "What keeps it apart, for people.");
   v.field("usage", m.usage, "What it uses.");
@@ -198,7 +223,14 @@ void describe(V& v, ExecEnded& m) {
   v.field("error", m.error, "Why it could not run.");
 }
 
-using FromSupervisor = std::variant<Status, Report, ExecOutput, ExecEnded>;
+/// What comes after this is of the task that it was adopted for.
+struct Adopted {
+  static constexpr std::string_view type_name = "adopted";
+};
+template <class V>
+void describe(V&, Adopted&) {}
+
+using FromSupervisor = std::variant<Status, Report, ExecOutput, ExecEnded, Adopted>;
 
 // From a process of the task. Each of these is also a sign of life.
 
@@ -215,11 +247,23 @@ void describe(V& v, Attach& m) {
 /// The first one promises that more will follow.
 struct Beat {
   static constexpr std::string_view type_name = "beat";
+  std::uint64_t calls = 0;
+  std::uint64_t errors = 0;
 };
 template <class V>
-void describe(V&, Beat&) {}
+void describe(V& v, Beat& m) {
+  v.field("calls", m.calls, "Calls that it has answered so far.");
+  v.field("errors", m.errors, "Of these, how many ended in an error.");
+}
 
-using FromTask = std::variant<Attach, Beat, Report>;
+/// It waits for a Begin.
+struct Ready {
+  static constexpr std::string_view type_name = "ready";
+};
+template <class V>
+void describe(V&, Ready&) {}
+
+using FromTask = std::variant<Attach, Beat, Report, Ready>;
 
 // To processes of the task that have attached.
 
@@ -234,6 +278,16 @@ void describe(V& v, StopNotice& m) {
   v.field("grace", m.grace, "Time left until it is killed.");
 }
 
-using ToTask = std::variant<StopNotice, ReportAnswer>;
+/// Now it is a task.
+struct Begin {
+  static constexpr std::string_view type_name = "begin";
+  std::map<std::string, std::string> variables;
+};
+template <class V>
+void describe(V& v, Begin& m) {
+  v.field("variables", m.variables, "What its environment has had to do without so far.");
+}
+
+using ToTask = std::variant<StopNotice, ReportAnswer, Begin>;
 
 }  // namespace cadre::cluster::supervision

@@ -59,6 +59,7 @@ struct Command {
   std::string python;
   std::vector<std::string> setup;
   std::vector<Mount> mounts;
+  bool warm = false;
 
   static constexpr std::string_view doc = "What a task runs.";
   bool operator==(const Command&) const = default;
@@ -72,6 +73,7 @@ void describe(V& v, Command& c) {
   v.field("python", c.python, "Interpreter or virtual environment on the agent, put first on the PATH.");
   v.field("setup", c.setup, "Shell commands that run once for each code and list of commands on an agent.");
   v.field("mounts", c.mounts, "Folders of the host that the task sees.");
+  v.field("warm", c.warm, "Whether agents keep some of these ready: it waits to be told for which task it runs.");
 }
 
 struct TaskLimits {

@@ -54,6 +54,9 @@ class SpoolWriter {
   /// Everything before `offset` is stored elsewhere: files that are not needed any more are removed.
   void stored(std::int64_t offset);
 
+  /// Other bounds from now on.
+  void limit(const SpoolOptions& options);
+
  private:
   struct Segment {
     std::int64_t first = 0;

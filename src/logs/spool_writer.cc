@@ -19,8 +19,12 @@ constexpr std::string_view suffix = ".log";
 
 }  // namespace
 
-SpoolWriter::SpoolWriter(std::string folder, const SpoolOptions& options)
-    : folder_(std::move(folder)), options_(options) {
+SpoolWriter::SpoolWriter(std::string folder, const SpoolOptions& options) : folder_(std::move(folder)) {
+  limit(options);
+}
+
+void SpoolWriter::limit(const SpoolOptions& options) {
+  options_ = options;
   options_.segment_bytes = std::min(options.segment_bytes, ByteSize{options.bytes_max.value / 4});
 }
 

@@ -36,15 +36,16 @@ Duration measure_pause(bool is_limit, Duration cost) {
   return is_limit ? std::max<Duration>(milliseconds(100), cost * 10) : std::max<Duration>(seconds(1), cost * 100);
 }
 
+Life life_of(const Launch& launch) {
+  Life life({launch.abandon_after, launch.manners.liveness}, now());
+  if (launch.permit_until) life.permit(TimePoint(*launch.permit_until));
+  return life;
+}
+
 }  // namespace
 
 Attendance::Attendance(Task task, Descriptor agent, Log& log)
-    : task_(std::move(task)),
-      log_(log),
-      agent_(std::move(agent)),
-      life_({task_.launch.abandon_after, task_.launch.manners.liveness}, now()),
-      told_at_(now()) {
-  if (task_.launch.permit_until) life_.permit(TimePoint(*task_.launch.permit_until));
+    : task_(std::move(task)), log_(log), agent_(std::move(agent)), life_(life_of(task_.launch)), told_at_(now()) {
   if (agent_.connected()) life_.agent_came();
   agent_calls_ = {.came =
                       [this] {
@@ -66,6 +67,11 @@ Attendance::Attendance(Task task, Descriptor agent, Log& log)
                    news_ = true;
                    if (!life_.stopping()) return std::nullopt;
                    return StopNotice{life_.stop_reason(), life_.grace_left(now())};
+                 },
+                 .ready = [this]() -> std::optional<Begin> {
+                   news_ = true;
+                   if (task_.launch.waits()) return std::nullopt;
+                   return begin_;
                  }};
 }
 
@@ -79,6 +85,7 @@ void Attendance::run() {
   }
   while (phase_ != Phase::closed) turn();
   end();
+  task_.lock.close();
 }
 
 Result<void> Attendance::start() {
@@ -99,14 +106,21 @@ Result<void> Attendance::start() {
   leader_ = started.pid;
   fault_ = std::move(started.fault);
   capture_->follow(std::move(started.out), std::move(started.err));
-  measure_at_ = now() + measure_pause(enclosure_.must_watch_memory(), Duration{0});
-  if (task_.launch.limits.memory.value > 0 && !enclosure_.must_watch_memory()) oom_check_at_ = now() + oom_check_every;
+  watch_limits();
   return {};
 }
 
+void Attendance::watch_limits() {
+  measure_at_ = now() + measure_pause(enclosure_.must_watch_memory(), Duration{0});
+  if (task_.launch.limits.memory.value > 0 && !enclosure_.must_watch_memory()) oom_check_at_ = now() + oom_check_every;
+}
+
+Places Attendance::places() const {
+  return {enclosure_.has_private_tmp() ? "/tmp" : task_.folder + "/tmp", socket_path_.path()};
+}
+
 Result<Program> Attendance::program_of(std::vector<std::string> argv, Program around) const {
-  const Places places{enclosure_.has_private_tmp() ? "/tmp" : task_.folder + "/tmp", socket_path_.path()};
-  TRY_ASSIGN(variables, environment_of(task_.launch, places));
+  TRY_ASSIGN(variables, environment_of(task_.launch, places()));
   around.argv = std::move(argv);
   around.environment = assignments(variables);
   const std::string& folder = task_.launch.command.folder;
@@ -228,15 +242,22 @@ Status Attendance::status() const {
   return {.pid = running_ ? leader_ : 0,
           .output_end = capture_ ? capture_->end() : 0,
           .attached = tasks_.ever_attached(),
+          .ready = tasks_.has_ready(),
           .stopping = life_.stopping(),
           .isolation = enclosure_.in_words(),
-          .usage = enclosure_.usage(),
+          .usage = with_tally(enclosure_.usage()),
           .refused = refused(),
           .ending = ending_};
 }
 
+cluster::Usage Attendance::with_tally(cluster::Usage usage) const {
+  usage.calls = tasks_.tally().calls;
+  usage.errors = tasks_.tally().errors;
+  return usage;
+}
+
 void Attendance::send_news() {
-  while (agent_.ready()) {
+  while (agent_.ready() && !task_.launch.waits()) {  // there is no task yet that could report
     const auto report = tasks_.next_report();
     if (!report) break;
     agent_.send(*report);
@@ -261,7 +282,7 @@ void Attendance::end() {
   seen_.liveness = task_.launch.manners.liveness;
   seen_.memory_limit = task_.launch.limits.memory;
   seen_.oom_kills = enclosure_.oom_kills();
-  seen_.usage = enclosure_.measure_ended();
+  seen_.usage = with_tally(enclosure_.measure_ended());
   ending_ = judge(seen_);
   ending_->output_end = capture_ ? capture_->end() : 0;
   for (int attempt = 0; attempt < 50; ++attempt) {
@@ -287,7 +308,8 @@ void Attendance::take(const FromAgent& message) {
                         [this](const OutputStored& stored) { capture_->stored(stored.end); },
                         [this](const ReportAnswer& answer) { tasks_.answer(answer); },
                         [this](const Exec& request) { run_beside(request); },
-                        [this](const ExecCancel& request) { execs_.cancel(request.number); }},
+                        [this](const ExecCancel& request) { execs_.cancel(request.number); },
+                        [this](const Adopt& request) { adopt(request.launch); }},
              message);
 }
 
@@ -299,6 +321,36 @@ void Attendance::stop(const Stop& request) {
   if (told > 0 || terminated_ || leader_ == 0) return;
   terminated_ = true;
   ::kill(leader_, SIGTERM);
+}
+
+void Attendance::adopt(const Launch& launch) {
+  if (!task_.launch.waits()) return log_.error("it was to be adopted, but it has a task already");
+  if (const auto become = this->become(launch); !become) {
+    log_.warning("it cannot be adopted: " + become.error().message);
+    condemn(Verdict::abandoned);
+  }
+}
+
+Result<void> Attendance::become(Launch launch) {
+  if (phase_ != Phase::running || !tasks_.has_ready()) return fail(Errc::conflict, "it is not ready");
+  launch.waited_as = task_.launch.waited_as;
+  TRY_ASSIGN(had, environment_of(task_.launch, places()));
+  TRY_ASSIGN(variables, environment_of(launch, places()));
+  std::erase_if(variables, [&](const auto& one) { return had.contains(one.first) && had[one.first] == one.second; });
+  begin_.variables = std::move(variables);
+  TRY(write_whole("launch", describe::write_msgpack(launch)));
+  TRY_ASSIGN(lock, lock_file("launch"));
+  task_.lock = std::move(lock);
+  task_.launch = std::move(launch);
+  enclosure_.adopt(task_.launch);
+  capture_->limit(task_.launch.limits);
+  life_ = life_of(task_.launch);
+  life_.agent_came();
+  watch_limits();
+  if (tasks_.begin(begin_) == 0) return fail(Errc::unavailable, "it is gone");
+  agent_.send(Adopted{});
+  news_ = true;
+  return {};
 }
 
 void Attendance::run_beside(const Exec& request) {

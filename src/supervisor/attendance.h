@@ -13,6 +13,7 @@
 #include "supervisor/agent_side.h"
 #include "supervisor/capture.h"
 #include "supervisor/enclosure.h"
+#include "supervisor/environment.h"
 #include "supervisor/execs.h"
 #include "supervisor/judge.h"
 #include "supervisor/life.h"
@@ -27,6 +28,7 @@ class Attendance {
     std::string folder;  ///< without symbolic links; it is the current one, too
     cluster::supervision::Launch launch;
     Means means;
+    Descriptor lock;  ///< held on its launch
   };
   Attendance(Task task, Descriptor agent, Log& log);
 
@@ -42,7 +44,10 @@ class Attendance {
   };
 
   Result<void> start();
+  [[nodiscard]] Places places() const;
   Result<Program> program_of(std::vector<std::string> argv, Program around) const;
+  /// Looks from now on whether it keeps within its limits.
+  void watch_limits();
   void turn();
   void look_at_fault();
   void reap();
@@ -56,10 +61,13 @@ class Attendance {
 
   void take(const cluster::supervision::FromAgent& message);
   void stop(const cluster::supervision::Stop& request);
+  void adopt(const cluster::supervision::Launch& launch);
+  Result<void> become(cluster::supervision::Launch launch);
   void run_beside(const cluster::supervision::Exec& request);
 
   [[nodiscard]] std::int64_t refused() const { return agent_.refused() + tasks_.refused(); }
   [[nodiscard]] cluster::supervision::Status status() const;
+  [[nodiscard]] cluster::Usage with_tally(cluster::Usage usage) const;
   void condemn(Verdict verdict);
 
   Task task_;
@@ -79,6 +87,7 @@ class Attendance {
   pid_t leader_ = 0;  ///< 0 before it has started and after it was waited for
   Descriptor fault_;  ///< open until it is known whether the leading process could start
   bool running_ = false;
+  cluster::supervision::Begin begin_;  ///< what it was told when it was adopted
   bool terminated_ = false;
   Evidence seen_;
   std::optional<cluster::TaskEnding> ending_;

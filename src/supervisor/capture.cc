@@ -15,15 +15,21 @@ namespace {
 constexpr Duration patience = std::chrono::milliseconds(500);  // with a line that has no end: a prompt, a bar
 constexpr Duration retry_after = std::chrono::milliseconds(200);
 
-}  // namespace
-
-Result<Capture> Capture::open(const std::string& folder, const cluster::TaskLimits& limits) {
+logs::SpoolOptions options_of(const cluster::TaskLimits& limits) {
   logs::SpoolOptions options;
   options.bytes_max = limits.spool;
   if (limits.spool_full == cluster::SpoolFull::drop_oldest) options.full = logs::SpoolOptions::Full::drop_oldest;
-  TRY_ASSIGN(spool, logs::SpoolWriter::open(folder, options));
+  return options;
+}
+
+}  // namespace
+
+Result<Capture> Capture::open(const std::string& folder, const cluster::TaskLimits& limits) {
+  TRY_ASSIGN(spool, logs::SpoolWriter::open(folder, options_of(limits)));
   return Capture(std::move(spool));
 }
+
+void Capture::limit(const cluster::TaskLimits& limits) { spool_.limit(options_of(limits)); }
 
 void Capture::follow(Descriptor out, Descriptor err) {
   sources_[0] = {logs::Stream::out, std::move(out)};

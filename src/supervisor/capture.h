@@ -31,6 +31,8 @@ class Capture {
   /// Whether all of it is on disk.
   [[nodiscard]] bool is_written() const { return spool_.waiting_bytes() == 0 && !spool_.has_rest(); }
 
+  /// Other bounds on what waits to be stored.
+  void limit(const cluster::TaskLimits& limits);
   void stored(std::int64_t end) { spool_.stored(end); }
   [[nodiscard]] std::int64_t end() const { return spool_.end(); }
 

@@ -55,10 +55,11 @@ std::optional<T> as(std::optional<std::int64_t> number) {
 Group Group::make(const CgroupParent& parent, const std::string& name, const TaskLimits& limits, Purpose purpose) {
   Group group;
   group.version_ = parent.version;
-  const bool for_killing = purpose == Purpose::limits_and_killing;
+  const bool for_killing = purpose != Purpose::limits;
+  const bool to_come = purpose == Purpose::limits_to_come;
   const bool any = for_killing || limits.memory.value > 0 || limits.cpus.milli > 0 || limits.processes > 0;
   for (const auto& [controller, folder] : parent.folders) {
-    const bool asked = (controller == "memory" && limits.memory.value > 0) ||
+    const bool asked = to_come || (controller == "memory" && limits.memory.value > 0) ||
                        (controller == "cpu" && limits.cpus.milli > 0) ||
                        (controller == "pids" && (limits.processes > 0 || for_killing));
     if (parent.version == 2 ? any : asked) group.make_folder(controller, folder + "/" + name);

@@ -25,7 +25,7 @@ struct GroupUse {
 class Group {
  public:
   /// What a group is wanted for beside limits.
-  enum class Purpose : std::uint8_t { limits, limits_and_killing };
+  enum class Purpose : std::uint8_t { limits, limits_and_killing, limits_to_come };
 
   /// No group at all.
   Group() = default;
@@ -35,6 +35,9 @@ class Group {
                                   const cluster::TaskLimits& limits, Purpose purpose);
   /// Those of that name that are there.
   [[nodiscard]] static Group existing(const cluster::supervision::CgroupParent& parent, const std::string& name);
+
+  /// Sets those limits for which there are groups.
+  void limit(const cluster::TaskLimits& limits);
 
   /// Whether the limit of this controller is in force.
   [[nodiscard]] bool holds(const std::string& controller) const;
@@ -60,7 +63,6 @@ class Group {
  private:
   [[nodiscard]] std::string file(const std::string& controller, const std::string& name) const;
   bool make_folder(const std::string& controller, const std::string& folder);
-  void limit(const cluster::TaskLimits& limits);
   bool limit_memory(ByteSize memory) const;
   bool limit_cpus(cluster::Cpus cpus) const;
 

@@ -1,6 +1,7 @@
 #include "supervisor/descriptor.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <array>
@@ -20,6 +21,13 @@ void set_nonblocking(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NON
 Result<void> write_existing(const std::string& path, std::string_view text) {
   TRY_ASSIGN(file, loop::File::open(path, O_WRONLY));
   return file.write(as_bytes(text));
+}
+
+Result<Descriptor> lock_file(const std::string& path) {
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return system_failure(path);
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return fail(Errc::conflict, path + " is held by another process");
+  return file;
 }
 
 void close_all_but(int kept) {

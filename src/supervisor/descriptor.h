@@ -27,6 +27,8 @@ void set_nonblocking(int fd);
 
 /// Writes into a file that is there already: those of the kernel.
 [[nodiscard]] Result<void> write_existing(const std::string& path, std::string_view text);
+/// Holds a file for this process as long as the descriptor is open; a conflict when another one does.
+[[nodiscard]] Result<Descriptor> lock_file(const std::string& path);
 /// Closes every descriptor but 0, 1, 2 and one other.
 void close_all_but(int kept);
 

@@ -33,11 +33,11 @@ Result<void> Enclosure::make(const Launch& launch, const Means& means) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   if (launch.manners.isolation == cluster::Isolation::on) {
     means_ = means;
-    const auto purpose = means.pid_namespace ? Group::Purpose::limits : Group::Purpose::limits_and_killing;
-    group_ = Group::make(launch.cgroup, cgroup_name(launch.lease), launch.limits, purpose);
+    auto purpose = means.pid_namespace ? Group::Purpose::limits : Group::Purpose::limits_and_killing;
+    if (launch.waits()) purpose = Group::Purpose::limits_to_come;
+    group_ = Group::make(launch.cgroup, cgroup_name(launch.home()), launch.limits, purpose);
   }
-  memory_limit_ = launch.limits.memory;
-  must_watch_memory_ = launch.limits.memory.value > 0 && !group_.holds("memory");
+  note_limits(launch);
   if (!means_.mount_namespace && !launch.command.mounts.empty()) {
     return fail(Errc::unavailable, launch.manners.isolation == cluster::Isolation::on
                                        ? "mounts need a mount namespace, which this agent cannot make"
@@ -51,6 +51,28 @@ Result<void> Enclosure::make(const Launch& launch, const Means& means) {
   }
   put_in_words(launch);
   return {};
+}
+
+void Enclosure::adopt(const Launch& launch) {
+  group_.limit(launch.limits);
+  if (const auto most = processes_max(launch)) {
+    const rlimit limit{static_cast<rlim_t>(*most), static_cast<rlim_t>(*most)};
+    for (const Process& process : descendants(::getpid())) {
+      if (process.pid != init_) ::prlimit(process.pid, RLIMIT_NPROC, &limit, nullptr);
+    }
+  }
+  note_limits(launch);
+  put_in_words(launch);
+}
+
+void Enclosure::note_limits(const Launch& launch) {
+  memory_limit_ = launch.limits.memory;
+  must_watch_memory_ = launch.limits.memory.value > 0 && !group_.holds("memory");
+}
+
+std::optional<int> Enclosure::processes_max(const Launch& launch) const {
+  if (launch.limits.processes == 0 || group_.holds("pids") || !means_.user_namespace) return std::nullopt;
+  return launch.limits.processes + own_processes;
 }
 
 void Enclosure::put_in_words(const Launch& launch) {
@@ -81,9 +103,7 @@ Program Enclosure::around_other(const Launch& launch) const {
   program.group = &group_;
   program.mount_namespace = mount_namespace_.get();
   program.dies_with_us = init_ == 0;
-  if (launch.limits.processes > 0 && !group_.holds("pids") && means_.user_namespace) {
-    program.processes_max = launch.limits.processes + own_processes;
-  }
+  program.processes_max = processes_max(launch);
   return program;
 }
 

@@ -35,6 +35,9 @@ class Enclosure {
   /// The leading process runs, and sees what it is to see.
   void leader_runs(pid_t leader);
 
+  /// What runs was adopted: from now on these limits hold.
+  void adopt(const cluster::supervision::Launch& launch);
+
   /// Whether memory is limited by looking at it, and not by the kernel.
   [[nodiscard]] bool must_watch_memory() const { return must_watch_memory_; }
   [[nodiscard]] std::int64_t oom_kills() const { return group_.oom_kills(); }
@@ -52,6 +55,8 @@ class Enclosure {
   [[nodiscard]] pid_t init() const { return init_; }
 
  private:
+  void note_limits(const cluster::supervision::Launch& launch);
+  [[nodiscard]] std::optional<int> processes_max(const cluster::supervision::Launch& launch) const;
   void put_in_words(const cluster::supervision::Launch& launch);
   void look_at_processes(cluster::Usage& usage) const;
 

@@ -1,7 +1,6 @@
 #include "supervisor/supervisor.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -57,17 +56,17 @@ Result<Launch> read_launch() {
 int supervise(const std::string& folder, const Means& means, Descriptor agent) {
   std::array<char, PATH_MAX> real;
   if (::chdir(folder.c_str()) != 0 || ::getcwd(real.data(), real.size()) == nullptr) return 1;
-  Descriptor lock(::open("launch", O_RDONLY | O_CLOEXEC));
-  if (lock && ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return 1;
+  Result<Descriptor> locked = lock_file("launch");
+  if (!locked && locked.error().code == Errc::conflict) return 1;
+  Descriptor lock = locked ? *std::move(locked) : Descriptor();
   ::setsid();
   ::prctl(PR_SET_NAME, "cadre-task");
   hold_signals();
   FolderLog log;
   const auto launch = read_launch();
   if (launch) {
-    Attendance attendance({real.data(), *launch, means}, std::move(agent), log);
+    Attendance attendance({real.data(), *launch, means, std::move(lock)}, std::move(agent), log);
     attendance.run();
-    lock.close();
     return 0;
   }
   log.error(launch.error().message);

@@ -1,5 +1,6 @@
 #include "supervisor/task_side.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/overloaded.h"
@@ -61,8 +62,18 @@ void TaskSide::take(std::uint64_t id, const FromTask& message, const Calls& call
                    ever_attached_ = connections_.at(id).attached = true;
                    if (const auto notice = calls.attached()) tell(id, *notice);
                  },
-                 [&](const Beat&) { calls.promised(); },
+                 [&](const Beat& beat) {
+                   tally_ = {std::max(tally_.calls, beat.calls), std::max(tally_.errors, beat.errors)};
+                   calls.promised();
+                 },
                  [&](const Report& report) { take_report(id, report); },
+                 [&](const Ready&) {
+                   if (const auto begin = calls.ready()) {
+                     tell(id, *begin);
+                   } else {
+                     connections_.at(id).ready = true;
+                   }
+                 },
              },
              message);
 }
@@ -98,6 +109,19 @@ std::size_t TaskSide::notify(const StopNotice& notice) {
   for (auto next = connections_.begin(); next != connections_.end();) {
     const auto& [id, connection] = *next++;
     if (connection.attached && tell(id, notice)) ++told;
+  }
+  return told;
+}
+
+bool TaskSide::has_ready() const {
+  return std::any_of(connections_.begin(), connections_.end(), [](const auto& one) { return one.second.ready; });
+}
+
+std::size_t TaskSide::begin(const Begin& begin) {
+  std::size_t told = 0;
+  for (auto next = connections_.begin(); next != connections_.end();) {
+    auto& [id, connection] = *next++;
+    if (std::exchange(connection.ready, false) && tell(id, begin)) ++told;
   }
   return told;
 }

@@ -26,6 +26,8 @@ class TaskSide {
     std::function<void()> promised;  ///< a beat
     /// What a process that has just attached must know at once, if anything.
     std::function<std::optional<cluster::supervision::StopNotice>()> attached;
+    /// With what a process that waits may begin at once, if it may.
+    std::function<std::optional<cluster::supervision::Begin>()> ready;
   };
 
   [[nodiscard]] Result<void> open();
@@ -35,6 +37,13 @@ class TaskSide {
   [[nodiscard]] bool ever_attached() const { return ever_attached_; }
   /// To all processes that are attached now; says how many there are.
   std::size_t notify(const cluster::supervision::StopNotice& notice);
+
+  /// Whether a process waits to begin.
+  [[nodiscard]] bool has_ready() const;
+  /// To all that do; says how many there are.
+  std::size_t begin(const cluster::supervision::Begin& begin);
+  /// The highest counts that any process has told.
+  [[nodiscard]] const cluster::supervision::Beat& tally() const { return tally_; }
 
   /// The next report that the agent has not got, numbered anew: processes of one task do not agree on numbers.
   [[nodiscard]] std::optional<cluster::supervision::Report> next_report();
@@ -49,6 +58,7 @@ class TaskSide {
   struct Connection {
     Descriptor socket;
     bool attached = false;
+    bool ready = false;
   };
   struct Waiting {
     std::uint64_t connection = 0;
@@ -67,6 +77,7 @@ class TaskSide {
   Connections connections_;
   std::uint64_t last_connection_ = 0;
   bool ever_attached_ = false;
+  cluster::supervision::Beat tally_;
   std::map<std::uint64_t, Waiting> reports_;  ///< by our own number
   std::size_t report_bytes_ = 0;
   std::uint64_t last_report_ = 0;

@@ -120,7 +120,8 @@ messages::Start Control::start_of(const Job& job, const TaskRow& task) const {
           member.command,
           limits_of(member),
           member.manners,
-          {}};
+          {},
+          job.row.owner};
 }
 
 void Control::take_slots(const TaskRow& task) {

@@ -203,6 +203,7 @@ void Host::hear(const LeaseId& lease, const supervision::FromSupervisor& message
                  [&](const supervision::ExecEnded& ended) {
                    tell_master(messages::ExecNews{ended.number, ended});
                  },
+                 [](const supervision::Adopted&) {},  // its status comes next, as of any other
              },
              message);
 }

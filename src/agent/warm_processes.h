@@ -1,0 +1,71 @@
+/// The processes that an agent keeps ready for tasks to come: starts their supervisors, listens to these, and hands
+/// them out. For the thread of its loop.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "agent/supervisor_link.h"
+#include "agent/task_folder.h"
+#include "base/log.h"
+#include "cluster/host/warm.h"
+#include "loop/blocking_pool.h"
+#include "loop/real_loop.h"
+#include "loop/task.h"
+
+namespace cadre::agent {
+
+class WarmProcesses {
+ public:
+  /// All of it must outlive the processes.
+  struct Ground {
+    loop::RealLoop& loop;
+    loop::BlockingPool& pool;
+    Log& log;
+    TaskFolders& folders;
+    /// Makes the folder for this launch and starts a supervisor in it.
+    std::function<loop::Task<Result<loop::Descriptor>>(cluster::supervision::Launch)> start;
+  };
+  WarmProcesses(Ground ground, const cluster::host::WarmRules& rules, cluster::supervision::CgroupParent cgroup);
+
+  /// One that is ready, and the lease in whose folder it is. It has heard nothing yet.
+  struct Taken {
+    cluster::LeaseId home;
+    std::unique_ptr<SupervisorLink> link;
+  };
+  /// For this task, if there is one.
+  [[nodiscard]] std::optional<Taken> take(const cluster::messages::Start& start);
+
+  /// Time has passed. `others` is how many tasks are starting that somebody waits for.
+  void tick(std::size_t others);
+  void end_all();
+  bool empty() const { return stock_.empty(); }
+
+ private:
+  struct One {
+    std::string name;  ///< for people
+    std::unique_ptr<SupervisorLink> link;
+    bool leaves = false;
+    std::string ending;  ///< for people
+  };
+
+  cluster::LeaseId home_of(std::uint64_t number) const;
+  cluster::supervision::Launch launch_of(std::uint64_t number, const cluster::host::WarmKind& kind) const;
+  loop::Task<void> start(std::uint64_t number, cluster::host::WarmKind kind);
+  void let_go(std::uint64_t number);
+  void heard(std::uint64_t number, const cluster::supervision::FromSupervisor& message);
+  void gone(std::uint64_t number);
+  loop::Task<void> remove(std::uint64_t number);
+
+  Ground ground_;
+  cluster::host::WarmStock stock_;
+  cluster::supervision::CgroupParent cgroup_;
+  const cluster::Epoch epoch_;  ///< of all their leases: none of an agent before had it
+  std::map<std::uint64_t, One> ones_;
+};
+
+}  // namespace cadre::agent
