@@ -19,11 +19,17 @@ from typing import Any, Optional, Tuple
 
 from cadre import _native
 from cadre.component import Component, ComponentError, Message, Reply, dist
+from cadre.errors import ActorError, RemoteError
+from cadre.remote import CancelledError, Future, connect, disconnect, gather, is_connected, kill, remote_class
 
 __all__ = [
+    "ActorError",
+    "CancelledError",
     "Component",
     "ComponentError",
+    "Future",
     "Message",
+    "RemoteError",
     "Reply",
     "ReportError",
     "ReportRefused",
@@ -31,9 +37,15 @@ __all__ = [
     "Stop",
     "Task",
     "beat",
+    "connect",
+    "disconnect",
     "dist",
+    "gather",
+    "is_connected",
+    "kill",
     "on_cluster",
     "promise_liveness",
+    "remote_class",
     "report",
     "should_stop",
     "stop",

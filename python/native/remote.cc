@@ -1,5 +1,5 @@
-// Every call lets other Python threads run while it waits. What an object is made of is pickled by cadre/remote.py; here
-// it is bytes.
+// Every call lets other Python threads run while it waits. What an object is made of is pickled by cadre/remote.py;
+// here it is bytes.
 #include "native/remote.h"
 
 #include <pybind11/functional.h>
@@ -27,17 +27,17 @@ constexpr std::size_t copied_max = 16 << 10;
 
 /// Memory that Python looks at where it lies.
 struct Block {
-  remote::Slice slice;
+  remote::Segment slice;
 };
 
-py::object object_of(const remote::Slice& slice) {
+py::object object_of(const remote::Segment& slice) {
   if (slice.size <= copied_max) return py::bytes(reinterpret_cast<const char*>(slice.data), slice.size);
   return py::cast(Block{slice});
 }
 
-py::list objects_of(const std::vector<remote::Slice>& slices) {
+py::list objects_of(const std::vector<remote::Segment>& slices) {
   py::list all;
-  for (const remote::Slice& slice : slices) all.append(py::cast(Block{slice}));
+  for (const remote::Segment& slice : slices) all.append(py::cast(Block{slice}));
   return all;
 }
 
@@ -186,18 +186,17 @@ void add_client(py::module_& module) {
       .def_property_readonly("master", &Session::master)
       .def_property_readonly("id", &Session::id)
       .def("create", &create)
+      .def("close", [](Session& session) { unlocked([&] { session.close(); }); })
       .def("upload", [](Session& session, const std::string& folder, double timeout) {
-        return take(unlocked([&] {
-          return session.upload(folder, session.engine().loop().now() + duration_of(timeout));
-        }));
+        return take(
+            unlocked([&] { return session.upload(folder, session.engine().loop().now() + duration_of(timeout)); }));
       });
   py::class_<PyActor>(module, "Actor")
       .def("call", &PyActor::call)
       .def("created",
            [](const PyActor& self, double timeout) {
-             auto answer = unlocked([&] {
-               return self.actor->created(self.session->engine().loop().now() + duration_of(timeout));
-             });
+             auto answer = unlocked(
+                 [&] { return self.actor->created(self.session->engine().loop().now() + duration_of(timeout)); });
              return content_of(take(std::move(answer))->get());
            })
       .def("cancel",
@@ -252,8 +251,8 @@ void add_host(py::module_& module) {
 
 void add_remote(py::module_& module) {
   py::class_<Block>(module, "Block", py::buffer_protocol()).def_buffer([](Block& block) {
-    return py::buffer_info(reinterpret_cast<std::uint8_t*>(block.slice.data), static_cast<py::ssize_t>(block.slice.size),
-                           false);
+    return py::buffer_info(reinterpret_cast<std::uint8_t*>(block.slice.data),
+                           static_cast<py::ssize_t>(block.slice.size), false);
   });
   py::dict verbs;
   verbs["create"] = static_cast<int>(Verb::create);

@@ -48,8 +48,7 @@ void Answer::settle(Result<Heard> heard) {
   for (const auto& call : thens) call();
 }
 
-Actor::Actor(Place& place, ActorOptions options)
-    : place_(place), options_(std::move(options)), core_(options_.rules) {}
+Actor::Actor(Place& place, ActorOptions options) : place_(place), options_(std::move(options)), core_(options_.rules) {}
 
 Actor::~Actor() = default;
 
@@ -60,7 +59,8 @@ Result<std::shared_ptr<Answer>> Actor::call(const Saying& saying, TimePoint dead
     const Lock lock(mutex_);
     return calls_.size() < options_.calls_max && (!wire_ || wire_->unsent() < unsent_max);
   };
-  if (!has_room() && !place_.engine().wait(deadline, [] {}, has_room)) {
+  if (!has_room() && !place_.engine().wait(
+                         deadline, [] {}, has_room)) {
     return fail(Errc::unavailable, "too many calls to the actor have not ended; wait for some of them");
   }
   Lock lock(mutex_);
@@ -88,7 +88,8 @@ void Actor::cancel(const Answer& answer) {
 }
 
 bool Actor::wait(const Answer& answer, TimePoint deadline) {
-  return answer.is_there() || place_.engine().wait(deadline, [] {}, [&] { return answer.is_there(); });
+  return answer.is_there() || place_.engine().wait(
+                                  deadline, [] {}, [&] { return answer.is_there(); });
 }
 
 Result<std::shared_ptr<Answer>> Actor::created(TimePoint deadline) {
@@ -220,8 +221,7 @@ void Actor::come_to_nothing(const Error& error) {
 void Actor::news(const cluster::requests::JobView& view) {
   if (is_over() || view.id != job()) return;
   if (view.stage == cluster::control::JobStage::ended) {
-    const Error why{Errc::unavailable,
-                    "the actor " + cluster::ending_words(view.reason, view.code, view.detail)};
+    const Error why{Errc::unavailable, "the actor " + cluster::ending_words(view.reason, view.code, view.detail)};
     const bool is_its_own = view.reason == cluster::lease::Reason::failed_to_start;
     end_of_job_ = why;
     const Lock lock(mutex_);
@@ -246,7 +246,7 @@ void Actor::news(const cluster::requests::JobView& view) {
 void Actor::connect() {
   addresses_.clear();
   address_ = 0;
-  const bool is_here = card_->host == host_identity();
+  const bool is_here = card_->host == network_identity();
   if (is_here && !card_->name.empty()) addresses_.push_back({card_->name, "", 0});
   for (const std::string& address : card_->addresses) {
     if (!is_here && address.starts_with("127.")) continue;  // that would be ourselves

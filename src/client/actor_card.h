@@ -16,7 +16,7 @@ using describe::range;
 struct ActorCard {
   static constexpr std::string_view doc = "Where an actor can be called.";
   std::string key;                     ///< its public key
-  std::string host;                    ///< host_identity()
+  std::string host;                    ///< network_identity()
   std::string name;                    ///< of its unix socket, for callers on the same host
   std::vector<std::string> addresses;  ///< numeric, for others
   std::int32_t port = 0;

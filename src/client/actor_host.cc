@@ -87,7 +87,7 @@ Result<std::unique_ptr<ActorHost>> ActorHost::open(const Options& options) {
 Result<void> ActorHost::listen() {
   const auto take_in = [this](loop::Descriptor socket, net::Cover cover) { come_in(std::move(socket), cover); };
   card_.key = called_->keys.open.text();
-  card_.host = host_identity();
+  card_.host = network_identity();
   card_.name = "cadre-actor-" + random_word(32);
   TRY_ASSIGN(by_name, net::PipeDoor::open(engine_.loop(), {card_.name, "", 0}, take_in));
   const std::string host = options_.is_local ? std::string(loopback) : "0.0.0.0";
@@ -198,7 +198,9 @@ std::optional<ActorHost::Wanted> ActorHost::next() {
     if (!is_over && !found) found = callee_.next();
     return is_over || found.has_value();
   };
-  if (!look()) engine_.wait(TimePoint::max(), [] {}, look);
+  if (!look())
+    engine_.wait(
+        TimePoint::max(), [] {}, look);
   if (!found) return std::nullopt;
   const std::lock_guard lock(mutex_);
   const auto at = wanted_.find(*found);

@@ -7,23 +7,19 @@
 
 #include "base/log.h"
 #include "client/member.h"
+#include "client/outcomes.h"
 #include "remote/event_table.h"
 
 namespace cadre {
 namespace {
 
 using namespace std::chrono_literals;
+using client::reason_of;
 using remote::Note;
 using remote::Slice;
 
 constexpr Duration look_every = 1s;  // whether the group can go on, while nothing comes
 constexpr std::size_t waiting_max = 100'000;
-
-Reason reason_of(const Error& error) {
-  return {static_cast<Reason::Code>(static_cast<std::uint8_t>(error.code)), error.message};
-}
-static_assert(static_cast<int>(Errc::invalid) == static_cast<int>(Reason::Code::invalid));
-static_assert(static_cast<int>(Errc::corrupt) == static_cast<int>(Reason::Code::corrupt));
 
 Slice slice_of(std::span<const std::byte> body) { return Slice(Bytes(body.begin(), body.end())); }
 

@@ -65,6 +65,8 @@ void remove_left_behind(const std::string& base) {
 
 }  // namespace
 
+std::string network_identity() { return boot_id() + "-" + std::to_string(space_of("net")); }
+
 std::string host_identity() {
   std::string identity = boot_id() + "." + std::to_string(geteuid());
   for (const char* space : {"net", "mnt"}) identity += "." + std::to_string(space_of(space));

@@ -13,6 +13,10 @@ namespace cadre::client {
 /// user. As the calling thread sees it.
 std::string host_identity();
 
+/// Equal for two processes that share a loopback and the names of unix sockets without files: one machine since its
+/// start, one network. As the calling thread sees it.
+std::string network_identity();
+
 /// Letters and digits from the system's randomness; nobody guesses one of 32.
 std::string random_word(std::size_t length);
 

@@ -49,8 +49,7 @@ Session::Session(cluster::KnownMaster master) : master_(master.url), id_(random_
 
 Result<std::unique_ptr<Session>> Session::open(const std::string& url, Duration wait) {
   constexpr std::string_view scheme = "cadre://";
-  Got<cluster::KnownMaster> master =
-      find_master(url.starts_with(scheme) ? "http://" + url.substr(scheme.size()) : url);
+  Got<cluster::KnownMaster> master = find_master(url.starts_with(scheme) ? "http://" + url.substr(scheme.size()) : url);
   if (!master) return Failure(error_of(master.error()));
   std::unique_ptr<Session> session(new Session(*std::move(master)));
   const auto is_open = [&] {
@@ -58,26 +57,28 @@ Result<std::unique_ptr<Session>> Session::open(const std::string& url, Duration 
     return session->opened_.has_value();
   };
   Engine& engine = session->engine_;
-  const bool is_known =
-      engine.wait(engine.loop().now() + wait, [&] { engine.loop().spawn(session->attend()); }, is_open);
+  const bool is_known = engine.wait(
+      engine.loop().now() + wait, [&] { engine.loop().spawn(session->attend()); }, is_open);
   if (!is_known) return fail(Errc::unavailable, "the master at " + session->master_ + " has not answered in time");
   if (!*session->opened_) return Failure(error_of(session->opened_->error()));
   return session;
 }
 
-Session::~Session() {
-  bool is_done = false;
-  const TimePoint deadline = engine_.loop().now() + leave_wait;
+Session::~Session() { close(); }
+
+void Session::close() {
+  if (std::exchange(is_closed_, true)) return;
+  bool has_left = false;
   engine_.wait(
-      deadline,
+      engine_.loop().now() + leave_wait,
       [&] {
+        engine_.loop().destroy_tasks();
         for (const auto& [id, actor] : std::exchange(actors_, {})) {
           actor->drop({Errc::unavailable, "the session with the cluster was ended"});
         }
-        engine_.loop().destroy_tasks();
-        engine_.loop().spawn(leave(is_done));
+        engine_.loop().spawn(leave(has_left));
       },
-      [&] { return is_done; });
+      [&] { return has_left; });
   bool is_clear = false;
   engine_.wait(
       TimePoint::max(),
@@ -143,6 +144,7 @@ std::shared_ptr<Actor> Session::create(ActorOptions options) {
 }
 
 void Session::submit(const std::shared_ptr<Actor>& actor, const cluster::JobSpec& job) {
+  if (!connection_) return actor->failed({Errc::unavailable, "the session with the cluster was ended"});
   ++submitting_;
   requests::Submit request;
   request.job = job;
@@ -163,7 +165,9 @@ loop::Task<void> Session::submit_job(std::shared_ptr<Actor> actor, requests::Sub
   if (submitting_ == 0) unclaimed_.clear();
 }
 
-void Session::kill(cluster::JobId job) { engine_.loop().spawn(kill_job(job)); }
+void Session::kill(cluster::JobId job) {
+  if (connection_) engine_.loop().spawn(kill_job(job));
+}
 
 loop::Task<void> Session::kill_job(cluster::JobId job) {
   requests::KillJob request;

@@ -23,8 +23,9 @@ class Session final : private Actor::Place {
   [[nodiscard]] static Result<std::unique_ptr<Session>> open(const std::string& url, Duration wait);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
-  /// Ends the session, and with it all its actors.
   ~Session() override;
+  /// Ends the session, and with it all its actors. Once, and while nobody else uses it.
+  void close();
 
   /// Which master: where it was found.
   const std::string& master() const { return master_; }
@@ -58,8 +59,9 @@ class Session final : private Actor::Place {
   const net::Keys keys_ = net::make_keys();
   Engine engine_;
 
+  bool is_closed_ = false;
   // For the loop.
-  std::optional<Connection> connection_;
+  std::optional<Connection> connection_;  ///< none once it is closed
   std::map<cluster::JobId, std::shared_ptr<Actor>> actors_;
   std::map<cluster::JobId, cluster::requests::JobView> unclaimed_;  ///< heard of before their submission was answered
   int submitting_ = 0;

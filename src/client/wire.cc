@@ -19,7 +19,8 @@ Wire::Wire(User& user) : user_(&user), reader_(payload_max), pool_(shared_max, k
 std::shared_ptr<Wire> Wire::call(net::PipeGround ground, net::Caller caller, const net::PipeAddress& address,
                                  User& user) {
   std::shared_ptr<Wire> wire(new Wire(user));
-  wire->pipe_ = std::make_unique<net::Pipe>(std::move(ground), std::move(caller), address, static_cast<net::Pipe::User&>(*wire));
+  wire->pipe_ =
+      std::make_unique<net::Pipe>(std::move(ground), std::move(caller), address, static_cast<net::Pipe::User&>(*wire));
   return wire;
 }
 
@@ -96,7 +97,7 @@ Result<void> Wire::take(remote::CallFrame frame) {
   return {};
 }
 
-Result<remote::Slice> Wire::slice_of(const remote::Part& part) {
+Result<remote::Segment> Wire::slice_of(const remote::Part& part) {
   if (part.piece == 0) return part.slice;
   std::shared_ptr<tensor::SharedPiece> piece = views_.find(part.piece);
   if (!piece) {  // the first time a piece is used, its file comes along
@@ -111,7 +112,7 @@ Result<remote::Slice> Wire::slice_of(const remote::Part& part) {
   std::shared_ptr<const void> owner(data, [piece, number = part.piece, wire = weak_from_this()](const void*) {
     if (const std::shared_ptr<Wire> there = wire.lock()) there->tell({number, false});
   });
-  return remote::Slice{data, part.size, std::move(owner)};
+  return remote::Segment{data, part.size, std::move(owner)};
 }
 
 void Wire::take_news(const std::vector<remote::PieceNews>& news) {

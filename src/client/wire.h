@@ -20,8 +20,8 @@ struct Heard {
   remote::Verb verb = remote::Verb::call;
   std::uint64_t id = 0;
   std::string name;
-  remote::Slice body;
-  std::vector<remote::Slice> parts;
+  remote::Segment body;
+  std::vector<remote::Segment> parts;
 };
 
 class Wire final : public std::enable_shared_from_this<Wire>, private net::Pipe::User {
@@ -52,7 +52,7 @@ class Wire final : public std::enable_shared_from_this<Wire>, private net::Pipe:
   void took(std::size_t bytes, std::vector<loop::Descriptor> files) override;
   void lost(Error error) override;
   Result<void> take(remote::CallFrame frame);
-  Result<remote::Slice> slice_of(const remote::Part& part);
+  Result<remote::Segment> slice_of(const remote::Part& part);
   void take_news(const std::vector<remote::PieceNews>& news);
   void tell(remote::PieceNews news);
 

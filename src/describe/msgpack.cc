@@ -4,6 +4,7 @@
 #include "base/check.h"
 
 #include "describe/formats.h"
+#include "describe/packer.h"
 #include "describe/text_checks.h"
 #include "describe/tree.h"
 #include "describe/utf8.h"
@@ -11,88 +12,26 @@
 namespace cadre::describe {
 namespace {
 
-/// Appends bytes, most significant first.
-class Packer {
- public:
-  void pack(const Value& value) {
-    if (value.is_null()) tag(0xc0);
-    if (const auto* truth = value.as<bool>()) tag(*truth ? 0xc3 : 0xc2);
-    if (const auto* number = value.as<std::int64_t>()) pack_signed(*number);
-    if (const auto* number = value.as<std::uint64_t>()) pack_unsigned(*number);
-    if (const auto* number = value.as<double>()) tag(0xcb), integer(std::bit_cast<std::uint64_t>(*number));
-    if (const auto* text = value.as<std::string>()) pack_text(*text);
-    if (const auto* bytes = value.as<Bytes>()) pack_bytes(*bytes);
-    if (const auto* list = value.as<Value::List>()) {
-      size(list->size(), {0x90, 16, 0, 0xdc, 0xdd});
-      for (const Value& item : *list) pack(item);
-    }
-    if (const auto* map = value.as<Value::Map>()) {
-      size(map->size(), {0x80, 16, 0, 0xde, 0xdf});
-      for (const Entry& entry : *map) {
-        pack_text(entry.key);
-        pack(entry.value);
-      }
+void pack(const Value& value, Packer& to) {
+  if (value.is_null()) to.null();
+  if (const auto* truth = value.as<bool>()) to.truth(*truth);
+  if (const auto* number = value.as<std::int64_t>()) to.number(*number);
+  if (const auto* number = value.as<std::uint64_t>()) to.number(*number);
+  if (const auto* number = value.as<double>()) to.number(*number);
+  if (const auto* text = value.as<std::string>()) to.text(*text);
+  if (const auto* bytes = value.as<Bytes>()) to.bytes(*bytes);
+  if (const auto* list = value.as<Value::List>()) {
+    to.list(list->size());
+    for (const Value& item : *list) pack(item, to);
+  }
+  if (const auto* map = value.as<Value::Map>()) {
+    to.map(map->size());
+    for (const Entry& entry : *map) {
+      to.text(entry.key);
+      pack(entry.value, to);
     }
   }
-
-  Bytes take() { return std::move(out_); }
-
- private:
-  struct SizeTags {
-    unsigned fix;  ///< or-ed with a size below fix_end
-    std::size_t fix_end;
-    unsigned of_8;  ///< 0 where there is none
-    unsigned of_16;
-    unsigned of_32;
-  };
-
-  void tag(unsigned byte) { out_.push_back(static_cast<std::byte>(byte)); }
-
-  template <std::unsigned_integral T>
-  void integer(T number) {
-    for (int shift = std::numeric_limits<T>::digits - 8; shift >= 0; shift -= 8) tag(number >> shift & 0xff);
-  }
-
-  void size(std::size_t count, const SizeTags& tags) {
-    if (count < tags.fix_end) return tag(tags.fix | static_cast<unsigned>(count));
-    if (tags.of_8 != 0 && count <= 0xff) return tag(tags.of_8), integer(static_cast<std::uint8_t>(count));
-    if (count <= 0xffff) return tag(tags.of_16), integer(static_cast<std::uint16_t>(count));
-    CHECK(count <= 0xffffffff);
-    tag(tags.of_32), integer(static_cast<std::uint32_t>(count));
-  }
-
-  void pack_unsigned(std::uint64_t number) {
-    if (number <= 0x7f) return tag(static_cast<unsigned>(number));
-    if (number <= 0xff) return tag(0xcc), integer(static_cast<std::uint8_t>(number));
-    if (number <= 0xffff) return tag(0xcd), integer(static_cast<std::uint16_t>(number));
-    if (number <= 0xffffffff) return tag(0xce), integer(static_cast<std::uint32_t>(number));
-    tag(0xcf), integer(number);
-  }
-
-  void pack_signed(std::int64_t number) {
-    if (number >= 0) return pack_unsigned(static_cast<std::uint64_t>(number));
-    const auto bits = static_cast<std::uint64_t>(number);
-    if (number >= -32) return tag(static_cast<unsigned>(bits & 0xff));
-    if (number >= INT8_MIN) return tag(0xd0), integer(static_cast<std::uint8_t>(bits));
-    if (number >= INT16_MIN) return tag(0xd1), integer(static_cast<std::uint16_t>(bits));
-    if (number >= INT32_MIN) return tag(0xd2), integer(static_cast<std::uint32_t>(bits));
-    tag(0xd3), integer(bits);
-  }
-
-  void append(BytesView bytes) { out_.insert(out_.end(), bytes.begin(), bytes.end()); }
-
-  void pack_text(std::string_view text) {
-    size(text.size(), {0xa0, 32, 0xd9, 0xda, 0xdb});
-    append(as_bytes(text));
-  }
-
-  void pack_bytes(BytesView bytes) {
-    size(bytes.size(), {0, 0, 0xc4, 0xc5, 0xc6});
-    append(bytes);
-  }
-
-  Bytes out_;
-};
+}
 
 /// Reads one value; a false return means that a fault is kept and reading ends.
 class Unpacker {
@@ -247,7 +186,7 @@ class Unpacker {
 
 Bytes to_msgpack(const Value& value) {
   Packer packer;
-  packer.pack(value);
+  pack(value, packer);
   return packer.take();
 }
 

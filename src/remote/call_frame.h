@@ -41,7 +41,7 @@ enum class Verb : std::uint8_t {
 constexpr Verb last_verb = Verb::pieces;
 
 /// Bytes and what keeps them alive.
-struct Slice {
+struct Segment {
   std::byte* data = nullptr;
   std::size_t size = 0;
   std::shared_ptr<const void> owner;
@@ -50,7 +50,7 @@ struct Slice {
 
 /// A part of what is said that is large enough to be kept out of its body.
 struct Part {
-  Slice slice;              ///< empty when a piece holds it
+  Segment slice;            ///< empty when a piece holds it
   std::uint32_t piece = 0;  ///< of shared memory
   std::size_t size = 0;
 };
@@ -59,7 +59,7 @@ struct CallFrame {
   Verb verb = Verb::call;
   std::uint64_t id = 0;
   std::string name;
-  Slice body;
+  Segment body;
   std::vector<Part> parts;
 };
 

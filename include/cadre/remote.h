@@ -1,0 +1,235 @@
+/// Remote classes: an object of a plain class lives on the cluster, and its methods are called from here.
+///
+///   class Simulator { public: explicit Simulator(int seed); Obs step(const Action&); double score = 0; };
+///   CADRE_REMOTE(Simulator, .ctor<int>(), .method(&Simulator::step), .field(&Simulator::score));
+///
+///   int main(int argc, char** argv) {
+///     cadre::init(argc, argv);                                  // first of all: on the cluster this process is an
+///     actor cadre::connect("cadre://host:7310").value(); auto sim = cadre::remote<Simulator>({.cpus = 1}, 42);     //
+///     placed on the cluster cadre::Future<Obs> f = sim.call(&Simulator::step, action); Obs o =
+///     f.get(std::chrono::milliseconds(200));
+///   }
+///
+/// Arguments and results are values (cadre/value.h). The program itself travels to the cluster, once for each content.
+/// Calls of one actor run in the order in which they were made. All may be called from any thread.
+#pragma once
+
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "cadre/detail/remote.h"
+
+namespace cadre {
+
+/// What becomes of a call. Copies are of the same call.
+template <class T>
+class Future {
+ public:
+  explicit Future(detail::CallHandle call) : call_(std::move(call)) {}
+
+  /// Throws RemoteError when the method threw, OutcomeError when there is no answer, or none in time.
+  T get(Wait wait = std::chrono::hours(24 * 365)) const {
+    if (!call_.wait(wait)) throw OutcomeError({Reason::Code::timed_out, "no answer in time"});
+    const ValueReader reader = call_.value();
+    if constexpr (!std::is_void_v<T>) return read_value<T>(reader.root());
+  }
+  /// Whether get() would not wait.
+  bool ready() const { return call_.is_there(); }
+  /// Calls it once there is an answer, perhaps at once; else on a thread of the library, and it must not wait.
+  void then(std::function<void(const Future&)> call) const {
+    call_.then([self = *this, call = std::move(call)] { call(self); });
+  }
+  /// The call is not wanted any more. If it has not begun to run, get() throws OutcomeError.
+  void cancel() const { call_.cancel(); }
+
+ private:
+  detail::CallHandle call_;
+};
+
+/// The results of all, in their order; throws what the first that failed throws. The time is for all together.
+template <class T>
+auto gather(const std::vector<Future<T>>& futures, Wait wait = std::chrono::hours(24 * 365)) {
+  const auto end = std::chrono::steady_clock::now() + wait;
+  const auto left = [&end] { return std::max<Wait>(end - std::chrono::steady_clock::now(), Wait::zero()); };
+  if constexpr (std::is_void_v<T>) {
+    for (const Future<T>& one : futures) one.get(left());
+  } else {
+    std::vector<T> all;
+    for (const Future<T>& one : futures) all.push_back(one.get(left()));
+    return all;
+  }
+}
+
+/// An object on the cluster; ends with the last copy of this.
+template <class Class>
+class Remote {
+ public:
+  explicit Remote(detail::ActorHandle handle) : handle_(std::move(handle)) {}
+
+  /// Calls a method; does not wait.
+  template <class Result, class Of, class... Wanted, class... Given>
+  Future<std::remove_cvref_t<Result>> call(Result (Of::*method)(Wanted...), Given&&... given) const {
+    return call_method<Result, Wanted...>(detail::MemberKey(method), std::forward<Given>(given)...);
+  }
+  template <class Result, class Of, class... Wanted, class... Given>
+  Future<std::remove_cvref_t<Result>> call(Result (Of::*method)(Wanted...) const, Given&&... given) const {
+    return call_method<Result, Wanted...>(detail::MemberKey(method), std::forward<Given>(given)...);
+  }
+  /// Reads a field.
+  template <class Field, class Of>
+  Future<Field> get(Field Of::*field) const {
+    return Future<Field>(handle_.get(name_of(detail::MemberKey(field))));
+  }
+  /// Gives a field a value.
+  template <class Field, class Of>
+  Future<void> set(Field Of::*field, const std::type_identity_t<Field>& value) const {
+    ValueWriter writer(ValueWriter::Rows::apart);
+    write_value(writer, value);
+    return Future<void>(handle_.set(name_of(detail::MemberKey(field)), writer));
+  }
+
+  /// Ends it now; calls that have not ended fail.
+  void end() const { handle_.end(); }
+  /// As `cadre actor list` shows it.
+  std::uint64_t job() const { return handle_.job(); }
+  std::uint32_t restarts() const { return handle_.restarts(); }
+
+ private:
+  static const std::string& name_of(const detail::MemberKey& key) {
+    return detail::name_of(detail::class_of(typeid(Class)), key);
+  }
+  template <class Result, class... Wanted, class... Given>
+  Future<std::remove_cvref_t<Result>> call_method(const detail::MemberKey& key, Given&&... given) const {
+    static_assert(sizeof...(Wanted) == sizeof...(Given), "the method takes another number of arguments");
+    ValueWriter writer(ValueWriter::Rows::apart);
+    writer.list(sizeof...(Wanted));
+    (write_as<std::remove_cvref_t<Wanted>>(writer, given), ...);
+    return Future<std::remove_cvref_t<Result>>(handle_.call(name_of(key), writer));
+  }
+
+  template <class Wanted, class Given>
+  static void write_as(ValueWriter& writer, const Given& given) {
+    if constexpr (std::is_same_v<Wanted, Given>) {
+      write_value(writer, given);
+    } else {
+      auto converted = std::make_shared<Wanted>(given);  // lives until it is sent
+      write_value(writer, *converted);
+      writer.keep(std::move(converted));
+    }
+  }
+
+  detail::ActorHandle handle_;
+};
+
+/// Makes an object on the cluster, with the arguments of one of its registered constructors. Throws RemoteError when
+/// that throws, OutcomeError when the cluster cannot have it.
+template <class Class, class... Given>
+Remote<Class> remote(const Needs& needs, const Given&... given) {
+  ValueWriter writer(ValueWriter::Rows::apart);
+  writer.list(sizeof...(Given));
+  (write_value(writer, given), ...);
+  return Remote<Class>(detail::ActorHandle(needs, detail::class_of(typeid(Class)), writer));
+}
+
+/// For .ctor(cadre::types<int, double>) in CADRE_REMOTE.
+template <class... Ts>
+struct Types {};
+template <class... Ts>
+constexpr Types<Ts...> types{};
+
+namespace detail {
+
+/// Registers a class with what of it can be called.
+template <class Class>
+class Registration {
+ public:
+  explicit Registration(std::string name) { entry_.name = std::move(name); }
+  Registration(const Registration&) = delete;
+  Registration& operator=(const Registration&) = delete;
+  ~Registration() { add_class(typeid(Class), std::move(entry_)); }
+
+  Registration& named(std::string_view text) { return name_ = name_in(text), *this; }
+
+  template <class... Ts>
+  Registration& ctor(Types<Ts...> = {}) {
+    entry_.constructors.push_back({sizeof...(Ts), [](const ValueView& given) -> std::shared_ptr<void> {
+                                     return make<Ts...>(given, std::index_sequence_for<Ts...>());
+                                   }});
+    return *this;
+  }
+  template <class Result, class Of, class... Ts>
+  Registration& method(Result (Of::*method)(Ts...)) {
+    return add_method<Result, Ts...>(method);
+  }
+  template <class Result, class Of, class... Ts>
+  Registration& method(Result (Of::*method)(Ts...) const) {
+    return add_method<Result, Ts...>(method);
+  }
+  template <class Field, class Of>
+  Registration& field(Field Of::*field) {
+    entry_.members.push_back(
+        {name_, MemberKey(field), nullptr,
+         [field](void* object, ValueWriter& to) { write_value(to, static_cast<Class*>(object)->*field); },
+         [field](void* object, const ValueView& from) {
+           static_cast<Class*>(object)->*field = read_value<Field>(from);
+         }});
+    return *this;
+  }
+
+ private:
+  template <class... Ts, std::size_t... i>
+  static std::shared_ptr<Class> make(const ValueView& given, std::index_sequence<i...>) {
+    return std::make_shared<Class>(read_value<std::remove_cvref_t<Ts>>(given.at(i))...);
+  }
+  template <class Result, class... Ts, class Method>
+  Registration& add_method(Method method) {
+    entry_.members.push_back({name_, MemberKey(method),
+                              [method](void* object, const ValueView& given, ValueWriter& to) {
+                                run<Result, Ts...>(static_cast<Class*>(object), method, given, to,
+                                                   std::index_sequence_for<Ts...>());
+                              },
+                              nullptr, nullptr});
+    return *this;
+  }
+  template <class Result, class... Ts, class Method, std::size_t... i>
+  static void run(Class* object, Method method, const ValueView& given, ValueWriter& to, std::index_sequence<i...>) {
+    std::tuple<std::remove_cvref_t<Ts>...> arguments{read_value<std::remove_cvref_t<Ts>>(given.at(i))...};
+    if constexpr (std::is_void_v<Result>) {
+      (object->*method)(static_cast<Ts&&>(std::get<i>(arguments))...);
+      to.null();
+    } else {
+      // Rows of numbers are looked at until the answer is sent.
+      auto kept = std::make_shared<std::remove_cvref_t<Result>>(
+          (object->*method)(static_cast<Ts&&>(std::get<i>(arguments))...));
+      write_value(to, *kept);
+      to.keep(std::move(kept));
+    }
+  }
+
+  ClassEntry entry_;
+  std::string name_;
+};
+
+}  // namespace detail
+}  // namespace cadre
+
+#define CADRE_PARENS ()
+#define CADRE_EXPAND(...) CADRE_EXPAND_3(CADRE_EXPAND_3(CADRE_EXPAND_3(CADRE_EXPAND_3(__VA_ARGS__))))
+#define CADRE_EXPAND_3(...) CADRE_EXPAND_2(CADRE_EXPAND_2(CADRE_EXPAND_2(CADRE_EXPAND_2(__VA_ARGS__))))
+#define CADRE_EXPAND_2(...) CADRE_EXPAND_1(CADRE_EXPAND_1(CADRE_EXPAND_1(CADRE_EXPAND_1(__VA_ARGS__))))
+#define CADRE_EXPAND_1(...) __VA_ARGS__
+#define CADRE_EACH(...) __VA_OPT__(CADRE_EXPAND(CADRE_EACH_ONE(__VA_ARGS__)))
+#define CADRE_EACH_ONE(first, ...) .named(#first) first __VA_OPT__(CADRE_EACH_AGAIN CADRE_PARENS(__VA_ARGS__))
+#define CADRE_EACH_AGAIN() CADRE_EACH_ONE
+#define CADRE_JOIN_1(a, b) a##b
+#define CADRE_JOIN(a, b) CADRE_JOIN_1(a, b)
+
+/// Says what of a class can be used from afar, up to 60 items: .ctor<int>() or .ctor(cadre::types<int, double>) for its
+/// constructors, .method(&Class::name), .field(&Class::name). Once for each class, outside of all functions.
+#define CADRE_REMOTE(Class, ...)                                                   \
+  [[maybe_unused]] static const bool CADRE_JOIN(cadre_remote_, __COUNTER__) = [] { \
+    ::cadre::detail::Registration<Class>(#Class) CADRE_EACH(__VA_ARGS__);          \
+    return true;                                                                   \
+  }()

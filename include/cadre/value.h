@@ -1,0 +1,363 @@
+/// Values of C++ types as MessagePack, and back: numbers, text, vectors, maps, optionals, pairs, and structs that say
+/// once what they consist of:
+///
+///   struct Batch { std::vector<double> x; int step = 0; };
+///   template <class V> void describe(V& v, Batch& b) { v.field("x", b.x, "inputs"), v.field("step", b.step, "when"); }
+///
+/// Components and remote classes take and give such values, and Python reads them. One thread at a time.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace cadre {
+
+/// What was read is not what was expected: `.x[3]: is text, not a number`.
+class ValueError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Numbers in a row, where they lie: given to a call they are not copied on the way to another process of the same
+/// host more than once, and who gets them looks at them where they arrived. Copies of an array share its numbers.
+template <class T>
+class Array {
+  static_assert(std::is_arithmetic_v<T>);
+
+ public:
+  Array() = default;
+  explicit Array(std::vector<T> numbers) {
+    auto kept = std::make_shared<std::vector<T>>(std::move(numbers));
+    data_ = kept->data();
+    size_ = kept->size();
+    owner_ = std::move(kept);
+  }
+  Array(T* data, std::size_t size, std::shared_ptr<const void> owner)
+      : data_(data), size_(size), owner_(std::move(owner)) {}
+  T* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  T* begin() const { return data_; }
+  T* end() const { return data_ + size_; }
+  T& operator[](std::size_t i) const { return data_[i]; }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::shared_ptr<const void> owner_;
+};
+
+/// Builds one value.
+class ValueWriter {
+ public:
+  /// Where rows of numbers go.
+  enum class Rows : std::uint8_t {
+    inside,  ///< as lists, which everybody can read
+    apart,   ///< large ones beside the bytes, as they lie in memory
+  };
+  explicit ValueWriter(Rows rows = Rows::inside);
+  ValueWriter(ValueWriter&&) noexcept;
+  ~ValueWriter();
+
+  void null();
+  void truth(bool value);
+  void number(std::int64_t value);
+  void number(std::uint64_t value);
+  void number(double value);
+  void text(std::string_view value);
+  void bytes(std::span<const std::byte> value);
+  /// So many values follow.
+  void list(std::size_t size);
+  /// So many pairs of key() and a value follow.
+  void map(std::size_t size);
+  void key(std::string_view name) { text(name); }
+  /// Numbers as they lie in memory, which must stay there until all is sent. False: write them as a list.
+  bool row(std::span<const std::byte> numbers);
+
+  /// What row() looks at lives as long as this writer.
+  void keep(std::shared_ptr<const void> owner) { kept_.push_back(std::move(owner)); }
+
+  std::string_view body() const;
+  std::span<const std::span<const std::byte>> parts() const { return parts_; }
+
+ private:
+  struct Inside;
+  std::unique_ptr<Inside> inside_;
+  Rows rows_;
+  std::vector<std::span<const std::byte>> parts_;
+  std::vector<std::shared_ptr<const void>> kept_;
+};
+
+/// One value among those that were read; looks at them where they are.
+class ValueView {
+ public:
+  bool is_null() const;
+  bool truth() const;
+  std::int64_t signed_number() const;
+  std::uint64_t unsigned_number() const;
+  double real_number() const;
+  std::string_view text() const;
+  /// Of a list or map.
+  std::size_t size() const;
+  ValueView at(std::size_t index) const;
+  std::string_view key_at(std::size_t index) const;
+  /// The value of a key; null when there is none.
+  ValueView find(std::string_view key) const;
+
+  /// Numbers that did not come as a list, and what keeps them alive.
+  struct Row {
+    std::span<std::byte> bytes;
+    std::shared_ptr<const void> owner;
+  };
+  std::optional<Row> row() const;
+
+  [[noreturn]] void fail(const std::string& what) const;
+
+ private:
+  friend class ValueReader;
+  ValueView(const class ValueReader& reader, const void* node, std::string path)
+      : reader_(&reader), node_(node), path_(std::move(path)) {}
+  const class ValueReader* reader_;
+  const void* node_;
+  std::string path_;  // of this one, for people
+};
+
+/// Reads one value. Throws ValueError when the bytes are none.
+class ValueReader {
+ public:
+  struct Part {
+    std::span<std::byte> bytes;
+    std::shared_ptr<const void> owner;
+  };
+  explicit ValueReader(std::span<const std::byte> body, std::vector<Part> parts = {});
+  ValueReader(ValueReader&&) noexcept;
+  ValueReader& operator=(ValueReader&&) noexcept;
+  ~ValueReader();
+  ValueView root() const;
+
+ private:
+  friend class ValueView;
+  struct Inside;
+  std::unique_ptr<Inside> inside_;
+};
+
+template <class T>
+void write_value(ValueWriter& writer, const T& value);
+template <class T>
+T read_value(const ValueView& view);
+
+namespace detail {
+
+template <class T, template <class...> class Of>
+struct IsOf : std::false_type {};
+template <template <class...> class Of, class... Parts>
+struct IsOf<Of<Parts...>, Of> : std::true_type {};
+template <class T>
+struct IsStdArray : std::false_type {};
+template <class T, std::size_t n>
+struct IsStdArray<std::array<T, n>> : std::true_type {};
+
+template <class T>
+constexpr bool is_row = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
+
+/// Counts the fields of a described struct.
+struct FieldCounter {
+  std::size_t count = 0;
+  template <class... Rest>
+  void field(Rest&&...) {
+    ++count;
+  }
+  template <class... Rest>
+  void required(Rest&&...) {
+    ++count;
+  }
+  template <class... Rest>
+  void check(Rest&&...) {}
+};
+
+struct FieldWriter {
+  ValueWriter& writer;
+  template <class T, class... Rest>
+  void field(std::string_view name, const T& value, Rest&&...) {
+    writer.key(name);
+    write_value(writer, value);
+  }
+  template <class T, class... Rest>
+  void required(std::string_view name, const T& value, Rest&&...) {
+    field(name, value);
+  }
+  template <class... Rest>
+  void check(Rest&&...) {}
+};
+
+struct FieldReader {
+  const ValueView& view;
+  template <class T, class... Rest>
+  void field(std::string_view name, T& value, Rest&&...) {
+    const ValueView found = view.find(name);
+    if (!found.is_null()) value = read_value<T>(found);
+  }
+  template <class T, class... Rest>
+  void required(std::string_view name, T& value, Rest&&...) {
+    const ValueView found = view.find(name);
+    if (found.is_null()) view.fail("has no " + std::string(name));
+    value = read_value<T>(found);
+  }
+  template <class... Rest>
+  void check(Rest&&...) {}
+};
+
+template <class T>
+concept Described = requires(FieldCounter& v, T& value) {
+  describe(v, value);
+};
+
+template <class Row>
+void write_row(ValueWriter& writer, const Row& numbers) {
+  if (writer.row(std::as_bytes(std::span(numbers.data(), numbers.size())))) return;
+  writer.list(numbers.size());
+  for (const auto& one : numbers) write_value(writer, one);
+}
+
+template <class Number>
+Number read_number(const ValueView& view) {
+  if constexpr (std::is_floating_point_v<Number>) return static_cast<Number>(view.real_number());
+  if constexpr (std::is_unsigned_v<Number>) {
+    const std::uint64_t number = view.unsigned_number();
+    if (number > std::numeric_limits<Number>::max()) view.fail("is a number that is too large");
+    return static_cast<Number>(number);
+  }
+  const std::int64_t number = view.signed_number();
+  if (number < std::numeric_limits<Number>::min() || number > std::numeric_limits<Number>::max()) {
+    view.fail("is a number that is too large");
+  }
+  return static_cast<Number>(number);
+}
+
+/// Numbers of a row that came as they lie in memory.
+template <class T>
+std::optional<std::span<T>> numbers_of(const ValueView& view, std::shared_ptr<const void>& owner) {
+  std::optional<ValueView::Row> row = view.row();
+  if (!row) return std::nullopt;
+  if (row->bytes.size() % sizeof(T) != 0) view.fail("is a row of numbers of another type");
+  owner = std::move(row->owner);
+  return std::span<T>(reinterpret_cast<T*>(row->bytes.data()), row->bytes.size() / sizeof(T));
+}
+
+template <class T>
+struct ReadTuple;
+template <template <class...> class Tuple, class... Parts>
+struct ReadTuple<Tuple<Parts...>> {
+  template <std::size_t... i>
+  static Tuple<Parts...> read(const ValueView& view, std::index_sequence<i...>) {
+    return {read_value<Parts>(view.at(i))...};
+  }
+};
+
+}  // namespace detail
+
+template <class T>
+void write_value(ValueWriter& writer, const T& value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    writer.truth(value);
+  } else if constexpr (std::is_enum_v<T>) {
+    writer.number(static_cast<std::int64_t>(value));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    writer.number(static_cast<double>(value));
+  } else if constexpr (std::is_unsigned_v<T>) {
+    writer.number(static_cast<std::uint64_t>(value));
+  } else if constexpr (std::is_integral_v<T>) {
+    writer.number(static_cast<std::int64_t>(value));
+  } else if constexpr (std::is_convertible_v<T, std::string_view>) {
+    writer.text(value);
+  } else if constexpr (detail::IsOf<T, std::optional>::value) {
+    value ? write_value(writer, *value) : writer.null();
+  } else if constexpr (detail::IsOf<T, Array>::value) {
+    detail::write_row(writer, value);
+  } else if constexpr (detail::IsOf<T, std::vector>::value || detail::IsStdArray<T>::value) {
+    if constexpr (detail::is_row<typename T::value_type>) return detail::write_row(writer, value);
+    writer.list(value.size());
+    for (const typename T::value_type& one : value) write_value<typename T::value_type>(writer, one);
+  } else if constexpr (detail::IsOf<T, std::map>::value) {
+    writer.map(value.size());
+    for (const auto& [key, one] : value) writer.key(key), write_value(writer, one);
+  } else if constexpr (detail::IsOf<T, std::pair>::value || detail::IsOf<T, std::tuple>::value) {
+    writer.list(std::tuple_size_v<T>);
+    std::apply([&writer](const auto&... parts) { (write_value(writer, parts), ...); }, value);
+  } else {
+    static_assert(detail::Described<T>, "say what it consists of: template <class V> void describe(V& v, T& value)");
+    detail::FieldCounter counter;
+    auto& fields = const_cast<T&>(value);  // describe() is written once, for reading and for writing
+    describe(counter, fields);
+    writer.map(counter.count);
+    detail::FieldWriter visitor{writer};
+    describe(visitor, fields);
+  }
+}
+
+template <class T>
+T read_value(const ValueView& view) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return view.truth();
+  } else if constexpr (std::is_enum_v<T>) {
+    return static_cast<T>(view.signed_number());
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    return detail::read_number<T>(view);
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    return std::string(view.text());
+  } else if constexpr (detail::IsOf<T, std::optional>::value) {
+    if (view.is_null()) return std::nullopt;
+    return read_value<typename T::value_type>(view);
+  } else if constexpr (detail::IsOf<T, Array>::value) {
+    using Number = std::remove_pointer_t<decltype(std::declval<T>().data())>;
+    std::shared_ptr<const void> owner;
+    if (const auto numbers = detail::numbers_of<Number>(view, owner)) return T(numbers->data(), numbers->size(), owner);
+    return T(read_value<std::vector<Number>>(view));
+  } else if constexpr (detail::IsOf<T, std::vector>::value) {
+    using Item = typename T::value_type;
+    if constexpr (detail::is_row<Item>) {
+      std::shared_ptr<const void> owner;
+      if (const auto numbers = detail::numbers_of<Item>(view, owner)) return T(numbers->begin(), numbers->end());
+    }
+    T made;
+    made.reserve(view.size());
+    for (std::size_t i = 0; i < view.size(); ++i) made.push_back(read_value<Item>(view.at(i)));
+    return made;
+  } else if constexpr (detail::IsStdArray<T>::value) {
+    const auto all = read_value<std::vector<typename T::value_type>>(view);
+    T made{};
+    if (all.size() != made.size()) view.fail("has another length");
+    std::copy(all.begin(), all.end(), made.begin());
+    return made;
+  } else if constexpr (detail::IsOf<T, std::map>::value) {
+    T made;
+    for (std::size_t i = 0; i < view.size(); ++i) {
+      made.emplace(std::string(view.key_at(i)), read_value<typename T::mapped_type>(view.at(i)));
+    }
+    return made;
+  } else if constexpr (detail::IsOf<T, std::pair>::value || detail::IsOf<T, std::tuple>::value) {
+    if (view.size() != std::tuple_size_v<T>) view.fail("has another length");
+    return detail::ReadTuple<T>::read(view, std::make_index_sequence<std::tuple_size_v<T>>());
+  } else {
+    static_assert(detail::Described<T>, "say what it consists of: template <class V> void describe(V& v, T& value)");
+    T made{};
+    detail::FieldReader visitor{view};
+    describe(visitor, made);
+    return made;
+  }
+}
+
+}  // namespace cadre

@@ -1,0 +1,83 @@
+"""The process of an actor: ``python3 -m cadre.host``, started by an agent. It waits to be told what to be, makes the
+object and runs its methods as they are called."""
+import os
+import sys
+import threading
+import traceback
+from typing import Any, Tuple
+
+from cadre import _native, pickling
+
+_verbs = _native.verbs
+
+
+class _Object:
+    """The object, once it was made."""
+
+    def __init__(self, host: Any) -> None:
+        self.host = host
+        self.instance: Any = None
+
+    def create(self, made_of: Tuple[Any, Tuple[Any, ...], Any]) -> None:
+        cls, args, kwargs = made_of
+        original = getattr(cls, "__cadre_class__", cls)
+        self.instance = original(*args, **kwargs)
+
+    def run(self, verb: int, name: str, body: Any, parts: Any) -> Any:
+        if verb == _verbs["call"]:
+            args, kwargs = pickling.load(body, parts)
+            return getattr(self.instance, name)(*args, **kwargs)
+        if verb == _verbs["get"]:
+            return getattr(self.instance, name)
+        if verb == _verbs["set"]:
+            return setattr(self.instance, name, pickling.load(body, parts))
+        return self.create(pickling.load(body, parts))
+
+    def serve(self) -> None:
+        while True:
+            wanted = self.host.next()
+            if wanted is None:
+                return
+            answer, verb, name, body, parts = wanted
+            try:
+                value = self.run(verb, name, body, parts)
+                said, buffers = pickling.dump(value)
+                self.host.answer(answer, _verbs["value"], "", said, buffers)
+            except BaseException as error:  # also SystemExit: the actor lives on
+                kind = type(error)
+                text = "".join(traceback.format_exception(kind, error, _own_part(error.__traceback__)))
+                said, buffers = pickling.dump((str(error), text))
+                self.host.answer(answer, _verbs["error"], f"{kind.__module__}.{kind.__qualname__}"[:1000], said, buffers)
+            # Nothing of a call is kept until the next one comes.
+            wanted = answer = body = parts = value = said = buffers = error = None
+
+
+def _own_part(trace: Any) -> Any:
+    """Without the lines of this file."""
+    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+        trace = trace.tb_next
+    return trace
+
+
+def main() -> None:
+    # What was beside the main script is here.
+    sys.path.insert(0, os.getcwd())
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    import cloudpickle  # noqa: F401  (takes a while, and is needed for classes of a main script)
+    if _native.wait_until_begun() is None:
+        return
+    host = _native.Host()
+    host.announce()
+    target = _Object(host)
+    lanes = int(os.environ.get("CADRE_ACTOR_LANES", "1"))
+    threads = [threading.Thread(target=target.serve, daemon=True) for _ in range(lanes - 1)]
+    for thread in threads:
+        thread.start()
+    target.serve()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)  # what the object holds goes with the process
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,379 @@
+"""Remote classes: a class becomes a remote object on the cluster in one line.
+
+    import cadre
+
+    cadre.connect("cadre://127.0.0.1:7310")
+
+    @cadre.remote_class(cpus=1)
+    class Counter:
+        def __init__(self, start):
+            self.x = start
+        def add(self, n):
+            self.x += n
+            return self.x
+
+    c = Counter(3)            # runs on the cluster
+    c.add(1)                  # 4: waits for the answer
+    f = c.add.remote(2)       # does not wait
+    f.get(timeout=1)          # 6
+    c.x = 10; c.x             # attributes, too
+
+Calls of one actor run in the order in which they were made. An exception in the actor is raised here, with its type name
+and traceback, and the actor lives on. When the last reference to an actor goes, so does the actor.
+"""
+import atexit
+import glob
+import os
+import shutil
+import sys
+import tempfile
+import threading
+import time
+import weakref
+from typing import Any, Callable, Dict, Generic, Iterable, List, Optional, Sequence, Tuple, Type, TypeVar, Union
+
+from cadre import _native, pickling
+from cadre.errors import ActorError, remote_error
+
+__all__ = ["CancelledError", "Future", "connect", "disconnect", "gather", "is_connected", "kill", "remote_class"]
+
+_verbs = _native.verbs
+_value, _error = _verbs["value"], _verbs["error"]
+_T = TypeVar("_T")
+
+_forever = 1e9
+
+
+class CancelledError(Exception):
+    """The call was cancelled before it ran."""
+
+
+class _Client:
+    """The session of this process; a forked child has none and opens its own."""
+
+    def __init__(self, session: Any, url: str) -> None:
+        self.session = session
+        self.url = url
+        self.pid = os.getpid()
+        self.uploads: Dict[Any, str] = {}
+        self.lock = threading.Lock()
+
+
+_client: Optional[_Client] = None
+_left_behind: List[_Client] = []  # of the parent process: it must not be ended by a child
+_lock = threading.RLock()
+
+
+def connect(url: str = "", *, timeout: float = 10.0) -> None:
+    """Opens a session with the cluster at ``cadre://host:port`` (or http, https); without one: that of CADRE_MASTER, or
+    where ``cadre login`` was last, or this host's own. Twice to one address is the same session; to another one it is an
+    error until disconnect()."""
+    global _client
+    with _lock:
+        if _client is not None and _client.pid != os.getpid():
+            _left_behind.append(_client)
+            _client = None
+        if _client is not None:
+            if not url or url == _client.url or _plain(url) == _client.session.master:
+                return
+            raise ActorError("conflict", f"this process is connected to {_client.session.master}; "
+                                         f"disconnect() before you connect to {url}")
+        _client = _Client(_native.Session(url, timeout), url)
+
+
+def disconnect() -> None:
+    """Ends the session, and with it all its actors."""
+    global _client
+    with _lock:
+        if _client is not None and _client.pid != os.getpid():
+            _left_behind.append(_client)
+        elif _client is not None:
+            _client.session.close()
+        _client = None
+
+
+def is_connected() -> bool:
+    return _client is not None and _client.pid == os.getpid()
+
+
+def _plain(url: str) -> str:
+    url = url.rstrip("/")
+    return "http://" + url[len("cadre://"):] if url.startswith("cadre://") else url
+
+
+def _current() -> _Client:
+    if not is_connected():
+        connect()
+    assert _client is not None
+    return _client
+
+
+atexit.register(disconnect)
+
+
+class Future(Generic[_T]):
+    """What becomes of a call."""
+
+    __slots__ = ("_answer", "_actor", "_cache", "__weakref__")
+
+    def __init__(self, answer: Any, actor: Any) -> None:
+        self._answer = answer
+        self._actor = actor
+        self._cache: Optional[Tuple[bool, Any]] = None
+
+    def get(self, timeout: float = _forever) -> _T:
+        """The result; raises what the method raised, or ActorError when there is no answer (in time)."""
+        if self._cache is None:
+            self._cache = _content(self._answer.get(timeout))
+        is_good, content = self._cache
+        if is_good:
+            return content
+        raise content
+
+    def ready(self) -> bool:
+        """Whether get() would not wait."""
+        return self._answer.is_there
+
+    def then(self, call: Callable[["Future[_T]"], Any]) -> "Future[_T]":
+        """Calls it with this future once there is an answer, on a thread of the library; it must not wait."""
+        self._answer.then(lambda: call(self))
+        return self
+
+    def cancel(self) -> None:
+        """The call is not wanted any more. If it has not begun to run, get() raises CancelledError."""
+        self._actor.cancel(self._answer)
+
+
+def _content(heard: Tuple[int, str, Any, List[Any]]) -> Tuple[bool, Any]:
+    verb, name, body, parts = heard
+    if verb == _value:
+        return True, pickling.load(body, parts)
+    if verb == _error:
+        return False, _error_of(name, body, parts)
+    return False, CancelledError("the call was cancelled before it ran")
+
+
+def _error_of(name: str, body: Any, parts: Any) -> Exception:
+    if name == "Full":
+        return ActorError("unavailable", bytes(body).decode())
+    text, traceback = pickling.load(body, parts)
+    return remote_error(name, text, traceback)
+
+
+def gather(futures: Iterable["Future[_T]"], timeout: float = _forever) -> List[_T]:
+    """The results of all, in their order; raises what the first that failed raised. The time is for all together."""
+    end = time.monotonic() + timeout
+    return [one.get(max(0.0, end - time.monotonic())) for one in list(futures)]
+
+
+class _Method:
+    """A method of an actor: called, it waits; ``remote`` does not."""
+
+    __slots__ = ("_actor", "_name")
+
+    def __init__(self, actor: Any, name: str) -> None:
+        self._actor = actor
+        self._name = name
+
+    def remote(self, *args: Any, **kwargs: Any) -> "Future[Any]":
+        body, parts = pickling.dump((args, kwargs))
+        return Future(self._actor.call(2, self._name, body, parts, 60.0), self._actor)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        body, parts = pickling.dump((args, kwargs))
+        is_good, content = _content(self._actor.call(2, self._name, body, parts, 60.0).get(_forever))
+        if is_good:
+            return content
+        raise content
+
+
+assert _verbs["call"] == 2
+
+
+def _say(actor: Any, verb: str, name: str, value: Any) -> Any:
+    body, parts = pickling.dump(value)
+    return Future(actor.call(_verbs[verb], name, body, parts, 60.0), actor).get()
+
+
+class _Proxy:
+    """An actor as its caller has it; its methods and attributes are those of the class on the cluster."""
+
+    __cadre_class__: Type[Any]
+    __cadre_options__: "_Options"
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        options = type(self).__cadre_options__
+        client = _current()
+        actor = client.session.create(options.wish(client, type(self), args, kwargs))
+        object.__setattr__(self, "_cadre_actor", actor)
+        object.__setattr__(self, "_cadre_end", weakref.finalize(self, _end, actor, os.getpid()))
+        if options.wait:
+            is_good, content = _content(actor.created(options.timeout + 60.0))
+            if not is_good:
+                raise content
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)  # what Python itself looks for is not there
+        actor = object.__getattribute__(self, "_cadre_actor")
+        if callable(getattr(type(self).__cadre_class__, name, None)):
+            return _Method(actor, name)
+        return _say(actor, "get", name, None)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        _say(object.__getattribute__(self, "_cadre_actor"), "set", name, value)
+
+    def __repr__(self) -> str:
+        actor = object.__getattribute__(self, "_cadre_actor")
+        return f"<actor {actor.job} of class {type(self).__cadre_class__.__qualname__}>"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("an actor belongs to the process that made it, and cannot be sent to another one")
+
+
+def _end(actor: Any, pid: int) -> None:
+    if os.getpid() == pid:
+        actor.end()
+
+
+def kill(actor: Any) -> None:
+    """Ends an actor now; calls that have not ended fail."""
+    object.__getattribute__(actor, "_cadre_end")()
+
+
+class _Options:
+    def __init__(self, **given: Any) -> None:
+        self.__dict__.update(given)
+    cpus: float
+    slots: int
+    memory: int
+    max_restarts: int
+    max_call_retries: int
+    files: Sequence[str]
+    concurrent: int
+    wait: bool
+    timeout: float
+    python: str
+    pool: str
+    workspace: str
+    variables: Dict[str, str]
+    calls_max: int
+
+    def wish(self, client: _Client, proxy: Type[_Proxy], args: Any, kwargs: Any) -> Dict[str, Any]:
+        cls = proxy.__cadre_class__
+        is_importable = _is_importable(proxy)
+        body, parts = pickling.dump((proxy if is_importable else cls, args, kwargs), by_value=not is_importable)
+        return {
+            "name": cls.__qualname__, "argv": _command(self.python), "variables": dict(self.variables),
+            "code": _code(client, self.files), "python": "", "cpus": self.cpus, "slots": self.slots,
+            "memory": self.memory, "lanes": self.concurrent, "pool": self.pool, "workspace": self.workspace,
+            "body": body, "parts": parts, "max_restarts": self.max_restarts,
+            "max_call_retries": self.max_call_retries, "timeout": self.timeout, "calls_max": self.calls_max,
+        }
+
+
+def _is_importable(cls: Type[Any]) -> bool:
+    """Whether another process finds the class by its name: it does not live in the main script or a notebook."""
+    module = sys.modules.get(cls.__module__)
+    if module is None or cls.__module__ == "__main__" or not getattr(module, "__file__", None):
+        return False
+    found: Any = module
+    for part in cls.__qualname__.split("."):
+        found = getattr(found, part, None)
+    return found is cls
+
+
+def _command(python: str) -> List[str]:
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    interpreter = python or "/usr/bin/python3"
+    if "dist-packages" in package or "site-packages" in package:
+        return [interpreter, "-m", "cadre.host"]
+    start = f"import sys; sys.path.append({package!r}); from cadre.host import main; main()"
+    return [interpreter, "-c", start]
+
+
+def _wanted_files(patterns: Sequence[str]) -> Tuple[str, List[str]]:
+    """Where the main script lies, and what goes along, relative to that."""
+    main = getattr(sys.modules.get("__main__"), "__file__", None)
+    root = os.path.dirname(os.path.abspath(main)) if main else os.getcwd()
+    found = [os.path.basename(one) for one in glob.glob(os.path.join(glob.escape(root), "*.py"))] if main else []
+    for pattern in patterns:
+        if os.path.isabs(pattern) or ".." in pattern.split(os.sep):
+            raise ValueError(f"files: {pattern!r} lies outside {root}; name it relative to the main script")
+        matches = glob.glob(pattern, root_dir=root, recursive=True)
+        if not matches:
+            raise FileNotFoundError(f"files: nothing in {root} is called {pattern!r}")
+        found += matches
+    return root, sorted(set(found))
+
+
+def _code(client: _Client, patterns: Sequence[str]) -> str:
+    root, names = _wanted_files(patterns)
+    if not names:
+        return ""
+    with client.lock:
+        key = tuple((name, _stamp(os.path.join(root, name))) for name in names)
+        if key not in client.uploads:
+            client.uploads[key] = _upload(client, root, names)
+        return client.uploads[key]
+
+
+def _stamp(path: str) -> Any:
+    if not os.path.isdir(path):
+        status = os.stat(path)
+        return status.st_mtime_ns, status.st_size
+    return tuple((folder, tuple((name, _stamp(os.path.join(folder, name))) for name in sorted(files)))
+                 for folder, _, files in os.walk(path))
+
+
+def _upload(client: _Client, root: str, names: Sequence[str]) -> str:
+    with tempfile.TemporaryDirectory(prefix="cadre-files-") as staging:
+        for name in names:
+            source, target = os.path.join(root, name), os.path.join(staging, name)
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            if os.path.isdir(source):
+                shutil.copytree(source, target, dirs_exist_ok=True, symlinks=True)
+            else:
+                shutil.copy2(source, target)
+        return client.session.upload(staging, 600.0)
+
+
+def _bytes(size: Union[int, str, None]) -> int:
+    if size is None:
+        return 0
+    if isinstance(size, int):
+        return size
+    units = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
+             "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "B": 1}
+    for unit, factor in units.items():
+        if size.endswith(unit):
+            return int(float(size[:-len(unit)]) * factor)
+    raise ValueError(f"memory: {size!r} is no size; write 512MiB, 2GiB or a number of bytes")
+
+
+def remote_class(original: Optional[Type[Any]] = None, *, cpus: float = 1, slots: int = 0,
+                 memory: Union[int, str, None] = None, max_restarts: int = 0, max_call_retries: int = 0,
+                 files: Sequence[str] = (), concurrent: int = 1, wait: bool = True, timeout: float = 300.0,
+                 python: str = "", pool: str = "", workspace: str = "",
+                 variables: Optional[Dict[str, str]] = None, calls_max: int = 10_000) -> Any:
+    """Makes objects of a class live on the cluster: ``@cadre.remote_class(cpus=1)``.
+
+    Each object is a process with ``cpus``, ``slots`` and ``memory`` (bytes, or "2GiB"; above it, it ends). Beside it lie
+    the ``*.py`` next to the main script and what ``files`` names: globs and folders, relative to the main script. With
+    ``wait`` the constructor returns when the object was made, and raises what its constructor raised; without, it returns
+    at once and calls wait. ``timeout``: seconds to wait for a place. ``concurrent`` calls run at a time, else one after
+    another. An object whose process ends is made anew ``max_restarts`` times; a call of which nobody knows whether it ran
+    is repeated ``max_call_retries`` times. ``python`` is the interpreter there, ``variables`` its environment."""
+    options = _Options(cpus=cpus, slots=slots, memory=_bytes(memory), max_restarts=max_restarts,
+                       max_call_retries=max_call_retries, files=tuple(files), concurrent=concurrent, wait=wait,
+                       timeout=timeout, python=python, pool=pool, workspace=workspace,
+                       variables=dict(variables or {}), calls_max=calls_max)
+
+    def wrap(cls: Type[Any]) -> Type[Any]:
+        if not isinstance(cls, type):
+            raise TypeError(f"remote_class is for classes, not for {cls!r}")
+        content = {"__cadre_class__": cls, "__cadre_options__": options, "__doc__": cls.__doc__,
+                   "__module__": cls.__module__, "__qualname__": cls.__qualname__}
+        return type(cls.__name__, (_Proxy,), content)
+
+    return wrap if original is None else wrap(original)
