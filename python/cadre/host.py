@@ -64,8 +64,10 @@ def main() -> None:
     sys.path.insert(0, os.getcwd())
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     import cloudpickle  # noqa: F401  (takes a while, and is needed for classes of a main script)
-    if _native.wait_until_begun() is None:
+    variables = _native.wait_until_begun()
+    if variables is None:
         return
+    os.environ.update(variables)  # Python read the environment before they were set
     host = _native.Host()
     host.announce()
     target = _Object(host)

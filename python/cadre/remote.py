@@ -60,7 +60,6 @@ class _Client:
 
 
 _client: Optional[_Client] = None
-_left_behind: List[_Client] = []  # of the parent process: it must not be ended by a child
 _lock = threading.RLock()
 
 
@@ -71,8 +70,7 @@ def connect(url: str = "", *, timeout: float = 10.0) -> None:
     global _client
     with _lock:
         if _client is not None and _client.pid != os.getpid():
-            _left_behind.append(_client)
-            _client = None
+            _client = None  # the parent's, which it keeps
         if _client is not None:
             if not url or url == _client.url or _plain(url) == _client.session.master:
                 return
@@ -85,10 +83,8 @@ def disconnect() -> None:
     """Ends the session, and with it all its actors."""
     global _client
     with _lock:
-        if _client is not None and _client.pid != os.getpid():
-            _left_behind.append(_client)
-        elif _client is not None:
-            _client.session.close()
+        if is_connected():
+            _client.session.close()  # type: ignore[union-attr]
         _client = None
 
 
@@ -114,17 +110,18 @@ atexit.register(disconnect)
 class Future(Generic[_T]):
     """What becomes of a call."""
 
-    __slots__ = ("_answer", "_actor", "_cache", "__weakref__")
+    __slots__ = ("_answer", "_proxy", "_cache", "__weakref__")
 
-    def __init__(self, answer: Any, actor: Any) -> None:
+    def __init__(self, answer: Any, proxy: Any) -> None:
         self._answer = answer
-        self._actor = actor
+        self._proxy = proxy  # it is needed until it has answered
         self._cache: Optional[Tuple[bool, Any]] = None
 
     def get(self, timeout: float = _forever) -> _T:
         """The result; raises what the method raised, or ActorError when there is no answer (in time)."""
         if self._cache is None:
             self._cache = _content(self._answer.get(timeout))
+            self._proxy = None
         is_good, content = self._cache
         if is_good:
             return content
@@ -141,7 +138,9 @@ class Future(Generic[_T]):
 
     def cancel(self) -> None:
         """The call is not wanted any more. If it has not begun to run, get() raises CancelledError."""
-        self._actor.cancel(self._answer)
+        proxy = self._proxy
+        if proxy is not None:
+            _actor_of(proxy).cancel(self._answer)
 
 
 def _content(heard: Tuple[int, str, Any, List[Any]]) -> Tuple[bool, Any]:
@@ -169,15 +168,16 @@ def gather(futures: Iterable["Future[_T]"], timeout: float = _forever) -> List[_
 class _Method:
     """A method of an actor: called, it waits; ``remote`` does not."""
 
-    __slots__ = ("_actor", "_name")
+    __slots__ = ("_proxy", "_actor", "_name")
 
-    def __init__(self, actor: Any, name: str) -> None:
+    def __init__(self, proxy: Any, actor: Any, name: str) -> None:
+        self._proxy = proxy
         self._actor = actor
         self._name = name
 
     def remote(self, *args: Any, **kwargs: Any) -> "Future[Any]":
         body, parts = pickling.dump((args, kwargs))
-        return Future(self._actor.call(2, self._name, body, parts, 60.0), self._actor)
+        return Future(self._actor.call(2, self._name, body, parts, 60.0), self._proxy)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         body, parts = pickling.dump((args, kwargs))
@@ -190,9 +190,13 @@ class _Method:
 assert _verbs["call"] == 2
 
 
+def _actor_of(proxy: Any) -> Any:
+    return object.__getattribute__(proxy, "_cadre_actor")
+
+
 def _say(actor: Any, verb: str, name: str, value: Any) -> Any:
     body, parts = pickling.dump(value)
-    return Future(actor.call(_verbs[verb], name, body, parts, 60.0), actor).get()
+    return Future(actor.call(_verbs[verb], name, body, parts, 60.0), None).get()
 
 
 class _Proxy:
@@ -215,16 +219,16 @@ class _Proxy:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)  # what Python itself looks for is not there
-        actor = object.__getattribute__(self, "_cadre_actor")
+        actor = _actor_of(self)
         if callable(getattr(type(self).__cadre_class__, name, None)):
-            return _Method(actor, name)
+            return _Method(self, actor, name)
         return _say(actor, "get", name, None)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        _say(object.__getattribute__(self, "_cadre_actor"), "set", name, value)
+        _say(_actor_of(self), "set", name, value)
 
     def __repr__(self) -> str:
-        actor = object.__getattribute__(self, "_cadre_actor")
+        actor = _actor_of(self)
         return f"<actor {actor.job} of class {type(self).__cadre_class__.__qualname__}>"
 
     def __reduce__(self) -> Any:

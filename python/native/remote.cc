@@ -80,7 +80,11 @@ BytesView view_of(const py::bytes& bytes) { return as_bytes(static_cast<std::str
 /// Raised as cadre.ActorError(code, text).
 [[noreturn]] void raise(const Error& error) {
   const py::object type = py::module_::import("cadre.errors").attr("ActorError");
-  const py::object made = type(std::string(to_string(error.code)), error.message);
+  const char* code = "invalid";
+  for (const auto& [one, name] : enum_names(Errc())) {
+    if (one == error.code) code = name;
+  }
+  const py::object made = type(code, error.message);
   PyErr_SetObject(type.ptr(), made.ptr());
   throw py::error_already_set();
 }
@@ -169,11 +173,11 @@ PyActor create(const SharedSession& session, const py::dict& from) {
 }
 
 /// The last who holds a session ends it, which takes a while: not while Python waits for it.
-SharedSession shared(std::unique_ptr<Session> session) {
-  return {session.release(), [](Session* ending) {
-            if (PyGILState_Check() == 0) return delete ending;
+SharedSession shared(const SharedSession& session) {
+  return {session.get(), [kept = session](Session*) mutable {
+            if (PyGILState_Check() == 0) return kept.reset();
             const py::gil_scoped_release waiting;
-            delete ending;
+            kept.reset();
           }};
 }
 

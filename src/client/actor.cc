@@ -1,5 +1,7 @@
 #include "client/actor.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -55,6 +57,7 @@ Actor::~Actor() = default;
 // Any thread.
 
 Result<std::shared_ptr<Answer>> Actor::call(const Saying& saying, TimePoint deadline) {
+  if (::getpid() != pid_) return fail(Errc::conflict, "the actor belongs to the parent process; make one here");
   const auto has_room = [this] {
     const Lock lock(mutex_);
     return calls_.size() < options_.calls_max && (!wire_ || wire_->unsent() < unsent_max);
@@ -103,6 +106,7 @@ Result<std::shared_ptr<Answer>> Actor::created(TimePoint deadline) {
 }
 
 void Actor::end() {
+  if (::getpid() != pid_) return;
   Lock lock(mutex_);
   if (core_.stage() == Caller::Stage::over) return;
   const std::shared_ptr<Wire> wire = wire_;

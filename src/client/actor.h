@@ -2,6 +2,8 @@
 /// side is told what happens by its session; all else may be called on any thread.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -131,6 +133,7 @@ class Actor final : public std::enable_shared_from_this<Actor>, private Wire::Us
 
   Place& place_;
   const ActorOptions options_;
+  const pid_t pid_;  ///< a child process inherits it, and must not use it
 
   mutable std::mutex mutex_;
   remote::Caller core_;

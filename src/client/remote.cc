@@ -62,7 +62,6 @@ Current& current() {
 /// With the lock held: the session, unless it is that of the parent process, which is left alone.
 std::shared_ptr<Session>& own_session(Current& now) {
   if (now.session && now.pid != ::getpid()) {
-    new std::shared_ptr<Session>(std::move(now.session));  // never ended here
     now.session.reset();
     now.program.clear();
   }
@@ -193,7 +192,7 @@ Outcome<void> connect(const std::string& url, Wait wait) {
     return Reason{Reason::Code::conflict,
                   "this process is connected to " + where + "; disconnect() before you connect to " + url};
   }
-  Result<std::unique_ptr<Session>> opened = Session::open(url, wait);
+  Result<std::shared_ptr<Session>> opened = Session::open(url, wait);
   if (!opened) return client::reason_of(opened.error());
   now.session = *std::move(opened);
   now.pid = ::getpid();

@@ -47,11 +47,13 @@ Session::Session(cluster::KnownMaster master) : master_(master.url), id_(random_
   connection_.emplace(engine_.loop(), std::move(master));
 }
 
-Result<std::unique_ptr<Session>> Session::open(const std::string& url, Duration wait) {
+Result<std::shared_ptr<Session>> Session::open(const std::string& url, Duration wait) {
   constexpr std::string_view scheme = "cadre://";
   Got<cluster::KnownMaster> master = find_master(url.starts_with(scheme) ? "http://" + url.substr(scheme.size()) : url);
   if (!master) return Failure(error_of(master.error()));
-  std::unique_ptr<Session> session(new Session(*std::move(master)));
+  const std::shared_ptr<Session> session(new Session(*std::move(master)), [pid = ::getpid()](Session* ended) {
+    if (::getpid() == pid) delete ended;
+  });
   const auto is_open = [&] {
     const std::lock_guard lock(session->mutex_);
     return session->opened_.has_value();

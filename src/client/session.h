@@ -20,7 +20,8 @@ namespace cadre::client {
 class Session final : private Actor::Place {
  public:
   /// Finds the master and opens a session there. `url` as for commands, and cadre://host:port for http.
-  [[nodiscard]] static Result<std::unique_ptr<Session>> open(const std::string& url, Duration wait);
+  /// A child process may inherit it, and cannot use it: there it is never ended.
+  [[nodiscard]] static Result<std::shared_ptr<Session>> open(const std::string& url, Duration wait);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session() override;

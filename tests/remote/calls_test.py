@@ -366,6 +366,28 @@ class Travel(Scene):
             """)
         self.assertEqual(said.split("\n")[:3], ["child fine", "waited 0", "parent fine"])
 
+    def test_a_child_process_that_ends_leaves_its_parents_actors_alone(self):
+        said = self.run_script({}, """
+            import cadre, os, sys
+            cadre.connect()
+            @cadre.remote_class(cpus=0.1)
+            class A:
+                def f(self):
+                    return "fine"
+            mine = A()
+            pid = os.fork()
+            if pid == 0:
+                try:
+                    mine.f()
+                except cadre.ActorError as error:
+                    print(error.code, flush=True)
+                del mine
+                sys.exit(0)
+            print("waited", os.waitpid(pid, 0)[1], flush=True)
+            print("parent", mine.f(), flush=True)
+            """)
+        self.assertEqual(said.split("\n")[:3], ["conflict", "waited 0", "parent fine"])
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
