@@ -132,7 +132,7 @@ TEST(Commands, StopAndKillTasks) {
   EXPECT_EQ(tasks[1].grace, Duration(0));
 
   master.end_task(cluster::lease::Reason::killed_by_user, 9);
-  EXPECT_EQ(ask(master, {"task", "stop", "17"}).out, "job 17 has ended: stopped by a user\n");
+  EXPECT_EQ(ask(master, {"task", "stop", "17"}).out, "job 17 has ended: stopped\n");
 }
 
 TEST(Commands, LookAfterAgents) {
@@ -187,12 +187,65 @@ TEST(Commands, MakeTokensAndSayHowToUseThem) {
   EXPECT_EQ(asked.at(1).valid, Duration(1h));
 }
 
+TEST(Commands, LookAfterActors) {
+  const FakeMaster none(always(requests::Actors{}));
+  EXPECT_EQ(ask(none, {"actor", "list"}).out,
+            "no actors at the moment; those that have ended, too: cadre actor list --all\n");
+  EXPECT_EQ(ask(none, {"actor", "list", "--all"}).out, "no actors yet; programs make them, once they have connected\n");
+  requests::ActorView actor;
+  actor.id = {17};
+  actor.actor = "Counter";
+  actor.session = cluster::SessionId("abc");
+  actor.calls = 12;
+  FakeMaster one(always(requests::Actors{{actor}, std::nullopt}));
+  EXPECT_THAT(ask(one, {"actor", "list"}).out, HasSubstr("\n17     Counter        queued"));
+  EXPECT_THAT(ask(one, {"actor", "list", "--session", "abc", "--all", "--json"}).out,
+              StartsWith("{\"actors\":[{\"id\":17,\"actor\":\"Counter\""));
+  const auto lists = one.asked<requests::ListActors>();
+  EXPECT_FALSE(lists.at(0).ended);
+  EXPECT_EQ(lists.at(0).session, std::nullopt);
+  EXPECT_TRUE(lists.at(1).ended);
+  EXPECT_EQ(lists.at(1).session, cluster::SessionId("abc"));
+}
+
+TEST(Commands, ShowWhatActorsWriteAndKillThem) {
+  FakeMaster master;
+  master.start_task();
+  const Said plain = ask(master, {"actor", "kill", "17"});
+  EXPECT_EQ(plain.code, refused);
+  EXPECT_EQ(plain.err, "cadre actor kill: job 17 is no actor; kill it with cadre task kill 17\n");
+  EXPECT_TRUE(master.asked<requests::KillJob>().empty());
+  master.change([](requests::JobView& job) { job.actor = "Counter"; });
+  EXPECT_EQ(ask(master, {"actor", "kill", "17", "18"}).out,
+            "actor 17, Counter, is being killed\nactor 18, Counter, is being killed\n");
+  const auto kills = master.asked<requests::KillJob>();
+  ASSERT_EQ(kills.size(), 2U);
+  EXPECT_EQ(kills[1].job, cluster::JobId{18});
+  master.write({{{17}, 0}, {1}}, logs::Stream::out, "counted");
+  EXPECT_EQ(ask(master, {"actor", "logs", "17"}).out, "counted\n");
+  EXPECT_EQ(cadre({"actor", "kill", "x"}).code, bad_usage);
+  EXPECT_EQ(cadre({"actor", "kill"}).code, bad_usage);
+}
+
+TEST(Commands, LookAfterSessions) {
+  const FakeMaster none(always(requests::Sessions{}));
+  EXPECT_EQ(ask(none, {"session", "list"}).out, "no sessions; one begins when a program connects, and ends with it\n");
+  requests::SessionView session;
+  session.id = cluster::SessionId("abc");
+  session.program = "train.py";
+  const FakeMaster one(always(requests::Sessions{{session}, std::nullopt}));
+  EXPECT_THAT(ask(one, {"session", "list"}).out, HasSubstr("\nabc             train.py"));
+  FakeMaster ending(always(requests::Done{}));
+  EXPECT_EQ(ask(ending, {"session", "end", "abc"}).out, "session abc has ended; its jobs are being killed\n");
+  EXPECT_EQ(ending.asked<requests::EndSession>().at(0).session, cluster::SessionId("abc"));
+}
+
 TEST(Commands, ShowTheStatus) {
   requests::Status status;
   status.agents = 1;
   status.slots = 8;
   const FakeMaster master(always(status));
-  EXPECT_THAT(ask(master, {"status"}).out, StartsWith("agents  0 of 1 up\nslots   0 of 8 in use"));
+  EXPECT_THAT(ask(master, {"status"}).out, StartsWith("agents    0 of 1 up\nslots     0 of 8 in use"));
   EXPECT_THAT(ask(master, {"status", "--json"}).out, StartsWith("{\"agents\":1,\"agents_up\":0,\"slots\":8"));
 }
 

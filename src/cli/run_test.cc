@@ -75,7 +75,7 @@ TEST_F(Run, SaysHowItEndedWhenNotByItself) {
        {Case{Reason::signalled, 9, "", 137, "ended by signal 9 (SIGKILL)"},
         Case{Reason::out_of_memory, 9, "used 512MiB of 512MiB", 1, "ran out of memory: used 512MiB of 512MiB"},
         Case{Reason::failed_to_start, 0, "there is no program 'x'", 1, "failed to start: there is no program 'x'"},
-        Case{Reason::killed_by_user, 15, "", 1, "stopped by a user"}}) {
+        Case{Reason::killed_by_user, 15, "", 1, "stopped"}}) {
     master.start_task();
     master.end_task(one.reason, one.code, one.detail);
     const Said said = run({"run", "--", "x"}).get();
@@ -201,7 +201,7 @@ TEST_F(Run, StopsTheJobAtTheFirstInterruptAndKillsItAtTheSecond) {
   EXPECT_EQ(all.err,
             "\ncadre run: stopping job 17, which has its grace to end; once more kills it\n"
             "\ncadre run: killing job 17; once more leaves it alone\n"
-            "cadre run: job 17: stopped by a user\n");
+            "cadre run: job 17: stopped\n");
   const auto ends = master.asked<requests::EndJob>();
   EXPECT_EQ(ends[0].grace, std::nullopt);
   EXPECT_EQ(ends[1].grace, Duration(0));

@@ -13,6 +13,7 @@ namespace {
 
 using cluster::control::JobStage;
 using cluster::control::SlotState;
+using cluster::requests::ActorView;
 using cluster::requests::AgentView;
 using cluster::requests::JobView;
 using cluster::requests::Status;
@@ -97,6 +98,8 @@ std::string job_text(const JobView& job, const Showing& showing) {
   facts.add("workspace", job.workspace);
   facts.add("pool", job.pool);
   facts.add("group", job.group);
+  facts.add("actor", job.actor);
+  facts.add("session", job.session.value);
   facts.add("slots", std::to_string(job.slots));
   facts.add("submitted", with_time(job.submitted, showing.now));
   facts.add("started", with_time(job.started, showing.now));
@@ -131,8 +134,37 @@ std::string task_text(const TaskView& task, const Showing& showing) {
   facts.add("memory", short_size(task.usage.memory) + ", at most " + short_size(task.usage.memory_most));
   facts.add("processor time", short_duration(task.usage.cpu_time));
   facts.add("processes", std::to_string(task.usage.processes));
+  if (task.usage.calls > 0) facts.add("calls", std::to_string(task.usage.calls));
+  if (task.usage.errors > 0) facts.add("errors", std::to_string(task.usage.errors));
   if (task.reports > 0) facts.add("reports", std::to_string(task.reports) + ", the last: " + task.last_report);
   return facts.to_text(showing.coloured);
+}
+
+std::string actors_text(const std::vector<ActorView>& actors, const Showing& showing) {
+  if (actors.empty()) return "no actors yet; programs make them, once they have connected\n";
+  Table table(
+      {"ACTOR", "CLASS", "NAME", "STATE", "OWNER", "AGENT", "MEMORY", "CALLS", "ERRORS", "RESTARTS", "RAN", "SESSION"});
+  for (const ActorView& actor : actors) {
+    const bool has_ended = actor.stage == JobStage::ended;
+    table.add(
+        {std::to_string(actor.id.value), actor.actor, actor.name,
+         has_ended ? ending_words(actor.reason, actor.code, actor.detail) : std::string(describe::name_of(actor.stage)),
+         actor.owner, actor.agent.value, actor.memory.value == 0 ? "" : short_size(actor.memory),
+         std::to_string(actor.calls), std::to_string(actor.errors), std::to_string(actor.restarts),
+         ran(actor.started, actor.ended, showing.now), actor.session.value});
+  }
+  return table.to_text(showing.coloured);
+}
+
+std::string sessions_text(const std::vector<cluster::requests::SessionView>& sessions, const Showing& showing) {
+  if (sessions.empty()) return "no sessions; one begins when a program connects, and ends with it\n";
+  Table table({"SESSION", "OWNER", "PROGRAM", "HOST", "PID", "ACTORS", "SINCE", "HEARD"});
+  for (const cluster::requests::SessionView& session : sessions) {
+    table.add({session.id.value, session.owner, session.program, session.host,
+               session.pid == 0 ? "" : std::to_string(session.pid), std::to_string(session.actors),
+               ago(session.since, showing.now), ago(session.heard, showing.now)});
+  }
+  return table.to_text(showing.coloured);
 }
 
 std::string agents_text(const std::vector<AgentView>& agents, const Showing& showing) {
@@ -185,6 +217,8 @@ std::string status_text(const Status& status) {
   facts.add("load", one_decimal(status.load));
   facts.add("jobs", std::to_string(status.queued) + " waiting, " + std::to_string(status.running) + " running, " +
                         std::to_string(status.ended) + " ended");
+  facts.add("actors", std::to_string(status.actors));
+  facts.add("sessions", std::to_string(status.sessions));
   std::string text = facts.to_text(false);
   if (status.agents == 0) text += "\nnothing can run yet: start an agent with: cadre agent\n";
   return text;

@@ -50,7 +50,8 @@ void Answer::settle(Result<Heard> heard) {
   for (const auto& call : thens) call();
 }
 
-Actor::Actor(Place& place, ActorOptions options) : place_(place), options_(std::move(options)), core_(options_.rules) {}
+Actor::Actor(Place& place, ActorOptions options)
+    : place_(place), options_(std::move(options)), pid_(::getpid()), core_(options_.rules) {}
 
 Actor::~Actor() = default;
 

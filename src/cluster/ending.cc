@@ -15,7 +15,7 @@ std::string ending_words(Reason reason, std::int32_t code, const std::string& de
       words = "ended by signal " + std::to_string(code) + (name == nullptr ? "" : std::string(" (SIG") + name + ")");
       break;
     }
-    case Reason::killed_by_user: words = "stopped by a user"; break;
+    case Reason::killed_by_user: words = "stopped"; break;
     case Reason::preempted: words = "stopped for others"; break;
     case Reason::out_of_memory: words = "ran out of memory"; break;
     case Reason::unresponsive: words = "gave no sign of life"; break;

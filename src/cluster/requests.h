@@ -224,6 +224,28 @@ void describe(V& v, RunExec& m) {
   v.required("argv", m.argv, "Program and arguments.", length(1, 4096));
 }
 
+/// Actors, the newest first.
+struct ListActors {
+  static constexpr std::string_view type_name = "list_actors";
+  static constexpr Route route{"GET", "/actors", "Actors that one may see, the newest first.", Need::token};
+  using Answer = Actors;
+  bool ended = false;
+  std::int32_t most = 100;
+  std::optional<JobId> before;
+  std::optional<SessionId> session;
+  std::optional<std::string> workspace;
+  std::optional<std::string> owner;
+};
+template <class V>
+void describe(V& v, ListActors& m) {
+  v.field("ended", m.ended, "Whether those that have ended are told too.");
+  v.field("most", m.most, "How many at most.", range(1, 10'000));
+  v.field("before", m.before, "Only those submitted before this one: `next` of the page before.");
+  v.field("session", m.session, "Only those of this session.");
+  v.field("workspace", m.workspace, "Only those of this workspace.");
+  v.field("owner", m.owner, "Only those of this user.");
+}
+
 /// A client's sign of life, and its question what is new of its jobs. While one such request waits, the client is
 /// there; one that is silent for too long is gone, and its jobs with it.
 struct Attend {
@@ -251,6 +273,20 @@ void describe(V& v, Attend& m) {
   v.field("wait", m.wait, "Answer when something is new, or after so long; never longer than the timeout.",
           range(std::chrono::seconds(0), std::chrono::minutes(1)));
   v.check(is_plain(m.session), "session", "has characters that are not allowed; use letters, digits, - and _");
+}
+
+struct ListSessions {
+  static constexpr std::string_view type_name = "list_sessions";
+  static constexpr Route route{"GET", "/sessions", "Sessions of clients that one may see, by their names.",
+                               Need::token};
+  using Answer = Sessions;
+  std::int32_t most = 1'000;
+  SessionId after;
+};
+template <class V>
+void describe(V& v, ListSessions& m) {
+  v.field("most", m.most, "How many at most.", range(1, 10'000));
+  v.field("after", m.after, "Begin behind this name: `next` of the page before.");
 }
 
 struct EndSession {
@@ -370,8 +406,9 @@ struct GetSnapshot {
 template <class V>
 void describe(V&, GetSnapshot&) {}
 
-using Request = std::variant<Submit, RunTask, ListJobs, GetJob, EndJob, KillJob, MoveJob, SetJob, Why, ListTasks,
-                             GetTask, EndTask, KillTask, RunExec, Attend, EndSession, ListAgents, GetAgent, SetAgent,
-                             SetSlot, ListSlots, ListPools, GetStatus, MakeJoinToken, GetSnapshot>;
+using Request =
+    std::variant<Submit, RunTask, ListJobs, GetJob, EndJob, KillJob, MoveJob, SetJob, Why, ListTasks, GetTask, EndTask,
+                 KillTask, RunExec, ListActors, ListSessions, Attend, EndSession, ListAgents, GetAgent, SetAgent,
+                 SetSlot, ListSlots, ListPools, GetStatus, MakeJoinToken, GetSnapshot>;
 
 }  // namespace cadre::cluster::requests

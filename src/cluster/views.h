@@ -104,6 +104,96 @@ void describe(V& v, JobView& m) {
   v.field("tasks", m.tasks, "Its tasks.");
 }
 
+struct ActorView {
+  static constexpr std::string_view doc = "An object in a process of its own, which its client calls directly.";
+  JobId id;
+  std::string actor;
+  std::string name;
+  std::string owner;
+  SessionId session;
+  std::string workspace;
+  control::JobStage stage = control::JobStage::queued;
+  AgentId agent;
+  std::string host;
+  std::optional<TimePoint> submitted;
+  std::optional<TimePoint> started;
+  std::optional<TimePoint> ended;
+  lease::Reason reason = lease::Reason::exited;
+  std::int32_t code = 0;
+  std::string detail;
+  ByteSize memory{0};
+  std::uint64_t calls = 0;
+  std::uint64_t errors = 0;
+  std::int32_t restarts = 0;
+};
+template <class V>
+void describe(V& v, ActorView& m) {
+  v.required("id", m.id, "Its job.");
+  v.field("actor", m.actor, "The class of which it is an object.");
+  v.field("name", m.name, "What people call it.");
+  v.field("owner", m.owner, "Who made it.");
+  v.field("session", m.session, "Of the client that made it.");
+  v.field("workspace", m.workspace, "Whose members may see it.");
+  v.field("stage", m.stage, "How far its job is.");
+  v.field("agent", m.agent, "Where it runs, or ran last.");
+  v.field("host", m.host, "The host of that agent, while it is known.");
+  v.field("submitted", m.submitted, "When it was asked for.");
+  v.field("started", m.started, "When its process began.");
+  v.field("ended", m.ended, "When it ended.");
+  v.field("reason", m.reason, "Why it ended.");
+  v.field("code", m.code, "Exit code, or number of the signal.");
+  v.field("detail", m.detail, "More of it, for people.");
+  v.field("memory", m.memory, "Memory in use.");
+  v.field("calls", m.calls, "Calls that it has answered.");
+  v.field("errors", m.errors, "Calls that ended in an error.");
+  v.field("restarts", m.restarts, "How many times it was placed again.");
+}
+
+struct Actors {
+  static constexpr std::string_view type_name = "actors";
+  std::vector<ActorView> actors;
+  std::optional<JobId> next;
+};
+template <class V>
+void describe(V& v, Actors& m) {
+  v.required("actors", m.actors, "The actors.");
+  v.field("next", m.next, "Ask for those before this one; left out: there are no more.");
+}
+
+struct SessionView {
+  static constexpr std::string_view doc = "A client that keeps jobs alive.";
+  SessionId id;
+  std::string owner;
+  std::string host;
+  std::int64_t pid = 0;
+  std::string program;
+  std::optional<TimePoint> since;
+  std::optional<TimePoint> heard;
+  std::int64_t actors = 0;
+};
+template <class V>
+void describe(V& v, SessionView& m) {
+  v.required("id", m.id, "The session.");
+  v.field("owner", m.owner, "Whose client it is.");
+  v.field("host", m.host, "Where the client runs, as it says.");
+  v.field("pid", m.pid, "Its process there, as it says.");
+  v.field("program", m.program, "What it is called, as it says.");
+  v.field("since", m.since, "When it began.");
+  v.field("heard", m.heard, "Its last sign of life.");
+  v.field("actors", m.actors, "Its actors that have not ended, of those that one may see.");
+}
+
+struct Sessions {
+  static constexpr std::string_view type_name = "sessions";
+  std::vector<SessionView> sessions;
+  std::optional<SessionId> next;
+};
+template <class V>
+void describe(V& v, Sessions& m) {
+  v.required("sessions", m.sessions, "The sessions.");
+  v.field("next", m.next, "Ask for those after this one; left out: there are no more.");
+}
+
 struct SessionNews {
   static constexpr std::string_view type_name = "session_news";
   static constexpr std::string_view doc = "What is new of the jobs of a session.";
@@ -284,6 +374,8 @@ struct Status {
   std::int64_t queued = 0;
   std::int64_t running = 0;
   std::int64_t ended = 0;
+  std::int64_t actors = 0;
+  std::int64_t sessions = 0;
   std::uint64_t refused = 0;
 };
 template <class V>
@@ -300,6 +392,8 @@ void describe(V& v, Status& m) {
   v.field("queued", m.queued, "Jobs that wait.");
   v.field("running", m.running, "Jobs that run or stop.");
   v.field("ended", m.ended, "Jobs that have ended, of those still in memory.");
+  v.field("actors", m.actors, "Those of the jobs that wait or run that are actors.");
+  v.field("sessions", m.sessions, "Sessions of clients.");
   v.field("refused", m.refused, "Connections and messages that the master has refused since its start.");
 }
 
@@ -320,7 +414,7 @@ struct Failed {
   std::vector<Fault> faults;
 };
 
-using Reply = std::variant<Done, Failed, Text, JobView, Jobs, TaskView, Tasks, SessionNews, AgentView, Agents, Slots,
-                           Pools, Status, Snapshot, messages::ExecNews>;
+using Reply = std::variant<Done, Failed, Text, JobView, Jobs, TaskView, Tasks, Actors, Sessions, SessionNews, AgentView,
+                           Agents, Slots, Pools, Status, Snapshot, messages::ExecNews>;
 
 }  // namespace cadre::cluster::requests

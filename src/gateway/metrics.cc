@@ -45,6 +45,8 @@ void add_figures(const cluster::requests::Status& status, std::vector<Figure>& f
   add("load", "Sum of the agents' load averages.", status.load);
   add("jobs_queued", "Jobs that wait.", status.queued);
   add("jobs_running", "Jobs that run or stop.", status.running);
+  add("actors", "Jobs that wait, run or stop and are actors.", status.actors);
+  add("sessions", "Sessions of clients.", status.sessions);
   add("refused_total", "Connections, messages and tokens that the master has refused.", status.refused);
 }
 

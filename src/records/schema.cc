@@ -176,9 +176,15 @@ ALTER TABLE jobs ADD COLUMN owner TEXT NOT NULL DEFAULT 'admin';
 ALTER TABLE changes ADD COLUMN workspace TEXT NOT NULL DEFAULT '';
 )";
 
-constexpr std::array<database::Migration, 2> steps{{
+constexpr std::string_view third = R"(
+ALTER TABLE tasks ADD COLUMN calls BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE tasks ADD COLUMN errors BIGINT NOT NULL DEFAULT 0;
+)";
+
+constexpr std::array<database::Migration, 3> steps{{
     {1, "agents, groups, jobs, tasks, changes, join tokens and agent keys", first},
     {2, "users, tokens, workspaces, members and audit; to whom a job belongs", second},
+    {3, "calls that a task has answered", third},
 }};
 
 }  // namespace

@@ -115,6 +115,8 @@ void columns(V& v, cluster::control::TaskRow& row) {
   v.column("memory_most", row.ending.usage.memory_most);
   v.column("cpu_time", row.ending.usage.cpu_time);
   v.column("processes", row.ending.usage.processes);
+  v.column("calls", row.ending.usage.calls);
+  v.column("errors", row.ending.usage.errors);
   v.column("output_end", row.ending.output_end);
   v.column("reports", row.reports);
   v.column("last_report", row.last_report);

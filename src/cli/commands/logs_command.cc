@@ -113,18 +113,9 @@ loop::Task<int> logs(Session& session, std::shared_ptr<const LogsOptions> option
   co_return done;
 }
 
-}  // namespace
-
-void add_logs_command(CLI::App& task, Chosen& chosen) {
-  const auto options = std::make_shared<LogsOptions>();
-  CLI::App& command = add_verb(task,
-                               {"logs", "Show what a task has written, or all tasks of a job",
-                                "  cadre task logs 17.0\n"
-                                "  cadre task logs -f --tail 20 17\n"
-                                "  cadre task logs --level warning --since 10m --grep loss 17\n"
-                                "Lines of several tasks begin with the number of their task.\n"},
-                               options->client);
-  add_target(command, "task", options->target, "The task, or its job");
+/// What all that show output take, but for whose it is.
+CLI::App& add_logs(CLI::App& noun, Chosen& chosen, const Verb& verb, const std::shared_ptr<LogsOptions>& options) {
+  CLI::App& command = add_verb(noun, verb, options->client);
   command.add_flag("-f,--follow", options->follow,
                    "Go on until it has ended; with --json, each line is a value of its own");
   command.add_option("--epoch", options->epoch, "Of an earlier run: each run of a task has a higher epoch")
@@ -144,11 +135,35 @@ void add_logs_command(CLI::App& task, Chosen& chosen) {
           },
           "Only lines that call themselves at least that grave: debug, info, warning or error")
       ->type_name("LEVEL");
+  command.add_option("--grep", options->filter.grep, "Only lines that contain this text")->type_name("TEXT");
+  on_choice(command, chosen, options, logs);
+  return command;
+}
+
+}  // namespace
+
+void add_logs_command(CLI::App& task, Chosen& chosen) {
+  const auto options = std::make_shared<LogsOptions>();
+  CLI::App& command = add_logs(task, chosen,
+                               {"logs", "Show what a task has written, or all tasks of a job",
+                                "  cadre task logs 17.0\n"
+                                "  cadre task logs -f --tail 20 17\n"
+                                "  cadre task logs --level warning --since 10m --grep loss 17\n"
+                                "Lines of several tasks begin with the number of their task.\n"},
+                               options);
+  add_target(command, "task", options->target, "The task, or its job");
   command.add_option("--rank", options->rank, "Of the tasks of a job, only the one of this rank")
       ->type_name("NUMBER")
       ->check(CLI::NonNegativeNumber);
-  command.add_option("--grep", options->filter.grep, "Only lines that contain this text")->type_name("TEXT");
-  on_choice(command, chosen, options, logs);
+}
+
+void add_actor_logs_command(CLI::App& actor, Chosen& chosen) {
+  const auto options = std::make_shared<LogsOptions>();
+  CLI::App& command = add_logs(
+      actor, chosen,
+      {"logs", "Show what an actor has written", "  cadre actor logs 17\n  cadre actor logs -f --tail 20 17\n"},
+      options);
+  add_target(command, "actor", options->target, "The actor");
 }
 
 }  // namespace cadre::cli

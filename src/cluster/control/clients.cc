@@ -83,6 +83,67 @@ void Control::close_session(const SessionId& id, const std::string& why, TimePoi
   sessions_.close(id);
 }
 
+requests::ActorView Control::actor_view(const Job& job) const {
+  const requests::JobView all = view(job);
+  requests::ActorView actor{all.id, all.actor,     all.name, all.owner, all.session, all.workspace, all.stage, {},
+                            {},     all.submitted, {},       all.ended, all.reason,  all.code,      all.detail};
+  actor.restarts = std::max(0, all.runs - 1);
+  if (all.tasks.empty()) return actor;
+  const requests::TaskView& task = all.tasks.front();
+  actor.agent = task.agent;
+  if (const auto agent = ledger_.agents().find(task.agent); agent != ledger_.agents().end()) {
+    actor.host = agent->second.row.host;
+  }
+  actor.started = task.started;
+  actor.memory = task.usage.memory;
+  actor.calls = task.usage.calls;
+  actor.errors = task.usage.errors;
+  return actor;
+}
+
+void Control::list_actors(const Guest& guest, const requests::ListActors& request) {
+  requests::Actors page;
+  const auto& jobs = ledger_.jobs();
+  const auto from = request.before ? jobs.lower_bound(*request.before) : jobs.end();
+  for (auto at = std::make_reverse_iterator(from); at != jobs.rend(); ++at) {
+    const JobRow& row = at->second.row;
+    const bool is_wanted = !row.spec.actor.empty() && (request.ended || row.stage != JobStage::ended) &&
+                           (!request.session || row.spec.session == *request.session) &&
+                           (!request.workspace || row.spec.workspace == *request.workspace) &&
+                           (!request.owner || row.owner == *request.owner);
+    if (!is_wanted || !access::may_read(guest.who, row.spec.workspace)) continue;
+    if (page.actors.size() == static_cast<std::size_t>(request.most)) {
+      page.next = page.actors.back().id;
+      break;
+    }
+    page.actors.push_back(actor_view(at->second));
+  }
+  answer(guest.asker, std::move(page));
+}
+
+void Control::list_sessions(const Guest& guest, const requests::ListSessions& request) {
+  requests::Sessions page;
+  for (auto at = sessions_.all().upper_bound(request.after); at != sessions_.all().end(); ++at) {
+    const auto& [id, session] = *at;
+    requests::SessionView view{
+        id, session.owner, session.host, session.pid, session.program, session.since, session.heard, 0};
+    bool is_seen = guest.who.is_admin || session.owner == guest.who.user;
+    for (const auto& [version, job] : ledger_.jobs_of(id)) {
+      const JobRow& row = ledger_.find(job)->row;
+      if (row.stage == JobStage::ended || !access::may_read(guest.who, row.spec.workspace)) continue;
+      is_seen = true;
+      view.actors += row.spec.actor.empty() ? 0 : 1;
+    }
+    if (!is_seen) continue;
+    if (page.sessions.size() == static_cast<std::size_t>(request.most)) {
+      page.next = page.sessions.back().id;
+      break;
+    }
+    page.sessions.push_back(std::move(view));
+  }
+  answer(guest.asker, std::move(page));
+}
+
 void Control::end_session(const Guest& guest, const requests::EndSession& request, TimePoint now) {
   const Session* session = sessions_.find(request.session);
   const bool may_know = session != nullptr && (guest.who.is_admin || session->owner == guest.who.user);

@@ -228,6 +228,109 @@ TEST(Clients, AreForgottenWithTheirJobs) {
   EXPECT_EQ(desk.control().ledger().jobs_of(session).size(), 1U);
 }
 
+TEST(Clients, AreListedToThemselvesAndToWhoMaySeeTheirJobs) {
+  Desk desk;
+  const access::Principal outsider{"eve", false, {{"vision", Role::admin}}, "t4", ""};
+  const auto listed = [&](const access::Principal& who) {
+    desk.ask(who, "list sessions", requests::ListSessions{});
+    return std::get<requests::Sessions>(desk.answer()).sessions;
+  };
+  EXPECT_TRUE(listed(an_admin()).empty());
+  desk.ask(ann, "attend", attend_to());
+  EXPECT_EQ(listed(ann).size(), 1U);
+  EXPECT_TRUE(listed(bob).empty());  // it has no jobs that would make it his affair
+  desk.ask(ann, "submit", requests::Submit{actor_of()});
+  desk.pass(2s);
+  for (const access::Principal& who : {ann, bob, an_admin()}) {
+    const auto sessions = listed(who);
+    ASSERT_EQ(sessions.size(), 1U) << who.user;
+    EXPECT_EQ(sessions[0].id, session);
+    EXPECT_EQ(sessions[0].owner, "ann");
+    EXPECT_EQ(sessions[0].host, "laptop");
+    EXPECT_EQ(sessions[0].pid, 4711);
+    EXPECT_EQ(sessions[0].program, "train.py");
+    EXPECT_EQ(sessions[0].heard, desk.now() - 2s);
+    EXPECT_EQ(sessions[0].actors, 1);
+  }
+  EXPECT_TRUE(listed(outsider).empty());
+  desk.ask(an_admin(), "end the session", requests::EndSession{session});
+  EXPECT_TRUE(listed(ann).empty());
+}
+
+TEST(Clients, AreListedPageByPage) {
+  Desk desk;
+  for (int i = 0; i < 5; ++i) {
+    requests::Attend one = attend_to();
+    one.session = SessionId("s" + std::to_string(i));
+    desk.ask(ann, "attend", one);
+  }
+  std::vector<std::string> names;
+  requests::ListSessions request{2, {}};
+  for (int pages = 0; pages < 3; ++pages) {
+    desk.ask(ann, "list sessions", request);
+    const auto& page = std::get<requests::Sessions>(desk.answer());
+    for (const requests::SessionView& one : page.sessions) names.push_back(one.id.value);
+    EXPECT_EQ(page.next.has_value(), pages < 2);
+    request.after = page.next.value_or(SessionId());
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"s0", "s1", "s2", "s3", "s4"}));
+}
+
+TEST(Clients, HaveActorsThatAreListed) {
+  Desk desk;
+  const access::Principal outsider{"eve", false, {{"vision", Role::admin}}, "t4", ""};
+  const auto listed = [&](const access::Principal& who, const requests::ListActors& request) {
+    desk.ask(who, "list actors", request);
+    return std::get<requests::Actors>(desk.answer()).actors;
+  };
+  desk.hello("a1", 1);
+  desk.ask(ann, "attend", attend_to());
+  desk.submit({1}, "no actor");
+  desk.exited("a1", lease_of(1));
+  desk.ask(ann, "submit", requests::Submit{actor_of()});
+  desk.ask(ann, "submit", requests::Submit{actor_of()});
+  desk.started("a1", lease_of(2));
+  messages::Beat beat;
+  messages::TaskUsage& usage = beat.tasks.emplace_back();
+  usage.lease = lease_of(2);
+  usage.usage.memory = ByteSize{1 << 20};
+  usage.usage.calls = 12;
+  usage.usage.errors = 1;
+  desk.says("a1", beat);
+  auto actors = listed(bob, {});
+  ASSERT_EQ(actors.size(), 2U);
+  EXPECT_EQ(actors[0].id, JobId{3});  // the newest first
+  EXPECT_EQ(actors[0].stage, JobStage::queued);
+  EXPECT_EQ(actors[1].id, JobId{2});
+  EXPECT_EQ(actors[1].actor, "Counter");
+  EXPECT_EQ(actors[1].owner, "ann");
+  EXPECT_EQ(actors[1].session, session);
+  EXPECT_EQ(actors[1].agent, AgentId("a1"));
+  EXPECT_EQ(actors[1].memory, ByteSize{1 << 20});
+  EXPECT_EQ(actors[1].calls, 12U);
+  EXPECT_EQ(actors[1].errors, 1U);
+  EXPECT_EQ(actors[1].restarts, 0);
+  EXPECT_TRUE(listed(outsider, {}).empty());
+  desk.ask("status", requests::GetStatus{});
+  EXPECT_EQ(std::get<requests::Status>(desk.answer()).actors, 2);
+  EXPECT_EQ(std::get<requests::Status>(desk.answer()).sessions, 1);
+
+  desk.ask(ann, "kill 3", requests::KillJob{{3}});
+  EXPECT_EQ(listed(ann, {}).size(), 1U);
+  requests::ListActors all;
+  all.ended = true;
+  EXPECT_EQ(listed(ann, all).size(), 2U);
+  all.session = SessionId("another");
+  EXPECT_TRUE(listed(ann, all).empty());
+  all.session = session;
+  all.most = 1;
+  EXPECT_EQ(listed(ann, all).size(), 1U);
+  EXPECT_EQ(std::get<requests::Actors>(desk.answer()).next, JobId{3});
+  desk.restart();
+  desk.ask("status", requests::GetStatus{});
+  EXPECT_EQ(std::get<requests::Status>(desk.answer()).actors, 1);
+}
+
 TEST(Clients, HaveActorsOfOneTaskOnly) {
   Desk desk;
   desk.ask(ann, "attend", attend_to());

@@ -123,6 +123,7 @@ class Control {
   Outcome settle(TimePoint now);
 
   const Ledger& ledger() const { return ledger_; }
+  const std::map<SessionId, Session>& sessions() const { return sessions_.all(); }
   /// What the planner of a pool knows; for tests.
   Snapshot planned(const std::string& pool, TimePoint now) const { return pools_.at(pool).planner.snapshot(now); }
   /// How much is remembered beside the ledger; for tests.
@@ -230,12 +231,15 @@ class Control {
 
   // Sessions of clients (clients.cc).
   void attend(const Guest& guest, const requests::Attend& request, TimePoint now);
+  void list_actors(const Guest& guest, const requests::ListActors& request);
+  void list_sessions(const Guest& guest, const requests::ListSessions& request);
   void end_session(const Guest& guest, const requests::EndSession& request, TimePoint now);
   /// Why a job cannot belong to that session of his, if it cannot.
   std::optional<Error> obstacle_to_session(const Guest& guest, const SessionId& id);
   /// Kills its jobs, for a reason in words.
   void close_session(const SessionId& id, const std::string& why, TimePoint now);
   void tick_sessions(TimePoint now);
+  requests::ActorView actor_view(const Job& job) const;
   /// Answers who waits there, if there is something new for him.
   void tell_session(const SessionId& id);
   requests::SessionNews news_of(const SessionId& id, const access::Principal& who, std::uint64_t seen) const;

@@ -60,7 +60,8 @@ Ledger::Ledger(const Rows& rows, std::size_t ended_kept, std::uint64_t first_ver
   agents_changed_.clear();
   for (const JobRow& row : rows.jobs) {
     number(jobs_.emplace(row.id, Job{row, {}}).first->second);
-    if (row.stage == JobStage::ended) ended_.push_back(row.id);
+    actors_ += row.spec.actor.empty() ? 0 : 1;
+    if (row.stage == JobStage::ended) note_ended(row.id);
   }
   for (const TaskRow& row : rows.tasks) {
     const auto job = jobs_.find(row.id.job);
@@ -68,6 +69,11 @@ Ledger::Ledger(const Rows& rows, std::size_t ended_kept, std::uint64_t first_ver
     job->second.tasks.emplace(row.id.member, row);
   }
   forget_ended();
+}
+
+void Ledger::note_ended(JobId id) {
+  actors_ -= jobs_.at(id).row.spec.actor.empty() ? 0 : 1;
+  ended_.push_back(id);
 }
 
 void Ledger::forget_ended() {
@@ -148,6 +154,7 @@ Job& Ledger::add_job(JobSpec spec, std::string owner, TimePoint now) {
   new_jobs_.insert(row.id);
   jobs_changed_.insert(row.id);
   const JobId id = row.id;
+  actors_ += row.spec.actor.empty() ? 0 : 1;
   Job& job = jobs_.emplace(id, Job{std::move(row), {}}).first->second;
   number(job);
   return job;

@@ -64,6 +64,8 @@ class Ledger {
   const TaskRow* find(TaskId id) const;
   AgentEntry* find(const AgentId& id);
   std::int64_t ended() const { return static_cast<std::int64_t>(ended_.size()); }
+  /// Actors that have not ended.
+  std::int64_t actors() const { return actors_; }
   /// The jobs of a session that are known, by their versions: those that changed last stand last.
   const std::map<std::uint64_t, JobId>& jobs_of(const SessionId& session) const;
   /// The greatest of all versions.
@@ -86,7 +88,7 @@ class Ledger {
   void note(TimePoint now, const AgentId& id, std::string what);
   std::uint64_t last_change() const { return last_change_; }
   /// The job has ended: it is forgotten some time after it was written.
-  void note_ended(JobId id) { ended_.push_back(id); }
+  void note_ended(JobId id);
 
   /// Jobs of which something changed since the last take().
   const std::set<JobId>& jobs_changed() const { return jobs_changed_; }
@@ -103,6 +105,7 @@ class Ledger {
   std::map<AgentId, AgentEntry> agents_;
   std::map<SessionId, std::map<std::uint64_t, JobId>> of_sessions_;
   std::deque<JobId> ended_;
+  std::int64_t actors_ = 0;
   std::set<JobId> new_jobs_;
   std::set<JobId> jobs_changed_;
   std::set<TaskId> tasks_changed_;

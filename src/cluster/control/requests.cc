@@ -82,6 +82,8 @@ void Control::ask(Asker asker, const access::Principal& who, const requests::Req
                  [&](const requests::EndTask& one) { end_task(one.task, one.grace); },
                  [&](const requests::KillTask& one) { end_task(one.task, Duration{0}); },
                  [&](const requests::RunExec& one) { exec(guest, one); },
+                 [&](const requests::ListActors& one) { list_actors(guest, one); },
+                 [&](const requests::ListSessions& one) { list_sessions(guest, one); },
                  [&](const requests::Attend& one) { attend(guest, one, now); },
                  [&](const requests::EndSession& one) { end_session(guest, one, now); },
                  [&](const requests::ListAgents& one) { list_agents(asker, one, now); },

@@ -133,6 +133,8 @@ void Control::get_status(Asker asker) {
   }
   for (const auto& [name, pool] : pools_) status.queued += static_cast<std::int64_t>(pool.planner.queued());
   status.ended = ledger_.ended();
+  status.actors = ledger_.actors();
+  status.sessions = static_cast<std::int64_t>(sessions_.all().size());
   status.running = static_cast<std::int64_t>(ledger_.jobs().size()) - status.queued - status.ended;
   answer(asker, status);
 }

@@ -99,6 +99,8 @@ inline std::string in_words(const requests::Reply& reply) {
                         [](const requests::Jobs& one) { return std::to_string(one.jobs.size()) + " jobs"; },
                         [](const requests::TaskView& one) { return "task " + to_string(one.id) + " " + one.stage; },
                         [](const requests::Tasks& one) { return std::to_string(one.tasks.size()) + " tasks"; },
+                        [](const requests::Actors& one) { return std::to_string(one.actors.size()) + " actors"; },
+                        [](const requests::Sessions& one) { return std::to_string(one.sessions.size()) + " sessions"; },
                         [](const requests::SessionNews& one) {
                           std::string text;
                           for (const requests::JobView& job : one.jobs) text += "; " + in_words(job);

@@ -53,6 +53,20 @@ struct Process {
   bool is_alive() const { return !ending; }
 };
 
+/// A program with jobs that end with it.
+struct Client {
+  SessionId id;
+  std::string owner;
+  TimePoint ends;
+  bool says_goodbye = false;
+  std::optional<TimePoint> wakes;      ///< if it is stopped for a while: it says nothing then
+  bool was_stopped = false;            ///< ever: it may have lost its jobs
+  std::optional<std::uint64_t> waits;  ///< for the answer to this question
+  std::uint64_t seen = 0;
+  std::set<JobId> has;    ///< that were confirmed
+  std::set<JobId> ended;  ///< of whose end it was told
+};
+
 class World {
  public:
   struct Faults {
@@ -131,6 +145,17 @@ class World {
   void end(Process& process, lease::Reason reason, std::int32_t code);
   void tell_status(Node& node, const Process& process);
 
+  // Clients.
+  void step_clients(const Faults& faults);
+  void step(Client& client);
+  void hear(Client& client, const requests::SessionNews& news);
+  /// Somebody whose job a new one may be.
+  Client* any_client();
+  /// The jobs of clients that are there are left alone, and those of others are not.
+  void check_sessions();
+  /// Who is still there was told of all ends.
+  void check_told();
+
   // Users.
   void make_fault(const Faults& faults);
   void ask(requests::Request request, const std::string& user = "admin");
@@ -156,7 +181,11 @@ class World {
   std::optional<TimePoint> master_returns_;
   int deadly_settles_ = 0;  ///< the master dies in the middle of one of the next
   TimePoint ticked_;
+  TimePoint master_began_;
   std::vector<std::unique_ptr<Node>> nodes_;
+  std::map<SessionId, Client> clients_;
+  std::map<SessionId, TimePoint> departed_;  ///< clients that are gone, and since when
+  std::uint64_t last_client_ = 0;
   Peer last_peer_ = 0;
   std::uint64_t last_question_ = 0;
   std::map<std::uint64_t, requests::Request> asked_;

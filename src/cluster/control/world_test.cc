@@ -74,8 +74,8 @@ void World::live(Duration time, const Faults& faults) {
 
 void World::calm_down(Duration time) {
   for (auto& node : nodes_) {
+    if (node->leaves && node->host) kill_agent(*node);  // it takes nothing more until it is started again
     if (node->returns) node->returns = now_;
-    node->leaves = false;
     if (node->to_master.heals) node->to_master.heals = now_;
     if (node->to_agent.heals) node->to_agent.heals = now_;
     if (node->introduction.agent.slots == 4) continue;
@@ -84,6 +84,7 @@ void World::calm_down(Duration time) {
     if (node->host) kill_agent(*node);
     node->returns = now_;
   }
+  for (auto& [id, client] : clients_) client.wakes.reset();
   if (master_returns_) master_returns_ = now_;
   deadly_settles_ = 0;
   const Faults none{0, false, false, false, false};
@@ -102,6 +103,9 @@ void World::calm_down(Duration time) {
   };
   for (const TimePoint end = now_ + time; now_ < end && complaint_.empty() && !all_done();) live(1s, none);
   live(3s, none);
+  if (settings_.ended_jobs_kept > 0) check_told();
+  for (auto& [id, client] : clients_) client.ends = now_;
+  live(settings_.session_timeout + 6s, none);
   if (!complaint_.empty()) return;
   for (const auto& [id, job] : database_.jobs) {
     if (job.stage == JobStage::ended) continue;
@@ -119,15 +123,21 @@ void World::calm_down(Duration time) {
   }
   if (control_->remembered() != 0) complain("the master remembers " + std::to_string(control_->remembered()));
   if (control_->peers() != nodes_.size()) complain("the master knows too many peers");
-  if (!control_->ledger().jobs().empty()) complain("the ledger keeps ended jobs");
+  if (settings_.ended_jobs_kept == 0 && !control_->ledger().jobs().empty()) complain("the ledger keeps ended jobs");
 }
 
 void World::step(const Faults& faults) {
   now_ += step_time;
   if (dice_.between(1, 60'000) <= faults.per_minute * std::int64_t{step_time / 1ms}) make_fault(faults);
-  if (faults.users_meddle && dice_.between(1, 1000) <= 15) ask(requests::Submit{random_job()}, any_user());
+  if (faults.users_meddle && dice_.between(1, 1000) <= 15) {
+    Client* client = any_client();
+    requests::Submit submit{random_job()};
+    if (client != nullptr) submit.job.session = client->id;
+    ask(submit, client == nullptr ? any_user() : client->owner);
+  }
   if (faults.users_meddle && dice_.between(1, 1000) <= 10) meddle();
   if (master_returns_ && now_ >= *master_returns_) start_master();
+  step_clients(faults);
   for (auto& node : nodes_) step_node(*node);
   if (!control_) return;
   if (now_ - ticked_ >= 500ms) {
@@ -143,6 +153,7 @@ void World::start_master() {
   master_returns_.reset();
   trace("master", "starts");
   control_ = std::make_unique<Control>(settings_, database_.rows(), ++boot_, now_);
+  master_began_ = now_;
   for (auto& node : nodes_) break_link(*node);
   if (boot_ > 1) check_planner();
 }
@@ -151,6 +162,7 @@ void World::kill_master() {
   trace("master", "dies");
   control_.reset();
   asked_.clear();
+  for (auto& [id, client] : clients_) client.waits.reset();
   deadly_settles_ = 0;
   master_returns_ = now_ + (dice_.percent(70) ? seconds(0, 3) : seconds(3, 30));
 }
@@ -164,6 +176,7 @@ void World::settle() {
   if (writes) record(outcome.writes);
   if (dies) return kill_master();
   act(outcome);
+  check_sessions();
   if (outcome.writes.empty()) return;
   check_ledger();
   check_planner();
@@ -185,6 +198,9 @@ void World::record(const Writes& writes) {
       const auto stopped = runs_when_stopped_.find(row.id);
       if (stopped != runs_when_stopped_.end() && row.runs != stopped->second) complain("a stopped job runs again");
       if (ended_.contains(row.id) && row.stage != JobStage::ended) complain("an ended job goes on");
+      const auto client = clients_.find(row.spec.session);
+      const bool was_there = client != clients_.end() && !client->second.was_stopped && now_ < client->second.ends;
+      if (was_there && !row.why.empty()) complain("a client that is there loses job " + std::to_string(row.id.value));
       if (row.stage != JobStage::ended) continue;
       ended_.insert(row.id);
       const bool well =
@@ -217,8 +233,19 @@ void World::act(const Outcome& outcome) {
     const auto asked = asked_.find(one.asker);
     if (asked == asked_.end()) continue;
     const auto* view = std::get_if<requests::JobView>(&one.reply);
-    if (std::holds_alternative<requests::Submit>(asked->second) && view == nullptr && !may_refuse) {
+    const auto* failed = std::get_if<requests::Failed>(&one.reply);
+    const bool has_no_session = failed != nullptr && failed->message.starts_with("session: there is no session");
+    if (std::holds_alternative<requests::Submit>(asked->second) && view == nullptr && !may_refuse && !has_no_session) {
       complain("a job is refused: " + std::get<requests::Failed>(one.reply).message);
+    }
+    if (const auto client = view == nullptr ? clients_.end() : clients_.find(view->session); client != clients_.end()) {
+      client->second.has.insert(view->id);
+    }
+    if (const auto* attend = std::get_if<requests::Attend>(&asked->second)) {
+      if (failed != nullptr) complain("a client is refused: " + failed->message);
+      const auto client = clients_.find(attend->session);
+      const bool is_heard = client != clients_.end() && client->second.waits == one.asker && failed == nullptr;
+      if (is_heard) hear(client->second, std::get<requests::SessionNews>(one.reply));
     }
     if (std::holds_alternative<requests::Submit>(asked->second) && view != nullptr) {
       if (!answered_.insert(view->id).second) complain("one number for two jobs");
@@ -492,7 +519,7 @@ std::uint64_t seeds_wanted(std::uint64_t usual) {
 Settings settings_for(Dice& dice) {
   Settings settings;
   settings.agent_timeout = 12s;
-  settings.ended_jobs_kept = 0;
+  settings.ended_jobs_kept = dice.percent(50) ? 0 : 10'000;
   if (dice.percent(30)) settings.pools["default"].policy = FairSharePolicy{};
   if (dice.percent(40)) settings.pools["other"] = {};
   return settings;
