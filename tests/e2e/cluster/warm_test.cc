@@ -229,6 +229,17 @@ TEST_F(Warm, ATaskThatWaitedGoesOnWithoutTheAgentAndIsFoundAgain) {
   EXPECT_TRUE(TestCluster::until([&] { return folders().empty() && groups().empty(); }));
 }
 
+TEST_F(Warm, AnAgentThatIsKilledWhileATaskBeginsLosesNone) {
+  for (int i = 0; i < 5; ++i) {
+    run_waited({who});
+    const std::uint64_t id = cluster_.submit(job_of({who}));
+    cluster_.kill_agent("a1");
+    start_agent();
+    EXPECT_EQ(cluster_.wait_for_end(id).code, 0);
+    EXPECT_TRUE(TestCluster::until([&] { return waiting().empty() && folders().empty() && groups().empty(); }));
+  }
+}
+
 TEST_F(Warm, WhatIsStoppedWhileItBeginsEnds) {
   run_waited({who});
   for (int i = 0; i < 10; ++i) {
