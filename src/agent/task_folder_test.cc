@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <future>
+#include <memory>
 #include <set>
 
 #include "describe/describe.h"
@@ -159,6 +161,42 @@ TEST_F(Folders, AnAgentThatComesFindsTasksAndNoSpareFolders) {
   EXPECT_EQ(found[1].lease, lease_of(3));
   EXPECT_TRUE(found[1].ending);
   EXPECT_THAT(names_in(tasks), UnorderedElementsAre("2.0-1", "3.0-1"));
+}
+
+TEST_F(Folders, ATaskThatWaitedIsInTheFolderInWhichItDid) {
+  const TaskFolder folder = used(1);
+  cluster::supervision::Launch launch;
+  launch.lease = lease_of(7);
+  launch.waited_as = lease_of(1);
+  launch.command.argv = {"true"};
+  ASSERT_TRUE(folder.write_launch(launch));
+  const std::vector<FoundTask> found = find_tasks(tasks, log);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].lease, lease_of(7));
+  folders.settle(lease_of(7), lease_of(1));
+  EXPECT_EQ(folders.at(lease_of(7)).path(), folder.path());
+  end(folder);
+  ASSERT_TRUE(folders.give_back(folders.at(lease_of(7))));
+  EXPECT_FALSE(fs::exists(folder.path()));
+  EXPECT_NE(folders.at(lease_of(7)).path(), folder.path()) << "that is forgotten";
+}
+
+TEST_F(Folders, WhatStillWaitedIsRemovedOnceItIsGone) {
+  const TaskFolder folder = used(1);
+  cluster::supervision::Launch launch;
+  launch.lease = lease_of(1);
+  launch.waited_as = launch.lease;
+  launch.command.argv = {"true"};
+  ASSERT_TRUE(folder.write_launch(launch));
+  auto supervisor =
+      std::make_unique<loop::Descriptor>(::open((folder.path() + "/launch").c_str(), O_RDONLY | O_CLOEXEC));
+  ASSERT_EQ(::flock(supervisor->get(), LOCK_EX | LOCK_NB), 0);
+  auto found = std::async([&] { return find_tasks(tasks, log); });
+  EXPECT_EQ(found.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  EXPECT_TRUE(fs::exists(folder.path()));
+  supervisor.reset();
+  EXPECT_THAT(found.get(), IsEmpty());
+  EXPECT_FALSE(fs::exists(folder.path()));
 }
 
 TEST_F(Folders, KeepsNoMoreThanSome) {

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::chrono::seconds between_connects{1};
 constexpr std::chrono::seconds between_beats{1};
-constexpr std::chrono::seconds supervisor_lost_after{10};
+constexpr std::chrono::seconds supervisor_lost_after{3};
 constexpr describe::Bounds packet_bounds{.size_bytes = packet_bytes_max, .depth = 8, .nodes = 10'000, .copies = 0};
 
 /// Connects to a socket of whole packets; below 0, with errno, when nobody answers there.

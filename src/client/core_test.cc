@@ -127,6 +127,61 @@ TEST_F(Core, BeatsOnlyAfterItHasPromisedTo) {
   EXPECT_TRUE(task.hear_a<Beat>());
 }
 
+TEST_F(Core, TellsItsTallyWithItsBeats) {
+  const FakeSupervisor supervisor(path_);
+  auto context = std::make_unique<Context>();
+  const Caller task = supervisor.answer_attach();
+  context->tally(3, 1);
+  EXPECT_FALSE(task.has_news(0)) << "nothing was promised";
+  context->promise_liveness();
+  const auto first = task.hear_a<Beat>();
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->calls, 3U);
+  EXPECT_EQ(first->errors, 1U);
+  context->tally(5, 2);
+  context.reset();
+  const auto last = task.hear_a<Beat>();
+  ASSERT_TRUE(last) << "the last words";
+  EXPECT_EQ(last->calls, 5U);
+  EXPECT_EQ(last->errors, 2U);
+  EXPECT_FALSE(task.hear());
+}
+
+TEST_F(Core, WhoDoesNotWaitBeginsAtOnce) {
+  const FakeSupervisor supervisor(path_);
+  const auto told = wait_until_begun();
+  ASSERT_TRUE(told);
+  EXPECT_THAT(*told, IsEmpty());
+  EXPECT_FALSE(supervisor.is_called(0));
+}
+
+TEST_F(Core, WhoWaitsIsToldWhichTaskItIs) {
+  const FakeSupervisor supervisor(path_);
+  const Variable warm("CADRE_WARM", "1");
+  const Variable task("CADRE_TASK", "");
+  const Variable mine("MINE", "before");
+  auto begun = std::async([] { return wait_until_begun(); });
+  Caller first = supervisor.answer_attach();
+  EXPECT_TRUE(first.hear_a<messages::Ready>());
+  first.hang_up();
+  const Caller second = supervisor.answer_attach();
+  EXPECT_TRUE(second.hear_a<messages::Ready>()) << "what was said holds";
+  second.say(messages::Begin{{{"CADRE_TASK", "17.0"}, {"MINE", "after"}}});
+  const auto told = begun.get();
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->size(), 2U);
+  EXPECT_EQ(this_task().task, "17.0");
+  EXPECT_STREQ(getenv("MINE"), "after");
+  EXPECT_EQ(getenv("CADRE_WARM"), nullptr);
+  EXPECT_FALSE(second.hear()) << "nothing more is said before there is a context";
+}
+
+TEST_F(Core, WhoWaitsForNobodyIsTold) {
+  const Variable warm("CADRE_WARM", "1");
+  EXPECT_FALSE(wait_until_begun());
+  EXPECT_NE(getenv("CADRE_WARM"), nullptr);
+}
+
 TEST_F(Core, ReportsAndHearsWhatBecomesOfIt) {
   const FakeSupervisor supervisor(path_);
   Context context;

@@ -28,6 +28,9 @@ class Peer {
  public:
   /// Waits until somebody listens there; not connected when the folder has an ending instead.
   static Peer connect(const std::string& folder, const std::string& name);
+  Peer() = default;
+  /// Over a connection that is there.
+  explicit Peer(Descriptor socket);
 
   explicit operator bool() const { return static_cast<bool>(socket_); }
   template <class Message>
@@ -56,6 +59,8 @@ class Peer {
 class FakeAgent {
  public:
   explicit FakeAgent(const std::string& folder) : peer_(Peer::connect(folder, "agent.sock")) {}
+  /// From the beginning.
+  explicit FakeAgent(Descriptor socket) : peer_(std::move(socket)) {}
 
   template <class Message>
   bool send(const Message& message) {
@@ -96,7 +101,10 @@ class Rig : public ::testing::Test {
 
   /// Writes the launch into a new folder and starts its supervisor.
   std::string begin(const cluster::supervision::Launch& launch);
+  /// The same with an agent from the beginning.
+  FakeAgent begin_with_agent(const cluster::supervision::Launch& launch);
   std::string begin_in(Nursery& nursery, const cluster::supervision::Launch& launch);
+  Nursery::Born give_birth(Nursery& nursery, const cluster::supervision::Launch& launch);
   std::string make_folder(const cluster::supervision::Launch& launch);
   cluster::TaskEnding wait_for_ending(const std::string& folder) const;
   cluster::TaskEnding run(const cluster::supervision::Launch& launch) { return wait_for_ending(begin(launch)); }

@@ -50,17 +50,20 @@ Peer Peer::connect(const std::string& folder, const std::string& name) {
   std::memcpy(address.sun_path, path.data(), path.size());
   Peer peer;
   wait_for("a listener at " + folder + "/" + name, [&] {
-    Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-    const timeval patience{seconds_max, 0};
-    ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-    ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-    if (::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
+    Peer next(Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)));
+    if (::connect(next.fd(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
       return ::access((folder + "/ending").c_str(), F_OK) == 0 || ::access(folder.c_str(), F_OK) != 0;
     }
-    peer.socket_ = std::move(socket);
+    peer = std::move(next);
     return true;
   });
   return peer;
+}
+
+Peer::Peer(Descriptor socket) : socket_(std::move(socket)) {
+  const timeval patience{seconds_max, 0};
+  ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+  ::setsockopt(socket_.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 }
 
 bool Peer::send_raw(BytesView packet) {
@@ -146,12 +149,19 @@ std::string Rig::make_folder(const Launch& launch) {
 std::string Rig::begin(const Launch& launch) { return begin_in(nursery(), launch); }
 
 std::string Rig::begin_in(Nursery& nursery, const Launch& launch) {
+  give_birth(nursery, launch);
+  return last_folder;
+}
+
+FakeAgent Rig::begin_with_agent(const Launch& launch) { return FakeAgent(give_birth(nursery(), launch).socket); }
+
+Nursery::Born Rig::give_birth(Nursery& nursery, const Launch& launch) {
   make_folder(launch);
-  const auto born = nursery.start(last_folder);
+  auto born = nursery.start(last_folder);
   EXPECT_TRUE(born) << (born ? "" : born.error().message);
   last_supervisor = born ? born->pid : 0;
   begun_.push_back({last_supervisor, last_folder});
-  return last_folder;
+  return born ? *std::move(born) : Nursery::Born();
 }
 
 cluster::TaskEnding Rig::wait_for_ending(const std::string& folder) const {

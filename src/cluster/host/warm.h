@@ -34,9 +34,9 @@ struct WarmRules {
   ByteSize memory_max{0};        ///< that all may use together
   std::size_t starting_max = 2;  ///< at the same time, with tasks that somebody waits for
   std::size_t kinds_max = 64;
-  Duration idle_max = std::chrono::minutes(10);    ///< a kind of which no task was started for so long is forgotten
-  Duration ready_max = std::chrono::minutes(2);    ///< until a process must be ready
-  Duration pause_first = std::chrono::seconds(1);  ///< after one that failed; doubled with each
+  Duration idle_max = std::chrono::minutes(10);  ///< a kind of which no task was started for so long is forgotten
+  Duration ready_max = std::chrono::minutes(2);  ///< until a process must be ready
+  Duration pause_first = std::chrono::milliseconds(200);  ///< after one that failed; doubled with each
   Duration pause_max = std::chrono::minutes(1);
   std::int32_t failures_max = 5;  ///< then none is started until the next task of that kind is
 };
