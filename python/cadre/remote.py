@@ -42,6 +42,7 @@ _value, _error = _verbs["value"], _verbs["error"]
 _T = TypeVar("_T")
 
 _forever = 1e9
+_room_wait = 60.0  # seconds that a call waits while too many others have not ended
 
 
 class CancelledError(Exception):
@@ -177,11 +178,11 @@ class _Method:
 
     def remote(self, *args: Any, **kwargs: Any) -> "Future[Any]":
         body, parts = pickling.dump((args, kwargs))
-        return Future(self._actor.call(2, self._name, body, parts, 60.0), self._proxy)
+        return Future(self._actor.call(2, self._name, body, parts, _room_wait), self._proxy)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         body, parts = pickling.dump((args, kwargs))
-        is_good, content = _content(self._actor.call(2, self._name, body, parts, 60.0).get(_forever))
+        is_good, content = _content(self._actor.call(2, self._name, body, parts, _room_wait).get(_forever))
         if is_good:
             return content
         raise content
@@ -196,7 +197,7 @@ def _actor_of(proxy: Any) -> Any:
 
 def _say(actor: Any, verb: str, name: str, value: Any) -> Any:
     body, parts = pickling.dump(value)
-    return Future(actor.call(_verbs[verb], name, body, parts, 60.0), None).get()
+    return Future(actor.call(_verbs[verb], name, body, parts, _room_wait), None).get()
 
 
 class _Proxy:
@@ -262,6 +263,7 @@ class _Options:
     workspace: str
     variables: Dict[str, str]
     calls_max: int
+    unresponsive_after: float
 
     def wish(self, client: _Client, proxy: Type[_Proxy], args: Any, kwargs: Any) -> Dict[str, Any]:
         cls = proxy.__cadre_class__
@@ -273,6 +275,7 @@ class _Options:
             "memory": self.memory, "lanes": self.concurrent, "pool": self.pool, "workspace": self.workspace,
             "body": body, "parts": parts, "max_restarts": self.max_restarts,
             "max_call_retries": self.max_call_retries, "timeout": self.timeout, "calls_max": self.calls_max,
+            "liveness": self.unresponsive_after,
         }
 
 
@@ -359,7 +362,8 @@ def remote_class(original: Optional[Type[Any]] = None, *, cpus: float = 1, slots
                  memory: Union[int, str, None] = None, max_restarts: int = 0, max_call_retries: int = 0,
                  files: Sequence[str] = (), concurrent: int = 1, wait: bool = True, timeout: float = 300.0,
                  python: str = "", pool: str = "", workspace: str = "",
-                 variables: Optional[Dict[str, str]] = None, calls_max: int = 10_000) -> Any:
+                 variables: Optional[Dict[str, str]] = None, calls_max: int = 10_000,
+                 unresponsive_after: float = 60.0) -> Any:
     """Makes objects of a class live on the cluster: ``@cadre.remote_class(cpus=1)``.
 
     Each object is a process with ``cpus``, ``slots`` and ``memory`` (bytes, or "2GiB"; above it, it ends). Beside it lie
@@ -367,11 +371,14 @@ def remote_class(original: Optional[Type[Any]] = None, *, cpus: float = 1, slots
     ``wait`` the constructor returns when the object was made, and raises what its constructor raised; without, it returns
     at once and calls wait. ``timeout``: seconds to wait for a place. ``concurrent`` calls run at a time, else one after
     another. An object whose process ends is made anew ``max_restarts`` times; a call of which nobody knows whether it ran
-    is repeated ``max_call_retries`` times. ``python`` is the interpreter there, ``variables`` its environment."""
+    is repeated ``max_call_retries`` times. ``python`` is the interpreter there, ``variables`` its environment. At most
+    ``calls_max`` calls of one object may not have ended; others wait. A process that gives no sign of life for
+    ``unresponsive_after`` seconds is ended."""
     options = _Options(cpus=cpus, slots=slots, memory=_bytes(memory), max_restarts=max_restarts,
                        max_call_retries=max_call_retries, files=tuple(files), concurrent=concurrent, wait=wait,
                        timeout=timeout, python=python, pool=pool, workspace=workspace,
-                       variables=dict(variables or {}), calls_max=calls_max)
+                       variables=dict(variables or {}), calls_max=calls_max,
+                       unresponsive_after=unresponsive_after)
 
     def wrap(cls: Type[Any]) -> Type[Any]:
         if not isinstance(cls, type):

@@ -156,6 +156,7 @@ PyActor create(const SharedSession& session, const py::dict& from) {
   member.command.python = text("python");
   member.command.warm = true;
   member.manners.grace = std::chrono::seconds(1);
+  member.manners.liveness = duration_of(from["liveness"].cast<double>());
   options.job.name = text("name");
   options.job.actor = text("name");
   if (const std::string workspace = text("workspace"); !workspace.empty()) options.job.workspace = workspace;

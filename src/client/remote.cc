@@ -308,6 +308,7 @@ ActorHandle::ActorHandle(const Needs& needs, const ClassEntry& entry, const Valu
   member.command.variables["CADRE_ACTOR_LANES"] = std::to_string(needs.concurrent);
   member.command.warm = true;
   member.manners.grace = std::chrono::seconds(1);
+  member.manners.liveness = needs.unresponsive_after;
   options.job.name = options.job.actor = entry.name;
   if (!needs.pool.empty()) options.job.pool = needs.pool;
   if (!needs.workspace.empty()) options.job.workspace = needs.workspace;

@@ -28,6 +28,7 @@ struct Needs {
   std::size_t concurrent = 1;              ///< calls that run at a time; one: in order
   bool wait = true;                        ///< until the object is made
   Wait timeout = std::chrono::minutes(5);  ///< for a place on the cluster
+  Wait unresponsive_after = std::chrono::minutes(1);  ///< a process that gives no sign of life for so long is ended
   std::string pool{};
   std::string workspace{};
 };

@@ -1,0 +1,310 @@
+"""What becomes of actors, calls and places when something dies: a process, an agent, the master, the client."""
+import json
+import os
+import pathlib
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import textwrap
+import time
+import unittest
+
+from scene import Scene, hosts_of_actors, process_is_there, until  # first: it knows where cadre is
+import cadre
+
+
+@cadre.remote_class(cpus=0.1)
+class Actor:
+    def __init__(self, start=0):
+        self.x = start
+
+    def add(self, n=1):
+        self.x += n
+        return self.x
+
+    def pid(self):
+        return os.getpid()
+
+    def sleep(self, seconds):
+        time.sleep(seconds)
+
+    def die(self):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def hold(self, mib):
+        self.held = bytearray(mib << 20)
+        for i in range(0, len(self.held), 4096):
+            self.held[i] = 1
+
+
+def pid_outside(pid_inside):
+    """Of a process that knows itself by its number in a namespace."""
+    for pid in hosts_of_actors():
+        try:
+            status = pathlib.Path(f"/proc/{pid}/status").read_text()
+        except OSError:
+            continue
+        numbers = [line.split()[1:] for line in status.splitlines() if line.startswith("NSpid:")]
+        if numbers and int(numbers[0][-1]) == pid_inside and is_leader(pid):
+            yield pid
+
+
+def is_leader(pid):
+    return b"cadre.host" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+class Faults(Scene):
+    AGENT = ("--artificial-slots", "4", "--cpus", "8", "--memory", "8GiB", "--warm", "2")
+
+    def process_of(self, actor):
+        """The process, as this host numbers it."""
+        job = actor._cadre_actor.job
+        rows = [one for one in self.actors() if one["job"] == job]
+        self.assertEqual(len(rows), 1)
+        before = {pid: self.task_of(pid) for pid in hosts_of_actors()}
+        found = [pid for pid, task in before.items() if task == f"{job}.0"]
+        self.assertEqual(len(found), 1, before)
+        return found[0]
+
+    @staticmethod
+    def task_of(pid):
+        """By its folder: that of its lease."""
+        try:
+            return os.readlink(f"/proc/{pid}/cwd").split("/tasks/")[-1].split("/")[0].split("-")[0]
+        except OSError:
+            return ""
+
+    def test_a_killed_process_is_told_to_every_caller(self):
+        actor = Actor(1)
+        futures = [actor.sleep.remote(100), actor.add.remote(), actor.add.remote()]
+        actor_too = Actor(5)
+        doomed = actor_too.die.remote()
+        with self.assertRaises(cadre.ActorError) as raised:
+            doomed.get(timeout=60)
+        self.assertIn("signal 9", str(raised.exception))
+        self.assertIn("may or may not have run", str(raised.exception))
+        self.assertFalse(futures[0].ready(), "another actor is not concerned")
+        job = actor._cadre_actor.job
+        killed = subprocess.run([os.environ["CADRE_PROGRAM"], "actor", "kill", str(job)], timeout=60)
+        self.assertEqual(killed.returncode, 0)
+        for future in futures:
+            with self.assertRaises(cadre.ActorError) as raised:
+                future.get(timeout=60)
+            self.assertEqual(raised.exception.code, "unavailable")
+        with self.assertRaises(cadre.ActorError):
+            actor.add()
+
+    def test_an_actor_is_made_anew(self):
+        @cadre.remote_class(cpus=0.1, max_restarts=1)
+        class Again(Actor.__cadre_class__):
+            pass
+
+        actor = Again(10)
+        self.assertEqual(actor.add(), 11)
+        with self.assertRaises(cadre.ActorError):
+            actor.die()
+        self.assertEqual(actor.add(), 11, "it begins anew")
+        self.assertEqual(actor._cadre_actor.restarts, 1)
+        with self.assertRaises(cadre.ActorError):
+            actor.die()
+        with self.assertRaises(cadre.ActorError):
+            actor.add()
+
+    def test_a_call_is_repeated_only_if_asked_for(self):
+        @cadre.remote_class(cpus=0.1, max_restarts=3, max_call_retries=2, variables={"MARK": self.mark()})
+        class Stubborn:
+            def f(self):
+                with open(os.environ["MARK"], "a") as mark:
+                    mark.write("x")
+                if os.path.getsize(os.environ["MARK"]) < 3:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return "done"
+
+        actor = Stubborn()
+        self.assertEqual(actor.f(), "done")
+        self.assertEqual(actor._cadre_actor.restarts, 2)
+
+    def mark(self):
+        """A file that tasks can write, too."""
+        path = f"{self.cluster.folder}/mark-{time.monotonic_ns()}"
+        pathlib.Path(path).write_text("")
+        return path
+
+    def test_memory_above_the_limit_ends_it_with_that_reason(self):
+        @cadre.remote_class(cpus=0.1, memory="200MiB")
+        class Greedy(Actor.__cadre_class__):
+            pass
+
+        actor = Greedy()
+        self.assertEqual(actor.add(), 1)
+        with self.assertRaises(cadre.ActorError) as raised:
+            actor.hold(400)
+        self.assertIn("memory", str(raised.exception))
+        self.assertIn("200MiB", str(raised.exception))
+
+    def test_one_that_gives_no_sign_of_life_is_ended(self):
+        @cadre.remote_class(cpus=0.1, unresponsive_after=2.0)
+        class Frozen(Actor.__cadre_class__):
+            pass
+
+        actor = Frozen()
+        actor.sleep(3)  # being busy is no offence
+        inside = actor.pid()
+        pid = self.process_of(actor)
+        os.kill(pid, signal.SIGSTOP)
+        with self.assertRaises(cadre.ActorError) as raised:
+            actor.add.remote().get(timeout=60)
+        self.assertIn("no sign of life", str(raised.exception))
+
+    def test_calls_go_on_while_master_and_agent_are_stopped(self):
+        actor = Actor()
+        actor.add()
+        for name in ("master", "agent"):
+            self.cluster.processes[name].send_signal(signal.SIGSTOP)
+        try:
+            for i in range(2000):
+                self.assertEqual(actor.add(), i + 2)
+        finally:
+            for name in ("master", "agent"):
+                self.cluster.processes[name].send_signal(signal.SIGCONT)
+        self.assertEqual(actor.x, 2001)
+
+    def test_a_client_that_dies_leaves_nothing(self):
+        script = textwrap.dedent("""
+            import cadre, os, sys, time
+            cadre.connect()
+            @cadre.remote_class(cpus=1)
+            class A:
+                def f(self): return os.getpid()
+            actors = [A() for _ in range(3)]
+            print("ready", [a.f() for a in actors], flush=True)
+            time.sleep(1000)
+            """)
+        before = len(self.actors())
+        client = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+        self.assertIn("ready", client.stdout.readline())
+        self.assertEqual(len(self.actors()), before + 3)
+        client.kill()
+        client.wait()
+        client.stdout.close()
+        until(lambda: len(self.actors()) == before, "its actors end")
+        self.assertIn("its client is gone", json.dumps(self.cluster.get("/jobs", query={"most": 5}).json))
+
+    def test_the_master_dies_and_knows_them_again(self):
+        actor = Actor()
+        actor.add()
+        self.cluster.kill_master()
+        for i in range(200):
+            self.assertEqual(actor.add(), i + 2)
+        self.cluster.start_master()
+        until(lambda: [one["stage"] for one in self.actors() if one["job"] == actor._cadre_actor.job] == ["running"],
+              "it is known again")
+        time.sleep(6)  # longer than a session may be silent
+        self.assertEqual(actor.add(), 202)
+        self.assertEqual(Actor(7).add(), 8)
+
+    def test_the_agent_dies_and_takes_them_over_again(self):
+        actor = Actor()
+        actor.add()
+        agent = self.cluster.processes["agent"]
+        agent.kill()
+        agent.wait()
+        self.assertEqual(actor.add(), 2)
+        self.cluster.start("agent", ["agent", "--data", str(self.cluster.folder / "a"), "--master",
+                                     str(self.cluster.data), "--id", "a1", *self.AGENT])
+        self.cluster.until(lambda: self.cluster.get("/status").json["agents_up"] == 1)
+        self.assertEqual(actor.add(), 3)
+        self.assertEqual(Actor(7).add(), 8)
+
+    def test_too_many_calls_wait_and_then_fail(self):
+        @cadre.remote_class(cpus=0.1, calls_max=50)
+        class Slow(Actor.__cadre_class__):
+            pass
+
+        actor = Slow()
+        blocker = actor.sleep.remote(2)
+        room, cadre.remote._room_wait = cadre.remote._room_wait, 0.2
+        try:
+            with self.assertRaises(cadre.ActorError) as raised:
+                for _ in range(60):
+                    actor.add.remote()
+        finally:
+            cadre.remote._room_wait = room
+        self.assertIn("have not ended", str(raised.exception))
+        blocker.get()
+        self.assertEqual(actor.x, 49)
+
+    def test_no_process_is_shared_between_users(self):
+        script = textwrap.dedent("""
+            import cadre, sys
+            cadre.connect()
+            @cadre.remote_class(cpus=0.1)
+            class A:
+                def look(self):
+                    import cadre.host
+                    found = getattr(cadre.host, "planted", "nothing")
+                    cadre.host.planted = sys.argv[1] if len(sys.argv) > 1 else "something"
+                    return found
+            print([A().look() for _ in range(6)])
+            """)
+        workspace = "default"
+        for name in ("ann", "bob", "ann", "bob"):
+            token = self.tokens.setdefault(name, None) or self.cluster.user(name, {workspace: "editor"})
+            self.tokens[name] = token
+            done = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  text=True, timeout=120,
+                                  env={**os.environ, "CADRE_MASTER": self.cluster.url, "CADRE_TOKEN": token})
+            self.assertEqual(done.stdout.strip(), str(["nothing"] * 6), done.stderr)
+
+    tokens = {}
+
+    def test_valid_frames_of_a_stranger_run_no_code(self):
+        """A pickle that would make a file, in a frame as callers send it, by one who has not shown who he is."""
+        actor = Actor()
+        actor.add()
+        job = actor._cadre_actor.job
+        card = json.loads(self.cluster.get(f"/jobs/{job}").json["tasks"][0]["last_report"])
+        trap = f"{self.cluster.folder}/trap"
+        body = b"cposix\nsystem\n(S'touch " + trap.encode() + b"'\ntR."
+        name = b"add"
+        frame = struct.pack("<IBBHQIIQ", 0x316c6163, 2, 0, 0, 1, len(name), 0, len(body)) + name.ljust(16, b"\0") + body
+        for family, where in ((socket.AF_INET, ("127.0.0.1", card["port"])), (socket.AF_UNIX, "\0" + card["name"])):
+            for prefix in (b"", b"\0" * 64, b"\0" * 96, os.urandom(64), os.urandom(96)):
+                with socket.socket(family, socket.SOCK_STREAM) as stranger:
+                    stranger.settimeout(30)
+                    stranger.connect(where)
+                    try:
+                        stranger.sendall(prefix + frame * 3)
+                        while stranger.recv(4096):
+                            pass
+                    except OSError:
+                        pass
+        self.assertEqual(actor.add(), 2)
+        self.assertFalse(os.path.exists(trap))
+
+    def test_zz_nothing_is_left_when_all_are_gone(self):
+        """Last: after all the deaths of the other tests."""
+        cadre.disconnect()
+        until(lambda: not self.actors(), "all actors end")
+        agent = self.cluster.processes["agent"]
+        mine = {pid for pid in hosts_of_actors() if str(self.cluster.folder) in self.folder_of(pid)}
+        agent.terminate()
+        agent.wait(60)
+        until(lambda: not any(process_is_there(pid) for pid in mine), f"no process is left of {mine}")
+        left = [one for one in os.listdir("/dev/shm") if "cadre" in one]
+        self.assertEqual(left, [])
+        names = pathlib.Path("/proc/net/unix").read_text()
+        self.assertNotIn("@cadre-actor", names)
+
+    @staticmethod
+    def folder_of(pid):
+        try:
+            return os.readlink(f"/proc/{pid}/cwd")
+        except OSError:
+            return ""
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
