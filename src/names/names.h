@@ -17,6 +17,7 @@
 #include "loop/task.h"
 #include "names/entry.h"
 #include "names/follower.h"
+#include "names/url.h"
 
 namespace cadre::names {
 
@@ -87,8 +88,12 @@ class Names {
 ///   file:///absolute/folder        a folder that all share, by NFS too
 ///   redis://[[user]:password@]host[:port][/db][?prefix=P]
 ///   rediss://…[?ca=FILE]           the same over TLS; whose certificates are believed, else those of the system
+///   master://[:token@]host[:port][/workspace]  the cluster's own; that of the task that asks, else the default one
+///   masters://…[?ca=FILE]          the same over TLS
 /// The pool does what blocks on files; both outlive the session.
 [[nodiscard]] Result<std::unique_ptr<Names>> open(loop::RealLoop& loop, loop::BlockingPool& pool, std::string_view url,
+                                                  const Options& options = {});
+[[nodiscard]] Result<std::unique_ptr<Names>> open(loop::RealLoop& loop, loop::BlockingPool& pool, const Url& url,
                                                   const Options& options = {});
 
 /// memory://NAME on any loop, for instance a simulated one.
