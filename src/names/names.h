@@ -72,6 +72,9 @@ class Names {
   /// All at or below the prefix, whoever owns them; how many there were.
   [[nodiscard]] virtual loop::Task<Result<std::size_t>> remove_subtree(std::string prefix) = 0;
 
+  /// Removes what is the session's, as its end does; goes on when that was done, or tried.
+  [[nodiscard]] virtual loop::Task<void> release_own() = 0;
+
   using Handler = std::function<void(const Change&)>;
   /// Tells the handler, which may not end the session, what is there and then what changes: each change once, for each
   /// key in order. What was there for less time than it takes to look may be left out; how it stands in the end is

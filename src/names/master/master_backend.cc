@@ -65,8 +65,9 @@ class MasterBackend final : public Backend, public std::enable_shared_from_this<
     co_return static_cast<std::size_t>(removed.count);
   }
   loop::Task<Result<News>> news(const std::string& prefix, const Cursor& since, TimePoint until) override;
-  void release(std::vector<std::string> keys) override {
-    if (!keys.empty()) door_.loop().spawn(release_all(shared_from_this(), std::move(keys)));
+  void release(std::vector<std::string> keys, std::function<void()> done) override {
+    if (keys.empty()) return done();
+    door_.loop().spawn(release_all(shared_from_this(), std::move(keys), std::move(done)));
   }
   void end() override {}
 
@@ -81,7 +82,8 @@ class MasterBackend final : public Backend, public std::enable_shared_from_this<
     return request;
   }
   loop::Task<Result<void>> keep_all(const std::vector<Claim>& claims, std::vector<Hold>& holds, TimePoint deadline);
-  static loop::Task<void> release_all(std::shared_ptr<MasterBackend> self, std::vector<std::string> keys);
+  static loop::Task<void> release_all(std::shared_ptr<MasterBackend> self, std::vector<std::string> keys,
+                                      std::function<void()> done);
 
   const Options options_;
   const std::string workspace_;
@@ -121,7 +123,8 @@ loop::Task<Result<News>> MasterBackend::news(const std::string& prefix, const Cu
 }
 
 /// Belongs to the loop, so that the end of the session waits for no master.
-loop::Task<void> MasterBackend::release_all(std::shared_ptr<MasterBackend> self, std::vector<std::string> keys) {
+loop::Task<void> MasterBackend::release_all(std::shared_ptr<MasterBackend> self, std::vector<std::string> keys,
+                                            std::function<void()> done) {
   for (std::size_t first = 0; first < keys.size(); first += requests::claims_max) {
     requests::ReleaseNames request{self->workspace_, self->session_, {}};
     const std::size_t end = std::min(first + requests::claims_max, keys.size());
@@ -129,6 +132,7 @@ loop::Task<void> MasterBackend::release_all(std::shared_ptr<MasterBackend> self,
     const TimePoint deadline = self->door_.loop().now() + self->options_.op_wait;
     static_cast<void>(co_await self->door_.ask(request, deadline));
   }
+  done();
 }
 
 }  // namespace
