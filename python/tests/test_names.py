@@ -94,6 +94,25 @@ class NamesTest(unittest.TestCase):
                 child.wait()
             self.assertTrue(watch.next(60).is_gone)
 
+    def test_the_example_finds_what_it_puts(self):
+        with tempfile.TemporaryDirectory() as folder:
+            def start(*arguments):
+                example = os.path.join(os.environ["CADRE_EXAMPLES"], "names", "names.py")
+                return subprocess.Popen([sys.executable, example, f"file://{folder}", *arguments], text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+            watch, puts, waits = start("watch", "demo"), start("put", "demo/server", "here"), start("wait", "demo/server")
+            try:
+                self.assertEqual(waits.communicate(timeout=60)[0], "here\n")
+                self.assertEqual(watch.stdout.readline(), "demo/server is here\n")
+                puts.communicate(timeout=60)
+                self.assertEqual(puts.returncode, 0)
+                self.assertEqual(watch.stdout.readline(), "demo/server is gone\n")
+            finally:
+                for one in (watch, puts, waits):
+                    one.kill()
+                    one.communicate()
+
 
 if __name__ == "__main__":
     unittest.main()

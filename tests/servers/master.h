@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/servers/process.h"
+
 namespace cadre::servers {
 
 class MasterServer {
@@ -15,6 +17,8 @@ class MasterServer {
     std::string program;                   ///< cadre
     std::string folder;                    ///< for its data, and what it says
     std::vector<std::string> arguments{};  ///< further ones
+    std::string host = "127.0.0.1";        ///< the address of its door
+    Fork fork{};                           ///< for one on a host (hosts.h); empty: here
   };
   explicit MasterServer(Setup setup);
   MasterServer(const MasterServer&) = delete;

@@ -17,7 +17,8 @@ class MasterForTests {
  public:
   enum class Speech : std::uint8_t { plain, tls };
 
-  explicit MasterForTests(Speech speech) : speech_(speech), server_({CADRE_PROGRAM, folder_.path(), arguments()}) {}
+  explicit MasterForTests(Speech speech)
+      : speech_(speech), server_({.program = CADRE_PROGRAM, .folder = folder_.path(), .arguments = arguments()}) {}
   servers::MasterServer& server() { return server_; }
 
   /// Names of this workspace; with the token of an admin unless there is another.
