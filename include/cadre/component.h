@@ -24,8 +24,6 @@
 
 namespace cadre {
 
-using Wait = std::chrono::nanoseconds;
-
 class Message {
  public:
   enum class Kind : std::uint8_t {
@@ -67,7 +65,7 @@ class Component {
     std::string type;
     std::string name{};                          ///< empty: one is made up
     std::map<std::string, std::size_t> peers{};  ///< how many of each type join() waits for
-    std::string names{};             ///< where the others are found: file:///folder, redis://host, memory://
+    std::string names{};             ///< where the others are found, a URL (cadre/names.h); empty: by the master
     std::string host = "127.0.0.1";  ///< the address of this host at which others reach it
     bool rejoin = false;             ///< what is sent to a peer that is away is kept for the next of its name
     std::map<std::string, std::size_t> minimal_peers{};  ///< with fewer of a type the group cannot go on …

@@ -1,6 +1,7 @@
 /// A value, or why there is none. Values; safe on any thread.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -8,6 +9,9 @@
 #include <variant>
 
 namespace cadre {
+
+/// How long at most.
+using Wait = std::chrono::nanoseconds;
 
 /// Why something did not happen.
 struct Reason {

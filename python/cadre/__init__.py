@@ -20,6 +20,7 @@ from typing import Any, Optional, Tuple
 from cadre import _native
 from cadre.component import Component, ComponentError, Message, Reply, dist
 from cadre.errors import ActorError, RemoteError
+from cadre.names import Names, NamesError
 from cadre.remote import CancelledError, Future, connect, disconnect, gather, is_connected, kill, remote_class
 
 __all__ = [
@@ -29,6 +30,8 @@ __all__ = [
     "ComponentError",
     "Future",
     "Message",
+    "Names",
+    "NamesError",
     "RemoteError",
     "Reply",
     "ReportError",

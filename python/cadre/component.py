@@ -64,14 +64,14 @@ class Component:
     """A named member of a group."""
 
     def __init__(self, group: str, type: str, name: str = "", *, peers: Optional[Mapping[str, int]] = None,
-                 names: str, host: str = "127.0.0.1", rejoin: bool = False,
+                 names: str = "", host: str = "127.0.0.1", rejoin: bool = False,
                  minimal_peers: Optional[Mapping[str, int]] = None, minimal_wait: float = 30.0,
                  overflow: str = "block", queue_max: int = 10_000, queue_bytes_max: int = 64 << 20,
                  heartbeat: float = 1.0, silence_max: float = 3.0) -> None:
-        """``peers`` says how many of each type join() waits for, ``names`` where they are found (file:///folder,
-        redis://host), ``host`` at which address of this host they find this one. With ``rejoin`` messages to a peer
-        that is away wait for the next of its name. With fewer than ``minimal_peers`` for longer than ``minimal_wait``
-        seconds the group cannot go on. ``overflow`` is block, fail or drop_oldest."""
+        """``peers`` says how many of each type join() waits for, ``names`` where they are found (a URL as for Names; left
+        out: by the master), ``host`` at which address of this host they find this one. With ``rejoin`` messages to a
+        peer that is away wait for the next of its name. With fewer than ``minimal_peers`` for longer than
+        ``minimal_wait`` seconds the group cannot go on. ``overflow`` is block, fail or drop_oldest."""
         if overflow not in ("block", "fail", "drop_oldest"):
             raise ValueError(f"overflow is block, fail or drop_oldest, not {overflow!r}")
         self._native = _native.Component({

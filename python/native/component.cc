@@ -5,41 +5,13 @@
 #include <pybind11/stl.h>
 
 #include "cadre/component.h"
+#include "native/outcomes.h"
 #include "native/values.h"
 
 namespace cadre::python {
 namespace {
 
 namespace py = pybind11;
-
-Wait wait_of(double seconds) {
-  constexpr double longest = 1e9;
-  return std::chrono::duration_cast<Wait>(std::chrono::duration<double>(std::min(std::max(seconds, 0.0), longest)));
-}
-
-/// As cadre.ComponentError, with the code's name: (code, text).
-py::tuple reason_of(const Reason& reason) {
-  static constexpr const char* names[] = {"invalid",   "not_found", "conflict", "unavailable",
-                                          "timed_out", "denied",    "corrupt",  "refused"};
-  return py::make_tuple(names[static_cast<int>(reason.code)], reason.text);
-}
-
-/// (True, value) or (False, (code, text)).
-template <class T>
-py::tuple outcome_of(Outcome<T> outcome) {
-  if (!outcome) return py::make_tuple(false, reason_of(outcome.reason()));
-  if constexpr (std::is_void_v<T>) {
-    return py::make_tuple(true, py::none());
-  } else {
-    return py::make_tuple(true, py::cast(std::move(outcome).value()));
-  }
-}
-
-template <class Call>
-auto unlocked(const Call& call) {
-  const py::gil_scoped_release waiting;
-  return call();
-}
 
 std::span<const std::byte> bytes_of(const std::string_view& body) { return std::as_bytes(std::span(body)); }
 

@@ -5,6 +5,7 @@
 
 #include "cadre/core.h"
 #include "native/component.h"
+#include "native/names.h"
 #include "native/remote.h"
 
 namespace py = pybind11;
@@ -65,5 +66,6 @@ PYBIND11_MODULE(_native, module) {
       .def("beat", &Context::beat, WithoutLock())
       .def("report", &report, py::arg("text"), py::arg("wait_seconds"));
   cadre::python::add_component(module);
+  cadre::python::add_names(module);
   cadre::python::add_remote(module);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "access/problem.h"
+#include "net/http/fields.h"
 
 namespace cadre::client {
 namespace {
@@ -14,36 +15,6 @@ using net::http::Method;
 /// How long to wait until it is clear that nobody is there.
 constexpr Duration connect_max = 1s;
 constexpr Duration ask_again_after = 100ms;
-
-std::string text_of(const Value& value) {
-  const auto* text = value.as<std::string>();
-  return text != nullptr ? *text : describe::to_json(value);
-}
-
-/// The path with its names filled in, which are taken out of the fields.
-std::string fill(std::string_view path, Value::Map& fields) {
-  std::string filled;
-  while (!path.empty()) {
-    const std::size_t open = path.find('{');
-    filled += path.substr(0, open);
-    if (open == std::string_view::npos) break;
-    const std::size_t close = path.find('}', open);
-    const std::string_view name = path.substr(open + 1, close - open - 1);
-    const auto field = std::find_if(fields.begin(), fields.end(), [&](const auto& one) { return one.key == name; });
-    filled += net::http::escape(text_of(field->value));
-    fields.erase(field);
-    path.remove_prefix(close + 1);
-  }
-  return filled;
-}
-
-std::string query_of(const Value::Map& fields) {
-  std::string query;
-  for (const describe::Entry& field : fields) {
-    query += (query.empty() ? "?" : "&") + net::http::escape(field.key) + "=" + net::http::escape(text_of(field.value));
-  }
-  return query;
-}
 
 /// Everything else says how things are to be, or only asks.
 Repeat repeat_of(const access::Route& route) {
@@ -68,13 +39,13 @@ Connection::Call Connection::call_of(const access::Route& route, Value fields, s
   call.repeat = repeat_of(route);
   call.wait = wait;
   call.question.method = net::http::parse_method(route.method);
-  call.question.url = master_.url + "/api/v1" + fill(route.path, map);
+  call.question.url = master_.url + "/api/v1" + net::http::fill(route.path, map);
   if (!master_.token.empty()) call.question.headers.emplace_back("Authorization", "Bearer " + master_.token);
   if (route.has_fields_in_body()) {
     call.question.headers.emplace_back("Content-Type", "application/json");
     call.question.body = describe::to_json(fields);
   } else {
-    call.question.url += query_of(map);
+    call.question.url += net::http::query_of(map);
     call.question.body = std::move(bytes);
   }
   return call;

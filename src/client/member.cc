@@ -4,6 +4,7 @@
 
 #include "base/overloaded.h"
 #include "client/host_identity.h"
+#include "client/names_place.h"
 #include "loop/tasks.h"
 #include "names/names.h"
 #include "net/zmq_network.h"
@@ -108,7 +109,7 @@ Result<void> Member::bind() {
   TRY_ASSIGN(hub, inside.network->bind(std::move(at),
                                        [this](const net::Peer& peer, Bytes frame) { hear(peer, std::move(frame)); }));
   inside.hub = std::move(hub);
-  TRY_ASSIGN(names, names::open(inside.loop, engine_.pool(), options_.names));
+  TRY_ASSIGN(names, open_names(inside.loop, engine_.pool(), options_.names));
   inside.names = std::move(names);
   return {};
 }
@@ -356,7 +357,7 @@ Result<void> Member::join(TimePoint deadline) {
   if (holds) return {};
   std::string text;
   for (const std::string& one : missing()) text += (text.empty() ? "" : ", ") + one;
-  if (text.empty()) text = "the names at " + options_.names;
+  if (text.empty()) text = options_.names.empty() ? "the names of the master" : "the names at " + options_.names;
   return fail(Errc::timed_out,
               "could not be reached in time: " + text + "; are they started, with the same names URL?");
 }

@@ -31,7 +31,7 @@ class Member {
     std::string group;
     std::string type;
     std::string name;                          ///< empty: one is made up
-    std::string names;                         ///< a URL: memory://, file://, redis://
+    std::string names;                         ///< a URL, as for open_names
     std::string host = "127.0.0.1";            ///< where others reach it
     std::map<std::string, std::size_t> peers;  ///< how many of each type are expected
     bool uses_sockets_of_host = true;          ///< to speak with members on the same host, in place of the network

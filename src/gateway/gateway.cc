@@ -20,6 +20,11 @@ ByteSize body_max_of(Method, std::string_view target) {
   return target.starts_with("/api/v1/login") ? ByteSize{16 << 10} : body_max;
 }
 
+/// Nothing changes more often than that, so that who counts on from here has not been there before.
+std::uint64_t microseconds_of(TimePoint time) {
+  return static_cast<std::uint64_t>(std::chrono::floor<std::chrono::microseconds>(time.time_since_epoch()).count());
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Gateway>> Gateway::open(const Ground& ground, Options options) {
@@ -43,6 +48,7 @@ Gateway::Gateway(const Ground& ground, Options options)
       told_([this](cluster::Desk::Asker asker) { ground_.desk.forget(asker); }),
       bulk_told_([this](cluster::Desk::Asker asker) { ground_.bulk.forget(asker); }),
       feed_(options_.last_change, options_.changes),
+      names_(ground.loop, microseconds_of(calendar_.now())),
       started_(calendar_.now()),
       tasks_(ground.loop) {
   add_routes();
@@ -67,6 +73,7 @@ void Gateway::add_routes() {
   add_access_routes();
   add_output_routes();
   add_change_routes();
+  add_name_routes();
   add_plain_routes();
   openapi_ = openapi_document(options_.version);
 }

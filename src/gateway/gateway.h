@@ -14,7 +14,9 @@
 #include "cluster/desk.h"
 #include "cluster/output.h"
 #include "gateway/change_feed.h"
+#include "gateway/name_desk.h"
 #include "gateway/operation.h"
+#include "gateway/rights.h"
 #include "gateway/route_table.h"
 #include "gateway/secrets.h"
 #include "gateway/waiting.h"
@@ -146,6 +148,9 @@ class Gateway {
   void add_change_routes();  // change_routes.cc
   loop::Task<void> follow_changes(Visit visit, cluster::Credential who);
 
+  void add_name_routes();  // name_routes.cc
+  loop::Task<void> serve_name(Visit visit, cluster::Credential who, names::requests::Request request);
+
   void add_plain_routes();  // plain_routes.cc
   void health(const Visit& visit) const;
   loop::Task<void> metrics(Visit visit);
@@ -158,6 +163,8 @@ class Gateway {
   Waiting<cluster::Told> told_;
   Waiting<cluster::bulk::FromMaster> bulk_told_;
   ChangeFeed feed_;
+  Rights rights_;
+  NameDesk names_;
   std::vector<std::unique_ptr<Operation>> operations_;  // their places must not change
   std::vector<Handler> handlers_;
   RouteTable table_;

@@ -65,6 +65,18 @@ void add_figures(const net::http::Counters& counters, std::vector<Figure>& figur
   add("http_handshakes_failed_total", "TLS handshakes that failed.", counters.handshakes_failed);
 }
 
+void add_figures(const names::Registries::Counters& counters, std::vector<Figure>& figures) {
+  const auto add = [&](const char* name, const char* help, auto value) {
+    figures.push_back({name, help, static_cast<double>(value)});
+  };
+  add("names", "Names that are kept alive.", counters.entries);
+  add("names_bytes", "Bytes of names and their values.", counters.bytes);
+  add("names_watchers", "Questions that wait for news of names.", counters.watchers);
+  add("names_refused_total", "Names for which there was no room.", counters.refused_puts);
+  add("names_refused_watchers_total", "Questions for news of names for which there was no room.",
+      counters.refused_watchers);
+}
+
 std::string exposition(const std::vector<Figure>& figures) {
   std::string text;
   for (const Figure& figure : figures) {

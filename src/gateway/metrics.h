@@ -26,6 +26,7 @@ void describe(V& v, Health& h) {
 
 void add_figures(const cluster::requests::Status& status, std::vector<Figure>& figures);
 void add_figures(const net::http::Counters& counters, std::vector<Figure>& figures);
+void add_figures(const names::Registries::Counters& counters, std::vector<Figure>& figures);
 
 /// In the text format, version 0.0.4.
 [[nodiscard]] std::string exposition(const std::vector<Figure>& figures);

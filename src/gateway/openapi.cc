@@ -10,6 +10,7 @@
 #include "gateway/metrics.h"
 #include "gateway/operation.h"
 #include "gateway/problem.h"
+#include "names/master/requests.h"
 
 namespace cadre::gateway {
 namespace {
@@ -171,6 +172,7 @@ std::string openapi_document(std::string_view version) {
   document.component(describe::outline<Problem>());
   for (const Operation& one : operations_of(std::type_identity<requests::Request>{})) document.add(one);
   for (const Operation& one : operations_of(std::type_identity<access::Request>{})) document.add(one);
+  for (const Operation& one : operations_of(std::type_identity<names::requests::Request>{})) document.add(one);
   document.add(operation_of<access::ListAudit>());
   document.add(operation_of<access::Login>());
   document.add(operation_of<requests::ReadLogs>());

@@ -42,6 +42,7 @@ loop::Task<void> Gateway::metrics(Visit visit) {
   std::vector<Figure> figures = options_.figures ? options_.figures() : std::vector<Figure>();
   if (status) add_figures(*status, figures);
   add_figures(server_->counters(), figures);
+  add_figures(names_.counters(), figures);
   figures.push_back({"http_refused_strangers_total", "Requests without a token, or with one that was not made here.",
                      static_cast<double>(strangers_)});
   net::http::Response response;

@@ -11,6 +11,7 @@
 #include "cluster/output.h"
 #include "cluster/requests.h"
 #include "describe/describe.h"
+#include "names/master/requests.h"
 #include "net/http/message.h"
 
 namespace cadre::gateway {
@@ -27,6 +28,7 @@ void for_all_requests(Fn fn) {
   namespace requests = cluster::requests;
   call_each(std::type_identity<requests::Request>{});
   call_each(std::type_identity<access::Request>{});
+  call_each(std::type_identity<names::requests::Request>{});
   call_each(
       std::type_identity<
           std::variant<access::ListAudit, access::Login, requests::ReadLogs, requests::GetCode, requests::PutCode>>{});

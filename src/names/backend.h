@@ -42,8 +42,8 @@ class Backend {
                                                       TimePoint until) = 0;
 
   /// Removes these if they are the session's, soon and without waiting, after what was asked before: what it takes for
-  /// that keeps itself alive.
-  virtual void release(std::vector<std::string> keys) = 0;
+  /// that keeps itself alive. `done` is called when it was tried, unless the loop ends first.
+  virtual void release(std::vector<std::string> keys, std::function<void()> done) = 0;
   /// The session has ended. The last call.
   virtual void end() = 0;
 

@@ -14,6 +14,7 @@
 
 #include "loop/real_loop.h"
 #include "loop/thread_pool.h"
+#include "names/master/master_for_tests.h"
 #include "names/names.h"
 #include "names/redis/redis_tls_for_tests.h"
 #include "net/http/http_for_tests.h"
@@ -26,7 +27,7 @@ namespace cadre::names {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-enum class BackendKind { memory, file, redis, redis_tls };
+enum class BackendKind { memory, file, redis, redis_tls, master, master_tls };
 
 /// Where nobody has put anything yet.
 class Place {
@@ -39,11 +40,18 @@ class Place {
       case BackendKind::file: url_ = "file://" + folder_.path() + "/names"; break;
       case BackendKind::redis: url_ = servers::shared_redis().url("prefix=" + name + ":"); break;
       case BackendKind::redis_tls: url_ = shared_redis_in_tls().server().url("prefix=" + name + ":"); break;
+      case BackendKind::master: url_ = url_of(shared_master(), name); break;
+      case BackendKind::master_tls: url_ = url_of(shared_master_in_tls(), name); break;
     }
   }
   const std::string& url() const { return url_; }
 
  private:
+  static std::string url_of(MasterForTests& master, const std::string& workspace) {
+    master.add_workspace(workspace);
+    return master.url(workspace);
+  }
+
   servers::TempDir folder_;
   std::string url_;
 };
@@ -95,13 +103,14 @@ class EveryBackend : public testing::TestWithParam<BackendKind> {
 };
 
 inline std::string name_of_backend(const testing::TestParamInfo<BackendKind>& info) {
-  static constexpr const char* names[] = {"Memory", "File", "Redis", "RedisTls"};
+  static constexpr const char* names[] = {"Memory", "File", "Redis", "RedisTls", "Master", "MasterTls"};
   return names[static_cast<int>(info.param)];
 }
 
 }  // namespace cadre::names
 
-#define INSTANTIATE_FOR_EVERY_BACKEND(suite)                                                                           \
-  INSTANTIATE_TEST_SUITE_P(                                                                                            \
-      All, suite, testing::Values(BackendKind::memory, BackendKind::file, BackendKind::redis, BackendKind::redis_tls), \
-      name_of_backend)
+#define INSTANTIATE_FOR_EVERY_BACKEND(suite)                                                                      \
+  INSTANTIATE_TEST_SUITE_P(All, suite,                                                                            \
+                           testing::Values(BackendKind::memory, BackendKind::file, BackendKind::redis,            \
+                                           BackendKind::redis_tls, BackendKind::master, BackendKind::master_tls), \
+                           name_of_backend)

@@ -1,11 +1,13 @@
 /// What names are made of: keys, values, epochs, and the news of them. Values; safe on any thread.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/id.h"
@@ -58,6 +60,9 @@ enum class Hold : std::uint8_t {
   gone,  ///< it ran out, or the backend forgot it: it may be restored
   lost,  ///< another took it, or somebody removed it
 };
+constexpr auto enum_names(Hold) {
+  return std::array{std::pair{Hold::kept, "kept"}, std::pair{Hold::gone, "gone"}, std::pair{Hold::lost, "lost"}};
+}
 
 /// How far somebody has heard the news. It means something only to who gave it; an empty one is: nothing yet.
 struct Cursor {

@@ -135,11 +135,12 @@ class MemoryBackend final : public Backend {
     co_return shared_->with([&](Registry& registry) { return registry.remove_subtree(prefix, loop_.now()); });
   }
   loop::Task<Result<News>> news(const std::string& prefix, const Cursor& since, TimePoint until) override;
-  void release(std::vector<std::string> keys) override {
+  void release(std::vector<std::string> keys, std::function<void()> done) override {
     shared_->with([&](Registry& registry) {
       for (const std::string& key : keys) registry.release(session_, key, loop_.now());
       return 0;
     });
+    done();
   }
   void end() override {}
 

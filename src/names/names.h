@@ -17,6 +17,7 @@
 #include "loop/task.h"
 #include "names/entry.h"
 #include "names/follower.h"
+#include "names/url.h"
 
 namespace cadre::names {
 
@@ -71,6 +72,9 @@ class Names {
   /// All at or below the prefix, whoever owns them; how many there were.
   [[nodiscard]] virtual loop::Task<Result<std::size_t>> remove_subtree(std::string prefix) = 0;
 
+  /// Removes what is the session's, as its end does; goes on when that was done, or tried.
+  [[nodiscard]] virtual loop::Task<void> release_own() = 0;
+
   using Handler = std::function<void(const Change&)>;
   /// Tells the handler, which may not end the session, what is there and then what changes: each change once, for each
   /// key in order. What was there for less time than it takes to look may be left out; how it stands in the end is
@@ -87,8 +91,12 @@ class Names {
 ///   file:///absolute/folder        a folder that all share, by NFS too
 ///   redis://[[user]:password@]host[:port][/db][?prefix=P]
 ///   rediss://…[?ca=FILE]           the same over TLS; whose certificates are believed, else those of the system
+///   master://[:token@]host[:port][/workspace]  the cluster's own; that of the task that asks, else the default one
+///   masters://…[?ca=FILE]          the same over TLS
 /// The pool does what blocks on files; both outlive the session.
 [[nodiscard]] Result<std::unique_ptr<Names>> open(loop::RealLoop& loop, loop::BlockingPool& pool, std::string_view url,
+                                                  const Options& options = {});
+[[nodiscard]] Result<std::unique_ptr<Names>> open(loop::RealLoop& loop, loop::BlockingPool& pool, const Url& url,
                                                   const Options& options = {});
 
 /// memory://NAME on any loop, for instance a simulated one.

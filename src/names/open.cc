@@ -1,10 +1,10 @@
 #include "base/overloaded.h"
 #include "names/file/file_backend.h"
+#include "names/master/master_backend.h"
 #include "names/memory_backend.h"
 #include "names/names.h"
 #include "names/redis/redis_backend.h"
 #include "names/session.h"
-#include "names/url.h"
 
 namespace cadre::names {
 
@@ -20,6 +20,10 @@ Result<std::shared_ptr<Backend>> make_backend(loop::RealLoop& loop, loop::Blocki
             return make_file_backend(loop, pool, url.folder, options);
           },
           [&](const RedisUrl& url) { return make_redis_backend(loop, url, options); },
+          [&](const MasterUrl& url) -> Result<std::shared_ptr<Backend>> {
+            if (url.door.empty()) return fail(Errc::invalid, "the URL of names says of no master where it is");
+            return make_master_backend(loop, url, options);
+          },
       },
       parsed);
 }
@@ -29,7 +33,12 @@ Result<std::shared_ptr<Backend>> make_backend(loop::RealLoop& loop, loop::Blocki
 Result<std::unique_ptr<Names>> open(loop::RealLoop& loop, loop::BlockingPool& pool, std::string_view url,
                                     const Options& options) {
   TRY_ASSIGN(parsed, parse_url(url));
-  TRY_ASSIGN(backend, make_backend(loop, pool, parsed, options));
+  return open(loop, pool, parsed, options);
+}
+
+Result<std::unique_ptr<Names>> open(loop::RealLoop& loop, loop::BlockingPool& pool, const Url& url,
+                                    const Options& options) {
+  TRY_ASSIGN(backend, make_backend(loop, pool, url, options));
   return std::make_unique<Session>(loop, std::move(backend), options);
 }
 

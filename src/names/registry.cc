@@ -12,10 +12,25 @@ void Registry::changed(const std::string& key) {
   }
 }
 
+Result<void> Registry::check_room(Map::const_iterator held, const Claim& claim) const {
+  const bool is_new = held == held_.end();
+  if (is_new && held_.size() >= options_.entries_max) {
+    return fail(Errc::unavailable, "there are " + std::to_string(options_.entries_max) +
+                                       " names, and no more are allowed; remove some first");
+  }
+  const std::size_t freed = is_new ? 0 : held->first.size() + held->second.value.size();
+  if (size_bytes_ - freed + claim.key.size() + claim.value.size() <= options_.bytes_max) return {};
+  return fail(Errc::unavailable, "the names and their values would have more than " +
+                                     std::to_string(options_.bytes_max) + " bytes; remove some first");
+}
+
 void Registry::place(const std::string& key, Held held) {
   ended_.erase(key);
+  const auto [at, is_new] = held_.try_emplace(key);
+  if (!is_new) ends_.erase({at->second.end, key});
   ends_.emplace(held.end, key);
-  held_.insert_or_assign(key, std::move(held));
+  size_bytes_ += (is_new ? key.size() : 0) + held.value.size() - at->second.value.size();
+  at->second = std::move(held);
 }
 
 void Registry::set_end(Map::iterator held, TimePoint end) {
@@ -36,6 +51,7 @@ void Registry::drop(Map::iterator held, Epoch last) {
     ended_order_.pop_front();
   }
   ends_.erase({held->second.end, held->first});
+  size_bytes_ -= held->first.size() + held->second.value.size();
   held_.erase(held);
 }
 
@@ -51,22 +67,17 @@ TimePoint Registry::expire(TimePoint now) {
 Result<Epoch> Registry::put(const SessionId& session, const Claim& claim, PutMode mode, TimePoint now) {
   expire(now);
   const auto held = held_.find(claim.key);
-  if (held != held_.end() && held->second.session == session) {
-    set_end(held, now + claim.ttl);
-    if (held->second.value != claim.value) {
-      held->second.value = claim.value;
-      changed(claim.key);
-    }
-    return held->second.epoch;
-  }
-  if (held != held_.end() && mode == PutMode::only_if_absent) {
+  const bool is_own = held != held_.end() && held->second.session == session;
+  if (held != held_.end() && !is_own && mode == PutMode::only_if_absent) {
     return fail(Errc::conflict, "somebody has the name " + claim.key + " already");
   }
-  if (held == held_.end() && held_.size() >= options_.entries_max) {
-    return fail(Errc::unavailable, "there are " + std::to_string(options_.entries_max) +
-                                       " names, and no more are allowed; remove some first");
+  TRY(check_room(held, claim));
+  if (is_own) {
+    if (held->second.value != claim.value) changed(claim.key);
+    const Epoch epoch = held->second.epoch;
+    place(claim.key, {claim.value, epoch, session, now + claim.ttl});
+    return epoch;
   }
-  if (held != held_.end()) ends_.erase({held->second.end, claim.key});
   changed(claim.key);
   place(claim.key, {claim.value, Epoch{version_}, session, now + claim.ttl});
   return Epoch{version_};
@@ -103,7 +114,7 @@ Result<Epoch> Registry::restore(const SessionId& session, const Claim& claim, Ti
     set_end(held, now + claim.ttl);
     return held->second.epoch;
   }
-  if (held != held_.end()) ends_.erase({held->second.end, claim.key});
+  TRY(check_room(held, claim));
   changed(claim.key);
   place(claim.key, {claim.value, claim.epoch, session, now + claim.ttl});
   return claim.epoch;
@@ -173,6 +184,15 @@ bool Registry::has_news(std::string_view prefix, std::uint64_t since) const {
     if (is_below(change->second, prefix)) return true;
   }
   return false;
+}
+
+std::optional<std::vector<std::string>> Registry::changed_since(std::uint64_t since) const {
+  if (since < oldest_) return std::nullopt;
+  std::vector<std::string> keys;
+  for (auto change = history_.rbegin(); change != history_.rend() && change->first > since; ++change) {
+    keys.push_back(change->second);
+  }
+  return keys;
 }
 
 News Registry::news(std::string_view prefix, std::uint64_t since, TimePoint now) {

@@ -30,20 +30,24 @@ using SessionId = Name<struct SessionTag>;
 struct RegistryOptions {
   std::uint64_t begin = 1;  ///< at least what any registry of these names has counted to before
   std::size_t entries_max = 100'000;
-  std::size_t history_max = 4'096;  ///< changes that can be asked for
-  std::size_t ended_max = 16'384;   ///< ended ownerships that are remembered, so that their owners may come back
+  std::size_t bytes_max = std::size_t{1} << 30;  ///< of keys and values
+  std::size_t history_max = 4'096;               ///< changes that can be asked for
+  std::size_t ended_max = 16'384;  ///< ended ownerships that are remembered, so that their owners may come back
 };
 
 class Registry {
  public:
   explicit Registry(RegistryOptions options) : options_(options), version_(options.begin), oldest_(options.begin) {}
 
-  /// The epoch. Who has the key already keeps his, also if he asked for only_if_absent. `unavailable` when it is full.
+  // These are `unavailable` when it is full.
+
+  /// The epoch. Who has the key already keeps his, also if he asked for only_if_absent.
   [[nodiscard]] Result<Epoch> put(const SessionId& session, const Claim& claim, PutMode mode, TimePoint now);
-  /// For another TTL.
-  Hold keep(const SessionId& session, const Claim& claim, TimePoint now);
   /// Puts back, with its epoch, what was gone. `conflict` when it is lost.
   [[nodiscard]] Result<Epoch> restore(const SessionId& session, const Claim& claim, TimePoint now);
+
+  /// For another TTL.
+  Hold keep(const SessionId& session, const Claim& claim, TimePoint now);
   /// Removes it if the session still has it.
   void release(const SessionId& session, const std::string& key, TimePoint now);
 
@@ -61,12 +65,15 @@ class Registry {
 
   /// Whether a key below the prefix has changed since.
   bool has_news(std::string_view prefix, std::uint64_t since) const;
+  /// All keys that have changed since, some perhaps twice; nothing: too long ago to know.
+  [[nodiscard]] std::optional<std::vector<std::string>> changed_since(std::uint64_t since) const;
 
   /// Drops what has run out; the other functions do so first. When the next one does; max: none will.
   TimePoint expire(TimePoint now);
 
   std::uint64_t version() const { return version_; }
   std::size_t size() const { return held_.size(); }
+  std::size_t size_bytes() const { return size_bytes_; }
 
  private:
   struct Held {
@@ -78,6 +85,8 @@ class Registry {
   using Map = std::map<std::string, Held, std::less<>>;
 
   void changed(const std::string& key);
+  /// Whether this may stand there: `held` is what does now, if anything.
+  Result<void> check_room(Map::const_iterator held, const Claim& claim) const;
   void place(const std::string& key, Held held);
   void set_end(Map::iterator held, TimePoint end);
   void drop(Map::iterator held, Epoch last);
@@ -91,6 +100,7 @@ class Registry {
   std::uint64_t version_;
   std::uint64_t oldest_;  // changes after this one are in the history
   Map held_;
+  std::size_t size_bytes_ = 0;
   std::set<std::pair<TimePoint, std::string>> ends_;
   std::deque<std::pair<std::uint64_t, std::string>> history_;
   std::map<std::string, Epoch, std::less<>> ended_;  // the last epoch of keys that nobody has; larger if removed

@@ -54,7 +54,7 @@ struct Session::Doubt {
   Doubt(const Doubt&) = delete;
   Doubt& operator=(const Doubt&) = delete;
   ~Doubt() {
-    if (!is_over && !session.own_.contains(key)) session.backend_->release(std::vector<std::string>(1, key));
+    if (!is_over && !session.own_.contains(key)) session.backend_->release(std::vector<std::string>(1, key), [] {});
   }
 
   Session& session;
@@ -77,10 +77,20 @@ Session::~Session() {
   for (const std::weak_ptr<Watch::State>& watch : watches_) {
     if (const auto state = watch.lock()) state->end();
   }
-  std::vector<std::string> keys;
-  for (const auto& [key, own] : own_) keys.push_back(key);
-  backend_->release(std::move(keys));
+  backend_->release(take_own_keys(), [] {});
   backend_->end();
+}
+
+std::vector<std::string> Session::take_own_keys() {
+  std::vector<std::string> keys;
+  for (const auto& [key, own] : std::exchange(own_, {})) keys.push_back(key);
+  return keys;
+}
+
+loop::Task<void> Session::release_own() {
+  const Pending<void> done(loop_);
+  backend_->release(take_own_keys(), [done] { done.settle({}); });
+  co_await done.within(op_deadline(), "");
 }
 
 loop::Task<Result<Epoch>> Session::put(std::string key, std::string value, PutOptions options) {

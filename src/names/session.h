@@ -31,6 +31,7 @@ class Session final : public Names {
   loop::Task<Result<std::vector<Entry>>> list(std::string prefix) override;
   loop::Task<Result<void>> remove(std::string key) override;
   loop::Task<Result<std::size_t>> remove_subtree(std::string prefix) override;
+  loop::Task<void> release_own() override;
   Result<Watch> watch(std::string prefix, Handler handler) override;
   void on_lost(std::function<void(const std::string& key)> handler) override { lost_ = std::move(handler); }
 
@@ -47,6 +48,7 @@ class Session final : public Names {
   loop::Task<Result<void>> keep(std::vector<std::string> keys);
   loop::Task<Result<void>> restore(std::string key);
   loop::Task<void> follow(std::shared_ptr<Watch::State> state);
+  std::vector<std::string> take_own_keys();
   std::vector<std::string> due_keys() const;
   TimePoint next_due() const;
   void lose(const std::string& key, Epoch epoch);

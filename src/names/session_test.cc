@@ -53,7 +53,9 @@ class Flaky final : public Backend {
   loop::Task<Result<News>> news(const std::string& prefix, const Cursor& since, TimePoint until) override {
     return pass(inner_->news(prefix, since, until));
   }
-  void release(std::vector<std::string> keys) override { inner_->release(std::move(keys)); }
+  void release(std::vector<std::string> keys, std::function<void()> done) override {
+    inner_->release(std::move(keys), std::move(done));
+  }
   void end() override { inner_->end(); }
 
  private:

@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <charconv>
 #include <utility>
+#include <vector>
 
 namespace cadre::names {
 
 namespace {
 
 constexpr std::string_view forms =
-    "memory://NAME, file:///absolute/folder, redis://[[user]:password@]host[:port][/db][?prefix=P] or "
-    "rediss://…[?ca=FILE]";
+    "memory://NAME, file:///absolute/folder, redis://[[user]:password@]host[:port][/db][?prefix=P], "
+    "rediss://…[?ca=FILE], master://[[:token@]host[:port]][/workspace] or masters://…[?ca=FILE]";
 
 Failure bad_url(const std::string& why) {
   return fail(Errc::invalid, "the URL of names is no good: " + why + "; write it as " + std::string(forms));
@@ -67,27 +68,42 @@ Result<void> read_login(std::string_view text, RedisUrl& url) {
   return {};
 }
 
-Result<void> read_place(std::string_view text, RedisUrl& url) {
+struct Place {
+  std::string host;
+  std::uint16_t port = 0;
+};
+
+Result<Place> read_place(std::string_view text, std::uint16_t usual_port) {
+  Place place{"", usual_port};
   if (text.starts_with('[')) {
     const std::size_t end = text.find(']');
     if (end == std::string_view::npos) return bad_url("the bracket before the host is not closed");
-    url.host = text.substr(1, end - 1);
+    place.host = text.substr(1, end - 1);
     text.remove_prefix(end + 1);
-    if (!text.empty() && text.front() != ':') return bad_url("a port follows the host as :6379");
+    if (!text.empty() && text.front() != ':') {
+      return bad_url("a port follows the host as :" + std::to_string(usual_port));
+    }
   } else {
     const std::size_t colon = text.find(':');
-    url.host = text.substr(0, colon);
+    place.host = text.substr(0, colon);
     text.remove_prefix(std::min(colon, text.size()));
   }
-  if (url.host.empty()) return bad_url("it names no host");
-  if (text.empty()) return {};
+  if (place.host.empty()) return bad_url("it names no host");
+  if (text.empty()) return place;
   TRY_ASSIGN(port, read_number<std::uint16_t>(text.substr(1), "the port"));
   if (port == 0) return bad_url("the port is 0");
-  url.port = port;
-  return {};
+  place.port = port;
+  return place;
 }
 
-Result<void> read_settings(std::string_view text, RedisUrl& url) {
+using Settings = std::vector<std::pair<std::string_view, std::string>>;
+
+/// Cuts them off the end.
+Result<Settings> read_settings(std::string_view& url) {
+  const std::size_t question = std::min(url.find('?'), url.size());
+  std::string_view text = url.substr(std::min(question + 1, url.size()));
+  url = url.substr(0, question);
+  Settings settings;
   while (!text.empty()) {
     const std::string_view setting = text.substr(0, text.find('&'));
     text.remove_prefix(std::min(setting.size() + 1, text.size()));
@@ -95,35 +111,67 @@ Result<void> read_settings(std::string_view text, RedisUrl& url) {
     const std::string_view name = setting.substr(0, equals);
     TRY_ASSIGN(value, decode(setting.substr(std::min(equals + 1, setting.size()))));
     if (value.empty() || value.size() > 1'000) return bad_url("each setting needs a value of 1 to 1000 bytes");
-    if (name == "prefix") {
-      url.prefix = std::move(value);
-    } else if (name == "ca" && url.is_tls) {
-      url.ca_file = std::move(value);
-    } else if (name == "ca") {
-      return bad_url("ca= needs TLS: use rediss://");
-    } else {
-      return bad_url("it knows no settings but prefix= and ca=");
-    }
+    settings.emplace_back(name, std::move(value));
   }
-  return {};
+  return settings;
+}
+
+/// Cuts off what stands before the host.
+std::optional<std::string_view> cut_login(std::string_view& text) {
+  const std::size_t at = text.rfind('@');
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view login = text.substr(0, at);
+  text.remove_prefix(at + 1);
+  return login;
 }
 
 Result<Url> parse_redis(std::string_view rest, bool is_tls) {
   RedisUrl url;
   url.is_tls = is_tls;
-  const std::size_t question = std::min(rest.find('?'), rest.size());
-  TRY(read_settings(rest.substr(std::min(question + 1, rest.size())), url));
-  rest = rest.substr(0, question);
-  const std::size_t at = rest.rfind('@');
-  if (at != std::string_view::npos) {
-    TRY(read_login(rest.substr(0, at), url));
-    rest.remove_prefix(at + 1);
+  TRY_ASSIGN(settings, read_settings(rest));
+  for (auto& [name, value] : settings) {
+    if (name == "prefix") {
+      url.prefix = std::move(value);
+    } else if (name == "ca" && is_tls) {
+      url.ca_file = std::move(value);
+    } else {
+      return bad_url(name == "ca" ? "ca= needs TLS: use rediss://" : "it knows no settings but prefix= and ca=");
+    }
   }
+  if (const auto login = cut_login(rest)) TRY(read_login(*login, url));
   if (const auto db = cut_behind(rest, '/'); db && !db->empty()) {
     TRY_ASSIGN(number, read_number<std::uint32_t>(*db, "the database"));
     url.db = number;
   }
-  TRY(read_place(rest, url));
+  TRY_ASSIGN(place, read_place(rest, url.port));
+  url.host = std::move(place.host);
+  url.port = place.port;
+  return url;
+}
+
+Result<Url> parse_master(std::string_view rest, bool is_tls) {
+  MasterUrl url;
+  TRY_ASSIGN(settings, read_settings(rest));
+  for (auto& [name, value] : settings) {
+    if (name != "ca") return bad_url("it knows no setting but ca=");
+    if (!is_tls) return bad_url("ca= needs TLS: use masters://");
+    url.ca_file = std::move(value);
+  }
+  if (const auto login = cut_login(rest)) {
+    if (!login->starts_with(':')) return bad_url("a token stands behind a colon: :token@host");
+    TRY_ASSIGN(token, decode(login->substr(1)));
+    if (token.empty()) return bad_url("the token is empty");
+    url.token = std::move(token);
+  }
+  if (const auto workspace = cut_behind(rest, '/')) {
+    TRY_ASSIGN(decoded, decode(*workspace));
+    url.workspace = std::move(decoded);
+  }
+  if (rest.empty() && url.token.empty() && url.ca_file.empty()) return url;
+  TRY_ASSIGN(place, read_place(rest, 7310));
+  const bool has_colons = place.host.find(':') != std::string::npos;
+  url.door = (is_tls ? "https://" : "http://") + (has_colons ? "[" + place.host + "]" : place.host) + ":" +
+             std::to_string(place.port);
   return url;
 }
 
@@ -135,6 +183,7 @@ Result<Url> parse_url(std::string_view text) {
   const std::string_view scheme = text.substr(0, colon);
   const std::string_view rest = text.substr(colon + 3);
   if (scheme == "redis" || scheme == "rediss") return parse_redis(rest, scheme == "rediss");
+  if (scheme == "master" || scheme == "masters") return parse_master(rest, scheme == "masters");
   TRY_ASSIGN(place, decode(rest));
   if (scheme == "memory") {
     if (place.empty()) return bad_url("memory:// needs a name");
@@ -146,7 +195,7 @@ Result<Url> parse_url(std::string_view text) {
     }
     return FileUrl{std::move(place)};
   }
-  return bad_url("it begins with none of memory, file, redis and rediss");
+  return bad_url("it begins with none of memory, file, redis, rediss, master and masters");
 }
 
 }  // namespace cadre::names

@@ -33,7 +33,15 @@ struct RedisUrl {
   bool operator==(const RedisUrl&) const = default;
 };
 
-using Url = std::variant<MemoryUrl, FileUrl, RedisUrl>;
+struct MasterUrl {
+  std::string door;       ///< http://host:port or https://host:port; empty: the one that the caller knows of
+  std::string workspace;  ///< empty: that of the task that asks, else the default one
+  std::string token;      ///< empty: the caller's own
+  std::string ca_file;    ///< empty: what the system believes
+  bool operator==(const MasterUrl&) const = default;
+};
+
+using Url = std::variant<MemoryUrl, FileUrl, RedisUrl, MasterUrl>;
 
 [[nodiscard]] Result<Url> parse_url(std::string_view text);
 

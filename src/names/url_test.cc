@@ -23,6 +23,12 @@ TEST(NamesUrl, IsReadWithAllItsParts) {
   url.host = "h";
   url.password = "only";
   EXPECT_EQ(parse_url("redis://:only@h").value(), Url(url));
+  EXPECT_EQ(parse_url("master://").value(), Url(MasterUrl{}));
+  EXPECT_EQ(parse_url("master:///vision").value(), Url(MasterUrl{"", "vision", "", ""}));
+  EXPECT_EQ(parse_url("master://host").value(), Url(MasterUrl{"http://host:7310", "", "", ""}));
+  EXPECT_EQ(parse_url("master://host:1/").value(), Url(MasterUrl{"http://host:1", "", "", ""}));
+  EXPECT_EQ(parse_url("masters://:t%40k@[::1]:80/a.b?ca=/etc/ca.pem").value(),
+            Url(MasterUrl{"https://[::1]:80", "a.b", "t@k", "/etc/ca.pem"}));
 }
 
 TEST(NamesUrl, WhatIsWrongIsSaidWithTheRemedyAndWithoutThePassword) {
@@ -46,7 +52,13 @@ TEST(NamesUrl, WhatIsWrongIsSaidWithTheRemedyAndWithoutThePassword) {
                            "redis://u:secret%0@host",
                            "redis://u:secret%00@host",
                            "redis://u:secret@[::1",
-                           "redis://u:secret@[::1]x"}) {
+                           "redis://u:secret@[::1]x",
+                           "master://secret@host",
+                           "master://:@host",
+                           "master://:secret@",
+                           "master://:secret@host:0",
+                           "master://:secret@host?ca=/f",
+                           "masters://:secret@host?prefix=x"}) {
     const auto url = parse_url(text);
     ASSERT_FALSE(url.has_value()) << text;
     EXPECT_EQ(url.error().code, Errc::invalid);

@@ -48,8 +48,9 @@ class FileBackend final : public Backend, public std::enable_shared_from_this<Fi
     return ask<std::size_t>([prefix](FileTree& tree) { return tree.remove_subtree(prefix); }, deadline);
   }
   loop::Task<Result<News>> news(const std::string& prefix, const Cursor& since, TimePoint until) override;
-  void release(std::vector<std::string> keys) override {
+  void release(std::vector<std::string> keys, std::function<void()> done) override {
     do_later([keys = std::move(keys)](FileTree& tree) { return tree.release(keys); });
+    waiting_.push_back(tell(std::move(done)));
   }
   void end() override {
     do_later([](FileTree& tree) { return tree.end(); });
@@ -61,6 +62,10 @@ class FileBackend final : public Backend, public std::enable_shared_from_this<Fi
   template <class T>
   loop::Task<void> answer(Question<T> question, Pending<T> pending);
   static loop::Task<void> work(std::shared_ptr<FileBackend> self);
+  static loop::Task<void> tell(std::function<void()> done) {
+    done();
+    co_return;
+  }
   void do_later(Question<void> question);
   void start_work();
 

@@ -37,7 +37,7 @@ class RedisBackend final : public Backend, public std::enable_shared_from_this<R
   loop::Task<Result<void>> remove(const std::string& key, TimePoint deadline) override;
   loop::Task<Result<std::size_t>> remove_subtree(const std::string& prefix, TimePoint deadline) override;
   loop::Task<Result<News>> news(const std::string& prefix, const Cursor& since, TimePoint until) override;
-  void release(std::vector<std::string> keys) override;
+  void release(std::vector<std::string> keys, std::function<void()> done) override;
   void end() override { ear_.reset(); }
 
  private:
@@ -54,7 +54,8 @@ class RedisBackend final : public Backend, public std::enable_shared_from_this<R
   loop::Task<Result<void>> look_at(RedisRange& range, Listed& listed, TimePoint deadline);
   loop::Task<Result<std::size_t>> remove_keys(const std::vector<std::string>& keys, RedisCommands::Whose whose,
                                               TimePoint deadline);
-  static loop::Task<void> release_all(std::shared_ptr<RedisBackend> self, std::vector<std::string> keys);
+  static loop::Task<void> release_all(std::shared_ptr<RedisBackend> self, std::vector<std::string> keys,
+                                      std::function<void()> done);
   void listen();
   void heard(const std::string& key);
   void heard_anything();
@@ -168,13 +169,16 @@ loop::Task<Result<std::size_t>> RedisBackend::remove_subtree(const std::string& 
   co_return co_await remove_keys(keys, RedisCommands::Whose::anybodys, deadline);
 }
 
-void RedisBackend::release(std::vector<std::string> keys) {
-  if (!keys.empty()) loop_.spawn(release_all(shared_from_this(), std::move(keys)));
+void RedisBackend::release(std::vector<std::string> keys, std::function<void()> done) {
+  if (keys.empty()) return done();
+  loop_.spawn(release_all(shared_from_this(), std::move(keys), std::move(done)));
 }
 
 /// Belongs to the loop, so that the end of the session waits for no server.
-loop::Task<void> RedisBackend::release_all(std::shared_ptr<RedisBackend> self, std::vector<std::string> keys) {
+loop::Task<void> RedisBackend::release_all(std::shared_ptr<RedisBackend> self, std::vector<std::string> keys,
+                                           std::function<void()> done) {
   co_await self->remove_keys(keys, RedisCommands::Whose::own, self->loop_.now() + self->options_.op_wait);
+  done();
 }
 
 void RedisBackend::listen() {

@@ -1,5 +1,6 @@
 // Components as processes: on one host with a real Redis, and on four hosts with a network that fails.
 #include <cadre/component.h>
+#include <cadre/names.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -12,6 +13,7 @@
 #include <mutex>
 
 #include "tests/servers/hosts.h"
+#include "tests/servers/master.h"
 #include "tests/servers/process.h"
 #include "tests/servers/redis.h"
 #include "tests/servers/scratch.h"
@@ -38,6 +40,10 @@ class Told {
     return changed_.wait_for(lock, 60s, [&] {
       return static_cast<std::size_t>(std::count(events_.begin(), events_.end(), event)) >= count;
     });
+  }
+  bool has(const std::string& event) {
+    const std::lock_guard lock(mutex_);
+    return std::count(events_.begin(), events_.end(), event) > 0;
   }
   std::vector<std::uint64_t> lost() {
     const std::lock_guard lock(mutex_);
@@ -78,6 +84,19 @@ struct Processes : testing::Test {
     for (const std::string& peer : component.peers()) component.send(peer, "end").value();
     for (const pid_t pid : running) EXPECT_EQ(servers::wait_for(pid), 0);
     running.clear();
+  }
+  /// The two roles of the example, each told this URL.
+  void expect_greeting(const std::string& url, const std::vector<std::string>& environment) const {
+    const auto start_role = [&](const std::string& role) {
+      std::filesystem::remove(folder.path() + "/" + role);
+      return servers::start({{CADRE_HELLO, role, url}, "", folder.path() + "/" + role, SIGKILL, environment, {}});
+    };
+    const pid_t worker = start_role("worker");
+    const pid_t greeter = start_role("greeter");
+    EXPECT_EQ(servers::wait_for(worker), 0);
+    EXPECT_EQ(servers::wait_for(greeter), 0);
+    std::ifstream said(folder.path() + "/worker");
+    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(said), {}), "hello worker, you are number 1\n");
   }
   ~Processes() override {
     for (const pid_t pid : running) servers::kill_tree(pid);
@@ -126,17 +145,59 @@ TEST_F(WithRedis, ARedisThatIsLostAndComesBackEmptyDisturbsNobodyAndKnowsAllAgai
 }
 
 TEST_F(Processes, TheExampleGreets) {
-  const auto start_role = [&](const std::string& role) {
-    const std::string out = folder.path() + "/" + role;
-    return servers::start({{CADRE_HELLO, role, names + "/hello"}, "", out, SIGKILL});
-  };
   std::filesystem::create_directory(folder.path() + "/hello");
-  const pid_t worker = start_role("worker");
-  const pid_t greeter = start_role("greeter");
-  EXPECT_EQ(servers::wait_for(worker), 0);
-  EXPECT_EQ(servers::wait_for(greeter), 0);
-  std::ifstream said(folder.path() + "/worker");
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(said), {}), "hello worker, you are number 1\n");
+  expect_greeting(names + "/hello", {});
+}
+
+struct WithMaster : Processes {
+  WithMaster() { names = "master://:" + master.token() + "@127.0.0.1:" + std::to_string(master.port()); }
+  servers::TempDir master_folder;
+  servers::MasterServer master{{.program = CADRE_PROGRAM, .folder = master_folder.path()}};
+};
+
+TEST_F(WithMaster, TheExampleGreetsWithoutAUrl) {
+  expect_greeting("", {"CADRE_MASTER=" + master.data(), "CADRE_TOKEN="});
+  expect_greeting("",
+                  {"CADRE_MASTER=http://127.0.0.1:" + std::to_string(master.port()), "CADRE_TOKEN=" + master.token()});
+}
+
+TEST_F(WithMaster, ABroadcastRightAfterJoiningReachesAll) {
+  constexpr int peers = 4;
+  for (int i = 0; i < peers; ++i) start("p" + std::to_string(i), {"test=1", "peer=" + std::to_string(peers - 1)});
+  Component component(options(peers));
+  component.join().value();
+  const std::vector<Reply> replies = component.broadcast("peer", "echo", "hello");
+  EXPECT_THAT(replies, SizeIs(peers));
+  for (const Reply& reply : replies) EXPECT_EQ(reply.outcome.value().text(), "hello");
+  end_all(component);
+}
+
+TEST_F(WithMaster, AMasterThatIsLostAndComesBackDisturbsNobodyAndKnowsAllAgain) {
+  start("p0");
+  Told told;
+  Component component(options(1));
+  told.watch(component);
+  component.join().value();
+  master.kill();
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(component.request("p0", "echo", "x").value().text(), "x");
+  master.start_again();
+  start("p1", {"test=1", "peer=1"});
+  ASSERT_TRUE(told.wait("up p1")) << "who comes later finds those who were there, and is found";
+  EXPECT_EQ(component.request("p1", "echo", "y").value().text(), "y");
+  EXPECT_EQ(component.peers().size(), 2);
+  EXPECT_FALSE(told.has("down p0"));
+  end_all(component);
+}
+
+TEST_F(WithMaster, WhoIsKilledIsGoneFromTheNames) {
+  const pid_t first = start("p0");
+  Component component(options(1));
+  component.join().value();
+  Names seen(names);
+  Names::Watch watch = seen.watch("groups/" + group + "/p0").value();
+  EXPECT_EQ(watch.next(60s)->kind, Names::Change::Kind::put);
+  kill(first);
+  EXPECT_EQ(watch.next(60s)->kind, Names::Change::Kind::gone);
 }
 
 TEST_F(Processes, WhoIsKilledIsMissedAndTheNextOfHisNameGetsWhatWasKept) {
@@ -223,6 +284,24 @@ TEST_F(OnHosts, SpeakWithEachOther) {
     EXPECT_THAT(component.peers(), ElementsAre("p2", "p3", "p4"));
     for (const Reply& reply : component.broadcast("peer", "echo", std::string(5'000'000, 'x'))) {
       EXPECT_EQ(reply.outcome.value().text().size(), 5'000'000) << reply.peer;
+    }
+    end_all(component);
+  });
+}
+
+TEST_F(OnHosts, FindEachOtherByTheMaster) {
+  const servers::TempDir master_folder;
+  servers::MasterServer master(
+      {.program = CADRE_PROGRAM, .folder = master_folder.path(), .host = Hosts::address(1), .fork = hosts.on(1)});
+  names = "master://:" + master.token() + "@" + Hosts::address(1) + ":" + std::to_string(master.port());
+  with_component([&](Component& component, Told& told) {
+    EXPECT_THAT(component.peers(), ElementsAre("p2", "p3", "p4"));
+    hosts.network().cut(3);
+    ASSERT_TRUE(told.wait("down p3"));
+    hosts.network().heal(3);
+    ASSERT_TRUE(told.wait("up p3", 2));
+    for (const Reply& reply : component.broadcast("peer", "echo", "again", 60s)) {
+      EXPECT_EQ(reply.outcome.value().text(), "again") << reply.peer;
     }
     end_all(component);
   });

@@ -1,0 +1,43 @@
+/// Outcomes and waits as Python has them. With Python's lock held, but where it says otherwise.
+#pragma once
+
+#include <cadre/outcome.h>
+#include <pybind11/pybind11.h>
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+namespace cadre::python {
+
+inline Wait wait_of(double seconds) {
+  constexpr double longest = 1e9;
+  return std::chrono::duration_cast<Wait>(std::chrono::duration<double>(std::min(std::max(seconds, 0.0), longest)));
+}
+
+/// As the errors of the package, with the code's name: (code, text).
+inline pybind11::tuple reason_of(const Reason& reason) {
+  static constexpr const char* names[] = {"invalid",   "not_found", "conflict", "unavailable",
+                                          "timed_out", "denied",    "corrupt",  "refused"};
+  return pybind11::make_tuple(names[static_cast<int>(reason.code)], reason.text);
+}
+
+/// (True, value) or (False, (code, text)).
+template <class T>
+pybind11::tuple outcome_of(Outcome<T> outcome) {
+  if (!outcome) return pybind11::make_tuple(false, reason_of(outcome.reason()));
+  if constexpr (std::is_void_v<T>) {
+    return pybind11::make_tuple(true, pybind11::none());
+  } else {
+    return pybind11::make_tuple(true, pybind11::cast(std::move(outcome).value()));
+  }
+}
+
+/// Calls it without the lock, so that other threads of Python run while it waits.
+template <class Call>
+auto unlocked(const Call& call) {
+  const pybind11::gil_scoped_release waiting;
+  return call();
+}
+
+}  // namespace cadre::python

@@ -1,0 +1,118 @@
+"""Names in Python: what is put is found, in one process and between several; what nobody keeps alive is gone."""
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+import cadre
+from cadre.names import Change, Entry
+
+
+class NamesTest(unittest.TestCase):
+    def setUp(self):
+        self.url = f"memory://{self.id()}"
+
+    def test_what_is_put_is_found(self):
+        with cadre.Names(self.url) as names:
+            epoch = names.put("a/text", "größe")
+            names.put("a/bytes", b"\x00\xff")
+            self.assertEqual(names.get("a/text"), Entry("a/text", "größe".encode(), epoch))
+            self.assertEqual(names.get("a/text").text, "größe")
+            self.assertEqual([entry.value for entry in names.list("a")], [b"\x00\xff", "größe".encode()])
+            self.assertEqual(names.put("a/text", "again"), epoch)
+            names.remove("a/text")
+            self.assertEqual(names.remove_subtree("a"), 1)
+            self.assertEqual(names.list(), [])
+
+    def test_errors_say_what_and_why(self):
+        with cadre.Names(self.url) as names, cadre.Names(self.url) as other:
+            names.put("a", "1")
+            for code, call in (("not_found", lambda: names.get("b")),
+                               ("not_found", lambda: names.remove("b")),
+                               ("invalid", lambda: names.put("a//b", "x")),
+                               ("invalid", lambda: names.put("a", "x", ttl=0.001)),
+                               ("conflict", lambda: other.put("a", "2", only_if_absent=True)),
+                               ("timed_out", lambda: names.wait("b", 0.01)),
+                               ("invalid", lambda: cadre.Names("nonsense").get("a"))):
+                with self.assertRaises(cadre.NamesError) as caught:
+                    call()
+                self.assertEqual(caught.exception.code, code, str(caught.exception))
+                same = pickle.loads(pickle.dumps(caught.exception))
+                self.assertEqual((same.code, str(same)), (code, str(caught.exception)))
+
+    def test_who_waits_is_told(self):
+        with cadre.Names(self.url) as names, cadre.Names(self.url) as other:
+            timer = threading.Timer(0.05, lambda: other.put("late", "v"))
+            timer.start()
+            self.assertEqual(names.wait("late", 60).text, "v")
+            timer.join()
+
+    def test_a_watch_tells_what_is_there_and_what_changes(self):
+        with cadre.Names(self.url) as names, cadre.Names(self.url) as other:
+            first = other.put("a/b", "1")
+            watch = names.watch("a")
+            self.assertEqual(watch.next(60), Change(False, Entry("a/b", b"1", first)))
+            other.put("a/b", "2")
+            self.assertEqual(next(watch).entry.value, b"2")
+            with self.assertRaises(cadre.NamesError) as caught:
+                watch.next(0.01)
+            self.assertEqual(caught.exception.code, "timed_out")
+            other.remove("a/b")
+            self.assertEqual(watch.next(60), Change(True, Entry("a/b", b"2", first)))
+            with self.assertRaises(cadre.NamesError):
+                other.close()
+                other.get("a")
+            watch.close()
+            with self.assertRaises(cadre.NamesError):
+                watch.next()
+
+    def test_who_loses_a_name_is_called(self):
+        with cadre.Names(self.url) as names, cadre.Names(self.url) as other:
+            lost = threading.Event()
+            keys = []
+            names.on_lost(lambda key: (keys.append(key), lost.set()))
+            names.put("a", "mine", ttl=0.2)
+            other.put("a", "taken")
+            self.assertTrue(lost.wait(60))
+            self.assertEqual(keys, ["a"])
+
+    def test_a_process_that_is_killed_leaves_nothing(self):
+        with tempfile.TemporaryDirectory() as folder, cadre.Names(f"file://{folder}") as names:
+            program = ("import cadre, sys, time\n"
+                       "names = cadre.Names(sys.argv[1])\n"
+                       "names.put('child', 'alive', ttl=0.5)\n"
+                       "time.sleep(600)\n")
+            child = subprocess.Popen([sys.executable, "-c", program, f"file://{folder}"], env=os.environ)
+            try:
+                watch = names.watch("child")
+                self.assertEqual(watch.next(60).entry.value, b"alive")
+            finally:
+                child.kill()
+                child.wait()
+            self.assertTrue(watch.next(60).is_gone)
+
+    def test_the_example_finds_what_it_puts(self):
+        with tempfile.TemporaryDirectory() as folder:
+            def start(*arguments):
+                example = os.path.join(os.environ["CADRE_EXAMPLES"], "names", "names.py")
+                return subprocess.Popen([sys.executable, example, f"file://{folder}", *arguments], text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+            watch, puts, waits = start("watch", "demo"), start("put", "demo/server", "here"), start("wait", "demo/server")
+            try:
+                self.assertEqual(waits.communicate(timeout=60)[0], "here\n")
+                self.assertEqual(watch.stdout.readline(), "demo/server is here\n")
+                puts.communicate(timeout=60)
+                self.assertEqual(puts.returncode, 0)
+                self.assertEqual(watch.stdout.readline(), "demo/server is gone\n")
+            finally:
+                for one in (watch, puts, waits):
+                    one.kill()
+                    one.communicate()
+
+
+if __name__ == "__main__":
+    unittest.main()

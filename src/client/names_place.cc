@@ -1,0 +1,31 @@
+#include "client/names_place.h"
+
+#include "client/which_master.h"
+
+namespace cadre::client {
+namespace {
+
+Result<void> find_door(names::MasterUrl& url, const std::string& why_master) {
+  const Got<cluster::KnownMaster> known = find_master(url.door);
+  if (!known) {
+    const Errc code = known.error().code == unreachable ? Errc::unavailable : Errc::invalid;
+    return fail(code, why_master + known.error().message);
+  }
+  url.door = known->url;
+  url.token = known->token;
+  if (url.ca_file.empty()) url.ca_file = known->ca;
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<names::Names>> open_names(loop::RealLoop& loop, loop::BlockingPool& pool, const std::string& url,
+                                                 const names::Options& options) {
+  TRY_ASSIGN(parsed, names::parse_url(url.empty() ? "master://" : url));
+  if (auto* master = std::get_if<names::MasterUrl>(&parsed); master != nullptr && master->token.empty()) {
+    TRY(find_door(*master, url.empty() ? "no URL says where names are kept, and of a master: " : ""));
+  }
+  return names::open(loop, pool, parsed, options);
+}
+
+}  // namespace cadre::client

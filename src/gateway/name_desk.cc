@@ -1,0 +1,126 @@
+#include "gateway/name_desk.h"
+
+#include <utility>
+
+#include "base/overloaded.h"
+#include "gateway/bodies.h"
+#include "gateway/problem.h"
+
+namespace cadre::gateway {
+namespace {
+
+using net::http::Response;
+namespace requests = names::requests;
+
+names::RegistriesOptions options_from(std::uint64_t begin) {
+  names::RegistriesOptions options;
+  options.each.begin = begin;
+  options.each.entries_max = 20'000;
+  options.each.bytes_max = std::size_t{16} << 20;  // so that a list of all is one answer
+  return options;
+}
+
+Response refusal(const Error& error) { return problem(error.code, error.message, {}); }
+
+Response no_name(const std::string& key) { return problem(404, "nobody has the name " + key); }
+
+requests::NameView view_of(names::Entry entry) {
+  return {names::Key(std::move(entry.key)), requests::content_of(std::move(entry.value)), entry.epoch};
+}
+
+Response news_response(names::News news) {
+  requests::NameNews told;
+  told.is_all = news.is_all;
+  for (names::Entry& entry : news.put) told.put.push_back(view_of(std::move(entry)));
+  for (std::string& key : news.gone) told.gone.emplace_back(std::move(key));
+  told.version = news.next.version;
+  return json(told);
+}
+
+}  // namespace
+
+NameDesk::NameDesk(loop::Loop& loop, std::uint64_t begin) : loop_(loop), registries_(options_from(begin)) {}
+
+void NameDesk::serve(const std::string& workspace, const requests::Request& request,
+                     const std::shared_ptr<net::http::Exchange>& exchange) {
+  std::visit(overloaded{
+                 [&](const requests::WatchNames& one) { watch(workspace, one, exchange); },
+                 [&](const auto& one) { exchange->answer(answer(workspace, one)); },
+             },
+             request);
+  settle();
+}
+
+Response NameDesk::answer(const std::string& workspace, const requests::ListNames& request) {
+  requests::NameList list;
+  for (names::Entry& entry : registries_.list(workspace, request.prefix.value, loop_.now())) {
+    list.names.push_back(view_of(std::move(entry)));
+  }
+  return json(list);
+}
+
+Response NameDesk::answer(const std::string& workspace, const requests::RemoveNames& request) {
+  return json(requests::Removed{registries_.remove_subtree(workspace, request.prefix.value, loop_.now())});
+}
+
+Response NameDesk::answer(const std::string& workspace, const requests::GetName& request) {
+  std::optional<names::Entry> entry = registries_.get(workspace, request.key.value, loop_.now());
+  return entry ? json(view_of(*std::move(entry))) : no_name(request.key.value);
+}
+
+Response NameDesk::answer(const std::string& workspace, const requests::PutName& request) {
+  const names::Claim claim{request.key.value, requests::value_of(request.content), request.ttl,
+                           request.epoch.value_or(names::Epoch{})};
+  const names::PutMode mode = request.only_if_absent ? names::PutMode::only_if_absent : names::PutMode::over;
+  const Result<names::Epoch> epoch = request.epoch
+                                         ? registries_.restore(workspace, request.session, claim, loop_.now())
+                                         : registries_.put(workspace, request.session, claim, mode, loop_.now());
+  return epoch ? json(requests::Owned{*epoch}) : refusal(epoch.error());
+}
+
+Response NameDesk::answer(const std::string& workspace, const requests::RemoveName& request) {
+  const bool was_there = registries_.remove(workspace, request.key.value, loop_.now());
+  return was_there ? json(requests::Removed{1}) : no_name(request.key.value);
+}
+
+Response NameDesk::answer(const std::string& workspace, const requests::KeepNames& request) {
+  std::vector<names::Claim> claims;
+  for (const requests::HeldName& held : request.names) claims.push_back({held.key.value, "", held.ttl, held.epoch});
+  return json(requests::Holds{registries_.keep(workspace, request.session, claims, loop_.now())});
+}
+
+Response NameDesk::answer(const std::string& workspace, const requests::ReleaseNames& request) {
+  std::vector<std::string> keys;
+  for (const names::Key& key : request.keys) keys.push_back(key.value);
+  return json(requests::Removed{registries_.release(workspace, request.session, keys, loop_.now())});
+}
+
+void NameDesk::watch(const std::string& workspace, const requests::WatchNames& request,
+                     const std::shared_ptr<net::http::Exchange>& exchange) {
+  const TimePoint now = loop_.now();
+  auto outcome = registries_.watch(workspace, {request.prefix.value, request.seen, now + request.wait}, now);
+  if (!outcome) return exchange->answer(refusal(outcome.error()));
+  if (auto* news = std::get_if<names::News>(&*outcome)) return exchange->answer(news_response(std::move(*news)));
+  const names::WatcherId watcher = std::get<names::WatcherId>(*outcome);
+  waiting_.emplace(watcher, exchange);
+  exchange->on_gone([this, watcher] {
+    registries_.forget(watcher);
+    waiting_.erase(watcher);
+  });
+}
+
+void NameDesk::settle() {
+  for (names::Registries::Told& told : registries_.settle(loop_.now())) {
+    const auto waiting = waiting_.extract(told.watcher);
+    waiting.mapped()->answer(news_response(std::move(told.news)));
+  }
+  const TimePoint next = registries_.next();
+  if (next >= timer_at_) return;
+  timer_at_ = next;
+  timer_ = loop_.at(next, [this] {
+    timer_at_ = TimePoint::max();
+    settle();
+  });
+}
+
+}  // namespace cadre::gateway

@@ -1,0 +1,156 @@
+// Names over real HTTP, before a desk that is played.
+#include <gmock/gmock.h>
+
+#include "gateway/gateway.h"
+#include "loop/thread_pool.h"
+#include "net/http/http_for_tests.h"
+
+namespace cadre::gateway {
+namespace {
+
+using cluster::Told;
+using net::http::Response;
+using testing::HasSubstr;
+namespace requests = names::requests;
+
+/// `ed` edits in default, `view` only looks, `task` is one of vision; all others are not known.
+struct NamesOverHttp : testing::Test, cluster::Desk, cluster::BulkDesk {
+  NamesOverHttp() {
+    Options options;
+    options.pass_secret = std::string(64, 's');
+    options.open_metrics = true;
+    gateway = Gateway::open({loop, log, *this, *this, pool}, std::move(options)).value();
+  }
+  ~NamesOverHttp() override { gateway.reset(); }
+
+  void ask(Asker asker, cluster::Credential who, cluster::Asked) override {
+    ++asked;
+    access::Me me;
+    const bool is_viewer = who.token_hash == hash_of_token("view");
+    me.user.workspaces = {{"default", is_viewer ? access::Role::viewer : access::Role::editor}};
+    if (who.lease) {
+      me.user.workspaces = {{"vision", access::Role::editor}};
+      me.task = "17.0";
+    }
+    const bool is_known = is_viewer || who.lease || who.token_hash == hash_of_token("ed");
+    const Told told = is_known ? Told(access::Reply(me)) : Told(cluster::Unknown{"this token is not known"});
+    loop.post([this, asker, told] { gateway->tell(asker, told); });
+  }
+  void ask(Asker, cluster::bulk::ToMaster) override {}
+  void forget(Asker) override {}
+
+  net::http::Question question(const std::string& method, const std::string& target, const std::string& body,
+                               const std::string& token) const {
+    net::http::Question question;
+    question.method = net::http::parse_method(method);
+    question.url = "http://127.0.0.1:" + std::to_string(gateway->port()) + target;
+    question.body = body;
+    if (!token.empty()) question.headers.emplace_back("Authorization", "Bearer " + token);
+    return question;
+  }
+  Response say(const std::string& method, const std::string& target, const std::string& body = "",
+               const std::string& token = "ed") {
+    return net::http::run_task(loop, client.ask(question(method, "/api/v1/names" + target, body, token))).value();
+  }
+  Response put(const std::string& key, const std::string& value, const std::string& token = "ed") {
+    return say("PUT", "/-/entry", R"({"session":"of-a-test","key":")" + key + R"(","value":")" + value + "\"}", token);
+  }
+  std::string figures() {
+    return net::http::run_task(loop, client.ask(question("GET", "/metrics", "", ""))).value().body;
+  }
+
+  /// Asks until it is so.
+  void expect_figure(const std::string& line) {
+    const TimePoint end = loop.now() + std::chrono::minutes(1);
+    while (figures().find("\ncadre_" + line + "\n") == std::string::npos) ASSERT_LT(loop.now(), end) << line;
+  }
+
+  loop::RealLoop loop;
+  SilentLog log;
+  loop::ThreadPool pool{loop, {"passwords and files", 2, 64}};
+  int asked = 0;
+  std::unique_ptr<Gateway> gateway;
+  net::http::Client client{loop, {}};
+};
+
+TEST_F(NamesOverHttp, AreServedWithoutAskingTheMasterEachTime) {
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(put("a/" + std::to_string(i), "v").status, 200);
+  EXPECT_THAT(say("GET", "/default/entry?key=a/7").body, HasSubstr(R"("key":"a/7","value":"v")"));
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(say("GET", "/default?prefix=a", "", "view").status, 200);
+  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(say("GET", "/default", "", "stranger").status, 401);
+  EXPECT_EQ(say("GET", "/default", "", "stranger").status, 401);
+  EXPECT_EQ(asked, 4) << "who is not known is never remembered";
+}
+
+TEST_F(NamesOverHttp, TellWhatIsMissingWithItsPlace) {
+  const Response key = say("GET", "/default/entry?key=a/nobody");
+  EXPECT_EQ(key.status, 404);
+  EXPECT_THAT(key.body, testing::Not(HasSubstr("workspace")));
+  const Response workspace = say("GET", "/elsewhere/entry?key=a/nobody");
+  EXPECT_EQ(workspace.status, 404);
+  EXPECT_THAT(workspace.body, HasSubstr(R"("path":"workspace")"));
+  EXPECT_EQ(put("a", "v", "view").status, 403);
+  const Response faults =
+      say("PUT", "/default/entry", R"({"session":"x","key":"a//b","ttl":"1ms","value":"v","no":1})");
+  EXPECT_EQ(faults.status, 400);
+  for (const char* path : {"session", "key", "ttl", "no"}) {
+    EXPECT_THAT(faults.body, HasSubstr("\"path\":\"" + std::string(path) + "\""));
+  }
+}
+
+TEST_F(NamesOverHttp, OfATaskAreThoseOfItsWorkspace) {
+  const std::string pass = Passes(std::string(64, 's')).make({{{17}, 0}, {1}});
+  EXPECT_EQ(put("a", "of the task", pass).status, 200);
+  EXPECT_EQ(say("GET", "/vision/entry?key=a", "", pass).status, 200);
+  EXPECT_EQ(say("GET", "/default/entry?key=a", "", pass).status, 404);
+  EXPECT_EQ(say("GET", "/-/entry?key=a").status, 404) << "of others it is the default one";
+}
+
+TEST_F(NamesOverHttp, WhoWaitsForNewsIsAnsweredWhenThereIsSomeAndForgottenWhenHeLeaves) {
+  const auto first = describe::read_json<requests::NameNews>(say("GET", "/default/news?prefix=a").body).value();
+  EXPECT_TRUE(first.is_all);
+  const std::string target = "/api/v1/names/default/news?prefix=a&seen=" + std::to_string(first.version);
+  loop::Tasks tasks(loop);
+  std::optional<Result<Response>> leaves;
+  std::optional<Result<Response>> stays;
+  tasks.spawn(net::http::keep_result(client.ask(question("GET", target, "", "view")), leaves));
+  expect_figure("names_watchers 1");
+  tasks.destroy_all();
+  expect_figure("names_watchers 0");
+  tasks.spawn(net::http::keep_result(client.ask(question("GET", target, "", "view")), stays));
+  expect_figure("names_watchers 1");
+  EXPECT_EQ(put("b", "not asked for").status, 200);
+  EXPECT_FALSE(stays.has_value());
+  EXPECT_EQ(put("a/b", "v").status, 200);
+  net::http::run_until(loop, [&] { return stays.has_value(); });
+  const auto news = describe::read_json<requests::NameNews>(stays->value().body).value();
+  ASSERT_EQ(news.put.size(), 1U);
+  EXPECT_EQ(news.put[0].key.value, "a/b");
+  expect_figure("names 2");
+}
+
+TEST(Rights, AreForgottenSoonAndKeptWhileNobodyCanSayOtherwise) {
+  Rights rights;
+  const cluster::Credential token{"hash", std::nullopt, "127.0.0.1"};
+  const cluster::Credential task{"", cluster::LeaseId{{{17}, 0}, {1}}, "127.0.0.1"};
+  const TimePoint now{std::chrono::hours(1)};
+  EXPECT_EQ(rights.fresh(token, now), nullptr);
+  access::Me me;
+  me.user.name = "eve";
+  rights.learn(token, me, now);
+  EXPECT_EQ(rights.fresh(token, now)->user, "eve");
+  EXPECT_EQ(rights.fresh(task, now), nullptr);
+  EXPECT_EQ(rights.fresh(token, now + Rights::fresh_for), nullptr);
+  EXPECT_EQ(rights.last(token)->user, "eve");
+  rights.add_workspace(token, "vision");
+  EXPECT_TRUE(rights.last(token)->roles.contains("vision"));
+  rights.learn(token, me, now);
+  EXPECT_FALSE(rights.last(token)->roles.contains("vision")) << "it may be gone by now";
+  rights.forget(token);
+  EXPECT_EQ(rights.last(token), nullptr);
+}
+
+}  // namespace
+}  // namespace cadre::gateway

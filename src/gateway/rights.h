@@ -1,0 +1,61 @@
+/// What those may who asked lately, as the desk said: who asks often is not asked about each time. What is taken from
+/// somebody he has for a few seconds more. For the thread that owns it; the time is an argument.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "access/principal.h"
+#include "access/requests.h"
+#include "base/time.h"
+#include "cluster/desk.h"
+
+namespace cadre::gateway {
+
+class Rights {
+ public:
+  static constexpr Duration fresh_for = std::chrono::seconds(5);
+
+  /// Who this is; nobody: the desk must be asked, if only again.
+  const access::Principal* fresh(const cluster::Credential& credential, TimePoint now) const {
+    const auto found = known_.find(key_of(credential));
+    return found == known_.end() || found->second.until <= now ? nullptr : &found->second.who;
+  }
+  /// The same, however long ago it was.
+  const access::Principal* last(const cluster::Credential& credential) const {
+    const auto found = known_.find(key_of(credential));
+    return found == known_.end() ? nullptr : &found->second.who;
+  }
+
+  const access::Principal& learn(const cluster::Credential& credential, const access::Me& me, TimePoint now) {
+    if (known_.size() >= known_max) std::erase_if(known_, [&](const auto& one) { return one.second.until <= now; });
+    if (known_.size() >= known_max) known_.clear();
+    Known& known = known_[key_of(credential)];
+    known.who = {me.user.name, me.user.is_admin, me.user.workspaces, "", me.task};
+    known.until = now + fresh_for;
+    return known.who;
+  }
+  /// A workspace that is there, to an admin of the cluster, who may do everything in all of them.
+  void add_workspace(const cluster::Credential& credential, const std::string& workspace) {
+    if (const auto found = known_.find(key_of(credential)); found != known_.end()) {
+      found->second.who.roles.emplace(workspace, access::Role::admin);
+    }
+  }
+  void forget(const cluster::Credential& credential) { known_.erase(key_of(credential)); }
+
+ private:
+  static constexpr std::size_t known_max = 20'000;
+  struct Known {
+    access::Principal who;
+    TimePoint until;
+  };
+  static std::string key_of(const cluster::Credential& credential) {
+    return credential.lease ? "task " + to_string(*credential.lease) : "token " + credential.token_hash;
+  }
+
+  std::map<std::string, Known> known_;
+};
+
+}  // namespace cadre::gateway
