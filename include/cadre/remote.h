@@ -160,20 +160,20 @@ class Registration {
     return *this;
   }
   template <class Result, class Of, class... Ts>
-  Registration& method(Result (Of::*method)(Ts...)) {
-    return add_method<Result, Ts...>(method);
+  Registration& method(Result (Of::*pointer)(Ts...)) {
+    return add_method<Result, Ts...>(pointer);
   }
   template <class Result, class Of, class... Ts>
-  Registration& method(Result (Of::*method)(Ts...) const) {
-    return add_method<Result, Ts...>(method);
+  Registration& method(Result (Of::*pointer)(Ts...) const) {
+    return add_method<Result, Ts...>(pointer);
   }
   template <class Field, class Of>
-  Registration& field(Field Of::*field) {
+  Registration& field(Field Of::*pointer) {
     entry_.members.push_back(
-        {name_, MemberKey(field), nullptr,
-         [field](void* object, ValueWriter& to) { write_value(to, static_cast<Class*>(object)->*field); },
-         [field](void* object, const ValueView& from) {
-           static_cast<Class*>(object)->*field = read_value<Field>(from);
+        {name_, MemberKey(pointer), nullptr,
+         [pointer](void* object, ValueWriter& to) { write_value(to, static_cast<Class*>(object)->*pointer); },
+         [pointer](void* object, const ValueView& from) {
+           static_cast<Class*>(object)->*pointer = read_value<Field>(from);
          }});
     return *this;
   }
@@ -184,25 +184,25 @@ class Registration {
     return std::make_shared<Class>(read_value<std::remove_cvref_t<Ts>>(given.at(i))...);
   }
   template <class Result, class... Ts, class Method>
-  Registration& add_method(Method method) {
-    entry_.members.push_back({name_, MemberKey(method),
-                              [method](void* object, const ValueView& given, ValueWriter& to) {
-                                run<Result, Ts...>(static_cast<Class*>(object), method, given, to,
+  Registration& add_method(Method pointer) {
+    entry_.members.push_back({name_, MemberKey(pointer),
+                              [pointer](void* object, const ValueView& given, ValueWriter& to) {
+                                run<Result, Ts...>(static_cast<Class*>(object), pointer, given, to,
                                                    std::index_sequence_for<Ts...>());
                               },
                               nullptr, nullptr});
     return *this;
   }
   template <class Result, class... Ts, class Method, std::size_t... i>
-  static void run(Class* object, Method method, const ValueView& given, ValueWriter& to, std::index_sequence<i...>) {
+  static void run(Class* object, Method pointer, const ValueView& given, ValueWriter& to, std::index_sequence<i...>) {
     std::tuple<std::remove_cvref_t<Ts>...> arguments{read_value<std::remove_cvref_t<Ts>>(given.at(i))...};
     if constexpr (std::is_void_v<Result>) {
-      (object->*method)(static_cast<Ts&&>(std::get<i>(arguments))...);
+      (object->*pointer)(static_cast<Ts&&>(std::get<i>(arguments))...);
       to.null();
     } else {
       // Rows of numbers are looked at until the answer is sent.
       auto kept = std::make_shared<std::remove_cvref_t<Result>>(
-          (object->*method)(static_cast<Ts&&>(std::get<i>(arguments))...));
+          (object->*pointer)(static_cast<Ts&&>(std::get<i>(arguments))...));
       write_value(to, *kept);
       to.keep(std::move(kept));
     }

@@ -91,7 +91,7 @@ TEST(RoundTrip, FaultsArriveAllOfThem) {
   request.max_slots = -5;
   const auto got = net::http::run_task(door.loop, door.connection->ask(request));
   ASSERT_FALSE(got);
-  EXPECT_EQ(got.error().code, cli::refused);
+  EXPECT_EQ(got.error().code, client::refused);
   EXPECT_THAT(got.error().message, testing::StartsWith("there are 2 faults in it\n  name: "));
   EXPECT_THAT(got.error().message, testing::HasSubstr("\n  max_slots: must be from -1 to 1000000000, is -5"));
 }
