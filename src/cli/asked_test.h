@@ -59,13 +59,14 @@ std::optional<describe::Value> fields_in(const net::http::Request& request) {
   const std::vector<std::string> pattern = segments_of("/api/v1" + std::string(T::route.path));
   const std::vector<std::string> path = segments_of(request.path());
   if (to_string(request.method) != T::route.method || pattern.size() != path.size()) return std::nullopt;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    if (!pattern[i].starts_with('{') && pattern[i] != path[i]) return std::nullopt;
+  }
   const describe::Shape shape = describe::outline<T>();
   describe::Value fields(describe::Value::Map{});
   if (T::route.has_fields_in_body() && !request.body.empty()) fields = describe::parse_json(request.body).value();
   for (std::size_t i = 0; i < path.size(); ++i) {
-    const bool is_name = pattern[i].starts_with('{');
-    if (!is_name && pattern[i] != path[i]) return std::nullopt;
-    if (!is_name) continue;
+    if (!pattern[i].starts_with('{')) continue;
     const std::string key = pattern[i].substr(1, pattern[i].size() - 2);
     fields.set(key, field_value(shape, key, net::http::unescape(path[i]).value()));
   }

@@ -175,13 +175,17 @@ TEST(Views, ShowTheWholeCluster) {
   status.queued = 1;
   status.running = 2;
   status.ended = 14;
+  status.actors = 5;
+  status.sessions = 2;
   EXPECT_EQ(status_text(status),
-            "agents  2 of 3 up\n"
-            "slots   4 of 8 in use  [██████████          ]\n"
-            "cpus    1.5 of 32 in use  [█                   ]\n"
-            "memory  0 of 0 in use  [                    ]\n"
-            "load    2.0\n"
-            "jobs    1 waiting, 2 running, 14 ended\n");
+            "agents    2 of 3 up\n"
+            "slots     4 of 8 in use  [██████████          ]\n"
+            "cpus      1.5 of 32 in use  [█                   ]\n"
+            "memory    0 of 0 in use  [                    ]\n"
+            "load      2.0\n"
+            "jobs      1 waiting, 2 running, 14 ended\n"
+            "actors    5\n"
+            "sessions  2\n");
   EXPECT_NE(status_text({}).find("start an agent with: cadre agent"), std::string::npos);
 }
 

@@ -45,8 +45,9 @@ class AttendingClient {
     actor.job.session = cluster::SessionId(session_);
     actor.job.actor = "Sleeper";
     actor.job.members[0].slots = 1;
+    const std::vector<requests::JobView> jobs = client_->ask(std::vector(count, actor)).value();
     std::vector<std::uint64_t> ids;
-    for (const requests::JobView& job : client_->ask(std::vector(count, actor)).value()) ids.push_back(job.id.value);
+    for (const requests::JobView& job : jobs) ids.push_back(job.id.value);
     return ids;
   }
   /// Jobs of which it was told that a task of theirs runs.
@@ -57,9 +58,17 @@ class AttendingClient {
   bench::Client& client() { return *client_; }
 
  private:
+  /// A master that is not there is asked anew soon.
+  static loop::Task<void> ask(bench::Client& client, const requests::Attend& request,
+                              client::Got<requests::SessionNews>& news) {
+    news = co_await client.connection().ask(request, 2s);
+  }
   bool attend(bench::Client& client, Duration wait) {
-    const Result<requests::SessionNews> news =
-        client.ask(requests::Attend{cluster::SessionId(session_), "here", 1, "test", seen_, wait});
+    const requests::Attend request{cluster::SessionId(session_), "here", 1, "test", seen_, wait};
+    client::Got<requests::SessionNews> news;
+    std::vector<loop::Task<void>> tasks;
+    tasks.push_back(ask(client, request, news));
+    client.run_all(std::move(tasks));
     if (!news) return false;
     seen_ = news->version;
     const std::lock_guard lock(mutex_);
