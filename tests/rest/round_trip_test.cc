@@ -71,7 +71,7 @@ void go_both_ways(OneDoor<T>& door, Dice& dice) {
   constexpr bool is_bytes = T::route.body == access::Body::bytes;
   const std::string bytes = is_bytes ? std::string(dice.below(100), '\xff') : "";
   const client::Got<Answer> got = net::http::run_task(
-      door.loop, is_bytes ? door.connection->put(request, bytes, cli::answer_max) : door.connection->ask(request));
+      door.loop, is_bytes ? door.connection->put(request, bytes, client::answer_max) : door.connection->ask(request));
   ASSERT_TRUE(got) << T::type_name << ": " << got.error().message;
   EXPECT_EQ(door.understood, describe::write(request)) << T::type_name;
   EXPECT_EQ(describe::write(*got), describe::write(answer)) << T::type_name;

@@ -66,7 +66,10 @@ void MasterServer::start_again() {
   launch();
 }
 
-void MasterServer::stop() const { ::kill(pid_, SIGSTOP); }
+void MasterServer::stop() const {
+  ::kill(pid_, SIGSTOP);
+  waitpid(pid_, nullptr, WUNTRACED);  // until all its threads have
+}
 
 void MasterServer::go_on() const { ::kill(pid_, SIGCONT); }
 

@@ -138,25 +138,23 @@ TEST_F(NamesByMaster, AnOwnerWhoIsKilledLeavesNothing) {
   EXPECT_TRUE(side.list("").value().empty());
 }
 
-TEST(NamesByMasterWithUsers, WhoIsNotLetInIsTold) {
-  MasterForTests& master = shared_master();
-  master.add_workspace("vision");
-  Side wrong(master.url("vision", "cadre-" + std::string(48, '0')));
+TEST_F(NamesByMaster, WhoIsNotLetInIsTold) {
+  master_.add_workspace("vision");
+  Side wrong(master_.url("vision", "cadre-" + std::string(48, '0')));
   for (const auto& refused : {wrong.get("a").error(), wrong.list("").error(), wrong.put("a", "v").error(),
                               wrong.wait("a", seconds(60)).error()}) {
     EXPECT_EQ(refused.code, Errc::denied) << refused.message;
     EXPECT_THAT(refused.message, AllOf(HasSubstr("token"), Not(HasSubstr("000000"))));
   }
   const std::string forged = "cadre-task-1.0/1-" + std::string(64, '0');
-  Side task(master.url("vision", forged));
+  Side task(master_.url("vision", forged));
   EXPECT_ERROR(Errc::denied, task.get("a"));
 }
 
-TEST(NamesByMasterWithUsers, ViewersReadAndEditorsWrite) {
-  MasterForTests& master = shared_master();
-  master.add_workspace("roles");
-  Side editor(master.url("roles", master.add_user("ed", "roles", "editor")));
-  Side viewer(master.url("roles", master.add_user("vi", "roles", "viewer")));
+TEST_F(NamesByMaster, ViewersReadAndEditorsWrite) {
+  master_.add_workspace("roles");
+  Side editor(master_.url("roles", master_.add_user("ed", "roles", "editor")));
+  Side viewer(master_.url("roles", master_.add_user("vi", "roles", "viewer")));
   ASSERT_DONE(editor.put("a", "v"));
   EXPECT_EQ(viewer.get("a").value().value, "v");
   EXPECT_EQ(viewer.wait("a", seconds(60)).value().value, "v");
@@ -167,18 +165,17 @@ TEST(NamesByMasterWithUsers, ViewersReadAndEditorsWrite) {
     EXPECT_THAT(refused.message, HasSubstr("editors"));
   }
   EXPECT_EQ(viewer.get("a").value().value, "v");
-  master.set_role("ed", "roles", "viewer");
+  master_.set_role("ed", "roles", "viewer");
   editor.run_until([&] { return !editor.put("a", "w").has_value(); });
   EXPECT_ERROR(Errc::denied, editor.put("a", "w"));
 }
 
-TEST(NamesByMasterWithUsers, AnotherWorkspaceIsUnseenAndApart) {
-  MasterForTests& master = shared_master();
-  master.add_workspace("inside");
-  master.add_workspace("outside");
-  Side in(master.url("inside", master.add_user("insider", "inside", "editor")));
-  const std::string outsiders = master.add_user("outsider", "outside", "editor");
-  Side out(master.url("outside", outsiders));
+TEST_F(NamesByMaster, AnotherWorkspaceIsUnseenAndApart) {
+  master_.add_workspace("inside");
+  master_.add_workspace("outside");
+  Side in(master_.url("inside", master_.add_user("insider", "inside", "editor")));
+  const std::string outsiders = master_.add_user("outsider", "outside", "editor");
+  Side out(master_.url("outside", outsiders));
   ASSERT_DONE(in.put("a", "in"));
   ASSERT_DONE(out.put("a", "out"));
   EXPECT_EQ(in.get("a").value().value, "in");
@@ -190,14 +187,14 @@ TEST(NamesByMasterWithUsers, AnotherWorkspaceIsUnseenAndApart) {
   ASSERT_DONE(out.put("a", "out again"));
   out.run_until([&] { return told.size() == 2; });
   EXPECT_THAT(told, ElementsAre("a=out", "a=out again"));
-  Side peeps(master.url("inside", outsiders));
-  Side guesses(master.url("nowhere", outsiders));
+  Side peeps(master_.url("inside", outsiders));
+  Side guesses(master_.url("nowhere", outsiders));
   for (const auto& refused : {peeps.get("a").error(), peeps.wait("a", seconds(60)).error(), peeps.put("a", "v").error(),
                               guesses.get("a").error()}) {
     EXPECT_EQ(refused.code, Errc::denied) << refused.message;
     EXPECT_THAT(refused.message, HasSubstr("there is no workspace")) << "whether it is there or not";
   }
-  Side admin(master.url("nowhere"));
+  Side admin(master_.url("nowhere"));
   EXPECT_ERROR(Errc::denied, admin.put("a", "v"));
 }
 
