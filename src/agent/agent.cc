@@ -65,7 +65,8 @@ Agent::Agent(const Ground& ground, Options options, const std::vector<FoundTask>
                   let_go(lease);
                 }}),
       warm_({ground_.loop, ground_.pool, ground_.log, folders_,
-             [this](supervision::Launch launch) { return start_waiting(std::move(launch)); }},
+             [this](supervision::Launch launch) { return start_waiting(std::move(launch)); },
+             [this] { return cold_.size(); }},
             options_.warm, options_.cgroup) {}
 
 Agent::~Agent() = default;
@@ -84,7 +85,7 @@ void Agent::tick() {
   host_.tick(load_of_host(), ground_.loop.now());
   perform();
   std::erase_if(cold_, [&](const auto& one) { return ground_.loop.now() - one.second >= up_after_max; });
-  warm_.tick(cold_.size());
+  warm_.tick();
 }
 
 void Agent::end_tasks(Duration grace, std::function<void()> done) {

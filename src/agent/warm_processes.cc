@@ -59,11 +59,16 @@ std::optional<WarmProcesses::Taken> WarmProcesses::take(const cluster::messages:
   if (!number) return std::nullopt;
   Taken taken{home_of(*number), std::move(ones_.at(*number).link)};
   ones_.erase(*number);
+  tick_soon();
   return taken;
 }
 
-void WarmProcesses::tick(std::size_t others) {
-  for (const host::WarmStock::Effect& effect : stock_.tick(others, ground_.loop.now())) {
+void WarmProcesses::tick_soon() {
+  soon_ = ground_.loop.after(Duration{0}, [this] { tick(); });
+}
+
+void WarmProcesses::tick() {
+  for (const host::WarmStock::Effect& effect : stock_.tick(ground_.others(), ground_.loop.now())) {
     std::visit(overloaded{
                    [&](const host::WarmStock::Start& one) { ground_.loop.spawn(start(one.number, one.kind)); },
                    [&](const host::WarmStock::LetGo& one) { let_go(one.number); },
@@ -74,7 +79,7 @@ void WarmProcesses::tick(std::size_t others) {
 
 void WarmProcesses::end_all() {
   stock_.close();
-  tick(0);
+  tick();
 }
 
 loop::Task<void> WarmProcesses::start(std::uint64_t number, host::WarmKind kind) {
@@ -106,8 +111,12 @@ void WarmProcesses::heard(std::uint64_t number, const supervision::FromSuperviso
   const auto* status = std::get_if<supervision::Status>(&message);
   if (status == nullptr) return;
   stock_.uses(number, status->usage.memory);
-  if (status->ready) stock_.is_ready(number);
-  if (status->ending) ones_.at(number).ending = words_of(*status->ending);
+  One& one = ones_.at(number);
+  if (status->ready && !std::exchange(one.ready, true)) {
+    stock_.is_ready(number);
+    tick_soon();
+  }
+  if (status->ending) one.ending = words_of(*status->ending);
 }
 
 void WarmProcesses::gone(std::uint64_t number) {

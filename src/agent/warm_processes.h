@@ -29,6 +29,8 @@ class WarmProcesses {
     TaskFolders& folders;
     /// Makes the folder for this launch and starts a supervisor in it.
     std::function<loop::Task<Result<loop::Descriptor>>(cluster::supervision::Launch)> start;
+    /// How many tasks are starting that somebody waits for.
+    std::function<std::size_t()> others;
   };
   WarmProcesses(Ground ground, const cluster::host::WarmRules& rules, cluster::supervision::CgroupParent cgroup);
 
@@ -40,8 +42,8 @@ class WarmProcesses {
   /// For this task, if there is one.
   [[nodiscard]] std::optional<Taken> take(const cluster::messages::Start& start);
 
-  /// Time has passed. `others` is how many tasks are starting that somebody waits for.
-  void tick(std::size_t others);
+  /// Time has passed.
+  void tick();
   void end_all();
   bool empty() const { return stock_.empty(); }
 
@@ -49,10 +51,13 @@ class WarmProcesses {
   struct One {
     std::string name;  ///< for people
     std::unique_ptr<SupervisorLink> link;
+    bool ready = false;
     bool leaves = false;
     std::string ending;  ///< for people
   };
 
+  /// There is room for another one.
+  void tick_soon();
   cluster::LeaseId home_of(std::uint64_t number) const;
   cluster::supervision::Launch launch_of(std::uint64_t number, const cluster::host::WarmKind& kind) const;
   loop::Task<void> start(std::uint64_t number, cluster::host::WarmKind kind);
@@ -66,6 +71,7 @@ class WarmProcesses {
   cluster::supervision::CgroupParent cgroup_;
   const cluster::Epoch epoch_;  ///< of all their leases: none of an agent before had it
   std::map<std::uint64_t, One> ones_;
+  loop::Timer soon_;
 };
 
 }  // namespace cadre::agent

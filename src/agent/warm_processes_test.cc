@@ -79,7 +79,7 @@ class WarmProcessesTest : public testing::Test {
     return start;
   }
   void pass_a_while() {
-    processes_.tick(0);
+    processes_.tick();
     loop_.run_until(loop_.now() + 1ms, [] { return false; });
   }
   bool until(const std::function<bool()>& holds) {
@@ -102,7 +102,8 @@ class WarmProcessesTest : public testing::Test {
   int started_ = 0;
   bool fails_ = false;
   WarmProcesses processes_{
-      {loop_, pool_, log_, folders_, [this](supervision::Launch launch) { return start(std::move(launch)); }},
+      {loop_, pool_, log_, folders_, [this](supervision::Launch launch) { return start(std::move(launch)); },
+       [] { return std::size_t{0}; }},
       rules(),
       {}};
 };
