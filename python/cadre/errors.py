@@ -48,11 +48,11 @@ def remote_error(type_name: str, text: str, traceback: str) -> RemoteError:
         made = RemoteError
         if isinstance(original, type) and issubclass(original, Exception):
             try:
-                made = type("Remote" + original.__name__, (RemoteError, original), {})
-            except TypeError:  # some cannot be mixed
+                made = type("Remote" + original.__name__, (RemoteError, original), {"__new__": original.__new__})
+                made.__new__(made)
+            except TypeError:  # some cannot be mixed, or need more to be made
                 made = RemoteError
         _types[type_name] = made
-    made = _types[type_name]
-    error = made.__new__(made, text)
+    error = _types[type_name].__new__(_types[type_name])
     RemoteError.__init__(error, type_name, text, traceback)
     return error

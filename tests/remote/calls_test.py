@@ -97,6 +97,31 @@ class Calls(Scene):
             self.counter.leave()
         self.assertEqual(self.counter.x, 3)
 
+    def test_exceptions_of_all_kinds(self):
+        @cadre.remote_class(cpus=0.1)
+        class Thrower:
+            def open(self):
+                open("/nowhere/at/all")
+
+            def decode(self):
+                b"\xff".decode()
+
+            def own(self):
+                class Own(Exception):
+                    pass
+                raise Own("mine")
+
+        thrower = Thrower()
+        with self.assertRaises(FileNotFoundError) as raised:
+            thrower.open()
+        self.assertIn("/nowhere/at/all", str(raised.exception))
+        with self.assertRaises(cadre.RemoteError) as raised:
+            thrower.decode()
+        self.assertEqual(raised.exception.type_name, "builtins.UnicodeDecodeError")
+        with self.assertRaises(cadre.RemoteError) as raised:
+            thrower.own()
+        self.assertTrue(raised.exception.type_name.endswith("Own"))
+
     def test_a_result_that_cannot_be_sent_is_an_error_of_that_call_only(self):
         with self.assertRaises(TypeError):
             self.counter.lock()
