@@ -54,6 +54,7 @@ Result<Figures> bench_describe();
 Result<Figures> bench_logs();
 Result<Figures> bench_net();
 Result<Figures> bench_planner();
+Result<Figures> bench_remote();
 Result<Figures> bench_supervisor();
 Result<Figures> bench_tasks();
 

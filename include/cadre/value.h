@@ -234,17 +234,19 @@ void write_row(ValueWriter& writer, const Row& numbers) {
 
 template <class Number>
 Number read_number(const ValueView& view) {
-  if constexpr (std::is_floating_point_v<Number>) return static_cast<Number>(view.real_number());
-  if constexpr (std::is_unsigned_v<Number>) {
+  if constexpr (std::is_floating_point_v<Number>) {
+    return static_cast<Number>(view.real_number());
+  } else if constexpr (std::is_unsigned_v<Number>) {
     const std::uint64_t number = view.unsigned_number();
     if (number > std::numeric_limits<Number>::max()) view.fail("is a number that is too large");
     return static_cast<Number>(number);
+  } else {
+    const std::int64_t number = view.signed_number();
+    if (number < std::numeric_limits<Number>::min() || number > std::numeric_limits<Number>::max()) {
+      view.fail("is a number that is too large");
+    }
+    return static_cast<Number>(number);
   }
-  const std::int64_t number = view.signed_number();
-  if (number < std::numeric_limits<Number>::min() || number > std::numeric_limits<Number>::max()) {
-    view.fail("is a number that is too large");
-  }
-  return static_cast<Number>(number);
 }
 
 /// Numbers of a row that came as they lie in memory.

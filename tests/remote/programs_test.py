@@ -1,0 +1,40 @@
+"""Programs of users: remote classes in C++, and the examples."""
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+from scene import Scene
+
+
+class Programs(Scene):
+    AGENT = ("--artificial-slots", "4", "--cpus", "64", "--memory", "64GiB", "--warm", "8")
+
+    def run_it(self, *command):
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def example(self, name, *arguments):
+        return self.run_it(sys.executable, f"{os.environ['CADRE_EXAMPLES']}/remote/{name}", *arguments)
+
+    def test_classes_in_cpp(self):
+        self.assertEqual(self.run_it(os.environ["CADRE_ACTORS"]), "fine\n")
+
+    def test_simulator(self):
+        self.assertEqual(self.run_it(os.environ["CADRE_SIMULATOR"]),
+                         "step 1: at 41\nstep 2: at 42\nstd::out_of_range: pushes are not negative\nscore 2\n")
+
+    def test_pi_over_fifty_actors(self):
+        said = self.example("pi.py", "50", "2000")
+        value = float(re.search(r"pi is about ([0-9.]+), by 50 actors", said).group(1))
+        self.assertLess(abs(value - 3.1416), 0.1)
+
+    def test_evolution_strategies(self):
+        said = self.example("evolution.py", "4", "20")
+        self.assertGreater(int(re.search(r"upright for (\d+) of 200 steps\n$", said).group(1)), 120)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
