@@ -33,7 +33,7 @@ class Echo {
 
 constexpr int crowd = 50;
 constexpr std::size_t window = 256;
-const cadre::Needs needs{.cpus = 0.01, .wait = false};
+const cadre::Needs needs{.cpus = 0, .wait = false};
 
 double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 void tell(const char* name, double value) { std::printf("%s %.6g\n", name, value), std::fflush(stdout); }

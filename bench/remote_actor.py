@@ -14,7 +14,7 @@ import cadre
 now = time.perf_counter
 
 
-@cadre.remote_class(cpus=0.01, wait=False)
+@cadre.remote_class(cpus=0, wait=False)
 class Echo:
     def __init__(self):
         self.sum = 0

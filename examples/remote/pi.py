@@ -6,7 +6,7 @@ import time
 import cadre
 
 
-@cadre.remote_class(cpus=0.02, wait=False)
+@cadre.remote_class(cpus=0, wait=False)
 class Thrower:
     def __init__(self, seed):
         self.random = random.Random(seed)

@@ -84,8 +84,9 @@ class ValueWriter {
   /// So many pairs of key() and a value follow.
   void map(std::size_t size);
   void key(std::string_view name) { text(name); }
-  /// Numbers as they lie in memory, which must stay there until all is sent. False: write them as a list.
-  bool row(std::span<const std::byte> numbers);
+  /// Numbers of a kind (f8, i4, …) as they lie in memory, which must stay there until all is sent. False: write them as
+  /// a list.
+  bool row(std::string_view kind, std::span<const std::byte> numbers);
 
   /// What row() looks at lives as long as this writer.
   void keep(std::shared_ptr<const void> owner) { kept_.push_back(std::move(owner)); }
@@ -122,7 +123,8 @@ class ValueView {
     std::span<std::byte> bytes;
     std::shared_ptr<const void> owner;
   };
-  std::optional<Row> row() const;
+  /// None when they came as a list; fails when they are of another kind.
+  std::optional<Row> row(std::string_view kind) const;
 
   [[noreturn]] void fail(const std::string& what) const;
 
@@ -225,9 +227,16 @@ concept Described = requires(FieldCounter& v, T& value) {
   describe(v, value);
 };
 
+/// f8: a double; i4: four bytes with a sign.
+template <class T>
+std::string kind_of() {
+  return (std::is_floating_point_v<T> ? "f" : std::is_signed_v<T> ? "i" : "u") + std::to_string(sizeof(T));
+}
+
 template <class Row>
 void write_row(ValueWriter& writer, const Row& numbers) {
-  if (writer.row(std::as_bytes(std::span(numbers.data(), numbers.size())))) return;
+  using Number = std::remove_cvref_t<decltype(*numbers.data())>;
+  if (writer.row(kind_of<Number>(), std::as_bytes(std::span(numbers.data(), numbers.size())))) return;
   writer.list(numbers.size());
   for (const auto& one : numbers) write_value(writer, one);
 }
@@ -252,7 +261,7 @@ Number read_number(const ValueView& view) {
 /// Numbers of a row that came as they lie in memory.
 template <class T>
 std::optional<std::span<T>> numbers_of(const ValueView& view, std::shared_ptr<const void>& owner) {
-  std::optional<ValueView::Row> row = view.row();
+  std::optional<ValueView::Row> row = view.row(kind_of<T>());
   if (!row) return std::nullopt;
   if (row->bytes.size() % sizeof(T) != 0) view.fail("is a row of numbers of another type");
   owner = std::move(row->owner);

@@ -45,11 +45,19 @@ class _Object:
                 self.host.answer(answer, _verbs["value"], "", said, buffers)
             except BaseException as error:  # also SystemExit: the actor lives on
                 kind = type(error)
-                text = "".join(traceback.format_exception(kind, error, _own_part(error.__traceback__)))
-                said, buffers = pickling.dump((str(error), text))
+                said, buffers = pickling.dump(_words_of(error))
                 self.host.answer(answer, _verbs["error"], f"{kind.__module__}.{kind.__qualname__}"[:1000], said, buffers)
             # Nothing of a call is kept until the next one comes.
             wanted = answer = body = parts = value = said = buffers = error = None
+
+
+def _words_of(error: BaseException) -> Tuple[str, str]:
+    """What it says, and its traceback; whatever its own code does."""
+    try:
+        text = "".join(traceback.format_exception(type(error), error, _own_part(error.__traceback__)))
+        return str(error), text
+    except BaseException as another:
+        return f"an exception that cannot be shown: {type(another).__name__}", ""
 
 
 def _own_part(trace: Any) -> Any:

@@ -4,21 +4,33 @@ from typing import Any, List, Sequence, Tuple
 
 __all__ = ["dump", "load"]
 
+_apart_from = 4096  # bytes; smaller buffers are cheaper in the pickle
+_apart_max = 1000  # buffers
+
 
 def dump(value: Any, by_value: bool = False) -> Tuple[bytes, List[Any]]:
     """Plainly if that will do; what lives in the main script, and lambdas, by value."""
-    buffers: List[pickle.PickleBuffer] = []
+    buffers: List[Any] = []
+
+    def apart(buffer: pickle.PickleBuffer) -> bool:
+        """Whether it stays in the pickle."""
+        raw = buffer.raw()
+        if raw.nbytes < _apart_from or len(buffers) == _apart_max:
+            return True
+        buffers.append(raw)
+        return False
+
     if not by_value:
         try:
-            body = pickle.dumps(value, 5, buffer_callback=buffers.append)
+            body = pickle.dumps(value, 5, buffer_callback=apart)
             if b"__main__" not in body:
-                return body, [one.raw() for one in buffers] if buffers else buffers
+                return body, buffers
         except Exception:  # cloudpickle may know better, and says it better if not
             pass
         buffers.clear()
     import cloudpickle
-    body = cloudpickle.dumps(value, 5, buffer_callback=buffers.append)
-    return body, [one.raw() for one in buffers]
+    body = cloudpickle.dumps(value, 5, buffer_callback=apart)
+    return body, buffers
 
 
 def load(body: Any, parts: Sequence[Any]) -> Any:

@@ -115,19 +115,32 @@ py::tuple content_of(const Result<Heard>& heard) {
 /// A session that Python shares with its actors and answers.
 using SharedSession = std::shared_ptr<Session>;
 
+/// Waits a while at a time, so that Python hears of signals; raises when it is not there in time.
+template <class Wait>
+void wait_for(Session& session, double timeout, const Wait& wait) {
+  constexpr Duration look_every = std::chrono::milliseconds(200);
+  const TimePoint end = session.engine().loop().now() + duration_of(timeout);
+  for (TimePoint until{}; until < end;) {
+    until = std::min(end, session.engine().loop().now() + look_every);
+    if (wait(until)) return;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  }
+  raise({Errc::timed_out, "no answer in time"});
+}
+
 struct PyAnswer {
   SharedSession session;
   std::shared_ptr<Actor> actor;
   std::shared_ptr<Answer> answer;
 
   py::tuple get(double timeout) const {
-    if (!answer->is_there()) {
-      const bool came = unlocked([&] { return actor->wait(*answer, now() + duration_of(timeout)); });
-      if (!came) raise({Errc::timed_out, "no answer in time"});
-    }
+    wait_for(*session, timeout, [&](TimePoint until) {
+      if (answer->is_there()) return true;
+      take(actor->check_process());
+      return unlocked([&] { return actor->wait(*answer, until); });
+    });
     return content_of(answer->get());
   }
-  TimePoint now() const { return session->engine().loop().now(); }
 };
 
 struct PyActor {
@@ -200,9 +213,14 @@ void add_client(py::module_& module) {
       .def("call", &PyActor::call)
       .def("created",
            [](const PyActor& self, double timeout) {
-             auto answer = unlocked(
-                 [&] { return self.actor->created(self.session->engine().loop().now() + duration_of(timeout)); });
-             return content_of(take(std::move(answer))->get());
+             std::shared_ptr<Answer> made;
+             wait_for(*self.session, timeout, [&](TimePoint until) {
+               auto answer = unlocked([&] { return self.actor->created(until); });
+               if (!answer && answer.error().code == Errc::timed_out) return false;
+               made = take(std::move(answer));
+               return true;
+             });
+             return content_of(made->get());
            })
       .def("cancel",
            [](const PyActor& self, const PyAnswer& one) { unlocked([&] { self.actor->cancel(*one.answer); }); })
@@ -222,7 +240,11 @@ void add_client(py::module_& module) {
         unlocked([&] {
           self.answer->then([held] {
             const py::gil_scoped_acquire locked;
-            (*held)();
+            try {
+              (*held)();
+            } catch (py::error_already_set& error) {
+              error.discard_as_unraisable("a callback of cadre.Future.then");
+            }
           });
         });
       });

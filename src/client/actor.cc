@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include <algorithm>
+#include <cstdio>
 #include <utility>
 
 #include "base/overloaded.h"
@@ -28,6 +28,15 @@ Kept keep(const Actor::Saying& saying) {
   return kept;
 }
 
+/// What the user's own code throws here has nowhere to go.
+void run(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "cadre: what was to be done with an answer failed: %s\n", error.what());
+  }
+}
+
 }  // namespace
 
 void Answer::then(std::function<void()> call) {
@@ -35,7 +44,7 @@ void Answer::then(std::function<void()> call) {
     const std::lock_guard lock(mutex_);
     if (!is_there()) return thens_.push_back(std::move(call));
   }
-  call();
+  run(call);
 }
 
 void Answer::settle(Result<Heard> heard) {
@@ -47,7 +56,7 @@ void Answer::settle(Result<Heard> heard) {
     is_there_.store(true, std::memory_order_release);
     thens.swap(thens_);
   }
-  for (const auto& call : thens) call();
+  for (const auto& call : thens) run(call);
 }
 
 Actor::Actor(Place& place, ActorOptions options)
@@ -57,30 +66,64 @@ Actor::~Actor() = default;
 
 // Any thread.
 
+Result<void> Actor::check_process() const {
+  if (::getpid() == pid_) return {};
+  return fail(Errc::conflict, "the actor belongs to the parent process; make one here");
+}
+
 Result<std::shared_ptr<Answer>> Actor::call(const Saying& saying, TimePoint deadline) {
-  if (::getpid() != pid_) return fail(Errc::conflict, "the actor belongs to the parent process; make one here");
+  TRY(check_process());
+  if (auto obstacle = remote::obstacle_to(saying.name, saying.body, saying.parts)) {
+    return fail(Errc::invalid, *std::move(obstacle));
+  }
   const auto has_room = [this] {
     const Lock lock(mutex_);
-    return calls_.size() < options_.calls_max && (!wire_ || wire_->unsent() < unsent_max);
+    const bool is_full = calls_.size() >= options_.calls_max || kept_bytes_ >= unsent_max;
+    return core_.stage() == Caller::Stage::over || (!is_full && (!wire_ || wire_->unsent() < unsent_max));
   };
-  if (!has_room() && !place_.engine().wait(
-                         deadline, [] {}, has_room)) {
+  if (!has_room() && !place_.engine().wait(deadline, [] {}, has_room)) {
     return fail(Errc::unavailable, "too many calls to the actor have not ended; wait for some of them");
   }
+  // What takes long is done while nobody else has to wait for it.
+  const auto open_wire = [this]() -> std::shared_ptr<Wire> {
+    const bool goes_at_once = core_.stage() == Caller::Stage::ready && options_.rules.retries_max == 0;
+    return goes_at_once ? wire_ : nullptr;
+  };
   Lock lock(mutex_);
+  const std::shared_ptr<Wire> wire = open_wire();
+  Wire::Shared shared;
+  std::optional<Kept> kept;
+  if (!wire || !saying.parts.empty()) {
+    lock.unlock();
+    if (wire) shared = wire->share(saying.parts);
+    if (!wire) kept = keep(saying);
+    lock.lock();
+    if (wire && open_wire() != wire) kept = keep(saying);
+  }
   auto answer = std::make_shared<Answer>();
   const std::uint64_t id = core_.call();
   Call& call = calls_[id];
   call.verb = saying.verb;
   call.answer = answer;
-  const bool goes_at_once = core_.stage() == Caller::Stage::ready && options_.rules.retries_max == 0;
-  if (!goes_at_once) call.kept = keep(saying);
-  perform(&saying);
+  call.kept = std::move(kept);
+  if (call.kept) {
+    call.kept_bytes = saying.body.size();
+    for (const BytesView& part : saying.parts) call.kept_bytes += part.size();
+    kept_bytes_ += call.kept_bytes;
+  }
+  const Fresh fresh{saying, shared};
+  perform(&fresh);
   settle_all(lock);
   return answer;
 }
 
+void Actor::forget_call(std::map<std::uint64_t, Call>::iterator call) {
+  kept_bytes_ -= call->second.kept_bytes;
+  calls_.erase(call);
+}
+
 void Actor::cancel(const Answer& answer) {
+  if (!check_process()) return;
   Lock lock(mutex_);
   for (const auto& [id, call] : calls_) {
     if (call.answer.get() != &answer) continue;
@@ -92,11 +135,12 @@ void Actor::cancel(const Answer& answer) {
 }
 
 bool Actor::wait(const Answer& answer, TimePoint deadline) {
-  return answer.is_there() || place_.engine().wait(
-                                  deadline, [] {}, [&] { return answer.is_there(); });
+  return answer.is_there() || (check_process() && place_.engine().wait(
+                                  deadline, [] {}, [&] { return answer.is_there(); }));
 }
 
 Result<std::shared_ptr<Answer>> Actor::created(TimePoint deadline) {
+  TRY(check_process());
   std::shared_ptr<Answer> answer;
   {
     const Lock lock(mutex_);
@@ -107,16 +151,18 @@ Result<std::shared_ptr<Answer>> Actor::created(TimePoint deadline) {
 }
 
 void Actor::end() {
-  if (::getpid() != pid_) return;
+  if (!check_process()) return;
   Lock lock(mutex_);
-  if (core_.stage() == Caller::Stage::over) return;
+  const Caller::Stage stage = core_.stage();
+  if (stage == Caller::Stage::over) return;
   const std::shared_ptr<Wire> wire = wire_;
+  // A process that hears it ends by itself; another one is killed.
+  const bool is_told = wire && (stage == Caller::Stage::ready || stage == Caller::Stage::creating) && wire->unsent() == 0;
   core_.end({Errc::unavailable, "the actor was ended"});
   perform(nullptr);
-  if (wire) wire->send(Verb::end, 0, "", {}, {});
+  if (is_told) wire->send(Verb::end, 0, "", {}, std::span<const BytesView>());
   settle_all(lock);
-  place_.engine().run([self = shared_from_this(), has_wire = wire != nullptr] {
-    // A process that was told ends by itself; one that was not is killed.
+  place_.engine().run([self = shared_from_this(), is_told] {
     Lock held(self->mutex_);
     const cluster::JobId job = self->job_;
     const std::shared_ptr<Wire> open = std::exchange(self->wire_, nullptr);
@@ -124,7 +170,7 @@ void Actor::end() {
     if (open) open->close();
     self->patience_.cancel();
     self->again_.cancel();
-    if (!has_wire && job.value != 0) self->place_.kill(job);
+    if (!is_told && job.value != 0) self->place_.kill(job);
     if (job.value != 0) self->place_.forget(job);
   });
 }
@@ -144,7 +190,7 @@ bool Actor::is_over() const {
   return core_.stage() == Caller::Stage::over;
 }
 
-void Actor::perform(const Saying* fresh) {
+void Actor::perform(const Fresh* fresh) {
   for (const Caller::Effect& effect : core_.take()) {
     std::visit(overloaded{
                    [&](const Caller::SendCreate&) {
@@ -153,22 +199,27 @@ void Actor::perform(const Saying* fresh) {
                    },
                    [&](const Caller::SendCall& one) {
                      Call& call = calls_.at(one.id);
-                     if (!call.kept) return wire_->send(fresh->verb, one.id, fresh->name, fresh->body, fresh->parts);
+                     if (!call.kept) {
+                       const Saying& saying = fresh->saying;
+                       return wire_->send(saying.verb, one.id, saying.name, saying.body, fresh->shared);
+                     }
                      send_kept(one.id, call);
-                     if (options_.rules.retries_max == 0) call.kept.reset();
+                     if (options_.rules.retries_max > 0) return;
+                     call.kept.reset();
+                     kept_bytes_ -= std::exchange(call.kept_bytes, 0);
                    },
-                   [&](const Caller::SendCancel& one) { wire_->send(Verb::cancel, one.id, "", {}, {}); },
+                   [&](const Caller::SendCancel& one) { wire_->send(Verb::cancel, one.id, "", {}, Wire::Shared()); },
                    [&](const Caller::Fail& one) {
                      const auto call = calls_.find(one.id);
                      settled_.emplace_back(call->second.answer, Failure(one.error));
-                     calls_.erase(call);
+                     forget_call(call);
                    },
                    [&](const Caller::Cancelled& one) {
                      const auto call = calls_.find(one.id);
                      Heard heard;
                      heard.verb = Verb::cancelled;
                      settled_.emplace_back(call->second.answer, std::move(heard));
-                     calls_.erase(call);
+                     forget_call(call);
                    },
                    [&](const Caller::Restart&) { wants_restart_ = true; },
                },
@@ -229,19 +280,27 @@ void Actor::news(const cluster::requests::JobView& view) {
     const Error why{Errc::unavailable, "the actor " + cluster::ending_words(view.reason, view.code, view.detail)};
     const bool is_its_own = view.reason == cluster::lease::Reason::failed_to_start;
     end_of_job_ = why;
+    // What it has said may still be on its way, and the end of the connection after it; one to a host that is gone
+    // never ends.
     const Lock lock(mutex_);
     const bool is_connected = wire_ != nullptr && core_.stage() != Caller::Stage::away;
-    if (is_connected && !is_its_own) return;  // what it has said is still on its way; then the connection ends
-    place_.engine().loop().post([self = shared_from_this(), why, is_its_own] {
-      self->died(why, is_its_own ? Caller::Fault::its_own : Caller::Fault::other);
-    });
+    patience_ = place_.engine().loop().after(is_connected && !is_its_own ? reason_wait : Duration::zero(),
+                                             [self = weak_from_this(), why, is_its_own, id = view.id] {
+                                               const std::shared_ptr<Actor> there = self.lock();
+                                               if (!there || there->job() != id) return;
+                                               there->died(why, is_its_own ? Caller::Fault::its_own
+                                                                           : Caller::Fault::other);
+                                             });
     return;
   }
-  if (view.tasks.empty()) return;
-  const std::string& report = view.tasks.front().last_report;
+  const std::string report = view.tasks.empty() ? "" : view.tasks.front().last_report;
+  const bool is_queued_again = !known_card_.empty() && view.stage == cluster::control::JobStage::queued;
+  if (is_queued_again || (!known_card_.empty() && report != known_card_)) {
+    return died({Errc::unavailable, "the actor was stopped for others, or its agent was lost"}, Caller::Fault::other);
+  }
   if (report.empty() || report == known_card_) return;
   auto card = describe::read_json<ActorCard>(report);
-  if (!card || net::parse_public_key(card->key).has_value() == false) return;  // something else that it reported
+  if (!card || !net::parse_public_key(card->key)) return;  // something else that it reported
   known_card_ = report;
   card_ = *std::move(card);
   was_connected_ = false;
@@ -263,7 +322,11 @@ void Actor::connect() {
 void Actor::connect_to(std::size_t address) {
   if (is_over()) return;
   if (address >= addresses_.size()) {
-    return died({Errc::unavailable, "the actor cannot be reached from here"}, Caller::Fault::other);
+    std::string tried;
+    for (const net::PipeAddress& one : addresses_) tried += (tried.empty() ? "" : ", ") + one.host + one.name;
+    return come_to_nothing({Errc::unavailable, "the actor cannot be reached from here; tried " +
+                                                   (tried.empty() ? "nothing: it is on another host" : tried) +
+                                                   (last_error_.message.empty() ? "" : ": " + last_error_.message)});
   }
   address_ = address;
   Engine& engine = place_.engine();
@@ -277,7 +340,15 @@ void Actor::connect_to(std::size_t address) {
 void Actor::opened() {
   patience_.cancel();
   Lock lock(mutex_);
-  core_.connected(std::exchange(was_connected_, true) ? Caller::Process::known : Caller::Process::fresh);
+  const bool is_known = std::exchange(was_connected_, true);
+  if (is_known && !core_.is_made()) {  // nobody knows what became of its constructor
+    lock.unlock();
+    place_.engine().loop().post([self = shared_from_this()] {
+      self->died({Errc::unavailable, "the connection to the actor was lost while it was made"}, Caller::Fault::other);
+    });
+    return;
+  }
+  core_.connected(is_known ? Caller::Process::known : Caller::Process::fresh);
   perform(nullptr);
   settle_all(lock);
 }
@@ -305,12 +376,13 @@ void Actor::heard(Heard heard) {
   const auto call = calls_.find(heard.id);
   if (!core_.answered(heard.id) || call == calls_.end()) return;
   settled_.emplace_back(std::move(call->second.answer), std::move(heard));
-  calls_.erase(call);
+  forget_call(call);
   settle_all(lock);
 }
 
 void Actor::lost(Error error) {
   bool was_open = false;
+  last_error_ = error;
   {
     const Lock lock(mutex_);
     wire_.reset();
@@ -345,7 +417,7 @@ void Actor::lost(Error error) {
   again_ = loop.after(connect_again_after, later([](Actor& actor) { actor.connect_to(actor.address_); }));
 }
 
-void Actor::died(const Error& why, Caller::Fault fault) {
+void Actor::died(Error why, Caller::Fault fault) {
   patience_.cancel();
   again_.cancel();
   Lock lock(mutex_);

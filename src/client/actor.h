@@ -93,8 +93,10 @@ class Actor final : public std::enable_shared_from_this<Actor>, private Wire::Us
   void cancel(const Answer& answer);
   /// Waits for the object to be made; what its constructor said if that failed.
   [[nodiscard]] Result<std::shared_ptr<Answer>> created(TimePoint deadline);
-  /// Says whether it came in time.
+  /// Says whether it came in time. Not in a child process.
   bool wait(const Answer& answer, TimePoint deadline);
+  /// `conflict` in a child process of who made it.
+  [[nodiscard]] Result<void> check_process() const;
   /// Ends it; calls that have not ended fail.
   void end();
   cluster::JobId job() const;
@@ -115,6 +117,7 @@ class Actor final : public std::enable_shared_from_this<Actor>, private Wire::Us
     remote::Verb verb = remote::Verb::call;
     std::shared_ptr<Answer> answer;
     std::optional<Kept> kept;  ///< while it may have to be sent (again)
+    std::size_t kept_bytes = 0;
   };
   using Lock = std::unique_lock<std::mutex>;
 
@@ -125,9 +128,14 @@ class Actor final : public std::enable_shared_from_this<Actor>, private Wire::Us
   void connect();
   void connect_to(std::size_t address);
   void come_to_nothing(const Error& error);
-  void died(const Error& why, remote::Caller::Fault fault);
+  void died(Error why, remote::Caller::Fault fault);
+  void forget_call(std::map<std::uint64_t, Call>::iterator call);
   /// With the lock held: performs what the core wants; what is settled is settled by `settle_all`, without it.
-  void perform(const Saying* fresh);
+  struct Fresh {
+    const Saying& saying;
+    const Wire::Shared& shared;
+  };
+  void perform(const Fresh* fresh);
   void settle_all(Lock& lock);
   void send_kept(std::uint64_t id, const Call& call);
 
@@ -138,6 +146,7 @@ class Actor final : public std::enable_shared_from_this<Actor>, private Wire::Us
   mutable std::mutex mutex_;
   remote::Caller core_;
   std::map<std::uint64_t, Call> calls_;
+  std::size_t kept_bytes_ = 0;
   std::vector<std::pair<std::shared_ptr<Answer>, Result<Heard>>> settled_;
   std::shared_ptr<Wire> wire_;
   std::shared_ptr<Answer> created_ = std::make_shared<Answer>();
@@ -150,6 +159,7 @@ class Actor final : public std::enable_shared_from_this<Actor>, private Wire::Us
   std::vector<net::PipeAddress> addresses_;
   std::size_t address_ = 0;
   bool was_connected_ = false;  ///< to the process of this card
+  Error last_error_;            ///< why an address did not do
   std::optional<Error> end_of_job_;
   loop::Timer patience_;  ///< until it is given up
   loop::Timer again_;

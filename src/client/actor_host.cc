@@ -20,6 +20,7 @@ using remote::Verb;
 
 constexpr Duration attend_every = 500ms;
 constexpr std::size_t waiting_max = 100'000;  // calls
+constexpr std::size_t strangers_max = 32;     // who have not said yet who they are
 constexpr std::string_view loopback = "127.0.0.1";
 
 std::string variable(const char* name) {
@@ -125,6 +126,12 @@ Result<void> ActorHost::announce() {
 }
 
 void ActorHost::come_in(loop::Descriptor socket, net::Cover cover) {
+  if (connections_.size() - open_connections_ >= strangers_max) {  // the one who takes longest to say who he is
+    const auto oldest = std::find_if(connections_.begin(), connections_.end(),
+                                     [](const auto& one) { return !one.second->is_open; });
+    oldest->second->wire->close();
+    connections_.erase(oldest);
+  }
   auto connection = std::make_unique<Connection>(*this, ++last_connection_);
   connection->wire = Wire::answer(ground_, called_, std::move(socket), cover, *connection);
   connections_.emplace(last_connection_, std::move(connection));
@@ -147,7 +154,8 @@ void ActorHost::take(Connection& from, Heard heard) {
     is_full = callee_.waiting() >= waiting_max;
     if (!is_full && callee_.came(key)) wanted_.emplace(key, Wanted{key, std::move(heard), from.wire});
   }
-  if (is_full) from.wire->send(Verb::error, key.id, "Full", as_bytes("too many calls wait at the actor"), {});
+  const auto full = as_bytes("too many calls wait at the actor");
+  if (is_full) from.wire->send(Verb::error, key.id, "Full", full, Wire::Shared());
   engine_.changed();
 }
 
@@ -157,7 +165,7 @@ void ActorHost::cancel(const Connection& from, remote::Callee::Key key) {
     if (!callee_.cancel(key)) return;  // it has begun, or was answered
     wanted_.erase(key);
   }
-  from.wire->send(Verb::cancelled, key.id, "", {}, {});
+  from.wire->send(Verb::cancelled, key.id, "", {}, Wire::Shared());
 }
 
 void ActorHost::leave(std::uint64_t number) {
@@ -211,13 +219,18 @@ std::optional<ActorHost::Wanted> ActorHost::next() {
 
 void ActorHost::answer(const Wanted& wanted, Verb verb, std::string_view name, BytesView body,
                        std::span<const BytesView> parts) {
+  const std::optional<std::string> obstacle = remote::obstacle_to(name, body, parts);
   ++calls_;
-  if (verb == Verb::error) ++errors_;
+  if (verb == Verb::error || obstacle) ++errors_;
   {
     const std::lock_guard lock(mutex_);
     callee_.finished(wanted.key);
   }
-  wanted.wire->send(verb, wanted.key.id, name, body, parts);
+  if (obstacle) {
+    wanted.wire->send(Verb::error, wanted.key.id, "TooLarge", as_bytes(*obstacle), Wire::Shared());
+  } else {
+    wanted.wire->send(verb, wanted.key.id, name, body, parts);
+  }
   if (options_.lanes > 1) engine_.changed();
 }
 

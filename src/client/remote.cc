@@ -68,6 +68,13 @@ std::shared_ptr<Session>& own_session(Current& now) {
   return now.session;
 }
 
+/// Of a cluster that is called by its own scheme.
+std::string http_url(std::string url) {
+  constexpr std::string_view scheme = "cadre://";
+  while (url.ends_with('/')) url.pop_back();
+  return url.starts_with(scheme) ? "http://" + url.substr(scheme.size()) : url;
+}
+
 [[noreturn]] void raise(const Error& error) { throw OutcomeError(client::reason_of(error)); }
 
 /// This program, as the cluster knows it.
@@ -187,7 +194,7 @@ Outcome<void> connect(const std::string& url, Wait wait) {
   Current& now = current();
   const std::lock_guard lock(now.mutex);
   if (own_session(now)) {
-    if (url.empty() || url == now.url) return {};
+    if (url.empty() || url == now.url || http_url(url) == now.session->master()) return {};
     const std::string where = now.session->master();
     return Reason{Reason::Code::conflict,
                   "this process is connected to " + where + "; disconnect() before you connect to " + url};
@@ -245,7 +252,9 @@ struct CallHandle::Inside {
 bool CallHandle::is_there() const { return inside->answer->is_there(); }
 
 bool CallHandle::wait(Wait wait) const {
-  return is_there() || inside->actor->wait(*inside->answer, inside->session->engine().loop().now() + wait);
+  if (is_there()) return true;
+  if (const Result<void> own = inside->actor->check_process(); !own) raise(own.error());
+  return inside->actor->wait(*inside->answer, inside->session->engine().loop().now() + wait);
 }
 
 void CallHandle::cancel() const { inside->actor->cancel(*inside->answer); }
@@ -287,7 +296,7 @@ struct ActorHandle::Inside {
 ActorHandle::ActorHandle(const Needs& needs, const ClassEntry& entry, const ValueWriter& arguments) {
   Current& now = current();
   std::unique_lock lock(now.mutex);
-  if (!own_session(now)) {
+  while (!own_session(now)) {
     lock.unlock();
     connect().value();
     lock.lock();

@@ -75,9 +75,9 @@ void Session::close() {
       engine_.loop().now() + leave_wait,
       [&] {
         engine_.loop().destroy_tasks();
-        for (const auto& [id, actor] : std::exchange(actors_, {})) {
-          actor->drop({Errc::unavailable, "the session with the cluster was ended"});
-        }
+        const Error why{Errc::unavailable, "the session with the cluster was ended"};
+        for (const auto& [id, actor] : std::exchange(actors_, {})) actor->drop(why);
+        for (const std::shared_ptr<Actor>& actor : std::exchange(submitting_, {})) actor->drop(why);
         engine_.loop().spawn(leave(has_left));
       },
       [&] { return has_left; });
@@ -132,7 +132,7 @@ void Session::take(const requests::JobView& view) {
   if (const auto found = actors_.find(view.id); found != actors_.end()) {
     const std::shared_ptr<Actor> actor = found->second;
     actor->news(view);
-  } else if (submitting_ > 0 && unclaimed_.size() < unclaimed_max) {
+  } else if (!submitting_.empty() && unclaimed_.size() < unclaimed_max) {
     unclaimed_[view.id] = view;
   }
 }
@@ -147,7 +147,7 @@ std::shared_ptr<Actor> Session::create(ActorOptions options) {
 
 void Session::submit(const std::shared_ptr<Actor>& actor, const cluster::JobSpec& job) {
   if (!connection_) return actor->failed({Errc::unavailable, "the session with the cluster was ended"});
-  ++submitting_;
+  submitting_.insert(actor);
   requests::Submit request;
   request.job = job;
   engine_.loop().spawn(submit_job(actor, std::move(request)));
@@ -155,7 +155,7 @@ void Session::submit(const std::shared_ptr<Actor>& actor, const cluster::JobSpec
 
 loop::Task<void> Session::submit_job(std::shared_ptr<Actor> actor, requests::Submit request) {
   const Got<requests::JobView> job = co_await connection_->ask(request, answer_wait);
-  --submitting_;
+  submitting_.erase(actor);
   if (!job) {
     actor->failed(error_of(job.error()));
   } else {
@@ -164,7 +164,7 @@ loop::Task<void> Session::submit_job(std::shared_ptr<Actor> actor, requests::Sub
     const auto early = unclaimed_.find(job->id);
     if (early != unclaimed_.end()) actor->news(early->second);
   }
-  if (submitting_ == 0) unclaimed_.clear();
+  if (submitting_.empty()) unclaimed_.clear();
 }
 
 void Session::kill(cluster::JobId job) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "client/actor.h"
@@ -65,7 +66,7 @@ class Session final : private Actor::Place {
   std::optional<Connection> connection_;  ///< none once it is closed
   std::map<cluster::JobId, std::shared_ptr<Actor>> actors_;
   std::map<cluster::JobId, cluster::requests::JobView> unclaimed_;  ///< heard of before their submission was answered
-  int submitting_ = 0;
+  std::set<std::shared_ptr<Actor>> submitting_;  ///< whose submission is not answered
   std::uint64_t seen_ = 0;
 
   std::mutex mutex_;

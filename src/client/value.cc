@@ -11,6 +11,7 @@ using describe::Value;
 
 /// Shorter rows are not worth to be apart.
 constexpr std::size_t apart_from = 1024;
+constexpr std::size_t parts_max = 1000;
 
 const Value& value_at(const void* node) { return *static_cast<const Value*>(node); }
 const Value nothing;
@@ -35,10 +36,12 @@ void ValueWriter::bytes(std::span<const std::byte> value) { inside_->packer.byte
 void ValueWriter::list(std::size_t size) { inside_->packer.list(size); }
 void ValueWriter::map(std::size_t size) { inside_->packer.map(size); }
 
-/// A long row is told by the number of its part, a short one by its bytes.
-bool ValueWriter::row(std::span<const std::byte> numbers) {
+/// A row is told by its kind, and a long one by the number of its part, a short one by its bytes.
+bool ValueWriter::row(std::string_view kind, std::span<const std::byte> numbers) {
   if (rows_ == Rows::inside) return false;
-  if (numbers.size() < apart_from) {
+  list(2);
+  text(kind);
+  if (numbers.size() < apart_from || parts_.size() == parts_max) {
     bytes(numbers);
   } else {
     number(static_cast<std::uint64_t>(parts_.size()));
@@ -134,15 +137,19 @@ ValueView ValueView::find(std::string_view key) const {
   return {*reader_, found == nullptr ? &nothing : found, path_ + "." + std::string(key)};
 }
 
-std::optional<ValueView::Row> ValueView::row() const {
-  const Value& value = value_at(node_);
+std::optional<ValueView::Row> ValueView::row(std::string_view kind) const {
+  const auto* pair = value_at(node_).as<Value::List>();
+  const auto* its_kind = pair != nullptr && pair->size() == 2 ? pair->front().as<std::string>() : nullptr;
+  if (its_kind == nullptr) return std::nullopt;
+  if (*its_kind != kind) fail("is a row of numbers " + *its_kind + ", not " + std::string(kind));
+  const Value& value = pair->back();
   if (const auto* bytes = value.as<Bytes>()) {
     auto* const start = const_cast<std::byte*>(bytes->data());
     auto copy = std::make_shared<Bytes>(start, start + bytes->size());  // aligned, and as long as it is needed
     return Row{*copy, copy};
   }
   const auto* number = value.as<std::int64_t>();
-  if (number == nullptr) return std::nullopt;
+  if (number == nullptr) fail("is no row of numbers");
   const std::vector<ValueReader::Part>& parts = reader_->inside_->parts;
   if (*number < 0 || static_cast<std::size_t>(*number) >= parts.size()) fail("is a row of numbers that did not come");
   const ValueReader::Part& part = parts[static_cast<std::size_t>(*number)];

@@ -1,5 +1,7 @@
 #include "client/wire.h"
 
+#include <unistd.h>
+
 #include <cstring>
 #include <utility>
 
@@ -8,13 +10,13 @@ namespace {
 
 /// What is smaller goes through the socket: it costs less than to share it.
 constexpr std::size_t shared_from = 32 << 10;
-constexpr std::size_t payload_max = std::size_t{4} << 30;
+constexpr std::size_t files_max = 1024;  ///< that wait for their frames to be whole
 constexpr std::size_t shared_max = std::size_t{4} << 30;
-constexpr std::size_t kept_max = 256 << 20;
+constexpr std::size_t kept_max = 128 << 20;
 
 }  // namespace
 
-Wire::Wire(User& user) : user_(&user), reader_(payload_max), pool_(shared_max, kept_max) {}
+Wire::Wire(User& user) : user_(&user), pid_(::getpid()), reader_(remote::call_bytes_max), pool_(shared_max, kept_max) {}
 
 std::shared_ptr<Wire> Wire::call(net::PipeGround ground, net::Caller caller, const net::PipeAddress& address,
                                  User& user) {
@@ -43,27 +45,26 @@ void Wire::lost(Error error) {
   if (User* const told = std::exchange(user_, nullptr)) told->lost(std::move(error));
 }
 
-void Wire::send(remote::Verb verb, std::uint64_t id, std::string_view name, BytesView body,
-                std::span<const BytesView> parts) {
-  if (parts.empty()) {
-    const remote::EncodedCall encoded(verb, id, name, body, {});
-    return pipe_->send(encoded.pieces());
-  }
-  std::vector<remote::PartToSend> to_send;
-  std::vector<int> files;
+Wire::Shared Wire::share(std::span<const BytesView> parts) {
+  Shared shared;
   for (const BytesView& part : parts) {
-    remote::PartToSend& one = to_send.emplace_back();
+    remote::PartToSend& one = shared.parts.emplace_back();
     one.bytes = part;
     if (!pipe_->hands_over_files() || part.size() < shared_from) continue;
-    const bool has_room_for_file = files.size() < net::Pipe::files_max;
+    const bool has_room_for_file = shared.files.size() < net::Pipe::files_max;
     std::optional<tensor::SharedPool::Taken> taken = has_room_for_file ? pool_.take(part.size()) : std::nullopt;
     if (!taken) continue;
     std::memcpy(taken->piece->data(), part.data(), part.size());
     one.piece = taken->number;
-    if (taken->is_new) files.push_back(taken->file);
+    if (taken->is_new) shared.files.push_back(taken->file);
   }
-  const remote::EncodedCall encoded(verb, id, name, body, to_send);
-  pipe_->send(encoded.pieces(), files);
+  return shared;
+}
+
+void Wire::send(remote::Verb verb, std::uint64_t id, std::string_view name, BytesView body, const Shared& shared) {
+  if (::getpid() != pid_) return;
+  const remote::EncodedCall encoded(verb, id, name, body, shared.parts);
+  pipe_->send(encoded.pieces(), shared.files);
 }
 
 void Wire::took(std::size_t bytes, std::vector<loop::Descriptor> files) {
@@ -71,6 +72,7 @@ void Wire::took(std::size_t bytes, std::vector<loop::Descriptor> files) {
   std::vector<remote::CallFrame> frames;
   const std::shared_ptr<Wire> self = shared_from_this();
   Result<void> taken;
+  if (files_.size() > files_max) taken = fail(Errc::corrupt, "files came that no frame speaks of");
   if (!reader_.took(bytes, frames)) taken = fail(Errc::corrupt, "what came is no frame");
   for (remote::CallFrame& frame : frames) {
     if (!taken || user_ == nullptr) break;
@@ -127,7 +129,7 @@ void Wire::take_news(const std::vector<remote::PieceNews>& news) {
 
 void Wire::tell(remote::PieceNews news) {
   const Bytes body = remote::write_pieces(std::span(&news, 1));
-  send(remote::Verb::pieces, 0, "", body, {});
+  send(remote::Verb::pieces, 0, "", body, Shared());
 }
 
 }  // namespace cadre::client

@@ -2,6 +2,8 @@
 /// on one host. Made, and closed, on the loop; send() may be called on any thread.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -41,8 +43,19 @@ class Wire final : public std::enable_shared_from_this<Wire>, private net::Pipe:
                                       loop::Descriptor socket, net::Cover cover, User& user);
   void close();
 
+  /// Parts that are ready to be sent: what is large was copied into shared memory.
+  struct Shared {
+    std::vector<remote::PartToSend> parts;
+    std::vector<int> files;
+  };
+  /// To be sent once, over this wire; takes its time.
+  [[nodiscard]] Shared share(std::span<const BytesView> parts);
+  /// Only what could be said: remote::obstacle_to.
+  void send(remote::Verb verb, std::uint64_t id, std::string_view name, BytesView body, const Shared& shared);
   void send(remote::Verb verb, std::uint64_t id, std::string_view name, BytesView body,
-            std::span<const BytesView> parts);
+            std::span<const BytesView> parts) {
+    send(verb, id, name, body, share(parts));
+  }
   std::size_t unsent() const { return pipe_->unsent(); }
 
  private:
@@ -56,7 +69,8 @@ class Wire final : public std::enable_shared_from_this<Wire>, private net::Pipe:
   void take_news(const std::vector<remote::PieceNews>& news);
   void tell(remote::PieceNews news);
 
-  User* user_;  ///< null once it is over
+  User* user_;       ///< null once it is over
+  const pid_t pid_;  ///< a child process inherits it, and must say nothing
   std::unique_ptr<net::Pipe> pipe_;
   remote::CallReader reader_;
   std::vector<loop::Descriptor> files_;  ///< that came and were not looked at yet

@@ -80,6 +80,15 @@ EncodedCall::EncodedCall(Verb verb, std::uint64_t id, std::string_view name, Byt
   }
 }
 
+std::optional<std::string> obstacle_to(std::string_view name, BytesView body, std::span<const BytesView> parts) {
+  if (name.size() > name_bytes_max) return "a name has at most " + std::to_string(name_bytes_max) + " bytes";
+  if (parts.size() > parts_max) return "a call has at most " + std::to_string(parts_max) + " large parts";
+  std::size_t total = body.size();
+  for (const BytesView& part : parts) total += part.size();
+  if (total > call_bytes_max) return "a call, or its answer, carries at most 4 GiB";
+  return std::nullopt;
+}
+
 std::span<std::byte> CallReader::room() {
   if (head_) return {payload_.get() + filled_, head_->payload - filled_};
   return std::span(scratch_).subspan(end_);

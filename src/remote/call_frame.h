@@ -78,6 +78,11 @@ struct PartToSend {
 
 constexpr std::size_t name_bytes_max = 4'096;
 constexpr std::size_t parts_max = 1'024;
+/// In all, of the body and its parts.
+constexpr std::size_t call_bytes_max = std::size_t{4} << 30;
+
+/// Why it cannot be said, if it cannot: it would be no frame.
+std::optional<std::string> obstacle_to(std::string_view name, BytesView body, std::span<const BytesView> parts);
 
 /// A frame in pieces that are to be sent one after another; `heads` holds those that are not the sender's.
 class EncodedCall {

@@ -34,6 +34,8 @@ void Caller::cancel(CallId id) {
 void Caller::connected(Process process) {
   if (stage_ == Stage::over) return;
   if (process == Process::fresh) {
+    give_up_sent({Errc::unavailable, "the actor was made anew; the call may or may not have run"});
+    is_made_ = false;
     stage_ = Stage::creating;
     effects_.emplace_back(SendCreate{});
     return;
@@ -45,6 +47,7 @@ void Caller::connected(Process process) {
 
 void Caller::created() {
   if (stage_ != Stage::creating) return;
+  is_made_ = true;
   stage_ = Stage::ready;
   send_waiting();
 }
@@ -70,6 +73,7 @@ void Caller::died(const Error& why, Fault fault) {
   if (fault == Fault::its_own || restarts_ == rules_.restarts_max) return finish(why);
   give_up_sent({why.code, why.message + "; the call may or may not have run"});
   ++restarts_;
+  is_made_ = false;
   stage_ = Stage::placing;
   effects_.emplace_back(Restart{});
 }

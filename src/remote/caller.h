@@ -76,6 +76,8 @@ class Caller {
   [[nodiscard]] std::vector<Effect> take() { return std::exchange(effects_, {}); }
 
   Stage stage() const { return stage_; }
+  /// Whether the present process has said that the object is there.
+  bool is_made() const { return is_made_; }
   std::uint32_t restarts() const { return restarts_; }
   std::size_t open_calls() const { return waiting_.size() + sent_.size(); }
   /// Why it is over.
@@ -93,6 +95,7 @@ class Caller {
   std::map<CallId, std::uint32_t> waiting_;  ///< with how often each was sent before
   std::map<CallId, std::uint32_t> sent_;
   std::uint32_t restarts_ = 0;
+  bool is_made_ = false;
   Error why_;
   std::vector<Effect> effects_;
 };

@@ -13,6 +13,7 @@ namespace cadre::tensor {
 namespace {
 
 constexpr std::size_t smallest = 64 << 10;
+constexpr std::size_t pieces_max = 256;
 constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 std::shared_ptr<SharedPiece> map(int file, std::size_t size) {
@@ -40,6 +41,7 @@ std::optional<SharedPool::Taken> SharedPool::take(std::size_t size) {
     piece.is_used = true;
     return Taken{number, piece.memory, piece.file.get(), false};
   }
+  if (pieces_.size() >= pieces_max) return std::nullopt;  // each has a descriptor
   Piece piece;
   piece.file = loop::Descriptor(::memfd_create("cadre", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!piece.file || ::ftruncate(piece.file.get(), static_cast<off_t>(capacity)) != 0) return std::nullopt;

@@ -1,6 +1,7 @@
 """Remote classes in Python: calls, attributes, errors, futures, order, arrays, files."""
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -121,6 +122,59 @@ class Calls(Scene):
         with self.assertRaises(cadre.RemoteError) as raised:
             thrower.own()
         self.assertTrue(raised.exception.type_name.endswith("Own"))
+
+    def test_an_exception_that_cannot_be_shown(self):
+        @cadre.remote_class(cpus=0.1)
+        class Thrower:
+            def f(self):
+                class Mute(Exception):
+                    def __str__(self):
+                        raise RuntimeError("no")
+                raise Mute()
+
+            def g(self):
+                return "alive"
+
+        thrower = Thrower()
+        with self.assertRaises(cadre.RemoteError):
+            thrower.f()
+        self.assertEqual(thrower.g(), "alive")
+
+    def test_many_small_arrays_and_long_names(self):
+        arrays = [numpy.full(2000, i) for i in range(1500)] + [numpy.zeros(3)] * 1500
+        back = self.counter.echo(arrays)
+        self.assertTrue(all((a == b).all() for a, b in zip(arrays, back)))
+        with self.assertRaises(cadre.ActorError) as raised:
+            getattr(self.counter, "x" * 5000)
+        self.assertEqual(raised.exception.code, "invalid")
+        self.assertEqual(self.counter.add(), 4)
+
+    def test_what_a_callback_raises_hurts_nobody(self):
+        failing = self.counter.fail.remote("x")
+        failing.then(lambda one: one.get())
+        with self.assertRaises(ValueError):
+            failing.get(timeout=60)
+        called = threading.Event()
+        self.counter.echo.remote(1).then(lambda one: called.set())
+        self.assertTrue(called.wait(60))
+
+    def test_arrays_stay_as_they_were_when_a_child_lets_them_go(self):
+        kept = self.counter.echo(numpy.full(100_000, 7))
+        pid = os.fork()
+        if pid == 0:
+            del kept
+            os._exit(0)
+        os.waitpid(pid, 0)
+        for i in range(6):
+            self.counter.echo(numpy.full(100_000, i))
+        self.assertTrue((kept == 7).all())
+
+    def test_waiting_can_be_interrupted(self):
+        timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
+        timer.start()
+        with self.assertRaises(KeyboardInterrupt):
+            self.counter.sleep(100)
+        timer.join()
 
     def test_a_result_that_cannot_be_sent_is_an_error_of_that_call_only(self):
         with self.assertRaises(TypeError):
@@ -353,6 +407,29 @@ class Travel(Scene):
                 print(error)
             """)
         self.assertIn("missing.txt", said)
+
+    def test_leaving_while_an_actor_is_made(self):
+        said = self.run_script({}, """
+            import cadre, threading, time
+            cadre.connect()
+            @cadre.remote_class(cpus=0.1)
+            class A:
+                def __init__(self): time.sleep(1000)
+            def make():
+                try:
+                    A()
+                except cadre.ActorError as error:
+                    print(error, flush=True)
+            threads = [threading.Thread(target=make) for _ in range(4)]
+            for one in threads: one.start()
+            def refuse(): raise cadre.ActorError("unavailable", "too late")
+            time.sleep(0.01)
+            cadre.remote.connect = refuse  # else one that comes later opens a new session
+            cadre.disconnect()
+            for one in threads: one.join(60)
+            print("left", [one.is_alive() for one in threads])
+            """)
+        self.assertIn("left [False, False, False, False]", said)
 
     def test_actors_make_actors(self):
         said = self.run_script({}, """

@@ -192,6 +192,36 @@ class Faults(Scene):
         self.assertEqual(actor.add(), 3)
         self.assertEqual(Actor(7).add(), 8)
 
+    def test_one_that_must_move_is_not_quietly_another(self):
+        """Its agent is gone for good, and the master gives its job to another one: that is a new object."""
+        self.cluster.start("other", ["agent", "--master", str(self.cluster.data), "--data",
+                                     str(self.cluster.folder / "b"), "--id", "a2", *self.AGENT])
+        self.cluster.until(lambda: self.cluster.get("/status").json["agents_up"] == 2)
+        try:
+            @cadre.remote_class(cpus=0.1, max_restarts=0)
+            class Pinned(Actor.__cadre_class__):
+                pass
+
+            actors = [Pinned(5) for _ in range(4)]
+            waiting = [one.sleep.remote(1000) for one in actors]
+            rows = {one["id"]: one["agent"] for one in self.actors()}
+            first = rows[actors[0]._cadre_actor.job]
+            name = "agent" if first == "a1" else "other"
+            self.cluster.processes[name].kill()
+            self.cluster.processes[name].wait()
+            with self.assertRaises(cadre.ActorError):
+                waiting[0].get(timeout=60)
+            with self.assertRaises(cadre.ActorError):
+                actors[0].add()
+        finally:
+            for name in ("agent", "other"):
+                self.cluster.processes[name].kill()
+                self.cluster.processes[name].wait()
+            del self.cluster.processes["other"]
+            self.cluster.start("agent", ["agent", "--data", str(self.cluster.folder / "a"), "--master",
+                                         str(self.cluster.data), "--id", "a1", *self.AGENT])
+            self.cluster.until(lambda: self.cluster.get("/status").json["agents_up"] == 1)
+
     def test_too_many_calls_wait_and_then_fail(self):
         @cadre.remote_class(cpus=0.1, calls_max=50)
         class Slow(Actor.__cadre_class__):

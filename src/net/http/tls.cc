@@ -4,6 +4,7 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -231,12 +232,16 @@ void TlsSession::take(std::string_view coded, std::string& plain, std::string& o
 }
 
 void TlsSession::put(std::string_view plain, std::string& out) {
-  if (plain.empty() || (state_ != State::open && state_ != State::ended)) return;
-  ERR_clear_error();
-  std::size_t written = 0;
-  if (SSL_write_ex(inside_->ssl.get(), plain.data(), plain.size(), &written) != 1) state_ = State::failed;
-  ERR_clear_error();
-  move_out(out);
+  constexpr std::size_t slice = 1 << 20;  // what is kept in between has a bound
+  for (; !plain.empty() && (state_ == State::open || state_ == State::ended);
+       plain.remove_prefix(std::min(slice, plain.size()))) {
+    ERR_clear_error();
+    std::size_t written = 0;
+    const std::size_t size = std::min(slice, plain.size());
+    if (SSL_write_ex(inside_->ssl.get(), plain.data(), size, &written) != 1) state_ = State::failed;
+    ERR_clear_error();
+    move_out(out);
+  }
 }
 
 void TlsSession::end(std::string& out) {

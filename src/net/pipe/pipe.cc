@@ -1,6 +1,7 @@
 #include "net/pipe/pipe.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -31,6 +32,7 @@ using boost::system::error_code;
 constexpr std::size_t pieces_max = 64;
 constexpr int reads_max = 16;  // before others have their turn
 constexpr int backlog = 1024;
+constexpr Duration accept_again_after = std::chrono::milliseconds(100);
 
 struct SocketAddress {
   sockaddr_storage storage{};
@@ -66,11 +68,23 @@ Result<SocketAddress> socket_address(const PipeAddress& from) {
   return to;
 }
 
+/// For TCP: what is said goes at once, and a host that is gone is noticed within seconds.
+void set_manners(int socket) {
+  const auto set = [socket](int level, int option, int value) {
+    ::setsockopt(socket, level, option, &value, sizeof value);
+  };
+  set(IPPROTO_TCP, TCP_NODELAY, 1);
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 2);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 1);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, 5'000);  // milliseconds
+}
+
 Result<loop::Descriptor> make_socket(int family) {
   loop::Descriptor made(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!made) return loop::system_failure("socket");
-  const int on = 1;
-  if (family != AF_UNIX) ::setsockopt(made.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  if (family != AF_UNIX) set_manners(made.get());
   return made;
 }
 
@@ -133,7 +147,7 @@ struct Pipe::Inside : std::enable_shared_from_this<Inside> {
   struct Chunk {
     std::string bytes;
     std::size_t sent = 0;
-    std::vector<int> files;
+    std::vector<loop::Descriptor> files;  // copies: their owner may close his
   };
 
   Inside(PipeGround g, User& u) : ground(std::move(g)), user(&u) {}
@@ -301,9 +315,12 @@ void Pipe::Inside::flush() {
   while (!waits_to_write && socket >= 0 && !out.empty()) {
     Chunk& first = out.front();
     const BytesView left = as_bytes(first.bytes).subspan(first.sent);
-    const ssize_t sent = send_once(socket, std::span(&left, 1), first.files);
+    std::vector<int> files;
+    for (const loop::Descriptor& file : first.files) files.push_back(file.get());
+    const ssize_t sent = send_once(socket, std::span(&left, 1), files);
     if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return wait_to_write();
-    if (sent < 0) {  // what can be read will tell that it is over
+    if (sent < 0) {
+      ::shutdown(socket, SHUT_RDWR);  // what can be read will tell that it is over
       out.clear();
       out_bytes = 0;
       return;
@@ -388,42 +405,56 @@ void Pipe::send(std::span<const BytesView> pieces, std::span<const int> files) {
     return inside.flush();
   }
   std::size_t sent = 0;
-  std::vector<int> unsent_files(files.begin(), files.end());
   if (inside.out.empty()) {
     const ssize_t taken = send_once(inside.socket, pieces, files);
-    if (taken < 0 && errno != EAGAIN && errno != EWOULDBLOCK) return;  // what can be read will tell that it is over
-    if (taken >= 0) sent = static_cast<std::size_t>(taken), unsent_files.clear();
+    if (taken < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
+      ::shutdown(inside.socket, SHUT_RDWR);  // what can be read will tell that it is over
+      return;
+    }
+    if (taken >= 0) sent = static_cast<std::size_t>(taken), files = {};
   }
   Inside::Chunk rest;
-  rest.files = std::move(unsent_files);
   for (const BytesView& piece : pieces) {
     const std::size_t skipped = std::min(sent, piece.size());
     sent -= skipped;
     rest.bytes += as_text(piece.subspan(skipped));
   }
   if (rest.bytes.empty()) return;
+  for (const int file : files) rest.files.emplace_back(::fcntl(file, F_DUPFD_CLOEXEC, 0));
   inside.out_bytes += rest.bytes.size();
   inside.out.push_back(std::move(rest));
   inside.flush();
 }
 
 struct PipeDoor::Inside {
+  void listen();
+  void accept();
+
+  loop::RealLoop& loop;
   loop::Descriptor socket;
+  Cover cover;
   Take take;
   std::optional<loop::Readable> readable;
+  loop::Timer pause;
 };
 
+void PipeDoor::Inside::listen() {
+  readable.emplace(loop, socket.get(), [this] { accept(); });
+}
+
+void PipeDoor::Inside::accept() {
+  loop::Descriptor came(::accept4(socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!came) {  // perhaps there are too many descriptors: in a while there may be fewer
+    pause = loop.after(accept_again_after, [this] { listen(); });
+    return readable.reset();
+  }
+  if (cover == Cover::tls) set_manners(came.get());
+  take(std::move(came), cover);
+}
+
 PipeDoor::PipeDoor(loop::RealLoop& loop, loop::Descriptor socket, Cover cover, std::uint16_t port, Take take)
-    : inside_(std::make_unique<Inside>()), port_(port) {
-  inside_->socket = std::move(socket);
-  inside_->take = std::move(take);
-  inside_->readable.emplace(loop, inside_->socket.get(), [inside = inside_.get(), cover] {
-    loop::Descriptor came(::accept4(inside->socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!came) return;
-    const int on = 1;
-    if (cover == Cover::tls) ::setsockopt(came.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    inside->take(std::move(came), cover);
-  });
+    : inside_(new Inside{loop, std::move(socket), cover, std::move(take), {}, {}}), port_(port) {
+  inside_->listen();
 }
 
 PipeDoor::~PipeDoor() = default;
