@@ -21,6 +21,7 @@ constexpr Duration answer_wait = 10s;
 constexpr Duration again_after = 200ms;
 constexpr Duration leave_wait = 2s;
 constexpr std::size_t unclaimed_max = 10'000;
+constexpr std::string_view ended = "the session with the cluster was ended";
 
 std::string host_name() {
   char name[HOST_NAME_MAX + 1] = {};
@@ -75,9 +76,14 @@ void Session::close() {
       engine_.loop().now() + leave_wait,
       [&] {
         engine_.loop().destroy_tasks();
-        const Error why{Errc::unavailable, "the session with the cluster was ended"};
+        is_ending_ = true;
+        const Error why{Errc::unavailable, std::string(ended)};
         for (const auto& [id, actor] : std::exchange(actors_, {})) actor->drop(why);
         for (const std::shared_ptr<Actor>& actor : std::exchange(submitting_, {})) actor->drop(why);
+        for (const std::shared_ptr<Brought>& one : std::exchange(bringing_, {})) {
+          one->settle(NotGot(Refusal{failed, std::string(ended)}));
+        }
+        engine_.changed();
         engine_.loop().spawn(leave(has_left));
       },
       [&] { return has_left; });
@@ -146,7 +152,7 @@ std::shared_ptr<Actor> Session::create(ActorOptions options) {
 }
 
 void Session::submit(const std::shared_ptr<Actor>& actor, const cluster::JobSpec& job) {
-  if (!connection_) return actor->failed({Errc::unavailable, "the session with the cluster was ended"});
+  if (is_ending_) return actor->failed({Errc::unavailable, std::string(ended)});
   submitting_.insert(actor);
   requests::Submit request;
   request.job = job;
@@ -168,7 +174,7 @@ loop::Task<void> Session::submit_job(std::shared_ptr<Actor> actor, requests::Sub
 }
 
 void Session::kill(cluster::JobId job) {
-  if (connection_) engine_.loop().spawn(kill_job(job));
+  if (!is_ending_) engine_.loop().spawn(kill_job(job));
 }
 
 loop::Task<void> Session::kill_job(cluster::JobId job) {
@@ -185,7 +191,12 @@ void Session::forget(cluster::JobId job) {
 Result<std::string> Session::upload(const std::string& folder, TimePoint deadline) {
   const auto brought = std::make_shared<Brought>();
   const bool is_done = engine_.wait(
-      deadline, [&] { engine_.loop().spawn(bring(folder, brought)); },
+      deadline,
+      [&] {
+        if (is_ending_) return brought->settle(NotGot(Refusal{failed, std::string(ended)}));
+        bringing_.insert(brought);
+        engine_.loop().spawn(bring(folder, brought));
+      },
       [&] { return brought->is_done.load(std::memory_order_acquire); });
   if (!is_done) return fail(Errc::timed_out, "the files were not sent in time");
   if (!brought->hash) return Failure(error_of(brought->hash.error()));
@@ -194,8 +205,8 @@ Result<std::string> Session::upload(const std::string& folder, TimePoint deadlin
 
 loop::Task<void> Session::bring(std::string folder, std::shared_ptr<Brought> brought) {
   const Got<Uploaded> uploaded = co_await client::upload(*connection_, std::move(folder));
-  brought->hash = uploaded ? Got<std::string>(uploaded->hash) : Got<std::string>(NotGot(uploaded.error()));
-  brought->is_done.store(true, std::memory_order_release);
+  brought->settle(uploaded ? Got<std::string>(uploaded->hash) : Got<std::string>(NotGot(uploaded.error())));
+  bringing_.erase(brought);
   engine_.changed();
 }
 

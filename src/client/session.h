@@ -50,6 +50,10 @@ class Session final : private Actor::Place {
   loop::Task<void> kill_job(cluster::JobId job);
   loop::Task<void> leave(bool& is_done);
   struct Brought {
+    void settle(Got<std::string> outcome) {
+      hash = std::move(outcome);
+      is_done.store(true, std::memory_order_release);
+    }
     std::atomic<bool> is_done = false;
     Got<std::string> hash;
   };
@@ -67,7 +71,9 @@ class Session final : private Actor::Place {
   std::map<cluster::JobId, std::shared_ptr<Actor>> actors_;
   std::map<cluster::JobId, cluster::requests::JobView> unclaimed_;  ///< heard of before their submission was answered
   std::set<std::shared_ptr<Actor>> submitting_;  ///< whose submission is not answered
+  std::set<std::shared_ptr<Brought>> bringing_;
   std::uint64_t seen_ = 0;
+  bool is_ending_ = false;  ///< nothing new is begun
 
   std::mutex mutex_;
   std::optional<Got<void>> opened_;  ///< what the master said at first
