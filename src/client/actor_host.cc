@@ -44,12 +44,6 @@ std::vector<std::string> addresses_of_host() {
   return found;
 }
 
-bool is_on_loopback(std::string_view url) {
-  const std::size_t scheme = url.find("://");
-  if (scheme != std::string_view::npos) url.remove_prefix(scheme + 3);
-  return url.starts_with("127.") || url.starts_with("localhost") || url.starts_with("[::1]");
-}
-
 }  // namespace
 
 Result<ActorHost::Options> ActorHost::options_from_environment() {
@@ -58,7 +52,7 @@ Result<ActorHost::Options> ActorHost::options_from_environment() {
   options.owner = owner;
   const std::string lanes = variable("CADRE_ACTOR_LANES");
   if (!lanes.empty()) options.lanes = std::max<std::size_t>(1, std::strtoul(lanes.c_str(), nullptr, 10));
-  options.is_local = is_on_loopback(variable("CADRE_MASTER"));
+  options.is_local = variable("CADRE_ACTOR_HOST") == network_identity();
   return options;
 }
 

@@ -31,7 +31,7 @@ class ActorHost {
     Duration caller_wait = std::chrono::minutes(1);  ///< without one for so long at first, it ends …
     Duration linger = std::chrono::seconds(10);      ///< … and when the last has gone, after that
   };
-  /// As the environment of a task says: CADRE_ACTOR_CALLER, CADRE_ACTOR_LANES, CADRE_MASTER.
+  /// As the environment of a task says: CADRE_ACTOR_CALLER, CADRE_ACTOR_HOST, CADRE_ACTOR_LANES.
   [[nodiscard]] static Result<Options> options_from_environment();
 
   [[nodiscard]] static Result<std::unique_ptr<ActorHost>> open(const Options& options);

@@ -145,7 +145,9 @@ void Session::take(const requests::JobView& view) {
 
 std::shared_ptr<Actor> Session::create(ActorOptions options) {
   options.job.session = id_;
-  options.job.members.front().command.variables["CADRE_ACTOR_CALLER"] = keys_.open.text();
+  auto& variables = options.job.members.front().command.variables;
+  variables["CADRE_ACTOR_CALLER"] = keys_.open.text();
+  variables["CADRE_ACTOR_HOST"] = network_identity();
   auto actor = std::make_shared<Actor>(static_cast<Actor::Place&>(*this), std::move(options));
   engine_.run([actor] { actor->begin(); });
   return actor;

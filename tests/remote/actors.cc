@@ -177,6 +177,20 @@ void children() {
   EXPECT(mine.call(&Thing::add, 1).get() == 1);
 }
 
+/// Waits for an actor whose host is going to be lost; says what it is told.
+int hold() {
+  const auto thing = cadre::remote<Thing>(small);
+  const auto long_call = thing.call(&Thing::sleep, 1'000'000);
+  std::cout << "ready" << std::endl;
+  try {
+    long_call.get();
+  } catch (const cadre::OutcomeError& error) {
+    std::cout << "told: " << error.what() << std::endl;
+    return 0;
+  }
+  return 1;
+}
+
 }  // namespace
 
 CADRE_REMOTE(Thing, .ctor<>(), .ctor(cadre::types<int, std::string>), .method(&Thing::add), .method(&Thing::name),
@@ -187,6 +201,7 @@ CADRE_REMOTE(Thing, .ctor<>(), .ctor(cadre::types<int, std::string>), .method(&T
 int main(int argc, char** argv) {
   cadre::init(argc, argv);
   cadre::connect().value();
+  if (argc > 1 && std::string(argv[1]) == "hold") return hold();
   values();
   errors();
   futures();

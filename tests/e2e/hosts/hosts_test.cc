@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <fstream>
+#include <iterator>
 #include <set>
 #include <sstream>
 
@@ -149,6 +151,30 @@ TEST_F(OnHosts, TasksGoOnWhenTheMasterLosesPower) {
   EXPECT_EQ(epochs_of(id), std::set<std::uint64_t>{1});
   EXPECT_EQ(task_processes(), 3U);
   expect_takes_work("host-4");
+}
+
+/// A program on the master's host, whose actors are on the others.
+class Actors : public OnHosts {
+ protected:
+  servers::Command program(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), CADRE_ACTORS);
+    return {std::move(arguments), "", said(), 9, {"CADRE_MASTER=" + cluster_.data()}, hosts_.on(1)};
+  }
+  std::string said() const { return cluster_.folder() + "/actors.log"; }
+  std::string what_it_said() const {
+    std::ifstream file(said());
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+};
+
+TEST_F(Actors, AreCalledAcrossHosts) { EXPECT_EQ(servers::run(program({})), 0) << what_it_said(); }
+
+TEST_F(Actors, OfAHostThatLosesItsPowerAreMissed) {
+  const pid_t holding = servers::start(program({"hold"}));
+  ASSERT_TRUE(TestCluster::until([&] { return what_it_said() == "ready\n"; })) << what_it_said();
+  for (const int host : agents_) hosts_.kill(host);
+  EXPECT_EQ(servers::wait_for(holding), 0);
+  EXPECT_THAT(what_it_said(), testing::HasSubstr("told: "));
 }
 
 /// Loses every tenth frame, and takes 20 ms for the others. Many losses in a row must not look like a dead host.
