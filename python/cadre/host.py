@@ -20,7 +20,7 @@ class _Object:
 
     def create(self, made_of: Tuple[Any, Tuple[Any, ...], Any]) -> None:
         cls, args, kwargs = made_of
-        original = getattr(cls, "__cadre_class__", cls)
+        original = pickling.load(*cls) if isinstance(cls, tuple) else cls.__cadre_class__
         self.instance = original(*args, **kwargs)
 
     def run(self, verb: int, name: str, body: Any, parts: Any) -> Any:

@@ -90,6 +90,7 @@ def disconnect() -> None:
 
 
 def is_connected() -> bool:
+    """Whether this process has a session."""
     return _client is not None and _client.pid == os.getpid()
 
 
@@ -267,8 +268,7 @@ class _Options:
 
     def wish(self, client: _Client, proxy: Type[_Proxy], args: Any, kwargs: Any) -> Dict[str, Any]:
         cls = proxy.__cadre_class__
-        is_importable = _is_importable(proxy)
-        body, parts = pickling.dump((proxy if is_importable else cls, args, kwargs), by_value=not is_importable)
+        body, parts = pickling.dump((_carried(proxy), args, kwargs))
         return {
             "name": cls.__qualname__, "argv": _command(self.python), "variables": dict(self.variables),
             "code": _code(client, self.files), "python": "", "cpus": self.cpus, "slots": self.slots,
@@ -277,6 +277,15 @@ class _Options:
             "max_call_retries": self.max_call_retries, "timeout": self.timeout, "calls_max": self.calls_max,
             "liveness": self.unresponsive_after,
         }
+
+
+def _carried(proxy: Type[_Proxy]) -> Any:
+    """The class by its name, or else as it is when the first object of it is made."""
+    if _is_importable(proxy):
+        return proxy
+    if "__cadre_carried__" not in proxy.__dict__:
+        proxy.__cadre_carried__ = pickling.dump(proxy.__cadre_class__, by_value=True)  # type: ignore[attr-defined]
+    return proxy.__cadre_carried__  # type: ignore[attr-defined]
 
 
 def _is_importable(cls: Type[Any]) -> bool:

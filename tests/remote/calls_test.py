@@ -346,9 +346,13 @@ class Calls(Scene):
         until(lambda: self.cli("actor", "logs", str(job)).count("hello you") == 5, "its output is kept")
         self.assertIn("Counter", self.cli("actor", "list"))
         self.cli("actor", "kill", str(job))
-        with self.assertRaises(cadre.ActorError) as raised:
-            self.counter.add()
-        self.assertIn("stopped", str(raised.exception))
+        until(lambda: "stopped" in self.answer_or_error(), "it is killed")
+
+    def answer_or_error(self):
+        try:
+            return str(self.counter.add())
+        except cadre.ActorError as error:
+            return str(error)
 
     def cli(self, *arguments):
         program = os.environ["CADRE_PROGRAM"]
