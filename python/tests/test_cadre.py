@@ -137,7 +137,7 @@ class OnTheCluster(unittest.TestCase):
             cadre.promise_liveness()
             """)
         caller, _ = self.attached()
-        self.assertEqual(caller.hear(), {"type": "beat"})
+        self.assertEqual(caller.hear(), {"type": "beat", "calls": 0, "errors": 0})
         self.assertIsNone(caller.hear())
         self.finish(process)
 
@@ -220,7 +220,7 @@ class OnTheCluster(unittest.TestCase):
         example = os.path.join(os.environ["CADRE_EXAMPLES"], "stop", "loop.py")
         process = self.start(example, "1000")
         caller, _ = self.attached()
-        self.assertEqual(caller.hear(), {"type": "beat"})
+        self.assertEqual(caller.hear(), {"type": "beat", "calls": 0, "errors": 0})
         report = caller.hear()
         while report["type"] == "beat":
             report = caller.hear()
