@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "cluster/job.h"
+#include "cluster/restart.h"
 #include "describe/describe.h"
 #include "remote/event.h"
-#include "remote/restart.h"
 
 namespace cadre::remote {
 
@@ -72,7 +72,7 @@ struct ComponentType {
   std::optional<std::vector<std::string>> command;
   std::optional<RegisteredClass> registered_class;
   std::map<std::string, std::string> env;
-  RestartPolicy restart;
+  cluster::restart::Policy restart;
   std::optional<MinimalPeers> minimal_peers;
   bool operator==(const ComponentType&) const = default;
 

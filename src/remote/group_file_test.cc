@@ -73,7 +73,7 @@ TEST(GroupFile, KeepsWhatIsNotTheClustersAffair) {
   const auto file = read_group_file(text_of(golden("group/learner-and-workers.yaml")));
   ASSERT_TRUE(file);
   EXPECT_EQ(file->strategy.by, Measure::cpus);
-  const auto* restart = std::get_if<RestartOnFailure>(&file->components[1].restart);
+  const auto* restart = std::get_if<cluster::restart::OnFailure>(&file->components[1].restart);
   ASSERT_NE(restart, nullptr);
   EXPECT_EQ(restart->max_restarts, 5);
   EXPECT_EQ(restart->first_wait, std::chrono::milliseconds(500));
