@@ -18,8 +18,8 @@ Judged after_failure(const Never&, std::int32_t restarts, const Run&) {
 Judged after_failure(const OnFailure& policy, std::int32_t restarts, const Run& run) {
   if (run.ended - run.started > policy.reset_after) restarts = 0;
   if (restarts < policy.max_restarts) return {Restart{run.ended + wait_after(policy, restarts)}, restarts + 1};
-  return {GiveUp{"after " + std::to_string(restarts) +
-                 " restarts in a row, which is the most; its output may say why, max_restarts allows more"},
+  return {GiveUp{"after " + std::to_string(restarts) + (restarts == 1 ? " restart" : " restarts in a row") +
+                 ", which is the most; its output may say why, max_restarts allows more"},
           restarts};
 }
 

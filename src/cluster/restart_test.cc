@@ -105,7 +105,7 @@ Verdict plain_verdict(const OnFailure& policy, const std::vector<Run>& runs) {
 TEST(Restart, IsThePlainRuleForAnyHistoryOfFailures) {
   FOR_SEEDS(500, [](Dice& dice) {
     const OnFailure policy = random_policy(dice);
-    std::vector<Run> runs;
+    std::vector<restart::Run> runs;
     TimePoint now = start;
     std::int32_t restarts = 0;
     for (int step = 0; step < 100; ++step) {

@@ -75,7 +75,10 @@ cluster::JobSpec to_job(const GroupFile& file) {
     member.cpus = component.cpus;
     member.memory = component.memory;
     member.layout = file.strategy.layout;
+    member.layout_by = file.strategy.by;
     member.command = command_of(file, component);
+    member.restart = component.restart;
+    member.minimum = component.minimal_peers;
     job.members.push_back(std::move(member));
   }
   return job;
