@@ -109,6 +109,9 @@ void describe(V& v, GroupFile& g) {
 /// Reads the file and what must hold between its parts; every fault at once.
 [[nodiscard]] describe::Read<GroupFile> read_group_file(std::string_view text);
 
+/// What people call each of its tasks, by number: `worker-0`; the number is CADRE_ROLE_RANK.
+[[nodiscard]] std::vector<std::string> names_of(const GroupFile& file);
+
 /// The job that runs the group: one member for each type of component, which is its role.
 [[nodiscard]] cluster::JobSpec to_job(const GroupFile& file);
 

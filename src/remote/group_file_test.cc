@@ -69,6 +69,13 @@ TEST(GroupFile, IsPlacedAsOneGangWithARoleForEachType) {
   }
 }
 
+TEST(GroupFile, NamesItsTasksAsTheyAreNumbered) {
+  const auto file =
+      read_group_file("{name: g, components: [{type: a, count: 2, command: [x]}, {type: b, command: [x]}]}");
+  ASSERT_TRUE(file);
+  EXPECT_THAT(names_of(*file), testing::ElementsAre("a-0", "a-1", "b-0"));
+}
+
 TEST(GroupFile, HasItsRulesKeptByTheCluster) {
   const auto file = read_group_file(text_of(golden("group/learner-and-workers.yaml")));
   ASSERT_TRUE(file);
