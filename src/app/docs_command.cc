@@ -11,6 +11,7 @@
 #include "cluster/plan_file.h"
 #include "gateway/openapi.h"
 #include "master/config.h"
+#include "remote/group_file.h"
 #include "simulate/report.h"
 
 namespace cadre::app {
@@ -55,6 +56,11 @@ int run(const CLI::App& app, const std::filesystem::path& root) {
       write(root / "docs/reference/job-file.md",
             describe::reference_page<cluster::JobSpec>(
                 "Job file", "What `cadre run --file` reads: a job in YAML. This page is generated.")) &&
+      write(root / "docs/reference/group-file.md",
+            describe::reference_page<remote::GroupFile>(
+                "Group file",
+                "What `cadre group run` reads: components that run as one job, in YAML. This page is "
+                "generated. A JSON Schema of it is `schema/group-file.schema.json`.")) &&
       write(root / "docs/reference/master-file.md",
             describe::reference_page<master::Config>(
                 "Master file", "What `cadre master --config` reads, in YAML. This page is generated.")) &&
@@ -63,6 +69,7 @@ int run(const CLI::App& app, const std::filesystem::path& root) {
                 "Simulation outcome", "What `cadre simulate --json` prints. This page is generated.")) &&
       write(root / "docs/reference/cadre.1", man_page(app, CADRE_VERSION)) &&
       write(root / "schema/openapi.json", gateway::openapi_document(CADRE_VERSION)) &&
+      write(root / "schema/group-file.schema.json", describe::json_schema<remote::GroupFile>("cadre group file")) &&
       write(root / "schema/plan-file.schema.json", describe::json_schema<PlanFile>("cadre plan file"));
   return written ? cli::done : cli::failed;
 }

@@ -26,8 +26,11 @@ std::size_t terminal_width() {
 
 }  // namespace
 
+std::string name_among(cluster::TaskId task, std::size_t tasks) { return tasks < 2 ? "" : std::to_string(task.member); }
+
 std::string prefix_of(cluster::TaskId task, std::size_t tasks) {
-  return tasks < 2 ? "" : "[" + std::to_string(task.member) + "] ";
+  const std::string name = name_among(task, tasks);
+  return name.empty() ? "" : "[" + name + "] ";
 }
 
 Follower::Follower(Session& session, FollowOptions options)
@@ -39,6 +42,7 @@ void Follower::take(const JobView& job) {
   waits_ = job.stage == JobStage::queued;
   if (!waits_) clear_waiting();
   tasks_most_ = std::max(tasks_most_, job.tasks.size());
+  if (options_.on_job) options_.on_job(job);
   for (const requests::TaskView& task : job.tasks) {
     if (options_.only && *options_.only != task.id) continue;
     if (options_.only_rank && *options_.only_rank != task.rank) continue;

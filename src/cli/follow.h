@@ -14,6 +14,7 @@ namespace cadre::cli {
 
 struct FollowOptions {
   OnLine on_line;
+  std::function<void(const cluster::requests::JobView&)> on_job = {};  ///< gets it when it has changed
   std::optional<cluster::TaskId> only;    ///< of all its tasks, this one
   std::optional<std::int32_t> only_rank;  ///< the same, by its rank
   bool all_leases = false;                ///< whatever its tasks wrote before they were started again, too
@@ -51,7 +52,9 @@ class Follower {
   loop::Tasks others_;
 };
 
-/// Before each line: the rank of its task, when there are several.
+/// The number of a task within its job, when there are several; else it needs none.
+std::string name_among(cluster::TaskId task, std::size_t tasks);
+/// Before each line: that.
 std::string prefix_of(cluster::TaskId task, std::size_t tasks);
 
 }  // namespace cadre::cli

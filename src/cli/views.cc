@@ -25,6 +25,7 @@ std::string stage_words(const JobView& job) {
 }
 
 std::string stage_words(const TaskView& task) {
+  if (task.restart_at) return "waits for its restart";
   if (!task.ending) return task.stage;
   return ending_words(task.ending->reason, task.ending->code, "");
 }
@@ -129,6 +130,8 @@ std::string task_text(const TaskView& task, const Showing& showing) {
   facts.add("agent", task.agent.value);
   facts.add("slots", slots_words(task));
   facts.add("epoch", std::to_string(task.epoch));
+  if (task.restarts > 0) facts.add("restarts", std::to_string(task.restarts) + " in a row");
+  if (task.restart_at) facts.add("restarted", "in " + short_duration(*task.restart_at - showing.now));
   facts.add("started", with_time(task.started, showing.now));
   facts.add("ended", with_time(task.ended, showing.now));
   facts.add("memory", short_size(task.usage.memory) + ", at most " + short_size(task.usage.memory_most));

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -22,6 +23,20 @@ constexpr auto enum_names(Layout) {
   return std::array{std::pair{Layout::pack, "pack"}, std::pair{Layout::spread, "spread"}};
 }
 
+/// What of the agents is compared, to say which is the fuller.
+enum class Measure : std::uint8_t { slots, cpus, memory };
+constexpr auto enum_names(Measure) {
+  return std::array{std::pair{Measure::slots, "slots"}, std::pair{Measure::cpus, "cpus"},
+                    std::pair{Measure::memory, "memory"}};
+}
+
+/// What is said of it wherever it is described.
+constexpr std::string_view layout_doc = "Where tasks without slots go: `pack` near the gang's slots, `spread` apart.";
+constexpr std::string_view layout_by_doc =
+    "With it, layout is for tasks with slots, too: `pack` prefers agents that have tasks of the gang, then the one "
+    "with "
+    "the least of this left; `spread` those with the fewest tasks of the gang, then the one with the most left.";
+
 /// `count` equal tasks, each on one agent. With `elastic_min` the gang starts with that many, and the rest join when
 /// there is room.
 struct Role {
@@ -30,6 +45,7 @@ struct Role {
   Request request;
   std::optional<std::int32_t> elastic_min;
   Layout layout = Layout::pack;
+  std::optional<Measure> layout_by = {};
   bool operator==(const Role&) const = default;
 
   std::int32_t least_count() const { return elastic_min.value_or(count); }

@@ -28,7 +28,8 @@ Gang gang_of(JobId id, double position, const JobSpec& spec) {
   }
   Roles roles;
   for (const Member& member : spec.members) {
-    roles.push_back({member.role, member.count.value_or(1), member.request(), member.elastic_min, member.layout});
+    roles.push_back(
+        {member.role, member.count.value_or(1), member.request(), member.elastic_min, member.layout, member.layout_by});
   }
   gang.wants = std::move(roles);
   return gang;

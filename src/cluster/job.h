@@ -9,9 +9,22 @@
 
 #include "access/principal.h"
 #include "cluster/gang.h"
+#include "cluster/restart.h"
 #include "cluster/task.h"
 
 namespace cadre::cluster {
+
+struct Minimum {
+  static constexpr std::string_view doc = "Without how many tasks of a role its job cannot go on.";
+  std::int32_t count = 1;
+  Duration within = std::chrono::seconds(30);
+  bool operator==(const Minimum&) const = default;
+};
+template <class V>
+void describe(V& v, Minimum& m) {
+  v.required("count", m.count, "So many of them must be there, or have ended well.", range(1, 10'000));
+  v.field("within", m.within, "For how long others may be missing, until the job ends.", at_least(Duration(0)));
+}
 
 /// The tasks of one role. Without a count the slots may be divided over agents, one task on each.
 struct Member {
@@ -23,9 +36,12 @@ struct Member {
   Cpus cpus;
   ByteSize memory;
   Layout layout = Layout::pack;
+  std::optional<Measure> layout_by;
   Command command;
   TaskLimits limits;
   Manners manners;
+  std::optional<restart::Policy> restart;
+  std::optional<Minimum> minimum;
 
   static constexpr std::string_view doc = "The tasks of one role.";
   bool operator==(const Member&) const = default;
@@ -42,10 +58,20 @@ void describe(V& v, Member& m) {
   v.field("slot_kind", m.slot_kind, "The kind of slot it needs; any, if left out.");
   v.field("cpus", m.cpus, "Cpus for each.", range(0, most_cpus));
   v.field("memory", m.memory, "Memory for each.", range(ByteSize{0}, most_memory));
-  v.field("layout", m.layout, "Where tasks without slots go: `pack` near the gang's slots, `spread` apart.");
+  v.field("layout", m.layout, layout_doc);
+  v.field("layout_by", m.layout_by, layout_by_doc);
   v.required("command", m.command, "What each runs.");
   v.field("limits", m.limits, "What each may use; memory and cpus that were asked for are also limits.");
   v.field("manners", m.manners, "How each is stopped and watched.");
+  v.field(
+      "restart", m.restart,
+      "What becomes of one that has failed while the others go on; left out: all end with it. Exit code 64 asks not to "
+      "be restarted, 65 that all end.");
+  v.field("minimum", m.minimum, "How few of them are too few; left out: the others go on with any number.");
+  v.check(!m.minimum || m.restart, "minimum",
+          "is for tasks that fail alone; give them a restart rule, or leave it out");
+  v.check(!m.minimum || m.minimum->count <= m.elastic_min.value_or(m.count.value_or(1)), "minimum",
+          "count must not exceed the number of tasks with which it starts; lower it or start more of them");
   v.check(!m.elastic_min || (m.count && *m.elastic_min <= *m.count), "elastic_min",
           "needs a count that is not smaller; raise count or lower elastic_min");
 }

@@ -52,12 +52,50 @@ class Placer {
     return chosen->second;
   }
 
+  /// The agent that a layout prefers by a measure of its own, beside tasks of the gang that `tasks_on(agent)` counts.
+  template <class TasksOn>
+  std::optional<std::uint32_t> by_measure(const Role& role, TasksOn tasks_on) const {
+    struct Rank {
+      std::int64_t tasks = 0;
+      std::int64_t left = 0;
+      auto operator<=>(const Rank&) const = default;
+    };
+    const auto rank = [&](std::uint32_t agent) {
+      const std::int64_t tasks = tasks_on(agent);
+      const std::int64_t left = left_of(agent, *role.layout_by);
+      return role.layout == Layout::spread ? Rank{tasks, -left} : Rank{tasks > 0 ? 0 : 1, left};
+    };
+    std::optional<std::pair<Rank, Tie>> chosen;
+    for (const auto& [left, agents] : books_.by_left(search_.view)) {
+      agents.each_within(search_.filter, [&](std::uint32_t agent) {
+        if (!holds(agent, role.request)) return true;
+        const std::pair candidate(rank(agent), tie(agent));
+        const bool is_better = !chosen || candidate.first < chosen->first ||
+                               (candidate.first == chosen->first && before(candidate.second, chosen->second));
+        if (is_better) chosen = candidate;
+        return true;
+      });
+    }
+    if (!chosen) return std::nullopt;
+    return chosen->second.agent;
+  }
+
   bool holds(std::uint32_t agent, const Request& request) const {
     return books_.slots_for(agent, request, search_.view) == request.slots;
   }
   bool admits(std::uint32_t agent) const { return books_.takes_work(agent) && search_.filter.admits(agent); }
 
  private:
+  std::int64_t left_of(std::uint32_t agent, Measure measure) const {
+    const Amount& left = books_.left(agent, search_.view);
+    switch (measure) {
+      case Measure::slots: return left.slots;
+      case Measure::cpus: return left.cpus_milli;
+      case Measure::memory: return left.memory_bytes;
+    }
+    return 0;
+  }
+
   std::uint64_t hash(std::uint32_t agent) const {
     const Books::Tail tail = books_.tail(agent);
     if (tail.stem != stem_) {
@@ -217,14 +255,14 @@ void add_task(Parts& parts, std::uint32_t agent, std::int32_t role, std::int32_t
 
 /// The agent for one more task of a role, beside the gang's tasks so far.
 std::optional<std::uint32_t> agent_for(const Placer& placer, const Role& role, const Parts& parts) {
+  const auto tasks_on = [&](std::uint32_t agent) {
+    std::int32_t tasks = 0;
+    for (const Part& part : parts) tasks += part.agent == agent ? part.tasks : 0;
+    return tasks;
+  };
+  if (role.layout_by) return placer.by_measure(role, tasks_on);
   if (role.request.slots > 0) return placer.one_agent(role.request);
-  if (role.layout == Layout::spread) {
-    return placer.apart(role.request, [&](std::uint32_t agent) {
-      std::int32_t tasks = 0;
-      for (const Part& part : parts) tasks += part.agent == agent ? part.tasks : 0;
-      return tasks;
-    });
-  }
+  if (role.layout == Layout::spread) return placer.apart(role.request, tasks_on);
   for (const Part& part : parts) {
     if (placer.admits(part.agent) && placer.holds(part.agent, role.request)) return part.agent;
   }

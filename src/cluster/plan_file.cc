@@ -23,6 +23,7 @@ Wants wants_of(const GangEntry& entry) {
   for (const RoleEntry& member : entry.members) {
     Role role{
         member.role, member.count, {member.slots, member.slot_kind, member.cpus, member.memory}, {}, member.layout};
+    role.layout_by = member.layout_by;
     if (member.elastic) role.elastic_min = member.elastic->min;
     roles.push_back(std::move(role));
   }
@@ -304,6 +305,7 @@ PlanFile to_plan_file(const Snapshot& snapshot) {
                                         {},
                                         role.layout,
                                         {}};
+                       member.layout_by = role.layout_by;
                        if (role.elastic_min) member.elastic = Elastic{*role.elastic_min};
                        entry.members.push_back(std::move(member));
                      }

@@ -33,6 +33,7 @@ struct RoleEntry {
   std::optional<Elastic> elastic;
   Layout layout = Layout::pack;
   std::map<AgentId, std::int32_t> running_on;
+  std::optional<Measure> layout_by = {};
 };
 
 template <class V>
@@ -44,7 +45,8 @@ void describe(V& v, RoleEntry& r) {
   v.field("cpus", r.cpus, "Cpus for each.", range(0, most_cpus));
   v.field("memory", r.memory, "Memory for each.", range(ByteSize{0}, most_memory));
   v.field("elastic", r.elastic, "Lets the gang start with fewer of them.");
-  v.field("layout", r.layout, "Where tasks without slots go: `pack` near the gang's slots, `spread` apart.");
+  v.field("layout", r.layout, layout_doc);
+  v.field("layout_by", r.layout_by, layout_by_doc);
   v.field("running_on", r.running_on, "How many of them run on which agent.");
   v.check(!r.elastic || r.elastic->min <= r.count, "elastic", "min must not exceed count; lower min or raise count");
 }

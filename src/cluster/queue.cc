@@ -37,7 +37,7 @@ std::uint64_t class_hash(const Gang& gang, const Binding& binding) {
 
 bool alike(const Role& a, const Role& b) {
   return a.name == b.name && a.request == b.request && a.count == b.count && a.least_count() == b.least_count() &&
-         a.layout == b.layout;
+         a.layout == b.layout && a.layout_by == b.layout_by;
 }
 
 bool alike(const Wants& a, const Wants& b) {

@@ -131,6 +131,48 @@ TEST(Roles, MembersWithoutSlotsGoApartOnRequest) {
   EXPECT_THAT(agents_of(planner, "g", 1), SizeIs(4));
 }
 
+/// Three agents of which `b` has the least memory and `c` the fewest cpus left.
+Planner uneven_pool() {
+  Planner planner{PriorityPolicy{}};
+  for (const auto& [name, cpus, memory] : {std::tuple("a", 8, 800), std::tuple("b", 6, 100), std::tuple("c", 4, 400)}) {
+    Agent one = agent(name, 8);
+    one.cpus = Cpus{cpus * 1'000};
+    one.memory = ByteSize{memory};
+    planner.put_agent(one);
+  }
+  return planner;
+}
+
+std::set<std::string> agents_by(Layout layout, Measure measure, std::int32_t count, std::int32_t slots) {
+  Planner planner = uneven_pool();
+  Role workers = role("worker", count, slots);
+  workers.request.cpus = Cpus{1'000};
+  workers.request.memory = ByteSize{10};
+  workers.layout = layout;
+  workers.layout_by = measure;
+  planner.submit(gang("g", {workers}), start_of_time);
+  planner.plan(start_of_time);
+  return agents_of(planner, "g", 0);
+}
+
+TEST(Roles, ArePackedByWhatTheyMeasure) {
+  for (const std::int32_t slots : {0, 1}) {
+    EXPECT_EQ(agents_by(Layout::pack, Measure::cpus, 4, slots), (std::set<std::string>{"c"}));
+    EXPECT_EQ(agents_by(Layout::pack, Measure::memory, 6, slots), (std::set<std::string>{"b"}));
+    EXPECT_EQ(agents_by(Layout::pack, Measure::cpus, 5, slots), (std::set<std::string>{"b", "c"}))
+        << "what is too much";
+    EXPECT_THAT(agents_by(Layout::pack, Measure::slots, 4, slots), SizeIs(1));
+  }
+}
+
+TEST(Roles, AreSpreadByWhatTheyMeasure) {
+  for (const std::int32_t slots : {0, 1}) {
+    EXPECT_EQ(agents_by(Layout::spread, Measure::cpus, 2, slots), (std::set<std::string>{"a", "b"}));
+    EXPECT_EQ(agents_by(Layout::spread, Measure::memory, 2, slots), (std::set<std::string>{"a", "c"}));
+    EXPECT_THAT(agents_by(Layout::spread, Measure::slots, 3, slots), SizeIs(3));
+  }
+}
+
 TEST(Roles, ARoleThatMayBeEmptyDoesNotKeepItsGangWaiting) {
   Planner planner = pool(1);
   Gang first = gang("first", {role("learner", 1, 8)});

@@ -36,6 +36,8 @@ struct TaskView {
   Usage usage;
   std::uint64_t reports = 0;
   std::string last_report;
+  std::int32_t restarts = 0;
+  std::optional<TimePoint> restart_at;
 };
 template <class V>
 void describe(V& v, TaskView& m) {
@@ -52,6 +54,8 @@ void describe(V& v, TaskView& m) {
   v.field("usage", m.usage, "What it uses.");
   v.field("reports", m.reports, "Reports of it that were accepted.");
   v.field("last_report", m.last_report, "The last of them.");
+  v.field("restarts", m.restarts, "How often in a row it was started again, alone.");
+  v.field("restart_at", m.restart_at, "When it is started again, if it has failed and waits for that.");
 }
 
 struct JobView {

@@ -104,14 +104,14 @@ inline control::JobRow random_change_of(Dice& dice, const control::JobRow& befor
 
 inline control::TaskRow random_task(Dice& dice, cluster::TaskId task) {
   control::TaskRow row;
-  auto& [id, role, rank, role_rank, run, state, agent, slots, placed, started, ended, ending, reports, last_report] =
-      row;
+  auto& [id, role, rank, role_rank, run, state, agent, slots, placed, started, ended, ending, reports, last_report,
+         restarts, restart_at] = row;
   id = task;
-  for (std::int32_t* number : {&role, &rank, &role_rank, &run}) *number = random_number<std::int32_t>(dice);
+  for (std::int32_t* number : {&role, &rank, &role_rank, &run, &restarts}) *number = random_number<std::int32_t>(dice);
   state = random_lease(dice);
   agent = cluster::AgentId(random_said(dice));
   for (std::size_t count = dice.below(9); count > 0; --count) slots.push_back(random_number<std::int32_t>(dice));
-  for (TimePoint* time : {&placed, &started, &ended}) *time = random_time(dice);
+  for (TimePoint* time : {&placed, &started, &ended, &restart_at}) *time = random_time(dice);
   ending = random_ending(dice);
   reports = random_number<std::uint64_t>(dice);
   last_report = random_said(dice);

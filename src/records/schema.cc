@@ -181,10 +181,16 @@ ALTER TABLE tasks ADD COLUMN calls BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE tasks ADD COLUMN errors BIGINT NOT NULL DEFAULT 0;
 )";
 
-constexpr std::array<database::Migration, 3> steps{{
+constexpr std::string_view fourth = R"(
+ALTER TABLE tasks ADD COLUMN restarts BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE tasks ADD COLUMN restart_at BIGINT NOT NULL DEFAULT 0;
+)";
+
+constexpr std::array<database::Migration, 4> steps{{
     {1, "agents, groups, jobs, tasks, changes, join tokens and agent keys", first},
     {2, "users, tokens, workspaces, members and audit; to whom a job belongs", second},
     {3, "calls that a task has answered", third},
+    {4, "tasks that are started again alone", fourth},
 }};
 
 }  // namespace

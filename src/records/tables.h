@@ -120,6 +120,8 @@ void columns(V& v, cluster::control::TaskRow& row) {
   v.column("output_end", row.ending.output_end);
   v.column("reports", row.reports);
   v.column("last_report", row.last_report);
+  v.column("restarts", row.restarts);
+  v.column("restart_at", row.restart_at);
   v.when_read("stage", [&]() -> Result<void> {
     TRY_ASSIGN(state, assemble(lease));
     row.lease = std::move(state);

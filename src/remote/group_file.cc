@@ -60,6 +60,14 @@ describe::Read<GroupFile> read_group_file(std::string_view text) {
   return file;
 }
 
+std::vector<std::string> names_of(const GroupFile& file) {
+  std::vector<std::string> names;
+  for (const ComponentType& component : file.components) {
+    for (std::int32_t at = 0; at < component.count; ++at) names.push_back(component.type + "-" + std::to_string(at));
+  }
+  return names;
+}
+
 cluster::JobSpec to_job(const GroupFile& file) {
   cluster::JobSpec job;
   job.name = file.name;
@@ -75,7 +83,10 @@ cluster::JobSpec to_job(const GroupFile& file) {
     member.cpus = component.cpus;
     member.memory = component.memory;
     member.layout = file.strategy.layout;
+    member.layout_by = file.strategy.by;
     member.command = command_of(file, component);
+    member.restart = component.restart;
+    member.minimum = component.minimal_peers;
     job.members.push_back(std::move(member));
   }
   return job;

@@ -2,39 +2,33 @@
 /// thread.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "cluster/job.h"
+#include "cluster/restart.h"
 #include "describe/describe.h"
 #include "remote/event.h"
-#include "remote/restart.h"
 
 namespace cadre::remote {
-
-/// What decides how full an agent is.
-enum class Measure : std::uint8_t { slots, cpus, memory };
-constexpr auto enum_names(Measure) {
-  return std::array{std::pair{Measure::slots, "slots"}, std::pair{Measure::cpus, "cpus"},
-                    std::pair{Measure::memory, "memory"}};
-}
 
 struct Strategy {
   static constexpr std::string_view doc = "Where the components of a group go.";
   cluster::Layout layout = cluster::Layout::pack;
-  Measure by = Measure::slots;
+  cluster::Measure by = cluster::Measure::slots;
   bool operator==(const Strategy&) const = default;
 };
 template <class V>
 void describe(V& v, Strategy& s) {
-  v.field("layout", s.layout, "`pack`: on as few agents as possible; `spread`: apart.");
-  v.field("by", s.by, "Which of their requests decides how full an agent is.");
+  v.field("layout", s.layout, "`pack`: on as few agents as possible; `spread`: on as many.");
+  v.field(
+      "by", s.by,
+      "Of agents that are equally good for that, `pack` takes the one with the least of this left, `spread` the one "
+      "with the most.");
 }
 
 struct RegisteredClass {
@@ -49,18 +43,6 @@ void describe(V& v, RegisteredClass& c) {
   v.required("program", c.program, "Program and arguments that register it.", length(1, 4096));
 }
 
-struct MinimalPeers {
-  static constexpr std::string_view doc = "Without how many components the group cannot go on.";
-  std::int32_t count = 1;
-  Duration within = std::chrono::seconds(30);
-  bool operator==(const MinimalPeers&) const = default;
-};
-template <class V>
-void describe(V& v, MinimalPeers& m) {
-  v.required("count", m.count, "How many must be alive.", range(1, 10'000));
-  v.field("within", m.within, "For how long there may be fewer, until the group ends.", at_least(Duration(0)));
-}
-
 struct ComponentType {
   static constexpr std::string_view doc = "Equal components: so many processes of one type.";
   std::string type;
@@ -72,8 +54,8 @@ struct ComponentType {
   std::optional<std::vector<std::string>> command;
   std::optional<RegisteredClass> registered_class;
   std::map<std::string, std::string> env;
-  RestartPolicy restart;
-  std::optional<MinimalPeers> minimal_peers;
+  cluster::restart::Policy restart;
+  std::optional<cluster::Minimum> minimal_peers;
   bool operator==(const ComponentType&) const = default;
 
   bool has_plain_variables() const;
@@ -89,7 +71,8 @@ void describe(V& v, ComponentType& c) {
   v.field("command", c.command, "Program and arguments that each runs.", length(1, 4096));
   v.field("class", c.registered_class, "In place of a command: the class of which each is an object.");
   v.field("env", c.env, "Environment variables beside those that cadre sets.");
-  v.field("restart", c.restart, "What happens when one has ended.");
+  v.field("restart", c.restart,
+          "What becomes of one that has failed. Exit code 64 asks not to be restarted, 65 that the whole group ends.");
   v.field("minimal_peers", c.minimal_peers,
           "How few of them are too few; left out: the group goes on with any number.");
   v.check(is_name(c.type), "type", "must be of letters, digits and - _ . / @, so that events can name it");
@@ -126,8 +109,10 @@ void describe(V& v, GroupFile& g) {
 /// Reads the file and what must hold between its parts; every fault at once.
 [[nodiscard]] describe::Read<GroupFile> read_group_file(std::string_view text);
 
-/// The job that starts the group: one member for each type of component, which is its role. Restarts, the least number
-/// of peers, and by what a strategy measures, are not the cluster's affair: who runs the group keeps the file for them.
+/// What people call each of its tasks, by number: `worker-0`; the number is CADRE_ROLE_RANK.
+[[nodiscard]] std::vector<std::string> names_of(const GroupFile& file);
+
+/// The job that runs the group: one member for each type of component, which is its role.
 [[nodiscard]] cluster::JobSpec to_job(const GroupFile& file);
 
 }  // namespace cadre::remote

@@ -69,16 +69,25 @@ TEST(GroupFile, IsPlacedAsOneGangWithARoleForEachType) {
   }
 }
 
-TEST(GroupFile, KeepsWhatIsNotTheClustersAffair) {
+TEST(GroupFile, NamesItsTasksAsTheyAreNumbered) {
+  const auto file =
+      read_group_file("{name: g, components: [{type: a, count: 2, command: [x]}, {type: b, command: [x]}]}");
+  ASSERT_TRUE(file);
+  EXPECT_THAT(names_of(*file), testing::ElementsAre("a-0", "a-1", "b-0"));
+}
+
+TEST(GroupFile, HasItsRulesKeptByTheCluster) {
   const auto file = read_group_file(text_of(golden("group/learner-and-workers.yaml")));
   ASSERT_TRUE(file);
-  EXPECT_EQ(file->strategy.by, Measure::cpus);
-  const auto* restart = std::get_if<RestartOnFailure>(&file->components[1].restart);
+  const cluster::JobSpec job = to_job(*file);
+  for (const cluster::Member& member : job.members) EXPECT_EQ(member.layout_by, cluster::Measure::cpus);
+  EXPECT_EQ(job.members[0].restart, cluster::restart::Policy(cluster::restart::Never{}))
+      << "the others go on without it";
+  const auto* restart = std::get_if<cluster::restart::OnFailure>(&*job.members[1].restart);
   ASSERT_NE(restart, nullptr);
   EXPECT_EQ(restart->max_restarts, 5);
   EXPECT_EQ(restart->first_wait, std::chrono::milliseconds(500));
-  ASSERT_TRUE(file->components[1].minimal_peers);
-  EXPECT_EQ(file->components[1].minimal_peers->count, 4);
+  EXPECT_EQ(job.members[1].minimum, (cluster::Minimum{4, std::chrono::minutes(1)}));
 }
 
 TEST(GroupFile, ThatIsNoFileIsRefused) {

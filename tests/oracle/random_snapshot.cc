@@ -162,6 +162,7 @@ Roles random_roles(Dice& dice) {
     if (dice.percent(30)) role.request.memory.value = dice.between(1, 4);
     if (dice.percent(40)) role.elastic_min = static_cast<std::int32_t>(dice.between(0, role.count));
     role.layout = dice.percent(60) ? Layout::pack : Layout::spread;
+    if (dice.percent(30)) role.layout_by = static_cast<Measure>(dice.below(3));
     roles.push_back(role);
   }
   const bool some_required = std::any_of(roles.begin(), roles.end(), [](const Role& r) { return r.least_count() > 0; });

@@ -10,6 +10,7 @@ void add_client_commands(CLI::App& app, Chosen& chosen) {
   add_run_command(app, chosen);
   add_task_commands(app, chosen);
   add_job_commands(app, chosen);
+  add_group_commands(app, chosen);
   add_actor_commands(app, chosen);
   add_session_commands(app, chosen);
   add_pool_commands(app, chosen);

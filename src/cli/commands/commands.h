@@ -26,6 +26,7 @@ void add_actor_logs_command(CLI::App& actor, Chosen& chosen);
 void add_exec_command(CLI::App& task, Chosen& chosen);
 void add_job_commands(CLI::App& app, Chosen& chosen);
 void add_actor_commands(CLI::App& app, Chosen& chosen);
+void add_group_commands(CLI::App& app, Chosen& chosen);
 void add_session_commands(CLI::App& app, Chosen& chosen);
 void add_status_command(CLI::App& app, Chosen& chosen);
 void add_pool_commands(CLI::App& app, Chosen& chosen);

@@ -47,6 +47,7 @@ Control::Control(Settings settings, const Rows& rows, std::uint64_t boot, TimePo
     const Gang gang = gang_of(job.row);
     Planner& planner = pool_of(job).planner;
     job.row.stage == JobStage::queued ? planner.submit(gang, job.row.queued) : planner.adopt(gang, running_of(job));
+    if (is_impaired(job)) impaired_.insert(id);
     const bool is_attended = !job.row.spec.session.value.empty() && job.row.why.empty();
     if (!is_attended || sessions_.find(job.row.spec.session) != nullptr) continue;
     sessions_.open(job.row.spec.session, job.row.owner, now).since = job.row.submitted;
@@ -97,6 +98,7 @@ void Control::tick(TimePoint now) {
   }
   for (const AgentId& id : lost) lose(ledger_.change(id), now);
   for (const AgentId& id : gone) forget(id, now);
+  tick_restarts(now);
   tick_sessions(now);
 }
 

@@ -129,7 +129,7 @@ class Control {
   /// How much is remembered beside the ledger; for tests.
   std::size_t remembered() const {
     return watchers_.size() + static_cast<std::size_t>(watching_) + execs_.size() + usages_.size() + to_offer_.size() +
-           sessions_.all().size() + sessions_.waiting();
+           sessions_.all().size() + sessions_.waiting() + impaired_.size();
   }
   std::size_t peers() const { return peers_.size(); }
 
@@ -196,6 +196,16 @@ class Control {
   void resume(Job& job, TimePoint now);
   void stop_tasks(JobId id, lease::Reason why, TimePoint now);
   Running running_of(const Job& job) const;
+
+  // Tasks that fail while the others of their job go on (restarts.cc).
+  /// A task of a running job has ended: whether it is to be started again.
+  void judge_end(TaskId id, TimePoint now);
+  /// Whether time will tell what becomes of it: one of its tasks is to be started again, or there are too few.
+  bool is_impaired(const Job& job) const;
+  void tick_restarts(TimePoint now);
+  /// Starts what is due, in its place; a job whose place is gone waits for another.
+  void restart_due(JobId id, TimePoint now);
+  void end_if_too_few(JobId id, TimePoint now);
 
   // Planning (planning.cc).
   void plan(const std::string& name, Pool& pool, TimePoint now);
@@ -271,6 +281,7 @@ class Control {
   std::map<std::uint64_t, Exec> execs_;
   std::uint64_t last_exec_;  ///< those of an earlier master may still be heard of
   std::map<TaskId, Usage> usages_;
+  std::set<JobId> impaired_;
   std::set<AgentId> to_offer_;  ///< agents that offer less now that something has ended there
   Outcome outcome_;
 };

@@ -68,6 +68,62 @@ TEST(Control, BoundsWatchersAndForgetsThem) {
   EXPECT_EQ(desk.control().remembered(), 0U);
 }
 
+TEST(Control, ShowsWhatWaitsToBeStartedAgain) {
+  Desk desk;
+  desk.hello("a1");
+  JobSpec spec = job_of({1, 2});
+  spec.members.front().restart = restart::OnFailure{1, 3s};
+  desk.submit(spec, "two that fail alone");
+  desk.exited("a1", lease_of(1, 1), 7);
+  const auto shown = [&] {
+    desk.ask("look", requests::GetTask{{{1}, 1}});
+    return std::get<requests::TaskView>(desk.answer());
+  };
+  EXPECT_EQ(shown().stage, "queued");
+  EXPECT_EQ(shown().ending->code, 7) << "until it runs again";
+  EXPECT_EQ(shown().restart_at, desk.now() + 3s);
+  desk.pass(4s);
+  EXPECT_EQ(shown().stage, "placed");
+  EXPECT_EQ(shown().restarts, 1);
+  EXPECT_FALSE(shown().ending);
+  EXPECT_FALSE(shown().restart_at);
+  desk.exited("a1", lease_of(1, 1, 2), 7);
+  EXPECT_EQ(shown().stage, "ended");
+  EXPECT_EQ(shown().ending->detail,
+            "after 1 restart, which is the most; its output may say why, max_restarts allows more");
+}
+
+TEST(Control, SaysThatTooFewWereThere) {
+  Desk desk;
+  desk.hello("a1");
+  JobSpec spec = job_of({1, 3});
+  spec.members.front().role = "worker";
+  spec.members.front().restart = restart::Never{};
+  spec.members.front().minimum = Minimum{2, 4s};
+  desk.submit(spec, "three, of which two are needed");
+  desk.exited("a1", lease_of(1, 0), 7);
+  desk.pass(10s);
+  EXPECT_EQ(desk.job(1).stage, JobStage::running) << "two are enough";
+  desk.exited("a1", lease_of(1, 1));
+  desk.pass(10s);
+  EXPECT_EQ(desk.job(1).stage, JobStage::running) << "what has ended well is not missing";
+  desk.exited("a1", lease_of(1, 2), 8);
+  desk.pass(3s);
+  EXPECT_EQ(desk.job(1).stage, JobStage::ended) << "nothing is left that could go on";
+  EXPECT_EQ(desk.job(1).code, 7);
+
+  spec.members.front().count = 4;
+  desk.submit(spec, "four, of which two are needed");
+  for (std::uint32_t i = 0; i < 3; ++i) desk.exited("a1", lease_of(2, i), 7);
+  desk.pass(3s);
+  EXPECT_EQ(desk.job(2).stage, JobStage::running);
+  desk.pass(2s);
+  EXPECT_EQ(desk.job(2).stage, JobStage::stopping);
+  desk.exited("a1", lease_of(2, 3), 15, lease::Reason::signalled);
+  EXPECT_EQ(desk.job(2).code, 7) << "of the first that failed";
+  EXPECT_EQ(desk.job(2).detail, "of worker fewer than 2 were there for 4s");
+}
+
 TEST(Control, SumsUpWhatThereIs) {
   Desk desk;
   desk.hello("a1");

@@ -54,6 +54,19 @@ std::optional<lease::Held> lost_of(const TaskRow& task) {
   return queued == nullptr ? std::nullopt : queued->lost;
 }
 
+bool awaits_restart(const TaskRow& task) { return task.restart_at != TimePoint{}; }
+
+const lease::Ending* ending_of(const TaskRow& task) {
+  const auto* ended = std::get_if<lease::Ended>(&task.lease.stage);
+  return ended == nullptr ? nullptr : &ended->ending;
+}
+
+bool went_well(const lease::Ending& ending) { return ending.reason == lease::Reason::exited && ending.code == 0; }
+
+bool was_interrupted(const lease::Ending& ending) {
+  return ending.reason == lease::Reason::preempted || ending.reason == lease::Reason::agent_lost;
+}
+
 Ledger::Ledger(const Rows& rows, std::size_t ended_kept, std::uint64_t first_version)
     : ended_kept_(ended_kept), last_version_(first_version), last_job_(rows.last_job), last_change_(rows.last_change) {
   for (const AgentRow& row : rows.agents) add_agent(row);

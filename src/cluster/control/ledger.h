@@ -42,10 +42,18 @@ struct AgentEntry {
   bool takes_work(std::size_t slot) const {
     return slot < row.slot_states.size() && row.slot_states[slot] == SlotState::enabled;
   }
+  bool is_free(std::size_t slot) const { return !users[slot] && takes_work(slot); }
 };
 
 /// Where a task ran when its agent fell silent, if nobody has given its place away since.
 std::optional<lease::Held> lost_of(const TaskRow& task);
+/// Whether it has failed, and is to be started again while the others of its job go on.
+bool awaits_restart(const TaskRow& task);
+/// How it ended, if it has.
+const lease::Ending* ending_of(const TaskRow& task);
+bool went_well(const lease::Ending& ending);
+/// Through no fault of its own: it is run again.
+bool was_interrupted(const lease::Ending& ending);
 /// The gang that stands for a job, with the accounts of its owner and its workspace.
 Gang gang_of(const JobRow& row);
 /// queued, placed, running, stopping or ended.

@@ -24,7 +24,8 @@ void Control::plan(const std::string& name, Pool& pool, TimePoint now) {
     start(job.row.id, one.on, now);
   }
   for (const Start& one : plan.grow) start(job_id(one.id), one.on, now);
-  pool.changed = false;  // it knows of the stops it has ordered itself
+  pool.changed = false;                                           // it knows of the stops it has ordered itself
+  for (const GangId& id : plan.preempt) review(job_id(id), now);  // of one whose tasks wait for a restart nothing runs
   const bool decided = !plan.start.empty() || !plan.grow.empty() || !plan.preempt.empty();
   if (file && decided) outcome_.plans.push_back({name, *std::move(file), std::move(plan)});
 }
@@ -72,6 +73,7 @@ void Control::start(JobId id, const Places& places, TimePoint now) {
       const std::int32_t slots = divided ? place.slots : members[role].slots;
       TaskRow& task = place_task(job, member, place, slots, now);
       task.role_rank = static_cast<std::int32_t>(member - first[role]);
+      task.restarts = 0;
       chosen.push_back(member);
     }
   }
@@ -90,11 +92,12 @@ TaskRow& Control::place_task(Job& job, std::uint32_t member, const Place& place,
   task.placed = now;
   task.started = task.ended = {};
   task.ending = {};
+  task.restart_at = {};
   task.slots.clear();
   AgentEntry* agent = ledger_.find(place.agent);
   CHECK(agent != nullptr);
   for (std::size_t at = 0; at < agent->users.size() && task.slots.size() < static_cast<std::size_t>(slots); ++at) {
-    if (agent->users[at] || !agent->takes_work(at)) continue;
+    if (!agent->is_free(at)) continue;
     agent->users[at] = task.id;
     task.slots.push_back(static_cast<std::int32_t>(at));
   }

@@ -202,6 +202,7 @@ void Control::end(JobId id, std::optional<Duration> chosen, TimePoint now) {
       if (stopping == nullptr || !chosen || before.at(task.id) != task.lease) continue;
       perform(task.id, lease::SendStop{stopping->held, stopping->why});
     }
+    review(id, now);  // of one whose tasks wait for a restart nothing runs
   }
 }
 

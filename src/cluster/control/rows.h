@@ -40,7 +40,7 @@ struct JobRow {
   TimePoint queued;  ///< since when it waits, or waited last
   TimePoint started;
   TimePoint ended;
-  lease::Reason reason = lease::Reason::exited;  ///< of its first task that did not end well
+  lease::Reason reason = lease::Reason::exited;  ///< of the task for which it ended, or the first that failed
   std::int32_t code = 0;
   std::string detail;
   std::optional<Duration> grace;  ///< that a user has chosen for its end
@@ -64,6 +64,8 @@ struct TaskRow {
   TaskEnding ending;
   std::uint64_t reports = 0;  ///< accepted ones, over all its leases
   std::string last_report;
+  std::int32_t restarts = 0;  ///< alone, in a row
+  TimePoint restart_at;       ///< if it has failed, and waits to be started again in its place
   bool operator==(const TaskRow&) const = default;
 };
 

@@ -9,16 +9,25 @@ namespace {
 
 using lease::Reason;
 
-const lease::Ending* ending_of(const TaskRow& task) {
-  const auto* ended = std::get_if<lease::Ended>(&task.lease.stage);
-  return ended == nullptr ? nullptr : &ended->ending;
+/// Whether something of it runs, or is to be started again while the rest goes on.
+bool is_active(const TaskRow& task) { return lease::current(task.lease).has_value() || awaits_restart(task); }
+
+/// Whether all of its job end with a task of this role that has failed so.
+bool ends_all(const Member& member, const lease::Ending& ending) {
+  return !member.restart || (ending.reason == Reason::exited && ending.code == restart::exit_with_gang);
 }
 
-bool went_well(const lease::Ending& ending) { return ending.reason == Reason::exited && ending.code == 0; }
-
-/// Through no fault of its own: it is run again.
-bool was_interrupted(const lease::Ending& ending) {
-  return ending.reason == Reason::preempted || ending.reason == Reason::agent_lost;
+/// For which of its tasks that did not end well a job has ended: the least of all.
+struct Blame {
+  enum class Kind : std::uint8_t { stopped_by_user, ended_all, failed };
+  Kind kind = Kind::failed;
+  TimePoint ended;
+  auto operator<=>(const Blame&) const = default;
+};
+Blame blame_of(const Member& member, const TaskRow& task) {
+  const lease::Ending& ending = *ending_of(task);
+  if (ending.reason == Reason::killed_by_user) return {Blame::Kind::stopped_by_user, task.ended};
+  return {ends_all(member, ending) ? Blame::Kind::ended_all : Blame::Kind::failed, task.ended};
 }
 
 }  // namespace
@@ -48,6 +57,7 @@ void Control::exited(const AgentEntry& agent, const messages::Exited& news, Time
     step(news.lease.task, lease::Exited{held, {news.ending.reason, news.ending.code}}, now);
     TaskRow& row = ledger_.change(news.lease.task);
     if (const lease::Ending* ending = ending_of(row)) row.ending.reason = ending->reason;
+    judge_end(news.lease.task, now);
     review(news.lease.task.job, now);
   }
   send(agent, messages::EndStored{news.lease});
@@ -167,11 +177,12 @@ void Control::review(JobId id, TimePoint now) {
   for (const auto& [member, task] : job.tasks) {
     if (!job.in_run(task)) continue;
     ++members;
-    active += lease::current(task.lease).has_value();
+    active += is_active(task);
     lost += lost_of(task).has_value();
     const lease::Ending* ending = ending_of(task);
     if (ending == nullptr || went_well(*ending)) continue;
-    was_interrupted(*ending) ? void(interrupted = ending->reason) : void(failed = true);
+    if (was_interrupted(*ending)) interrupted = ending->reason;
+    failed |= !was_interrupted(*ending) && ends_all(member_of(task.id), *ending);
   }
   if (lost > 0 && lost == members) return requeue(ledger_.change(id), now);  // all of it may come back together
   if (lost > 0) {
@@ -179,8 +190,9 @@ void Control::review(JobId id, TimePoint now) {
   } else if (active > 0 && job.row.stage == JobStage::running && (failed || interrupted)) {
     stop_tasks(id, failed ? Reason::signalled : *interrupted, now);
   }
-  const auto is_active = [&](const auto& one) { return lease::current(one.second.lease).has_value(); };
-  if (std::none_of(job.tasks.begin(), job.tasks.end(), is_active)) finish(ledger_.change(id), now);
+  const bool is_over =
+      std::none_of(job.tasks.begin(), job.tasks.end(), [](const auto& one) { return is_active(one.second); });
+  if (is_over) finish(ledger_.change(id), now);
 }
 
 void Control::stop_tasks(JobId id, Reason why, TimePoint now) {
@@ -193,33 +205,40 @@ void Control::stop_tasks(JobId id, Reason why, TimePoint now) {
     ledger_.note(now, id, "stopping");
   }
   for (auto& [member, task] : job.tasks) {
-    if (lease::current(task.lease) || lost_of(task)) step(task.id, lease::Stop{why}, now);
+    if (!is_active(task) && !lost_of(task)) continue;
+    if (awaits_restart(task)) ledger_.change(task.id).restart_at = {};
+    step(task.id, lease::Stop{why}, now);
   }
 }
 
 void Control::finish(Job& job, TimePoint now) {
-  const TaskRow* first_bad = nullptr;
+  const TaskRow* blamed = nullptr;
+  Blame blame;
   bool interrupted = false;
   for (const auto& [member, task] : job.tasks) {
     const lease::Ending* ending = ending_of(task);
     if (!job.in_run(task) || ending == nullptr || went_well(*ending)) continue;
     interrupted |= was_interrupted(*ending);
-    const bool user = ending->reason == Reason::killed_by_user;
     if (was_interrupted(*ending)) continue;
-    if (first_bad == nullptr || task.ended < first_bad->ended || user) first_bad = &task;
+    const Blame own = blame_of(member_of(task.id), task);
+    if (blamed != nullptr && blame <= own) continue;
+    blamed = &task;
+    blame = own;
   }
-  if (interrupted && first_bad == nullptr) return requeue(job, now);
+  // What has failed alone does not keep the others from running again.
+  if (interrupted && (blamed == nullptr || blame.kind == Blame::Kind::failed)) return requeue(job, now);
   job.row.stage = JobStage::ended;
   job.row.ended = now;
-  if (first_bad != nullptr) {
-    job.row.reason = ending_of(*first_bad)->reason;
-    job.row.code = ending_of(*first_bad)->code;
-    job.row.detail = first_bad->ending.detail;
+  if (blamed != nullptr) {
+    job.row.reason = ending_of(*blamed)->reason;
+    job.row.code = ending_of(*blamed)->code;
+    if (job.row.detail.empty()) job.row.detail = blamed->ending.detail;
   }
   if (job.row.reason == Reason::killed_by_user && !job.row.why.empty()) job.row.detail = job.row.why;
   Pool& pool = pool_of(job);
   pool.planner.remove(gang_id(job.row.id));
   pool.changed = true;
+  impaired_.erase(job.row.id);
   ledger_.note(now, job.row.id, "ended");
   ledger_.note_ended(job.row.id);
 }
@@ -230,6 +249,8 @@ void Control::requeue(Job& job, TimePoint now) {
   }
   job.row.stage = JobStage::queued;
   job.row.queued = now;
+  job.row.detail.clear();
+  impaired_.erase(job.row.id);
   Pool& pool = pool_of(job);
   pool.planner.requeue(gang_id(job.row.id), now);
   pool.changed = true;

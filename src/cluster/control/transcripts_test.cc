@@ -433,6 +433,126 @@ std::vector<Scene> rights() {
   };
 }
 
+/// Roles whose tasks fail alone.
+std::vector<Scene> restarts() {
+  const auto two_workers = [](restart::Policy policy = restart::OnFailure{}) {
+    JobSpec spec = job_of({1, 2});
+    spec.members.front().role = "worker";
+    spec.members.front().restart = std::move(policy);
+    return spec;
+  };
+  const auto run = [](Desk& desk, const JobSpec& spec, std::uint32_t tasks = 2) {
+    desk.hello("a1");
+    desk.submit(spec, "workers that fail alone");
+    for (std::uint32_t i = 0; i < tasks; ++i) desk.started("a1", lease_of(1, i));
+  };
+  return {
+      {"One fails, waits, and is started again in its place",
+       [=](Desk& desk) {
+         run(desk, two_workers());
+         desk.exited("a1", lease_of(1, 1), 3);
+         desk.submit({2}, "what takes all that is left");
+         desk.pass(2s);
+         desk.started("a1", lease_of(1, 1, 2));
+         desk.exited("a1", lease_of(1, 0));
+         desk.exited("a1", lease_of(1, 1, 2));
+       }},
+      {"One fails too often, and the other goes on",
+       [=](Desk& desk) {
+         run(desk, two_workers(restart::OnFailure{2, 0s}));
+         for (std::uint64_t epoch = 1; epoch <= 3; ++epoch) {
+           desk.exited("a1", lease_of(1, 1, epoch), 9, Reason::signalled);
+           desk.pass(1s);
+         }
+         desk.exited("a1", lease_of(1, 0));
+       }},
+      {"One is never restarted, the other asks not to be",
+       [=](Desk& desk) {
+         JobSpec spec = two_workers(restart::Never{});
+         run(desk, spec);
+         desk.exited("a1", lease_of(1, 1), 3);
+         desk.exited("a1", lease_of(1, 0), 64);
+       }},
+      {"One asks that all end, while another waits",
+       [=](Desk& desk) {
+         JobSpec spec = two_workers();
+         spec.members.front().count = 3;
+         run(desk, spec, 3);
+         desk.exited("a1", lease_of(1, 0), 3);
+         desk.exited("a1", lease_of(1, 2), 65);
+         desk.exited("a1", lease_of(1, 1), 15, Reason::signalled);
+       }},
+      {"A role without a rule takes the others with it",
+       [=](Desk& desk) {
+         JobSpec spec = two_roles();
+         spec.members.front().restart = restart::OnFailure{};
+         run(desk, spec, 3);
+         desk.exited("a1", lease_of(1, 0), 3);
+         desk.exited("a1", lease_of(1, 2), 7);
+         desk.exited("a1", lease_of(1, 1), 15, Reason::signalled);
+       }},
+      {"Too few are there for too long",
+       [=](Desk& desk) {
+         JobSpec spec = two_workers(restart::Never{});
+         spec.members.front().minimum = Minimum{2, 5s};
+         run(desk, spec);
+         desk.exited("a1", lease_of(1, 1), 3);
+         desk.pass(6s);
+         desk.exited("a1", lease_of(1, 0), 15, Reason::signalled);
+       }},
+      {"There are enough again in time",
+       [=](Desk& desk) {
+         JobSpec spec = two_workers();
+         spec.members.front().minimum = Minimum{2, 5s};
+         run(desk, spec);
+         desk.exited("a1", lease_of(1, 1), 3);
+         desk.pass(6s);
+         desk.started("a1", lease_of(1, 1, 2));
+         desk.exited("a1", lease_of(1, 0));
+         desk.exited("a1", lease_of(1, 1, 2));
+       }},
+      {"A job is stopped while all of it waits",
+       [=](Desk& desk) {
+         run(desk, two_workers());
+         for (std::uint32_t i = 0; i < 2; ++i) desk.exited("a1", lease_of(1, i), 3);
+         desk.ask("stop 1", end(1));
+         desk.pass(2s);
+       }},
+      {"A job is preempted while all of it waits",
+       [=](Desk& desk) {
+         JobSpec spec = two_workers();
+         spec.preemptible = true;
+         run(desk, spec);
+         for (std::uint32_t i = 0; i < 2; ++i) desk.exited("a1", lease_of(1, i), 3);
+         desk.submit({4, {}, {}, 1}, "4 slots, more important");
+         desk.pass(2s);
+       }},
+      {"The agent is lost while one waits there",
+       [=](Desk& desk) {
+         JobSpec spec = two_workers(restart::OnFailure{3, 60s, 1, 60s});
+         spec.members.front().slots = 3;
+         desk.hello("a1");
+         desk.hello("a2");
+         desk.submit(spec, "workers that fail alone");
+         const std::string where = desk.task(1, 1).agent.value;
+         desk.exited(where, lease_of(1, 1), 3);
+         desk.falls_silent(where);
+         desk.pass(61s);
+         desk.exited(desk.task(1, 0).agent.value, lease_of(1, 0), 15, Reason::signalled);
+         desk.hello("a3");
+       }},
+      {"The agent is drained while one waits there",
+       [=](Desk& desk) {
+         run(desk, two_workers());
+         desk.exited("a1", lease_of(1, 1), 3);
+         desk.ask("drain a1", requests::SetAgent{AgentId("a1"), SlotState::draining});
+         desk.pass(2s);
+         desk.exited("a1", lease_of(1, 0), 15, Reason::signalled);
+         desk.hello("a2");
+       }},
+  };
+}
+
 /// Clients that keep their jobs alive; a restart of the master makes it forget those that have none.
 std::vector<Scene> sessions() {
   const access::Principal ann{"ann", false, {{"default", access::Role::editor}}, "t2", ""};
@@ -614,6 +734,7 @@ TEST(Control, TellsOfStopsAsItDid) { expect_golden("stops", stops()); }
 TEST(Control, TellsOfAgentsThatComeAndGoAsItDid) { expect_golden("agents", agents()); }
 TEST(Control, TellsOfDoorsAndCommandsAsItDid) { expect_golden("doors", doors()); }
 TEST(Control, TellsOfClientsAsItDid) { expect_golden("sessions", sessions()); }
+TEST(Control, TellsOfRestartsAsItDid) { expect_golden("restarts", restarts()); }
 TEST(Control, TellsOfQuotasAsItDid) { expect_golden("quotas", quotas()); }
 TEST(Control, TellsWhatPeopleMayKnowAndDoAsItDid) { expect_golden("rights", rights()); }
 
@@ -633,7 +754,7 @@ std::string ends_of(const ModelDatabase& database) {
 }
 
 TEST(Control, DecidesTheSameIfItIsRestartedAllTheTime) {
-  for (const std::vector<Scene>& scenes : {jobs(), stops(), agents(), quotas(), rights()}) {
+  for (const std::vector<Scene>& scenes : {jobs(), stops(), agents(), restarts(), quotas(), rights()}) {
     for (const Scene& scene : scenes) {
       SCOPED_TRACE(scene.title);
       Desk plain(scene.settings);

@@ -156,8 +156,10 @@ requests::TaskView Control::view(const Job& job, const TaskRow& task) const {
                           std::nullopt,
                           task.ending.usage,
                           task.reports,
-                          task.last_report};
-  if (std::holds_alternative<lease::Ended>(task.lease.stage)) view.ending = task.ending;
+                          task.last_report,
+                          task.restarts,
+                          unless_never(task.restart_at)};
+  if (ending_of(task) != nullptr || awaits_restart(task)) view.ending = task.ending;
   if (const auto usage = usages_.find(task.id); usage != usages_.end()) view.usage = usage->second;
   return view;
 }

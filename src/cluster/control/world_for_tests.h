@@ -121,6 +121,7 @@ class World {
   void record(const Writes& writes);
   void act(const Outcome& outcome);
   void check_ledger();
+  void check_restarts(const Job& job, const TaskRow& task);
   void check_planner();
   void check_quotas(const std::map<AccountId, std::int64_t>& before);
   void check_restart();
@@ -162,6 +163,7 @@ class World {
   void meddle();
   void set_quota(const AccountId& account, std::optional<std::int64_t> max_slots);
   JobSpec random_job();
+  restart::Policy random_policy();
   /// Whose quota is changed, or whose job is submitted.
   std::string any_user() { return dice_.percent(50) ? "ann" : "bob"; }
   std::string any_workspace() { return dice_.percent(50) ? "vision" : "speech"; }

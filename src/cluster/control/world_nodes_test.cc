@@ -158,7 +158,7 @@ void World::launch(Node& node, const messages::Start& start) {
   Process& process = node.disk[start.lease];
   process.start = start;
   process.ends = now_ + (dice_.percent(80) ? seconds(0, 20) : seconds(20, 60));
-  process.code = dice_.percent(80) ? 0 : 1;
+  process.code = dice_.percent(75) ? 0 : dice_.percent(80) ? 1 : static_cast<std::int32_t>(dice_.between(64, 65));
   process.obeys = dice_.percent(70);
   process.abandon_after = node.host->abandon_after();
   if (start.manners.fence == Fence::strict) process.permitted_until = node.host->permitted_until();

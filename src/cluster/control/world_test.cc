@@ -269,6 +269,7 @@ void World::check_ledger() {
     for (const auto& [member, task] : job.tasks) {
       if (!(database_.tasks.at(task.id) == task)) complain("task " + to_string(task.id) + " is not as it was written");
       if (const auto held = lost_of(task)) lost[held->agent].insert(task.id);
+      check_restarts(job, task);
       const auto held = lease::current(task.lease);
       if (!held) continue;
       if (held->agent != task.agent || held->epoch != task.lease.epoch) complain("a task is not where its lease is");
@@ -289,6 +290,19 @@ void World::check_ledger() {
       if (agent.users[slot] != expected) complain("agent " + id.value + " is wrong about the user of a slot");
     }
   }
+}
+
+/// What waits to be started again is part of a job that goes on, and was not started more often than its rule allows.
+void World::check_restarts(const Job& job, const TaskRow& task) {
+  const std::optional<restart::Policy>& policy = job.row.spec.members[static_cast<std::size_t>(task.role)].restart;
+  const auto* rule = policy ? std::get_if<restart::OnFailure>(&*policy) : nullptr;
+  if (task.restarts > (rule == nullptr ? 0 : rule->max_restarts)) {
+    complain("task " + to_string(task.id) + " is restarted too often");
+  }
+  if (!awaits_restart(task)) return;
+  const auto* queued = std::get_if<lease::Queued>(&task.lease.stage);
+  const bool may_wait = queued != nullptr && !queued->lost && job.in_run(task) && job.row.stage == JobStage::running;
+  if (!may_wait) complain("task " + to_string(task.id) + " waits for a restart that cannot come");
 }
 
 std::map<AccountId, std::int64_t> World::held() const {
@@ -400,6 +414,15 @@ void World::ask(requests::Request request, const std::string& user) {
   control_->ask(last_question_, who, request, now_);
 }
 
+restart::Policy World::random_policy() {
+  if (dice_.percent(20)) return restart::Never{};
+  restart::OnFailure policy;
+  policy.max_restarts = static_cast<std::int32_t>(dice_.between(1, 4));
+  policy.first_wait = seconds(0, 10);
+  policy.longest_wait = policy.first_wait + seconds(0, 20);
+  return policy;
+}
+
 JobSpec World::random_job() {
   JobSpec spec;
   spec.priority = static_cast<std::int32_t>(dice_.between(40, 43));
@@ -412,6 +435,7 @@ JobSpec World::random_job() {
   member.manners.preemption_grace = seconds(1, 20);
   member.manners.fence = dice_.percent(50) ? Fence::strict : Fence::keep;
   member.slots = static_cast<std::int32_t>(dice_.between(0, 4));
+  if (dice_.percent(40)) member.restart = random_policy();
   switch (dice_.below(4)) {
     case 0: break;
     case 1: member.slots = 8; break;
@@ -421,6 +445,7 @@ JobSpec World::random_job() {
       break;
     default: member.count = 3; member.elastic_min = 1;
   }
+  if (member.restart && dice_.percent(30)) member.minimum = Minimum{1, seconds(0, 20)};
   spec.members.push_back(member);
   if (nodes_.size() > 2 && settings_.pools.contains("other") && dice_.percent(40)) {
     spec.pool = "other";
@@ -432,6 +457,8 @@ JobSpec World::random_job() {
     member.slots = static_cast<std::int32_t>(dice_.between(0, 2));
     member.count = 1;
     member.elastic_min.reset();
+    member.restart.reset();
+    member.minimum.reset();
     if (!spec.members.front().count) spec.members.front().count = 1;
     spec.members.front().slots = std::min(spec.members.front().slots, 4);
     spec.members.push_back(member);

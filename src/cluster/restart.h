@@ -1,4 +1,4 @@
-/// Whether a process that has ended is started again, and when. Pure; safe on any thread.
+/// Whether a task that has ended is started again, and when. Pure; safe on any thread.
 #pragma once
 
 #include <cstdint>
@@ -7,34 +7,35 @@
 #include <variant>
 
 #include "base/time.h"
+#include "cluster/lease.h"
 #include "describe/describe.h"
 
-namespace cadre::remote {
+namespace cadre::cluster::restart {
 
 /// Exit codes by which a process says what is to become of it, whatever its policy.
 constexpr std::int32_t exit_without_restart = 64;
-constexpr std::int32_t exit_with_group = 65;
+constexpr std::int32_t exit_with_gang = 65;
 
-struct NeverRestart {
+struct Never {
   static constexpr std::string_view type_name = "never";
   static constexpr std::string_view doc = "However it ends, it is not started again.";
-  bool operator==(const NeverRestart&) const = default;
+  bool operator==(const Never&) const = default;
 };
 template <class V>
-void describe(V&, NeverRestart&) {}
+void describe(V&, Never&) {}
 
-struct RestartOnFailure {
+struct OnFailure {
   static constexpr std::string_view type_name = "on_failure";
-  static constexpr std::string_view doc = "Started again after a signal or an exit code other than 0, 64 and 65.";
+  static constexpr std::string_view doc = "Started again unless it ended with exit code 0, 64 or 65.";
   std::int32_t max_restarts = 3;
   Duration first_wait = std::chrono::seconds(1);
   double factor = 2;
   Duration longest_wait = std::chrono::minutes(1);
   Duration reset_after = std::chrono::minutes(10);
-  bool operator==(const RestartOnFailure&) const = default;
+  bool operator==(const OnFailure&) const = default;
 };
 template <class V>
-void describe(V& v, RestartOnFailure& r) {
+void describe(V& v, OnFailure& r) {
   const Duration longest = std::chrono::hours(24 * 365);
   v.field("max_restarts", r.max_restarts, "How often in a row; at the next failure it is given up.", range(1, 10'000));
   v.field("first_wait", r.first_wait, "From a failure to the first restart.", range(Duration(0), longest));
@@ -46,24 +47,16 @@ void describe(V& v, RestartOnFailure& r) {
           "must not be shorter than first_wait; raise it or lower first_wait");
 }
 
-using RestartPolicy = std::variant<NeverRestart, RestartOnFailure>;
+using Policy = std::variant<Never, OnFailure>;
 
-struct Exited {
-  std::int32_t code = 0;
-};
-struct Signalled {
-  std::int32_t signal = 0;
-};
-using RunEnding = std::variant<Exited, Signalled>;
-
-/// One run of a process, from its start to its end.
+/// One run of a task, from its start to its end.
 struct Run {
   TimePoint started;
   TimePoint ended;
-  RunEnding ending;
+  lease::Ending ending;
 };
 
-// What is to become of the process.
+// What is to become of the task.
 
 /// It is started again at that time.
 struct Restart {
@@ -74,16 +67,16 @@ struct Restart {
 struct Finish {
   bool operator==(const Finish&) const = default;
 };
-/// It failed and stays down.
+/// It failed and stays down, while the others go on.
 struct GiveUp {
   std::string why;
   bool operator==(const GiveUp&) const = default;
 };
-struct EndGroup {
+struct EndGang {
   std::string why;
-  bool operator==(const EndGroup&) const = default;
+  bool operator==(const EndGang&) const = default;
 };
-using Verdict = std::variant<Restart, Finish, GiveUp, EndGroup>;
+using Verdict = std::variant<Restart, Finish, GiveUp, EndGang>;
 
 struct Judged {
   Verdict verdict;
@@ -91,6 +84,6 @@ struct Judged {
 };
 
 /// What follows from the end of a run, when there were so many restarts in a row before it.
-[[nodiscard]] Judged judge(const RestartPolicy& policy, std::int32_t restarts, const Run& run);
+[[nodiscard]] Judged judge(const Policy& policy, std::int32_t restarts, const Run& run);
 
-}  // namespace cadre::remote
+}  // namespace cadre::cluster::restart

@@ -1,0 +1,169 @@
+#include "cli/commands/submission.h"
+
+#include <unistd.h>
+
+#include <csignal>
+
+#include "cli/follow.h"
+#include "cli/line_printer.h"
+#include "cli/words.h"
+#include "client/upload.h"
+#include "loop/signals.h"
+
+namespace cadre::cli {
+namespace {
+
+using cluster::control::JobStage;
+using cluster::requests::JobView;
+using cluster::requests::TaskView;
+namespace requests = cluster::requests;
+
+/// The first interrupt stops the job, the second kills it, the third leaves it alone.
+class Interrupts {
+ public:
+  Interrupts(Session& session, cluster::JobId job) : session_(session), job_(job), tasks_(session.loop) {}
+
+  Result<void> watch() {
+    TRY_ASSIGN(watch, loop::on_signal(session_.loop, {SIGINT, SIGTERM}, [this](int) { hear(); }));
+    watch_ = std::move(watch);
+    return {};
+  }
+
+ private:
+  void hear() {
+    const std::string job = "job " + std::to_string(job_.value);
+    switch (++heard_) {
+      case 1:
+        say("stopping " + job + ", which has its grace to end; once more kills it");
+        tasks_.spawn(end(*this, std::nullopt));
+        break;
+      case 2:
+        say("killing " + job + "; once more leaves it alone");
+        tasks_.spawn(end(*this, Duration(0)));
+        break;
+      default:
+        say(job + " was asked to end, and may still run: see cadre job describe " + std::to_string(job_.value));
+        session_.leave(128 + SIGINT);
+    }
+  }
+  void say(const std::string& text) const { print_error("\n" + session_.name + ": " + text + "\n"); }
+
+  static loop::Task<void> end(Interrupts& self, std::optional<Duration> grace) {
+    const Got<JobView> ended = co_await ask(self.session_, requests::EndJob{self.job_, grace}, client::absence_max);
+    if (!ended) self.session_.complain(ended.error());
+  }
+
+  Session& session_;
+  const cluster::JobId job_;
+  int heard_ = 0;
+  loop::Tasks tasks_;
+  std::optional<loop::SignalWatch> watch_;
+};
+
+/// Tells of tasks that have failed while the others go on, each time once.
+class Failures {
+ public:
+  explicit Failures(const Session& session) : session_(session) {}
+
+  void look(const JobView& job, const std::function<std::string(cluster::TaskId)>& name_of, LinePrinter& printer) {
+    if (job.stage != JobStage::running) return;
+    for (const TaskView& task : job.tasks) {
+      if (!task.ending || exit_code_of(task.ending->reason, task.ending->code) == done) continue;
+      if (std::exchange(told_[task.id], task.epoch) == task.epoch) continue;
+      std::string words = ending_words(task.ending->reason, task.ending->code, task.ending->detail);
+      if (task.restart_at) {
+        const auto wait = std::chrono::ceil<std::chrono::milliseconds>(*task.restart_at - session_.calendar.now());
+        words += "; it is restarted in " + to_string(std::max<Duration>(wait, Duration(0)));
+      }
+      const std::string name = name_of(task.id);
+      printer.note(session_.name + ": " + (name.empty() ? "the task" : name) + " " + words);
+    }
+  }
+
+ private:
+  const Session& session_;
+  std::map<cluster::TaskId, std::uint64_t> told_;  ///< the epoch
+};
+
+int show_end(const Session& session, const JobView& job, const ClientOptions& client) {
+  if (client.json) print_json(job);
+  if (job.reason != cluster::lease::Reason::exited) {
+    print_error(session.name + ": job " + std::to_string(job.id.value) + ": " + ending_words(job) + "\n");
+  }
+  return exit_code_of(job.reason, job.code);
+}
+
+loop::Task<int> follow(Session& session, JobView job, std::shared_ptr<const Submission> submission) {
+  Interrupts interrupts(session, job.id);
+  if (const Result<void> watching = interrupts.watch(); !watching) {
+    co_return session.complain({failed, watching.error().message});
+  }
+  // With --json, standard output is for the one value.
+  LinePrinter printer([json = submission->client.json](LinePrinter::To to, std::string_view text) {
+    to == LinePrinter::To::out && !json ? print(text) : print_error(text);
+  });
+  Failures failures(session);
+  std::optional<Follower> follower;
+  const auto name_of = [&](cluster::TaskId task) { return submission->name_of(task, follower->tasks_most()); };
+  FollowOptions following;
+  following.on_line = [&](cluster::TaskId task, const logs::Line& line) {
+    const std::string name = name_of(task);
+    printer.print(name.empty() ? "" : "[" + name + "] ", line);
+  };
+  following.on_job = [&](const JobView& one) { failures.look(one, name_of, printer); };
+  following.all_leases = true;
+  following.shows_waiting = isatty(2) == 1;
+  follower.emplace(session, std::move(following));
+  const std::string id = std::to_string(job.id.value);
+  const Got<JobView> ended = co_await follower->to_end(std::move(job));
+  if (!ended) {
+    const int code = session.complain(ended.error());
+    print_error(session.name + ": job " + id + " may still run; follow it again with: cadre task logs -f " + id + "\n");
+    co_return code;
+  }
+  co_return show_end(session, *ended, submission->client);
+}
+
+loop::Task<int> submit_to(Session& session, std::shared_ptr<const Submission> submission) {
+  cluster::JobSpec spec = submission->spec;
+  if (!submission->code.empty()) {
+    const Got<client::Uploaded> code = co_await client::upload(session.connection, submission->code);
+    if (!code) co_return session.complain({code.error().code, "--dir: " + code.error().message});
+    for (const std::string& path : code->skipped) {
+      print_error(session.name + ": " + path + " is left out: it is neither a file nor a folder nor a link\n");
+    }
+    for (cluster::Member& member : spec.members) {
+      if (member.command.code.empty()) member.command.code = code->hash;
+    }
+  }
+  requests::Submit request{std::move(spec)};  // named: g++ 12 destroys such a temporary twice
+  const Got<JobView> job = co_await ask(session, std::move(request));
+  if (!job) co_return session.complain(job.error());
+  if (submission->follows) {
+    const int code = co_await follow(session, *job, submission);
+    co_return code;
+  }
+  if (submission->client.json) {
+    print_json(*job);
+  } else {
+    print(std::to_string(job->id.value) + "\n");
+  }
+  co_return done;
+}
+
+}  // namespace
+
+int submit(const CLI::App& command, Submission submission) {
+  const ClientOptions client = settled(command, submission.client);
+  const auto shared = std::make_shared<const Submission>(std::move(submission));
+  return with_master(full_name(command), client, [shared](Session& session) { return submit_to(session, shared); });
+}
+
+int refuse(const CLI::App& command, const std::string& faults) {
+  const std::string name = full_name(command);
+  print_error(faults);
+  print_error(name + ": nothing was submitted; " + name + " --help lists the options\n");
+  return bad_usage;
+}
+
+}  // namespace cadre::cli

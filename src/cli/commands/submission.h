@@ -1,0 +1,27 @@
+/// Hands a job to the master and, if that is wanted, follows it to its end. For the main thread.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "cli/commands/verb.h"
+#include "cluster/job.h"
+
+namespace cadre::cli {
+
+struct Submission {
+  ClientOptions client;
+  cluster::JobSpec spec;
+  std::string code;      ///< the folder to pack; empty: none
+  bool follows = false;  ///< else only its number is printed
+  /// What people call a task, given how many there are at most; empty: it needs no name.
+  std::function<std::string(cluster::TaskId, std::size_t)> name_of;
+};
+
+/// The exit code: that of the job, if it was followed.
+int submit(const CLI::App& command, Submission submission);
+
+/// Tells that a file or the words of a command are wrong, a line for each fault.
+int refuse(const CLI::App& command, const std::string& faults);
+
+}  // namespace cadre::cli
