@@ -317,13 +317,13 @@ void Component::stop() {
 }
 
 void Component::on_peer_up(std::function<void(const std::string&)> call) {
-  inside_->member.on_peer_up = [call = std::move(call)](const remote::PeerUp& up) { call(up.peer); };
+  inside_->member.on_peer_up([call = std::move(call)](const remote::PeerUp& up) { call(up.peer); });
 }
 
 void Component::on_peer_down(std::function<void(const Lost&)> call) {
-  inside_->member.on_peer_down = [call = std::move(call)](const remote::PeerDown& down) {
+  inside_->member.on_peer_down([call = std::move(call)](const remote::PeerDown& down) {
     call({down.peer, down.why, down.lost});
-  };
+  });
 }
 
 std::vector<std::uint64_t> Component::close(Wait linger) { return inside_->member.close(linger); }
