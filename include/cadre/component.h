@@ -1,11 +1,14 @@
 /// A named member of a group of processes that finds the others by their names and speaks with them. Components may be
-/// used from any thread; handlers run one at a time, on the thread that called launch().
+/// used from any thread; handlers run one at a time, on the thread that called launch(), but for those that are
+/// `concurrent`.
 ///
 ///   cadre::Component component({.group = "demo", .type = "worker", .peers = {{"learner", 1}}, .names =
 ///   "file:///tmp/demo"}); component.join().value(); component.request("learner-1", "ask", "how much?").value().text();
 ///
 /// Messages between two components arrive in the order in which they were sent, each at most once. When a peer is lost,
 /// on_peer_down tells the ids of those of which nobody knows whether they arrived; nothing is dropped in silence.
+///
+/// Bodies are bytes, or values (cadre/value.h) that Python reads, too: request<Model>("learner-1", "train", batch).
 #pragma once
 
 #include <chrono>
@@ -17,12 +20,17 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "cadre/detail/signature.h"
 #include "cadre/outcome.h"
+#include "cadre/value.h"
 
 namespace cadre {
+
+class Component;
 
 class Message {
  public:
@@ -40,6 +48,12 @@ class Message {
 
   std::span<const std::byte> body() const { return body_; }
   std::string_view text() const { return {reinterpret_cast<const char*>(body_.data()), body_.size()}; }
+  /// The body as a value. Throws ValueError, which names the place, when it is none of that type.
+  template <class T>
+  T value() const {
+    const ValueReader reader(body_);
+    return read_value<T>(reader.root());
+  }
 
  private:
   friend class Component;
@@ -52,6 +66,31 @@ struct Reply {
   std::string peer;
   Outcome<Message> outcome;
 };
+
+/// A value as the body of a message; nullptr stands for none.
+template <class T>
+ValueWriter packed(const T& value) {
+  ValueWriter writer;
+  if constexpr (std::is_null_pointer_v<T>) {
+    writer.null();
+  } else {
+    write_value(writer, value);
+  }
+  return writer;
+}
+
+/// Whether a handler waits for others.
+enum class Turn : std::uint8_t {
+  alone,       ///< runs when no other does, but for the concurrent ones
+  concurrent,  ///< runs on a thread of its own
+};
+inline constexpr Turn concurrent = Turn::concurrent;
+
+namespace detail {
+/// Calls a function of values with that of the message, and replies with its result.
+template <class Signature, class Call>
+void answer(Component& component, const Message& message, const Call& call);
+}  // namespace detail
 
 class Component {
  public:
@@ -70,6 +109,7 @@ class Component {
     bool rejoin = false;             ///< what is sent to a peer that is away is kept for the next of its name
     std::map<std::string, std::size_t> minimal_peers{};  ///< with fewer of a type the group cannot go on …
     Wait minimal_wait = std::chrono::seconds(30);        ///< … after so long
+    std::size_t concurrent_max = 4;                      ///< of concurrent handlers run at a time; as many may wait
     Overflow overflow = Overflow::block;
     std::size_t queue_max = 10'000;              ///< messages that wait for one peer
     std::size_t queue_bytes_max = 64 << 20;      ///< the same in bytes; one that is larger goes alone
@@ -115,12 +155,40 @@ class Component {
   Outcome<std::uint64_t> send(std::string_view peer, std::string_view tag, std::string_view body = {}) {
     return send(peer, tag, std::as_bytes(std::span(body)), Sending{});
   }
+  /// The same of a value.
+  template <class T>
+  Outcome<std::uint64_t> send_value(std::string_view peer, std::string_view tag, const T& value) {
+    return send(peer, tag, packed(value).body());
+  }
   /// Waits for the answer; `refused` when the other side could not give one.
   Outcome<Message> request(std::string_view peer, std::string_view tag, std::span<const std::byte> body,
                            const Sending& how);
   Outcome<Message> request(std::string_view peer, std::string_view tag, std::string_view body = {},
                            Wait wait = std::chrono::seconds(30)) {
     return request(peer, tag, std::as_bytes(std::span(body)), Sending{0, false, wait});
+  }
+  /// Asks with a value, and reads the answer as one: request<Model>("learner-1", "train", batch). `corrupt` names the
+  /// place at which the answer is another. For an answer without a value it is request<void>(…).
+  template <class T, class Given>
+  Outcome<T> request(std::string_view peer, std::string_view tag, const Given& value, const Sending& how) {
+    const ValueWriter body = packed(value);
+    const Outcome<Message> answer = request(peer, tag, std::as_bytes(std::span(body.body())), how);
+    if (!answer) return answer.reason();
+    if constexpr (std::is_void_v<T>) {
+      return {};
+    } else {
+      try {
+        return answer->template value<T>();
+      } catch (const ValueError& error) {
+        return Reason{Reason::Code::corrupt,
+                      "the answer of " + std::string(peer) + " to '" + std::string(tag) + "': " + error.what()};
+      }
+    }
+  }
+  template <class T, class Given = std::nullptr_t>
+  Outcome<T> request(std::string_view peer, std::string_view tag, const Given& value = {},
+                     Wait wait = std::chrono::seconds(30)) {
+    return request<T>(peer, tag, value, Sending{0, false, wait});
   }
   /// Asks all peers of a type at once.
   std::vector<Reply> broadcast(std::string_view type, std::string_view tag, std::span<const std::byte> body,
@@ -144,6 +212,10 @@ class Component {
   Outcome<void> reply(const Message& task, std::string_view body = {}) {
     return reply(task, std::as_bytes(std::span(body)));
   }
+  template <class T>
+  Outcome<void> reply_value(const Message& task, const T& value) {
+    return reply(task, packed(value).body());
+  }
   /// Answers a task with why it cannot be done, once.
   Outcome<void> refuse(const Message& task, std::string_view why);
   /// Sends a notification on to another peer, as one of one's own.
@@ -152,12 +224,22 @@ class Component {
   using Handler = std::function<void(Component&, const Message&)>;
   using EventHandler = std::function<void(Component&, const std::vector<Message>&)>;
   /// For launch(): messages of this tag. `conflict` when the tag has one.
-  Outcome<void> on(std::string tag, Handler handler);
+  Outcome<void> on(std::string tag, Handler handler, Turn turn = Turn::alone);
+  /// The same of a function of values: it gets that of the message, and its result is the reply. Who sends another
+  /// value is refused with its place. Several arguments come as a list; without any there is no value.
+  template <class Call>
+  requires(!std::is_convertible_v<Call, Handler>) Outcome<void> on(std::string tag, Call call,
+                                                                   Turn turn = Turn::alone) {
+    return on(std::move(tag), Handler([call = std::move(call)](Component& c, const Message& m) {
+                detail::answer<detail::Signature<Call>>(c, m, call);
+              }),
+              turn);
+  }
   /// For launch(): as soon as so many have come, `worker:update:60% AND learner:ready:1`. `invalid` names the column at
   /// which the event cannot be understood.
   Outcome<void> when(std::string_view event, EventHandler handler);
   /// Hands messages to their handlers until stop(). Who asks something that has no handler, or whose handler throws, is
-  /// refused; the loop goes on. Ends with a reason when the group cannot go on.
+  /// refused; the loop goes on. Ends when the last concurrent handler has, with a reason when the group cannot go on.
   Outcome<void> launch();
   void stop();
 
@@ -175,6 +257,19 @@ class Component {
   struct Inside;
   std::unique_ptr<Inside> inside_;
 };
+
+template <class Signature, class Call>
+void detail::answer(Component& component, const Message& message, const Call& call) {
+  const auto arguments = [&message] {
+    try {
+      return Signature::read(message.body());
+    } catch (const ValueError& error) {
+      throw ValueError(std::string("it takes another value: ") + error.what());
+    }
+  };
+  const ValueWriter result = Signature::call(call, arguments());
+  if (message.kind == Message::Kind::task) component.reply(message, result.body()).value();
+}
 
 /// The events of when(), built in C++: from("worker").tag("update").percent(60) && from("learner").tag("ready").
 class Event {
@@ -215,15 +310,29 @@ class Handlers {
  public:
   using On = std::function<void(Local&, Component&, const Message&)>;
   using When = std::function<void(Local&, Component&, const std::vector<Message>&)>;
-  Handlers& on(std::string tag, On handler) { return ons_.emplace_back(std::move(tag), std::move(handler)), *this; }
+  Handlers& on(std::string tag, On handler, Turn turn = Turn::alone) {
+    return ons_.push_back({std::move(tag), std::move(handler), turn}), *this;
+  }
+  /// A method of values, as a function of them for Component::on: on("train", &Learner::train).
+  template <class Method>
+  requires(std::is_member_function_pointer_v<Method> &&
+           !std::is_convertible_v<Method, On>) Handlers& on(std::string tag, Method method, Turn turn = Turn::alone) {
+    const auto call = [method](Local& local, Component& c, const Message& m) {
+      detail::answer<detail::Signature<Method>>(c, m,
+                                                [&local, method]<class... Given>(Given&&... given) -> decltype(auto) {
+                                                  return (local.*method)(std::forward<Given>(given)...);
+                                                });
+    };
+    return on(std::move(tag), On(call), turn);
+  }
   Handlers& when(const Event& event, When handler) {
     return whens_.emplace_back(event.text(), std::move(handler)), *this;
   }
 
   Outcome<void> bind(Local& local, Component& component) const {
-    for (const auto& [tag, handler] : ons_) {
-      const auto call = [&local, handler = handler](Component& c, const Message& m) { handler(local, c, m); };
-      if (Outcome<void> bound = component.on(tag, call); !bound) return bound;
+    for (const Entry& entry : ons_) {
+      const auto call = [&local, handler = entry.handler](Component& c, const Message& m) { handler(local, c, m); };
+      if (Outcome<void> bound = component.on(entry.tag, call, entry.turn); !bound) return bound;
     }
     for (const auto& [event, handler] : whens_) {
       const auto call = [&local, handler = handler](Component& c, const std::vector<Message>& m) {
@@ -235,7 +344,12 @@ class Handlers {
   }
 
  private:
-  std::vector<std::pair<std::string, On>> ons_;
+  struct Entry {
+    std::string tag;
+    On handler;
+    Turn turn;
+  };
+  std::vector<Entry> ons_;
   std::vector<std::pair<std::string, When>> whens_;
 };
 

@@ -18,7 +18,7 @@ import threading
 from typing import Any, Optional, Tuple
 
 from cadre import _native
-from cadre.component import Component, ComponentError, Message, Reply, dist
+from cadre.component import Component, ComponentError, Message, Reply, concurrent, dist
 from cadre.errors import ActorError, RemoteError
 from cadre.names import Names, NamesError
 from cadre.remote import CancelledError, Future, connect, disconnect, gather, is_connected, kill, remote_class
@@ -40,6 +40,7 @@ __all__ = [
     "Stop",
     "Task",
     "beat",
+    "concurrent",
     "connect",
     "disconnect",
     "dist",

@@ -8,14 +8,15 @@
 
 Values are None, bool, int, float, str, bytes, lists and dicts of those; they travel as MessagePack, so that a component
 in C++ reads them, too. Bytes that are to travel as they are go as ``body=``. Messages between two components arrive in
-the order in which they were sent, each at most once. All may be called from any thread; handlers run one at a time.
+the order in which they were sent, each at most once. All may be called from any thread; handlers run one at a time, but
+for those that are concurrent.
 """
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Type, TypeVar, Union
 
 from cadre import _native
 from cadre._native import Message
 
-__all__ = ["Component", "ComponentError", "Message", "Reply", "dist"]
+__all__ = ["Component", "ComponentError", "Message", "Reply", "concurrent", "dist"]
 
 _nothing = object()
 
@@ -66,19 +67,20 @@ class Component:
     def __init__(self, group: str, type: str, name: str = "", *, peers: Optional[Mapping[str, int]] = None,
                  names: str = "", host: str = "127.0.0.1", rejoin: bool = False,
                  minimal_peers: Optional[Mapping[str, int]] = None, minimal_wait: float = 30.0,
-                 overflow: str = "block", queue_max: int = 10_000, queue_bytes_max: int = 64 << 20,
-                 heartbeat: float = 1.0, silence_max: float = 3.0) -> None:
+                 concurrent_max: int = 4, overflow: str = "block", queue_max: int = 10_000,
+                 queue_bytes_max: int = 64 << 20, heartbeat: float = 1.0, silence_max: float = 3.0) -> None:
         """``peers`` says how many of each type join() waits for, ``names`` where they are found (a URL as for Names; left
         out: by the master), ``host`` at which address of this host they find this one. With ``rejoin`` messages to a
         peer that is away wait for the next of its name. With fewer than ``minimal_peers`` for longer than
-        ``minimal_wait`` seconds the group cannot go on. ``overflow`` is block, fail or drop_oldest."""
+        ``minimal_wait`` seconds the group cannot go on. ``concurrent_max`` concurrent handlers run at a time, and as many
+        may wait. ``overflow`` is block, fail or drop_oldest."""
         if overflow not in ("block", "fail", "drop_oldest"):
             raise ValueError(f"overflow is block, fail or drop_oldest, not {overflow!r}")
         self._native = _native.Component({
             "group": group, "type": type, "name": name, "peers": dict(peers or {}), "names": names, "host": host,
             "rejoin": rejoin, "minimal_peers": dict(minimal_peers or {}), "minimal_wait": minimal_wait,
-            "overflow": overflow, "queue_max": queue_max, "queue_bytes_max": queue_bytes_max, "heartbeat": heartbeat,
-            "silence_max": silence_max,
+            "concurrent_max": concurrent_max, "overflow": overflow, "queue_max": queue_max,
+            "queue_bytes_max": queue_bytes_max, "heartbeat": heartbeat, "silence_max": silence_max,
         })
 
     @property
@@ -131,9 +133,9 @@ class Component:
         """Sends a notification on to another peer, as one of one's own."""
         return _take(self._native.forward(message, peer))
 
-    def on(self, tag: str, handler: Callable[[Message], Any]) -> None:
-        """For launch(): messages of this tag."""
-        _take(self._native.on(tag, handler))
+    def on(self, tag: str, handler: Callable[[Message], Any], *, concurrent: bool = False) -> None:
+        """For launch(): messages of this tag. A concurrent handler runs on a thread of its own, others one at a time."""
+        _take(self._native.on(tag, handler, concurrent))
 
     def when(self, event: str, handler: Callable[[List[Message]], Any]) -> None:
         """For launch(): as soon as so many have come, ``worker:update:60% AND learner:ready:1``."""
@@ -141,7 +143,8 @@ class Component:
 
     def launch(self) -> None:
         """Hands messages to their handlers until stop(). Who asks something that has no handler, or whose handler
-        raises, is refused; the loop goes on. Raises when the group cannot go on."""
+        raises, is refused; the loop goes on. Ends when the last concurrent handler has; raises when the group cannot go
+        on."""
         _take(self._native.launch())
 
     def stop(self) -> None:
@@ -177,6 +180,16 @@ _Local = TypeVar("_Local")
 Handler = Callable[[Any, Component, Union[Message, List[Message]]], Any]
 
 
+class concurrent:
+    """A handler for dist() that runs on a thread of its own: ``{"hello": cadre.concurrent(on_hello)}``."""
+
+    def __init__(self, handler: Handler) -> None:
+        self._handler = handler
+
+    def __call__(self, *args: Any) -> Any:
+        return self._handler(*args)
+
+
 def dist(component: Component, handlers: Mapping[str, Handler]) -> Callable[[Type[_Local]], Type[_Local]]:
     """A class that messages reach: ``@cadre.dist(component, {"hello": on_hello})``.
 
@@ -192,7 +205,13 @@ def dist(component: Component, handlers: Mapping[str, Handler]) -> Callable[[Typ
                 for key, handler in handlers.items():
                     def call(arrived: Any, handler: Handler = handler) -> None:
                         handler(self, component, arrived)
-                    (component.when if ":" in key else component.on)(key, call)
+                    is_concurrent = isinstance(handler, concurrent)
+                    if ":" not in key:
+                        component.on(key, call, concurrent=is_concurrent)
+                    elif is_concurrent:
+                        raise TypeError(f"the handler of the event {key!r} cannot be concurrent, only that of a tag")
+                    else:
+                        component.when(key, call)
 
             @property
             def component(self) -> Component:

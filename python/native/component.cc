@@ -26,6 +26,7 @@ Component::Options options_of(const py::dict& from) {
   to.rejoin = from["rejoin"].cast<bool>();
   to.minimal_peers = from["minimal_peers"].cast<std::map<std::string, std::size_t>>();
   to.minimal_wait = wait_of(from["minimal_wait"].cast<double>());
+  to.concurrent_max = from["concurrent_max"].cast<std::size_t>();
   const auto overflow = from["overflow"].cast<std::string>();
   to.overflow = overflow == "fail"          ? Component::Overflow::fail
                 : overflow == "drop_oldest" ? Component::Overflow::drop_oldest
@@ -128,9 +129,9 @@ void add_component(py::module_& module) {
              return outcome_of(unlocked([&] { return c.forward(message, peer); }));
            })
       .def("on",
-           [](Component& c, const std::string& tag, std::function<void(const Message&)> handler) {
-             return outcome_of(
-                 c.on(tag, [handler = std::move(handler)](Component&, const Message& message) { handler(message); }));
+           [](Component& c, const std::string& tag, std::function<void(const Message&)> handler, bool concurrent) {
+             const auto call = [handler = std::move(handler)](Component&, const Message& message) { handler(message); };
+             return outcome_of(c.on(tag, call, concurrent ? Turn::concurrent : Turn::alone));
            })
       .def("when",
            [](Component& c, const std::string& event, std::function<void(const std::vector<Message>&)> handler) {

@@ -116,6 +116,45 @@ class Components(unittest.TestCase):
         self.assertEqual(seen, [[0, 1], [2, 3]])
         self.assertEqual(node.learned, 42)
 
+    def test_concurrent_handlers_run_at_once_and_launch_waits_for_them(self):
+        server, worker = self.make("learner", "l", {"worker": 1}), self.make("worker", "w", {"learner": 1})
+        meeting = threading.Barrier(3)
+        may_end = threading.Event()
+        ended = []
+
+        def on_meet(learner, component, message):
+            meeting.wait(60)
+            if message.is_task:
+                component.reply(message, learner.learned)
+
+        def on_fail(learner, component, message):
+            raise RuntimeError("no idea")
+
+        def on_linger(learner, component, message):
+            component.stop()
+            may_end.wait(60)
+            ended.append(message.tag)
+
+        table = {"meet": cadre.concurrent(on_meet), "meet alone": on_meet, "fail": cadre.concurrent(on_fail),
+                 "linger": cadre.concurrent(on_linger)}
+        node = cadre.dist(server, table)(Learner)(7)
+        together(server, worker)
+        serving = threading.Thread(target=node.launch)
+        serving.start()
+        worker.send("l", "meet")
+        worker.send("l", "meet")
+        self.assertEqual(worker.request("l", "meet alone").value, 7)
+        with self.assertRaises(cadre.ComponentError) as refused:
+            worker.request("l", "fail")
+        self.assertIn("no idea", str(refused.exception))
+        worker.send("l", "linger")
+        self.assertEqual(ended, [])
+        may_end.set()
+        serving.join()
+        self.assertEqual(ended, ["linger"])
+        with self.assertRaises(TypeError):
+            cadre.dist(server, {"worker:update:2": cadre.concurrent(on_meet)})(Learner)(1)
+
     def test_a_bad_event_is_said_with_its_column(self):
         with self.assertRaises(cadre.ComponentError) as bad:
             self.make("a", "a").when("worker:update AND", print)

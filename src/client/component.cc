@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/log.h"
+#include "client/handler_pool.h"
 #include "client/member.h"
 #include "client/outcomes.h"
 #include "remote/event_table.h"
@@ -57,7 +58,7 @@ struct Component::Inside {
   Outcome<void> answer(const Message& task, Note::Kind kind, const Slice& body);
   /// Why the group cannot go on; nothing: it can.
   std::optional<Reason> shortage();
-  void dispatch(Component& self, const Message& message);
+  void dispatch(Component& self, const Message& message, client::HandlerPool& pool);
   void run(Component& self, const std::vector<remote::Firing>& firings);
   template <class Call>
   void guard(const std::vector<Message>& messages, Component& self, const Call& call);
@@ -68,7 +69,11 @@ struct Component::Inside {
   client::Member member;
 
   // Of launch(), on its thread.
-  std::unordered_map<std::string, Handler> handlers;
+  struct Entry {
+    Handler act;
+    Turn turn = Turn::alone;
+  };
+  std::unordered_map<std::string, Entry> handlers;
   remote::EventTable events;
   std::vector<EventHandler> event_handlers;
   std::unordered_map<remote::MessageHandle, std::pair<Message, std::size_t>> waiting;  // for how many events
@@ -202,8 +207,9 @@ Outcome<void> Component::Inside::answer(const Message& task, Note::Kind kind, co
   if (held->is_answered.exchange(true))
     return Reason{Reason::Code::conflict, "'" + task.tag + "' was answered already"};
   const Result<void> replied = member.reply(held->letter, kind, body, until(30s));
-  if (!replied) return reason_of(replied.error());
-  return {};
+  if (replied) return {};
+  held->is_answered = false;  // who asked can still be told why
+  return reason_of(replied.error());
 }
 
 Outcome<void> Component::reply(const Message& task, std::span<const std::byte> body) {
@@ -218,8 +224,8 @@ Outcome<std::uint64_t> Component::forward(const Message& message, std::string_vi
   return send(peer, message.tag, message.body(), {message.session, false, 30s});
 }
 
-Outcome<void> Component::on(std::string tag, Handler handler) {
-  const auto [at, is_new] = inside_->handlers.try_emplace(std::move(tag), std::move(handler));
+Outcome<void> Component::on(std::string tag, Handler handler, Turn turn) {
+  const auto [at, is_new] = inside_->handlers.try_emplace(std::move(tag), Inside::Entry{std::move(handler), turn});
   if (!is_new) return Reason{Reason::Code::conflict, "the tag '" + at->first + "' has a handler already"};
   return {};
 }
@@ -264,9 +270,14 @@ void Component::Inside::run(Component& self, const std::vector<remote::Firing>& 
   }
 }
 
-void Component::Inside::dispatch(Component& self, const Message& message) {
+void Component::Inside::dispatch(Component& self, const Message& message, client::HandlerPool& pool) {
   const auto handler = handlers.find(message.tag);
-  if (handler != handlers.end()) guard({message}, self, [&] { handler->second(self, message); });
+  if (handler != handlers.end()) {
+    const auto call = [this, &self, &act = handler->second.act](const Message& one) {
+      guard({one}, self, [&] { act(self, one); });
+    };
+    handler->second.turn == Turn::concurrent ? pool.run([call, message] { call(message); }) : call(message);
+  }
   std::size_t took = 0;
   if (!event_handlers.empty()) {
     const remote::MessageHandle handle{++last_handle};
@@ -289,6 +300,7 @@ void Component::Inside::dispatch(Component& self, const Message& message) {
 Outcome<void> Component::launch() {
   Inside& inside = *inside_;
   inside.is_stopping = false;
+  client::HandlerPool pool(inside.options.concurrent_max);  // ends last: its handlers use what stands here
   while (!inside.is_stopping) {
     const std::uint64_t present = inside.member.peers_version();
     if (!inside.event_handlers.empty() && present != inside.peers_seen) {
@@ -297,11 +309,11 @@ Outcome<void> Component::launch() {
       for (const remote::Card& card : inside.member.live_cards()) members.push_back({card.name, card.type});
       inside.run(*this, inside.events.set_peers(members));
     }
-    const Result<remote::Letter> letter = inside.member.receive(inside.member.now() + look_every, [&inside, present] {
+    Result<remote::Letter> letter = inside.member.receive(inside.member.now() + look_every, [&inside, present] {
       return inside.is_stopping || inside.member.peers_version() != present;
     });
     if (letter) {
-      inside.dispatch(*this, inside.message_of(*letter));
+      inside.dispatch(*this, inside.message_of(*std::move(letter)), pool);
     } else if (letter.error().code != Errc::timed_out) {
       return reason_of(letter.error());
     }
@@ -317,13 +329,13 @@ void Component::stop() {
 }
 
 void Component::on_peer_up(std::function<void(const std::string&)> call) {
-  inside_->member.on_peer_up = [call = std::move(call)](const remote::PeerUp& up) { call(up.peer); };
+  inside_->member.on_peer_up([call = std::move(call)](const remote::PeerUp& up) { call(up.peer); });
 }
 
 void Component::on_peer_down(std::function<void(const Lost&)> call) {
-  inside_->member.on_peer_down = [call = std::move(call)](const remote::PeerDown& down) {
+  inside_->member.on_peer_down([call = std::move(call)](const remote::PeerDown& down) {
     call({down.peer, down.why, down.lost});
-  };
+  });
 }
 
 std::vector<std::uint64_t> Component::close(Wait linger) { return inside_->member.close(linger); }

@@ -2,12 +2,17 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
+#include <latch>
+#include <numeric>
+#include <optional>
 #include <thread>
 
 namespace cadre {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
@@ -63,6 +68,175 @@ TEST_F(Components, APlainClassIsReachedByMessages) {
   EXPECT_EQ(node->learned, 42);
   EXPECT_EQ(server.counters().handler_failures, 1);
   EXPECT_EQ(server.counters().without_handler, 3);
+}
+
+struct Batch {
+  std::vector<int> x;
+  std::string name;
+};
+template <class V>
+void describe(V& v, Batch& b) {
+  v.required("x", b.x, "inputs");
+  v.field("name", b.name, "which");
+}
+struct Model {
+  double mean = 0;
+  std::optional<std::string> of;
+};
+template <class V>
+void describe(V& v, Model& m) {
+  v.field("mean", m.mean, "of the inputs");
+  v.field("of", m.of, "which");
+}
+
+/// A plain class that knows nothing of messages.
+class Trainer {
+ public:
+  Model train(const Batch& batch) {
+    ++trained_;
+    return {std::accumulate(batch.x.begin(), batch.x.end(), 0.0) / static_cast<double>(batch.x.size()), batch.name};
+  }
+  int trained() const noexcept { return trained_; }
+  void reset() { trained_ = 0; }
+  std::string repeat(std::string text, int times) {
+    std::string all;
+    for (int i = 0; i < times; ++i) all += text;
+    return all;
+  }
+  void note(Component& c, const Message& m) { c.reply(m, "general").value(); }
+
+ private:
+  int trained_ = 0;
+};
+
+TEST_F(Components, AMethodTakesAndGivesValues) {
+  Component server(options("learner", "l", {{"worker", 1}}));
+  Component worker(options("worker", "w", {{"learner", 1}}));
+  const auto table = handlers<Trainer>()
+                         .on("train", &Trainer::train)
+                         .on("trained", &Trainer::trained)
+                         .on("reset", &Trainer::reset)
+                         .on("repeat", &Trainer::repeat, concurrent)
+                         .on("note", &Trainer::note);
+  Node<Trainer> node = dist(Trainer{}, server, table);
+  server.on("double", [](int number) { return 2 * number; }).value();
+  server.on("stop", [&] { server.stop(); }).value();
+  join({&server, &worker});
+  std::jthread serving([&] { node.launch().value(); });
+
+  const Model model = worker.request<Model>("l", "train", Batch{{1, 2, 6}, "b"}).value();
+  EXPECT_EQ(model.mean, 3);
+  EXPECT_EQ(model.of, "b");
+  worker.send_value("l", "train", Batch{{1}, ""}).value();
+  EXPECT_EQ(worker.request<int>("l", "trained").value(), 2) << "that of a notification runs, too";
+  EXPECT_TRUE(worker.request<void>("l", "reset"));
+  EXPECT_EQ(worker.request<int>("l", "trained", nullptr, 10s).value(), 0);
+  EXPECT_EQ(worker.request<std::string>("l", "repeat", std::tuple("ab", 3)).value(), "ababab");
+  EXPECT_EQ(worker.request<int>("l", "double", 21, Component::Sending{.reliable = true}).value(), 42);
+  EXPECT_EQ(worker.request("l", "note").value().text(), "general") << "it wants the message itself";
+  EXPECT_EQ(worker.request("l", "trained").value().value<int>(), 0) << "an empty body is no value";
+  EXPECT_TRUE(worker.request("l", "reset", packed(nullptr).body()).value().value<std::optional<int>>() == std::nullopt);
+  EXPECT_TRUE(worker.request<void>("l", "stop"));
+}
+
+TEST_F(Components, WhatIsNoSuchValueIsRefusedWithItsPlace) {
+  Component server(options("learner", "l", {{"worker", 1}}));
+  Component worker(options("worker", "w", {{"learner", 1}}));
+  const auto table = handlers<Trainer>()
+                         .on("train", &Trainer::train)
+                         .on("trained", &Trainer::trained)
+                         .on("repeat", &Trainer::repeat)
+                         .on("stop", [](Trainer&, Component& c, const Message&) { c.stop(); });
+  Node<Trainer> node = dist(Trainer{}, server, table);
+  join({&server, &worker});
+  std::jthread serving([&] { node.launch().value(); });
+  const auto why = [](const auto& outcome) {
+    EXPECT_FALSE(outcome);
+    EXPECT_EQ(outcome.reason().code, Reason::Code::refused);
+    return outcome.reason().text;
+  };
+  using Texts = std::map<std::string, std::vector<std::string>>;
+  EXPECT_THAT(why(worker.request<Model>("l", "train", Texts{{"x", {"1", "2"}}})),
+              AllOf(HasSubstr("'train'"), HasSubstr(".x[0] is"), HasSubstr("not a whole number")));
+  EXPECT_THAT(why(worker.request<Model>("l", "train", Texts{})), HasSubstr("has no x"));
+  EXPECT_THAT(why(worker.request("l", "train")), HasSubstr("it takes another value"));
+  EXPECT_THAT(why(worker.request("l", "train", "\xc1")), HasSubstr("it takes another value"));
+  EXPECT_THAT(why(worker.request<int>("l", "trained", 5)), HasSubstr("one too many"));
+  EXPECT_THAT(why(worker.request<std::string>("l", "repeat", std::tuple("ab"))), HasSubstr("another length"));
+  worker.send("l", "train", "no value").value();
+  const Outcome<std::string> other = worker.request<std::string>("l", "trained");
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.reason().code, Reason::Code::corrupt);
+  EXPECT_THAT(other.reason().text, AllOf(HasSubstr("the answer of l to 'trained'"), HasSubstr("not text")));
+  worker.send("l", "stop").value();
+  serving.join();
+  EXPECT_EQ(node->trained(), 0);
+  EXPECT_EQ(server.counters().handler_failures, 1);
+}
+
+TEST_F(Components, ConcurrentHandlersRunAtOnceAndLaunchWaitsForThem) {
+  Component server(options("learner", "l", {{"worker", 1}}));
+  Component worker(options("worker", "w", {{"learner", 1}}));
+  constexpr int at_once = 3;
+  std::latch met(at_once + 1);  // each waits for the others, and for one that is not concurrent
+  std::latch may_end(1);
+  std::atomic<int> ended = 0;
+  const auto meet = [&] {
+    met.arrive_and_wait();
+    return 1;
+  };
+  server.on("meet", meet, concurrent).value();
+  server.on("meet alone", meet).value();
+  server
+      .on(
+          "fail", [](int) -> int { throw std::runtime_error("no idea"); }, concurrent)
+      .value();
+  const auto linger = [&](Component& c, const Message&) {
+    c.stop();
+    may_end.wait();
+    ++ended;
+  };
+  server.on("linger", linger, concurrent).value();
+  join({&server, &worker});
+  std::jthread serving([&] {
+    server.launch().value();
+    EXPECT_EQ(ended, 1);
+  });
+  for (int i = 0; i < at_once; ++i) worker.send("l", "meet").value();
+  EXPECT_EQ(worker.request<int>("l", "meet alone").value(), 1);
+  EXPECT_THAT(worker.request<int>("l", "fail", 1).reason().text, HasSubstr("no idea"));
+  worker.send_value("l", "fail", 1).value();
+  worker.send("l", "linger").value();
+  std::this_thread::sleep_for(20ms);
+  EXPECT_EQ(ended, 0);
+  may_end.count_down();
+  serving.join();
+  EXPECT_EQ(server.counters().handler_failures, 1);
+}
+
+TEST_F(Components, MoreThanMayRunAtOnceWaitTheirTurn) {
+  Component::Options few = options("learner", "l", {{"worker", 1}});
+  few.concurrent_max = 2;
+  Component server(few);
+  Component worker(options("worker", "w", {{"learner", 1}}));
+  std::atomic<int> running = 0;
+  std::atomic<int> most = 0;
+  std::atomic<int> done = 0;
+  const auto work = [&](int) {
+    const int present = ++running;
+    for (int seen = most; seen < present && !most.compare_exchange_weak(seen, present);) continue;
+    std::this_thread::yield();
+    --running;
+    ++done;
+  };
+  server.on("work", work, concurrent).value();
+  server.on("stop", [&] { server.stop(); }).value();
+  join({&server, &worker});
+  for (int i = 0; i < 200; ++i) worker.send_value("l", "work", i).value();
+  worker.send("l", "stop").value();
+  server.launch().value();
+  EXPECT_EQ(done, 200);
+  EXPECT_LE(most, 2);
 }
 
 TEST_F(Components, AnEventFiresWhenEnoughHaveCome) {

@@ -2,14 +2,9 @@
 /// the names. Safe on any thread.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
-#include <map>
-#include <memory>
-#include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,27 +12,14 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "client/engine.h"
-#include "net/hub.h"
-#include "remote/group.h"
+#include "client/membership.h"
+#include "client/switchboard.h"
 
 namespace cadre::client {
 
-/// What to do with a message for which there is no room.
-enum class Overflow : std::uint8_t { block, fail, drop_oldest };
-
 class Member {
  public:
-  struct Options {
-    std::string group;
-    std::string type;
-    std::string name;                          ///< empty: one is made up
-    std::string names;                         ///< a URL, as for open_names
-    std::string host = "127.0.0.1";            ///< where others reach it
-    std::map<std::string, std::size_t> peers;  ///< how many of each type are expected
-    bool uses_sockets_of_host = true;          ///< to speak with members on the same host, in place of the network
-    Overflow overflow = Overflow::block;
-    remote::Group::Options rules;  ///< of which group and self are filled in
-  };
+  using Options = MemberOptions;
   using Wish = remote::Group::Wish;
   using Outcome = Result<remote::Note>;
 
@@ -68,39 +50,19 @@ class Member {
   /// Waits so long for what was not delivered, says goodbye and ends. Gives the ids of what was not acknowledged.
   std::vector<std::uint64_t> close(Duration linger);
 
-  /// Are called on whatever thread works at the moment; they may send, and wait for nothing. Set before join().
-  std::function<void(const remote::PeerUp&)> on_peer_up;
-  std::function<void(const remote::PeerDown&)> on_peer_down;
+  /// The calls are made on whatever thread works at the moment; they may send, and wait for nothing. Set before join().
+  void on_peer_up(std::function<void(const remote::PeerUp&)> call) { switchboard_.on_peer_up = std::move(call); }
+  void on_peer_down(std::function<void(const remote::PeerDown&)> call) { switchboard_.on_peer_down = std::move(call); }
 
-  const std::string& name() const { return options_.name; }
+  const std::string& name() const { return shared_.options.name; }
   std::vector<std::string> live(const std::string& type = "");
   std::vector<remote::Card> live_cards();
   /// Another number each time that somebody has come or gone.
-  std::uint64_t peers_version() const { return peers_version_; }
+  std::uint64_t peers_version() const { return shared_.peers_version; }
   remote::Group::Counters counters();
   TimePoint now() { return engine_.loop().now(); }
 
  private:
-  struct Inside;  // what belongs to the loop
-
-  // On the loop.
-  void start();
-  loop::Task<void> begin();
-  Result<void> bind();
-  void watch();
-  void hear(const net::Peer& peer, Bytes frame);
-  void settle();
-  bool perform_all();
-  [[nodiscard]] Result<void> perform(remote::Effect& effect);
-  [[nodiscard]] Result<void> open_line(const remote::Open& one);
-  void tell(std::vector<remote::News> news);
-  loop::Task<void> leave();
-  void end();
-  void fail_with(Error error);
-
-  /// As a call that does nothing once this has ended.
-  std::function<void()> guarded(void (Member::*what)());
-  void settle_soon();
   /// Waits while the loop works for this.
   bool wait(TimePoint end, const std::function<bool()>& done);
 
@@ -116,22 +78,8 @@ class Member {
   Outcome await_answer(std::uint64_t request, TimePoint deadline);
 
   Engine& engine_;
-  Log& log_;
-  Options options_;
-  const std::string identity_;                                           // of the host, for those on the same
-  const std::shared_ptr<bool> is_alive_ = std::make_shared<bool>(true);  // shared with calls that may come too late
-  std::unique_ptr<Inside> inside_;                                       // the loop's
-
-  std::mutex mutex_;
-  std::optional<remote::Group> group_;                       // from the moment on that it has an epoch
-  std::optional<Error> failed_;                              // why there is none, or none any more
-  std::map<std::uint64_t, std::optional<Outcome>> answers_;  // that are waited for
-  bool is_closing_ = false;
-  bool has_left_ = false;
-  bool is_ended_ = false;
-  std::vector<std::uint64_t> undelivered_;  // at the end
-  std::atomic<std::uint64_t> peers_version_ = 0;
-  std::atomic<bool> settle_posted_ = false;
+  Membership shared_;
+  Switchboard switchboard_;
 };
 
 }  // namespace cadre::client

@@ -240,11 +240,11 @@ TEST_F(Members, ACallbackMaySendAndIsNeverStuck) {
   Member& a = add(small);
   add("server", "b", {{"asker", 1}});
   std::size_t refused = 0;
-  a.on_peer_up = [&](const remote::PeerUp& up) {
+  a.on_peer_up([&](const remote::PeerUp& up) {
     for (int i = 0; i < 10; ++i) {
       if (!a.send(up.peer, {"x", 0, false, {}}, TimePoint::max())) ++refused;
     }
-  };
+  });
   join_all();
   EXPECT_EQ(refused, 5U) << "there it cannot wait for room";
 }

@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <optional>
+#include <thread>
 
 #include "tests/servers/hosts.h"
 #include "tests/servers/master.h"
@@ -26,7 +28,9 @@ using servers::Hosts;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Pair;
 using testing::SizeIs;
+using testing::UnorderedElementsAre;
 
 /// What a component was told of its peers.
 class Told {
@@ -147,6 +151,60 @@ TEST_F(WithRedis, ARedisThatIsLostAndComesBackEmptyDisturbsNobodyAndKnowsAllAgai
 TEST_F(Processes, TheExampleGreets) {
   std::filesystem::create_directory(folder.path() + "/hello");
   expect_greeting(names + "/hello", {});
+}
+
+struct Batch {
+  std::vector<int> x;
+  std::string name;
+};
+template <class V>
+void describe(V& v, Batch& b) {
+  v.required("x", b.x, "inputs");
+  v.field("name", b.name, "which");
+}
+struct Model {
+  double sum = 0;
+  std::map<std::string, std::optional<bool>> facts;
+};
+template <class V>
+void describe(V& v, Model& m) {
+  v.field("sum", m.sum, "of the inputs");
+  v.field("facts", m.facts, "about it");
+}
+
+TEST_F(Processes, ValuesAreTheSameInCppAndInPython) {
+  running.push_back(servers::start({{CADRE_PYTHON, CADRE_PEER_PY, names},
+                                    "",
+                                    "",
+                                    SIGKILL,
+                                    {"PYTHONPATH=" CADRE_PYTHON_PATH, "PYTHONDONTWRITEBYTECODE=1"},
+                                    {}}));
+  Component component(options(1));
+  int notes = 0;
+  const auto train = [](const Batch& batch) {
+    Model model;
+    for (const int one : batch.x) model.sum += one;
+    model.facts = {{batch.name, true}, {"unknown", std::nullopt}};
+    return model;
+  };
+  component.on("train", train).value();
+  component.on("note", [&notes] { ++notes; }).value();
+  component.join().value();
+  std::jthread serving([&] { component.launch().value(); });
+
+  const Model model = component.request<Model>("python", "pass on", Batch{{1, -2, 1'000'000}, "größe"}).value();
+  EXPECT_EQ(model.sum, 999'999);
+  EXPECT_THAT(model.facts, UnorderedElementsAre(Pair("größe", true), Pair("unknown", std::nullopt)));
+  const std::map<std::string, std::vector<std::string>> texts{{"x", {"1"}}};
+  const Outcome<Model> other = component.request<Model>("python", "pass on", texts);
+  ASSERT_FALSE(other);
+  EXPECT_THAT(other.reason().text, HasSubstr("refused: ")) << "Python was refused by us, and says so";
+  EXPECT_THAT(other.reason().text, HasSubstr(".x[0] is text \"1\", not a whole number"));
+  component.send("python", "note").value();
+  end_all(component);
+  component.stop();
+  serving.join();
+  EXPECT_EQ(notes, 1) << "without an argument and without a result";
 }
 
 struct WithMaster : Processes {

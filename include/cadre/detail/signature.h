@@ -1,0 +1,64 @@
+/// How a function of values is called with the bytes of a message. Programs include cadre/component.h.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "cadre/value.h"
+
+namespace cadre::detail {
+
+/// A function that takes `Given` and gives `Result`.
+template <class Result, class... Given>
+struct Takes {
+  using Arguments = std::tuple<std::remove_cvref_t<Given>...>;
+
+  /// One argument is the value itself, several are a list; without any there is no value. Throws ValueError, which
+  /// names the place.
+  static Arguments read(std::span<const std::byte> body) {
+    if constexpr (sizeof...(Given) == 0) {
+      if (!body.empty() && !ValueReader(body).root().is_null()) throw ValueError("the value is one too many");
+      return {};
+    } else {
+      const ValueReader reader(body);
+      if constexpr (sizeof...(Given) == 1) return {read_value<std::tuple_element_t<0, Arguments>>(reader.root())};
+      if constexpr (sizeof...(Given) > 1) return read_value<Arguments>(reader.root());
+    }
+  }
+
+  /// The result as a value, null where there is none.
+  template <class Call>
+  static ValueWriter call(const Call& call, Arguments arguments) {
+    ValueWriter result;
+    const auto call_with = [&](std::remove_cvref_t<Given>&... given) {
+      if constexpr (std::is_void_v<Result>) {
+        call(static_cast<Given&&>(given)...);
+        result.null();
+      } else {
+        write_value(result, call(static_cast<Given&&>(given)...));
+      }
+    };
+    std::apply(call_with, arguments);
+    return result;
+  }
+};
+
+/// What a function, a method or a function object takes and gives.
+template <class Call>
+struct Signature : Signature<decltype(&Call::operator())> {};
+template <class Result, class... Given>
+struct Signature<Result (*)(Given...)> : Takes<Result, Given...> {};
+template <class Result, class Of, class... Given>
+struct Signature<Result (Of::*)(Given...)> : Takes<Result, Given...> {};
+template <class Result, class Of, class... Given>
+struct Signature<Result (Of::*)(Given...) const> : Takes<Result, Given...> {};
+template <class Result, class Of, class... Given>
+struct Signature<Result (Of::*)(Given...) noexcept> : Takes<Result, Given...> {};
+template <class Result, class Of, class... Given>
+struct Signature<Result (Of::*)(Given...) const noexcept> : Takes<Result, Given...> {};
+
+}  // namespace cadre::detail
