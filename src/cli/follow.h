@@ -15,10 +15,10 @@ namespace cadre::cli {
 struct FollowOptions {
   OnLine on_line;
   std::function<void(const cluster::requests::JobView&)> on_job = {};  ///< gets it when it has changed
-  std::optional<cluster::TaskId> only;    ///< of all its tasks, this one
-  std::optional<std::int32_t> only_rank;  ///< the same, by its rank
-  bool all_leases = false;                ///< whatever its tasks wrote before they were started again, too
-  std::int64_t last_lines = 0;            ///< of what is there already
+  std::optional<cluster::TaskId> only;                                 ///< of all its tasks, this one
+  std::optional<std::int32_t> only_rank;                               ///< the same, by its rank
+  bool all_leases = false;      ///< whatever its tasks wrote before they were started again, too
+  std::int64_t last_lines = 0;  ///< of what is there already
   LineFilter filter;
   bool shows_waiting = false;  ///< on a terminal, a line that says why it waits
 };

@@ -81,7 +81,8 @@ Result<std::shared_ptr<Answer>> Actor::call(const Saying& saying, TimePoint dead
     const bool is_full = calls_.size() >= options_.calls_max || kept_bytes_ >= unsent_max;
     return core_.stage() == Caller::Stage::over || (!is_full && (!wire_ || wire_->unsent() < unsent_max));
   };
-  if (!has_room() && !place_.engine().wait(deadline, [] {}, has_room)) {
+  if (!has_room() && !place_.engine().wait(
+                         deadline, [] {}, has_room)) {
     return fail(Errc::unavailable, "too many calls to the actor have not ended; wait for some of them");
   }
   // What takes long is done while nobody else has to wait for it.
@@ -136,7 +137,7 @@ void Actor::cancel(const Answer& answer) {
 
 bool Actor::wait(const Answer& answer, TimePoint deadline) {
   return answer.is_there() || (check_process() && place_.engine().wait(
-                                  deadline, [] {}, [&] { return answer.is_there(); }));
+                                                      deadline, [] {}, [&] { return answer.is_there(); }));
 }
 
 Result<std::shared_ptr<Answer>> Actor::created(TimePoint deadline) {
@@ -157,7 +158,8 @@ void Actor::end() {
   if (stage == Caller::Stage::over) return;
   const std::shared_ptr<Wire> wire = wire_;
   // A process that hears it ends by itself; another one is killed.
-  const bool is_told = wire && (stage == Caller::Stage::ready || stage == Caller::Stage::creating) && wire->unsent() == 0;
+  const bool is_told =
+      wire && (stage == Caller::Stage::ready || stage == Caller::Stage::creating) && wire->unsent() == 0;
   core_.end({Errc::unavailable, "the actor was ended"});
   perform(nullptr);
   if (is_told) wire->send(Verb::end, 0, "", {}, std::span<const BytesView>());
@@ -284,13 +286,13 @@ void Actor::news(const cluster::requests::JobView& view) {
     // never ends.
     const Lock lock(mutex_);
     const bool is_connected = wire_ != nullptr && core_.stage() != Caller::Stage::away;
-    patience_ = place_.engine().loop().after(is_connected && !is_its_own ? reason_wait : Duration::zero(),
-                                             [self = weak_from_this(), why, is_its_own, id = view.id] {
-                                               const std::shared_ptr<Actor> there = self.lock();
-                                               if (!there || there->job() != id) return;
-                                               there->died(why, is_its_own ? Caller::Fault::its_own
-                                                                           : Caller::Fault::other);
-                                             });
+    patience_ =
+        place_.engine().loop().after(is_connected && !is_its_own ? reason_wait : Duration::zero(),
+                                     [self = weak_from_this(), why, is_its_own, id = view.id] {
+                                       const std::shared_ptr<Actor> there = self.lock();
+                                       if (!there || there->job() != id) return;
+                                       there->died(why, is_its_own ? Caller::Fault::its_own : Caller::Fault::other);
+                                     });
     return;
   }
   const std::string report = view.tasks.empty() ? "" : view.tasks.front().last_report;

@@ -56,7 +56,7 @@ struct ActorOptions {
   cluster::JobSpec job;  ///< with one member
   Kept create;           ///< the class by name, and what its object is made of
   remote::Caller::Rules rules;
-  std::size_t calls_max = 10'000;                  ///< that have not ended
+  std::size_t calls_max = 10'000;                 ///< that have not ended
   Duration place_wait = std::chrono::minutes(5);  ///< for a place on the cluster, and its process
 };
 
@@ -81,7 +81,8 @@ class Actor final : public std::enable_shared_from_this<Actor>, private Wire::Us
 
   // For any thread.
 
-  /// What it sends is looked at before this returns, unless it waits for its turn or may be repeated: then it is copied.
+  /// What it sends is looked at before this returns, unless it waits for its turn or may be repeated: then it is
+  /// copied.
   struct Saying {
     remote::Verb verb = remote::Verb::call;
     std::string_view name;

@@ -121,8 +121,8 @@ Result<void> ActorHost::announce() {
 
 void ActorHost::come_in(loop::Descriptor socket, net::Cover cover) {
   if (connections_.size() - open_connections_ >= strangers_max) {  // the one who takes longest to say who he is
-    const auto oldest = std::find_if(connections_.begin(), connections_.end(),
-                                     [](const auto& one) { return !one.second->is_open; });
+    const auto oldest =
+        std::find_if(connections_.begin(), connections_.end(), [](const auto& one) { return !one.second->is_open; });
     oldest->second->wire->close();
     connections_.erase(oldest);
   }

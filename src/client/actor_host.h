@@ -25,9 +25,9 @@ namespace cadre::client {
 class ActorHost {
  public:
   struct Options {
-    net::PublicKey owner;                          ///< who may call
-    std::size_t lanes = 1;                         ///< calls that run at a time
-    bool is_local = true;                          ///< only callers on the same host
+    net::PublicKey owner;                            ///< who may call
+    std::size_t lanes = 1;                           ///< calls that run at a time
+    bool is_local = true;                            ///< only callers on the same host
     Duration caller_wait = std::chrono::minutes(1);  ///< without one for so long at first, it ends …
     Duration linger = std::chrono::seconds(10);      ///< … and when the last has gone, after that
   };

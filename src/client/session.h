@@ -70,7 +70,7 @@ class Session final : private Actor::Place {
   std::optional<Connection> connection_;  ///< none once it is closed
   std::map<cluster::JobId, std::shared_ptr<Actor>> actors_;
   std::map<cluster::JobId, cluster::requests::JobView> unclaimed_;  ///< heard of before their submission was answered
-  std::set<std::shared_ptr<Actor>> submitting_;  ///< whose submission is not answered
+  std::set<std::shared_ptr<Actor>> submitting_;                     ///< whose submission is not answered
   std::set<std::shared_ptr<Brought>> bringing_;
   std::uint64_t seen_ = 0;
   bool is_ending_ = false;  ///< nothing new is begun
