@@ -140,7 +140,7 @@ ValueView ValueView::find(std::string_view key) const {
 std::optional<ValueView::Row> ValueView::row(std::string_view kind) const {
   const auto* pair = value_at(node_).as<Value::List>();
   const auto* its_kind = pair != nullptr && pair->size() == 2 ? pair->front().as<std::string>() : nullptr;
-  if (its_kind == nullptr) return std::nullopt;
+  if (its_kind == nullptr || pair->back().as<std::string>() != nullptr) return std::nullopt;  // a list of texts
   if (*its_kind != kind) fail("is a row of numbers " + *its_kind + ", not " + std::string(kind));
   const Value& value = pair->back();
   if (const auto* bytes = value.as<Bytes>()) {
