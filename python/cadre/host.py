@@ -72,6 +72,11 @@ def main() -> None:
     sys.path.insert(0, os.getcwd())
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     import cloudpickle  # noqa: F401  (takes a while, and is needed for classes of a main script)
+    if "CADRE_WARM" in os.environ:  # there is time for what most classes need
+        try:
+            import numpy  # noqa: F401
+        except ImportError:
+            pass
     variables = _native.wait_until_begun()
     if variables is None:
         return
