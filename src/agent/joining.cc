@@ -1,12 +1,11 @@
 #include "agent/joining.h"
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 
 #include "cluster/joining.h"
 #include "describe/describe.h"
+#include "loop/file.h"
 
 namespace cadre::agent {
 namespace {
@@ -83,16 +82,16 @@ Result<Way> way_by_key(const WayOptions& options) {
   const std::string path = told_path(options.data);
   if (!options.token.empty()) {
     TRY_ASSIGN(told, join(options, keys));
-    std::ofstream(path) << describe::write_json(told) << "\n";
+    TRY(loop::write_whole(path, as_bytes(describe::write_json(told) + "\n")));
   }
-  std::ifstream file(path);
-  if (!file) {
+  const Result<std::string> text = loop::read_file(path);
+  if (!text && text.error().code != Errc::not_found) return Failure(text.error());
+  if (!text) {
     return fail(Errc::invalid,
                 "this agent knows no master yet; give it --master with a data folder on this host, or --join with a "
                 "token from cadre agent token");
   }
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
-  auto told = describe::read_json<Told>(text);
+  auto told = describe::read_json<Told>(*text);
   if (!told) return Failure(describe::to_error(told.error(), path));
   TRY_ASSIGN(master_key, net::parse_public_key(told->master_key));
   return Way{{with_host(told->control, options.master), keys, master_key, {}},

@@ -2,8 +2,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 
@@ -12,6 +10,7 @@
 #include "app/master_process.h"
 #include "app/process_log.h"
 #include "app/up.h"
+#include "cli/files.h"
 #include "cli/refusal.h"
 #include "client/data_folder.h"
 #include "describe/describe.h"
@@ -26,6 +25,7 @@ int exit_code_of(const Result<void>& result, const char* what) {
     case Errc::denied:
     case Errc::conflict: return cli::refused;
     case Errc::timed_out: return cli::unreachable;
+    case Errc::not_found:
     case Errc::invalid: return cli::bad_usage;
     default: return cli::failed;
   }
@@ -58,9 +58,7 @@ void add_log_form(CLI::App& command, LogForm& form) {
 Result<master::Config> config_of(const MasterOptions& options) {
   master::Config config;
   if (!options.config.empty()) {
-    std::ifstream file(options.config);
-    if (!file) return fail(Errc::invalid, "cannot read " + options.config);
-    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    TRY_ASSIGN(text, cli::read_file(options.config));
     auto read = describe::read_yaml<master::Config>(text);
     if (!read) return Failure(describe::to_error(read.error(), options.config));
     config = *std::move(read);

@@ -6,7 +6,7 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <stdexcept>
 
 namespace cadre::e2e {
@@ -67,7 +67,9 @@ Said run_cadre(const std::vector<std::string>& arguments, const std::string& inp
 std::string read_text(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return "(there is no " + path + ")";
-  return {std::istreambuf_iterator<char>(in), {}};
+  std::ostringstream text;
+  text << in.rdbuf();  // no iterators: they throw when it is of a process that ends meanwhile
+  return text.str();
 }
 
 void write_text(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }

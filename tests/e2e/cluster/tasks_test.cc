@@ -140,6 +140,19 @@ TEST(Records, DoNotGrowForEver) {
   EXPECT_EQ(cluster.cadre({"job", "describe", "1"}).code, 0);
 }
 
+TEST(Master, SaysWhatIsWrongWithTheFileItIsToldToRead) {
+  const servers::TempDir folder;
+  const auto said = [&](const std::string& config) {
+    const Said one = run_cadre({"master", "--data", folder.path() + "/m", "--config", config});
+    EXPECT_EQ(one.code, 2) << config;
+    return one.err;
+  };
+  EXPECT_THAT(said(folder.path()), HasSubstr("is a directory"));
+  EXPECT_THAT(said(folder.path() + "/none"), HasSubstr("No such file"));
+  write_text(folder.path() + "/wrong", "http: {prot: 1}\n");
+  EXPECT_THAT(said(folder.path() + "/wrong"), HasSubstr("prot"));
+}
+
 TEST_F(Tasks, GoOnWhenSomebodyStartsAMasterWhereOneRuns) {
   for (const char* command : {"master", "up"}) {
     const Said said = run_cadre({command, "--data", cluster_.data()});
