@@ -21,7 +21,6 @@ using namespace std::chrono_literals;
 using client::Engine;
 using client::Member;
 using remote::Note;
-using remote::Slice;
 
 constexpr auto measured = 1s;
 constexpr auto patience = 60s;
@@ -70,8 +69,8 @@ struct Seat {
   Member member;
 };
 
-/// Answers, or only counts, until it is told to end; how much came in a second.
-double serve(Seat& seat) {
+/// Answers, or only counts, until it is told to end: how much came in a second, and how many bytes were copied.
+std::vector<double> serve(Seat& seat) {
   double count = 0;
   TimePoint begin;
   for (;;) {
@@ -81,13 +80,14 @@ double serve(Seat& seat) {
     if (letter->note.kind != Note::Kind::request) continue;
     if (!seat.is_good(seat.member.reply(*letter, Note::Kind::reply, letter->note.body, seat.deadline()))) break;
   }
-  return (count - 1) / std::chrono::duration<double>(seat.member.now() - begin).count();
+  const double rate = (count - 1) / std::chrono::duration<double>(seat.member.now() - begin).count();
+  return {rate, static_cast<double>(seat.member.copied_bytes())};
 }
 
 /// What the member that asks does once all are there.
 using Act = std::function<std::vector<double>(Seat&, const std::vector<std::string>& servers)>;
 
-/// Runs it with so many servers, each in a process; its numbers, and then what the first server counted.
+/// Runs it with so many servers, each in a process; its numbers, and then those of the first server.
 Result<std::vector<double>> with_servers(const Place& place, std::size_t count, const Act& act) {
   std::deque<Forked> processes;
   const auto start = [&](const std::string& type, const std::string& other, std::size_t others,
@@ -111,13 +111,13 @@ Result<std::vector<double>> with_servers(const Place& place, std::size_t count, 
     return numbers;
   });
   for (std::size_t i = 0; i < count; ++i) {
-    start("server", "asker", 1, [](Seat& seat) { return std::vector<double>{serve(seat)}; });
+    start("server", "asker", 1, serve);
   }
   for (Forked& process : processes) process.await_ready();
   for (Forked& process : processes) process.go();
   TRY_ASSIGN(numbers, processes[0].numbers());
   TRY_ASSIGN(counted, processes[1].numbers());
-  numbers.push_back(counted.front());
+  numbers.insert(numbers.end(), counted.begin(), counted.end());
   return numbers;
 }
 
@@ -143,12 +143,16 @@ std::vector<double> ask(Seat& seat, const std::vector<std::string>& servers) {
   return {times[times.size() / 2], times[times.size() * 99 / 100]};
 }
 
+/// How many, and how many bytes were copied for them.
 std::vector<double> send(Seat& seat, const std::string& server, std::size_t size) {
   const Slice body(Bytes(size, std::byte{7}));
+  double count = 0;
   for (const TimePoint begin = seat.member.now(); seat.member.now() - begin < measured;) {
     if (!seat.is_good(seat.member.send(server, {"tell", 0, false, body}, seat.deadline()))) return {};
+    ++count;
   }
-  return {0};
+  if (!seat.is_good(seat.member.request(server, {"ask", 0, false, {}}, seat.deadline()))) return {};  // all have left
+  return {count, static_cast<double>(seat.member.copied_bytes())};
 }
 
 /// From the moment on that all processes may begin until the last has joined, in milliseconds; the median.
@@ -278,15 +282,18 @@ Result<Figures> bench_component() {
     TRY(add({"requests to 8 at once, p50" + suffix, 0, "us", {}, {}}, "scatter" + of_small, asks(crowd, 0)));
     for (const auto& [size, text] :
          {std::pair(small, "64 B"), {std::size_t{4} << 10, "4 KiB"}, {std::size_t{1} << 20, "1 MiB"}}) {
+      double copied = 0;
       const auto sends = [&, size = size]() -> Result<double> {
         const Act act = [size](Seat& seat, const std::vector<std::string>& servers) {
           return send(seat, servers[0], size);
         };
         TRY_ASSIGN(sent, with_servers({fresh(), is_unix}, 1, act));
-        return sent.back();
+        copied = (sent.at(1) + sent.at(3)) / sent.at(0);
+        return sent.at(2);
       };
       TRY(add({"messages of " + std::string(text) + ", one way" + suffix, 0, "1/s", {}, {}},
               "oneway " + transport + " " + std::to_string(size), sends));
+      if (is_unix) figures.rows.push_back({"bytes copied for each of these", copied, "B", {}, {}});
     }
   }
   std::optional<Redis> redis;

@@ -51,7 +51,7 @@ class LightAgent {
 
   Result<void> connect(net::Network& network, const std::string& address, const net::Keys& keys,
                        const net::PublicKey& master) {
-    TRY_ASSIGN(link, network.connect({address, keys, master, {}}, [this](const Bytes& bytes) { hear(bytes); }));
+    TRY_ASSIGN(link, network.connect({address, keys, master, {}}, [this](BytesView bytes) { hear(bytes); }));
     link_ = std::move(link);
     const auto stagger = std::chrono::milliseconds(number_ * 1000 / agents);
     timer_ = loop_.after(stagger, [this] { say_hello(); });
@@ -76,7 +76,7 @@ class LightAgent {
     timer_ = loop_.after(1s, [this] { beat(); });
   }
 
-  void hear(const Bytes& bytes) {
+  void hear(BytesView bytes) {
     const auto message = describe::read_msgpack<messages::FromMaster>(bytes);
     if (!message) return;
     if (std::holds_alternative<messages::Welcome>(message->body)) session_ = message->session;

@@ -17,7 +17,7 @@ class Server {
 
   explicit Server(Mode mode) : mode_(mode), network_(net::ZmqNetwork::make(loop_, log_).value()) {
     net::HubOptions options{.addresses = {"tcp://127.0.0.1:0"}, .keys = keys_, .admission = net::Admission::anyone()};
-    hub_ = network_->bind(options, [this](const net::Peer& peer, Bytes message) { take(peer, message); }).value();
+    hub_ = network_->bind(options, [this](const net::Peer& peer, BytesView message) { take(peer, message); }).value();
     thread_ = std::thread([this] { loop_.run(); });
   }
   ~Server() {
@@ -36,7 +36,7 @@ class Server {
   }
 
  private:
-  void take(const net::Peer& peer, const Bytes& message) {
+  void take(const net::Peer& peer, BytesView message) {
     if (mode_ == Mode::answers) return static_cast<void>(hub_->send(peer, message));
     last_ = loop_.now();
     if (message.empty()) return loop_.stop();
@@ -64,7 +64,7 @@ double requests(std::size_t size) {
   std::unique_ptr<net::Link> link;
   std::uint64_t count = 0;
   TimePoint begin;
-  const auto take = [&](const Bytes&) {
+  const auto take = [&](BytesView) {
     if (count++ == 0) begin = loop.now();
     if (loop.now() - begin > seconds(1)) return loop.stop();
     static_cast<void>(link->send(message));
@@ -82,7 +82,7 @@ double one_way(std::size_t size) {
   loop::RealLoop loop;
   const auto network = net::ZmqNetwork::make(loop, log).value();
   const Bytes message(size);
-  const auto link = network->connect(server.link(), [](Bytes) {}).value();
+  const auto link = network->connect(server.link(), [](BytesView) {}).value();
   const TimePoint begin = loop.now();
   loop::Timer later;
   std::function<void()> send = [&] {

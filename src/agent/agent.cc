@@ -72,7 +72,7 @@ Agent::Agent(const Ground& ground, Options options, const std::vector<FoundTask>
 Agent::~Agent() = default;
 
 Result<void> Agent::connect() {
-  TRY_ASSIGN(control, ground_.network.connect(options_.control, [this](const Bytes& bytes) { hear_master(bytes); }));
+  TRY_ASSIGN(control, ground_.network.connect(options_.control, [this](BytesView bytes) { hear_master(bytes); }));
   control_ = std::move(control);
   TRY(bulk_.connect(options_.bulk));
   TRY_ASSIGN(code, CodeCache::open({options_.code}, ground_.loop, ground_.pool, bulk_, ground_.log));
@@ -97,7 +97,7 @@ void Agent::end_tasks(Duration grace, std::function<void()> done) {
                                [this, grace, done = std::move(done)]() mutable { end_tasks(grace, std::move(done)); });
 }
 
-void Agent::hear_master(const Bytes& bytes) {
+void Agent::hear_master(BytesView bytes) {
   const auto message = describe::read_msgpack<messages::FromMaster>(bytes);
   if (!message) return ground_.log.warning("a message of the master is not understood; are both the same version?");
   host_.hear(*message, ground_.loop.now());

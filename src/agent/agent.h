@@ -61,7 +61,7 @@ class Agent {
   Agent(const Ground& ground, Options options, const std::vector<FoundTask>& found);
   Result<void> connect();
   void tick();
-  void hear_master(const Bytes& bytes);
+  void hear_master(BytesView bytes);
   void perform();
   void perform(const cluster::host::Effect& effect);
   loop::Task<void> launch(cluster::messages::Start start);

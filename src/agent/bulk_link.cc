@@ -22,7 +22,7 @@ Result<void> BulkLink::connect(net::LinkOptions options) {
   options.limits.message_max = ByteSize{bulk::message_bytes_max};
   options.limits.queue_max = std::min(options.limits.queue_max, queue_max);
   link_.reset();
-  TRY_ASSIGN(link, network_.connect(std::move(options), [this](const Bytes& bytes) { take(bytes); }));
+  TRY_ASSIGN(link, network_.connect(std::move(options), [this](BytesView bytes) { take(bytes); }));
   link_ = std::move(link);
   return {};
 }
@@ -32,7 +32,7 @@ Result<void> BulkLink::send(const bulk::ToMaster& message) {
   return link_->send(describe::write_msgpack(message));
 }
 
-void BulkLink::take(const Bytes& bytes) {
+void BulkLink::take(BytesView bytes) {
   auto message = describe::read_msgpack<bulk::FromMaster>(bytes, message_bounds);
   if (!message) {
     if (malformed_++ == 0) log_.warning("the master's side for output and code says what cannot be read");

@@ -42,7 +42,7 @@ class BulkLink {
   std::uint64_t malformed() const { return malformed_; }
 
  private:
-  void take(const Bytes& bytes);
+  void take(BytesView bytes);
 
   net::Network& network_;
   Log& log_;

@@ -34,7 +34,7 @@ class FakeMaster {
   explicit FakeMaster(net::Network& network) {
     hub_ = network
                .bind({{"ipc:///bulk"}, {}, net::Admission::only({}), {}},
-                     [this](const net::Peer& peer, const Bytes& bytes) { serve(peer, bytes); })
+                     [this](const net::Peer& peer, BytesView bytes) { serve(peer, bytes); })
                .value();
   }
 
@@ -51,7 +51,7 @@ class FakeMaster {
   int unavailable = 0;  ///< so many are refused for now
 
  private:
-  void serve(const net::Peer& peer, const Bytes& bytes) {
+  void serve(const net::Peer& peer, BytesView bytes) {
     const auto message = describe::read_msgpack<bulk::ToMaster>(bytes).value();
     const auto& question = std::get<bulk::GetBlob>(message);
     ++asked;

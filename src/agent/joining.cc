@@ -44,7 +44,7 @@ Result<net::Keys> own_keys(const std::string& data) {
 Result<joining::Answer> show(const WayOptions& options, const joining::Ticket& ticket, const net::Keys& keys) {
   TRY_ASSIGN(master_key, net::parse_public_key(ticket.master_key));
   std::optional<joining::Answer> answer;
-  TRY_ASSIGN(link, options.network.connect({ticket.address, keys, master_key, {}}, [&](const Bytes& bytes) {
+  TRY_ASSIGN(link, options.network.connect({ticket.address, keys, master_key, {}}, [&](BytesView bytes) {
     if (auto read = describe::read_msgpack<joining::Answer>(bytes)) answer = *std::move(read);
     options.loop.stop();
   }));

@@ -27,7 +27,7 @@ struct FakeMaster {
   explicit FakeMaster(net::Network& network) {
     hub = network
               .bind({{"ipc:///bulk"}, {}, net::Admission::only({}), {}},
-                    [this](const net::Peer& from, const Bytes& bytes) {
+                    [this](const net::Peer& from, BytesView bytes) {
                       peer = from;
                       parts.push_back(std::get<bulk::PutOutput>(describe::read_msgpack<bulk::ToMaster>(bytes).value()));
                     })

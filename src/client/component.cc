@@ -17,7 +17,6 @@ namespace {
 using namespace std::chrono_literals;
 using client::reason_of;
 using remote::Note;
-using remote::Slice;
 
 constexpr Duration look_every = 1s;  // whether the group can go on, while nothing comes
 constexpr std::size_t waiting_max = 100'000;

@@ -156,7 +156,7 @@ TEST_F(Components, WhatIsNoSuchValueIsRefusedWithItsPlace) {
     return outcome.reason().text;
   };
   using Texts = std::map<std::string, std::vector<std::string>>;
-  EXPECT_THAT(why(worker.request<Model>("l", "train", Texts{{"x", {"1", "2"}}})),
+  EXPECT_THAT(why(worker.request<Model>("l", "train", Texts{{"x", {"1", "2", "3"}}})),
               AllOf(HasSubstr("'train'"), HasSubstr(".x[0] is"), HasSubstr("not a whole number")));
   EXPECT_THAT(why(worker.request<Model>("l", "train", Texts{})), HasSubstr("has no x"));
   EXPECT_THAT(why(worker.request("l", "train")), HasSubstr("it takes another value"));

@@ -10,6 +10,10 @@ using namespace std::chrono_literals;
 /// For so long the own thread stays away from a loop that somebody has just driven: he may be back at once.
 constexpr Duration stay_away = 1ms;
 
+/// Who comes and goes need not wake the own thread each time: it looks again after so long. Who stays does when he
+/// goes.
+constexpr Duration come_and_go = 5ms;
+
 std::chrono::steady_clock::time_point steady(TimePoint time) {
   return std::chrono::steady_clock::time_point(time.time_since_epoch());
 }
@@ -72,10 +76,15 @@ void Engine::changed() {
 /// The own thread.
 void Engine::attend() {
   std::unique_lock lock(mutex_);
+  TimePoint seen_left;
   while (!is_ending_) {
     const bool is_wanted = wanting_ > 0;
     const bool was_left_alone = loop_.now() - left_ >= stay_away;
     if (is_driven_ || is_wanted) {
+      if (std::exchange(seen_left, left_) != left_) {
+        idle_.wait_until(lock, steady(loop_.now() + come_and_go));
+        continue;
+      }
       is_asleep_ = true;
       idle_.wait(lock);
       is_asleep_ = false;

@@ -1,6 +1,8 @@
 #include "client/member.h"
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
 
 #include "client/host_identity.h"
 
@@ -169,7 +171,7 @@ Result<remote::Letter> Member::receive(TimePoint deadline, const std::function<b
   return *std::move(letter);
 }
 
-Result<void> Member::reply(const remote::Letter& to, Note::Kind kind, const remote::Slice& body, TimePoint deadline) {
+Result<void> Member::reply(const remote::Letter& to, Note::Kind kind, const Slice& body, TimePoint deadline) {
   const std::size_t cost = Note::overhead + to.note.tag.size() + body.size();
   std::optional<Result<void>> replied;
   const auto try_it = [&] {
@@ -208,6 +210,18 @@ std::vector<remote::Card> Member::live_cards() {
 Group::Counters Member::counters() {
   const std::lock_guard lock(shared_.mutex);
   return shared_.group ? shared_.group->counters() : Group::Counters();
+}
+
+std::uint64_t Member::copied_bytes() {
+  const auto counted = std::make_shared<std::atomic<bool>>(false);
+  const auto count = [&engine = engine_, call = switchboard_.guarded(&Switchboard::count_copies), counted] {
+    call();
+    *counted = true;
+    engine.changed();
+  };
+  static_cast<void>(engine_.wait(TimePoint::max(), count, [&] { return counted->load(); }));
+  const std::lock_guard lock(shared_.mutex);
+  return shared_.copied_bytes;
 }
 
 std::vector<std::uint64_t> Member::close(Duration linger) {

@@ -44,7 +44,7 @@ class Member {
   [[nodiscard]] Result<remote::Letter> receive(TimePoint deadline);
   /// The same, unless something happens before: then `timed_out`, too.
   [[nodiscard]] Result<remote::Letter> receive(TimePoint deadline, const std::function<bool()>& unless);
-  [[nodiscard]] Result<void> reply(const remote::Letter& to, remote::Note::Kind kind, const remote::Slice& body,
+  [[nodiscard]] Result<void> reply(const remote::Letter& to, remote::Note::Kind kind, const Slice& body,
                                    TimePoint deadline);
 
   /// Waits so long for what was not delivered, says goodbye and ends. Gives the ids of what was not acknowledged.
@@ -60,6 +60,8 @@ class Member {
   /// Another number each time that somebody has come or gone.
   std::uint64_t peers_version() const { return shared_.peers_version; }
   remote::Group::Counters counters();
+  /// Of what was sent and what came over the present lines, how many bytes were copied here; not the kernel's.
+  std::uint64_t copied_bytes();
   TimePoint now() { return engine_.loop().now(); }
 
  private:

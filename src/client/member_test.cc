@@ -14,7 +14,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using remote::Note;
-using remote::Slice;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;

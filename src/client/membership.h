@@ -42,6 +42,7 @@ struct Membership {
   std::optional<remote::Group> group;                                    // from the moment on that it has an epoch
   std::optional<Error> failed;                                           // why there is none, or none any more
   std::map<std::uint64_t, std::optional<Result<remote::Note>>> answers;  // that are waited for
+  std::uint64_t copied_bytes = 0;                                        // on this side, as counted last
   bool is_closing = false;
   bool has_left = false;
   bool is_ended = false;

@@ -16,6 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 using remote::Group;
 
+constexpr Duration look_within = 20ms;    // nothing comes back over a line once it is open
 constexpr std::size_t early_max = 1'000;  // greetings that come before we know who we are
 
 net::Limits line_limits() {
@@ -50,7 +51,7 @@ struct Switchboard::Inside {
   names::Watch watch;
   std::map<std::string, std::unique_ptr<net::Link>> lines;
   std::optional<net::Peer> caller;  // whose greeting is being answered
-  std::vector<std::pair<net::Peer, Bytes>> early;
+  std::vector<std::pair<net::Peer, Slice>> early;
   loop::Timer timer;
   TimePoint timer_at = TimePoint::max();
   loop::Tasks tasks;
@@ -100,7 +101,7 @@ Result<void> Switchboard::bind() {
   at.admission = net::Admission::anyone();  // who may speak shows it in his first word
   at.limits = line_limits();
   TRY_ASSIGN(hub, inside.network->bind(std::move(at),
-                                       [this](const net::Peer& peer, Bytes frame) { hear(peer, std::move(frame)); }));
+                                       [this](const net::Peer& peer, Slice frame) { hear(peer, std::move(frame)); }));
   inside.hub = std::move(hub);
   TRY_ASSIGN(names, open_names(inside.loop, engine_.pool(), shared_.options.names));
   inside.names = std::move(names);
@@ -155,7 +156,7 @@ void Switchboard::watch() {
   inside_->watch = *std::move(watch);
 }
 
-void Switchboard::hear(const net::Peer& peer, Bytes frame) {
+void Switchboard::hear(const net::Peer& peer, Slice frame) {
   const bool is_greeting = remote::is_greeting(frame);
   {
     const std::lock_guard lock(shared_.mutex);
@@ -164,7 +165,7 @@ void Switchboard::hear(const net::Peer& peer, Bytes frame) {
       return;
     }
     if (is_greeting) inside_->caller = peer;
-    shared_.group->heard(peer.connection.value, std::move(frame), now());
+    shared_.group->heard(peer.connection.value, frame, now());
   }
   settle();
 }
@@ -257,6 +258,7 @@ Result<void> Switchboard::open_line(const remote::Open& one) {
   to.hub_key = key;
   to.keys = inside_->keys;
   to.limits = line_limits();
+  to.look_within = look_within;
   to.on_lost = [this, peer = one.peer, number = one.line] {
     {
       const std::lock_guard lock(shared_.mutex);
@@ -264,13 +266,14 @@ Result<void> Switchboard::open_line(const remote::Open& one) {
     }
     settle();
   };
-  TRY_ASSIGN(link, inside_->network->connect(std::move(to), [this, peer = one.peer, number = one.line](Bytes frame) {
-    {
-      const std::lock_guard lock(shared_.mutex);
-      shared_.group->answered(peer, number, std::move(frame), now());
-    }
-    settle();
-  }));
+  TRY_ASSIGN(link,
+             inside_->network->connect(std::move(to), [this, peer = one.peer, number = one.line](const Slice& frame) {
+               {
+                 const std::lock_guard lock(shared_.mutex);
+                 shared_.group->answered(peer, number, frame, now());
+               }
+               settle();
+             }));
   TRY(link->send(one.hello));
   inside_->lines[one.peer] = std::move(link);
   return {};
@@ -321,6 +324,17 @@ loop::Task<void> Switchboard::remove_name() {
     shared_.has_left = true;
   }
   engine_.changed();
+}
+
+void Switchboard::count_copies() {
+  std::uint64_t sum = 0;
+  if (inside_ != nullptr && inside_->hub != nullptr) sum += inside_->hub->counters().copied_bytes;
+  if (inside_ != nullptr) {
+    for (const auto& [peer, line] : inside_->lines) sum += line->counters().copied_bytes;
+  }
+  const std::lock_guard lock(shared_.mutex);
+  if (shared_.group) sum += shared_.group->counters().spelled_bytes;
+  shared_.copied_bytes = sum;
 }
 
 void Switchboard::end() {

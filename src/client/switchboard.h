@@ -31,6 +31,7 @@ class Switchboard {
   /// Takes its name out of the group, so that others need not wait until its entry runs out.
   void leave();
   void end();
+  void count_copies();
 
   // On any thread.
   /// As a call that does nothing once this has ended.
@@ -47,7 +48,7 @@ class Switchboard {
   loop::Task<void> begin();
   Result<void> bind();
   void watch();
-  void hear(const net::Peer& peer, Bytes frame);
+  void hear(const net::Peer& peer, Slice frame);
   bool perform_all();
   [[nodiscard]] Result<void> perform(remote::Effect& effect);
   [[nodiscard]] Result<void> open_line(const remote::Open& one);

@@ -34,7 +34,7 @@ Result<std::unique_ptr<BulkService>> BulkService::make(const Ground& ground, net
   std::unique_ptr<BulkService> service(new BulkService(ground, limits, std::move(tell)));
   options.limits.message_max = ByteSize{bulk::message_bytes_max};
   TRY_ASSIGN(hub,
-             ground.network.bind(std::move(options), [self = service.get()](const net::Peer& peer, const Bytes& bytes) {
+             ground.network.bind(std::move(options), [self = service.get()](const net::Peer& peer, BytesView bytes) {
                self->take(peer, bytes);
              }));
   service->hub_ = std::move(hub);
@@ -51,7 +51,7 @@ BulkService::BulkService(const Ground& ground, const BulkLimits& limits, Tell te
 
 BulkService::~BulkService() { output_.flush(); }
 
-void BulkService::take(const net::Peer& peer, const Bytes& bytes) {
+void BulkService::take(const net::Peer& peer, BytesView bytes) {
   auto message = describe::read_msgpack<bulk::ToMaster>(bytes, message_bounds);
   if (!message) {
     ground_.counting.add(&BulkCounters::refused_malformed);

@@ -49,7 +49,7 @@ class BulkService {
 
  private:
   BulkService(const Ground& ground, const BulkLimits& limits, Tell tell);
-  void take(const net::Peer& peer, const Bytes& bytes);
+  void take(const net::Peer& peer, BytesView bytes);
   void reply(const net::Peer& peer, const cluster::bulk::FromMaster& message);
 
   void serve(const net::Peer& peer, cluster::bulk::PutOutput& message) { output_.put(peer, std::move(message)); }

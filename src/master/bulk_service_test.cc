@@ -51,13 +51,13 @@ struct Hearer {
 class Talker : public Hearer {
  public:
   Talker(net::Network& network, net::LinkOptions options)
-      : link_(network.connect(std::move(options), [this](const Bytes& bytes) { hear(bytes); }).value()) {}
+      : link_(network.connect(std::move(options), [this](BytesView bytes) { hear(bytes); }).value()) {}
 
   void say(const bulk::ToMaster& message) { say_bytes(describe::write_msgpack(message)); }
   void say_bytes(BytesView bytes) { EXPECT_TRUE(link_->send(bytes)); }
 
  private:
-  void hear(const Bytes& bytes) {
+  void hear(BytesView bytes) {
     auto message = describe::read_msgpack<bulk::FromMaster>(bytes);
     ASSERT_TRUE(message.has_value());
     heard.push_back(*std::move(message));

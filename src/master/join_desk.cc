@@ -14,7 +14,7 @@ Result<std::unique_ptr<JoinDesk>> JoinDesk::open(const Ground& ground, JoinDeskO
   std::unique_ptr<JoinDesk> desk(new JoinDesk(ground, std::move(options)));
   if (hub.keys) desk->master_key_ = hub.keys->open.text();
   hub.limits.message_max = ByteSize{4096};
-  TRY_ASSIGN(bound, ground.network.bind(std::move(hub), [desk = desk.get()](const net::Peer& peer, const Bytes& bytes) {
+  TRY_ASSIGN(bound, ground.network.bind(std::move(hub), [desk = desk.get()](const net::Peer& peer, BytesView bytes) {
     desk->hear(peer, bytes);
   }));
   desk->hub_ = std::move(bound);
@@ -30,7 +30,7 @@ loop::Task<Result<std::string>> JoinDesk::make_token(requests::MakeJoinToken req
   co_return joining::to_token(ticket);
 }
 
-void JoinDesk::hear(const net::Peer& peer, const Bytes& bytes) {
+void JoinDesk::hear(const net::Peer& peer, BytesView bytes) {
   auto message = describe::read_msgpack<joining::Join>(bytes);
   if (message) return ground_.loop.spawn(join(peer, *std::move(message)));
   ++refused_;

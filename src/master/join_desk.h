@@ -48,7 +48,7 @@ class JoinDesk {
 
  private:
   JoinDesk(const Ground& ground, JoinDeskOptions options) : ground_(ground), options_(std::move(options)) {}
-  void hear(const net::Peer& peer, const Bytes& bytes);
+  void hear(const net::Peer& peer, BytesView bytes);
   loop::Task<void> join(net::Peer peer, cluster::joining::Join join);
   void answer(const net::Peer& peer, const cluster::joining::Answer& answer);
 

@@ -93,7 +93,7 @@ Master::~Master() = default;
 
 Result<void> Master::bind(net::HubOptions agents) {
   for (const auto& [key, agent] : agent_keys_) agents.admission.allow(key);
-  TRY_ASSIGN(agents_hub, ground_.network.bind(std::move(agents), [this](const net::Peer& peer, const Bytes& bytes) {
+  TRY_ASSIGN(agents_hub, ground_.network.bind(std::move(agents), [this](const net::Peer& peer, BytesView bytes) {
     hear_agent(peer, bytes);
   }));
   agents_ = std::move(agents_hub);
@@ -112,7 +112,7 @@ void Master::complain(std::string_view whom, std::string_view what) {
                       std::to_string(complaints_) + " so far)");
 }
 
-void Master::hear_agent(const net::Peer& peer, const Bytes& bytes) {
+void Master::hear_agent(const net::Peer& peer, BytesView bytes) {
   auto message = describe::read_msgpack<messages::FromAgent>(bytes, bounds());
   if (!message) return complain("an agent", first_of(message.error()));
   if (!inbox_.push(FromAgent{peer, *std::move(message)})) overrun_.insert(peer.connection.value);

@@ -98,7 +98,7 @@ class Master : public cluster::Desk {
   Master(const Ground& ground, Options options);
   Result<void> bind(net::HubOptions agents);
   void tick_later();
-  void hear_agent(const net::Peer& peer, const Bytes& bytes);
+  void hear_agent(const net::Peer& peer, BytesView bytes);
   void complain(std::string_view whom, std::string_view what);
   void decide(const News& news);
   // At the desk (desk.cc).

@@ -127,6 +127,6 @@ struct NetworkNames {
   }
 };
 
-inline std::string text_of(const Bytes& bytes) { return std::string(as_text(bytes)); }
+inline std::string text_of(BytesView bytes) { return std::string(as_text(bytes)); }
 
 }  // namespace cadre::net

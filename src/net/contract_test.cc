@@ -1,5 +1,6 @@
 #include <map>
 #include <optional>
+#include <thread>
 
 #include "net/backends_test.h"
 
@@ -22,7 +23,7 @@ struct NetworkContract : ::testing::Test {
   }
 
   void bind(HubOptions options) {
-    auto made = side.hub_side().bind(std::move(options), [this](const Peer& peer, Bytes message) {
+    auto made = side.hub_side().bind(std::move(options), [this](const Peer& peer, const Slice& message) {
       heard.emplace_back(peer, text_of(message));
       if (on_message) on_message(peer, heard.back().second);
     });
@@ -31,7 +32,7 @@ struct NetworkContract : ::testing::Test {
   }
   std::unique_ptr<Link> connect(LinkOptions options) {
     return side.link_side()
-        .connect(std::move(options), [this](Bytes message) { answers.push_back(text_of(message)); })
+        .connect(std::move(options), [this](const Slice& message) { answers.push_back(text_of(message)); })
         .value();
   }
   std::unique_ptr<Link> connect() { return connect(link_options(keys)); }
@@ -111,6 +112,40 @@ TYPED_TEST(NetworkContract, CarriesAnyBytesOfAnySizeUpToTheBound) {
   EXPECT_ERROR(Errc::invalid, this->hub->send(this->heard[0].first, large));
   EXPECT_EQ(link->counters().refused_large, 2);
   EXPECT_EQ(this->hub->counters().refused_large, 1);
+}
+
+TYPED_TEST(NetworkContract, MessagesCanBeKeptLongerThanWhatBroughtThem) {
+  std::vector<Slice> kept;
+  const auto keep = [&](const Peer&, const Slice& message) { kept.push_back(message); };
+  this->hub = this->side.hub_side().bind(this->hub_options(), keep).value();
+  auto link = this->connect();
+  std::vector<std::string> sent;
+  for (const std::size_t size : {0, 10, 100, 4'095, 4'096, 20'000, 60'000}) {
+    sent.push_back(std::string(size, static_cast<char>('a' + sent.size())));
+    ASSERT_DONE(link->send(as_bytes(sent.back())));
+  }
+  this->until([&] { return kept.size() == sent.size(); });
+  link.reset();
+  this->hub.reset();
+  for (std::size_t i = 0; i < sent.size(); ++i) EXPECT_EQ(text_of(kept[i]), sent[i]);
+}
+
+TYPED_TEST(NetworkContract, WhatComesWhileALinkSendsIsHeard) {
+  this->bind(this->hub_options());
+  for (const Duration within : {milliseconds(0), milliseconds(5)}) {
+    this->echo();
+    auto options = this->link_options(this->keys);
+    options.look_within = within;
+    const auto link = this->connect(options);
+    this->heard.clear();
+    this->answers.clear();
+    ASSERT_DONE(link->send(as_bytes("one")));
+    this->until([&] { return this->heard.size() == 1; });
+    this->on_message = nullptr;
+    std::this_thread::sleep_for(milliseconds(20));  // the answer comes while nobody listens
+    ASSERT_DONE(link->send(as_bytes("two")));
+    this->until([&] { return this->answers.size() == 1 && this->heard.size() == 2; });
+  }
 }
 
 TYPED_TEST(NetworkContract, TellsALinkThatItsConnectionIsLostAndLetsItEndForThat) {
@@ -235,7 +270,7 @@ TYPED_TEST(NetworkContract, LetsAHandlerDestroyItsEnd) {
   bool answered = false;
   link = this->side.link_side()
              .connect(this->link_options(this->keys),
-                      [&](Bytes) {
+                      [&](const Slice&) {
                         link.reset();
                         answered = true;
                       })
@@ -270,7 +305,7 @@ TYPED_TEST(NetworkContract, DoesNotStarveTheLoopInAFlood) {
   int received = 0;
   link = this->side.link_side()
              .connect(this->link_options(this->keys),
-                      [&](Bytes) {
+                      [&](const Slice&) {
                         ++received;
                         static_cast<void>(link->send(as_bytes("again")));
                       })
@@ -287,7 +322,7 @@ TYPED_TEST(NetworkContract, RefusesASecondHubAtTheSameAddress) {
   this->bind(this->hub_options());
   auto options = this->hub_options();
   options.addresses = this->hub->addresses();
-  const auto second = this->side.hub_side().bind(options, [](const Peer&, Bytes) { FAIL(); });
+  const auto second = this->side.hub_side().bind(options, [](const Peer&, const Slice&) { FAIL(); });
   EXPECT_ERROR(Errc::conflict, second);
   const auto link = this->connect();
   ASSERT_DONE(link->send(as_bytes("hello")));
@@ -295,18 +330,18 @@ TYPED_TEST(NetworkContract, RefusesASecondHubAtTheSameAddress) {
 }
 
 TYPED_TEST(NetworkContract, SaysWhatIsWrongWithOptions) {
-  const auto ignore = [](const Peer&, Bytes) {};
+  const auto ignore = [](const Peer&, const Slice&) {};
   EXPECT_ERROR(Errc::invalid, this->side.hub_side().bind({}, ignore));
   EXPECT_ERROR(Errc::invalid, this->side.hub_side().bind({.addresses = {"tcp://127.0.0.1:0"}}, ignore));
   EXPECT_ERROR(Errc::invalid, this->side.hub_side().bind({.addresses = {"http://x"}}, ignore));
-  EXPECT_ERROR(Errc::invalid, this->side.link_side().connect({.address = "tcp://127.0.0.1:7000"}, [](Bytes) {}));
+  EXPECT_ERROR(Errc::invalid, this->side.link_side().connect({.address = "tcp://127.0.0.1:7000"}, [](const Slice&) {}));
   LinkOptions options{.address = "tcp://127.0.0.1:0", .keys = this->keys, .hub_key = this->hub_keys.open};
-  EXPECT_ERROR(Errc::invalid, this->side.link_side().connect(options, [](Bytes) {}));
+  EXPECT_ERROR(Errc::invalid, this->side.link_side().connect(options, [](const Slice&) {}));
   options.address = "tcp://*:7000";
-  EXPECT_ERROR(Errc::invalid, this->side.link_side().connect(options, [](Bytes) {}));
+  EXPECT_ERROR(Errc::invalid, this->side.link_side().connect(options, [](const Slice&) {}));
   options.address = "tcp://127.0.0.1:7000";
   options.limits.silence_max = milliseconds(100);
-  EXPECT_ERROR(Errc::invalid, this->side.link_side().connect(options, [](Bytes) {}));
+  EXPECT_ERROR(Errc::invalid, this->side.link_side().connect(options, [](const Slice&) {}));
 }
 
 /// Only where there are keys.

@@ -14,6 +14,7 @@ struct Counters {
   std::uint64_t received_bytes = 0;
   std::uint64_t sent = 0;
   std::uint64_t sent_bytes = 0;
+  std::uint64_t copied_bytes = 0;
 
   std::uint64_t refused_full = 0;
   std::uint64_t refused_gone = 0;
@@ -35,6 +36,7 @@ void describe(V& v, Counters& c) {
   v.field("received_bytes", c.received_bytes, "Their bytes.");
   v.field("sent", c.sent, "Messages accepted to be sent.");
   v.field("sent_bytes", c.sent_bytes, "Their bytes.");
+  v.field("copied_bytes", c.copied_bytes, "Bytes of either that were copied on this side, but for the kernel's.");
   v.field("refused_full", c.refused_full,
           "Messages not accepted because too many wait already, or there is nobody to wait for.");
   v.field("refused_gone", c.refused_gone, "Messages not accepted because the peer is no longer there.");

@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "base/id.h"
 #include "base/result.h"
+#include "base/slice.h"
 #include "net/admission.h"
 #include "net/counters.h"
 #include "net/keys.h"
@@ -44,8 +45,8 @@ struct HubOptions {
 
 class Hub {
  public:
-  /// Gets what peers send; never inside bind() or send(). It may destroy the hub.
-  using Handler = std::function<void(const Peer&, Bytes)>;
+  /// Gets what peers send; never inside bind() or send(). It may destroy the hub, and keep the message.
+  using Handler = std::function<void(const Peer&, Slice)>;
 
   Hub() = default;
   Hub(const Hub&) = delete;

@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "base/slice.h"
 #include "net/counters.h"
 #include "net/keys.h"
 #include "net/limits.h"
@@ -29,12 +30,16 @@ struct LinkOptions {
   /// Is called, never inside connect() or send(), each time a connection that was there is lost. It may destroy the
   /// link.
   std::function<void()> on_lost{};
+
+  /// A send may hide that something came. It is looked for at once after each, or, which is cheaper, at the latest so
+  /// long after one: for links over which the hub has little to say.
+  Duration look_within{};
 };
 
 class Link {
  public:
-  /// Gets what the hub sends; never inside connect() or send(). It may destroy the link.
-  using Handler = std::function<void(Bytes)>;
+  /// Gets what the hub sends; never inside connect() or send(). It may destroy the link, and keep the message.
+  using Handler = std::function<void(Slice)>;
 
   Link() = default;
   Link(const Link&) = delete;

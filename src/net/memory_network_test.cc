@@ -64,7 +64,7 @@ class Storm {
     HubOptions options{.addresses = {"tcp://*:7000"}, .keys = hub_keys_, .limits = impatient()};
     for (const Talker& talker : talkers_) options.admission.allow(talker.keys.open);
     hub_ = network_.host("hub")
-               .bind(options, [this](const Peer& peer, Bytes message) { hear(peer, text_of(message)); })
+               .bind(options, [this](const Peer& peer, const Slice& message) { hear(peer, text_of(message)); })
                .value();
   }
 
@@ -75,7 +75,7 @@ class Storm {
         .address = "tcp://hub:7000", .keys = talker.keys, .hub_key = hub_keys_.open, .limits = impatient()};
     talker.link = network_.host(host(i))
                       .connect(options,
-                               [this, i](Bytes answer) {
+                               [this, i](const Slice& answer) {
                                  mix(text_of(answer));
                                  EXPECT_TRUE(talkers_[i].answers.insert(text_of(answer)).second) << "twice";
                                })
@@ -181,12 +181,12 @@ struct Cuts : ::testing::Test {
                  .keys = hub_keys,
                  .admission = Admission::anyone(),
                  .limits = impatient()},
-                [this](const Peer& peer, Bytes message) { heard.emplace_back(peer, text_of(message)); })
+                [this](const Peer& peer, const Slice& message) { heard.emplace_back(peer, text_of(message)); })
           .value();
   std::unique_ptr<Link> link =
       network.host("link")
           .connect({.address = "tcp://hub:7000", .keys = keys, .hub_key = hub_keys.open, .limits = impatient()},
-                   [](Bytes) {})
+                   [](const Slice&) {})
           .value();
 };
 
@@ -235,10 +235,11 @@ TEST(MemoryNetwork, UnixSocketsReachTheirOwnHostOnly) {
   loop::SimulatedLoop loop;
   MemoryNetwork network{loop};
   int heard = 0;
-  const auto hub = network.host("a").bind({.addresses = {"ipc:///run/hub"}}, [&](const Peer&, Bytes) { ++heard; });
+  const auto hub =
+      network.host("a").bind({.addresses = {"ipc:///run/hub"}}, [&](const Peer&, const Slice&) { ++heard; });
   ASSERT_DONE(hub);
-  const auto near = network.host("a").connect({.address = "ipc:///run/hub"}, [](Bytes) {}).value();
-  const auto far = network.host("b").connect({.address = "ipc:///run/hub"}, [](Bytes) {}).value();
+  const auto near = network.host("a").connect({.address = "ipc:///run/hub"}, [](const Slice&) {}).value();
+  const auto far = network.host("b").connect({.address = "ipc:///run/hub"}, [](const Slice&) {}).value();
   ASSERT_DONE(near->send(as_bytes("hello")));
   ASSERT_DONE(far->send(as_bytes("hello")));
   run_for(loop, seconds(10));

@@ -23,7 +23,7 @@ struct Misfit : ::testing::Test {
     options.limits = limits;
     hub = network
               ->bind(options,
-                     [this](const Peer& peer, Bytes message) {
+                     [this](const Peer& peer, const Slice& message) {
                        heard.emplace_back(peer, text_of(message));
                        if (on_message) on_message(peer);
                      })
@@ -61,7 +61,7 @@ struct Misfit : ::testing::Test {
   }
   void expect_service() {
     const std::size_t before = heard.size();
-    const auto link = network->connect(link_options(), [](Bytes) {}).value();
+    const auto link = network->connect(link_options(), [](const Slice&) {}).value();
     ASSERT_DONE(link->send(as_bytes("good")));
     until([&] { return heard.size() > before && heard.back().second == "good"; });
   }
@@ -93,7 +93,7 @@ TEST_F(Misfit, CannotChooseItsRoutingId) {
 
 TEST_F(Misfit, CannotTakeTheRoutingIdOfAnother) {
   bind();
-  const auto link = network->connect(link_options(), [](Bytes) {}).value();
+  const auto link = network->connect(link_options(), [](const Slice&) {}).value();
   ASSERT_DONE(link->send(as_bytes("first")));
   until([&] { return heard.size() == 1; });
   const Peer peer = heard[0].first;
@@ -173,7 +173,7 @@ TEST_F(Misfit, ThatNeverReadsFillsItsOwnQueueAndNobodyElses) {
   until([&] { return heard.size() == 1; });
   const Peer peer = heard[0].first;
   int answers = 0;
-  const auto link = network->connect(link_options(), [&](Bytes) { ++answers; }).value();
+  const auto link = network->connect(link_options(), [&](const Slice&) { ++answers; }).value();
   on_message = [&](const Peer& from) { EXPECT_TRUE(hub->send(from, as_bytes("answer"))); };
   const Bytes message(10'000);
   std::uint64_t accepted = 0;
@@ -192,7 +192,7 @@ TEST_F(Misfit, HoldsThePortForAWhileAndTheLinkFindsItsHubAfterwards) {
   const std::uint16_t port = stranger->port();
   LinkOptions options = link_options();
   options.address = "tcp://127.0.0.1:" + std::to_string(port);
-  const auto link = network->connect(options, [](Bytes) {}).value();
+  const auto link = network->connect(options, [](const Slice&) {}).value();
   for (int round = 0; round < 3; ++round) {
     until([&] {
       pollfd item{stranger->fd(), POLLIN, 0};
@@ -207,7 +207,7 @@ TEST_F(Misfit, HoldsThePortForAWhileAndTheLinkFindsItsHubAfterwards) {
   HubOptions hub_options{.addresses = {options.address}, .keys = hub_keys, .limits = quick()};
   hub_options.admission = Admission::anyone();
   int received = 0;
-  const auto found = network->bind(hub_options, [&](const Peer&, Bytes) { ++received; });
+  const auto found = network->bind(hub_options, [&](const Peer&, const Slice&) { ++received; });
   ASSERT_DONE(found);
   until([&] {
     static_cast<void>(link->send(as_bytes("there you are")));

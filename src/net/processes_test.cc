@@ -52,7 +52,7 @@ struct Processes : ::testing::Test {
     SilentLog log;
     const auto network = ZmqNetwork::make(loop, log).value();
     std::unique_ptr<Hub> hub;
-    auto made = network->bind(hub_options(address), [&](const Peer& peer, Bytes) {
+    auto made = network->bind(hub_options(address), [&](const Peer& peer, const Slice&) {
       static_cast<void>(hub->send(peer, as_bytes(std::to_string(getpid()))));
     });
     if (!made) return 1;
@@ -88,7 +88,7 @@ TEST_F(Processes, ThatAreKilledAreFoundAgainWhenRestartedAtTheSameAddress) {
     const auto network = ZmqNetwork::make(loop, log).value();
     std::string answer;
     const auto link =
-        network->connect(link_options(address), [&](Bytes message) { answer = text_of(message); }).value();
+        network->connect(link_options(address), [&](const Slice& message) { answer = text_of(message); }).value();
     for (HubProcess* process : {&first, &second, &third}) {
       process->begin();
       expect_answer_of(loop, *link, answer, process->id);
@@ -106,7 +106,8 @@ TEST_F(Processes, ThatAreStoppedAreGivenUpAndFoundAgainWhenTheyGoOn) {
   SilentLog log;
   const auto network = ZmqNetwork::make(loop, log).value();
   std::string answer;
-  const auto link = network->connect(link_options(address), [&](Bytes message) { answer = text_of(message); }).value();
+  const auto link =
+      network->connect(link_options(address), [&](const Slice& message) { answer = text_of(message); }).value();
   process.begin();
   expect_answer_of(loop, *link, answer, process.id);
   kill(process.id, SIGSTOP);
@@ -124,10 +125,11 @@ TEST_F(Processes, BehindASilentNetworkAreGivenUpByBothSides) {
   const auto network = ZmqNetwork::make(loop, log).value();
   std::vector<Peer> peers;
   const auto hub =
-      network->bind(hub_options("tcp://127.0.0.1:0"), [&](const Peer& peer, Bytes) { peers.push_back(peer); }).value();
+      network->bind(hub_options("tcp://127.0.0.1:0"), [&](const Peer& peer, const Slice&) { peers.push_back(peer); })
+          .value();
   servers::Proxy proxy(std::get<TcpAddress>(parse_address(hub->addresses()[0]).value()).port);
   const auto link =
-      network->connect(link_options("tcp://127.0.0.1:" + std::to_string(proxy.port())), [](Bytes) {}).value();
+      network->connect(link_options("tcp://127.0.0.1:" + std::to_string(proxy.port())), [](const Slice&) {}).value();
   ASSERT_DONE(link->send(as_bytes("hello")));
   run_until(loop, [&] { return peers.size() == 1; });
 
@@ -163,9 +165,9 @@ TEST_F(Processes, StartedByOthersInheritNothing) {
   HubOptions options = hub_options("tcp://127.0.0.1:0");
   options.addresses.push_back("ipc://" + folder.path + "/hub");
   int heard = 0;
-  const auto hub = network->bind(options, [&](const Peer&, Bytes) { ++heard; }).value();
-  const auto by_tcp = network->connect(link_options(hub->addresses()[0]), [](Bytes) {}).value();
-  const auto by_unix = network->connect({.address = hub->addresses()[1]}, [](Bytes) {}).value();
+  const auto hub = network->bind(options, [&](const Peer&, const Slice&) { ++heard; }).value();
+  const auto by_tcp = network->connect(link_options(hub->addresses()[0]), [](const Slice&) {}).value();
+  const auto by_unix = network->connect({.address = hub->addresses()[1]}, [](const Slice&) {}).value();
   ASSERT_DONE(by_tcp->send(as_bytes("hello")));
   ASSERT_DONE(by_unix->send(as_bytes("hello")));
   run_until(loop, [&] { return heard == 2; });
@@ -179,12 +181,12 @@ TEST_F(Processes, AreFoundByNameAndOverIpv6) {
   int heard = 0;
   for (const auto& [bound, host] :
        {std::pair<std::string, std::string>{"tcp://*:0", "localhost"}, {"tcp://[::1]:0", "[::1]"}}) {
-    const auto hub = network->bind(hub_options(bound), [&](const Peer&, Bytes) { ++heard; });
+    const auto hub = network->bind(hub_options(bound), [&](const Peer&, const Slice&) { ++heard; });
     if (!hub && bound != "tcp://*:0") continue;  // a machine without IPv6
     ASSERT_DONE(hub);
     const std::uint16_t port = std::get<TcpAddress>(parse_address((*hub)->addresses()[0]).value()).port;
     const auto link =
-        network->connect(link_options("tcp://" + host + ":" + std::to_string(port)), [](Bytes) {}).value();
+        network->connect(link_options("tcp://" + host + ":" + std::to_string(port)), [](const Slice&) {}).value();
     ASSERT_DONE(link->send(as_bytes("hello")));
     const int before = heard;
     run_until(loop, [&] { return heard > before; });

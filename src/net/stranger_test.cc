@@ -154,7 +154,7 @@ struct Besieged {
     options.admission = Admission::only({keys.open});
     hub = side.hub_side()
               .bind(options,
-                    [this](const Peer& peer, Bytes message) {
+                    [this](const Peer& peer, const Slice& message) {
                       heard.push_back(text_of(message));
                       EXPECT_EQ(peer.key, Side::has_keys ? keys.open : PublicKey());
                       EXPECT_TRUE(hub->send(peer, message));
@@ -166,7 +166,7 @@ struct Besieged {
   std::unique_ptr<Link> connect(const std::string& address) {
     LinkOptions options{.address = address, .limits = quick()};
     if (Side::has_keys) options.keys = keys, options.hub_key = hub_keys.open;
-    return side.link_side().connect(options, [this](Bytes) { ++answers; }).value();
+    return side.link_side().connect(options, [this](const Slice&) { ++answers; }).value();
   }
   void ask() {
     if (link) static_cast<void>(link->send(as_bytes("good")));

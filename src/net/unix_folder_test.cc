@@ -13,7 +13,7 @@ using testing::HasSubstr;
 
 struct UnixFolder : ByUnixSocket, ::testing::Test {
   Result<std::unique_ptr<Hub>> bind() {
-    return network->bind({.addresses = {address()}}, [](const Peer&, Bytes) {});
+    return network->bind({.addresses = {address()}}, [](const Peer&, const Slice&) {});
   }
 };
 
@@ -23,18 +23,19 @@ TEST_F(UnixFolder, MustKeepOthersOut) {
     const auto hub = bind();
     EXPECT_ERROR(Errc::denied, hub);
     EXPECT_THAT(hub.error().message, HasSubstr("chmod 700 " + folder.path));
-    EXPECT_ERROR(Errc::denied, network->connect({.address = address()}, [](Bytes) {}));
+    EXPECT_ERROR(Errc::denied, network->connect({.address = address()}, [](const Slice&) {}));
   }
   chmod(folder.path.c_str(), 0700);
   EXPECT_TRUE(bind());
 }
 
 TEST_F(UnixFolder, MustBeThere) {
-  const auto hub = network->bind({.addresses = {"ipc://" + folder.path + "/none/hub"}}, [](const Peer&, Bytes) {});
+  const auto hub =
+      network->bind({.addresses = {"ipc://" + folder.path + "/none/hub"}}, [](const Peer&, const Slice&) {});
   EXPECT_ERROR(Errc::not_found, hub);
   EXPECT_THAT(hub.error().message, HasSubstr("mkdir -m 700 " + folder.path + "/none"));
   std::ofstream(folder.path + "/file") << "x";
-  EXPECT_FALSE(network->bind({.addresses = {"ipc://" + folder.path + "/file/hub"}}, [](const Peer&, Bytes) {}));
+  EXPECT_FALSE(network->bind({.addresses = {"ipc://" + folder.path + "/file/hub"}}, [](const Peer&, const Slice&) {}));
 }
 
 TEST_F(UnixFolder, KeepsWhatIsNoSocket) {

@@ -68,7 +68,7 @@ Result<Frame> read_greeting(BytesView bytes) {
   return Frame(*std::move(greeting));
 }
 
-std::optional<Note> read_note(Cutter& cutter, const std::shared_ptr<const Bytes>& whole) {
+std::optional<Note> read_note(Cutter& cutter, const Slice& whole) {
   Note note;
   const auto body_size = cutter.number<std::uint32_t>();
   const auto tag_size = cutter.number<std::uint16_t>();
@@ -78,13 +78,13 @@ std::optional<Note> read_note(Cutter& cutter, const std::shared_ptr<const Bytes>
   note.session = cutter.number<std::uint64_t>();
   note.answers = cutter.number<std::uint64_t>();
   note.tag = as_text(cutter.piece(tag_size));
-  note.body = {whole, cutter.piece(body_size)};
+  note.body = {whole.owner, cutter.piece(body_size)};
   if (cutter.is_short() || kind >= kinds_of_note) return std::nullopt;
   note.kind = static_cast<Note::Kind>(kind);
   return note;
 }
 
-Result<Frame> read_notes(Cutter cutter, const std::shared_ptr<const Bytes>& whole) {
+Result<Frame> read_notes(Cutter cutter, const Slice& whole) {
   Notes notes;
   notes.hears = cutter.number<std::uint64_t>();
   notes.is_deaf = cutter.number<std::uint8_t>() != 0;
@@ -136,16 +136,13 @@ bool is_greeting(BytesView frame) {
          frame[1] != std::byte{static_cast<std::uint8_t>(Kind::notes)};
 }
 
-Result<Frame> read_frame(Bytes frame) {
-  if (frame.size() < 2 || frame[0] != std::byte{magic}) return corrupt("this is no frame of ours");
-  const BytesView rest = BytesView(frame).subspan(2);
-  switch (static_cast<Kind>(frame[1])) {
+Result<Frame> read_frame(const Slice& frame) {
+  if (frame.size() < 2 || frame.view[0] != std::byte{magic}) return corrupt("this is no frame of ours");
+  const BytesView rest = frame.view.subspan(2);
+  switch (static_cast<Kind>(frame.view[1])) {
     case Kind::hello: return read_greeting<Hello>(rest);
     case Kind::welcome: return read_greeting<Welcome>(rest);
-    case Kind::notes: {
-      const auto whole = std::make_shared<const Bytes>(std::move(frame));
-      return read_notes(Cutter(BytesView(*whole).subspan(2)), whole);
-    }
+    case Kind::notes: return read_notes(Cutter(rest), frame);
   }
   return corrupt("this is a frame of a kind that is not known");
 }

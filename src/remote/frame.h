@@ -83,6 +83,6 @@ constexpr std::size_t greeting_bytes_max = 4'096;
 bool is_greeting(BytesView frame);
 
 /// Corrupt when it is none. The bodies of notes are slices of the frame.
-[[nodiscard]] Result<Frame> read_frame(Bytes frame);
+[[nodiscard]] Result<Frame> read_frame(const Slice& frame);
 
 }  // namespace cadre::remote

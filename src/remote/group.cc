@@ -122,11 +122,11 @@ void Group::lost(const std::string& name, std::uint64_t line, TimePoint now) {
   if (peer.stage == Stage::up || peer.stage == Stage::opening) down(peer, "the connection to it is lost", now);
 }
 
-void Group::answered(const std::string& name, std::uint64_t line, Bytes frame, TimePoint now) {
+void Group::answered(const std::string& name, std::uint64_t line, const Slice& frame, TimePoint now) {
   const auto at = peers_.find(name);
   if (at == peers_.end() || at->second.opened != line || at->second.stage != Stage::opening) return;
   Peer& peer = at->second;
-  const Result<Frame> read = read_frame(std::move(frame));
+  const Result<Frame> read = read_frame(frame);
   const auto* welcome = read ? std::get_if<Welcome>(&*read) : nullptr;
   if (welcome == nullptr || welcome->line != line) return void(++counters_.malformed);
   peer.stage = Stage::up;
@@ -166,10 +166,10 @@ void Group::stop_listening(Peer& peer) {
   if (peer.from) from_.erase(*std::exchange(peer.from, std::nullopt));
 }
 
-void Group::heard(Connection from, Bytes frame, TimePoint now) {
+void Group::heard(Connection from, const Slice& frame, TimePoint now) {
   const auto known = from_.find(from);
   if (known == from_.end() && !is_greeting(frame)) return void(++counters_.strangers);
-  Result<Frame> read = read_frame(std::move(frame));
+  Result<Frame> read = read_frame(frame);
   if (!read) return void(++(known == from_.end() ? counters_.strangers : counters_.malformed));
   if (const auto* hello = std::get_if<Hello>(&*read)) return greet(from, *hello, now);
   auto* notes = std::get_if<Notes>(&*read);
@@ -293,7 +293,9 @@ void Group::mark(Peer& peer) {
 }
 
 void Group::transmit(Peer& peer, TimePoint now) {
-  effects_.emplace_back(Transmit{peer.card.name, peer.opened, peer.line.make_frame({peer.from_line, !peer.from})});
+  Bytes frame = peer.line.make_frame({peer.from_line, !peer.from});
+  counters_.spelled_bytes += frame.size();
+  effects_.emplace_back(Transmit{peer.card.name, peer.opened, std::move(frame)});
   peer.spoke = now;
   peer.tell_by = TimePoint::max();
 }

@@ -90,8 +90,9 @@ class Group {
   struct Counters {
     std::uint64_t strangers = 0;  ///< frames of who did not show that he belongs here
     std::uint64_t malformed = 0;
-    std::uint64_t dropped = 0;  ///< notes, to make room for newer ones
-    std::uint64_t late = 0;     ///< answers that nobody waited for any more, and notes of who is gone
+    std::uint64_t dropped = 0;        ///< notes, to make room for newer ones
+    std::uint64_t late = 0;           ///< answers that nobody waited for any more, and notes of who is gone
+    std::uint64_t spelled_bytes = 0;  ///< of frames, into which all is copied that they say
   };
   struct Wish {
     std::string tag;
@@ -107,9 +108,9 @@ class Group {
   void parted(const std::string& peer, std::uint64_t epoch, TimePoint now);
 
   // What the network says.
-  void heard(Connection from, Bytes frame, TimePoint now);
+  void heard(Connection from, const Slice& frame, TimePoint now);
   /// Over a connection that was opened here.
-  void answered(const std::string& peer, std::uint64_t line, Bytes frame, TimePoint now);
+  void answered(const std::string& peer, std::uint64_t line, const Slice& frame, TimePoint now);
   void lost(const std::string& peer, std::uint64_t line, TimePoint now);
 
   // What is wanted here.

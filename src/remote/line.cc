@@ -71,11 +71,14 @@ Bytes Line::make_frame(Hearing hearing) {
   told_held_ = held_;
   told_held_cost_ = held_cost_;
   fresh_cost_ = 0;
+  if (has_notes()) {  // room for all that fits, so that nothing is moved
+    const std::size_t most = std::max(bytes(limits_.frame_bytes), queue_.front().note.cost());
+    frame.reserve(frame.size() + std::min(queue_cost_, most));
+  }
   for (bool is_first = true; has_notes(); is_first = false) {
     Out& out = queue_.front();
     const std::size_t cost = out.note.cost();
     if (!is_first && frame.size() + cost > bytes(limits_.frame_bytes)) break;
-    if (cost > bytes(limits_.frame_bytes)) frame.reserve(frame.size() + cost);
     append(frame, out.note);
     out.number = ++last_;
     queue_cost_ -= cost;

@@ -3,24 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
-#include <utility>
 
-#include "base/bytes.h"
+#include "base/slice.h"
 
 namespace cadre::remote {
-
-/// A piece of bytes that several may hold: a frame holds many notes, and one body goes to many peers.
-struct Slice {
-  Slice() = default;
-  explicit Slice(Bytes bytes) : whole(std::make_shared<const Bytes>(std::move(bytes))), view(*whole) {}
-  Slice(std::shared_ptr<const Bytes> w, BytesView v) : whole(std::move(w)), view(v) {}
-  std::size_t size() const { return view.size(); }
-
-  std::shared_ptr<const Bytes> whole;
-  BytesView view;
-};
 
 struct Note {
   enum class Kind : std::uint8_t {

@@ -50,6 +50,7 @@ Result<void> MemoryHub::send(const Peer& peer, BytesView message) {
   lane.push(Bytes(message.begin(), message.end()));
   ++counters_.sent;
   counters_.sent_bytes += message.size();
+  counters_.copied_bytes += message.size();
   return {};
 }
 
@@ -75,7 +76,7 @@ void MemoryHub::receive(const Peer& peer, Bytes message) {
   ++counters_.received;
   counters_.received_bytes += message.size();
   const Handler handler = handler_;  // outlives the hub, should it be destroyed inside
-  handler(peer, std::move(message));
+  handler(peer, Slice(std::move(message)));
 }
 
 }  // namespace cadre::net

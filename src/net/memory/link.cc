@@ -41,6 +41,7 @@ Result<void> MemoryLink::send(BytesView message) {
   connection_ ? connection_->up.push(std::move(copy)) : queue_.push_back(std::move(copy));
   ++counters_.sent;
   counters_.sent_bytes += message.size();
+  counters_.copied_bytes += message.size();
   return {};
 }
 
@@ -64,7 +65,7 @@ void MemoryLink::receive(Bytes message) {
   ++counters_.received;
   counters_.received_bytes += message.size();
   const Handler handler = handler_;  // outlives the link, should it be destroyed inside
-  handler(std::move(message));
+  handler(Slice(std::move(message)));
 }
 
 void MemoryLink::try_later() {

@@ -118,6 +118,7 @@ Result<void> ZmqHub::send(const Peer& peer, BytesView message) {
   }
   ++counters_.sent;
   counters_.sent_bytes += message.size();
+  counters_.copied_bytes += message.size();
   return {};
 }
 
@@ -158,7 +159,7 @@ void ZmqHub::hand_on(std::vector<zmq::message_t> parts) {
   }
   ++counters_.received;
   counters_.received_bytes += message.size();
-  ear_->handler(Peer{*connection, *key}, Bytes(message.begin(), message.end()));
+  ear_->handler(Peer{*connection, *key}, slice_of(std::move(parts[1]), counters_));
 }
 
 }  // namespace cadre::net

@@ -65,6 +65,7 @@ void ZmqLink::revive() {
 
 Result<void> ZmqLink::send(BytesView message) {
   if (auto fits = check_size(message, options_.limits); !fits) return ++counters_.refused_large, fits;
+  counters_.copied_bytes += message.size();
   return sent(message.size(), send_parts(socket_, {message}));
 }
 
@@ -75,7 +76,7 @@ Result<void> ZmqLink::send_whole(Bytes message) {
 }
 
 Result<void> ZmqLink::sent(std::size_t size, int problem) {
-  watch_.look_again();
+  watch_.look_again(options_.look_within);
   if (problem != 0) {
     ++counters_.refused_full;
     return fail(Errc::unavailable,
@@ -90,7 +91,7 @@ ZmqWatch::Left ZmqLink::take() {
   const std::shared_ptr<const Ear> ear = ear_;
   const std::int32_t turn_max = options_.limits.turn_max;
   for (std::int32_t taken = 0; taken < turn_max; ++taken) {
-    const std::vector<zmq::message_t> parts = receive_parts(socket_, 2);
+    std::vector<zmq::message_t> parts = receive_parts(socket_, 2);
     if (parts.empty()) return ZmqWatch::Left::nothing;
     const BytesView message = bytes_of(parts[0]);
     if (parts.size() != 1) {
@@ -100,7 +101,7 @@ ZmqWatch::Left ZmqLink::take() {
     } else {
       ++counters_.received;
       counters_.received_bytes += message.size();
-      ear->handler(Bytes(message.begin(), message.end()));
+      ear->handler(slice_of(std::move(parts[0]), counters_));
       if (ear->closed) return ZmqWatch::Left::nothing;
     }
   }

@@ -8,6 +8,7 @@
 namespace cadre::net {
 namespace {
 
+constexpr std::size_t share_from = 4'096;          // half of what ZeroMQ reads at once
 constexpr std::int64_t curve_overhead_bytes = 64;  // what encryption adds to a message, and some
 
 int milliseconds(Duration duration) {
@@ -100,6 +101,18 @@ int send_whole(zmq::socket_ref socket, Bytes message) {
     if (errno != EINTR) return errno;
   }
   return 0;
+}
+
+/// A small part is copied: it may be held in the midst of a larger buffer, which it would keep.
+Slice slice_of(zmq::message_t part, Counters& counters) {
+  if (part.size() < share_from) {
+    const auto copy = std::make_shared_for_overwrite<std::byte[]>(part.size());
+    std::memcpy(copy.get(), part.data(), part.size());
+    counters.copied_bytes += part.size();
+    return {copy, BytesView(copy.get(), part.size())};
+  }
+  const auto owner = std::make_shared<zmq::message_t>(std::move(part));
+  return {owner, bytes_of(*owner)};
 }
 
 std::optional<std::string> zap_user(zmq::message_t& message) {

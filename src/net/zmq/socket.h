@@ -9,6 +9,8 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "base/slice.h"
+#include "net/counters.h"
 #include "net/limits.h"
 
 namespace cadre::net {
@@ -42,6 +44,9 @@ void set_limits(zmq::socket_t& socket, const Limits& limits);
 
 /// The same of one part that is large, without copying it.
 [[nodiscard]] int send_whole(zmq::socket_ref socket, Bytes message);
+
+/// A part that came, to be kept as long as anybody likes.
+[[nodiscard]] Slice slice_of(zmq::message_t part, Counters& counters);
 
 /// Whom ZAP noted on a message; nothing when its connection went past ZAP.
 [[nodiscard]] std::optional<std::string> zap_user(zmq::message_t& message);

@@ -7,7 +7,7 @@
 
 namespace cadre::net {
 
-struct ZmqWatch::State {
+struct ZmqWatch::State : std::enable_shared_from_this<ZmqWatch::State> {
   State(loop::RealLoop& l, zmq::socket_ref s, Take t)
       : loop(l), socket(s), take(std::move(t)), descriptor(loop::asio_context(l), socket.get(zmq::sockopt::fd)) {}
 
@@ -41,6 +41,8 @@ struct ZmqWatch::State {
   zmq::socket_ref socket;
   const Take take;
   boost::asio::posix::stream_descriptor descriptor;
+  loop::Timer look;  // after a send
+  bool look_planned = false;
   bool turn_posted = false;
   bool waiting = false;
   bool ended = false;
@@ -53,9 +55,17 @@ ZmqWatch::ZmqWatch(loop::RealLoop& loop, zmq::socket_ref socket, Take take)
 
 ZmqWatch::~ZmqWatch() {
   state_->ended = true;
+  state_->look.cancel();
   state_->descriptor.release();  // it is the socket's, which closes it
 }
 
-void ZmqWatch::look_again() { State::post_turn(state_); }
+void ZmqWatch::look_again(Duration within) {
+  if (within == Duration::zero()) return State::post_turn(state_);
+  if (std::exchange(state_->look_planned, true)) return;
+  state_->look = state_->loop.after(within, [state = state_.get()] {
+    state->look_planned = false;
+    State::post_turn(state->shared_from_this());
+  });
+}
 
 }  // namespace cadre::net

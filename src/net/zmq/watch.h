@@ -25,8 +25,8 @@ class ZmqWatch {
   ~ZmqWatch();
 
   /// To be called after each send. The socket's descriptor tells only of changes, and a send may have seen the change
-  /// in our stead; so the loop does not sleep before the socket was asked.
-  void look_again();
+  /// in our stead; so the loop does not sleep before the socket was asked, or not for longer than that.
+  void look_again(Duration within = {});
 
  private:
   struct State;

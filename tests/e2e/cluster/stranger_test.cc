@@ -101,8 +101,7 @@ TEST_F(Strangers, WithAWrongKeyAreNotHeard) {
   bool answered = false;
   const auto try_with = [&](const net::PublicKey& master_key) {
     auto link =
-        network->connect({good.address, net::make_keys(), master_key, {}}, [&](const Bytes&) { answered = true; })
-            .value();
+        network->connect({good.address, net::make_keys(), master_key, {}}, [&](BytesView) { answered = true; }).value();
     ASSERT_TRUE(
         link->send(describe::write_msgpack(cluster::joining::Join{cluster::AgentId("x"), std::string(40, 'x')})));
     const loop::Timer enough = loop.after(500ms, [&] { loop.stop(); });
