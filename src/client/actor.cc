@@ -21,6 +21,8 @@ constexpr Duration reason_wait = 700ms;  ///< for the master to say why a proces
 constexpr Duration connect_again_after = 100ms;
 constexpr Duration reconnect_wait = 10s;
 constexpr std::size_t unsent_max = 256 << 20;
+/// An actor that has so many calls to answer has something to do: the next may wait for more, and go with them.
+constexpr std::size_t busy_from = 16;
 
 Kept keep(const Actor::Saying& saying) {
   Kept kept{std::string(saying.name), {saying.body.begin(), saying.body.end()}, {}};
@@ -81,9 +83,11 @@ Result<std::shared_ptr<Answer>> Actor::call(const Saying& saying, TimePoint dead
     const bool is_full = calls_.size() >= options_.calls_max || kept_bytes_ >= unsent_max;
     return core_.stage() == Caller::Stage::over || (!is_full && (!wire_ || wire_->unsent() < unsent_max));
   };
-  if (!has_room() && !place_.engine().wait(
-                         deadline, [] {}, has_room)) {
-    return fail(Errc::unavailable, "too many calls to the actor have not ended; wait for some of them");
+  if (!has_room()) {
+    flush();
+    const bool came = place_.engine().wait(
+        deadline, [] {}, has_room);
+    if (!came) return fail(Errc::unavailable, "too many calls to the actor have not ended; wait for some of them");
   }
   // What takes long is done while nobody else has to wait for it.
   const auto open_wire = [this]() -> std::shared_ptr<Wire> {
@@ -136,9 +140,21 @@ void Actor::cancel(const Answer& answer) {
 }
 
 bool Actor::wait(const Answer& answer, TimePoint deadline) {
-  return answer.is_there() || (check_process() && place_.engine().wait(
-                                                      deadline, [] {}, [&] { return answer.is_there(); }));
+  if (answer.is_there()) return true;
+  if (!check_process()) return false;
+  flush();
+  return place_.engine().wait(
+      deadline, [] {}, [&] { return answer.is_there(); });
 }
+
+void Actor::flush() {
+  Lock lock(mutex_);
+  const std::shared_ptr<Wire> wire = wire_;
+  lock.unlock();
+  if (wire) wire->flush();
+}
+
+Wire::Urgency Actor::urgency() const { return core_.sent() > busy_from ? Wire::Urgency::soon : Wire::Urgency::now; }
 
 Result<std::shared_ptr<Answer>> Actor::created(TimePoint deadline) {
   TRY(check_process());
@@ -158,6 +174,7 @@ void Actor::end() {
   if (stage == Caller::Stage::over) return;
   const std::shared_ptr<Wire> wire = wire_;
   // A process that hears it ends by itself; another one is killed.
+  if (wire) wire->flush();
   const bool is_told =
       wire && (stage == Caller::Stage::ready || stage == Caller::Stage::creating) && wire->unsent() == 0;
   core_.end({Errc::unavailable, "the actor was ended"});
@@ -203,7 +220,7 @@ void Actor::perform(const Fresh* fresh) {
                      Call& call = calls_.at(one.id);
                      if (!call.kept) {
                        const Saying& saying = fresh->saying;
-                       return wire_->send(saying.verb, one.id, saying.name, saying.body, fresh->shared);
+                       return wire_->send(saying.verb, one.id, saying.name, saying.body, fresh->shared, urgency());
                      }
                      send_kept(one.id, call);
                      if (options_.rules.retries_max > 0) return;
@@ -231,7 +248,7 @@ void Actor::perform(const Fresh* fresh) {
 
 void Actor::send_kept(std::uint64_t id, const Call& call) {
   std::vector<BytesView> parts(call.kept->parts.begin(), call.kept->parts.end());
-  wire_->send(call.verb, id, call.kept->name, call.kept->body, parts);
+  wire_->send(call.verb, id, call.kept->name, call.kept->body, parts, urgency());
 }
 
 void Actor::settle_all(Lock& lock) {
@@ -332,7 +349,8 @@ void Actor::connect_to(std::size_t address) {
   }
   address_ = address;
   Engine& engine = place_.engine();
-  net::PipeGround ground{engine.loop(), [&engine](loop::Call call) { engine.post(std::move(call)); }};
+  net::PipeGround ground{engine.loop(), [&engine](loop::Call call) { engine.post(std::move(call)); },
+                         [&engine](loop::Call call) { engine.soon(std::move(call)); }};
   net::Caller caller{place_.keys(), *net::parse_public_key(card_->key)};
   const std::shared_ptr<Wire> wire = Wire::call(std::move(ground), std::move(caller), addresses_[address], *this);
   const Lock lock(mutex_);
@@ -379,6 +397,7 @@ void Actor::heard(Heard heard) {
   if (!core_.answered(heard.id) || call == calls_.end()) return;
   settled_.emplace_back(std::move(call->second.answer), std::move(heard));
   forget_call(call);
+  if (wire_ && urgency() == Wire::Urgency::now) wire_->flush();  // it has little to do
   settle_all(lock);
 }
 

@@ -139,6 +139,9 @@ class Actor final : public std::enable_shared_from_this<Actor>, private Wire::Us
   void perform(const Fresh* fresh);
   void settle_all(Lock& lock);
   void send_kept(std::uint64_t id, const Call& call);
+  Wire::Urgency urgency() const;
+  /// Of what waits for more that goes to the actor.
+  void flush();
 
   Place& place_;
   const ActorOptions options_;

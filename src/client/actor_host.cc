@@ -21,6 +21,8 @@ using remote::Verb;
 constexpr Duration attend_every = 500ms;
 constexpr std::size_t waiting_max = 100'000;  // calls
 constexpr std::size_t strangers_max = 32;     // who have not said yet who they are
+/// Answers to calls that take less may wait for each other while more calls are there.
+constexpr Duration brief = 50us;
 constexpr std::string_view loopback = "127.0.0.1";
 
 std::string variable(const char* name) {
@@ -60,7 +62,8 @@ ActorHost::ActorHost(const Options& options)
     : options_(options),
       called_(std::make_shared<net::Called>(
           net::Called{net::make_keys(), [owner = options.owner](const net::PublicKey& key) { return key == owner; }})),
-      ground_{engine_.loop(), [this](loop::Call call) { engine_.post(std::move(call)); }},
+      ground_{engine_.loop(), [this](loop::Call call) { engine_.post(std::move(call)); },
+              [this](loop::Call call) { engine_.soon(std::move(call)); }},
       callee_(options.lanes) {}
 
 Result<std::unique_ptr<ActorHost>> ActorHost::open(const Options& options) {
@@ -146,7 +149,7 @@ void ActorHost::take(Connection& from, Heard heard) {
   {
     const std::lock_guard lock(mutex_);
     is_full = callee_.waiting() >= waiting_max;
-    if (!is_full && callee_.came(key)) wanted_.emplace(key, Wanted{key, std::move(heard), from.wire});
+    if (!is_full && callee_.came(key)) wanted_.emplace(key, Wanted{key, std::move(heard), from.wire, {}});
   }
   const auto full = as_bytes("too many calls wait at the actor");
   if (is_full) from.wire->send(Verb::error, key.id, "Full", full, Wire::Shared());
@@ -208,6 +211,7 @@ std::optional<ActorHost::Wanted> ActorHost::next() {
   const auto at = wanted_.find(*found);
   Wanted wanted = std::move(at->second);
   wanted_.erase(at);
+  wanted.begun = engine_.loop().now();
   return wanted;
 }
 
@@ -216,14 +220,18 @@ void ActorHost::answer(const Wanted& wanted, Verb verb, std::string_view name, B
   const std::optional<std::string> obstacle = remote::obstacle_to(name, body, parts);
   ++calls_;
   if (verb == Verb::error || obstacle) ++errors_;
+  bool is_last = true;
   {
     const std::lock_guard lock(mutex_);
     callee_.finished(wanted.key);
+    is_last = callee_.waiting() == 0;
   }
+  const bool may_wait = !is_last && engine_.loop().now() - wanted.begun < brief;
+  const Wire::Urgency urgency = may_wait ? Wire::Urgency::soon : Wire::Urgency::now;
   if (obstacle) {
-    wanted.wire->send(Verb::error, wanted.key.id, "TooLarge", as_bytes(*obstacle), Wire::Shared());
+    wanted.wire->send(Verb::error, wanted.key.id, "TooLarge", as_bytes(*obstacle), Wire::Shared(), urgency);
   } else {
-    wanted.wire->send(verb, wanted.key.id, name, body, parts);
+    wanted.wire->send(verb, wanted.key.id, name, body, parts, urgency);
   }
   if (options_.lanes > 1) engine_.changed();
 }

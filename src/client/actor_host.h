@@ -48,6 +48,7 @@ class ActorHost {
     remote::Callee::Key key;
     Heard heard;
     std::shared_ptr<Wire> wire;
+    TimePoint begun;
   };
   /// Waits for it; nothing when there is nothing more to do: nobody needs the actor any more, or it is to stop.
   [[nodiscard]] std::optional<Wanted> next();

@@ -1,5 +1,6 @@
 #include "client/engine.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace cadre::client {
@@ -13,6 +14,9 @@ constexpr Duration stay_away = 1ms;
 /// Who comes and goes need not wake the own thread each time: it looks again after so long. Who stays does when he
 /// goes.
 constexpr Duration come_and_go = 5ms;
+
+/// What is to run soon is late after that.
+constexpr Duration soon_is = 1ms;
 
 std::chrono::steady_clock::time_point steady(TimePoint time) {
   return std::chrono::steady_clock::time_point(time.time_since_epoch());
@@ -53,6 +57,22 @@ void Engine::run(loop::Call call) {
   leave();
 }
 
+void Engine::soon(loop::Call call) {
+  const std::lock_guard lock(mutex_);
+  if (driver_ == thread_.get_id()) return loop_.post(std::move(call));  // it looks at nothing else
+  if (soon_.empty()) soon_due_ = loop_.now() + soon_is;
+  soon_.push_back(std::move(call));
+  if (soon_due_ < sleeps_until_) idle_.notify_one();
+}
+
+/// Those that are due. The lock is not held while they run.
+void Engine::run_soon(std::unique_lock<std::mutex>& lock) {
+  std::vector<loop::Call> calls = std::exchange(soon_, {});
+  lock.unlock();
+  for (loop::Call& call : calls) call();
+  lock.lock();
+}
+
 /// With the lock held.
 void Engine::take() {
   is_driven_ = true;
@@ -77,25 +97,35 @@ void Engine::changed() {
 void Engine::attend() {
   std::unique_lock lock(mutex_);
   TimePoint seen_left;
+  // Until then at the latest, for what is to run soon.
+  const auto sleep_until = [&](TimePoint time) {
+    sleeps_until_ = soon_.empty() ? time : std::min(time, soon_due_);
+    time == TimePoint::max() && soon_.empty() ? idle_.wait(lock) : void(idle_.wait_until(lock, steady(sleeps_until_)));
+  };
   while (!is_ending_) {
+    if (!soon_.empty() && loop_.now() >= soon_due_) {
+      run_soon(lock);
+      continue;
+    }
     const bool is_wanted = wanting_ > 0;
     const bool was_left_alone = loop_.now() - left_ >= stay_away;
     if (is_driven_ || is_wanted) {
       if (std::exchange(seen_left, left_) != left_) {
-        idle_.wait_until(lock, steady(loop_.now() + come_and_go));
+        sleep_until(loop_.now() + come_and_go);
         continue;
       }
       is_asleep_ = true;
-      idle_.wait(lock);
+      sleep_until(TimePoint::max());
       is_asleep_ = false;
       continue;
     }
     if (!was_left_alone && !has_work_) {
-      idle_.wait_until(lock, steady(left_ + stay_away));
+      sleep_until(left_ + stay_away);
       continue;
     }
     has_work_ = false;
     take();
+    run_soon(lock);
     lock.unlock();
     static_cast<void>(loop_.run_until(TimePoint::max(), [this] { return wanting_ > 0; }));
     lock.lock();

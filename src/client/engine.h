@@ -8,6 +8,7 @@
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "base/time.h"
 #include "loop/real_loop.h"
@@ -33,6 +34,9 @@ class Engine {
   /// Runs a call on the loop: at once and on this thread if nobody drives it, else soon.
   void run(loop::Call call);
 
+  /// Runs a call that may run on any thread within about a millisecond, whether somebody drives the loop or not.
+  void soon(loop::Call call);
+
   /// Runs `begin` on the loop and waits until `done` holds, or until that time; says whether it holds. `done` is asked
   /// on the thread that waits, and again after each changed(). From inside a call of the loop nothing is waited for.
   bool wait(TimePoint end, std::function<void()> begin, const std::function<bool()>& done);
@@ -42,6 +46,7 @@ class Engine {
 
  private:
   void attend();
+  void run_soon(std::unique_lock<std::mutex>& lock);
   void take();
   void leave();
 
@@ -55,6 +60,9 @@ class Engine {
   bool is_ending_ = false;
   bool is_asleep_ = false;  // the own thread, until it is told
   bool has_work_ = false;   // posted while nobody drove
+  std::vector<loop::Call> soon_;
+  TimePoint soon_due_;
+  TimePoint sleeps_until_;  // the own thread
   TimePoint left_;          // when somebody who waited drove last
   int waiting_ = 0;         // on changed_
   std::uint64_t changes_ = 0;

@@ -47,6 +47,35 @@ TEST(Engine, TimersGoOnAfterwards) {
   while (!rang) std::this_thread::sleep_for(1ms);
 }
 
+TEST(Engine, RunsWhatIsToRunSoonWhoeverDrives) {
+  Engine engine;
+  std::atomic<int> ran = 0;
+  const auto runs_one = [&] {
+    const int before = ran;
+    engine.soon([&] { ++ran; });
+    while (ran == before) std::this_thread::sleep_for(100us);
+  };
+  for (int i = 0; i < 20; ++i) runs_one();  // the own thread drives, or will
+  // It sleeps for long while somebody else drives.
+  std::atomic<bool> is_over = false;
+  std::jthread driver([&] {
+    engine.wait(
+        TimePoint::max(), [] {}, [&] { return is_over.load(); });
+  });
+  for (int i = 0; i < 20; ++i) {
+    std::this_thread::sleep_for(i * 1ms);
+    runs_one();
+  }
+  engine.post([&] { is_over = true; });
+  driver.join();
+  // Who comes and goes.
+  for (int i = 0; i < 20; ++i) {
+    engine.wait(
+        TimePoint::max(), [] {}, [] { return true; });
+    runs_one();
+  }
+}
+
 TEST(Engine, GivesUpInTime) {
   Engine engine;
   for (int i = 0; i < 3; ++i) {

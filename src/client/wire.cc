@@ -61,10 +61,15 @@ Wire::Shared Wire::share(std::span<const BytesView> parts) {
   return shared;
 }
 
-void Wire::send(remote::Verb verb, std::uint64_t id, std::string_view name, BytesView body, const Shared& shared) {
+void Wire::send(remote::Verb verb, std::uint64_t id, std::string_view name, BytesView body, const Shared& shared,
+                Urgency urgency) {
   if (::getpid() != pid_) return;
   const remote::EncodedCall encoded(verb, id, name, body, shared.parts);
-  pipe_->send(encoded.pieces(), shared.files);
+  pipe_->send(encoded.pieces(), shared.files, urgency);
+}
+
+void Wire::flush() {
+  if (::getpid() == pid_) pipe_->flush();
 }
 
 void Wire::took(std::size_t bytes, std::vector<loop::Descriptor> files) {

@@ -50,12 +50,16 @@ class Wire final : public std::enable_shared_from_this<Wire>, private net::Pipe:
   };
   /// To be sent once, over this wire; takes its time.
   [[nodiscard]] Shared share(std::span<const BytesView> parts);
+  using Urgency = net::Pipe::Urgency;
   /// Only what could be said: remote::obstacle_to.
-  void send(remote::Verb verb, std::uint64_t id, std::string_view name, BytesView body, const Shared& shared);
+  void send(remote::Verb verb, std::uint64_t id, std::string_view name, BytesView body, const Shared& shared,
+            Urgency urgency = Urgency::now);
   void send(remote::Verb verb, std::uint64_t id, std::string_view name, BytesView body,
-            std::span<const BytesView> parts) {
-    send(verb, id, name, body, share(parts));
+            std::span<const BytesView> parts, Urgency urgency = Urgency::now) {
+    send(verb, id, name, body, share(parts), urgency);
   }
+  /// What was to go soon goes now.
+  void flush();
   std::size_t unsent() const { return pipe_->unsent(); }
 
  private:

@@ -79,6 +79,8 @@ class Caller {
   /// Whether the present process has said that the object is there.
   bool is_made() const { return is_made_; }
   std::uint32_t restarts() const { return restarts_; }
+  /// That were sent, and not answered yet.
+  std::size_t sent() const { return sent_.size(); }
   std::size_t open_calls() const { return waiting_.size() + sent_.size(); }
   /// Why it is over.
   const Error& why() const { return why_; }

@@ -218,6 +218,16 @@ class Calls(Scene):
             self.counter.note.remote(i)
         self.assertEqual(self.counter.seen, list(range(2000)))
 
+    def test_many_calls_go_and_are_answered_though_nobody_waits_for_them(self):
+        futures = [self.counter.add.remote() for _ in range(100)]
+        until(lambda: all(one.ready() for one in futures), "all are answered")
+
+    def test_answers_do_not_wait_for_a_slow_call_behind_them(self):
+        calls = [self.counter.add.remote() for _ in range(100)]
+        slow = self.counter.sleep.remote(3600)
+        self.assertEqual(cadre.gather(calls, timeout=60), list(range(4, 104)))
+        self.assertFalse(slow.ready())
+
     def test_futures(self):
         slow = self.counter.sleep.remote(0.3)
         self.assertFalse(slow.ready())

@@ -295,16 +295,40 @@ class Faults(Scene):
 
     def test_zz_nothing_is_left_when_all_are_gone(self):
         """Last: after all the deaths of the other tests."""
+        names = self.names_of_all()
+        self.assertGreater(len(names), 0)
         cadre.disconnect()
         until(lambda: not self.actors(), f"all actors end: {self.actors()}")
+        self.assertEqual([file for file in self.own_files() if "memfd" in file], [])
         agent = self.cluster.processes["agent"]
         mine = {pid for pid in hosts_of_actors() if str(self.cluster.folder) in self.folder_of(pid)}
         agent.terminate()
         agent.wait(60)
         until(lambda: not any(process_is_there(pid) for pid in mine), f"no process is left of {mine}")
-        self.assertEqual(set(os.listdir("/dev/shm")) - self.shared_before, set())
-        names = pathlib.Path("/proc/net/unix").read_text()
-        self.assertNotIn("@cadre-actor", names)
+        left = {name for name in os.listdir("/dev/shm") if not name.startswith("PostgreSQL")}  # those of other tests
+        self.assertEqual(left - self.shared_before, set())
+        sockets = pathlib.Path("/proc/net/unix").read_text()
+        self.assertEqual([name for name in names if name in sockets], [])
+
+    def names_of_all(self):
+        """Of the sockets of all actors that there were."""
+        names = set()
+        for job in self.cluster.get("/jobs?most=10000").json["jobs"]:
+            for task in self.cluster.get(f"/jobs/{job['id']}").json["tasks"]:
+                report = task.get("last_report")
+                if report:
+                    names.add(json.loads(report)["name"])
+        return names
+
+    @staticmethod
+    def own_files():
+        found = []
+        for name in os.listdir("/proc/self/fd"):
+            try:
+                found.append(os.readlink(f"/proc/self/fd/{name}"))
+            except OSError:
+                pass
+        return found
 
     @staticmethod
     def folder_of(pid):

@@ -30,6 +30,8 @@ using asio::posix::stream_descriptor;
 using boost::system::error_code;
 
 constexpr std::size_t pieces_max = 64;
+constexpr std::size_t gathered_max = 4 << 10;  // so much goes at once: who hears it has something to do meanwhile
+constexpr std::size_t chunk_max = 64 << 10;
 constexpr int reads_max = 16;  // before others have their turn
 constexpr int backlog = 1024;
 constexpr Duration accept_again_after = std::chrono::milliseconds(100);
@@ -160,7 +162,9 @@ struct Pipe::Inside : std::enable_shared_from_this<Inside> {
   bool read_plain();
   bool read_coded();
   bool hand_over(std::string_view plain, std::vector<loop::Descriptor> files);
+  void put(std::span<const BytesView> pieces, std::size_t skipped, std::span<const int> files);
   void flush();
+  void flush_soon();
   void wait_to_write();
   void end_with(Errc code, const std::string& why);
   void fail_soon(Errc code, const std::string& why);
@@ -193,6 +197,7 @@ struct Pipe::Inside : std::enable_shared_from_this<Inside> {
   std::deque<Chunk> out;
   std::size_t out_bytes = 0;
   bool waits_to_write = false;
+  bool goes_soon = false;  // somebody will look after what is in `out`
 };
 
 void Pipe::Inside::call(const PipeAddress& address) {
@@ -310,6 +315,32 @@ bool Pipe::Inside::hand_over(std::string_view plain, std::vector<loop::Descripto
   return true;
 }
 
+/// With the lock held: to be sent behind what waits already.
+void Pipe::Inside::put(std::span<const BytesView> pieces, std::size_t skipped, std::span<const int> files) {
+  const bool begins_another = out.empty() || !files.empty() || out.back().bytes.size() >= chunk_max;
+  if (begins_another) out.emplace_back();
+  Chunk& last = out.back();
+  const std::size_t before = last.bytes.size();
+  for (const BytesView& piece : pieces) {
+    const std::size_t gone = std::min(skipped, piece.size());
+    skipped -= gone;
+    const std::string_view text = as_text(piece.subspan(gone));
+    guard->is_plain() ? void(last.bytes += text) : guard->put(text, last.bytes);
+  }
+  for (const int file : files) last.files.emplace_back(::fcntl(file, F_DUPFD_CLOEXEC, 0));
+  out_bytes += last.bytes.size() - before;
+}
+
+/// With the lock held.
+void Pipe::Inside::flush_soon() {
+  if (std::exchange(goes_soon, true)) return;
+  ground.soon([self = shared_from_this()] {
+    const std::lock_guard lock(self->mutex);
+    self->goes_soon = false;
+    self->flush();
+  });
+}
+
 /// With the lock held.
 void Pipe::Inside::flush() {
   while (!waits_to_write && socket >= 0 && !out.empty()) {
@@ -393,19 +424,27 @@ std::size_t Pipe::unsent() const {
   return inside_->out_bytes;
 }
 
-void Pipe::send(std::span<const BytesView> pieces, std::span<const int> files) {
+void Pipe::flush() {
+  const std::lock_guard lock(inside_->mutex);
+  inside_->flush();
+}
+
+void Pipe::send(std::span<const BytesView> pieces, std::span<const int> files, Urgency urgency) {
   Inside& inside = *inside_;
   const std::lock_guard lock(inside.mutex);
   if (inside.socket < 0) return;
-  if (!inside.guard->is_plain()) {
-    Inside::Chunk chunk;
-    for (const BytesView& piece : pieces) inside.guard->put(as_text(piece), chunk.bytes);
-    inside.out_bytes += chunk.bytes.size();
-    inside.out.push_back(std::move(chunk));
-    return inside.flush();
+  std::size_t size = 0;
+  for (const BytesView& piece : pieces) size += piece.size();
+  const bool goes_through =
+      inside.guard->is_plain() && (size >= gathered_max || (urgency == Urgency::now && inside.out.empty()));
+  if (!goes_through) {
+    inside.put(pieces, 0, files);
+    const bool is_enough = urgency == Urgency::now || inside.out_bytes >= gathered_max;
+    return is_enough ? inside.flush() : inside.flush_soon();
   }
+  inside.flush();
   std::size_t sent = 0;
-  if (inside.out.empty()) {
+  if (inside.out.empty() && inside.socket >= 0) {
     const ssize_t taken = send_once(inside.socket, pieces, files);
     if (taken < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
       ::shutdown(inside.socket, SHUT_RDWR);  // what can be read will tell that it is over
@@ -413,16 +452,8 @@ void Pipe::send(std::span<const BytesView> pieces, std::span<const int> files) {
     }
     if (taken >= 0) sent = static_cast<std::size_t>(taken), files = {};
   }
-  Inside::Chunk rest;
-  for (const BytesView& piece : pieces) {
-    const std::size_t skipped = std::min(sent, piece.size());
-    sent -= skipped;
-    rest.bytes += as_text(piece.subspan(skipped));
-  }
-  if (rest.bytes.empty()) return;
-  for (const int file : files) rest.files.emplace_back(::fcntl(file, F_DUPFD_CLOEXEC, 0));
-  inside.out_bytes += rest.bytes.size();
-  inside.out.push_back(std::move(rest));
+  if (sent == size) return;
+  inside.put(pieces, sent, files);
   inside.flush();
 }
 

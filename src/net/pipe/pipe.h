@@ -24,6 +24,7 @@ namespace cadre::net {
 struct PipeGround {
   loop::RealLoop& loop;
   std::function<void(loop::Call)> post;  ///< runs a call on the loop, from any thread
+  std::function<void(loop::Call)> soon;  ///< runs a call on any thread, within about a millisecond
 };
 
 /// Where somebody can be called: by a name that all processes of the host's network see, or at an address.
@@ -62,9 +63,16 @@ class Pipe {
   /// The system still sends what it has taken. Once it is closed, or lost, it may end on any thread.
   void close();
 
+  /// When what is sent has to go.
+  enum class Urgency : bool {
+    now,
+    soon,  ///< with what follows, if that comes within a millisecond: it costs far less when there is much of it
+  };
   /// Sends at once what the system takes, and the rest, of which it keeps a copy, when it can. Only once it is opened;
   /// any thread. The files stay their owner's, and open until they are sent; only where hands_over_files().
-  void send(std::span<const BytesView> pieces, std::span<const int> files = {});
+  void send(std::span<const BytesView> pieces, std::span<const int> files = {}, Urgency urgency = Urgency::now);
+  /// What was to go soon goes now; any thread.
+  void flush();
   /// Bytes that the other side has not taken; any thread.
   std::size_t unsent() const;
   bool hands_over_files() const;

@@ -25,20 +25,23 @@ struct End final : Pipe::User {
   std::span<std::byte> room() override { return std::span(buffer).first(room_size); }
   void took(std::size_t bytes, std::vector<loop::Descriptor> came) override {
     heard += as_text(std::span(buffer).first(bytes));
+    ++times;
     for (loop::Descriptor& file : came) files.push_back(std::move(file));
   }
   void lost(Error error) override { end = std::move(error); }
 
-  void say(std::string_view text, std::vector<int> handed = {}) {
+  void say(std::string_view text, std::vector<int> handed = {}, Pipe::Urgency urgency = Pipe::Urgency::now) {
     const BytesView piece = as_bytes(text);
-    pipe->send(std::span(&piece, 1), handed);
+    pipe->send(std::span(&piece, 1), handed, urgency);
   }
+  void say_soon(std::string_view text) { say(text, {}, Pipe::Urgency::soon); }
 
   std::unique_ptr<Pipe> pipe;
   std::vector<std::byte> buffer = std::vector<std::byte>(100'000);
   std::size_t room_size = 100'000;
   bool is_open = false;
   std::string heard;
+  int times = 0;  ///< something was heard
   std::vector<loop::Descriptor> files;
   std::optional<Error> end;
 };
@@ -92,7 +95,9 @@ class PipeTest : public testing::TestWithParam<Cover> {
 
   static inline int last_name = 0;
   loop::RealLoop loop;
-  PipeGround ground{loop, [this](loop::Call call) { loop.post(std::move(call)); }};
+  PipeGround ground{loop, [this](loop::Call call) { loop.post(std::move(call)); },
+                    [this](loop::Call call) { soon.push_back(std::move(call)); }};
+  std::vector<loop::Call> soon;
   Keys caller_keys = make_keys();
   Keys called_keys = make_keys();
   std::shared_ptr<Called> called;
@@ -118,6 +123,44 @@ TEST_P(PipeTest, MuchArrivesWhole) {
   EXPECT_TRUE(until([&] { return right.heard.size() == 8 * all.size(); }));
   EXPECT_EQ(right.heard.substr(7 * all.size()), all);
   EXPECT_EQ(left.pipe->unsent(), 0u);
+}
+
+TEST_P(PipeTest, WhatIsToGoSoonGoesWithWhatFollows) {
+  open();
+  left.say_soon("one ");
+  left.say_soon("two ");
+  EXPECT_GT(left.pipe->unsent(), 0u);
+  EXPECT_EQ(soon.size(), 1u);
+  left.say("three");
+  ASSERT_TRUE(until([&] { return right.heard == "one two three"; }));
+  EXPECT_EQ(right.times, 1);
+  left.say_soon(" four");
+  left.pipe->flush();
+  ASSERT_TRUE(until([&] { return right.heard == "one two three four"; }));
+  // By itself, when it is time for it.
+  left.say_soon(" five");
+  for (loop::Call& call : std::exchange(soon, {})) call();
+  ASSERT_TRUE(until([&] { return right.heard == "one two three four five"; }));
+  left.say_soon(" six");
+  EXPECT_EQ(soon.size(), 1u);
+  left.pipe.reset();
+  for (loop::Call& call : std::exchange(soon, {})) call();  // too late
+  EXPECT_TRUE(until([&] { return right.end.has_value(); }));
+}
+
+TEST_P(PipeTest, WhatIsToGoSoonDoesNotPileUpAndStaysInOrder) {
+  open();
+  std::string all;
+  Dice dice(3);
+  for (int i = 0; i < 3'000; ++i) {
+    const std::string one = std::to_string(i) + std::string(dice.below(i % 50 == 0 ? 20'000 : 100), '.');
+    all += one;
+    left.say(one, {}, dice.below(20) == 0 ? Pipe::Urgency::now : Pipe::Urgency::soon);
+  }
+  left.pipe->flush();
+  EXPECT_LE(soon.size(), 1u);
+  ASSERT_TRUE(until([&] { return right.heard.size() == all.size(); }));
+  EXPECT_EQ(right.heard, all);
 }
 
 TEST_P(PipeTest, AnyThreadMaySend) {
@@ -221,6 +264,17 @@ TEST_P(UnixPipeTest, FilesArriveInOrderBehindWhatWaits) {
     EXPECT_EQ(::pread(right.files[i].get(), &name, 1, 0), 1);
     EXPECT_EQ(name, static_cast<char>('a' + i));
   }
+}
+
+TEST_P(UnixPipeTest, FilesArriveWithWhatGoesSoon) {
+  open();
+  const loop::Descriptor file(::memfd_create("test", MFD_CLOEXEC));
+  left.say_soon("one");
+  left.say("two", {file.get()}, Pipe::Urgency::soon);
+  left.say_soon("three");
+  left.pipe->flush();
+  ASSERT_TRUE(until([&] { return right.heard == "onetwothree"; }));
+  EXPECT_EQ(right.files.size(), 1u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Unix, UnixPipeTest, testing::Values(Cover::none));
