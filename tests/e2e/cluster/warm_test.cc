@@ -230,13 +230,18 @@ TEST_F(Warm, ATaskThatWaitedGoesOnWithoutTheAgentAndIsFoundAgain) {
 }
 
 TEST_F(Warm, AnAgentThatIsKilledWhileATaskBeginsLosesNone) {
+  // The task begins under the old agent, or under the new one, which then keeps others of its kind ready.
+  const auto nothing_is_left = [&] {
+    const std::size_t ready = waiting().size();
+    return folders().size() == ready && (ready == 0 ? groups().empty() : ready == kept);
+  };
   for (int i = 0; i < 5; ++i) {
     run_waited({who});
     const std::uint64_t id = cluster_.submit(job_of({who}));
     cluster_.kill_agent("a1");
     start_agent();
     EXPECT_EQ(cluster_.wait_for_end(id).code, 0);
-    EXPECT_TRUE(TestCluster::until([&] { return waiting().empty() && folders().empty() && groups().empty(); }));
+    EXPECT_TRUE(TestCluster::until(nothing_is_left));
   }
 }
 
