@@ -1,7 +1,5 @@
 #include "client/actor.h"
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <utility>
 
@@ -62,14 +60,14 @@ void Answer::settle(Result<Heard> heard) {
 }
 
 Actor::Actor(Place& place, ActorOptions options)
-    : place_(place), options_(std::move(options)), pid_(::getpid()), core_(options_.rules) {}
+    : place_(place), options_(std::move(options)), pid_(own_pid()), core_(options_.rules) {}
 
 Actor::~Actor() = default;
 
 // Any thread.
 
 Result<void> Actor::check_process() const {
-  if (::getpid() == pid_) return {};
+  if (own_pid() == pid_) return {};
   return fail(Errc::conflict, "the actor belongs to the parent process; make one here");
 }
 
@@ -107,7 +105,7 @@ Result<std::shared_ptr<Answer>> Actor::call(const Saying& saying, TimePoint dead
   }
   auto answer = std::make_shared<Answer>();
   const std::uint64_t id = core_.call();
-  Call& call = calls_[id];
+  Call& call = calls_.emplace_hint(calls_.end(), id, Call())->second;
   call.verb = saying.verb;
   call.answer = answer;
   call.kept = std::move(kept);

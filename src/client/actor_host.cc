@@ -142,25 +142,24 @@ void ActorHost::Connection::opened() {
 
 void ActorHost::take(Connection& from, Heard heard) {
   if (heard.verb == Verb::end) return end();
-  const remote::Callee::Key key{from.number, heard.id};
+  const Calls::Key key{from.number, heard.id};
   if (heard.verb == Verb::cancel) return cancel(from, key);
   if (heard.verb > Verb::set) return;  // not for an actor
   bool is_full = false;
   {
     const std::lock_guard lock(mutex_);
     is_full = callee_.waiting() >= waiting_max;
-    if (!is_full && callee_.came(key)) wanted_.emplace(key, Wanted{key, std::move(heard), from.wire, {}});
+    if (!is_full) static_cast<void>(callee_.came(key, {std::move(heard), from.wire}));
   }
   const auto full = as_bytes("too many calls wait at the actor");
   if (is_full) from.wire->send(Verb::error, key.id, "Full", full, Wire::Shared());
   engine_.changed();
 }
 
-void ActorHost::cancel(const Connection& from, remote::Callee::Key key) {
+void ActorHost::cancel(const Connection& from, Calls::Key key) {
   {
     const std::lock_guard lock(mutex_);
     if (!callee_.cancel(key)) return;  // it has begun, or was answered
-    wanted_.erase(key);
   }
   from.wire->send(Verb::cancelled, key.id, "", {}, Wire::Shared());
 }
@@ -171,7 +170,7 @@ void ActorHost::leave(std::uint64_t number) {
   if (found->second->is_open && --open_connections_ == 0) alone_since_ = engine_.loop().now();
   {
     const std::lock_guard lock(mutex_);
-    for (const remote::Callee::Key& key : callee_.gone(number)) wanted_.erase(key);
+    callee_.gone(number);
   }
   engine_.loop().post([connection = std::shared_ptr<Connection>(std::move(found->second))] {});  // never while it calls
   connections_.erase(found);
@@ -195,7 +194,7 @@ void ActorHost::end() {
 }
 
 std::optional<ActorHost::Wanted> ActorHost::next() {
-  std::optional<remote::Callee::Key> found;
+  std::optional<Calls::Call> found;
   bool is_over = false;
   const auto look = [&] {
     const std::lock_guard lock(mutex_);
@@ -207,12 +206,7 @@ std::optional<ActorHost::Wanted> ActorHost::next() {
     engine_.wait(
         TimePoint::max(), [] {}, look);
   if (!found) return std::nullopt;
-  const std::lock_guard lock(mutex_);
-  const auto at = wanted_.find(*found);
-  Wanted wanted = std::move(at->second);
-  wanted_.erase(at);
-  wanted.begun = engine_.loop().now();
-  return wanted;
+  return Wanted{found->key, std::move(found->what.heard), std::move(found->what.wire), engine_.loop().now()};
 }
 
 void ActorHost::answer(const Wanted& wanted, Verb verb, std::string_view name, BytesView body,

@@ -44,8 +44,13 @@ class ActorHost {
   const ActorCard& card() const { return card_; }
 
   /// Something that a caller wants: create, call, get or set.
+  struct Wish {
+    Heard heard;
+    std::shared_ptr<Wire> wire;
+  };
+  using Calls = remote::Callee<Wish>;
   struct Wanted {
-    remote::Callee::Key key;
+    Calls::Key key;
     Heard heard;
     std::shared_ptr<Wire> wire;
     TimePoint begun;
@@ -71,7 +76,7 @@ class ActorHost {
   Result<void> listen();
   void come_in(loop::Descriptor socket, net::Cover cover);
   void take(Connection& from, Heard heard);
-  void cancel(const Connection& from, remote::Callee::Key key);
+  void cancel(const Connection& from, Calls::Key key);
   void leave(std::uint64_t connection);
   void attend();
   void end();
@@ -92,8 +97,7 @@ class ActorHost {
   loop::Timer attending_;
 
   std::mutex mutex_;  // for what follows
-  remote::Callee callee_;
-  std::map<remote::Callee::Key, Wanted> wanted_;
+  Calls callee_;
   bool is_over_ = false;
 
   std::atomic<std::uint64_t> calls_ = 0;

@@ -1,9 +1,11 @@
 #include "client/host_identity.h"
 
 #include <openssl/rand.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -44,7 +46,7 @@ std::string start_of(const std::string& pid) {
 
 /// As folders are called: the machine since its start, whose process ids are meant, the process and when it began.
 std::string owner_of_now() {
-  const std::string pid = std::to_string(getpid());
+  const std::string pid = std::to_string(own_pid());
   return boot_id().substr(0, 8) + "-" + std::to_string(space_of("pid")) + "-" + pid + "-" + start_of(pid);
 }
 
@@ -71,6 +73,14 @@ std::string host_identity() {
   std::string identity = boot_id() + "." + std::to_string(geteuid());
   for (const char* space : {"net", "mnt"}) identity += "." + std::to_string(space_of(space));
   return identity;
+}
+
+pid_t own_pid() {
+  static std::atomic<pid_t> known;
+  static const int asked_after_forks = pthread_atfork(nullptr, nullptr, [] { known = ::getpid(); });
+  static_cast<void>(asked_after_forks);
+  if (known.load(std::memory_order_relaxed) == 0) known = ::getpid();
+  return known.load(std::memory_order_relaxed);
 }
 
 std::string random_word(std::size_t length) {

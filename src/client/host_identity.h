@@ -1,6 +1,8 @@
 /// Who and where this process is, as far as others on the same machine must know it. Safe on any thread.
 #pragma once
 
+#include <sys/types.h>
+
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,6 +18,9 @@ std::string host_identity();
 /// Equal for two processes that share a loopback and the names of unix sockets without files: one machine since its
 /// start, one network. As the calling thread sees it.
 std::string network_identity();
+
+/// getpid() that does not ask the system each time.
+pid_t own_pid();
 
 /// Letters and digits from the system's randomness; nobody guesses one of 32.
 std::string random_word(std::size_t length);

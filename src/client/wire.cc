@@ -1,9 +1,9 @@
 #include "client/wire.h"
 
-#include <unistd.h>
-
 #include <cstring>
 #include <utility>
+
+#include "client/host_identity.h"
 
 namespace cadre::client {
 namespace {
@@ -16,7 +16,7 @@ constexpr std::size_t kept_max = 128 << 20;
 
 }  // namespace
 
-Wire::Wire(User& user) : user_(&user), pid_(::getpid()), reader_(remote::call_bytes_max), pool_(shared_max, kept_max) {}
+Wire::Wire(User& user) : user_(&user), pid_(own_pid()), reader_(remote::call_bytes_max), pool_(shared_max, kept_max) {}
 
 std::shared_ptr<Wire> Wire::call(net::PipeGround ground, net::Caller caller, const net::PipeAddress& address,
                                  User& user) {
@@ -63,13 +63,13 @@ Wire::Shared Wire::share(std::span<const BytesView> parts) {
 
 void Wire::send(remote::Verb verb, std::uint64_t id, std::string_view name, BytesView body, const Shared& shared,
                 Urgency urgency) {
-  if (::getpid() != pid_) return;
+  if (own_pid() != pid_) return;
   const remote::EncodedCall encoded(verb, id, name, body, shared.parts);
   pipe_->send(encoded.pieces(), shared.files, urgency);
 }
 
 void Wire::flush() {
-  if (::getpid() == pid_) pipe_->flush();
+  if (own_pid() == pid_) pipe_->flush();
 }
 
 void Wire::took(std::size_t bytes, std::vector<loop::Descriptor> files) {

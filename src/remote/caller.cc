@@ -10,8 +10,12 @@ Caller::CallId Caller::call() {
     effects_.emplace_back(Fail{id, why_});
     return id;
   }
-  waiting_.emplace(id, 0);
-  if (stage_ == Stage::ready) send_waiting();
+  if (stage_ != Stage::ready) {
+    waiting_.emplace(id, 0);
+    return id;
+  }
+  sent_.emplace_hint(sent_.end(), id, 1);  // none waits while it is ready
+  effects_.emplace_back(SendCall{id});
   return id;
 }
 

@@ -191,29 +191,34 @@ TEST(Caller, EveryCallEndsOnce) {
       [] { return testing::Test::HasFailure(); });
 }
 
+using Calls = Callee<std::string>;
+
 TEST(Callee, RunsInOrderAsManyAsThereAreLanes) {
-  Callee callee(2);
-  for (std::uint64_t id = 1; id <= 4; ++id) EXPECT_TRUE(callee.came({1, id}));
-  EXPECT_FALSE(callee.came({1, 4}));
-  EXPECT_EQ(callee.next()->id, 1u);
-  EXPECT_EQ(callee.next()->id, 2u);
-  EXPECT_FALSE(callee.next());
-  EXPECT_FALSE(callee.cancel({1, 1})) << "it has begun";
-  EXPECT_TRUE(callee.cancel({1, 3}));
-  callee.finished({1, 2});
-  EXPECT_EQ(callee.next()->id, 4u);
+  Calls calls(2);
+  for (std::uint64_t id = 1; id <= 4; ++id) EXPECT_TRUE(calls.came({1, id}, "call " + std::to_string(id)));
+  EXPECT_FALSE(calls.came({1, 4}, "again"));
+  EXPECT_EQ(calls.next()->what, "call 1");
+  EXPECT_EQ(calls.next()->what, "call 2");
+  EXPECT_FALSE(calls.next());
+  EXPECT_FALSE(calls.cancel({1, 1})) << "it has begun";
+  EXPECT_TRUE(calls.cancel({1, 3}));
+  EXPECT_FALSE(calls.cancel({1, 3}));
+  calls.finished({1, 2});
+  EXPECT_FALSE(calls.came({1, 2}, "again")) << "also once it has ended";
+  EXPECT_EQ(calls.next()->what, "call 4");
 }
 
 TEST(Callee, WhoIsGoneWantsNothingMore) {
-  Callee callee(1);
-  EXPECT_TRUE(callee.came({1, 1}));
-  EXPECT_TRUE(callee.came({2, 1}));
-  EXPECT_TRUE(callee.came({1, 2}));
-  EXPECT_EQ(callee.next()->connection, 1u);
-  EXPECT_EQ(callee.gone(1).size(), 1u);
-  callee.finished({1, 1});
-  EXPECT_EQ(callee.next()->connection, 2u);
-  EXPECT_EQ(callee.waiting(), 0u);
+  Calls calls(1);
+  EXPECT_TRUE(calls.came({1, 1}, "a"));
+  EXPECT_TRUE(calls.came({2, 1}, "b"));
+  EXPECT_TRUE(calls.came({1, 2}, "c"));
+  EXPECT_EQ(calls.next()->what, "a");
+  calls.gone(1);
+  EXPECT_EQ(calls.waiting(), 1u);
+  calls.finished({1, 1});
+  EXPECT_EQ(calls.next()->what, "b");
+  EXPECT_EQ(calls.waiting(), 0u);
 }
 
 TEST(Callee, AgreesWithAPlainList) {
@@ -221,46 +226,59 @@ TEST(Callee, AgreesWithAPlainList) {
       300,
       [](Dice& dice) {
         const std::size_t lanes = 1 + dice.below(3);
-        Callee callee(lanes);
-        std::vector<Callee::Key> waiting;
-        std::vector<Callee::Key> running;
+        Calls calls(lanes);
+        std::vector<Calls::Key> waiting;
+        std::vector<Calls::Key> running;
+        std::map<std::uint64_t, std::uint64_t> last;
+        std::vector<std::uint64_t> connections;
+        const auto connect = [&] {  // the first of each makes the object
+          connections.push_back(last.size());
+          last[connections.back()] = 0;
+          EXPECT_TRUE(calls.came({connections.back(), 0}, "create"));
+          waiting.push_back({connections.back(), 0});
+        };
+        for (int i = 0; i < 3; ++i) connect();
         for (int step = 0; step < 200; ++step) {
-          const Callee::Key key{dice.below(3), dice.below(20)};
-          const auto place = std::find(waiting.begin(), waiting.end(), key);
+          const std::size_t number = dice.below(connections.size());
+          const std::uint64_t connection = connections[number];
+          const Calls::Key key{connection, last[connection] + dice.below(6)};  // often one that was there
+          const Calls::Key old{connection, key.id - std::min<std::uint64_t>(key.id, dice.below(8))};
+          const auto place = std::find(waiting.begin(), waiting.end(), old);
           switch (dice.below(5)) {
             case 0:
             case 1: {
-              const bool is_new =
-                  place == waiting.end() && std::find(running.begin(), running.end(), key) == running.end();
-              EXPECT_EQ(callee.came(key), is_new);
-              if (is_new) waiting.push_back(key);
+              const bool is_new = key.id > last[connection];
+              EXPECT_EQ(calls.came(key, std::to_string(key.connection) + "." + std::to_string(key.id)), is_new);
+              if (is_new) waiting.push_back(key), last[connection] = key.id;
               break;
             }
             case 2:
-              EXPECT_EQ(callee.cancel(key), place != waiting.end());
+              EXPECT_EQ(calls.cancel(old), place != waiting.end());
               if (place != waiting.end()) waiting.erase(place);
               break;
             case 3:
-              if (dice.percent(20)) {
-                callee.gone(key.connection);
-                std::erase_if(waiting, [&](const Callee::Key& one) { return one.connection == key.connection; });
+              if (dice.percent(10)) {
+                calls.gone(connection);
+                std::erase_if(waiting, [&](const Calls::Key& one) { return one.connection == connection; });
+                connections.erase(connections.begin() + static_cast<std::ptrdiff_t>(number));
+                connect();
               } else if (!running.empty()) {
-                callee.finished(running.front());
+                calls.finished(running.front());
                 running.erase(running.begin());
               }
               break;
             case 4: {
-              const auto next = callee.next();
+              const auto next = calls.next();
               ASSERT_EQ(next.has_value(), !waiting.empty() && running.size() < lanes);
               if (!next) break;
-              EXPECT_EQ(*next, waiting.front());
+              EXPECT_EQ(next->key, waiting.front());
               waiting.erase(waiting.begin());
-              running.push_back(*next);
+              running.push_back(next->key);
               break;
             }
           }
-          EXPECT_EQ(callee.waiting(), waiting.size());
-          EXPECT_EQ(callee.running(), running.size());
+          EXPECT_EQ(calls.waiting(), waiting.size());
+          EXPECT_EQ(calls.running(), running.size());
         }
       },
       [] { return testing::Test::HasFailure(); });
