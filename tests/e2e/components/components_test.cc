@@ -172,6 +172,7 @@ void describe(V& v, Model& m) {
   v.field("facts", m.facts, "about it");
 }
 
+#ifdef CADRE_PYTHON_PATH  // not with sanitizers: Debian's interpreter is not built for them
 TEST_F(Processes, ValuesAreTheSameInCppAndInPython) {
   running.push_back(servers::start({{CADRE_PYTHON, CADRE_PEER_PY, names},
                                     "",
@@ -206,6 +207,7 @@ TEST_F(Processes, ValuesAreTheSameInCppAndInPython) {
   serving.join();
   EXPECT_EQ(notes, 1) << "without an argument and without a result";
 }
+#endif  // CADRE_PYTHON_PATH
 
 struct WithMaster : Processes {
   WithMaster() { names = "master://:" + master.token() + "@127.0.0.1:" + std::to_string(master.port()); }
