@@ -4,10 +4,11 @@
 ///   CADRE_REMOTE(Simulator, .ctor<int>(), .method(&Simulator::step), .field(&Simulator::score));
 ///
 ///   int main(int argc, char** argv) {
-///     cadre::init(argc, argv);                                  // first of all: on the cluster this process is an
-///     actor cadre::connect("cadre://host:7310").value(); auto sim = cadre::remote<Simulator>({.cpus = 1}, 42);     //
-///     placed on the cluster cadre::Future<Obs> f = sim.call(&Simulator::step, action); Obs o =
-///     f.get(std::chrono::milliseconds(200));
+///     cadre::init(argc, argv);  // first of all: on the cluster this process is an actor
+///     cadre::connect("cadre://host:7310").value();
+///     auto sim = cadre::remote<Simulator>({.cpus = 1}, 42);  // placed on the cluster
+///     cadre::Future<Obs> f = sim.call(&Simulator::step, action);
+///     Obs o = f.get(std::chrono::milliseconds(200));
 ///   }
 ///
 /// Arguments and results are values (cadre/value.h). The program itself travels to the cluster, once for each content.
@@ -37,7 +38,7 @@ class Future {
   }
   /// Whether get() would not wait.
   bool ready() const { return call_.is_there(); }
-  /// Calls it once there is an answer, perhaps at once; else on a thread of the library, and it must not wait.
+  /// Calls it once there is an answer: at once, or on a thread of the library that runs such calls one after another.
   void then(std::function<void(const Future&)> call) const {
     call_.then([self = *this, call = std::move(call)] { call(self); });
   }

@@ -134,7 +134,7 @@ class Future(Generic[_T]):
         return self._answer.is_there
 
     def then(self, call: Callable[["Future[_T]"], Any]) -> "Future[_T]":
-        """Calls it with this future once there is an answer, on a thread of the library; it must not wait."""
+        """Calls it with this future once there is an answer: at once, or on a thread that runs such calls in turn."""
         self._answer.then(lambda: call(self))
         return self
 

@@ -28,35 +28,22 @@ Kept keep(const Actor::Saying& saying) {
   return kept;
 }
 
-/// What the user's own code throws here has nowhere to go.
-void run(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "cadre: what was to be done with an answer failed: %s\n", error.what());
-  }
-}
-
 }  // namespace
 
-void Answer::then(std::function<void()> call) {
+void Answer::then(Callbacks::Call call) {
   {
     const std::lock_guard lock(mutex_);
     if (!is_there()) return thens_.push_back(std::move(call));
   }
-  run(call);
+  Callbacks::run_here(call);
 }
 
-void Answer::settle(Result<Heard> heard) {
-  std::vector<std::function<void()>> thens;
-  {
-    const std::lock_guard lock(mutex_);
-    if (is_there()) return;
-    heard_ = std::move(heard);
-    is_there_.store(true, std::memory_order_release);
-    thens.swap(thens_);
-  }
-  for (const auto& call : thens) run(call);
+std::vector<Callbacks::Call> Answer::settle(Result<Heard> heard) {
+  const std::lock_guard lock(mutex_);
+  if (is_there()) return {};
+  heard_ = std::move(heard);
+  is_there_.store(true, std::memory_order_release);
+  return std::exchange(thens_, {});
 }
 
 Actor::Actor(Place& place, ActorOptions options)
@@ -253,9 +240,11 @@ void Actor::settle_all(Lock& lock) {
   auto settled = std::exchange(settled_, {});
   lock.unlock();
   if (settled.empty()) return;
-  for (auto& [answer, outcome] : settled) answer->settle(std::move(outcome));
+  for (auto& [answer, outcome] : settled) settle(*answer, std::move(outcome));
   place_.engine().changed();
 }
+
+void Actor::settle(Answer& answer, Result<Heard> heard) { place_.callbacks().run(answer.settle(std::move(heard))); }
 
 // The loop.
 
@@ -267,7 +256,7 @@ void Actor::begin() {
     there->come_to_nothing({Errc::unavailable, "the cluster had no place for the actor in time; `cadre why " +
                                                    std::to_string(there->job().value) + "` says what is in its way"});
   });
-  place_.submit(shared_from_this(), job);
+  place_.submit(shared_from_this(), job, options_.place_wait);
 }
 
 void Actor::begun(cluster::JobId job) {
@@ -383,7 +372,7 @@ void Actor::heard(Heard heard) {
       settle_all(lock);
     }
     const std::string why = heard.name;
-    created->settle(std::move(heard));
+    settle(*created, std::move(heard));
     place_.engine().changed();
     if (!is_made) {
       died({Errc::invalid, "the actor could not be made: its constructor failed with " + why}, Caller::Fault::its_own);
@@ -460,7 +449,7 @@ void Actor::died(Error why, Caller::Fault fault) {
     place_.forget(old);
   }
   if (is_over) {
-    created->settle(Failure(why));
+    settle(*created, Failure(why));
     place_.engine().changed();
   }
   if (restarts) begin();
@@ -475,7 +464,7 @@ void Actor::drop(const Error& why) {
   const std::shared_ptr<Wire> wire = std::exchange(wire_, nullptr);
   const std::shared_ptr<Answer> created = created_;
   settle_all(lock);
-  created->settle(Failure(why));
+  settle(*created, Failure(why));
   place_.engine().changed();
   if (wire) wire->close();
 }

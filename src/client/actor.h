@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "client/actor_card.h"
+#include "client/callbacks.h"
 #include "client/engine.h"
 #include "client/wire.h"
 #include "cluster/job.h"
@@ -32,15 +33,16 @@ class Answer {
   /// Once it is there: what the actor said (a value, an error of its own), or why it said nothing.
   const Result<Heard>& get() const { return heard_; }
   Result<Heard>& get() { return heard_; }
-  /// Is called once it is there, perhaps at once; else on the loop, and must not wait.
-  void then(std::function<void()> call);
+  /// Is called once it is there: at once, or on the thread of the session's callbacks.
+  void then(Callbacks::Call call);
 
  private:
   friend class Actor;
-  void settle(Result<Heard> heard);
+  /// What is to be called now.
+  [[nodiscard]] std::vector<Callbacks::Call> settle(Result<Heard> heard);
 
   std::mutex mutex_;
-  std::vector<std::function<void()>> thens_;
+  std::vector<Callbacks::Call> thens_;
   Result<Heard> heard_;
   std::atomic<bool> is_there_ = false;
 };
@@ -67,9 +69,10 @@ class Actor final : public std::enable_shared_from_this<Actor>, private Wire::Us
    public:
     virtual ~Place() = default;
     virtual Engine& engine() = 0;
+    virtual Callbacks& callbacks() = 0;
     virtual const net::Keys& keys() = 0;
-    /// A job is wanted; begun() or failed() follows.
-    virtual void submit(const std::shared_ptr<Actor>& actor, const cluster::JobSpec& job) = 0;
+    /// A job is wanted; begun() or failed() follows. So long it may take the master to be there.
+    virtual void submit(const std::shared_ptr<Actor>& actor, const cluster::JobSpec& job, Duration wait) = 0;
     /// Nobody needs that job any more.
     virtual void kill(cluster::JobId job) = 0;
     /// This actor is over.
@@ -124,6 +127,7 @@ class Actor final : public std::enable_shared_from_this<Actor>, private Wire::Us
 
   void opened() override;
   void heard(Heard heard) override;
+  void drained() override { place_.engine().changed(); }
   void lost(Error error) override;
 
   void connect();
@@ -138,6 +142,7 @@ class Actor final : public std::enable_shared_from_this<Actor>, private Wire::Us
   };
   void perform(const Fresh* fresh);
   void settle_all(Lock& lock);
+  void settle(Answer& answer, Result<Heard> heard);
   void send_kept(std::uint64_t id, const Call& call);
   Wire::Urgency urgency() const;
   /// Of what waits for more that goes to the actor.

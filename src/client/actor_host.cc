@@ -20,6 +20,7 @@ using remote::Verb;
 
 constexpr Duration attend_every = 500ms;
 constexpr std::size_t waiting_max = 100'000;  // calls
+constexpr std::size_t unsent_max = 64 << 20;  // of answers
 constexpr std::size_t strangers_max = 32;     // who have not said yet who they are
 /// Answers to calls that take less may wait for each other while more calls are there.
 constexpr Duration brief = 50us;
@@ -228,6 +229,14 @@ void ActorHost::answer(const Wanted& wanted, Verb verb, std::string_view name, B
     wanted.wire->send(verb, wanted.key.id, name, body, parts, urgency);
   }
   if (options_.lanes > 1) engine_.changed();
+  const auto may_go_on = [&] {
+    const std::lock_guard lock(mutex_);
+    return is_over_ || wanted.wire->unsent() <= unsent_max;
+  };
+  if (wanted.wire->unsent() > unsent_max) {
+    engine_.wait(
+        TimePoint::max(), [] {}, may_go_on);
+  }
 }
 
 }  // namespace cadre::client

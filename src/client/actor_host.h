@@ -57,6 +57,7 @@ class ActorHost {
   };
   /// Waits for it; nothing when there is nothing more to do: nobody needs the actor any more, or it is to stop.
   [[nodiscard]] std::optional<Wanted> next();
+  /// Waits while too much was not taken by who is to be answered.
   void answer(const Wanted& wanted, remote::Verb verb, std::string_view name, BytesView body,
               std::span<const BytesView> parts);
 
@@ -65,6 +66,7 @@ class ActorHost {
     Connection(ActorHost& h, std::uint64_t n) : host(h), number(n) {}
     void opened() override;
     void heard(Heard heard) override { host.take(*this, std::move(heard)); }
+    void drained() override { host.engine_.changed(); }
     void lost(Error) override { host.leave(number); }
     ActorHost& host;
     const std::uint64_t number;

@@ -4,10 +4,10 @@
 
 #include <climits>
 #include <fstream>
+#include <thread>
 #include <utility>
 
 #include "client/host_identity.h"
-#include "client/upload.h"
 #include "client/which_master.h"
 
 namespace cadre::client {
@@ -52,8 +52,10 @@ Result<std::shared_ptr<Session>> Session::open(const std::string& url, Duration 
   constexpr std::string_view scheme = "cadre://";
   Got<cluster::KnownMaster> master = find_master(url.starts_with(scheme) ? "http://" + url.substr(scheme.size()) : url);
   if (!master) return Failure(error_of(master.error()));
-  const std::shared_ptr<Session> session(new Session(*std::move(master)), [pid = ::getpid()](Session* ended) {
-    if (::getpid() == pid) delete ended;
+  const std::shared_ptr<Session> session(new Session(*std::move(master)), [pid = own_pid()](Session* ended) {
+    if (own_pid() != pid) return;
+    if (!ended->callbacks_.is_here()) return delete ended;
+    std::thread([ended] { delete ended; }).detach();  // the last who had it was a callback: its thread ends too
   });
   const auto is_open = [&] {
     const std::lock_guard lock(session->mutex_);
@@ -97,6 +99,7 @@ void Session::close() {
         engine_.changed();
       },
       [&] { return is_clear; });
+  callbacks_.finish();
 }
 
 loop::Task<void> Session::leave(bool& is_done) {
@@ -153,16 +156,16 @@ std::shared_ptr<Actor> Session::create(ActorOptions options) {
   return actor;
 }
 
-void Session::submit(const std::shared_ptr<Actor>& actor, const cluster::JobSpec& job) {
+void Session::submit(const std::shared_ptr<Actor>& actor, const cluster::JobSpec& job, Duration wait) {
   if (is_ending_) return actor->failed({Errc::unavailable, std::string(ended)});
   submitting_.insert(actor);
   requests::Submit request;
   request.job = job;
-  engine_.loop().spawn(submit_job(actor, std::move(request)));
+  engine_.loop().spawn(submit_job(actor, std::move(request), wait));
 }
 
-loop::Task<void> Session::submit_job(std::shared_ptr<Actor> actor, requests::Submit request) {
-  const Got<requests::JobView> job = co_await connection_->ask(request, answer_wait);
+loop::Task<void> Session::submit_job(std::shared_ptr<Actor> actor, requests::Submit request, Duration wait) {
+  const Got<requests::JobView> job = co_await connection_->ask(request, wait);
   submitting_.erase(actor);
   if (!job) {
     actor->failed(error_of(job.error()));
@@ -191,13 +194,16 @@ void Session::forget(cluster::JobId job) {
 }
 
 Result<std::string> Session::upload(const std::string& folder, TimePoint deadline) {
+  Got<std::unique_ptr<PackedCode>> code = PackedCode::pack(folder);  // here, and not on the loop: it takes its time
+  if (!code) return Failure(error_of(code.error()));
   const auto brought = std::make_shared<Brought>();
+  brought->code = *std::move(code);
   const bool is_done = engine_.wait(
       deadline,
       [&] {
         if (is_ending_) return brought->settle(NotGot(Refusal{failed, std::string(ended)}));
         bringing_.insert(brought);
-        engine_.loop().spawn(bring(folder, brought));
+        engine_.loop().spawn(bring(brought));
       },
       [&] { return brought->is_done.load(std::memory_order_acquire); });
   if (!is_done) return fail(Errc::timed_out, "the files were not sent in time");
@@ -205,9 +211,9 @@ Result<std::string> Session::upload(const std::string& folder, TimePoint deadlin
   return *brought->hash;
 }
 
-loop::Task<void> Session::bring(std::string folder, std::shared_ptr<Brought> brought) {
-  const Got<Uploaded> uploaded = co_await client::upload(*connection_, std::move(folder));
-  brought->settle(uploaded ? Got<std::string>(uploaded->hash) : Got<std::string>(NotGot(uploaded.error())));
+loop::Task<void> Session::bring(std::shared_ptr<Brought> brought) {
+  const Got<void> sent = co_await brought->code->send(*connection_);
+  brought->settle(sent ? Got<std::string>(brought->code->hash()) : Got<std::string>(NotGot(sent.error())));
   bringing_.erase(brought);
   engine_.changed();
 }

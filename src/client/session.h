@@ -13,6 +13,7 @@
 #include "client/actor.h"
 #include "client/connection.h"
 #include "client/engine.h"
+#include "client/packed_code.h"
 #include "client/refusal.h"
 #include "cluster/requests.h"
 
@@ -42,11 +43,12 @@ class Session final : private Actor::Place {
  private:
   explicit Session(cluster::KnownMaster master);
   const net::Keys& keys() override { return keys_; }
-  void submit(const std::shared_ptr<Actor>& actor, const cluster::JobSpec& job) override;
+  Callbacks& callbacks() override { return callbacks_; }
+  void submit(const std::shared_ptr<Actor>& actor, const cluster::JobSpec& job, Duration wait) override;
   void kill(cluster::JobId job) override;
   void forget(cluster::JobId job) override;
   loop::Task<void> attend();
-  loop::Task<void> submit_job(std::shared_ptr<Actor> actor, cluster::requests::Submit request);
+  loop::Task<void> submit_job(std::shared_ptr<Actor> actor, cluster::requests::Submit request, Duration wait);
   loop::Task<void> kill_job(cluster::JobId job);
   loop::Task<void> leave(bool& is_done);
   struct Brought {
@@ -54,15 +56,17 @@ class Session final : private Actor::Place {
       hash = std::move(outcome);
       is_done.store(true, std::memory_order_release);
     }
+    std::unique_ptr<const PackedCode> code;
     std::atomic<bool> is_done = false;
     Got<std::string> hash;
   };
-  loop::Task<void> bring(std::string folder, std::shared_ptr<Brought> brought);
+  loop::Task<void> bring(std::shared_ptr<Brought> brought);
   void take(const cluster::requests::JobView& view);
 
   const std::string master_;
   const cluster::SessionId id_;
   const net::Keys keys_ = net::make_keys();
+  Callbacks callbacks_;
   Engine engine_;
 
   bool is_closed_ = false;

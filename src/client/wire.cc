@@ -41,6 +41,10 @@ void Wire::close() {
 
 void Wire::opened() { user_->opened(); }
 
+void Wire::drained() {
+  if (user_ != nullptr) user_->drained();
+}
+
 void Wire::lost(Error error) {
   if (User* const told = std::exchange(user_, nullptr)) told->lost(std::move(error));
 }

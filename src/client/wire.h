@@ -34,6 +34,8 @@ class Wire final : public std::enable_shared_from_this<Wire>, private net::Pipe:
     virtual ~User() = default;
     virtual void opened() = 0;
     virtual void heard(Heard heard) = 0;
+    /// All that waited to be sent is gone.
+    virtual void drained() = 0;
     virtual void lost(Error error) = 0;
   };
 
@@ -67,6 +69,7 @@ class Wire final : public std::enable_shared_from_this<Wire>, private net::Pipe:
   void opened() override;
   std::span<std::byte> room() override { return reader_.room(); }
   void took(std::size_t bytes, std::vector<loop::Descriptor> files) override;
+  void drained() override;
   void lost(Error error) override;
   Result<void> take(remote::CallFrame frame);
   Result<remote::Segment> slice_of(const remote::Part& part);

@@ -30,8 +30,9 @@ void Caller::send_waiting() {
 void Caller::cancel(CallId id) {
   if (waiting_.erase(id) > 0) {
     effects_.emplace_back(Cancelled{id});
-  } else if (sent_.contains(id) && stage_ == Stage::ready) {
-    effects_.emplace_back(SendCancel{id});
+  } else if (const auto found = sent_.find(id); found != sent_.end()) {
+    if (stage_ == Stage::ready) effects_.emplace_back(SendCancel{id});
+    found->second = rules_.retries_max + 1;  // nor is it repeated
   }
 }
 

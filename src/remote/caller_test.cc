@@ -97,6 +97,19 @@ TEST(Caller, ACallIsRepeatedOnlyIfItMay) {
   EXPECT_EQ(words(caller.take()), "create; call 1; restart; create; call 1; fail 1; restart; create; ");
 }
 
+TEST(Caller, ACallThatWasCancelledIsNotRepeated) {
+  Caller caller({.restarts_max = 5, .retries_max = 5});
+  caller.connected(Caller::Process::fresh);
+  caller.created();
+  const CallId first = caller.call();
+  caller.cut();
+  caller.cancel(first);  // nobody can be told
+  caller.call();
+  static_cast<void>(caller.take());
+  caller.connected(Caller::Process::known);
+  EXPECT_EQ(words(caller.take()), "fail 1; call 2; ");
+}
+
 TEST(Caller, AFaultOfTheConstructorIsNotRepeated) {
   Caller caller({.restarts_max = 5, .retries_max = 0});
   caller.call();

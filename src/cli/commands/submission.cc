@@ -7,7 +7,7 @@
 #include "cli/follow.h"
 #include "cli/line_printer.h"
 #include "cli/words.h"
-#include "client/upload.h"
+#include "client/packed_code.h"
 #include "loop/signals.h"
 
 namespace cadre::cli {
@@ -127,13 +127,15 @@ loop::Task<int> follow(Session& session, JobView job, std::shared_ptr<const Subm
 loop::Task<int> submit_to(Session& session, std::shared_ptr<const Submission> submission) {
   cluster::JobSpec spec = submission->spec;
   if (!submission->code.empty()) {
-    const Got<client::Uploaded> code = co_await client::upload(session.connection, submission->code);
+    const Got<std::unique_ptr<client::PackedCode>> code = client::PackedCode::pack(submission->code);
     if (!code) co_return session.complain({code.error().code, "--dir: " + code.error().message});
-    for (const std::string& path : code->skipped) {
+    const Got<void> sent = co_await (*code)->send(session.connection);
+    if (!sent) co_return session.complain({sent.error().code, "--dir: " + sent.error().message});
+    for (const std::string& path : (*code)->skipped()) {
       print_error(session.name + ": " + path + " is left out: it is neither a file nor a folder nor a link\n");
     }
     for (cluster::Member& member : spec.members) {
-      if (member.command.code.empty()) member.command.code = code->hash;
+      if (member.command.code.empty()) member.command.code = (*code)->hash();
     }
   }
   requests::Submit request{std::move(spec)};  // named: g++ 12 destroys such a temporary twice

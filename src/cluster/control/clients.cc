@@ -35,6 +35,12 @@ void Control::attend(const Guest& guest, const requests::Attend& request, TimePo
       return fail(guest.asker, Errc::unavailable,
                   "there are " + std::to_string(settings_.sessions_max) + " sessions already; raise sessions_max");
     }
+    const auto are_his = [&](const auto& one) { return one.second.owner == guest.who.user; };
+    if (std::count_if(sessions_.all().begin(), sessions_.all().end(), are_his) >= settings_.sessions_of_user_max) {
+      return fail(guest.asker, Errc::unavailable,
+                  "you have " + std::to_string(settings_.sessions_of_user_max) +
+                      " sessions already; end some (cadre session list), or raise sessions_of_user_max");
+    }
     session = &sessions_.open(id, guest.who.user, now);
   } else if (session->owner != guest.who.user) {
     return fail(guest.asker, Errc::denied, "session '" + id.value + "' is another user's; choose another word");

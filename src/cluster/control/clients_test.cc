@@ -216,6 +216,19 @@ TEST(Clients, AreBounded) {
   EXPECT_TRUE(news(desk).jobs.empty());
 }
 
+TEST(Clients, OfOneUserLeaveRoomForThoseOfOthers) {
+  Settings settings;
+  settings.sessions_of_user_max = 1;
+  Desk desk(settings);
+  desk.ask(ann, "attend", attend_to());
+  requests::Attend another = attend_to();
+  another.session = SessionId("s2");
+  desk.ask(ann, "attend", another);
+  EXPECT_EQ(failure(desk), "you have 1 sessions already; end some (cadre session list), or raise sessions_of_user_max");
+  desk.ask(bob, "attend", another);
+  EXPECT_TRUE(news(desk).jobs.empty());
+}
+
 TEST(Clients, AreForgottenWithTheirJobs) {
   Settings settings;
   settings.ended_jobs_kept = 1;

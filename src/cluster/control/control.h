@@ -42,6 +42,7 @@ struct Settings {
   std::int64_t agents_max = 10'000;
   std::int64_t watchers_max = 10'000;
   std::int64_t sessions_max = 10'000;
+  std::int64_t sessions_of_user_max = 1'000;
   std::int64_t execs_max = 1'000;
   bool record_plans = false;
 
@@ -63,6 +64,7 @@ void describe(V& v, Settings& s) {
   v.field("agents_max", s.agents_max, "Most agents that are known.", range(1, 16'000));
   v.field("watchers_max", s.watchers_max, "Most clients that wait for a job to change.", range(1, 1'000'000));
   v.field("sessions_max", s.sessions_max, "Most sessions of clients at a time.", range(1, 1'000'000));
+  v.field("sessions_of_user_max", s.sessions_of_user_max, "Most of them of one user.", range(1, 1'000'000));
   v.field("execs_max", s.execs_max, "Most commands that run inside tasks at a time.", range(1, 100'000));
   v.check(s.beat_every <= s.agent_timeout / 3, "beat_every",
           "must be at most a third of agent_timeout; lower it or raise agent_timeout");

@@ -368,9 +368,13 @@ void Pipe::Inside::wait_to_write() {
   ground.post([self = shared_from_this()] {
     if (self->user == nullptr) return;
     self->descriptor->async_wait(stream_descriptor::wait_write, self->guarded([inside = self.get()](const error_code&) {
-      const std::lock_guard lock(inside->mutex);
-      inside->waits_to_write = false;
-      inside->flush();
+      {
+        const std::lock_guard lock(inside->mutex);
+        inside->waits_to_write = false;
+        inside->flush();
+        if (!inside->out.empty()) return;
+      }
+      inside->user->drained();
     }));
   });
 }
@@ -393,6 +397,8 @@ void Pipe::Inside::end() {
   soon.cancel();
   const std::lock_guard lock(mutex);
   socket = -1;
+  out.clear();
+  out_bytes = 0;
   descriptor.reset();  // closes
 }
 

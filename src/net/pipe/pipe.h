@@ -45,6 +45,8 @@ class Pipe {
     virtual std::span<std::byte> room() = 0;
     /// So many have been put there, and with them these files came.
     virtual void took(std::size_t bytes, std::vector<loop::Descriptor> files) = 0;
+    /// All that waited to be sent is gone.
+    virtual void drained() {}
     /// The last call. `denied`: the other side did not prove who it is; `not_found`: nobody listens there;
     /// `unavailable`: it was, or could not be, connected.
     virtual void lost(Error error) = 0;

@@ -1,0 +1,46 @@
+/// A thread of its own for code of the user's that is to run when something is there: it may take its time, and the
+/// loop goes on. Started when it is needed first. Safe on any thread.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace cadre::client {
+
+class Callbacks {
+ public:
+  using Call = std::function<void()>;
+
+  Callbacks() = default;
+  Callbacks(const Callbacks&) = delete;
+  Callbacks& operator=(const Callbacks&) = delete;
+  /// When all have run. Not on its own thread.
+  ~Callbacks();
+
+  /// They run in the order in which they are given; one that throws is told on stderr.
+  void run(std::vector<Call> calls);
+  /// Waits until all have run; at once on its own thread.
+  void finish();
+  /// Whether this is its own thread.
+  bool is_here() const;
+
+  /// For those that run at once, where they are: as this would.
+  static void run_here(const Call& call);
+
+ private:
+  void serve();
+
+  mutable std::mutex mutex_;
+  std::condition_variable has_work_;
+  std::condition_variable is_done_;
+  std::deque<Call> waiting_;
+  bool is_at_work_ = false;
+  bool is_ending_ = false;
+  std::thread thread_;
+};
+
+}  // namespace cadre::client
