@@ -62,6 +62,7 @@ class _Client:
 
 _client: Optional[_Client] = None
 _lock = threading.RLock()
+_is_leaving = False
 
 
 def connect(url: str = "", *, timeout: float = 10.0) -> None:
@@ -77,6 +78,8 @@ def connect(url: str = "", *, timeout: float = 10.0) -> None:
                 return
             raise ActorError("conflict", f"this process is connected to {_client.session.master}; "
                                          f"disconnect() before you connect to {url}")
+        if _is_leaving:
+            raise ActorError("unavailable", "the program ends, and opens no session any more")
         _client = _Client(_native.Session(url, timeout), url)
 
 
@@ -84,9 +87,9 @@ def disconnect() -> None:
     """Ends the session, and with it all its actors."""
     global _client
     with _lock:
-        if is_connected():
-            _client.session.close()  # type: ignore[union-attr]
-        _client = None
+        client, _client = _client, None
+    if client is not None and client.pid == os.getpid():
+        client.session.close()  # callbacks run meanwhile, and may want the lock
 
 
 def is_connected() -> bool:
@@ -106,7 +109,13 @@ def _current() -> _Client:
     return _client
 
 
-atexit.register(disconnect)
+def _leave() -> None:
+    global _is_leaving
+    _is_leaving = True
+    disconnect()
+
+
+atexit.register(_leave)
 
 
 class Future(Generic[_T]):

@@ -66,7 +66,8 @@ Result<std::shared_ptr<Answer>> Actor::call(const Saying& saying, TimePoint dead
   const auto has_room = [this] {
     const Lock lock(mutex_);
     const bool is_full = calls_.size() >= options_.calls_max || kept_bytes_ >= unsent_max;
-    return core_.stage() == Caller::Stage::over || (!is_full && (!wire_ || wire_->unsent() < unsent_max));
+    if (core_.stage() == Caller::Stage::over) return true;
+    return !is_full && (!wire_ || wire_->unsent() < unsent_max) && place_.callbacks().has_room();
   };
   if (!has_room()) {
     flush();
@@ -397,6 +398,7 @@ void Actor::lost(Error error) {
     was_open = core_.stage() == Caller::Stage::ready || core_.stage() == Caller::Stage::creating;
     core_.cut();
   }
+  place_.engine().changed();  // nothing is unsent any more
   loop::RealLoop& loop = place_.engine().loop();
   if (end_of_job_) return died(*end_of_job_, Caller::Fault::other);
   const auto later = [self = weak_from_this()](auto what) {

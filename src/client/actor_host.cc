@@ -175,6 +175,7 @@ void ActorHost::leave(std::uint64_t number) {
   }
   engine_.loop().post([connection = std::shared_ptr<Connection>(std::move(found->second))] {});  // never while it calls
   connections_.erase(found);
+  engine_.changed();  // whoever waits to be rid of an answer
 }
 
 /// From time to time: says that it lives, and looks whether it should.
@@ -188,6 +189,7 @@ void ActorHost::attend() {
 
 void ActorHost::end() {
   const std::lock_guard lock(mutex_);
+  for (const auto& [number, connection] : connections_) connection->wire->flush();
   // Whatever runs now, nobody will hear what comes of it.
   if (callee_.running() > 0) ::_exit(0);
   is_over_ = true;
@@ -215,13 +217,16 @@ void ActorHost::answer(const Wanted& wanted, Verb verb, std::string_view name, B
   const std::optional<std::string> obstacle = remote::obstacle_to(name, body, parts);
   ++calls_;
   if (verb == Verb::error || obstacle) ++errors_;
-  bool is_last = true;
+  bool is_followed_by_its_like = false;
   {
     const std::lock_guard lock(mutex_);
     callee_.finished(wanted.key);
-    is_last = callee_.waiting() == 0;
+    const Wish* const next = is_over_ ? nullptr : callee_.first();
+    is_followed_by_its_like =
+        next != nullptr && next->heard.verb == wanted.heard.verb && next->heard.name == wanted.heard.name;
   }
-  const bool may_wait = !is_last && engine_.loop().now() - wanted.begun < brief;
+  // What follows is as brief, so far as one can know, and does not end the process before this is sent.
+  const bool may_wait = is_followed_by_its_like && engine_.loop().now() - wanted.begun < brief;
   const Wire::Urgency urgency = may_wait ? Wire::Urgency::soon : Wire::Urgency::now;
   if (obstacle) {
     wanted.wire->send(Verb::error, wanted.key.id, "TooLarge", as_bytes(*obstacle), Wire::Shared(), urgency);

@@ -92,8 +92,8 @@ class Scene final : public Actor::Place {
   const net::Keys keys_ = net::make_keys();
   std::unique_ptr<ActorHost> host_;
   std::vector<std::jthread> serving_;
-  Callbacks callbacks_;
   Engine engine_;
+  Callbacks callbacks_{[this] { engine_.changed(); }};
 };
 
 Bytes echo(const Heard& heard) {
@@ -167,8 +167,35 @@ TEST_P(ActorTest, WhatACallbackThrowsHurtsNobody) {
   Scene scene(GetParam(), 1, echo);
   std::latch is_done(1);
   scene.call("first")->then([] { throw std::runtime_error("expected here"); });
+  scene.call("also")->then([] { throw 7; });
   scene.call("second")->then([&] { is_done.count_down(); });
   is_done.wait();
+}
+
+TEST_P(ActorTest, CallbacksThatWaitHoldTheCallerBack) {
+  Scene scene(GetParam(), 1, echo);
+  std::latch may_go_on(1);
+  std::atomic<int> made = 0;
+  std::atomic<int> at_once = 0;
+  std::atomic<int> called_back = 0;
+  std::jthread caller([&] {
+    for (int i = 0; i < 40'000; ++i, ++made) {
+      scene.call("x")->then([&, caller = std::this_thread::get_id()] {
+        if (std::this_thread::get_id() == caller) ++at_once;
+        if (std::this_thread::get_id() != caller) may_go_on.wait();
+        ++called_back;
+      });
+    }
+  });
+  int before = -1;
+  while (made != before || before < 1'000) {  // until it stands still
+    before = made;
+    std::this_thread::sleep_for(300ms);
+  }
+  EXPECT_LT(before - at_once, 25'000) << "10,000 that are not answered, and as many that are";
+  may_go_on.count_down();
+  caller.join();
+  while (called_back < 40'000) std::this_thread::sleep_for(1ms);
 }
 
 TEST_P(ActorTest, AnswersThatNobodyTakesDoNotPileUp) {

@@ -5,6 +5,15 @@
 #include <utility>
 
 namespace cadre::client {
+namespace {
+
+constexpr std::size_t waiting_max = 10'000;
+
+void complain(const char* why) { std::fprintf(stderr, "cadre: what was to be done with an answer failed: %s\n", why); }
+
+}  // namespace
+
+Callbacks::Callbacks(std::function<void()> roomy) : roomy_(std::move(roomy)), thread_([this] { serve(); }) {}
 
 Callbacks::~Callbacks() {
   {
@@ -12,14 +21,16 @@ Callbacks::~Callbacks() {
     is_ending_ = true;
   }
   has_work_.notify_one();
-  if (thread_.joinable()) thread_.join();
+  thread_.join();
 }
 
 void Callbacks::run_here(const Call& call) {
   try {
     call();
   } catch (const std::exception& error) {  // it has nowhere to go
-    std::fprintf(stderr, "cadre: what was to be done with an answer failed: %s\n", error.what());
+    complain(error.what());
+  } catch (...) {
+    complain("something that is no std::exception was thrown");
   }
 }
 
@@ -27,19 +38,19 @@ void Callbacks::run(std::vector<Call> calls) {
   if (calls.empty()) return;
   const std::lock_guard lock(mutex_);
   for (Call& call : calls) waiting_.push_back(std::move(call));
-  if (!thread_.joinable()) thread_ = std::thread([this] { serve(); });
   has_work_.notify_one();
 }
 
-void Callbacks::finish() {
-  std::unique_lock lock(mutex_);
-  if (thread_.get_id() == std::this_thread::get_id()) return;
-  is_done_.wait(lock, [this] { return waiting_.empty() && !is_at_work_; });
+bool Callbacks::has_room() const {
+  if (is_here()) return true;
+  const std::lock_guard lock(mutex_);
+  return waiting_.size() < waiting_max;
 }
 
-bool Callbacks::is_here() const {
-  const std::lock_guard lock(mutex_);
-  return thread_.get_id() == std::this_thread::get_id();
+void Callbacks::finish(Duration most) {
+  if (is_here()) return;
+  std::unique_lock lock(mutex_);
+  is_done_.wait_for(lock, most, [this] { return waiting_.empty() && !is_at_work_; });
 }
 
 void Callbacks::serve() {
@@ -49,8 +60,10 @@ void Callbacks::serve() {
     if (waiting_.empty()) return;
     Call call = std::move(waiting_.front());
     waiting_.pop_front();
+    const bool is_roomy_again = waiting_.size() + 1 == waiting_max;
     is_at_work_ = true;
     lock.unlock();
+    if (is_roomy_again) roomy_();
     run_here(call);
     call = nullptr;  // what it holds may take its time to go
     lock.lock();

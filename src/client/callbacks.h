@@ -1,13 +1,16 @@
 /// A thread of its own for code of the user's that is to run when something is there: it may take its time, and the
-/// loop goes on. Started when it is needed first. Safe on any thread.
+/// loop goes on. Safe on any thread.
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
 #include <deque>
 #include <functional>
 #include <mutex>
 #include <thread>
 #include <vector>
+
+#include "base/time.h"
 
 namespace cadre::client {
 
@@ -15,7 +18,8 @@ class Callbacks {
  public:
   using Call = std::function<void()>;
 
-  Callbacks() = default;
+  /// `roomy` is called when there is room again.
+  explicit Callbacks(std::function<void()> roomy);
   Callbacks(const Callbacks&) = delete;
   Callbacks& operator=(const Callbacks&) = delete;
   /// When all have run. Not on its own thread.
@@ -23,10 +27,12 @@ class Callbacks {
 
   /// They run in the order in which they are given; one that throws is told on stderr.
   void run(std::vector<Call> calls);
-  /// Waits until all have run; at once on its own thread.
-  void finish();
+  /// Whether more may be asked for that will end here; always on its own thread, which must not wait for itself.
+  bool has_room() const;
+  /// Waits until all have run, at most so long; not at all on its own thread.
+  void finish(Duration most);
   /// Whether this is its own thread.
-  bool is_here() const;
+  bool is_here() const { return thread_.get_id() == std::this_thread::get_id(); }
 
   /// For those that run at once, where they are: as this would.
   static void run_here(const Call& call);
@@ -34,6 +40,7 @@ class Callbacks {
  private:
   void serve();
 
+  const std::function<void()> roomy_;
   mutable std::mutex mutex_;
   std::condition_variable has_work_;
   std::condition_variable is_done_;

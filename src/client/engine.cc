@@ -91,6 +91,8 @@ void Engine::changed() {
   const std::lock_guard lock(mutex_);
   ++changes_;
   if (waiting_ > 0) changed_.notify_all();
+  const bool another_drives = is_driven_ && wanting_ > 0 && driver_ != std::this_thread::get_id();
+  if (another_drives) loop_.post([] {});  // he asks before each call of the loop
 }
 
 /// The own thread.

@@ -76,6 +76,20 @@ TEST(Engine, RunsWhatIsToRunSoonWhoeverDrives) {
   }
 }
 
+TEST(Engine, WhoDrivesIsToldWhatChangesElsewhere) {
+  Engine engine;
+  for (int i = 0; i < 20; ++i) {
+    std::atomic<bool> is_done = false;
+    std::jthread other([&] {
+      std::this_thread::sleep_for(3ms);
+      is_done = true;
+      engine.changed();
+    });
+    EXPECT_TRUE(engine.wait(
+        TimePoint::max(), [] {}, [&] { return is_done.load(); }));
+  }
+}
+
 TEST(Engine, GivesUpInTime) {
   Engine engine;
   for (int i = 0; i < 3; ++i) {

@@ -209,10 +209,13 @@ Outcome<void> connect(const std::string& url, Wait wait) {
 
 void disconnect() {
   Current& now = current();
-  const std::lock_guard lock(now.mutex);
-  if (own_session(now)) now.session->close();
-  now.session.reset();
-  now.program.clear();
+  std::shared_ptr<Session> session;
+  {
+    const std::lock_guard lock(now.mutex);
+    session = std::exchange(own_session(now), nullptr);
+    now.program.clear();
+  }
+  if (session) session->close();  // callbacks run meanwhile, and may want the lock
 }
 
 namespace detail {

@@ -20,6 +20,7 @@ constexpr Duration news_wait = 2s;  ///< so long the master may be silent
 constexpr Duration answer_wait = 10s;
 constexpr Duration again_after = 200ms;
 constexpr Duration leave_wait = 2s;
+constexpr Duration callbacks_wait = 5s;
 constexpr std::size_t unclaimed_max = 10'000;
 constexpr std::string_view ended = "the session with the cluster was ended";
 
@@ -99,7 +100,7 @@ void Session::close() {
         engine_.changed();
       },
       [&] { return is_clear; });
-  callbacks_.finish();
+  callbacks_.finish(callbacks_wait);
 }
 
 loop::Task<void> Session::leave(bool& is_done) {
@@ -200,7 +201,7 @@ Result<std::string> Session::upload(const std::string& folder, TimePoint deadlin
   brought->code = *std::move(code);
   const bool is_done = engine_.wait(
       deadline,
-      [&] {
+      [this, brought] {
         if (is_ending_) return brought->settle(NotGot(Refusal{failed, std::string(ended)}));
         bringing_.insert(brought);
         engine_.loop().spawn(bring(brought));

@@ -27,7 +27,8 @@ class Session final : private Actor::Place {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session() override;
-  /// Ends the session, and with it all its actors. Once, and while nobody else uses it.
+  /// Ends the session, and with it all its actors, and waits a while for callbacks. Once, and while nobody else uses
+  /// it.
   void close();
 
   /// Which master: where it was found.
@@ -66,8 +67,8 @@ class Session final : private Actor::Place {
   const std::string master_;
   const cluster::SessionId id_;
   const net::Keys keys_ = net::make_keys();
-  Callbacks callbacks_;
   Engine engine_;
+  Callbacks callbacks_{[this] { engine_.changed(); }};
 
   bool is_closed_ = false;
   // For the loop.

@@ -61,6 +61,8 @@ class Callee {
   void finished(Key key) { std::erase(running_, key); }
 
   std::size_t waiting() const { return waiting_.size(); }
+  /// Who waits longest; null: nobody waits.
+  const What* first() const { return waiting_.empty() ? nullptr : &waiting_.front().what; }
   std::size_t running() const { return running_.size(); }
 
  private:
