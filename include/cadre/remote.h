@@ -152,6 +152,11 @@ class Registration {
   ~Registration() { add_class(typeid(Class), std::move(entry_)); }
 
   Registration& named(std::string_view text) { return name_ = name_in(text), *this; }
+  /// Of what is registered now.
+  std::string take_name() {
+    if (name_.empty()) need_comma(entry_.name);
+    return std::exchange(name_, "");
+  }
 
   template <class... Ts>
   Registration& ctor(Types<Ts...> = {}) {
@@ -171,7 +176,7 @@ class Registration {
   template <class Field, class Of>
   Registration& field(Field Of::*pointer) {
     entry_.members.push_back(
-        {name_, MemberKey(pointer), nullptr,
+        {take_name(), MemberKey(pointer), nullptr,
          [pointer](void* object, ValueWriter& to) { write_value(to, static_cast<Class*>(object)->*pointer); },
          [pointer](void* object, const ValueView& from) {
            static_cast<Class*>(object)->*pointer = read_value<Field>(from);
@@ -186,7 +191,7 @@ class Registration {
   }
   template <class Result, class... Ts, class Method>
   Registration& add_method(Method pointer) {
-    entry_.members.push_back({name_, MemberKey(pointer),
+    entry_.members.push_back({take_name(), MemberKey(pointer),
                               [pointer](void* object, const ValueView& given, ValueWriter& to) {
                                 run<Result, Ts...>(static_cast<Class*>(object), pointer, given, to,
                                                    std::index_sequence_for<Ts...>());

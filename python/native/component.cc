@@ -38,6 +38,18 @@ Component::Options options_of(const py::dict& from) {
   return to;
 }
 
+/// A signal that is heard in a handler ends launch(), too.
+template <class Call>
+void noticing_interrupts(const Call& call) {
+  try {
+    call();
+  } catch (const py::error_already_set& error) {
+    const py::gil_scoped_acquire locked;
+    if (error.matches(PyExc_KeyboardInterrupt)) client::remember_interrupt();
+    throw;
+  }
+}
+
 py::list replies_of(std::vector<Reply> replies) {
   py::list all;
   for (Reply& one : replies) all.append(py::make_tuple(one.peer, outcome_of(std::move(one.outcome))));
@@ -130,13 +142,17 @@ void add_component(py::module_& module) {
            })
       .def("on",
            [](Component& c, const std::string& tag, std::function<void(const Message&)> handler, bool concurrent) {
-             const auto call = [handler = std::move(handler)](Component&, const Message& message) { handler(message); };
+             const auto call = [handler = std::move(handler)](Component&, const Message& message) {
+               noticing_interrupts([&] { handler(message); });
+             };
              return outcome_of(c.on(tag, call, concurrent ? Turn::concurrent : Turn::alone));
            })
       .def("when",
            [](Component& c, const std::string& event, std::function<void(const std::vector<Message>&)> handler) {
-             return outcome_of(c.when(
-                 event, [handler = std::move(handler)](Component&, const std::vector<Message>& all) { handler(all); }));
+             const auto call = [handler = std::move(handler)](Component&, const std::vector<Message>& all) {
+               noticing_interrupts([&] { handler(all); });
+             };
+             return outcome_of(c.when(event, call));
            })
       .def("launch", [](Component& c) { return outcome_of(unlocked([&] { return c.launch(); })); })
       .def("stop", &Component::stop)

@@ -3,7 +3,10 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <thread>
+
 #include "cadre/core.h"
+#include "client/interrupt.h"
 #include "native/component.h"
 #include "native/names.h"
 #include "native/remote.h"
@@ -52,9 +55,21 @@ py::tuple report(Context& context, const std::string& text, double wait_seconds)
   return py::make_tuple(outcomes[static_cast<int>(reported.outcome)], reported.why);
 }
 
+/// Python hears of signals on its first thread only.
+bool has_signal() {
+  static const std::thread::id first = std::this_thread::get_id();  // asked first when the module is imported
+  if (std::this_thread::get_id() != first || Py_IsInitialized() == 0) return false;
+  const PyGILState_STATE state = PyGILState_Ensure();
+  const bool was_raised = PyErr_CheckSignals() != 0;
+  PyGILState_Release(state);
+  return was_raised;
+}
+
 }  // namespace
 
 PYBIND11_MODULE(_native, module) {
+  if (has_signal()) throw py::error_already_set();
+  cadre::client::set_interrupt_check(&has_signal);
   using WithoutLock = py::call_guard<py::gil_scoped_release>;
   module.def("this_task", [] { return facts_of(cadre::core::this_task()); });
   py::class_<Context>(module, "Context")

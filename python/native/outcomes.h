@@ -8,6 +8,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "client/interrupt.h"
+
 namespace cadre::python {
 
 inline Wait wait_of(double seconds) {
@@ -33,11 +35,28 @@ pybind11::tuple outcome_of(Outcome<T> outcome) {
   }
 }
 
+/// What a signal raised while something was waited for.
+inline void raise_interrupt() {
+  if (PyErr_Occurred() == nullptr && client::was_interrupted()) PyErr_SetNone(PyExc_KeyboardInterrupt);
+  if (PyErr_Occurred() != nullptr) throw pybind11::error_already_set();
+}
+
 /// Calls it without the lock, so that other threads of Python run while it waits.
 template <class Call>
 auto unlocked(const Call& call) {
-  const pybind11::gil_scoped_release waiting;
-  return call();
+  client::forget_interrupt();
+  const auto called = [&] {
+    const pybind11::gil_scoped_release waiting;
+    return call();
+  };
+  if constexpr (std::is_void_v<decltype(call())>) {
+    called();
+    raise_interrupt();
+  } else {
+    auto result = called();
+    raise_interrupt();
+    return result;
+  }
 }
 
 }  // namespace cadre::python

@@ -160,6 +160,7 @@ PyActor create(const SharedSession& session, const py::dict& from) {
   cluster::Member member;
   const auto text = [&from](const char* key) { return from[key].cast<std::string>(); };
   member.role = "actor";
+  member.count = 1;
   member.slots = from["slots"].cast<std::int32_t>();
   member.cpus = cluster::Cpus{static_cast<std::int64_t>(std::llround(from["cpus"].cast<double>() * 1'000))};
   member.memory = ByteSize{from["memory"].cast<std::int64_t>()};

@@ -235,6 +235,7 @@ std::map<std::string, std::string> Agent::variables_for(const messages::Start& s
       {"CADRE_SIZE", std::to_string(start.size)},
       {"CADRE_SLOTS", join(start.slots)},
   };
+  if (!options_.python_path.empty()) variables["PYTHONPATH"] = options_.python_path;
   if (options_.introduction.agent.slot_kind == cluster::SlotKind::cuda) {
     std::string devices;
     for (const std::int32_t slot : start.slots) {

@@ -39,6 +39,7 @@ struct Options {
   net::LinkOptions bulk;
   cluster::supervision::CgroupParent cgroup;
   cluster::host::WarmRules warm;
+  std::string python_path;  ///< of tasks that set none; empty: the system's own
   /// Starts the supervisor of the task in this folder and gives a connection to it. Called away from the loop.
   std::function<Result<loop::Descriptor>(const std::string&)> start_supervisor;
   /// Whether that can still succeed.

@@ -65,6 +65,7 @@ class AgentProcess {
                            way.bulk,
                            cgroup_,
                            warm,
+                           python_path(),
                            [this](const std::string& folder) -> Result<loop::Descriptor> {
                              TRY_ASSIGN(born, nursery_->start(folder));
                              return std::move(born.socket);
@@ -85,6 +86,7 @@ class AgentProcess {
     loop_.run();
     loop_.destroy_tasks();
     agent_.reset();
+    supervisor::remove_cgroups(cgroup_);  // unless tasks go on
     if (!ended_.empty()) return fail(Errc::denied, ended_);
     return {};
   }
@@ -118,6 +120,13 @@ class AgentProcess {
     cgroup_ = supervisor::prepare_cgroups("cadre-" + std::to_string(fnv1a(identity)));
     hello.isolation = supervisor::in_words(nursery_->means(), cgroup_);
     return hello;
+  }
+
+  /// Where the Python package is when this program was not installed.
+  static std::string python_path() {
+    const fs::path beside = fs::path(supervisor::program_beside_us()).parent_path() / "python";
+    std::error_code unknown;
+    return fs::exists(beside / "cadre/__init__.py", unknown) ? beside.string() : "";
   }
 
   Result<cluster::host::WarmRules> warm_rules(cluster::Cpus offered) const {

@@ -284,19 +284,25 @@ void Actor::come_to_nothing(const Error& error) {
 void Actor::news(const cluster::requests::JobView& view) {
   if (is_over() || view.id != job()) return;
   if (view.stage == cluster::control::JobStage::ended) {
-    const Error why{Errc::unavailable, "the actor " + cluster::ending_words(view.reason, view.code, view.detail)};
-    const bool is_its_own = view.reason == cluster::lease::Reason::failed_to_start;
-    end_of_job_ = why;
+    std::string words = "the actor " + cluster::ending_words(view.reason, view.code, view.detail);
+    if (view.reason == cluster::lease::Reason::exited) {
+      words += "; `cadre actor logs " + std::to_string(view.id.value) + "` has what it said";
+    }
+    const Error why{Errc::unavailable, words};
+    const bool has_begun = view.reason != cluster::lease::Reason::failed_to_start;
+    // Nor is what somebody has killed made anew.
+    const bool is_final = !has_begun || view.reason == cluster::lease::Reason::killed_by_user;
+    end_of_job_ = {why, is_final ? Caller::Fault::its_own : Caller::Fault::other};
     // What it has said may still be on its way, and the end of the connection after it; one to a host that is gone
     // never ends.
     const Lock lock(mutex_);
     const bool is_connected = wire_ != nullptr && core_.stage() != Caller::Stage::away;
     patience_ =
-        place_.engine().loop().after(is_connected && !is_its_own ? reason_wait : Duration::zero(),
-                                     [self = weak_from_this(), why, is_its_own, id = view.id] {
+        place_.engine().loop().after(is_connected && has_begun ? reason_wait : Duration::zero(),
+                                     [self = weak_from_this(), why, is_final, id = view.id] {
                                        const std::shared_ptr<Actor> there = self.lock();
                                        if (!there || there->job() != id) return;
-                                       there->died(why, is_its_own ? Caller::Fault::its_own : Caller::Fault::other);
+                                       there->died(why, is_final ? Caller::Fault::its_own : Caller::Fault::other);
                                      });
     return;
   }
@@ -400,7 +406,7 @@ void Actor::lost(Error error) {
   }
   place_.engine().changed();  // nothing is unsent any more
   loop::RealLoop& loop = place_.engine().loop();
-  if (end_of_job_) return died(*end_of_job_, Caller::Fault::other);
+  if (end_of_job_) return died(end_of_job_->first, end_of_job_->second);
   const auto later = [self = weak_from_this()](auto what) {
     return [self, what] {
       if (const std::shared_ptr<Actor> there = self.lock()) what(*there);

@@ -169,7 +169,7 @@ class Actor final : public std::enable_shared_from_this<Actor>, private Wire::Us
   std::size_t address_ = 0;
   bool was_connected_ = false;  ///< to the process of this card
   Error last_error_;            ///< why an address did not do
-  std::optional<Error> end_of_job_;
+  std::optional<std::pair<Error, remote::Caller::Fault>> end_of_job_;
   loop::Timer patience_;  ///< until it is given up
   loop::Timer again_;
 };

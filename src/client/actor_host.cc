@@ -190,6 +190,7 @@ void ActorHost::attend() {
 void ActorHost::end() {
   const std::lock_guard lock(mutex_);
   for (const auto& [number, connection] : connections_) connection->wire->flush();
+  context_.tally(calls_, errors_);
   // Whatever runs now, nobody will hear what comes of it.
   if (callee_.running() > 0) ::_exit(0);
   is_over_ = true;

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "client/handler_pool.h"
+#include "client/interrupt.h"
 #include "client/member.h"
 #include "client/outcomes.h"
 #include "remote/event_table.h"
@@ -194,7 +195,7 @@ Outcome<Message> Component::receive(Wait wait) {
     if (letter) return inside_->message_of(*std::move(letter));
     if (letter.error().code != Errc::timed_out) return reason_of(letter.error());
     if (std::optional<Reason> why = inside_->shortage()) return *std::move(why);
-    if (inside_->member.now() >= end) return reason_of(letter.error());
+    if (inside_->member.now() >= end || client::was_interrupted()) return reason_of(letter.error());
   }
 }
 
@@ -316,6 +317,7 @@ Outcome<void> Component::launch() {
     } else if (letter.error().code != Errc::timed_out) {
       return reason_of(letter.error());
     }
+    if (client::was_interrupted()) return Reason{Reason::Code::conflict, "it was interrupted"};
     if (std::optional<Reason> why = inside.shortage()) return *std::move(why);
   }
   return {};

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "client/interrupt.h"
+
 namespace cadre::client {
 namespace {
 
@@ -17,6 +19,9 @@ constexpr Duration come_and_go = 5ms;
 
 /// What is to run soon is late after that.
 constexpr Duration soon_is = 1ms;
+
+/// For interrupts of the user.
+constexpr Duration look_every = 200ms;
 
 std::chrono::steady_clock::time_point steady(TimePoint time) {
   return std::chrono::steady_clock::time_point(time.time_since_epoch());
@@ -134,6 +139,15 @@ void Engine::attend() {
     is_driven_ = false;
     driver_ = {};
     if (waiting_ > 0) changed_.notify_all();
+  }
+}
+
+bool Engine::wait_or_interrupt(TimePoint end, std::function<void()> begin, const std::function<bool()>& done) {
+  if (!has_interrupt_check()) return wait(end, std::move(begin), done);
+  for (;;) {
+    const TimePoint look_at = loop_.now() + look_every;
+    if (wait(std::min(end, look_at), std::exchange(begin, [] {}), done)) return true;
+    if (look_at >= end || look_for_interrupt()) return false;
   }
 }
 

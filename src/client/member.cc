@@ -30,7 +30,7 @@ Member::Member(Engine& engine, Log& log, Options options)
 Member::~Member() { static_cast<void>(close(0s)); }
 
 bool Member::wait(TimePoint end, const std::function<bool()>& done) {
-  return engine_.wait(end, switchboard_.guarded(&Switchboard::settle), [&] {
+  return engine_.wait_or_interrupt(end, switchboard_.guarded(&Switchboard::settle), [&] {
     const std::lock_guard lock(shared_.mutex);
     return done();
   });
@@ -58,7 +58,7 @@ Result<void> Member::join(TimePoint deadline) {
   }
   bool has_begun = false;  // the loop's: before that, a failure is that of another attempt
   const auto begun = std::make_shared<std::atomic<bool>>(false);
-  const bool holds = engine_.wait(
+  const bool holds = engine_.wait_or_interrupt(
       deadline,
       [start = switchboard_.guarded(&Switchboard::start), begun] {
         start();

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "client/engine.h"
+#include "client/interrupt.h"
 #include "client/names_place.h"
 #include "client/outcomes.h"
 #include "loop/tasks.h"
@@ -133,7 +134,8 @@ Result<T> Names::Inside::ask(Begin begin) {
     awaited->settle(Failure(opened.error()));
     engine.changed();
   };
-  if (!engine.wait(TimePoint::max(), start, [awaited] { return awaited->is_settled(); })) {
+  if (!engine.wait_or_interrupt(TimePoint::max(), start, [awaited] { return awaited->is_settled(); })) {
+    if (client::was_interrupted()) return fail(Errc::conflict, "it was interrupted");
     return fail(Errc::conflict, "nothing can be waited for where the library calls; do it on a thread of your own");
   }
   return *std::move(awaited->result);
@@ -280,7 +282,7 @@ Outcome<Names::Change> Names::Watch::next(Wait wait) {
     const std::lock_guard lock(state_->mutex);
     return is_ended = state_->is_ended;
   };
-  inside_->engine.wait(
+  inside_->engine.wait_or_interrupt(
       inside_->until(wait), [] {}, look);
   if (is_ended) return Reason{Reason::Code::conflict, "these names were closed"};
   if (!change) return Reason{Reason::Code::timed_out, "nothing has changed in time"};

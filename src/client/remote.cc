@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -66,6 +67,15 @@ std::shared_ptr<Session>& own_session(Current& now) {
     now.program.clear();
   }
   return now.session;
+}
+
+bool is_served = false;  ///< this process is an actor, and main knows it
+
+bool was_started_as_actor() {
+  std::ifstream file("/proc/self/cmdline");
+  std::string program;
+  std::string flag;
+  return std::getline(file, program, '\0') && std::getline(file, flag, '\0') && flag == host_flag;
 }
 
 /// Of a cluster that is called by its own scheme.
@@ -186,11 +196,16 @@ int serve_as_actor() {
 
 void init(int argc, char** argv) {
   if (argc < 2 || argv[1] != host_flag) return;
+  is_served = true;
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
   std::exit(serve_as_actor());
 }
 
 Outcome<void> connect(const std::string& url, Wait wait) {
+  if (!is_served && was_started_as_actor()) {  // it would make actors that make actors
+    return Reason{Reason::Code::conflict,
+                  "this process is to be an actor; call cadre::init(argc, argv) first of all in main"};
+  }
   Current& now = current();
   const std::lock_guard lock(now.mutex);
   if (own_session(now)) {
@@ -237,6 +252,11 @@ const std::string& name_of(const ClassEntry& entry, const MemberKey& key) {
     if (member.key == key) return member.name;
   }
   throw OutcomeError({Reason::Code::not_found, "this member of " + entry.name + " is not named in its CADRE_REMOTE"});
+}
+
+void need_comma(const std::string& class_name) {
+  std::fprintf(stderr, "CADRE_REMOTE(%s, …): put a comma before each .method(…) and .field(…)\n", class_name.c_str());
+  std::abort();
 }
 
 std::string name_in(std::string_view text) {
@@ -312,6 +332,7 @@ ActorHandle::ActorHandle(const Needs& needs, const ClassEntry& entry, const Valu
   client::ActorOptions options;
   cluster::Member member;
   member.role = "actor";
+  member.count = 1;
   member.slots = needs.slots;
   member.cpus = cluster::Cpus{std::llround(needs.cpus * 1'000)};
   member.memory = ByteSize{needs.memory};
@@ -336,7 +357,7 @@ ActorHandle::ActorHandle(const Needs& needs, const ClassEntry& entry, const Valu
   inside_ = std::make_shared<Inside>(session, session->create(std::move(options)));
   if (!needs.wait) return;
   Result<std::shared_ptr<client::Answer>> made =
-      inside_->actor->created(session->engine().loop().now() + needs.timeout + std::chrono::minutes(1));
+      inside_->actor->created(TimePoint::max());  // without a place it fails, and a constructor may take its time
   if (!made) raise(made.error());
   CallHandle handle;
   handle.inside = std::make_shared<CallHandle::Inside>(CallHandle::Inside{session, inside_->actor, *std::move(made)});

@@ -53,6 +53,10 @@ Got<KnownMaster> at_url(const std::string& named) {
   for (const KnownMaster& known : logins->masters) {
     if (known.url == master.url) master = known;
   }
+  if (master.token.empty()) {  // it may be this host's own
+    const Got<KnownMaster> own = in_folder(default_data_folder());
+    if (own && own->url == master.url) master = *own;
+  }
   if (const std::string ca = variable("CADRE_CA"); !ca.empty()) master.ca = ca;
   return master;
 }

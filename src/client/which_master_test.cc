@@ -11,6 +11,7 @@
 #include <iterator>
 #include <optional>
 
+#include "client/data_folder.h"
 #include "tests/servers/scratch.h"
 
 namespace cadre::client {
@@ -69,6 +70,13 @@ struct WhichMaster : testing::Test {
 };
 
 constexpr const char* here = R"({"url": "http://127.0.0.1:7", "user": "eve", "token": "secret", "ca": "/ca.pem"})";
+
+TEST_F(WhichMaster, OfThisHostIsKnownByItsUrlToo) {
+  data("share/cadre", here);
+  ASSERT_EQ(default_data_folder(), home.path() + "/share/cadre");
+  EXPECT_EQ(find_master("http://127.0.0.1:7").value().token, "secret");
+  EXPECT_EQ(find_master("http://127.0.0.1:8").value().token, "");
+}
 
 TEST_F(WhichMaster, IsToldByItsDataFolder) {
   const std::string folder = data("data", here);

@@ -369,6 +369,16 @@ class Calls(Scene):
         return subprocess.run([program, *arguments], stdout=subprocess.PIPE, text=True, check=True, timeout=60).stdout
 
 
+class Slots(Scene):
+    def test_an_actor_may_have_several(self):
+        @cadre.remote_class(cpus=0.1, slots=3)
+        class Wide(Counter.__cadre_class__):
+            def slots(self):
+                return os.environ["CADRE_SLOTS"]
+
+        self.assertEqual(len(Wide().slots().split(",")), 3)
+
+
 class Travel(Scene):
     """A program in a folder of its own, with files beside it."""
 

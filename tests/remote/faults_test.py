@@ -71,6 +71,20 @@ class Faults(Scene):
         with self.assertRaises(cadre.ActorError):
             actor.add()
 
+    def test_one_that_somebody_killed_is_not_made_anew(self):
+        @cadre.remote_class(cpus=0.1, max_restarts=5)
+        class Again(Actor.__cadre_class__):
+            pass
+
+        actor = Again(10)
+        killed = subprocess.run([os.environ["CADRE_PROGRAM"], "actor", "kill", str(actor._cadre_actor.job)], timeout=60)
+        self.assertEqual(killed.returncode, 0)
+        with self.assertRaises(cadre.ActorError) as raised:
+            while True:
+                actor.add()
+        self.assertEqual(raised.exception.code, "unavailable")
+        self.assertEqual(actor._cadre_actor.restarts, 0)
+
     def test_an_actor_is_made_anew(self):
         @cadre.remote_class(cpus=0.1, max_restarts=1)
         class Again(Actor.__cadre_class__):
@@ -164,7 +178,7 @@ class Faults(Scene):
         client.wait()
         client.stdout.close()
         until(lambda: not theirs(), "its actors end")
-        self.assertIn("its client is gone", json.dumps(self.cluster.get("/jobs", query={"most": 5}).json))
+        self.assertIn("its client gave no sign of life for 5s", json.dumps(self.cluster.get("/jobs", query={"most": 5}).json))
 
     def test_the_master_dies_and_knows_them_again(self):
         actor = Actor()

@@ -22,6 +22,16 @@ class Programs(Scene):
     def test_classes_in_cpp(self):
         self.assertEqual(self.run_it(os.environ["CADRE_ACTORS"]), "fine\n")
 
+    def test_a_program_without_init_makes_no_actors_of_actors(self):
+        done = subprocess.run([os.environ["CADRE_WITHOUT_INIT"]], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, timeout=300)
+        self.assertEqual(done.returncode, 3, done.stdout)
+        job = int(re.search(r"exited with 3; `cadre actor logs (\d+)` has what it said", done.stderr).group(1))
+        said = subprocess.run([os.environ["CADRE_PROGRAM"], "actor", "logs", str(job)], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=60)
+        self.assertIn("call cadre::init(argc, argv) first", said.stdout)
+        self.assertEqual(self.actors(), [])
+
     def test_simulator(self):
         self.assertEqual(self.run_it(os.environ["CADRE_SIMULATOR"]),
                          "step 1: at 41\nstep 2: at 42\nstd::out_of_range: pushes are not negative\nscore 2\n")

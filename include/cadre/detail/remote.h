@@ -96,6 +96,9 @@ void add_class(std::type_index type, ClassEntry entry);
 const ClassEntry& class_of(std::type_index type);
 const std::string& name_of(const ClassEntry& entry, const MemberKey& key);
 
+/// Ends the program: two of its members stand in CADRE_REMOTE without a comma between them.
+[[noreturn]] void need_comma(const std::string& class_name);
+
 /// The name that stands at the end of `.method(&Simulator::step)`.
 std::string name_in(std::string_view text);
 

@@ -70,7 +70,8 @@ void Control::tick_sessions(TimePoint now) {
   for (const SessionId& id : due.waited) {
     if (const auto waited = sessions_.stop_waiting(id)) answer(waited->asker, news_of(id, waited->who, waited->seen));
   }
-  for (const SessionId& id : due.gone) close_session(id, "its client is gone", now);
+  for (const SessionId& id : due.gone)
+    close_session(id, "its client gave no sign of life for " + cadre::to_string(settings_.session_timeout), now);
 }
 
 void Control::close_session(const SessionId& id, const std::string& why, TimePoint now) {

@@ -83,13 +83,21 @@ class Warm : public testing::Test {
   }
   /// The control groups of the agent's tasks.
   std::vector<std::string> groups() const {
+    return groups_where([](const fs::path& path) { return path.parent_path().filename(); });
+  }
+  /// Those in which they are.
+  std::vector<std::string> parents_of_groups() const {
+    return groups_where([](const fs::path& path) { return path.filename(); });
+  }
+  template <class NameOf>
+  std::vector<std::string> groups_where(NameOf name_of) const {
     std::string identity = read_text(cluster_.agent_folder("a1") + "/identity");
     identity.resize(identity.find('\n'));
     const std::string name = "cadre-" + std::to_string(fnv1a(identity));
     std::vector<std::string> found;
     std::error_code error;
     for (auto at = fs::recursive_directory_iterator("/sys/fs/cgroup", error); at != fs::end(at); at.increment(error)) {
-      if (at->is_directory(error) && at->path().parent_path().filename() == name) found.push_back(at->path());
+      if (at->is_directory(error) && name_of(at->path()) == name) found.push_back(at->path());
     }
     return found;
   }
@@ -193,6 +201,14 @@ TEST_F(Warm, WithoutTheAgentNothingIsLeft) {
   run_waited({who});
   cluster_.stop_agent("a1");
   EXPECT_TRUE(TestCluster::until([&] { return cluster_.processes("a1").empty() && groups().empty(); }));
+}
+
+TEST_F(Warm, AnAgentThatEndsTakesItsControlGroupsAlong) {
+  EXPECT_EQ(cluster_.cadre({"run", "--", "true"}).code, 0);
+  ASSERT_TRUE(TestCluster::until([&] { return groups().empty(); }));
+  EXPECT_THAT(parents_of_groups(), Not(IsEmpty()));
+  cluster_.stop_agent("a1");
+  EXPECT_THAT(parents_of_groups(), IsEmpty());
 }
 
 TEST_F(Warm, AnAgentThatIsStartedAtOnceFindsNoneOfThem) {
