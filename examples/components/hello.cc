@@ -4,7 +4,8 @@
 //     hello greeter file:///tmp/hello
 //
 // The same works with examples/components/hello.py in the place of either. Built with
-//     c++ -std=c++20 -Iinclude examples/components/hello.cc -Lbuild/release/src/client -lcadre -o hello
+//     c++ -std=c++20 -Iinclude examples/components/hello.cc -Lbuild/release/src/client -lcadre \
+//         -Wl,-rpath,$PWD/build/release/src/client -o hello
 #include <cadre/component.h>
 
 #include <cstdio>
