@@ -4,8 +4,8 @@
 //     hello greeter file:///tmp/hello
 //
 // The same works with examples/components/hello.py in the place of either. Built with
-//     c++ -std=c++20 -Iinclude examples/components/hello.cc -Lbuild/release/src/client -lcadre \
-//         -Wl,-rpath,$PWD/build/release/src/client -o hello
+//     L=$PWD/build/release/src/client
+//     c++ -std=c++20 -Iinclude examples/components/hello.cc -L$L -lcadre -Wl,-rpath,$L -o hello
 #include <cadre/component.h>
 
 #include <cstdio>

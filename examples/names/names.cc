@@ -6,8 +6,8 @@
 //
 // An empty URL is the master; in a job it needs nothing else: cadre run -- "$PWD/names" "" wait demo/server. The same
 // works with examples/names/names.py in the place of any. Built with
-//     c++ -std=c++20 -Iinclude examples/names/names.cc -Lbuild/release/src/client -lcadre \
-//         -Wl,-rpath,$PWD/build/release/src/client -o names
+//     L=$PWD/build/release/src/client
+//     c++ -std=c++20 -Iinclude examples/names/names.cc -L$L -lcadre -Wl,-rpath,$L -o names
 #include <cadre/names.h>
 
 #include <cstdio>

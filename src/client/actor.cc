@@ -254,8 +254,9 @@ void Actor::begin() {
   patience_ = place_.engine().loop().after(options_.place_wait, [self = weak_from_this()] {
     const std::shared_ptr<Actor> there = self.lock();
     if (!there) return;
-    there->come_to_nothing({Errc::unavailable, "the cluster had no place for the actor in time; `cadre why " +
-                                                   std::to_string(there->job().value) + "` says what is in its way"});
+    there->come_to_nothing({Errc::unavailable, "the cluster had no place for the actor within " +
+                                                   to_string(there->options_.place_wait) +
+                                                   "; `cadre status` shows what it has, `cadre job list` what runs"});
   });
   place_.submit(shared_from_this(), job, options_.place_wait);
 }

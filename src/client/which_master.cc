@@ -1,6 +1,7 @@
 #include "client/which_master.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 
@@ -42,7 +43,14 @@ bool is_address(std::string_view url) {
   std::string_view authority = url.substr(url.find("://") + 3);
   authority = authority.substr(0, authority.find('/'));
   authority.remove_prefix(authority.rfind('@') + 1);
-  return !authority.empty() && !authority.starts_with(':') && url.find_first_of("?#") == std::string_view::npos;
+  if (authority.empty() || authority.starts_with(':') || url.find_first_of("?#") != std::string_view::npos)
+    return false;
+  const std::size_t colon = authority.rfind(':');
+  if (colon == std::string_view::npos || authority.find(']', colon) != std::string_view::npos) return true;
+  const std::string_view port = authority.substr(colon + 1);
+  std::uint16_t number = 0;
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
+  return error == std::errc() && end == port.data() + port.size() && number > 0;
 }
 
 Got<KnownMaster> at_url(const std::string& named) {

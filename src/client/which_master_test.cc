@@ -131,7 +131,8 @@ TEST_F(WhichMaster, MayBeAUrl) {
 }
 
 TEST_F(WhichMaster, IsNoOtherKindOfAddress) {
-  for (const char* given : {"ftp://there", "tcp://there:1", "ipc:///run/x", "://", "HTTP://there"}) {
+  for (const char* given : {"ftp://there", "tcp://there:1", "ipc:///run/x", "://", "HTTP://there", "http://there:99999",
+                            "http://there:abc", "http://there:"}) {
     EXPECT_EQ(url_of(given),
               "(2) " + std::string(given) + " is no master; name one like http://host:7310, or its data folder");
   }
