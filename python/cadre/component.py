@@ -15,6 +15,7 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Seq
 
 from cadre import _native
 from cadre._native import Message
+from cadre.pickling import bytes_of
 
 __all__ = ["Component", "ComponentError", "Message", "Reply", "concurrent", "dist"]
 
@@ -45,7 +46,7 @@ def _body(value: Any, body: Optional[bytes]) -> bytes:
     if body is not None:
         if value is not _nothing:
             raise TypeError("give a value or a body, not both")
-        return bytes(body)
+        return bytes_of("body", body)
     return b"" if value is _nothing else _native.pack(value)
 
 
