@@ -4,9 +4,10 @@ import os
 import sys
 import threading
 import traceback
-from typing import Any, Tuple
+from typing import Any, Dict, Tuple
 
 from cadre import _native, pickling
+from cadre.errors import RemoteError, fields_of
 
 _verbs = _native.verbs
 
@@ -44,20 +45,27 @@ class _Object:
                 said, buffers = pickling.dump(value)
                 self.host.answer(answer, _verbs["value"], "", said, buffers)
             except BaseException as error:  # also SystemExit: the actor lives on
-                kind = type(error)
                 said, buffers = pickling.dump(_words_of(error))
-                self.host.answer(answer, _verbs["error"], f"{kind.__module__}.{kind.__qualname__}"[:1000], said, buffers)
+                self.host.answer(answer, _verbs["error"], _type_name(error)[:1000], said, buffers)
             # Nothing of a call is kept until the next one comes.
             wanted = answer = body = parts = value = said = buffers = error = None
 
 
-def _words_of(error: BaseException) -> Tuple[str, str]:
-    """What it says, and its traceback; whatever its own code does."""
+def _type_name(error: BaseException) -> str:
+    """That of the first actor, if it went through several."""
+    kind = type(error)
+    own = f"{kind.__module__}.{kind.__qualname__}"
+    return str(getattr(error, "type_name", own)) if isinstance(error, RemoteError) else own
+
+
+def _words_of(error: BaseException) -> Tuple[str, str, Dict[str, Any]]:
+    """What it says, its traceback and what else it knows; whatever its own code does."""
     try:
         text = "".join(traceback.format_exception(type(error), error, _own_part(error.__traceback__)))
-        return str(error), text
+        says = str(error.args[0]) if isinstance(error, RemoteError) else str(error)
+        return says, text, fields_of(error)
     except BaseException as another:
-        return f"an exception that cannot be shown: {type(another).__name__}", ""
+        return f"an exception that cannot be shown: {type(another).__name__}", "", {}
 
 
 def _own_part(trace: Any) -> Any:

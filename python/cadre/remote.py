@@ -166,8 +166,8 @@ def _content(heard: Tuple[int, str, Any, List[Any]]) -> Tuple[bool, Any]:
 def _error_of(name: str, body: Any, parts: Any) -> Exception:
     if name in ("Full", "TooLarge"):
         return ActorError("unavailable" if name == "Full" else "invalid", bytes(body).decode())
-    text, traceback = pickling.load(body, parts)
-    return remote_error(name, text, traceback)
+    text, traceback, fields = pickling.load(body, parts)
+    return remote_error(name, text, traceback, fields)
 
 
 def gather(futures: Iterable["Future[_T]"], timeout: float = _forever) -> List[_T]:

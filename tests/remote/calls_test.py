@@ -64,6 +64,12 @@ class Pair:
         self.a, self.b = a, b
 
 
+class OfTheScript(Exception):
+    def __init__(self, a, b):
+        super().__init__(f"{a} {b}")
+        self.a = a
+
+
 class Calls(Scene):
     def setUp(self):
         super().setUp()
@@ -112,16 +118,53 @@ class Calls(Scene):
                     pass
                 raise Own("mine")
 
+            def of_the_script(self):
+                raise OfTheScript(1, 2)
+
+            def solve(self):
+                numpy.linalg.inv(numpy.zeros((2, 2)))
+
         thrower = Thrower()
         with self.assertRaises(FileNotFoundError) as raised:
             thrower.open()
         self.assertIn("/nowhere/at/all", str(raised.exception))
-        with self.assertRaises(cadre.RemoteError) as raised:
+        self.assertEqual((raised.exception.errno, raised.exception.filename), (2, "/nowhere/at/all"))
+        with self.assertRaises(UnicodeDecodeError) as raised:
             thrower.decode()
         self.assertEqual(raised.exception.type_name, "builtins.UnicodeDecodeError")
+        with self.assertRaises(numpy.linalg.LinAlgError):
+            thrower.solve()
+        with self.assertRaises(OfTheScript) as raised:
+            thrower.of_the_script()
+        self.assertEqual((raised.exception.a, raised.exception.type_name), (1, "__main__.OfTheScript"))
         with self.assertRaises(cadre.RemoteError) as raised:
             thrower.own()
         self.assertTrue(raised.exception.type_name.endswith("Own"))
+
+    def test_an_exception_keeps_its_type_through_two_actors(self):
+        @cadre.remote_class(cpus=0.1)
+        class Inner:
+            def f(self, kind, *args):
+                raise kind(*args)
+
+        @cadre.remote_class(cpus=0.1)
+        class Outer:
+            def __init__(self):
+                self.inner = Inner()
+
+            def f(self, *args):
+                return self.inner.f(*args)
+
+        outer = Outer()
+        for kind, args, name in ((ValueError, ("1 2",), "builtins.ValueError"),
+                                 (OfTheScript, (1, 2), "__main__.OfTheScript")):
+            with self.assertRaises(kind) as raised:
+                outer.f(kind, *args)
+            self.assertEqual(raised.exception.type_name, name)
+            self.assertEqual(raised.exception.args, ("1 2",))
+            self.assertIn("raise kind(*args)", raised.exception.traceback)
+            self.assertIn("self.inner.f(*args)", raised.exception.traceback)
+        self.assertEqual(raised.exception.a, 1)
 
     def test_an_exception_that_cannot_be_shown(self):
         @cadre.remote_class(cpus=0.1)
