@@ -21,18 +21,18 @@ class _Object:
 
     def create(self, made_of: Tuple[Any, Tuple[Any, ...], Any]) -> None:
         cls, args, kwargs = made_of
-        original = pickling.load(*cls) if isinstance(cls, tuple) else cls.__cadre_class__
+        original = _load(*cls) if isinstance(cls, tuple) else cls.__cadre_class__
         self.instance = original(*args, **kwargs)
 
     def run(self, verb: int, name: str, body: Any, parts: Any) -> Any:
         if verb == _verbs["call"]:
-            args, kwargs = pickling.load(body, parts)
+            args, kwargs = _load(body, parts)
             return getattr(self.instance, name)(*args, **kwargs)
         if verb == _verbs["get"]:
             return getattr(self.instance, name)
         if verb == _verbs["set"]:
-            return setattr(self.instance, name, pickling.load(body, parts))
-        return self.create(pickling.load(body, parts))
+            return setattr(self.instance, name, _load(body, parts))
+        return self.create(_load(body, parts))
 
     def serve(self) -> None:
         while True:
@@ -42,13 +42,23 @@ class _Object:
             answer, verb, name, body, parts = wanted
             try:
                 value = self.run(verb, name, body, parts)
-                said, buffers = pickling.dump(value)
+                said, buffers = pickling.dump_as(f"the result of {name}", value)
                 self.host.answer(answer, _verbs["value"], "", said, buffers)
             except BaseException as error:  # also SystemExit: the actor lives on
                 said, buffers = pickling.dump(_words_of(error))
                 self.host.answer(answer, _verbs["error"], _type_name(error)[:1000], said, buffers)
             # Nothing of a call is kept until the next one comes.
             wanted = answer = body = parts = value = said = buffers = error = None
+
+
+def _load(body: Any, parts: Any) -> Any:
+    try:
+        return pickling.load(body, parts)
+    except ModuleNotFoundError as error:
+        top = (error.name or "").partition(".")[0]
+        hint = f"{error}; the actor does not have it: if it is yours, give remote_class files=[{top!r}], a folder or file " \
+               "beside the main script; else it must be installed where the actor runs"
+        raise ModuleNotFoundError(hint, name=error.name, path=error.path) from error
 
 
 def _type_name(error: BaseException) -> str:

@@ -2,7 +2,7 @@
 import pickle
 from typing import Any, List, Sequence, Tuple
 
-__all__ = ["bytes_of", "dump", "load"]
+__all__ = ["bytes_of", "dump", "dump_as", "load"]
 
 _apart_from = 4096  # bytes; smaller buffers are cheaper in the pickle
 _apart_max = 1000  # buffers
@@ -31,6 +31,14 @@ def dump(value: Any, by_value: bool = False) -> Tuple[bytes, List[Any]]:
     import cloudpickle
     body = cloudpickle.dumps(value, 5, buffer_callback=apart)
     return body, buffers
+
+
+def dump_as(name: str, value: Any, by_value: bool = False) -> Tuple[bytes, List[Any]]:
+    """The same; what cannot be sent is called by its name."""
+    try:
+        return dump(value, by_value)
+    except Exception as error:
+        raise TypeError(f"{name} cannot be sent: {error}") from error
 
 
 def load(body: Any, parts: Sequence[Any]) -> Any:

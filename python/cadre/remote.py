@@ -131,7 +131,7 @@ class Future(Generic[_T]):
     def get(self, timeout: float = _forever) -> _T:
         """The result; raises what the method raised, or ActorError when there is no answer (in time)."""
         if self._cache is None:
-            self._cache = _content(self._answer.get(timeout))
+            self._cache = _hear(_actor_of(self._proxy), self._answer, timeout)
             self._proxy = None
         is_good, content = self._cache
         if is_good:
@@ -152,6 +152,32 @@ class Future(Generic[_T]):
         proxy = self._proxy
         if proxy is not None:
             _actor_of(proxy).cancel(self._answer)
+
+
+def _ask(actor: Any, verb: int, name: str, packed: Tuple[bytes, List[Any]]) -> Any:
+    try:
+        return actor.call(verb, name, *packed, _room_wait)
+    except ActorError as error:
+        raise _reason(actor, error) from None
+
+
+def _hear(actor: Any, answer: Any, timeout: float) -> Tuple[bool, Any]:
+    try:
+        heard = answer.get(timeout)
+    except ActorError as error:
+        raise _reason(actor, error) from None
+    return _content(heard)
+
+
+def _reason(actor: Any, error: ActorError) -> Exception:
+    """Why there is no answer: what the constructor raised, if there was no object to ask."""
+    if error.code != "invalid" or not actor.is_over:
+        return error
+    try:
+        is_made, content = _content(actor.created(0.0))
+    except ActorError:
+        return error
+    return error if is_made else content
 
 
 def _content(heard: Tuple[int, str, Any, List[Any]]) -> Tuple[bool, Any]:
@@ -187,12 +213,11 @@ class _Method:
         self._name = name
 
     def remote(self, *args: Any, **kwargs: Any) -> "Future[Any]":
-        body, parts = pickling.dump((args, kwargs))
-        return Future(self._actor.call(2, self._name, body, parts, _room_wait), self._proxy)
+        return Future(_ask(self._actor, 2, self._name, _packed(self._name, args, kwargs)), self._proxy)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        body, parts = pickling.dump((args, kwargs))
-        is_good, content = _content(self._actor.call(2, self._name, body, parts, _room_wait).get(_forever))
+        answer = _ask(self._actor, 2, self._name, _packed(self._name, args, kwargs))
+        is_good, content = _hear(self._actor, answer, _forever)
         if is_good:
             return content
         raise content
@@ -206,8 +231,21 @@ def _actor_of(proxy: Any) -> Any:
 
 
 def _say(actor: Any, verb: str, name: str, value: Any) -> Any:
-    body, parts = pickling.dump(value)
-    return Future(actor.call(_verbs[verb], name, body, parts, _room_wait), None).get()
+    packed = pickling.dump_as(f"the value of {name}", value)
+    is_good, content = _hear(actor, _ask(actor, _verbs[verb], name, packed), _forever)
+    if is_good:
+        return content
+    raise content
+
+
+def _packed(name: str, args: Tuple[Any, ...], kwargs: Dict[str, Any], *first: Any) -> Tuple[bytes, List[Any]]:
+    try:
+        return pickling.dump((*first, args, kwargs))
+    except Exception as error:
+        failure = error
+    for label, value in (*enumerate(args, 1), *((repr(key), value) for key, value in kwargs.items())):
+        pickling.dump_as(f"argument {label} of {name}", value)
+    raise failure  # each can be sent, but not all together
 
 
 class _Proxy:
@@ -223,7 +261,7 @@ class _Proxy:
         object.__setattr__(self, "_cadre_actor", actor)
         object.__setattr__(self, "_cadre_end", weakref.finalize(self, _end, actor, os.getpid()))
         if options.wait:
-            is_good, content = _content(actor.created(options.timeout + 60.0))
+            is_good, content = _content(actor.created(_forever))  # how long a constructor takes is its own affair
             if not is_good:
                 raise content
 
@@ -277,7 +315,7 @@ class _Options:
 
     def wish(self, client: _Client, proxy: Type[_Proxy], args: Any, kwargs: Any) -> Dict[str, Any]:
         cls = proxy.__cadre_class__
-        body, parts = pickling.dump((_carried(proxy), args, kwargs))
+        body, parts = _packed(cls.__qualname__, args, kwargs, _carried(proxy))
         return {
             "name": cls.__qualname__, "argv": _command(self.python), "variables": dict(self.variables),
             "code": _code(client, self.files), "python": "", "cpus": self.cpus, "slots": self.slots,
@@ -293,7 +331,9 @@ def _carried(proxy: Type[_Proxy]) -> Any:
     if _is_importable(proxy):
         return proxy
     if "__cadre_carried__" not in proxy.__dict__:
-        proxy.__cadre_carried__ = pickling.dump(proxy.__cadre_class__, by_value=True)  # type: ignore[attr-defined]
+        what = f"the class {proxy.__qualname__}"
+        carried = pickling.dump_as(what, proxy.__cadre_class__, by_value=True)
+        proxy.__cadre_carried__ = carried  # type: ignore[attr-defined]
     return proxy.__cadre_carried__  # type: ignore[attr-defined]
 
 
@@ -401,6 +441,9 @@ def remote_class(original: Optional[Type[Any]] = None, *, cpus: float = 1, slots
     def wrap(cls: Type[Any]) -> Type[Any]:
         if not isinstance(cls, type):
             raise TypeError(f"remote_class is for classes, not for {cls!r}")
+        if issubclass(cls, _Proxy):
+            raise TypeError(f"{cls.__qualname__} is remote already; take the class that it was made of, "
+                            f"{cls.__qualname__}.__cadre_class__")
         content = {"__cadre_class__": cls, "__cadre_options__": options, "__doc__": cls.__doc__,
                    "__module__": cls.__module__, "__qualname__": cls.__qualname__}
         return type(cls.__name__, (_Proxy,), content)

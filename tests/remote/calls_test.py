@@ -9,6 +9,7 @@ import textwrap
 import threading
 import time
 import unittest
+from unittest import mock
 
 import numpy
 
@@ -220,9 +221,37 @@ class Calls(Scene):
         timer.join()
 
     def test_a_result_that_cannot_be_sent_is_an_error_of_that_call_only(self):
-        with self.assertRaises(TypeError):
+        with self.assertRaises(TypeError) as raised:
             self.counter.lock()
+        self.assertIn("the result of lock cannot be sent: cannot pickle '_thread.lock'", raised.exception.args[0])
         self.assertEqual(self.counter.add(), 4)
+
+    def test_what_cannot_be_sent_is_named(self):
+        lock = threading.Lock()
+
+        @cadre.remote_class(cpus=0.1)
+        class Locked:
+            def f(self):
+                return lock
+
+        for call, what in ((lambda: self.counter.add(1, lock), "argument 2 of add"),
+                           (lambda: self.counter.add.remote(1, twice=[lock]), "argument 'twice' of add"),
+                           (lambda: setattr(self.counter, "x", lock), "the value of x"),
+                           (lambda: Counter(lock), "argument 1 of Counter"),
+                           (Locked, "the class "),
+                           (lambda: self.counter.echo(self.counter), "argument 1 of echo")):
+            with self.assertRaises(TypeError) as raised:
+                call()
+            self.assertIn(what, str(raised.exception))
+            self.assertIn("cannot be sent", str(raised.exception))
+        self.assertEqual(self.counter.add(), 4)
+
+    def test_a_remote_class_is_not_made_remote_again(self):
+        with self.assertRaises(TypeError) as raised:
+            cadre.remote_class(cpus=0.2)(Counter)
+        self.assertIn("Counter.__cadre_class__", str(raised.exception))
+        other = cadre.remote_class(cpus=0.2)(Counter.__cadre_class__)(5)
+        self.assertEqual(other.add(), 6)
 
     def test_a_queue_behind_a_failing_call_gets_its_own_answers(self):
         futures = [self.counter.fail.remote(str(i)) if i % 3 == 0 else self.counter.echo.remote(i) for i in range(300)]
@@ -344,9 +373,26 @@ class Calls(Scene):
             def f(self):
                 pass
 
-        with self.assertRaises(cadre.ActorError) as raised:
-            Broken().f()
-        self.assertIn("constructor failed", str(raised.exception))
+        broken = Broken()
+        future = broken.f.remote()
+        for call in (future.get, future.get, broken.f, lambda: broken.x, lambda: setattr(broken, "x", 1)):
+            with self.assertRaises(KeyError) as raised:
+                call()
+            self.assertIn("the key", raised.exception.args[0])
+            self.assertIn('raise KeyError("the key")', raised.exception.traceback)
+
+    def test_a_constructor_takes_as_long_as_it_likes(self):
+        @cadre.remote_class(cpus=0.1, timeout=1)
+        class Slow:
+            def __init__(self):
+                time.sleep(2)
+                self.x = 1
+
+        waited = []
+        native = cadre._native.Actor.created
+        with mock.patch.object(cadre._native.Actor, "created", lambda *args: waited.append(args[1]) or native(*args)):
+            self.assertEqual(Slow().x, 1)
+        self.assertGreater(waited[0], 1e6)
 
     def test_concurrent_calls(self):
         @cadre.remote_class(cpus=0.1, concurrent=4)
@@ -464,6 +510,27 @@ class Travel(Scene):
                 print(error)
             """)
         self.assertIn("missing.txt", said)
+
+    def test_a_module_that_did_not_come_along_is_named_with_what_to_do(self):
+        said = self.run_script({"far/__init__.py": "", "far/away.py": "def f(): pass\n"}, """
+            import cadre
+            from far import away
+            cadre.connect()
+            @cadre.remote_class(cpus=0.1)
+            class A:
+                def f(self, what=None):
+                    away.f()
+            @cadre.remote_class(cpus=0.1)
+            class B:
+                def f(self, what): pass
+            for call in (A, lambda: B().f(away.f)):
+                try:
+                    call()
+                except ModuleNotFoundError as error:
+                    print(error.name, error.args[0])
+            """)
+        self.assertEqual(said.count("far No module named 'far'; the actor does not have it"), 2)
+        self.assertEqual(said.count("files=['far']"), 2)
 
     def test_leaving_while_an_actor_is_made(self):
         said = self.run_script({}, """
