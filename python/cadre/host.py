@@ -6,7 +6,7 @@ import threading
 import traceback
 from typing import Any, Dict, Tuple
 
-from cadre import _native, pickling
+from cadre import _native, pickling, remote
 from cadre.errors import RemoteError, fields_of
 
 _verbs = _native.verbs
@@ -99,6 +99,7 @@ def main() -> None:
     if variables is None:
         return
     os.environ.update(variables)  # Python read the environment before they were set
+    remote.remember_what_came_along()
     host = _native.Host()
     host.announce()
     target = _Object(host)

@@ -357,11 +357,27 @@ def _command(python: str) -> List[str]:
     return [interpreter, "-c", start]
 
 
-def _wanted_files(patterns: Sequence[str]) -> Tuple[str, List[str]]:
-    """Where the main script lies, and what goes along, relative to that."""
+_came_along: Optional[Tuple[str, List[str]]] = None
+
+
+def remember_what_came_along() -> None:
+    """In the process of an actor: what lies in its folder now goes along with the actors that it makes."""
+    global _came_along
+    _came_along = (os.getcwd(), os.listdir())
+
+
+def _beside_main() -> Tuple[str, List[str]]:
     main = getattr(sys.modules.get("__main__"), "__file__", None)
-    root = os.path.dirname(os.path.abspath(main)) if main else os.getcwd()
-    found = [os.path.basename(one) for one in glob.glob(os.path.join(glob.escape(root), "*.py"))] if main else []
+    if not main:
+        return os.getcwd(), []
+    root = os.path.dirname(os.path.abspath(main))
+    return root, glob.glob("*.py", root_dir=root)
+
+
+def _wanted_files(patterns: Sequence[str]) -> Tuple[str, List[str]]:
+    """Where the main script lies, or what came of it, and what goes along, relative to that."""
+    root, names = _came_along or _beside_main()
+    found = [name for name in names if os.path.exists(os.path.join(root, name))]
     for pattern in patterns:
         if os.path.isabs(pattern) or ".." in pattern.split(os.sep):
             raise ValueError(f"files: {pattern!r} lies outside {root}; name it relative to the main script")

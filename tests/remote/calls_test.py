@@ -572,6 +572,36 @@ class Travel(Scene):
             """)
         self.assertEqual(said.strip(), "22")
 
+    def test_what_came_along_with_an_actor_goes_along_with_those_that_it_makes(self):
+        said = self.run_script({
+            "helper.py": "def twice(x):\n    return 2 * x\n",
+            "leaf.py": """
+                import cadre, helper
+                @cadre.remote_class(cpus=0.1, files=["data.txt"])
+                class Leaf:
+                    def f(self, x):
+                        return helper.twice(x), open("data.txt").read(), open("deep/er.txt").read()
+                """,
+            "data.txt": "data",
+            "deep/er.txt": "deeper",
+        }, """
+            import cadre, helper, os
+            from leaf import Leaf
+            cadre.connect()
+            @cadre.remote_class(cpus=0.1)
+            class Local:
+                def f(self, x):
+                    return helper.twice(x), os.path.exists("deep"), os.path.exists("own.txt")
+            @cadre.remote_class(cpus=0.1, files=["deep", "data.txt"])
+            class Root:
+                def f(self, x):
+                    open("own.txt", "w").close()
+                    os.chdir("/")
+                    return Leaf().f(x), Local().f(x)
+            print(Root().f(10))
+            """)
+        self.assertEqual(said.strip(), "((20, 'data', 'deeper'), (20, True, False))")
+
     def test_a_child_process_has_a_session_of_its_own(self):
         said = self.run_script({}, """
             import cadre, os, sys
