@@ -23,6 +23,7 @@ and traceback, and the actor lives on. When the last reference to an actor goes,
 """
 import atexit
 import glob
+import numbers
 import os
 import shutil
 import sys
@@ -33,7 +34,8 @@ import weakref
 from typing import Any, Callable, Dict, Generic, Iterable, List, Optional, Sequence, Tuple, Type, TypeVar, Union
 
 from cadre import _native, pickling
-from cadre.errors import ActorError, remote_error
+from cadre.errors import (ActorError, Option, check_options, count_option, dict_option, flag_option, number_option,
+                          remote_error, text_option)
 
 __all__ = ["CancelledError", "Future", "connect", "disconnect", "gather", "is_connected", "kill", "remote_class"]
 
@@ -420,21 +422,42 @@ def _upload(client: _Client, root: str, names: Sequence[str]) -> str:
 
 
 def _bytes(size: Union[int, str, None]) -> int:
-    if size is None:
-        return 0
-    if isinstance(size, int):
-        return size
+    if not isinstance(size, str):
+        return size or 0
     units = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
              "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "B": 1}
-    for unit, factor in units.items():
-        if size.endswith(unit):
-            return int(float(size[:-len(unit)]) * factor)
-    raise ValueError(f"memory: {size!r} is no size; write 512MiB, 2GiB or a number of bytes")
+    unit = next((one for one in units if size.endswith(one)), "")
+    return int(float(size[:-len(unit)]) * units[unit])
+
+
+def _is_size(size: Union[int, str, None]) -> bool:
+    try:
+        return 0 <= _bytes(size) < 2**63
+    except (KeyError, OverflowError, ValueError):
+        return False
+
+
+_options = {
+    "cpus": number_option(0, 1_000_000), "slots": count_option(0), "max_restarts": count_option(0),
+    "memory": Option((type(None), numbers.Integral, str), "a number of bytes, or text like 512MiB or 2GiB", _is_size),
+    "max_call_retries": count_option(0),
+    "files": Option((tuple,), "a list of str", lambda files: all(isinstance(one, str) for one in files)),
+    "concurrent": count_option(1), "wait": flag_option, "timeout": number_option(0), "python": text_option,
+    "pool": text_option, "workspace": text_option, "variables": dict_option(text_option),
+    "calls_max": count_option(1), "unresponsive_after": number_option(0.001),
+}
+
+
+def _names_of(files: Any) -> Any:
+    """One name is a list of one."""
+    if isinstance(files, str):
+        return (files,)
+    return tuple(files) if isinstance(files, Iterable) else files
 
 
 def remote_class(original: Optional[Type[Any]] = None, *, cpus: float = 1, slots: int = 0,
                  memory: Union[int, str, None] = None, max_restarts: int = 0, max_call_retries: int = 0,
-                 files: Sequence[str] = (), concurrent: int = 1, wait: bool = True, timeout: float = 300.0,
+                 files: Union[str, Sequence[str]] = (), concurrent: int = 1, wait: bool = True, timeout: float = 300.0,
                  python: str = "", pool: str = "", workspace: str = "",
                  variables: Optional[Dict[str, str]] = None, calls_max: int = 10_000,
                  unresponsive_after: float = 60.0) -> Any:
@@ -448,11 +471,15 @@ def remote_class(original: Optional[Type[Any]] = None, *, cpus: float = 1, slots
     is repeated ``max_call_retries`` times. ``python`` is the interpreter there, ``variables`` its environment. At most
     ``calls_max`` calls of one object may not have ended; others wait. A process that gives no sign of life for
     ``unresponsive_after`` seconds is ended."""
-    options = _Options(cpus=cpus, slots=slots, memory=_bytes(memory), max_restarts=max_restarts,
-                       max_call_retries=max_call_retries, files=tuple(files), concurrent=concurrent, wait=wait,
-                       timeout=timeout, python=python, pool=pool, workspace=workspace,
-                       variables=dict(variables or {}), calls_max=calls_max,
-                       unresponsive_after=unresponsive_after)
+    given: Dict[str, Any] = {
+        "cpus": cpus, "slots": slots, "memory": memory, "max_restarts": max_restarts,
+        "max_call_retries": max_call_retries, "files": _names_of(files), "concurrent": concurrent, "wait": wait,
+        "timeout": timeout, "python": python, "pool": pool, "workspace": workspace,
+        "variables": {} if variables is None else variables, "calls_max": calls_max,
+        "unresponsive_after": unresponsive_after,
+    }
+    check_options(_options, given)
+    options = _Options(**{**given, "memory": _bytes(memory), "variables": dict(given["variables"])})
 
     def wrap(cls: Type[Any]) -> Type[Any]:
         if not isinstance(cls, type):
