@@ -145,7 +145,7 @@ flag_option = Option((bool,), "True or False")
 
 def number_option(least: float, most: float = float("inf")) -> Option:
     """Seconds, cpus."""
-    expected = f"a number from {least:g}" + (f" to {most:g}" if most < float("inf") else " up")
+    expected = f"a number from {least}" + (f" to {most}" if most < float("inf") else " up")
     return Option((numbers.Real,), expected, lambda value: least <= value <= most)
 
 
@@ -156,7 +156,7 @@ def count_option(least: int, most: int = 2**31 - 1) -> Option:
 
 def dict_option(of: Option) -> Option:
     """Something for each of some names."""
-    return Option((collections.abc.Mapping,), f"a dict of str to {of.expected}", lambda value: all(
+    return Option((collections.abc.Mapping,), f"a dict whose keys are str, each value {of.expected}", lambda value: all(
         isinstance(key, str) and of.takes(one) and of.is_good(one) for key, one in value.items()))
 
 

@@ -466,8 +466,8 @@ def remote_class(original: Optional[Type[Any]] = None, *, cpus: float = 1, slots
     Each object is a process with ``cpus``, ``slots`` and ``memory`` (bytes, or "2GiB"; above it, it ends). Beside it lie
     the ``*.py`` next to the main script and what ``files`` names: globs and folders, relative to the main script. With
     ``wait`` the constructor returns when the object was made, and raises what its constructor raised; without, it returns
-    at once and calls wait. ``timeout``: seconds to wait for a place. ``concurrent`` calls run at a time, else one after
-    another. An object whose process ends is made anew ``max_restarts`` times; a call of which nobody knows whether it ran
+    at once, calls wait, and raise that. ``timeout``: seconds to wait for a place on the cluster; how long the constructor
+    takes then is its own affair. ``concurrent`` calls run at a time, else one after another. An object whose process ends is made anew ``max_restarts`` times; a call of which nobody knows whether it ran
     is repeated ``max_call_retries`` times. ``python`` is the interpreter there, ``variables`` its environment. At most
     ``calls_max`` calls of one object may not have ended; others wait. A process that gives no sign of life for
     ``unresponsive_after`` seconds is ended."""
