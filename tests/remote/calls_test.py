@@ -176,12 +176,22 @@ class Calls(Scene):
                         raise RuntimeError("no")
                 raise Mute()
 
+            def half_made(self):
+                class HalfMade(cadre.RemoteError):
+                    def __init__(self):
+                        pass
+                raise HalfMade()
+
+            def unsendable(self):
+                raise cadre.RemoteError("x", threading.Lock(), "")
+
             def g(self):
                 return "alive"
 
         thrower = Thrower()
-        with self.assertRaises(cadre.RemoteError):
-            thrower.f()
+        for method in (thrower.f, thrower.half_made, thrower.unsendable):
+            with self.assertRaises(cadre.RemoteError):
+                method.remote().get(timeout=60)
         self.assertEqual(thrower.g(), "alive")
 
     def test_many_small_arrays_and_long_names(self):
