@@ -15,10 +15,22 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Seq
 
 from cadre import _native
 from cadre._native import Message
+from cadre.errors import Option, check_options, count_option, dict_option, flag_option, number_option, text_option
+from cadre.pickling import bytes_of
 
 __all__ = ["Component", "ComponentError", "Message", "Reply", "concurrent", "dist"]
 
 _nothing = object()
+
+_overflows = ("block", "fail", "drop_oldest")
+_options = {
+    "group": text_option, "type": text_option, "name": text_option, "peers": dict_option(count_option(0)),
+    "names": text_option, "host": text_option, "rejoin": flag_option, "minimal_peers": dict_option(count_option(0)),
+    "minimal_wait": number_option(0), "concurrent_max": count_option(1),
+    "overflow": Option((str,), "block, fail or drop_oldest", _overflows.__contains__), "queue_max": count_option(1),
+    "queue_bytes_max": count_option(1, 2**63 - 1), "heartbeat": number_option(0.001),
+    "silence_max": number_option(0.001),
+}
 
 
 class ComponentError(RuntimeError):
@@ -45,7 +57,7 @@ def _body(value: Any, body: Optional[bytes]) -> bytes:
     if body is not None:
         if value is not _nothing:
             raise TypeError("give a value or a body, not both")
-        return bytes(body)
+        return bytes_of("body", body)
     return b"" if value is _nothing else _native.pack(value)
 
 
@@ -74,14 +86,16 @@ class Component:
         peer that is away wait for the next of its name. With fewer than ``minimal_peers`` for longer than
         ``minimal_wait`` seconds the group cannot go on. ``concurrent_max`` concurrent handlers run at a time, and as many
         may wait. ``overflow`` is block, fail or drop_oldest."""
-        if overflow not in ("block", "fail", "drop_oldest"):
-            raise ValueError(f"overflow is block, fail or drop_oldest, not {overflow!r}")
-        self._native = _native.Component({
-            "group": group, "type": type, "name": name, "peers": dict(peers or {}), "names": names, "host": host,
-            "rejoin": rejoin, "minimal_peers": dict(minimal_peers or {}), "minimal_wait": minimal_wait,
-            "concurrent_max": concurrent_max, "overflow": overflow, "queue_max": queue_max,
-            "queue_bytes_max": queue_bytes_max, "heartbeat": heartbeat, "silence_max": silence_max,
-        })
+        given: Dict[str, Any] = {
+            "group": group, "type": type, "name": name, "peers": {} if peers is None else peers, "names": names,
+            "host": host, "rejoin": rejoin, "minimal_peers": {} if minimal_peers is None else minimal_peers,
+            "minimal_wait": minimal_wait, "concurrent_max": concurrent_max, "overflow": overflow,
+            "queue_max": queue_max, "queue_bytes_max": queue_bytes_max, "heartbeat": heartbeat,
+            "silence_max": silence_max,
+        }
+        check_options(_options, given)
+        self._native = _native.Component({**given, "peers": dict(given["peers"]),
+                                          "minimal_peers": dict(given["minimal_peers"])})
 
     @property
     def name(self) -> str:

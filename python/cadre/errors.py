@@ -1,8 +1,17 @@
-"""What goes wrong with actors."""
-import builtins
-from typing import Dict, Type
+"""What goes wrong with actors, and with options that cannot be meant."""
+import collections.abc
+import numbers
+import sys
+import types
+from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Tuple, Type
 
 __all__ = ["ActorError", "RemoteError"]
+
+_descriptors = (types.MemberDescriptorType, types.GetSetDescriptorType)
+_scalars = (type(None), bool, int, float, complex, str, bytes)
+_many = (list, tuple, set, frozenset, dict)
+_length_max = 65_536  # of text that goes along with an error
+_count_max = 1_000  # of values in one that does
 
 
 class ActorError(RuntimeError):
@@ -18,8 +27,9 @@ class ActorError(RuntimeError):
 
 
 class RemoteError(RuntimeError):
-    """An exception in the code of an actor, which lives on. It is also an exception of the type it had there, if that is
-    one of Python's own: ``except ValueError`` finds it."""
+    """An exception in the code of an actor, which lives on. It is also an exception of the type it had there, if the
+    module of that type is imported here: ``except ValueError`` finds it. Attributes that are plain data are those it had
+    there."""
 
     type_name: str
     """Of the exception there: ``builtins.ValueError``."""
@@ -27,32 +37,133 @@ class RemoteError(RuntimeError):
     """As Python would have printed it there."""
 
     def __init__(self, type_name: str, text: str, traceback: str) -> None:
-        super().__init__(text)
+        BaseException.__init__(self, text)  # the next in line may be the type it had there, which wants who knows what
         self.type_name = type_name
         self.traceback = traceback
 
     def __str__(self) -> str:
         return f"{self.type_name}: {self.args[0]}\n\nIn the actor:\n{self.traceback}"
 
+    __repr__ = RuntimeError.__repr__  # that of the type it had there may want more than was carried
+
     def __reduce__(self):  # type: ignore[no-untyped-def]
-        return (remote_error, (self.type_name, self.args[0], self.traceback))
+        return (remote_error, (self.type_name, self.args[0], self.traceback, fields_of(self)))
 
 
-_types: Dict[str, Type[RemoteError]] = {}
+_mixed: Dict[Type[Exception], Type[RemoteError]] = {}
 
 
-def remote_error(type_name: str, text: str, traceback: str) -> RemoteError:
+def remote_error(type_name: str, text: str, traceback: str, fields: Dict[str, Any]) -> RemoteError:
     """The one that stands for an exception of that type."""
-    if type_name not in _types:
-        original = getattr(builtins, type_name.rpartition(".")[2], None) if type_name.startswith("builtins.") else None
-        made = RemoteError
-        if isinstance(original, type) and issubclass(original, Exception):
-            try:
-                made = type("Remote" + original.__name__, (RemoteError, original), {"__new__": original.__new__})
-                made.__new__(made)
-            except TypeError:  # some cannot be mixed, or need more to be made
-                made = RemoteError
-        _types[type_name] = made
-    error = _types[type_name].__new__(_types[type_name])
+    original = _class_called(type_name)
+    if original is not None:
+        try:
+            return _filled(_mixed_with(original), type_name, text, traceback, fields)
+        except Exception:  # some cannot be mixed, or do not let themselves be filled
+            pass
+    return _filled(RemoteError, type_name, text, traceback, fields)
+
+
+def _class_called(type_name: str) -> Optional[Type[Exception]]:
+    """The class of exceptions of that name, if it is here; nothing is imported for it."""
+    parts = type_name.split(".")
+    for length in range(len(parts) - 1, 0, -1):
+        found: Any = sys.modules.get(".".join(parts[:length]))
+        if found is None:
+            continue
+        for part in parts[length:]:
+            found = getattr(found, "__dict__", {}).get(part)
+        return found if isinstance(found, type) and issubclass(found, Exception) else None
+    return None
+
+
+def _mixed_with(original: Type[Exception]) -> Type[RemoteError]:
+    if original not in _mixed:
+        _mixed[original] = type("Remote" + original.__name__, (RemoteError, original), {})
+    return _mixed[original]
+
+
+def _filled(cls: Type[RemoteError], type_name: str, text: str, traceback: str, fields: Dict[str, Any]) -> RemoteError:
+    error = _bare(cls)
+    for name, value in fields.items():
+        try:
+            object.__setattr__(error, name, value)
+        except Exception:  # it can only be read here
+            pass
     RemoteError.__init__(error, type_name, text, traceback)
     return error
+
+
+def _bare(cls: Type[RemoteError]) -> RemoteError:
+    """One for which no constructor of a user was called: made as the nearest of Python's own classes makes it."""
+    heap_type = 1 << 9  # Py_TPFLAGS_HEAPTYPE: not one of Python's own
+    native: Any = cls
+    while native.__flags__ & heap_type:
+        native = native.__base__
+    return native.__new__(cls)
+
+
+def fields_of(error: BaseException) -> Dict[str, Any]:
+    """Its attributes that are plain data: its own, and those that Python keeps for errors of its type, as errno."""
+    names = set(getattr(error, "__dict__", ()))
+    for cls in type(error).__mro__:
+        names |= {name for name, what in vars(cls).items() if isinstance(what, _descriptors)}
+    found = {}
+    for name in names - {"args", "traceback", "type_name"}:
+        try:
+            if not name.startswith("__") and _is_plain(value := getattr(error, name)):
+                found[name] = value
+        except Exception:  # it has no value
+            pass
+    return found
+
+
+def _is_plain(value: Any, depth: int = 3) -> bool:
+    if type(value) in _scalars:
+        return not isinstance(value, (str, bytes)) or len(value) <= _length_max
+    if type(value) not in _many or len(value) > _count_max or depth == 0:
+        return False
+    inner = list(value) + (list(value.values()) if isinstance(value, dict) else [])
+    return all(_is_plain(one, depth - 1) for one in inner)
+
+
+class Option(NamedTuple):
+    """What an option may be."""
+
+    kinds: Tuple[type, ...]
+    expected: str
+    is_good: Callable[[Any], bool] = lambda value: True
+
+    def takes(self, value: Any) -> bool:
+        """Whether it is of the right kind. True is no number here, though Python takes it for one."""
+        return isinstance(value, self.kinds) and (not isinstance(value, bool) or bool in self.kinds)
+
+
+text_option = Option((str,), "a str")
+flag_option = Option((bool,), "True or False")
+
+
+def number_option(least: float, most: float = float("inf")) -> Option:
+    """Seconds, cpus."""
+    expected = f"a number from {least}" + (f" to {most}" if most < float("inf") else " up")
+    return Option((numbers.Real,), expected, lambda value: least <= value <= most)
+
+
+def count_option(least: int, most: int = 2**31 - 1) -> Option:
+    """How many of something."""
+    return Option((numbers.Integral,), f"a whole number from {least} to {most}", lambda value: least <= value <= most)
+
+
+def dict_option(of: Option) -> Option:
+    """Something for each of some names."""
+    return Option((collections.abc.Mapping,), f"a dict whose keys are str, each value {of.expected}", lambda value: all(
+        isinstance(key, str) and of.takes(one) and of.is_good(one) for key, one in value.items()))
+
+
+def check_options(options: Mapping[str, Option], given: Mapping[str, Any]) -> None:
+    """Raises TypeError or ValueError for the first that cannot be meant."""
+    for name, value in given.items():
+        option = options[name]
+        is_of_kind = option.takes(value)
+        if not is_of_kind or not option.is_good(value):
+            raise (ValueError if is_of_kind else TypeError)(f"{name} is {value!r}, but must be {option.expected}")

@@ -4,9 +4,10 @@ import os
 import sys
 import threading
 import traceback
-from typing import Any, Tuple
+from typing import Any, Dict, Tuple
 
-from cadre import _native, pickling
+from cadre import _native, pickling, remote
+from cadre.errors import RemoteError, fields_of
 
 _verbs = _native.verbs
 
@@ -20,18 +21,18 @@ class _Object:
 
     def create(self, made_of: Tuple[Any, Tuple[Any, ...], Any]) -> None:
         cls, args, kwargs = made_of
-        original = pickling.load(*cls) if isinstance(cls, tuple) else cls.__cadre_class__
+        original = _load(*cls) if isinstance(cls, tuple) else cls.__cadre_class__
         self.instance = original(*args, **kwargs)
 
     def run(self, verb: int, name: str, body: Any, parts: Any) -> Any:
         if verb == _verbs["call"]:
-            args, kwargs = pickling.load(body, parts)
+            args, kwargs = _load(body, parts)
             return getattr(self.instance, name)(*args, **kwargs)
         if verb == _verbs["get"]:
             return getattr(self.instance, name)
         if verb == _verbs["set"]:
-            return setattr(self.instance, name, pickling.load(body, parts))
-        return self.create(pickling.load(body, parts))
+            return setattr(self.instance, name, _load(body, parts))
+        return self.create(_load(body, parts))
 
     def serve(self) -> None:
         while True:
@@ -41,23 +42,40 @@ class _Object:
             answer, verb, name, body, parts = wanted
             try:
                 value = self.run(verb, name, body, parts)
-                said, buffers = pickling.dump(value)
+                said, buffers = pickling.dump_as(f"the result of {name}", value)
                 self.host.answer(answer, _verbs["value"], "", said, buffers)
             except BaseException as error:  # also SystemExit: the actor lives on
-                kind = type(error)
                 said, buffers = pickling.dump(_words_of(error))
-                self.host.answer(answer, _verbs["error"], f"{kind.__module__}.{kind.__qualname__}"[:1000], said, buffers)
+                self.host.answer(answer, _verbs["error"], _type_name(error)[:1000], said, buffers)
             # Nothing of a call is kept until the next one comes.
             wanted = answer = body = parts = value = said = buffers = error = None
 
 
-def _words_of(error: BaseException) -> Tuple[str, str]:
-    """What it says, and its traceback; whatever its own code does."""
+def _load(body: Any, parts: Any) -> Any:
+    try:
+        return pickling.load(body, parts)
+    except ModuleNotFoundError as error:
+        top = (error.name or "").partition(".")[0]
+        hint = f"{error}; the actor does not have it: if it is yours, give remote_class files=[{top!r}], a folder or file " \
+               "beside the main script; else it must be installed where the actor runs"
+        raise ModuleNotFoundError(hint, name=error.name, path=error.path) from error
+
+
+def _type_name(error: BaseException) -> str:
+    """That of the first actor, if it went through several."""
+    kind = type(error)
+    own = f"{kind.__module__}.{kind.__qualname__}"
+    return str(getattr(error, "type_name", own)) if isinstance(error, RemoteError) else own
+
+
+def _words_of(error: BaseException) -> Tuple[str, str, Dict[str, Any]]:
+    """What it says, its traceback and what else it knows; whatever its own code does."""
     try:
         text = "".join(traceback.format_exception(type(error), error, _own_part(error.__traceback__)))
-        return str(error), text
+        says = str(error.args[0]) if isinstance(error, RemoteError) else str(error)
+        return says, text, fields_of(error)
     except BaseException as another:
-        return f"an exception that cannot be shown: {type(another).__name__}", ""
+        return f"an exception that cannot be shown: {type(another).__name__}", "", {}
 
 
 def _own_part(trace: Any) -> Any:
@@ -81,6 +99,7 @@ def main() -> None:
     if variables is None:
         return
     os.environ.update(variables)  # Python read the environment before they were set
+    remote.remember_what_came_along()
     host = _native.Host()
     host.announce()
     target = _Object(host)

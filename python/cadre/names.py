@@ -14,6 +14,7 @@ this process owns is put again. All may be called from any thread.
 from typing import Any, Callable, Iterator, List, NamedTuple, Optional, Tuple, Union
 
 from cadre import _native
+from cadre.pickling import bytes_of
 
 __all__ = ["Change", "Entry", "Names", "NamesError", "Watch"]
 
@@ -62,8 +63,9 @@ def _take(outcome: Tuple[bool, Any]) -> Any:
 class Watch:
     """Tells what is there and then what changes; for one thread at a time. Also an iterator, which does not end."""
 
-    def __init__(self, native: _native.NamesWatch) -> None:
+    def __init__(self, native: _native.NamesWatch, names: "Names") -> None:
         self._native: Optional[_native.NamesWatch] = native
+        self._names: Optional[Names] = names  # which would end it when nobody else holds them
 
     def next(self, timeout: float = 30.0) -> Change:
         """The next change; raises ``timed_out`` when there is none in time. What changes again before it was asked for
@@ -75,7 +77,7 @@ class Watch:
 
     def close(self) -> None:
         """Ends it."""
-        self._native = None
+        self._native = self._names = None
 
     def __iter__(self) -> Iterator[Change]:
         return self
@@ -105,7 +107,7 @@ class Names:
     def put(self, key: str, value: Union[str, bytes], *, ttl: float = 10.0, only_if_absent: bool = False) -> int:
         """Puts a name and keeps it alive; it is gone ``ttl`` seconds after this process. Gives the epoch. Whoever had it
         loses it; with ``only_if_absent``, that raises ``conflict`` instead."""
-        packed = value.encode() if isinstance(value, str) else bytes(value)
+        packed = value.encode() if isinstance(value, str) else bytes_of("value", value, "a str or bytes")
         return _take(self._native.put(key, packed, ttl, only_if_absent))
 
     def get(self, key: str) -> Entry:
@@ -122,7 +124,7 @@ class Names:
 
     def watch(self, prefix: str = "") -> Watch:
         """What is at or below the prefix, and what changes there."""
-        return Watch(_take(self._native.watch(prefix)))
+        return Watch(_take(self._native.watch(prefix)), self)
 
     def remove(self, key: str) -> None:
         """Whoever has it. Raises ``not_found`` when nobody does."""

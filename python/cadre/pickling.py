@@ -2,7 +2,7 @@
 import pickle
 from typing import Any, List, Sequence, Tuple
 
-__all__ = ["dump", "load"]
+__all__ = ["bytes_of", "dump", "dump_as", "load"]
 
 _apart_from = 4096  # bytes; smaller buffers are cheaper in the pickle
 _apart_max = 1000  # buffers
@@ -33,5 +33,21 @@ def dump(value: Any, by_value: bool = False) -> Tuple[bytes, List[Any]]:
     return body, buffers
 
 
+def dump_as(name: str, value: Any, by_value: bool = False) -> Tuple[bytes, List[Any]]:
+    """The same; what cannot be sent is called by its name."""
+    try:
+        return dump(value, by_value)
+    except Exception as error:
+        raise TypeError(f"{name} cannot be sent: {error}") from error
+
+
 def load(body: Any, parts: Sequence[Any]) -> Any:
     return pickle.loads(body, buffers=parts) if parts else pickle.loads(body)
+
+
+def bytes_of(name: str, value: Any, expected: str = "bytes") -> bytes:
+    """Of what holds bytes; ``bytes(3)`` would be three zeros."""
+    try:
+        return bytes(memoryview(value))
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}, but must be {expected}") from None

@@ -23,6 +23,7 @@ and traceback, and the actor lives on. When the last reference to an actor goes,
 """
 import atexit
 import glob
+import numbers
 import os
 import shutil
 import sys
@@ -33,7 +34,8 @@ import weakref
 from typing import Any, Callable, Dict, Generic, Iterable, List, Optional, Sequence, Tuple, Type, TypeVar, Union
 
 from cadre import _native, pickling
-from cadre.errors import ActorError, remote_error
+from cadre.errors import (ActorError, Option, check_options, count_option, dict_option, flag_option, number_option,
+                          remote_error, text_option)
 
 __all__ = ["CancelledError", "Future", "connect", "disconnect", "gather", "is_connected", "kill", "remote_class"]
 
@@ -131,7 +133,7 @@ class Future(Generic[_T]):
     def get(self, timeout: float = _forever) -> _T:
         """The result; raises what the method raised, or ActorError when there is no answer (in time)."""
         if self._cache is None:
-            self._cache = _content(self._answer.get(timeout))
+            self._cache = _hear(_actor_of(self._proxy), self._answer, timeout)
             self._proxy = None
         is_good, content = self._cache
         if is_good:
@@ -154,6 +156,32 @@ class Future(Generic[_T]):
             _actor_of(proxy).cancel(self._answer)
 
 
+def _ask(actor: Any, verb: int, name: str, packed: Tuple[bytes, List[Any]]) -> Any:
+    try:
+        return actor.call(verb, name, *packed, _room_wait)
+    except ActorError as error:
+        raise _reason(actor, error) from None
+
+
+def _hear(actor: Any, answer: Any, timeout: float) -> Tuple[bool, Any]:
+    try:
+        heard = answer.get(timeout)
+    except ActorError as error:
+        raise _reason(actor, error) from None
+    return _content(heard)
+
+
+def _reason(actor: Any, error: ActorError) -> Exception:
+    """Why there is no answer: what the constructor raised, if there was no object to ask."""
+    if error.code != "invalid" or not actor.is_over:
+        return error
+    try:
+        is_made, content = _content(actor.created(0.0))
+    except ActorError:
+        return error
+    return error if is_made else content
+
+
 def _content(heard: Tuple[int, str, Any, List[Any]]) -> Tuple[bool, Any]:
     verb, name, body, parts = heard
     if verb == _value:
@@ -166,8 +194,8 @@ def _content(heard: Tuple[int, str, Any, List[Any]]) -> Tuple[bool, Any]:
 def _error_of(name: str, body: Any, parts: Any) -> Exception:
     if name in ("Full", "TooLarge"):
         return ActorError("unavailable" if name == "Full" else "invalid", bytes(body).decode())
-    text, traceback = pickling.load(body, parts)
-    return remote_error(name, text, traceback)
+    text, traceback, fields = pickling.load(body, parts)
+    return remote_error(name, text, traceback, fields)
 
 
 def gather(futures: Iterable["Future[_T]"], timeout: float = _forever) -> List[_T]:
@@ -187,12 +215,11 @@ class _Method:
         self._name = name
 
     def remote(self, *args: Any, **kwargs: Any) -> "Future[Any]":
-        body, parts = pickling.dump((args, kwargs))
-        return Future(self._actor.call(2, self._name, body, parts, _room_wait), self._proxy)
+        return Future(_ask(self._actor, 2, self._name, _packed(self._name, args, kwargs)), self._proxy)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        body, parts = pickling.dump((args, kwargs))
-        is_good, content = _content(self._actor.call(2, self._name, body, parts, _room_wait).get(_forever))
+        answer = _ask(self._actor, 2, self._name, _packed(self._name, args, kwargs))
+        is_good, content = _hear(self._actor, answer, _forever)
         if is_good:
             return content
         raise content
@@ -206,8 +233,21 @@ def _actor_of(proxy: Any) -> Any:
 
 
 def _say(actor: Any, verb: str, name: str, value: Any) -> Any:
-    body, parts = pickling.dump(value)
-    return Future(actor.call(_verbs[verb], name, body, parts, _room_wait), None).get()
+    packed = pickling.dump_as(f"the value of {name}", value)
+    is_good, content = _hear(actor, _ask(actor, _verbs[verb], name, packed), _forever)
+    if is_good:
+        return content
+    raise content
+
+
+def _packed(name: str, args: Tuple[Any, ...], kwargs: Dict[str, Any], *first: Any) -> Tuple[bytes, List[Any]]:
+    try:
+        return pickling.dump((*first, args, kwargs))
+    except Exception as error:
+        failure = error
+    for label, value in (*enumerate(args, 1), *((repr(key), value) for key, value in kwargs.items())):
+        pickling.dump_as(f"argument {label} of {name}", value)
+    raise failure  # each can be sent, but not all together
 
 
 class _Proxy:
@@ -223,7 +263,7 @@ class _Proxy:
         object.__setattr__(self, "_cadre_actor", actor)
         object.__setattr__(self, "_cadre_end", weakref.finalize(self, _end, actor, os.getpid()))
         if options.wait:
-            is_good, content = _content(actor.created(options.timeout + 60.0))
+            is_good, content = _content(actor.created(_forever))  # how long a constructor takes is its own affair
             if not is_good:
                 raise content
 
@@ -277,7 +317,7 @@ class _Options:
 
     def wish(self, client: _Client, proxy: Type[_Proxy], args: Any, kwargs: Any) -> Dict[str, Any]:
         cls = proxy.__cadre_class__
-        body, parts = pickling.dump((_carried(proxy), args, kwargs))
+        body, parts = _packed(cls.__qualname__, args, kwargs, _carried(proxy))
         return {
             "name": cls.__qualname__, "argv": _command(self.python), "variables": dict(self.variables),
             "code": _code(client, self.files), "python": "", "cpus": self.cpus, "slots": self.slots,
@@ -293,7 +333,9 @@ def _carried(proxy: Type[_Proxy]) -> Any:
     if _is_importable(proxy):
         return proxy
     if "__cadre_carried__" not in proxy.__dict__:
-        proxy.__cadre_carried__ = pickling.dump(proxy.__cadre_class__, by_value=True)  # type: ignore[attr-defined]
+        what = f"the class {proxy.__qualname__}"
+        carried = pickling.dump_as(what, proxy.__cadre_class__, by_value=True)
+        proxy.__cadre_carried__ = carried  # type: ignore[attr-defined]
     return proxy.__cadre_carried__  # type: ignore[attr-defined]
 
 
@@ -317,11 +359,27 @@ def _command(python: str) -> List[str]:
     return [interpreter, "-c", start]
 
 
-def _wanted_files(patterns: Sequence[str]) -> Tuple[str, List[str]]:
-    """Where the main script lies, and what goes along, relative to that."""
+_came_along: Optional[Tuple[str, List[str]]] = None
+
+
+def remember_what_came_along() -> None:
+    """In the process of an actor: what lies in its folder now goes along with the actors that it makes."""
+    global _came_along
+    _came_along = (os.getcwd(), os.listdir())
+
+
+def _beside_main() -> Tuple[str, List[str]]:
     main = getattr(sys.modules.get("__main__"), "__file__", None)
-    root = os.path.dirname(os.path.abspath(main)) if main else os.getcwd()
-    found = [os.path.basename(one) for one in glob.glob(os.path.join(glob.escape(root), "*.py"))] if main else []
+    if not main:
+        return os.getcwd(), []
+    root = os.path.dirname(os.path.abspath(main))
+    return root, glob.glob("*.py", root_dir=root)
+
+
+def _wanted_files(patterns: Sequence[str]) -> Tuple[str, List[str]]:
+    """Where the main script lies, or what came of it, and what goes along, relative to that."""
+    root, names = _came_along or _beside_main()
+    found = [name for name in names if os.path.exists(os.path.join(root, name))]
     for pattern in patterns:
         if os.path.isabs(pattern) or ".." in pattern.split(os.sep):
             raise ValueError(f"files: {pattern!r} lies outside {root}; name it relative to the main script")
@@ -364,21 +422,42 @@ def _upload(client: _Client, root: str, names: Sequence[str]) -> str:
 
 
 def _bytes(size: Union[int, str, None]) -> int:
-    if size is None:
-        return 0
-    if isinstance(size, int):
-        return size
+    if not isinstance(size, str):
+        return size or 0
     units = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
              "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "B": 1}
-    for unit, factor in units.items():
-        if size.endswith(unit):
-            return int(float(size[:-len(unit)]) * factor)
-    raise ValueError(f"memory: {size!r} is no size; write 512MiB, 2GiB or a number of bytes")
+    unit = next((one for one in units if size.endswith(one)), "")
+    return int(float(size[:-len(unit)]) * units[unit])
+
+
+def _is_size(size: Union[int, str, None]) -> bool:
+    try:
+        return 0 <= _bytes(size) < 2**63
+    except (KeyError, OverflowError, ValueError):
+        return False
+
+
+_options = {
+    "cpus": number_option(0, 1_000_000), "slots": count_option(0), "max_restarts": count_option(0),
+    "memory": Option((type(None), numbers.Integral, str), "a number of bytes, or text like 512MiB or 2GiB", _is_size),
+    "max_call_retries": count_option(0),
+    "files": Option((tuple,), "a list of str", lambda files: all(isinstance(one, str) for one in files)),
+    "concurrent": count_option(1), "wait": flag_option, "timeout": number_option(0), "python": text_option,
+    "pool": text_option, "workspace": text_option, "variables": dict_option(text_option),
+    "calls_max": count_option(1), "unresponsive_after": number_option(0.001),
+}
+
+
+def _names_of(files: Any) -> Any:
+    """One name is a list of one."""
+    if isinstance(files, str):
+        return (files,)
+    return tuple(files) if isinstance(files, Iterable) else files
 
 
 def remote_class(original: Optional[Type[Any]] = None, *, cpus: float = 1, slots: int = 0,
                  memory: Union[int, str, None] = None, max_restarts: int = 0, max_call_retries: int = 0,
-                 files: Sequence[str] = (), concurrent: int = 1, wait: bool = True, timeout: float = 300.0,
+                 files: Union[str, Sequence[str]] = (), concurrent: int = 1, wait: bool = True, timeout: float = 300.0,
                  python: str = "", pool: str = "", workspace: str = "",
                  variables: Optional[Dict[str, str]] = None, calls_max: int = 10_000,
                  unresponsive_after: float = 60.0) -> Any:
@@ -387,20 +466,27 @@ def remote_class(original: Optional[Type[Any]] = None, *, cpus: float = 1, slots
     Each object is a process with ``cpus``, ``slots`` and ``memory`` (bytes, or "2GiB"; above it, it ends). Beside it lie
     the ``*.py`` next to the main script and what ``files`` names: globs and folders, relative to the main script. With
     ``wait`` the constructor returns when the object was made, and raises what its constructor raised; without, it returns
-    at once and calls wait. ``timeout``: seconds to wait for a place. ``concurrent`` calls run at a time, else one after
-    another. An object whose process ends is made anew ``max_restarts`` times; a call of which nobody knows whether it ran
+    at once, calls wait, and raise that. ``timeout``: seconds to wait for a place on the cluster; how long the constructor
+    takes then is its own affair. ``concurrent`` calls run at a time, else one after another. An object whose process ends is made anew ``max_restarts`` times; a call of which nobody knows whether it ran
     is repeated ``max_call_retries`` times. ``python`` is the interpreter there, ``variables`` its environment. At most
     ``calls_max`` calls of one object may not have ended; others wait. A process that gives no sign of life for
     ``unresponsive_after`` seconds is ended."""
-    options = _Options(cpus=cpus, slots=slots, memory=_bytes(memory), max_restarts=max_restarts,
-                       max_call_retries=max_call_retries, files=tuple(files), concurrent=concurrent, wait=wait,
-                       timeout=timeout, python=python, pool=pool, workspace=workspace,
-                       variables=dict(variables or {}), calls_max=calls_max,
-                       unresponsive_after=unresponsive_after)
+    given: Dict[str, Any] = {
+        "cpus": cpus, "slots": slots, "memory": memory, "max_restarts": max_restarts,
+        "max_call_retries": max_call_retries, "files": _names_of(files), "concurrent": concurrent, "wait": wait,
+        "timeout": timeout, "python": python, "pool": pool, "workspace": workspace,
+        "variables": {} if variables is None else variables, "calls_max": calls_max,
+        "unresponsive_after": unresponsive_after,
+    }
+    check_options(_options, given)
+    options = _Options(**{**given, "memory": _bytes(memory), "variables": dict(given["variables"])})
 
     def wrap(cls: Type[Any]) -> Type[Any]:
         if not isinstance(cls, type):
             raise TypeError(f"remote_class is for classes, not for {cls!r}")
+        if issubclass(cls, _Proxy):
+            raise TypeError(f"{cls.__qualname__} is remote already; take the class that it was made of, "
+                            f"{cls.__qualname__}.__cadre_class__")
         content = {"__cadre_class__": cls, "__cadre_options__": options, "__doc__": cls.__doc__,
                    "__module__": cls.__module__, "__qualname__": cls.__qualname__}
         return type(cls.__name__, (_Proxy,), content)

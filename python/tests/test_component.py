@@ -62,6 +62,9 @@ class Components(unittest.TestCase):
             self.assertIn(words, str(said.exception))
         with self.assertRaises(TypeError):
             a.send("b", "x", 1, body=b"")
+        with self.assertRaises(TypeError) as said:
+            a.send("b", "x", body=3)
+        self.assertEqual(str(said.exception), "body is 3, but must be bytes")
         with self.assertRaises(ValueError):
             self.make("a", "c", overflow="sometimes")
 

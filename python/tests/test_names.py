@@ -1,4 +1,5 @@
 """Names in Python: what is put is found, in one process and between several; what nobody keeps alive is gone."""
+import gc
 import os
 import pickle
 import subprocess
@@ -43,6 +44,16 @@ class NamesTest(unittest.TestCase):
                 same = pickle.loads(pickle.dumps(caught.exception))
                 self.assertEqual((same.code, str(same)), (code, str(caught.exception)))
 
+    def test_only_text_and_bytes_are_values(self):
+        with cadre.Names(self.url) as names:
+            for value in (3, None, ["x"], 1.5):
+                with self.assertRaises(TypeError) as caught:
+                    names.put("a", value)
+                self.assertEqual(str(caught.exception), f"value is {value!r}, but must be a str or bytes")
+            for value in (b"ab", bytearray(b"ab"), memoryview(b"xaxb")[1::2]):
+                names.put("a", value)
+                self.assertEqual(names.get("a").text, "ab")
+
     def test_who_waits_is_told(self):
         with cadre.Names(self.url) as names, cadre.Names(self.url) as other:
             timer = threading.Timer(0.05, lambda: other.put("late", "v"))
@@ -68,6 +79,15 @@ class NamesTest(unittest.TestCase):
             watch.close()
             with self.assertRaises(cadre.NamesError):
                 watch.next()
+
+    def test_a_watch_keeps_its_names(self):
+        with cadre.Names(self.url) as other:
+            other.put("a", "1")
+            for change in cadre.Names(self.url).watch("a"):
+                gc.collect()
+                if change.entry.value == b"2":
+                    break
+                other.put("a", "2")
 
     def test_who_loses_a_name_is_called(self):
         with cadre.Names(self.url) as names, cadre.Names(self.url) as other:

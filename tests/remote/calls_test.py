@@ -9,6 +9,7 @@ import textwrap
 import threading
 import time
 import unittest
+from unittest import mock
 
 import numpy
 
@@ -64,6 +65,12 @@ class Pair:
         self.a, self.b = a, b
 
 
+class OfTheScript(Exception):
+    def __init__(self, a, b):
+        super().__init__(f"{a} {b}")
+        self.a = a
+
+
 class Calls(Scene):
     def setUp(self):
         super().setUp()
@@ -112,16 +119,53 @@ class Calls(Scene):
                     pass
                 raise Own("mine")
 
+            def of_the_script(self):
+                raise OfTheScript(1, 2)
+
+            def solve(self):
+                numpy.linalg.inv(numpy.zeros((2, 2)))
+
         thrower = Thrower()
         with self.assertRaises(FileNotFoundError) as raised:
             thrower.open()
         self.assertIn("/nowhere/at/all", str(raised.exception))
-        with self.assertRaises(cadre.RemoteError) as raised:
+        self.assertEqual((raised.exception.errno, raised.exception.filename), (2, "/nowhere/at/all"))
+        with self.assertRaises(UnicodeDecodeError) as raised:
             thrower.decode()
         self.assertEqual(raised.exception.type_name, "builtins.UnicodeDecodeError")
+        with self.assertRaises(numpy.linalg.LinAlgError):
+            thrower.solve()
+        with self.assertRaises(OfTheScript) as raised:
+            thrower.of_the_script()
+        self.assertEqual((raised.exception.a, raised.exception.type_name), (1, "__main__.OfTheScript"))
         with self.assertRaises(cadre.RemoteError) as raised:
             thrower.own()
         self.assertTrue(raised.exception.type_name.endswith("Own"))
+
+    def test_an_exception_keeps_its_type_through_two_actors(self):
+        @cadre.remote_class(cpus=0.1)
+        class Inner:
+            def f(self, kind, *args):
+                raise kind(*args)
+
+        @cadre.remote_class(cpus=0.1)
+        class Outer:
+            def __init__(self):
+                self.inner = Inner()
+
+            def f(self, *args):
+                return self.inner.f(*args)
+
+        outer = Outer()
+        for kind, args, name in ((ValueError, ("1 2",), "builtins.ValueError"),
+                                 (OfTheScript, (1, 2), "__main__.OfTheScript")):
+            with self.assertRaises(kind) as raised:
+                outer.f(kind, *args)
+            self.assertEqual(raised.exception.type_name, name)
+            self.assertEqual(raised.exception.args, ("1 2",))
+            self.assertIn("raise kind(*args)", raised.exception.traceback)
+            self.assertIn("self.inner.f(*args)", raised.exception.traceback)
+        self.assertEqual(raised.exception.a, 1)
 
     def test_an_exception_that_cannot_be_shown(self):
         @cadre.remote_class(cpus=0.1)
@@ -132,12 +176,22 @@ class Calls(Scene):
                         raise RuntimeError("no")
                 raise Mute()
 
+            def half_made(self):
+                class HalfMade(cadre.RemoteError):
+                    def __init__(self):
+                        pass
+                raise HalfMade()
+
+            def unsendable(self):
+                raise cadre.RemoteError("x", threading.Lock(), "")
+
             def g(self):
                 return "alive"
 
         thrower = Thrower()
-        with self.assertRaises(cadre.RemoteError):
-            thrower.f()
+        for method in (thrower.f, thrower.half_made, thrower.unsendable):
+            with self.assertRaises(cadre.RemoteError):
+                method.remote().get(timeout=60)
         self.assertEqual(thrower.g(), "alive")
 
     def test_many_small_arrays_and_long_names(self):
@@ -177,9 +231,37 @@ class Calls(Scene):
         timer.join()
 
     def test_a_result_that_cannot_be_sent_is_an_error_of_that_call_only(self):
-        with self.assertRaises(TypeError):
+        with self.assertRaises(TypeError) as raised:
             self.counter.lock()
+        self.assertIn("the result of lock cannot be sent: cannot pickle '_thread.lock'", raised.exception.args[0])
         self.assertEqual(self.counter.add(), 4)
+
+    def test_what_cannot_be_sent_is_named(self):
+        lock = threading.Lock()
+
+        @cadre.remote_class(cpus=0.1)
+        class Locked:
+            def f(self):
+                return lock
+
+        for call, what in ((lambda: self.counter.add(1, lock), "argument 2 of add"),
+                           (lambda: self.counter.add.remote(1, twice=[lock]), "argument 'twice' of add"),
+                           (lambda: setattr(self.counter, "x", lock), "the value of x"),
+                           (lambda: Counter(lock), "argument 1 of Counter"),
+                           (Locked, "the class "),
+                           (lambda: self.counter.echo(self.counter), "argument 1 of echo")):
+            with self.assertRaises(TypeError) as raised:
+                call()
+            self.assertIn(what, str(raised.exception))
+            self.assertIn("cannot be sent", str(raised.exception))
+        self.assertEqual(self.counter.add(), 4)
+
+    def test_a_remote_class_is_not_made_remote_again(self):
+        with self.assertRaises(TypeError) as raised:
+            cadre.remote_class(cpus=0.2)(Counter)
+        self.assertIn("Counter.__cadre_class__", str(raised.exception))
+        other = cadre.remote_class(cpus=0.2)(Counter.__cadre_class__)(5)
+        self.assertEqual(other.add(), 6)
 
     def test_a_queue_behind_a_failing_call_gets_its_own_answers(self):
         futures = [self.counter.fail.remote(str(i)) if i % 3 == 0 else self.counter.echo.remote(i) for i in range(300)]
@@ -301,9 +383,26 @@ class Calls(Scene):
             def f(self):
                 pass
 
-        with self.assertRaises(cadre.ActorError) as raised:
-            Broken().f()
-        self.assertIn("constructor failed", str(raised.exception))
+        broken = Broken()
+        future = broken.f.remote()
+        for call in (future.get, future.get, broken.f, lambda: broken.x, lambda: setattr(broken, "x", 1)):
+            with self.assertRaises(KeyError) as raised:
+                call()
+            self.assertIn("the key", raised.exception.args[0])
+            self.assertIn('raise KeyError("the key")', raised.exception.traceback)
+
+    def test_a_constructor_takes_as_long_as_it_likes(self):
+        @cadre.remote_class(cpus=0.1, timeout=1)
+        class Slow:
+            def __init__(self):
+                time.sleep(2)
+                self.x = 1
+
+        waited = []
+        native = cadre._native.Actor.created
+        with mock.patch.object(cadre._native.Actor, "created", lambda *args: waited.append(args[1]) or native(*args)):
+            self.assertEqual(Slow().x, 1)
+        self.assertGreater(waited[0], 1e6)
 
     def test_concurrent_calls(self):
         @cadre.remote_class(cpus=0.1, concurrent=4)
@@ -432,6 +531,27 @@ class Travel(Scene):
             """)
         self.assertIn("missing.txt", said)
 
+    def test_a_module_that_did_not_come_along_is_named_with_what_to_do(self):
+        said = self.run_script({"far/__init__.py": "", "far/away.py": "def f(): pass\n"}, """
+            import cadre
+            from far import away
+            cadre.connect()
+            @cadre.remote_class(cpus=0.1)
+            class A:
+                def f(self, what=None):
+                    away.f()
+            @cadre.remote_class(cpus=0.1)
+            class B:
+                def f(self, what): pass
+            for call in (A, lambda: B().f(away.f)):
+                try:
+                    call()
+                except ModuleNotFoundError as error:
+                    print(error.name, error.args[0])
+            """)
+        self.assertEqual(said.count("far No module named 'far'; the actor does not have it"), 2)
+        self.assertEqual(said.count("files=['far']"), 2)
+
     def test_leaving_while_an_actor_is_made(self):
         said = self.run_script({}, """
             import cadre, threading, time
@@ -471,6 +591,36 @@ class Travel(Scene):
             print(Root().f(10))
             """)
         self.assertEqual(said.strip(), "22")
+
+    def test_what_came_along_with_an_actor_goes_along_with_those_that_it_makes(self):
+        said = self.run_script({
+            "helper.py": "def twice(x):\n    return 2 * x\n",
+            "leaf.py": """
+                import cadre, helper
+                @cadre.remote_class(cpus=0.1, files=["data.txt"])
+                class Leaf:
+                    def f(self, x):
+                        return helper.twice(x), open("data.txt").read(), open("deep/er.txt").read()
+                """,
+            "data.txt": "data",
+            "deep/er.txt": "deeper",
+        }, """
+            import cadre, helper, os
+            from leaf import Leaf
+            cadre.connect()
+            @cadre.remote_class(cpus=0.1)
+            class Local:
+                def f(self, x):
+                    return helper.twice(x), os.path.exists("deep"), os.path.exists("own.txt")
+            @cadre.remote_class(cpus=0.1, files=["deep", "data.txt"])
+            class Root:
+                def f(self, x):
+                    open("own.txt", "w").close()
+                    os.chdir("/")
+                    return Leaf().f(x), Local().f(x)
+            print(Root().f(10))
+            """)
+        self.assertEqual(said.strip(), "((20, 'data', 'deeper'), (20, True, False))")
 
     def test_a_child_process_has_a_session_of_its_own(self):
         said = self.run_script({}, """
