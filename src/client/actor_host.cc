@@ -70,15 +70,7 @@ ActorHost::ActorHost(const Options& options)
 Result<std::unique_ptr<ActorHost>> ActorHost::open(const Options& options) {
   std::unique_ptr<ActorHost> host(new ActorHost(options));
   Result<void> listening;
-  bool is_done = false;
-  host->engine_.wait(
-      TimePoint::max(),
-      [&] {
-        listening = host->listen();
-        is_done = true;
-        host->engine_.changed();
-      },
-      [&] { return is_done; });
+  host->engine_.perform([&] { listening = host->listen(); });
   TRY(listening);
   return host;
 }
@@ -103,18 +95,12 @@ Result<void> ActorHost::listen() {
 }
 
 ActorHost::~ActorHost() {
-  bool is_done = false;
-  engine_.wait(
-      TimePoint::max(),
-      [&] {
-        attending_.cancel();
-        doors_.clear();
-        for (auto& [number, connection] : connections_) connection->wire->close();
-        connections_.clear();
-        is_done = true;
-        engine_.changed();
-      },
-      [&] { return is_done; });
+  engine_.perform([this] {
+    attending_.cancel();
+    doors_.clear();
+    for (auto& [number, connection] : connections_) connection->wire->close();
+    connections_.clear();
+  });
 }
 
 Result<void> ActorHost::announce() {

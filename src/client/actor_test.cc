@@ -37,14 +37,8 @@ class Scene final : public Actor::Place {
   ~Scene() override {
     actor->end();
     serving_.clear();
-    bool is_clear = false;
-    engine_.wait(
-        TimePoint::max(),
-        [&] {
-          actor.reset();
-          engine_.loop().post([&] { is_clear = true, engine_.changed(); });
-        },
-        [&] { return is_clear; });
+    engine_.perform([this] { actor.reset(); });
+    engine_.perform([] {});  // what that has posted
   }
 
   TimePoint in(Duration wait) { return engine_.loop().now() + wait; }

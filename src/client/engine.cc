@@ -1,6 +1,7 @@
 #include "client/engine.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "client/interrupt.h"
@@ -140,6 +141,16 @@ void Engine::attend() {
     driver_ = {};
     if (waiting_ > 0) changed_.notify_all();
   }
+}
+
+void Engine::perform(const std::function<void()>& call) {
+  const auto is_done = std::make_shared<std::atomic<bool>>(false);
+  const auto begin = [this, &call, is_done] {
+    call();
+    is_done->store(true);  // from here on nothing of who waits may be touched
+    changed();
+  };
+  wait(TimePoint::max(), begin, [is_done] { return is_done->load(); });
 }
 
 bool Engine::wait_or_interrupt(TimePoint end, std::function<void()> begin, const std::function<bool()>& done) {

@@ -43,6 +43,9 @@ class Engine {
   /// The same, but an interrupt of the user (client/interrupt.h) ends it, too; `begin` may then run later.
   bool wait_or_interrupt(TimePoint end, std::function<void()> begin, const std::function<bool()>& done);
 
+  /// Runs a call on the loop, and waits until it has run.
+  void perform(const std::function<void()>& call);
+
   /// Something that somebody may wait for has changed.
   void changed();
 

@@ -74,7 +74,7 @@ Session::~Session() { close(); }
 
 void Session::close() {
   if (std::exchange(is_closed_, true)) return;
-  bool has_left = false;
+  std::atomic<bool> has_left = false;
   engine_.wait(
       engine_.loop().now() + leave_wait,
       [&] {
@@ -89,21 +89,15 @@ void Session::close() {
         engine_.changed();
         engine_.loop().spawn(leave(has_left));
       },
-      [&] { return has_left; });
-  bool is_clear = false;
-  engine_.wait(
-      TimePoint::max(),
-      [&] {
-        engine_.loop().destroy_tasks();
-        connection_.reset();
-        is_clear = true;
-        engine_.changed();
-      },
-      [&] { return is_clear; });
+      [&] { return has_left.load(); });
+  engine_.perform([this] {
+    engine_.loop().destroy_tasks();
+    connection_.reset();
+  });
   callbacks_.finish(callbacks_wait);
 }
 
-loop::Task<void> Session::leave(bool& is_done) {
+loop::Task<void> Session::leave(std::atomic<bool>& is_done) {
   requests::EndSession request;
   request.session = id_;
   const Got<requests::Done> ended = co_await connection_->ask(request, leave_wait);

@@ -51,7 +51,7 @@ class Session final : private Actor::Place {
   loop::Task<void> attend();
   loop::Task<void> submit_job(std::shared_ptr<Actor> actor, cluster::requests::Submit request, Duration wait);
   loop::Task<void> kill_job(cluster::JobId job);
-  loop::Task<void> leave(bool& is_done);
+  loop::Task<void> leave(std::atomic<bool>& is_done);
   struct Brought {
     void settle(Got<std::string> outcome) {
       hash = std::move(outcome);

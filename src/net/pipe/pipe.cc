@@ -419,7 +419,9 @@ Pipe::Pipe(PipeGround ground, std::shared_ptr<const Called> called, loop::Descri
   inside.connected();
 }
 
-Pipe::~Pipe() { inside_->end(); }
+Pipe::~Pipe() {
+  if (inside_->user != nullptr) inside_->end();  // else it is over, and this may be any thread
+}
 
 void Pipe::close() { inside_->end(); }
 
