@@ -15,7 +15,7 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Seq
 
 from cadre import _native
 from cadre._native import Message
-from cadre.errors import Option, check_options, count_option, dict_option, flag_option, number_option, text_option
+from cadre.options import Option, check_options, count_option, dict_option, flag_option, number_option, text_option
 from cadre.pickling import bytes_of
 
 __all__ = ["Component", "ComponentError", "Message", "Reply", "concurrent", "dist"]

@@ -34,8 +34,8 @@ import weakref
 from typing import Any, Callable, Dict, Generic, Iterable, List, Optional, Sequence, Tuple, Type, TypeVar, Union
 
 from cadre import _native, pickling
-from cadre.errors import (ActorError, Option, check_options, count_option, dict_option, flag_option, number_option,
-                          remote_error, text_option)
+from cadre.errors import ActorError, remote_error
+from cadre.options import Option, check_options, count_option, dict_option, flag_option, number_option, text_option
 
 __all__ = ["CancelledError", "Future", "connect", "disconnect", "gather", "is_connected", "kill", "remote_class"]
 
