@@ -1,5 +1,5 @@
-/// A piece of bytes that several may hold: a frame holds many messages, and one body goes to many peers. Values; safe on
-/// any thread.
+/// A piece of bytes that several may hold: a frame holds many messages, and one body goes to many peers. Values; safe
+/// on any thread.
 #pragma once
 
 #include <cstddef>

@@ -52,7 +52,8 @@ TEST_P(SchemaContract, ADatabaseOfTheFirstSchemaIsBroughtOnWithItsRows) {
   using database::Value;
   using database::Values;
   EXPECT_EQ(cells("SELECT workspace, owner FROM jobs"), (std::vector<Values>{{Value("default"), Value("admin")}}));
-  EXPECT_EQ(cells("SELECT calls, errors FROM tasks"), (std::vector<Values>{{Value(std::int64_t{0}), Value(std::int64_t{0})}}));
+  EXPECT_EQ(cells("SELECT calls, errors FROM tasks"),
+            (std::vector<Values>{{Value(std::int64_t{0}), Value(std::int64_t{0})}}));
   EXPECT_EQ(cells("SELECT workspace FROM changes"), (std::vector<Values>{{Value("")}, {Value("")}}));
   const access::Rows access = records->load_access().value();
   EXPECT_TRUE(access.users.empty() && access.tokens.empty() && access.workspaces.empty() && access.members.empty());

@@ -135,7 +135,8 @@ TEST(Clients, TakeTheirJobsWithThemWhenTheyAreGone) {
   EXPECT_EQ(desk.job(1).detail, "its client gave no sign of life for 5s");
   EXPECT_EQ(desk.job(3).stage, JobStage::running);
   desk.ask("why 1", requests::Why{{1}});
-  EXPECT_TRUE(std::get<requests::Text>(desk.answer()).text.starts_with("it was stopped: its client gave no sign of life for 5s"));
+  EXPECT_TRUE(std::get<requests::Text>(desk.answer())
+                  .text.starts_with("it was stopped: its client gave no sign of life for 5s"));
   desk.ask(ann, "submit", requests::Submit{actor_of()});
   EXPECT_EQ(std::get<requests::Failed>(desk.answer()).code, Errc::conflict);
 }
