@@ -284,13 +284,11 @@ template <class T>
 void write_value(ValueWriter& writer, const T& value) {
   if constexpr (std::is_same_v<T, bool>) {
     writer.truth(value);
-  } else if constexpr (std::is_enum_v<T>) {
-    writer.number(static_cast<std::int64_t>(value));
   } else if constexpr (std::is_floating_point_v<T>) {
     writer.number(static_cast<double>(value));
   } else if constexpr (std::is_unsigned_v<T>) {
     writer.number(static_cast<std::uint64_t>(value));
-  } else if constexpr (std::is_integral_v<T>) {
+  } else if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
     writer.number(static_cast<std::int64_t>(value));
   } else if constexpr (std::is_convertible_v<T, std::string_view>) {
     writer.text(value);

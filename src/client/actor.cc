@@ -273,7 +273,7 @@ void Actor::begun(cluster::JobId job) {
   place_.forget(job);
 }
 
-void Actor::failed(Error error) { died(error, Caller::Fault::its_own); }
+void Actor::failed(const Error& error) { died(error, Caller::Fault::its_own); }
 
 /// It is not to be hoped for any more.
 void Actor::come_to_nothing(const Error& error) {
@@ -434,7 +434,8 @@ void Actor::lost(Error error) {
   again_ = loop.after(connect_again_after, later([](Actor& actor) { actor.connect_to(actor.address_); }));
 }
 
-void Actor::died(Error why, Caller::Fault fault) {
+void Actor::died(const Error& given_why, Caller::Fault fault) {
+  const Error why = given_why;  // it may be one of ours, which goes
   patience_.cancel();
   again_.cancel();
   Lock lock(mutex_);

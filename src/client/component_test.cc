@@ -28,7 +28,7 @@ struct Components : testing::Test {
         .peers = std::move(peers),
         .names = "memory://component-" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name())};
   }
-  static void join(std::vector<Component*> all) {
+  static void join(const std::vector<Component*>& all) {
     std::vector<std::jthread> joining;
     for (Component* one : all) joining.emplace_back([one] { one->join().value(); });
   }
@@ -98,7 +98,7 @@ class Trainer {
   }
   int trained() const noexcept { return trained_; }
   void reset() { trained_ = 0; }
-  std::string repeat(std::string text, int times) {
+  std::string repeat(const std::string& text, int times) {
     std::string all;
     for (int i = 0; i < times; ++i) all += text;
     return all;

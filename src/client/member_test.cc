@@ -14,7 +14,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using remote::Note;
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
 
@@ -126,7 +125,7 @@ TEST_F(Members, ABroadcastRightAfterJoiningReachesAll) {
   std::vector<std::pair<std::string, Member::Wish>> wishes;
   for (const std::string& peer : first.live("worker")) wishes.push_back({peer, {"hello", 0, false, text(peer)}});
   EXPECT_THAT(wishes, SizeIs(5));
-  for (const Member::Outcome& outcome : first.scatter(std::move(wishes), first.now() + 30s)) ASSERT_DONE(outcome);
+  for (const Member::Outcome& outcome : first.scatter(wishes, first.now() + 30s)) ASSERT_DONE(outcome);
   for (const std::string& peer : first.live()) ASSERT_DONE(first.send(peer, {"end", 0, false, {}}, first.now() + 30s));
 }
 

@@ -55,7 +55,7 @@ loop::Task<Got<void>> PackedCode::send(Connection& connection) const {
     if (!count) co_return NotGot(Refusal{failed, count.error().message});
     part.resize(*count);
     requests::PutCode next{packed_.hash, packed_.size.value, have};
-    state = co_await connection.put(std::move(next), part, std::chrono::minutes(1));
+    state = co_await connection.put(next, part, std::chrono::minutes(1));
   }
   if (!state) co_return NotGot(state.error());
   co_return Got<void>();

@@ -3,6 +3,7 @@
 #include <cadre/core.h>
 #include <cadre/detail/remote.h>
 #include <cxxabi.h>
+#include <openssl/ssl.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -48,6 +49,9 @@ Classes& classes() {
 // The session of this process.
 
 struct Current {
+  /// What it uses at the end of the program goes after it.
+  Current() { ::OPENSSL_init_ssl(0, nullptr); }
+
   std::mutex mutex;
   std::shared_ptr<Session> session;
   pid_t pid = 0;

@@ -139,7 +139,7 @@ loop::Task<int> submit_to(Session& session, std::shared_ptr<const Submission> su
     }
   }
   requests::Submit request{std::move(spec)};  // named: g++ 12 destroys such a temporary twice
-  const Got<JobView> job = co_await ask(session, std::move(request));
+  const Got<JobView> job = co_await ask(session, request);
   if (!job) co_return session.complain(job.error());
   if (submission->follows) {
     const int code = co_await follow(session, *job, submission);
