@@ -21,6 +21,7 @@ run: build
 	@echo
 	@echo 'Where to look next:'
 	@echo '  build/release/cadre up                                   a cluster of your own; docs/getting-started.md'
+	@echo '  docs/remote.md, docs/components.md                       your own classes and processes on it, in C++ and Python'
 	@echo '  build/release/cadre plan examples/plan/quickstart.yaml   what would the scheduler do, and why?'
 	@echo '  build/release/cadre simulate --help                      other clusters, loads and faults'
 	@echo '  docs/planner.md                                          how it decides'
