@@ -434,8 +434,8 @@ void Actor::lost(Error error) {
   again_ = loop.after(connect_again_after, later([](Actor& actor) { actor.connect_to(actor.address_); }));
 }
 
-void Actor::died(const Error& given_why, Caller::Fault fault) {
-  const Error why = given_why;  // it may be one of ours, which goes
+// NOLINTNEXTLINE(performance-unnecessary-value-param): what is given may be a timer's, which goes
+void Actor::died(Error why, Caller::Fault fault) {
   patience_.cancel();
   again_.cancel();
   Lock lock(mutex_);

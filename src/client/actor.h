@@ -133,7 +133,7 @@ class Actor final : public std::enable_shared_from_this<Actor>, private Wire::Us
   void connect();
   void connect_to(std::size_t address);
   void come_to_nothing(const Error& error);
-  void died(const Error& given_why, remote::Caller::Fault fault);
+  void died(Error why, remote::Caller::Fault fault);
   void forget_call(std::map<std::uint64_t, Call>::iterator call);
   /// With the lock held: performs what the core wants; what is settled is settled by `settle_all`, without it.
   struct Fresh {

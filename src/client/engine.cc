@@ -154,7 +154,7 @@ void Engine::perform(const std::function<void()>& call) {
 }
 
 bool Engine::wait_or_interrupt(TimePoint end, std::function<void()> begin, const std::function<bool()>& done) {
-  if (!has_interrupt_check()) return wait(end, std::move(begin), done);
+  if (!has_interrupt_check()) return wait(end, begin, done);
   for (;;) {
     const TimePoint look_at = loop_.now() + look_every;
     if (wait(std::min(end, look_at), std::exchange(begin, [] {}), done)) return true;
@@ -162,7 +162,7 @@ bool Engine::wait_or_interrupt(TimePoint end, std::function<void()> begin, const
   }
 }
 
-bool Engine::wait(TimePoint end, std::function<void()> begin, const std::function<bool()>& done) {
+bool Engine::wait(TimePoint end, const std::function<void()>& begin, const std::function<bool()>& done) {
   std::unique_lock lock(mutex_);
   if (is_driven_ && driver_ == std::this_thread::get_id()) {
     lock.unlock();

@@ -39,7 +39,7 @@ class Engine {
 
   /// Runs `begin` on the loop and waits until `done` holds, or until that time; says whether it holds. `done` is asked
   /// on the thread that waits, and again after each changed(). From inside a call of the loop nothing is waited for.
-  bool wait(TimePoint end, std::function<void()> begin, const std::function<bool()>& done);
+  bool wait(TimePoint end, const std::function<void()>& begin, const std::function<bool()>& done);
   /// The same, but an interrupt of the user (client/interrupt.h) ends it, too; `begin` may then run later.
   bool wait_or_interrupt(TimePoint end, std::function<void()> begin, const std::function<bool()>& done);
 
