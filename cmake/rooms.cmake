@@ -31,8 +31,14 @@ function(cadre_test name)
   add_executable(test_${name} ${TEST_SOURCES})
   target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR})
   target_link_libraries(test_${name} PRIVATE ${TEST_DEPENDS} GTest::gmock_main)
-  target_compile_definitions(test_${name} PRIVATE CADRE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
-                                                  CADRE_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  # Only for the files that use them: all others then compile alike in every checkout, and the compiler's cache has them.
+  foreach(file ${TEST_SOURCES})
+    file(STRINGS ${file} uses REGEX "CADRE_(SOURCE|BINARY)_DIR" LIMIT_COUNT 1)
+    if(uses)
+      set_property(SOURCE ${file} APPEND PROPERTY COMPILE_DEFINITIONS CADRE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+                                                                      CADRE_BINARY_DIR="${CMAKE_BINARY_DIR}")
+    endif()
+  endforeach()
   add_test(NAME ${name} COMMAND test_${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT 900)
 endfunction()
