@@ -18,7 +18,14 @@ std::string_view to_string(Level level) {
 void StderrLog::write(Level level, std::string_view message) {
   if (level < lowest_) return;
   std::string line = "cadre: ";
-  line.append(to_string(level)).append(": ").append(message).append("\n");
+  line.append(to_string(level)).append(": ");
+  for (const char c : message) {  // names of others may be in it: a terminal must not take them for orders
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_control = (byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f;
+    is_control ? line.append("\\x").append({"0123456789abcdef"[byte >> 4], "0123456789abcdef"[byte & 0xf]})
+               : line.append(1, c);
+  }
+  line += '\n';
   std::fwrite(line.data(), 1, line.size(), stderr);  // one call: lines of several threads do not mix
 }
 

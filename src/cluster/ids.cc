@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
+#include <utility>
 
 namespace cadre::cluster {
 namespace {
@@ -9,12 +11,13 @@ namespace {
 template <class Number>
 bool read_number(std::string_view text, Number& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size();
+  if (error != std::errc() || end != text.data() + text.size()) return false;
+  return std::in_range<std::int64_t>(number);  // what databases hold
 }
 
 Failure bad(std::string_view what, std::string_view form, std::string_view text) {
-  return fail(Errc::invalid,
-              std::string(what) + " is written " + std::string(form) + ", not '" + std::string(text) + "'");
+  return fail(Errc::invalid, std::string(what) + " is written " + std::string(form) + ", not '" +
+                                 std::string(text.substr(0, 60)) + "'");
 }
 
 }  // namespace

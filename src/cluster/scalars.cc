@@ -38,7 +38,7 @@ Result<cluster::TaskId> Scalar<cluster::TaskId>::read(const Value& value) {
 }
 
 cluster::TaskId Scalar<cluster::TaskId>::random(Dice& dice, const Limits&) {
-  return {{dice.bits()}, static_cast<std::uint32_t>(dice.bits())};
+  return {{dice.bits() >> 1}, static_cast<std::uint32_t>(dice.bits())};
 }
 
 Value Scalar<cluster::LeaseId>::schema() { return Value().set("type", Value("string")); }
@@ -49,7 +49,7 @@ Result<cluster::LeaseId> Scalar<cluster::LeaseId>::read(const Value& value) {
 }
 
 cluster::LeaseId Scalar<cluster::LeaseId>::random(Dice& dice, const Limits& limits) {
-  return {Scalar<cluster::TaskId>::random(dice, limits), {dice.bits()}};
+  return {Scalar<cluster::TaskId>::random(dice, limits), {dice.bits() >> 1}};
 }
 
 }  // namespace cadre::describe

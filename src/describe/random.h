@@ -67,11 +67,14 @@ T random_scalar(Dice& dice, Limits limits) {
     return dice.percent(50);
   } else if constexpr (WholeNumber<T>) {
     narrow(limits, Scalar<T>::type_range());
+    narrow(limits, AmountCheck{std::nullopt, Amount(std::numeric_limits<std::int64_t>::max()), false});
     return static_cast<T>(random_whole(dice, limits).value);
   } else if constexpr (std::same_as<T, double>) {
     return random_double(dice, limits);
   } else if constexpr (std::same_as<T, Duration> || std::same_as<T, ByteSize>) {
-    narrow(limits, range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()));
+    constexpr std::int64_t century = Duration(std::chrono::hours(24 * 365 * 100)).count();
+    narrow(limits,
+           range(std::int64_t{0}, std::same_as<T, Duration> ? century : std::numeric_limits<std::int64_t>::max()));
     return T{static_cast<std::int64_t>(random_whole(dice, limits).value)};
   } else if constexpr (std::same_as<T, TimePoint>) {
     return T{Duration(dice.between(0, 7'258'000'000'000'000'000))};  // before the year 2200
@@ -81,7 +84,7 @@ T random_scalar(Dice& dice, Limits limits) {
   } else if constexpr (std::same_as<T, Bytes>) {
     return random_bytes(dice, limits);
   } else if constexpr (requires(T t) { T{t.value + 1}; }) {  // an Id
-    return T{dice.percent(50) ? dice.bits() : dice.below(100)};
+    return T{dice.percent(50) ? dice.bits() >> 1 : dice.below(100)};
   } else {
     return T(random_text(dice, limits));  // text or a Name
   }

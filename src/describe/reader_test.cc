@@ -214,5 +214,31 @@ TEST(Write, LeavesOutWhatIsEmptyAndSpellsSizes) {
   EXPECT_EQ(name_of(sample::Fitting::worst), "worst");
 }
 
+struct Wide {
+  std::uint64_t count = 0;
+  Duration wait{};
+};
+template <class V>
+void describe(V& v, Wide& w) {
+  v.field("count", w.count, "A number of 64 bits.");
+  v.field("wait", w.wait, "Some time.");
+}
+
+TEST(Reader, TakesNoNumberThatADatabaseCannotHold) {
+  EXPECT_EQ(read_json<Wide>(R"({"count": 9223372036854775807})")->count, (std::uint64_t{1} << 63) - 1);
+  for (const char* text : {"9223372036854775808", "18446744073709551615"}) {
+    const auto read = read_json<Wide>(std::string(R"({"count": )") + text + "}");
+    ASSERT_FALSE(read) << text;
+    EXPECT_EQ(read.error().begin()->message, "must be from 0 to 9223372036854775807, is " + std::string(text));
+  }
+}
+
+TEST(Reader, TakesNoDurationOfMoreThanACentury) {
+  EXPECT_TRUE(read_json<Wide>(R"({"wait": "36500d"})"));
+  for (const char* text : {"36500d1s", "106751d"}) {
+    EXPECT_FALSE(read_json<Wide>(std::string(R"({"wait": ")") + text + "\"}")) << text;
+  }
+}
+
 }  // namespace
 }  // namespace cadre::describe

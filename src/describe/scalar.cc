@@ -6,6 +6,12 @@
 namespace cadre::describe {
 namespace {
 
+/// The largest whole number that databases hold.
+constexpr std::int64_t stored_max = std::numeric_limits<std::int64_t>::max();
+
+/// The longest that is read, forwards and backwards: with it, sums of times and durations stay within 64 bits.
+constexpr Duration duration_max = std::chrono::hours(24 * 365 * 100);
+
 const std::string* switch_word(const Value& value) {
   const auto* text = value.as<std::string>();
   if (text == nullptr) return nullptr;
@@ -37,6 +43,11 @@ Result<Amount> read_whole(const Value& value, const Limits& limits) {
     return failure;
   }
   const Amount amount = number != nullptr ? Amount(*number) : Amount(*large);
+  if (large != nullptr && (!limits.high || limits.high->value > static_cast<long double>(stored_max))) {
+    Limits stored = limits;  // no type holds more, so that whatever was read can be stored
+    stored.high = Amount(stored_max);
+    return fail(Errc::invalid, broken(stored, amount));
+  }
   if (std::string wrong = broken(limits, amount); !wrong.empty()) return fail(Errc::invalid, std::move(wrong));
   return amount;
 }
@@ -70,7 +81,9 @@ Result<std::size_t> read_choice(const Value& value, std::span<const std::string_
 
 Value whole_schema(Amount low, Amount high) {
   Value schema;
-  return schema.set("type", Value("integer")).set("minimum", to_value(low)).set("maximum", to_value(high));
+  return schema.set("type", Value("integer"))
+      .set("minimum", to_value(low))
+      .set("maximum", to_value(high.value > static_cast<long double>(stored_max) ? Amount(stored_max) : high));
 }
 
 Value choice_schema(std::span<const std::string_view> names) {
@@ -135,7 +148,13 @@ Value Scalar<Duration>::schema() {
 }
 
 Result<Duration> Scalar<Duration>::read(const Value& value) {
-  if (const auto* text = value.as<std::string>()) return parse_duration(*text);
+  if (const auto* text = value.as<std::string>()) {
+    TRY_ASSIGN(duration, parse_duration(*text));
+    if (duration > duration_max || duration < -duration_max) {
+      return fail(Errc::invalid, "must be at most 36500d (100 years), is " + shortened(*text, 40));
+    }
+    return duration;
+  }
   Failure failure = mismatch("a duration", value);
   failure.value().message += "; write one like 30s, 10m, 1h30m or 250ms";
   return failure;

@@ -55,7 +55,16 @@ void limit(Value& schema, const Limits& limits) {
     else
       limit(branch, limits);
   }
-  schema.set("anyOf", Value(std::move(branches)));
+  // Between two limits no word is left; an empty enum is not a schema.
+  std::erase_if(branches, [](const Value& branch) {
+    const Value* words = branch.find("enum");
+    return words != nullptr && words->as<Value::List>()->empty();
+  });
+  if (branches.size() == 1) {
+    schema = std::move(branches.front());
+  } else {
+    schema.set("anyOf", Value(std::move(branches)));
+  }
 }
 
 class SchemaMaker {

@@ -71,6 +71,26 @@ bool schema_can_tell(const Faults& faults) {
   return false;
 }
 
+std::size_t empty_enums(const Value& tree) {
+  std::size_t count = 0;
+  if (const auto* map = tree.as<Value::Map>()) {
+    for (const Entry& entry : *map) {
+      const auto* list = entry.value.as<Value::List>();
+      count += empty_enums(entry.value) + (entry.key == "enum" && list != nullptr && list->empty() ? 1 : 0);
+    }
+  }
+  if (const auto* list = tree.as<Value::List>()) {
+    for (const Value& item : *list) count += empty_enums(item);
+  }
+  return count;
+}
+
+TEST(Schema, HasNoEmptyEnumForANumberBetweenTwoLimits) {
+  const Value schema = *parse_json(json_schema<Plan>("Plan"));
+  ASSERT_NE(to_json(schema).find("\"rate\""), std::string::npos);
+  EXPECT_EQ(empty_enums(schema), 0U);
+}
+
 TEST(Schema, AcceptsAndRefusesWhatReadAcceptsAndRefuses) {
   std::string input = to_json(*parse_json(json_schema<Plan>("Plan"))) + "\n";
   std::size_t refused = 0;

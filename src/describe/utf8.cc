@@ -83,4 +83,74 @@ std::string quoted(std::string_view text) {
   return out;
 }
 
+namespace {
+
+/// One code point of valid UTF-8, and how many bytes it has.
+struct CodePoint {
+  std::uint32_t value = 0;
+  std::size_t size = 1;
+};
+CodePoint code_point_at(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[at + i])); };
+  if (byte(0) < 0x80) return {byte(0), 1};
+  if (byte(0) < 0xe0) return {(byte(0) & 0x1f) << 6 | (byte(1) & 0x3f), 2};
+  if (byte(0) < 0xf0) return {(byte(0) & 0x0f) << 12 | (byte(1) & 0x3f) << 6 | (byte(2) & 0x3f), 3};
+  return {(byte(0) & 0x07) << 18 | (byte(1) & 0x3f) << 12 | (byte(2) & 0x3f) << 6 | (byte(3) & 0x3f), 4};
+}
+
+bool is_control(std::uint32_t code) {
+  const bool turns = code == 0x061c || (code >= 0x200e && code <= 0x200f) || (code >= 0x202a && code <= 0x202e) ||
+                     (code >= 0x2066 && code <= 0x2069);
+  return code < 0x20 || (code >= 0x7f && code <= 0x9f) || code == 0x2028 || code == 0x2029 || turns;
+}
+
+std::string hexadecimal(std::uint32_t code, int digits) {
+  std::string text;
+  for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) text += "0123456789abcdef"[code >> shift & 0xf];
+  return text;
+}
+
+enum class Lines : bool { escape, keep };
+std::string escaped_as(std::string_view text, Lines lines) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t until = at + utf8_until(text.substr(at));
+    while (at < until) {
+      const CodePoint point = code_point_at(text, at);
+      const bool stays = lines == Lines::keep && (point.value == '\n' || point.value == '\t');
+      if (!is_control(point.value) || stays) {
+        out += text.substr(at, point.size);
+      } else if (point.value == '\n') {
+        out += "\\n";
+      } else if (point.value == '\t') {
+        out += "\\t";
+      } else if (point.value == '\r') {
+        out += "\\r";
+      } else {
+        out += point.value < 0x100 ? "\\x" + hexadecimal(point.value, 2) : "\\u" + hexadecimal(point.value, 4);
+      }
+      at += point.size;
+    }
+    if (at < text.size()) out += "\\x" + hexadecimal(static_cast<unsigned char>(text[at++]), 2);
+  }
+  return out;
+}
+
+}  // namespace
+
+bool is_printable(std::string_view text) {
+  if (!is_utf8(text)) return false;
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint point = code_point_at(text, at);
+    if (is_control(point.value)) return false;
+    at += point.size;
+  }
+  return true;
+}
+
+std::string escaped(std::string_view text) { return escaped_as(text, Lines::escape); }
+
+std::string escaped_lines(std::string_view text) { return escaped_as(text, Lines::keep); }
+
 }  // namespace cadre::describe
