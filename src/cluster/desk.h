@@ -19,6 +19,7 @@ struct Credential {
   std::string token_hash;
   std::optional<LeaseId> lease;
   std::string address;  ///< from where he asks
+  access::IdempotencyKey idempotency{};
 };
 
 /// Somebody wants to log in. Answered with what his password is to be checked against.

@@ -1,7 +1,9 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "cluster/agent_id.h"
 #include "cluster/control/control.h"
+#include "describe/utf8.h"
 
 namespace cadre::cluster::control {
 namespace {
@@ -13,6 +15,37 @@ std::int32_t slots_offered(const AgentEntry& agent) {
     slots += agent.takes_work(i) || agent.users[i] ? 1 : 0;
   }
   return slots;
+}
+
+/// Longest text that an agent says of itself.
+constexpr std::size_t hello_text_most = 1'024;
+/// Most labels, and most lines on its isolation.
+constexpr std::size_t hello_list_most = 1'000;
+
+/// What of its texts is too long or cannot be shown, if anything is.
+std::optional<std::string> text_fault(const messages::Hello& hello) {
+  const auto is_bad = [](const std::string& text) {
+    return text.size() > hello_text_most || !describe::is_printable(text);
+  };
+  const auto fault = [](const std::string& what) {
+    return what + " is longer than " + std::to_string(hello_text_most) + " bytes or has control characters";
+  };
+  if (is_bad(hello.version)) return fault("its version");
+  if (is_bad(hello.host)) return fault("the name of its host");
+  if (is_bad(hello.identity)) return fault("its identity");
+  for (const messages::Slot& slot : hello.slots) {
+    if (is_bad(slot.device) || is_bad(slot.name)) return fault("the name of a slot");
+  }
+  for (const std::string& line : hello.isolation) {
+    if (is_bad(line)) return fault("a line on its isolation");
+  }
+  for (const auto& [name, value] : hello.agent.labels) {
+    if (is_bad(name) || is_bad(value)) return fault("a label");
+  }
+  if (hello.agent.labels.size() > hello_list_most || hello.isolation.size() > hello_list_most) {
+    return "it has more than " + std::to_string(hello_list_most) + " labels or lines on its isolation";
+  }
+  return std::nullopt;
 }
 
 /// Whether all that a job ran is on this agent, runs on there, and has its slots still to itself.
@@ -45,7 +78,10 @@ std::optional<std::string> Control::missing_pool(const std::string& name) const 
 std::optional<std::string> Control::refusal(const messages::Hello& hello, const std::optional<AgentId>& proven,
                                             TimePoint now) {
   const AgentId& id = hello.agent.id;
-  if (id.value.empty()) return "it has no id; give it one with --id";
+  if (ledger_.find(id) == nullptr) {  // one that is known from earlier may keep its id
+    if (const Result<void> fits = check_agent_id(id.value); !fits) return fits.error().message;
+  }
+  if (auto fault = text_fault(hello)) return fault;
   if (hello.protocol != messages::protocol) {
     return "it speaks protocol " + std::to_string(hello.protocol) + ", the master " +
            std::to_string(messages::protocol) + "; run the same version of cadre on both";

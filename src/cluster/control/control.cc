@@ -9,7 +9,8 @@ namespace cadre::cluster::control {
 
 Control::Control(Settings settings, const Rows& rows, std::uint64_t boot, TimePoint now)
     : settings_(std::move(settings)),
-      ledger_(rows, static_cast<std::size_t>(settings_.ended_jobs_kept), boot << 32),
+      ledger_(rows, {static_cast<std::size_t>(settings_.ended_jobs_kept), settings_.ended_bytes_kept.value},
+              boot << 32),
       boot_(boot),
       sessions_(settings_.session_timeout, now),
       last_exec_(boot << 32) {

@@ -39,6 +39,9 @@ struct Settings {
   std::map<std::string, PoolSettings> pools = {{"default", {}}};
   Duration forget_agents_after = std::chrono::hours(24 * 7);
   std::int64_t ended_jobs_kept = 100'000;
+  ByteSize ended_bytes_kept{std::int64_t{256} << 20};
+  ByteSize job_bytes_max{std::int64_t{1} << 30};
+  ByteSize job_bytes_of_user_max{std::int64_t{256} << 20};
   std::int64_t agents_max = 10'000;
   std::int64_t watchers_max = 10'000;
   std::int64_t sessions_max = 10'000;
@@ -61,6 +64,12 @@ void describe(V& v, Settings& s) {
   v.field("forget_agents_after", s.forget_agents_after, "An agent that is lost for so long is forgotten.",
           at_least(Duration{0}));
   v.field("ended_jobs_kept", s.ended_jobs_kept, "Ended jobs that stay in memory.", range(0, 10'000'000));
+  v.field("ended_bytes_kept", s.ended_bytes_kept, "Memory that the specifications of these may take.",
+          range(ByteSize{0}, most_memory));
+  v.field("job_bytes_max", s.job_bytes_max, "Memory for the specifications of all jobs that have not ended.",
+          range(ByteSize{1 << 20}, most_memory));
+  v.field("job_bytes_of_user_max", s.job_bytes_of_user_max, "The same for the jobs of one user.",
+          range(ByteSize{1 << 20}, most_memory));
   v.field("agents_max", s.agents_max, "Most agents that are known.", range(1, 16'000));
   v.field("watchers_max", s.watchers_max, "Most clients that wait for a job to change.", range(1, 1'000'000));
   v.field("sessions_max", s.sessions_max, "Most sessions of clients at a time.", range(1, 1'000'000));
@@ -113,11 +122,18 @@ class Control {
   const requests::Reply* answered(Asker asker) const;
   /// Whether a job that has not ended is in this workspace.
   bool is_used(const std::string& workspace) const;
+  /// Jobs of this user that have not ended.
+  std::int64_t jobs_of(const std::string& user) const;
   /// Most slots that the jobs of an account may hold together, over all pools; none: no limit. It binds from the next
   /// plan on, and nothing is stopped for it.
   void set_quota(const AccountId& account, std::optional<std::int64_t> max_slots);
   /// Slots that its jobs hold, in all pools.
   std::int64_t held_by(const AccountId& account) const;
+  /// Takes the connections of agents over from a control that was dropped because what it decided could not be
+  /// written. Call it once, before anything else; the rows of both are those of one database.
+  void take_connections(const Control& dropped);
+  /// Everybody who waits for an answer that is not there yet.
+  std::vector<Asker> waiting() const;
   /// Time has passed: looks for agents that are lost. To be called about every beat.
   void tick(TimePoint now);
 
@@ -229,6 +245,8 @@ class Control {
   /// The only task of a job that he may change; else he is answered.
   const Job* job_of_one(const Guest& guest, TaskId id);
   void submit(const Guest& guest, const JobSpec& spec, TimePoint now);
+  /// Why there is no memory for a job of this size, if there is none.
+  std::optional<std::string> no_memory_for(const std::string& user, std::int64_t bytes) const;
   void end_job(const Guest& guest, JobId id, std::optional<Duration> grace, TimePoint now);
   /// Stops a job that has not ended; with a grace, if that is less than what it was given before.
   void end(JobId id, std::optional<Duration> grace, TimePoint now);

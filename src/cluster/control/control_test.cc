@@ -245,6 +245,51 @@ TEST(Control, KeepsAQuotaOverPoolsAlsoForAJobThatMoves) {
   EXPECT_EQ(desk.control().held_by(admins), 6);
 }
 
+TEST(Control, BoundsWhatTheSpecificationsOfJobsTake) {
+  Settings settings;
+  settings.job_bytes_of_user_max = ByteSize{3 << 20};
+  settings.ended_bytes_kept = ByteSize{2 << 20};
+  Desk desk(settings);
+  JobSpec spec = job_of({1});
+  spec.members.front().command.variables["LARGE"] = std::string(900'000, 'x');
+  for (int i = 0; i < 3; ++i) desk.submit(spec, "a large one");
+  EXPECT_TRUE(std::holds_alternative<requests::JobView>(desk.answer()));
+  desk.submit(spec, "one too many");
+  const auto refused = std::get<requests::Failed>(desk.answer());
+  EXPECT_EQ(refused.code, Errc::denied);
+  EXPECT_NE(refused.message.find("the limit is 3MiB"), std::string::npos) << refused.message;
+  desk.restart();
+  desk.submit(spec, "one too many, after a restart");
+  EXPECT_EQ(std::get<requests::Failed>(desk.answer()).code, Errc::denied);
+  for (std::uint64_t id = 1; id <= 3; ++id) desk.ask("kill", requests::KillJob{{id}});
+  EXPECT_EQ(desk.control().ledger().live().bytes, 0);
+  EXPECT_EQ(desk.control().ledger().ended(), 2) << "more would take more than is kept of ended ones";
+  desk.submit(spec, "there is room again");
+  EXPECT_TRUE(std::holds_alternative<requests::JobView>(desk.answer()));
+}
+
+TEST(Control, RefusesAgentsAndJobsWhoseNamesCannotBeShown) {
+  Desk desk;
+  for (const std::string id :
+       {std::string("a\nb"), std::string(".."), std::string("-x"), std::string(5'000, 'x'), std::string("\x1b[2J")}) {
+    desk.hello(id);
+    EXPECT_TRUE(desk.control().ledger().agents().empty()) << id.size();
+  }
+  messages::Hello hello;
+  hello.agent.id = AgentId("good");
+  hello.identity = "good";
+  hello.agent.labels["zone"] = "\x1b]0;x\x07";
+  desk.say_hello("good", hello);
+  EXPECT_TRUE(desk.control().ledger().agents().empty());
+  JobSpec spec = job_of({1});
+  spec.name = "\x1b[2J";
+  desk.submit(spec, "a name with control characters");
+  const auto refused = std::get<requests::Failed>(desk.answer());
+  EXPECT_EQ(refused.code, Errc::invalid);
+  ASSERT_EQ(refused.faults.size(), 1U);
+  EXPECT_EQ(refused.faults.front().path, "name");
+}
+
 TEST(Control, RefusesNoJobForAQuota) {
   Desk desk;
   desk.hello("a1", 8);

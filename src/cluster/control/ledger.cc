@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/overloaded.h"
+#include "cluster/job_size.h"
 
 namespace cadre::cluster::control {
 
@@ -67,12 +68,14 @@ bool was_interrupted(const lease::Ending& ending) {
   return ending.reason == lease::Reason::preempted || ending.reason == lease::Reason::agent_lost;
 }
 
-Ledger::Ledger(const Rows& rows, std::size_t ended_kept, std::uint64_t first_version)
+Ledger::Ledger(const Rows& rows, EndedKept ended_kept, std::uint64_t first_version)
     : ended_kept_(ended_kept), last_version_(first_version), last_job_(rows.last_job), last_change_(rows.last_change) {
   for (const AgentRow& row : rows.agents) add_agent(row);
   agents_changed_.clear();
   for (const JobRow& row : rows.jobs) {
-    number(jobs_.emplace(row.id, Job{row, {}}).first->second);
+    Job& job = jobs_.emplace(row.id, Job{row, {}, 0, bytes_of(row.spec)}).first->second;
+    number(job);
+    count(job, 1);
     actors_ += row.spec.actor.empty() ? 0 : 1;
     if (row.stage == JobStage::ended) note_ended(row.id);
   }
@@ -85,14 +88,32 @@ Ledger::Ledger(const Rows& rows, std::size_t ended_kept, std::uint64_t first_ver
 }
 
 void Ledger::note_ended(JobId id) {
-  actors_ -= jobs_.at(id).row.spec.actor.empty() ? 0 : 1;
+  const Job& job = jobs_.at(id);
+  actors_ -= job.row.spec.actor.empty() ? 0 : 1;
+  count(job, -1);
+  ended_bytes_ += job.bytes;
   ended_.push_back(id);
 }
 
+void Ledger::count(const Job& job, std::int64_t jobs) {
+  Live& own = live_of_[job.row.owner];
+  for (Live* live : {&live_, &own}) {
+    live->jobs += jobs;
+    live->bytes += jobs * job.bytes;
+  }
+  if (own.jobs == 0) live_of_.erase(job.row.owner);
+}
+
+Ledger::Live Ledger::live_of(const std::string& owner) const {
+  const auto found = live_of_.find(owner);
+  return found == live_of_.end() ? Live{} : found->second;
+}
+
 void Ledger::forget_ended() {
-  while (ended_.size() > ended_kept_) {
+  while (ended_.size() > ended_kept_.jobs || ended_bytes_ > ended_kept_.bytes) {
     const auto job = jobs_.find(ended_.front());
     CHECK(job != jobs_.end());
+    ended_bytes_ -= job->second.bytes;
     if (const auto session = of_sessions_.find(job->second.row.spec.session); session != of_sessions_.end()) {
       session->second.erase(job->second.version);
       if (session->second.empty()) of_sessions_.erase(session);
@@ -168,8 +189,10 @@ Job& Ledger::add_job(JobSpec spec, std::string owner, TimePoint now) {
   jobs_changed_.insert(row.id);
   const JobId id = row.id;
   actors_ += row.spec.actor.empty() ? 0 : 1;
-  Job& job = jobs_.emplace(id, Job{std::move(row), {}}).first->second;
+  const std::int64_t bytes = bytes_of(row.spec);
+  Job& job = jobs_.emplace(id, Job{std::move(row), {}, 0, bytes}).first->second;
   number(job);
+  count(job, 1);
   return job;
 }
 

@@ -20,6 +20,7 @@ struct Job {
   JobRow row;
   std::map<std::uint32_t, TaskRow> tasks;  ///< by member
   std::uint64_t version = 0;               ///< greater than all that were shown before, of any job
+  std::int64_t bytes = 0;                  ///< that its specification takes
 
   /// The tasks of its last run; others are left from earlier ones.
   bool in_run(const TaskRow& task) const { return row.runs > 0 && task.run == row.runs; }
@@ -61,10 +62,16 @@ std::string stage_name(const lease::State& state);
 /// Why and how an ended job ended, for people.
 std::string ending_in_words(const Job& job);
 
+/// How many of the newest jobs that have ended stay, and what their specifications may take.
+struct EndedKept {
+  std::size_t jobs = 0;
+  std::int64_t bytes = 0;
+};
+
 class Ledger {
  public:
-  /// Only the newest `ended_kept` of the jobs that have ended stay. Versions begin above `first_version`.
-  Ledger(const Rows& rows, std::size_t ended_kept, std::uint64_t first_version);
+  /// Versions begin above `first_version`.
+  Ledger(const Rows& rows, EndedKept ended_kept, std::uint64_t first_version);
 
   const std::map<JobId, Job>& jobs() const { return jobs_; }
   const std::map<AgentId, AgentEntry>& agents() const { return agents_; }
@@ -72,6 +79,13 @@ class Ledger {
   const TaskRow* find(TaskId id) const;
   AgentEntry* find(const AgentId& id);
   std::int64_t ended() const { return static_cast<std::int64_t>(ended_.size()); }
+  /// What the jobs that have not ended take: of one user, and of all.
+  struct Live {
+    std::int64_t jobs = 0;
+    std::int64_t bytes = 0;
+  };
+  Live live_of(const std::string& owner) const;
+  const Live& live() const { return live_; }
   /// Actors that have not ended.
   std::int64_t actors() const { return actors_; }
   /// The jobs of a session that are known, by their versions: those that changed last stand last.
@@ -107,7 +121,12 @@ class Ledger {
   /// It has changed, or is new.
   void number(Job& job);
 
-  std::size_t ended_kept_;
+  void count(const Job& job, std::int64_t jobs);
+
+  EndedKept ended_kept_;
+  std::int64_t ended_bytes_ = 0;
+  Live live_;
+  std::map<std::string, Live> live_of_;
   std::uint64_t last_version_;
   std::map<JobId, Job> jobs_;
   std::map<AgentId, AgentEntry> agents_;

@@ -3,6 +3,8 @@
 #include "base/check.h"
 #include "base/overloaded.h"
 #include "cluster/control/control.h"
+#include "cluster/job_size.h"
+#include "describe/utf8.h"
 
 namespace cadre::cluster::control {
 namespace {
@@ -24,6 +26,14 @@ std::vector<requests::Fault> faults_of(const JobSpec& spec) {
     faults.push_back(
         {"members", "are all elastic down to 0; give one of them a least count, so that something starts"});
   }
+  const auto check_name = [&](const std::string& path, const std::string& name) {
+    if (describe::is_printable(name)) return;
+    faults.push_back({path, "has control characters; leave them out"});
+  };
+  check_name("name", spec.name);
+  check_name("group", spec.group);
+  check_name("actor", spec.actor);
+  for (const Member& member : spec.members) check_name("members", member.role);
   const bool divided = spec.members.size() == 1 && !spec.members.front().count;
   if (spec.single_agent && spec.uneven) {
     faults.push_back({"uneven", "contradicts single_agent; leave one of them out"});
@@ -136,6 +146,23 @@ bool Control::is_used(const std::string& workspace) const {
   });
 }
 
+std::int64_t Control::jobs_of(const std::string& user) const { return ledger_.live_of(user).jobs; }
+
+std::optional<std::string> Control::no_memory_for(const std::string& user, std::int64_t bytes) const {
+  const auto full = [&](const char* whose, std::int64_t held, ByteSize most, const char* key) {
+    return std::string("the specifications of ") + whose + " that have not ended take " + to_string(ByteSize{held}) +
+           ", and this one " + to_string(ByteSize{bytes}) + "; the limit is " + to_string(most) +
+           ". Wait until some have ended, put large data into files (--dir), or ask an admin to raise cluster." + key;
+  };
+  const std::int64_t own = ledger_.live_of(user).bytes;
+  if (own + bytes > settings_.job_bytes_of_user_max.value) {
+    return full("your jobs", own, settings_.job_bytes_of_user_max, "job_bytes_of_user_max");
+  }
+  const std::int64_t all = ledger_.live().bytes;
+  if (all + bytes <= settings_.job_bytes_max.value) return std::nullopt;
+  return full("all jobs", all, settings_.job_bytes_max, "job_bytes_max");
+}
+
 std::optional<std::string> Control::never_fits(const JobSpec& spec, TimePoint now) {
   const bool has_agents = std::any_of(ledger_.agents().begin(), ledger_.agents().end(),
                                       [&](const auto& agent) { return agent.second.row.pool == spec.pool; });
@@ -165,6 +192,7 @@ void Control::submit(const Guest& guest, const JobSpec& spec, TimePoint now) {
   if (auto faults = faults_of(spec); !faults.empty()) {
     return answer(asker, requests::Failed{Errc::invalid, "the job is faulty", std::move(faults)});
   }
+  if (auto why = no_memory_for(guest.who.user, bytes_of(spec))) return fail(asker, Errc::denied, *std::move(why));
   if (auto why = never_fits(spec, now)) return fail(asker, Errc::invalid, *std::move(why));
   Pool& pool = pools_.at(spec.pool);
   Job& job = ledger_.add_job(spec, guest.who.user, now);
