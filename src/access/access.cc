@@ -21,7 +21,8 @@ Failure token_has_expired() { return fail(Errc::denied, "this token has expired;
 
 }  // namespace
 
-Access::Access(Settings settings, const Rows& rows) : settings_(settings), directory_(rows), guard_(settings.guard) {}
+Access::Access(Settings settings, const Rows& rows)
+    : settings_(settings), directory_(rows), guard_(settings.guard), keys_(settings.idempotency, rows.keys) {}
 
 void Access::found(TimePoint now) {
   if (!has_workspace(default_workspace)) directory_.put_workspace({default_workspace, std::nullopt, now});
@@ -108,6 +109,7 @@ std::optional<std::int64_t> Access::quota_of_workspace(const std::string& name) 
 void Access::tidy(TimePoint now) {
   while (const auto id = directory_.expired(now)) directory_.remove_token(*id);
   guard_.tidy(now);
+  keys_.tidy(now);
 }
 
 }  // namespace cadre::access

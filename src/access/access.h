@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "access/directory.h"
+#include "access/idempotency.h"
 #include "access/login_guard.h"
 #include "access/principal.h"
 #include "access/requests.h"
@@ -20,8 +21,13 @@ struct Settings {
   std::int64_t users_max = 100'000;
   std::int64_t tokens_max_each = 100;
   std::int64_t workspaces_max = 10'000;
+  IdempotencySettings idempotency;
   GuardSettings guard;
 };
+
+/// The id of the token of whoever owns the data folder of the master: a file there holds it, and a new password of its
+/// user does not end it.
+constexpr std::string_view local_token_id = "local";
 
 /// With what a login is decided.
 struct Challenge {
@@ -72,8 +78,20 @@ class Access {
   /// Removes tokens that have expired. To be called now and then.
   void tidy(TimePoint now);
 
+  /// What a request of this user with this key has created; null: nothing so far. `conflict` when it was another one.
+  [[nodiscard]] Result<const IdempotencyRow*> created_by(const std::string& user, const IdempotencyKey& key) const {
+    return keys_.find(user, key);
+  }
+  void remember(IdempotencyRow row) { keys_.put(std::move(row)); }
+  /// A token as it was shown when it was made, but for its secret.
+  [[nodiscard]] Result<Reply> token_made(const std::string& id) const;
+
   /// What has changed since the last time.
-  [[nodiscard]] Writes take() { return directory_.take(); }
+  [[nodiscard]] Writes take() {
+    Writes writes = directory_.take();
+    keys_.take(writes);
+    return writes;
+  }
 
  private:
   struct Asked {
@@ -113,11 +131,14 @@ class Access {
   /// `conflict` when the user has too many, or the id or hash is taken.
   Result<NewToken> add_token(TokenRow token);
   void drop_expired(const User& user, TimePoint now);
+  /// All of a user but that of the data folder.
+  void end_tokens(const std::string& name);
   void make_room_for_login(const User& user);
 
   Settings settings_;
   Directory directory_;
   LoginGuard guard_;
+  IdempotencyKeys keys_;
 };
 
 }  // namespace cadre::access

@@ -318,6 +318,23 @@ TEST_F(AccessErrors, QuotasAreThoseThatWereSet) {
   EXPECT_FALSE(access_.has_workspace("moon"));
 }
 
+TEST_F(AccessErrors, ANewPasswordEndsTheTokensOfItsUser) {
+  put("ann");
+  ASSERT_TRUE(access_.put_token({std::string(local_token_id), "hash of local", "ann", "", noon, {}}).has_value());
+  SetUser request;
+  request.user = "ann";
+  request.password = "hash of a password";
+  request.keep_tokens = true;
+  do_(admin(), request);
+  EXPECT_TRUE(access_.who("hash of of-ann", noon));
+  request.password = "hash of another";
+  request.keep_tokens = false;
+  do_(admin(), request);
+  expect(Errc::denied, "", access_.who("hash of of-ann", noon));
+  EXPECT_TRUE(access_.who("hash of local", noon)) << "it is that of the data folder";
+  EXPECT_TRUE(access_.who("hash of of-bob", noon));
+}
+
 TEST(Access, IsFoundedOnceAndNeverAgain) {
   ModelDatabase database;
   for (int start = 0; start < 2; ++start) {

@@ -21,6 +21,7 @@ struct ModelDatabase {
   std::map<std::string, WorkspaceRow> workspaces;
   std::map<std::pair<std::string, std::string>, MemberRow> members;
   std::vector<AuditRow> audit;
+  std::map<std::pair<std::string, std::string>, IdempotencyRow> keys;
   bool operator==(const ModelDatabase&) const = default;
 
   void apply(const Writes& writes) {
@@ -33,6 +34,8 @@ struct ModelDatabase {
     for (const auto& row : writes.tokens) tokens.insert_or_assign(row.id, row);
     for (const auto& row : writes.members) members.insert_or_assign({row.workspace, row.user}, row);
     for (const auto& row : writes.audit) audit.push_back(row);
+    for (const auto& key : writes.keys_gone) keys.erase(key);
+    for (const auto& row : writes.keys) keys.insert_or_assign({row.user, row.key}, row);
   }
 
   Rows rows() const {
@@ -41,6 +44,7 @@ struct ModelDatabase {
     for (const auto& [key, row] : tokens) all.tokens.push_back(row);
     for (const auto& [key, row] : workspaces) all.workspaces.push_back(row);
     for (const auto& [key, row] : members) all.members.push_back(row);
+    for (const auto& [key, row] : keys) all.keys.push_back(row);
     all.last_audit = audit.empty() ? 0 : audit.back().number;
     return all;
   }

@@ -13,23 +13,28 @@ constexpr std::size_t key_most = 128;
 
 }  // namespace
 
-std::string LoginGuard::key_of(std::string_view kind, const std::string& name) {
-  return std::string(kind) + name.substr(0, key_most);
+// User and address together: failures from elsewhere do not lock a user out.
+std::string LoginGuard::key_of_pair(const Attempt& attempt) {
+  return "user " + attempt.address.substr(0, key_most) + " " + attempt.user.substr(0, key_most);
+}
+
+std::string LoginGuard::key_of_address(const Attempt& attempt) {
+  return "address " + attempt.address.substr(0, key_most);
 }
 
 Duration LoginGuard::wait(const Attempt& attempt, TimePoint now) const {
-  const Duration for_user = wait_of(key_of("user ", attempt.user), now);
+  const Duration for_user = wait_of(key_of_pair(attempt), settings_.free_failures, now);
   if (attempt.address.empty()) return for_user;
-  return std::max(for_user, wait_of(key_of("address ", attempt.address), now));
+  return std::max(for_user, wait_of(key_of_address(attempt), settings_.free_failures_of_address, now));
 }
 
-Duration LoginGuard::wait_of(const std::string& key, TimePoint now) const {
+Duration LoginGuard::wait_of(const std::string& key, std::int32_t free_failures, TimePoint now) const {
   const auto found = entries_.find(key);
   if (found == entries_.end()) return {};
   const Entry& entry = found->second;
-  if (entry.failures < settings_.free_failures || now - entry.last >= settings_.forget_after) return {};
+  if (entry.failures < free_failures || now - entry.last >= settings_.forget_after) return {};
   Duration whole = std::min(settings_.first_wait, settings_.longest_wait);
-  for (std::int32_t more = entry.failures - settings_.free_failures; more > 0; --more) {
+  for (std::int32_t more = entry.failures - free_failures; more > 0; --more) {
     if (whole >= settings_.longest_wait / 2) {
       whole = settings_.longest_wait;
       break;
@@ -41,8 +46,8 @@ Duration LoginGuard::wait_of(const std::string& key, TimePoint now) const {
 
 void LoginGuard::begin(const Attempt& attempt, TimePoint now) {
   tidy(now);
-  count(key_of("user ", attempt.user), now);
-  if (!attempt.address.empty()) count(key_of("address ", attempt.address), now);
+  count(key_of_pair(attempt), now);
+  if (!attempt.address.empty()) count(key_of_address(attempt), now);
   while (entries_.size() > settings_.remembered_max) forget(std::string(by_age_.begin()->second));
 }
 
@@ -56,8 +61,8 @@ void LoginGuard::count(const std::string& key, TimePoint now) {
 }
 
 void LoginGuard::pass(const Attempt& attempt) {
-  forget(key_of("user ", attempt.user));
-  const std::string key = key_of("address ", attempt.address);
+  forget(key_of_pair(attempt));
+  const std::string key = key_of_address(attempt);
   const auto found = entries_.find(key);
   if (found == entries_.end()) return;
   Entry& entry = found->second;

@@ -15,7 +15,8 @@
 namespace cadre::access {
 
 struct GuardSettings {
-  std::int32_t free_failures = 5;  ///< of one user or one address, until one has to wait
+  std::int32_t free_failures = 5;              ///< of one user from one address, until one has to wait
+  std::int32_t free_failures_of_address = 50;  ///< of all users from one address
   Duration first_wait = std::chrono::seconds(1);
   Duration longest_wait = std::chrono::minutes(5);
   Duration forget_after = std::chrono::hours(1);  ///< without a further failure
@@ -50,8 +51,9 @@ class LoginGuard {
     TimePoint last_but_one;  ///< for an attempt that turns out to be none
   };
 
-  static std::string key_of(std::string_view kind, const std::string& name);
-  Duration wait_of(const std::string& key, TimePoint now) const;
+  static std::string key_of_pair(const Attempt& attempt);
+  static std::string key_of_address(const Attempt& attempt);
+  Duration wait_of(const std::string& key, std::int32_t free_failures, TimePoint now) const;
   void count(const std::string& key, TimePoint now);
   void forget(const std::string& key);
 

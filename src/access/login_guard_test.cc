@@ -43,30 +43,41 @@ TEST(LoginGuard, WaitsDoubleUpToTheLongest) {
   }
 }
 
-TEST(LoginGuard, HoldsAUserFromEveryAddressAndAnAddressForEveryUser) {
+TEST(LoginGuard, CountsUserAndAddressTogetherSoThatNobodyIsLockedOutFromElsewhere) {
   LoginGuard guard({});
-  fail_times(guard, ann, start, 5);
-  EXPECT_EQ(guard.wait(ann_elsewhere, start), 1s);
-  EXPECT_EQ(guard.wait(bob, start), 1s);
-  EXPECT_EQ(guard.wait({"bob", "10.0.0.2"}, start), 0s);
+  fail_times(guard, ann, start, 49);
+  EXPECT_GT(guard.wait(ann, start), 0s);
+  EXPECT_EQ(guard.wait(ann_elsewhere, start), 0s);
+  EXPECT_EQ(guard.wait(bob, start), 0s);
   EXPECT_EQ(guard.wait({"10.0.0.1", "ann"}, start), 0s) << "users and addresses are not the same";
+}
+
+TEST(LoginGuard, HoldsAnAddressThatTriesManyUsers) {
+  LoginGuard guard({});
+  for (int user = 0; user < 49; ++user) guard.begin({"user" + std::to_string(user), "10.0.0.1"}, start);
+  EXPECT_EQ(guard.wait(ann, start), 0s);
+  fail_times(guard, bob, start, 1);
+  EXPECT_EQ(guard.wait(ann, start), 1s);
+  EXPECT_EQ(guard.wait(ann_elsewhere, start), 0s);
 }
 
 TEST(LoginGuard, CountsOnlyTheUserWhereThereIsNoAddress) {
   LoginGuard guard({});
   fail_times(guard, {"ann", ""}, start, 5);
   EXPECT_EQ(guard.wait({"bob", ""}, start), 0s);
-  EXPECT_EQ(guard.wait(ann, start), 1s);
+  EXPECT_EQ(guard.wait({"ann", ""}, start), 1s);
 }
 
 TEST(LoginGuard, SuccessClearsTheUserAndNotTheAddress) {
-  LoginGuard guard({});
+  GuardSettings settings;
+  settings.free_failures_of_address = 5;
+  LoginGuard guard(settings);
   fail_times(guard, ann, start, 5);
   guard.begin(ann, start + 1s);
   guard.pass(ann);
-  EXPECT_EQ(guard.wait(ann_elsewhere, start + 1s), 0s);
   EXPECT_EQ(guard.wait(bob, start), 1s) << "as if that attempt had not been";
   EXPECT_EQ(guard.wait(bob, start + 1s), 0s);
+  EXPECT_EQ(guard.wait(ann, start + 1s), 0s);
 }
 
 TEST(LoginGuard, SuccessesAloneLeaveNoTrace) {
@@ -134,17 +145,16 @@ struct PlainGuard {
   GuardSettings settings;
   std::map<std::string, std::vector<TimePoint>> failures;
 
-  Duration wait(const std::string& key, TimePoint now) {
+  Duration wait(const std::string& key, std::int32_t free_failures, TimePoint now) {
     const std::vector<TimePoint>& all = failures[key];
     std::size_t first = 0;  // of those without a long pause
     for (std::size_t at = 1; at < all.size(); ++at) {
       if (all[at] - all[at - 1] >= settings.forget_after) first = at;
     }
     const auto count = static_cast<std::int64_t>(all.size() - first);
-    if (count < settings.free_failures || now - all.back() >= settings.forget_after) return {};
+    if (count < free_failures || now - all.back() >= settings.forget_after) return {};
     Duration wait = settings.first_wait;
-    for (std::int64_t more = count - settings.free_failures; more > 0 && wait < settings.longest_wait; --more)
-      wait *= 2;
+    for (std::int64_t more = count - free_failures; more > 0 && wait < settings.longest_wait; --more) wait *= 2;
     return std::max(Duration(0), all.back() + std::min(wait, settings.longest_wait) - now);
   }
 };
@@ -153,6 +163,7 @@ TEST(LoginGuard, IsThePlainRuleWhateverIsTried) {
   FOR_SEEDS(300, [](Dice& dice) {
     GuardSettings settings;
     settings.free_failures = static_cast<std::int32_t>(dice.between(1, 4));
+    settings.free_failures_of_address = static_cast<std::int32_t>(dice.between(2, 9));
     settings.first_wait = Duration(dice.between(1, 3) * 1s);
     settings.longest_wait = Duration(dice.between(3, 60) * 1s);
     settings.forget_after = Duration(dice.between(60, 100) * 1s);
@@ -162,15 +173,17 @@ TEST(LoginGuard, IsThePlainRuleWhateverIsTried) {
     for (int step = 0; step < 200; ++step) {
       now += Duration(dice.percent(5) ? dice.between(50, 120) * 1s : dice.between(0, 3'000) * 1ms);
       const Attempt attempt{"u" + std::to_string(dice.below(3)), "a" + std::to_string(dice.below(3))};
-      const Duration wait = std::max(plain.wait(attempt.user, now), plain.wait(attempt.address, now));
+      const std::string pair = attempt.user + " from " + attempt.address;
+      const Duration wait = std::max(plain.wait(pair, settings.free_failures, now),
+                                     plain.wait(attempt.address, settings.free_failures_of_address, now));
       ASSERT_EQ(guard.wait(attempt, now), wait);
       if (wait > Duration(0)) continue;
       guard.begin(attempt, now);
       if (dice.percent(30)) {
         guard.pass(attempt);
-        plain.failures[attempt.user].clear();
+        plain.failures[pair].clear();
       } else {
-        plain.failures[attempt.user].push_back(now);
+        plain.failures[pair].push_back(now);
         plain.failures[attempt.address].push_back(now);
       }
     }

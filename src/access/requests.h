@@ -272,6 +272,7 @@ struct SetUser {
   std::string user;
   std::optional<std::string> password;      ///< hashed by the shell before the core sees it
   std::optional<std::string> old_password;  ///< checked by the shell; admins need none for others
+  bool keep_tokens = false;
   std::optional<bool> is_admin;
   std::optional<bool> is_active;
   std::optional<std::int64_t> max_slots;
@@ -281,6 +282,7 @@ void describe(V& v, SetUser& m) {
   v.required("user", m.user, "Who.");
   v.field("password", m.password, "A new password; empty: none from now on.", length(0, password_most));
   v.field("old_password", m.old_password, "The present one; needed to change one's own.", length(0, password_most));
+  v.field("keep_tokens", m.keep_tokens, "Whether the tokens of the user stay valid when the password changes.");
   v.field("admin", m.is_admin, "Whether he is admin of the cluster.");
   v.field("active", m.is_active, "Whether he may use it; if not, his tokens are refused, his jobs go on.");
   v.field("max_slots", m.max_slots, "Most slots that his jobs may hold together; -1: no limit.",
@@ -291,7 +293,8 @@ void describe(V& v, SetUser& m) {
 
 struct DeleteUser {
   static constexpr std::string_view type_name = "delete_user";
-  static constexpr Route route{"DELETE", "/users/{user}", "Removes a user and his tokens; his jobs go on.",
+  static constexpr Route route{"DELETE", "/users/{user}",
+                               "Removes a user and their tokens; refused while they have jobs that have not ended.",
                                Need::admin};
   using Answer = Done;
   std::string user;

@@ -62,12 +62,24 @@ struct AuditRow {
   bool operator==(const AuditRow&) const = default;
 };
 
+/// A request that has created something, by the key that its client gave it.
+struct IdempotencyRow {
+  std::string user;
+  std::string key;
+  std::string fingerprint;  ///< of the whole request
+  std::string noun;         ///< of what was created: job, user, token, workspace
+  std::string object;       ///< its id or name
+  TimePoint created;
+  bool operator==(const IdempotencyRow&) const = default;
+};
+
 /// Everything that is loaded at a start.
 struct Rows {
   std::vector<UserRow> users;
   std::vector<TokenRow> tokens;
   std::vector<WorkspaceRow> workspaces;
   std::vector<MemberRow> members;
+  std::vector<IdempotencyRow> keys;
   std::uint64_t last_audit = 0;
 };
 
@@ -83,9 +95,12 @@ struct Writes {
   std::vector<WorkspaceRow> workspaces;
   std::vector<MemberRow> members;
   std::vector<AuditRow> audit;
+  std::vector<IdempotencyRow> keys;
+  std::vector<std::pair<std::string, std::string>> keys_gone;  ///< user, key
   bool empty() const {
-    return users_gone.empty() && tokens_gone.empty() && workspaces_gone.empty() && members_gone.empty() &&
-           users.empty() && tokens.empty() && workspaces.empty() && members.empty() && audit.empty();
+    return keys.empty() && keys_gone.empty() && users_gone.empty() && tokens_gone.empty() && workspaces_gone.empty() &&
+           members_gone.empty() && users.empty() && tokens.empty() && workspaces.empty() && members.empty() &&
+           audit.empty();
   }
 };
 

@@ -59,6 +59,12 @@ Result<Reply> Access::answer(const Asked& asked, const RevokeToken& request) {
   return Done{};
 }
 
+Result<Reply> Access::token_made(const std::string& id) const {
+  const TokenRow* token = directory_.find_token(id);
+  if (token == nullptr) return no_token();
+  return NewToken{"", view_of(*token)};
+}
+
 Result<void> Access::put_token(TokenRow token) {
   CHECK(!token.id.empty() && !token.hash.empty());
   if (directory_.find_user(token.user) == nullptr) {

@@ -85,8 +85,17 @@ Result<Reply> Access::answer(const Asked& asked, const SetUser& request) {
     row.max_slots = max_slots;
   }
   TRY(check_admins(user->row, row));
+  const bool ends_tokens = row.password != user->row.password && !request.keep_tokens;
   if (row != user->row) directory_.put_user(std::move(row));
+  if (ends_tokens) end_tokens(request.user);
   return view_for(asked.who, *directory_.find_user(request.user));
+}
+
+void Access::end_tokens(const std::string& name) {
+  const std::set<std::string> ids = directory_.find_user(name)->tokens;
+  for (const std::string& id : ids) {
+    if (id != local_token_id) directory_.remove_token(id);
+  }
 }
 
 Result<Reply> Access::answer(const Asked& asked, const DeleteUser& request) {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "access/creation.h"
 #include "access/problem.h"
+#include "client/host_identity.h"
 #include "net/http/fields.h"
 
 namespace cadre::client {
@@ -16,10 +18,11 @@ using net::http::Method;
 constexpr Duration connect_max = 1s;
 constexpr Duration ask_again_after = 100ms;
 
-/// Everything else says how things are to be, or only asks.
+/// What creates something carries a key, by which the master knows it again. Everything else says how things are to be,
+/// or only asks.
 Repeat repeat_of(const access::Route& route) {
-  const bool is_new_each_time =
-      route.method == "POST" && !route.path.ends_with("/stop") && !route.path.ends_with("/kill");
+  const bool is_new_each_time = route.method == "POST" && !access::creates(route) && !route.path.ends_with("/stop") &&
+                                !route.path.ends_with("/kill");
   return is_new_each_time ? Repeat::when_unheard : Repeat::when_lost;
 }
 
@@ -37,7 +40,8 @@ Connection::Call Connection::call_of(const access::Route& route, Value fields, s
   Value::Map& map = *fields.as<Value::Map>();
   Call call;
   call.repeat = repeat_of(route);
-  call.wait = wait;
+  call.wait = access::creates(route) ? std::max(wait, creation_max) : wait;
+  if (access::creates(route)) call.question.headers.emplace_back("Idempotency-Key", random_word(32));
   call.question.method = net::http::parse_method(route.method);
   call.question.url = master_.url + "/api/v1" + net::http::fill(route.path, map);
   if (!master_.token.empty()) call.question.headers.emplace_back("Authorization", "Bearer " + master_.token);
@@ -64,6 +68,11 @@ loop::Task<Got<std::string>> Connection::send(Call call) {
     if (response && response->status / 100 == 2) co_return std::move(response->body);
     const bool is_gone_anyway = response && response->status == 404 && call.question.method == Method::remove;
     if (is_gone_anyway && may_be_done) co_return "{}";
+    const bool is_restarting = response && response->status == 503 && may_be_done;
+    if (is_restarting && loop_.now() - begun + ask_again_after < call.wait) {
+      co_await loop::sleep(loop_, ask_again_after);
+      continue;
+    }
     if (response) co_return NotGot(refusal_in(*response, call));
     may_be_done = may_be_done || code == Errc::timed_out;
     // Nothing was asked of one that is not there; one that went away may have heard it.
@@ -121,9 +130,8 @@ Refusal Connection::explain(const Error& error, const Call& call) const {
   }
   if (error.code != Errc::timed_out) return {error.code == Errc::denied ? refused : failed, error.message};
   if (call.question.url.ends_with("/api/v1/jobs") && call.question.method == Method::post) {
-    return {unreachable,
-            "the master at " + master_.url +
-                " did not answer; it may have taken the job: look with `cadre job list` before you submit it again"};
+    return {unreachable, "the master at " + master_.url + " has not answered for " + to_string(call.wait) +
+                             "; it may have taken the job: look with `cadre job list` before you submit it again"};
   }
   return {unreachable, "the master at " + master_.url + " has not answered for " + to_string(call.wait) +
                            ", or went away before it did; try again when it is back"};

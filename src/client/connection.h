@@ -20,6 +20,8 @@ namespace cadre::client {
 
 /// How long a command waits for an answer that needs no waiting for anything else.
 constexpr Duration answer_max = std::chrono::seconds(15);
+/// The same for what creates something: it is repeated with its key while the master restarts.
+constexpr Duration creation_max = std::chrono::seconds(30);
 /// How long one that follows something waits for a master that is gone.
 constexpr Duration absence_max = std::chrono::minutes(10);
 

@@ -111,9 +111,21 @@ loop::Task<void> Gateway::set_user(Visit visit, cluster::Credential who, access:
 }
 
 loop::Task<void> Gateway::create_token(Visit visit, cluster::Credential who, access::CreateToken request) {
-  const NewSecret secret = make_secret();
+  // A request that is repeated with its key gets the same secret again, though nobody has kept it.
+  const access::IdempotencyKey& once = who.idempotency;
+  const NewSecret secret =
+      once.key.empty() ? make_secret()
+                       : secret_of(passes_.digest("token", who.token_hash + "\n" + once.key + "\n" + once.fingerprint));
   request.secret = secret.kept;
+  const std::string id = secret.kept.id;
   Told told = co_await inquire(std::move(who), access::Request(std::move(request)));
+  const auto* reply = std::get_if<access::Reply>(&told);
+  const auto* made = reply == nullptr ? nullptr : std::get_if<access::NewToken>(reply);
+  if (made != nullptr && made->about.id != id) {
+    co_return visit.answer(problem(409, "this request was made before with another token, and created the token " +
+                                            made->about.id +
+                                            ", whose secret is not kept; revoke it and make a new one"));
+  }
   visit.answer(with_secret(std::move(told), secret));
 }
 

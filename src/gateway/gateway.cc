@@ -108,6 +108,7 @@ std::optional<cluster::Credential> Gateway::credential_of(const Visit& visit) co
   }
   header.remove_prefix(bearer.size());
   cluster::Credential who{"", std::nullopt, visit.request().peer};
+  if (!read_idempotency_key(visit, who)) return std::nullopt;
   if (!Passes::is_pass(header)) {
     who.token_hash = hash_of_token(header);
     return who;
@@ -116,6 +117,21 @@ std::optional<cluster::Credential> Gateway::credential_of(const Visit& visit) co
   if (who.lease) return who;
   refuse_stranger(visit, "this token is not known");
   return std::nullopt;
+}
+
+bool Gateway::read_idempotency_key(const Visit& visit, cluster::Credential& who) const {
+  const net::http::Request& request = visit.request();
+  const std::string_view key = net::http::find(request.headers, "Idempotency-Key");
+  if (key.empty() || request.method != Method::post) return true;
+  const bool is_plain = std::all_of(key.begin(), key.end(), [](char c) { return c > ' ' && c < '\x7f'; });
+  if (!is_plain || key.size() > access::idempotency_key_most) {
+    visit.answer(problem(400, "the Idempotency-Key must be 1 to " + std::to_string(access::idempotency_key_most) +
+                                  " visible ASCII characters; use a random one for each request"));
+    return false;
+  }
+  who.idempotency.key = key;
+  who.idempotency.fingerprint = passes_.digest("request", std::string(request.path()) + "\n" + request.body);
+  return true;
 }
 
 void Gateway::refuse_stranger(const Visit& visit, const std::string& why) const {

@@ -91,6 +91,8 @@ class Gateway {
   // Who asks (gateway.cc).
   /// By what he wants to be known; if by nothing, he is answered.
   std::optional<cluster::Credential> credential_of(const Visit& visit) const;
+  /// Whether it has none, or a good one, which is put in; else the client is answered.
+  bool read_idempotency_key(const Visit& visit, cluster::Credential& who) const;
   void refuse_stranger(const Visit& visit, const std::string& why) const;
   /// Asks the desk, and answers with what it says.
   void ask(const Visit& visit, cluster::Credential who, cluster::Asked asked);

@@ -64,6 +64,15 @@ NewSecret make_secret() {
   return made;
 }
 
+NewSecret secret_of(std::string_view digits) {
+  CHECK(digits.size() >= 60);
+  NewSecret made;
+  made.text = "cadre-" + std::string(digits.substr(0, 48));
+  made.kept.id = std::string(digits.substr(48, 12));
+  made.kept.hash = hash_of_token(made.text);
+  return made;
+}
+
 Result<std::string> hash_password(std::string_view password) {
   const std::string salt = random_text(salt_bytes);
   TRY_ASSIGN(key, derive(password, salt));

@@ -17,6 +17,8 @@ struct NewSecret {
   access::Secret kept;
 };
 [[nodiscard]] NewSecret make_secret();
+/// The same one each time from 64 hexadecimal digits that nobody can guess.
+[[nodiscard]] NewSecret secret_of(std::string_view digits);
 /// As it is kept of a token that somebody shows.
 [[nodiscard]] std::string hash_of_token(std::string_view token);
 
@@ -36,6 +38,10 @@ class Passes {
   static bool is_pass(std::string_view token) { return token.starts_with(prefix); }
   /// For which lease it was made; nothing: it was not made here, or could be made by everybody for want of a secret.
   [[nodiscard]] std::optional<cluster::LeaseId> check(std::string_view token) const;
+  /// 64 hexadecimal digits that only who knows the secret can make of a text; other ones for each purpose.
+  [[nodiscard]] std::string digest(std::string_view purpose, std::string_view text) const {
+    return sign("digest " + std::string(purpose) + "\n" + std::string(text));
+  }
 
  private:
   static constexpr std::string_view prefix = "cadre-task-";

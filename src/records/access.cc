@@ -27,6 +27,10 @@ Result<void> remove_gone(Transaction& transaction, const access::Writes& writes)
     TRY(transaction.exec("DELETE FROM members WHERE workspace = $1 AND user_name = $2",
                          {storable(workspace), storable(user)}));
   }
+  for (const auto& [user, key] : writes.keys_gone) {
+    TRY(transaction.exec("DELETE FROM idempotency_keys WHERE user_name = $1 AND request_key = $2",
+                         {storable(user), storable(key)}));
+  }
   for (const std::string& id : writes.tokens_gone) {
     TRY(transaction.exec("DELETE FROM tokens WHERE id = $1", {storable(id)}));
   }
@@ -43,10 +47,12 @@ Result<access::Rows> Records::load_access() {
     TRY(get(transaction, "", {}, rows.tokens));
     TRY(get(transaction, "", {}, rows.workspaces));
     TRY(get(transaction, "", {}, rows.members));
+    TRY(get(transaction, "", {}, rows.keys));
     sort_by_key(rows.users);
     sort_by_key(rows.tokens);
     sort_by_key(rows.workspaces);
     sort_by_key(rows.members);
+    sort_by_key(rows.keys);
     TRY_ASSIGN(found, transaction.query("SELECT last_audit FROM master"));
     TRY_ASSIGN(row, found.one());
     TRY_ASSIGN(last, row.get<std::int64_t>(0));
@@ -61,6 +67,7 @@ Result<void> Records::put_access(Transaction& transaction, const access::Writes&
   TRY(put(transaction, writes.workspaces, pieces()));
   TRY(put(transaction, writes.tokens, pieces()));
   TRY(put(transaction, writes.members, pieces()));
+  TRY(put(transaction, writes.keys, pieces()));
   return put(transaction, writes.audit, pieces());
 }
 

@@ -59,6 +59,18 @@ void columns(V& v, access::AuditRow& row) {
   v.column("detail", row.detail);
 }
 
+template <class V>
+void columns(V& v, access::IdempotencyRow& row) {
+  v.key("user_name", row.user);
+  v.key("request_key", row.key);
+  v.column("fingerprint", row.fingerprint);
+  v.column("noun", row.noun);
+  v.column("object", row.object);
+  v.column("created", row.created);
+}
+
+inline std::string_view table_of(const access::IdempotencyRow&) { return "idempotency_keys"; }
+inline auto key_of(const access::IdempotencyRow& row) { return std::tie(row.user, row.key); }
 inline std::string_view table_of(const access::UserRow&) { return "users"; }
 inline std::string_view table_of(const access::TokenRow&) { return "tokens"; }
 inline std::string_view table_of(const access::WorkspaceRow&) { return "workspaces"; }

@@ -42,6 +42,14 @@ access::Writes random_writes(Dice& dice, const ModelDatabase& model) {
   if (!model.workspaces.empty() && dice.percent(30)) {
     remove_workspace(model, any_of(dice, model.workspaces).name, writes);
   }
+  if (!model.keys.empty() && dice.percent(30)) {
+    const access::IdempotencyRow& row = any_of(dice, model.keys);
+    writes.keys_gone.emplace_back(row.user, row.key);
+  }
+  for (std::size_t count = dice.below(6); count > 0; --count) {
+    writes.keys.push_back({random_name(dice), "k" + std::to_string(dice.below(9)), random_name(dice), "job",
+                           std::to_string(dice.below(99)), noon + Duration(dice.below(99))});
+  }
   if (!model.tokens.empty() && dice.percent(30)) writes.tokens_gone.push_back(any_of(dice, model.tokens).id);
   const auto name = [&](const char* kind) {
     return dice.percent(50) ? kind + std::to_string(dice.below(5)) : random_name(dice);
@@ -77,6 +85,7 @@ class AccessContract : public BothEngines {
     EXPECT_EQ(found->tokens, wanted.tokens);
     EXPECT_EQ(found->workspaces, wanted.workspaces);
     EXPECT_EQ(found->members, wanted.members);
+    EXPECT_EQ(found->keys, wanted.keys);
     EXPECT_EQ(found->last_audit, wanted.last_audit);
     auto audit = records.audit_before(0, all);
     ASSERT_TRUE(audit.has_value()) << audit.error().message;

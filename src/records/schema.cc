@@ -186,11 +186,24 @@ ALTER TABLE tasks ADD COLUMN restarts BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE tasks ADD COLUMN restart_at BIGINT NOT NULL DEFAULT 0;
 )";
 
-constexpr std::array<database::Migration, 4> steps{{
+constexpr std::string_view idempotency = R"(
+CREATE TABLE idempotency_keys (
+  user_name TEXT NOT NULL,
+  request_key TEXT NOT NULL,
+  fingerprint TEXT NOT NULL,
+  noun TEXT NOT NULL,
+  object TEXT NOT NULL,
+  created BIGINT NOT NULL,
+  PRIMARY KEY (user_name, request_key)
+);
+)";
+
+constexpr std::array<database::Migration, 5> steps{{
     {1, "agents, groups, jobs, tasks, changes, join tokens and agent keys", first},
     {2, "users, tokens, workspaces, members and audit; to whom a job belongs", second},
     {3, "calls that a task has answered", third},
     {4, "tasks that are started again alone", fourth},
+    {5, "what requests with an Idempotency-Key have created", idempotency},
 }};
 
 }  // namespace

@@ -1,0 +1,58 @@
+/// Which requests have created what, by the keys that clients gave them: a request that is repeated with its key
+/// creates nothing twice. Pure; one thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "access/rows.h"
+#include "base/result.h"
+#include "base/time.h"
+
+namespace cadre::access {
+
+/// Longest key.
+constexpr std::size_t idempotency_key_most = 128;
+
+struct IdempotencySettings {
+  Duration kept = std::chrono::hours(24);
+  std::size_t of_user_max = 10'000;  ///< beyond that the oldest is forgotten before its time
+};
+
+/// A key and what it stands for, as a client says them. Without a key nothing is remembered.
+struct IdempotencyKey {
+  std::string key;
+  std::string fingerprint;  ///< of the whole request, so that a key cannot be used for another one
+};
+
+class IdempotencyKeys {
+ public:
+  IdempotencyKeys(IdempotencySettings settings, const std::vector<IdempotencyRow>& rows);
+
+  /// What the request with this key has created; null: nothing so far. `conflict` when it was another request.
+  [[nodiscard]] Result<const IdempotencyRow*> find(const std::string& user, const IdempotencyKey& key) const;
+  void put(IdempotencyRow row);
+  /// Forgets what is older than it is to be kept.
+  void tidy(TimePoint now);
+  /// Hands over what has changed since the last time.
+  void take(Writes& writes);
+
+  [[nodiscard]] std::size_t size() const { return rows_.size(); }
+
+ private:
+  using Id = std::pair<std::string, std::string>;  ///< user, key
+  using Age = std::pair<TimePoint, Id>;
+  void forget(const Age& age);
+
+  IdempotencySettings settings_;
+  std::map<Id, IdempotencyRow> rows_;
+  std::set<Age> by_age_;
+  std::map<std::string, std::set<Age>> of_users_;
+  std::set<Id> changed_;
+};
+
+}  // namespace cadre::access
