@@ -35,6 +35,7 @@ struct Http {
   std::string tls_ca;
   std::string web;
   bool open_metrics = false;
+  bool insecure = false;
   std::int32_t connections_max = 10'000;
 };
 template <class V>
@@ -46,7 +47,12 @@ void describe(V& v, Http& h) {
   v.field("tls_ca", h.tls_ca, "PEM file that users of this host are told to believe; empty: what the system believes.");
   v.field("web", h.web, "Folder of the page; empty: there is none.");
   v.field("open_metrics", h.open_metrics, "Whether /metrics takes no token; it tells less then.");
-  v.field("connections_max", h.connections_max, "Most connections at a time.", range(1, 100'000));
+  v.field("insecure", h.insecure,
+          "Whether it may serve other hosts without TLS: passwords and tokens travel in plain.");
+  v.field("connections_max", h.connections_max,
+          "Most connections at a time; fewer where the limit of open files is low, half of which is kept for agents, "
+          "the database and logs.",
+          range(1, 100'000));
   v.check(h.tls_certificates.empty() == h.tls_key.empty(), "tls_key", "goes with tls_certificates; give both or none");
 }
 

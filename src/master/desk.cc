@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "access/creation.h"
 #include "base/overloaded.h"
 #include "describe/describe.h"
 #include "master/master.h"
@@ -47,6 +48,20 @@ constexpr bool changes_something() {
   return false;
 }
 
+bool creates(const cluster::Asked& asked) {
+  const auto of_choice = [](const auto& choice) {
+    return std::visit(
+        [](const auto& each) {
+          if constexpr (access::Routed<std::remove_cvref_t<decltype(each)>>) return access::creates(each.route);
+          return false;
+        },
+        choice);
+  };
+  if (const auto* request = std::get_if<requests::Request>(&asked)) return of_choice(*request);
+  const auto* request = std::get_if<access::Request>(&asked);
+  return request != nullptr && of_choice(*request);
+}
+
 }  // namespace
 
 void Master::ask(Asker asker, cluster::Credential credential, cluster::Asked asked) {
@@ -91,9 +106,16 @@ void Master::attend(const FromDoor& one, TimePoint now) {
     return tell_later(one.asker, cluster::Unknown{who.error().message});
   }
   const Guest guest{one.asker, *std::move(who), one.credential.address};
+  const access::IdempotencyKey& key = one.credential.idempotency;
+  const bool is_keyed = !key.key.empty() && creates(one.asked);
+  if (is_keyed && answer_repeated(guest, key, now)) return;
+  const auto remember = [&](std::optional<Created> created) {
+    if (!created || !is_keyed) return;
+    access_.remember({guest.who.user, key.key, key.fingerprint, created->noun, created->object, now});
+  };
   std::visit(overloaded{
-                 [&](const requests::Request& request) { serve(guest, request, now); },
-                 [&](const access::Request& request) { serve(guest, request, now); },
+                 [&](const requests::Request& request) { remember(serve(guest, request, now)); },
+                 [&](const access::Request& request) { remember(serve(guest, request, now)); },
                  [&](const access::ListAudit& request) { ground_.loop.spawn(list_audit(guest, request)); },
                  [&](const cluster::GetPassword&) { check_password(guest, now); },
                  [](const auto&) {},
@@ -101,9 +123,27 @@ void Master::attend(const FromDoor& one, TimePoint now) {
              one.asked);
 }
 
-void Master::serve(const Guest& guest, const requests::Request& request, TimePoint now) {
+bool Master::answer_repeated(const Guest& guest, const access::IdempotencyKey& key, TimePoint now) {
+  Result<const access::IdempotencyRow*> found = access_.created_by(guest.who.user, key);
+  if (!found) return tell_later(guest.asker, failed(found.error())), true;
+  if (*found == nullptr) return false;
+  const access::IdempotencyRow& row = **found;
+  if (row.noun == "job") {
+    control_.ask(guest.asker, guest.who, requests::GetJob{{std::stoull(row.object)}, std::nullopt}, now);
+    return true;
+  }
+  const auto ask = [&](const access::Request& request) { return access_.ask(guest.who, request, now); };
+  Result<access::Reply> reply = row.noun == "user"        ? ask(access::GetUser{row.object})
+                                : row.noun == "workspace" ? ask(access::GetWorkspace{row.object})
+                                                          : access_.token_made(row.object);
+  tell_later(guest.asker, reply ? Told(*std::move(reply)) : failed(reply.error()));
+  return true;
+}
+
+std::optional<Master::Created> Master::serve(const Guest& guest, const requests::Request& request, TimePoint now) {
   if (const auto* join = std::get_if<requests::MakeJoinToken>(&request)) {
-    return ground_.loop.spawn(make_join_token(guest, *join));
+    ground_.loop.spawn(make_join_token(guest, *join));
+    return std::nullopt;
   }
   const std::string* workspace = workspace_wanted(request);
   std::optional<Told> answer;
@@ -125,12 +165,23 @@ void Master::serve(const Guest& guest, const requests::Request& request, TimePoi
         }
       },
       request);
+  const auto* reply = answer ? std::get_if<requests::Reply>(&*answer) : nullptr;
+  const auto* job = reply == nullptr ? nullptr : std::get_if<requests::JobView>(reply);
+  if (job == nullptr) return std::nullopt;
+  return Created{"job", std::to_string(job->id.value)};
 }
 
-void Master::serve(const Guest& guest, const access::Request& request, TimePoint now) {
+std::optional<Master::Created> Master::serve(const Guest& guest, const access::Request& request, TimePoint now) {
   const auto* gone = std::get_if<access::DeleteWorkspace>(&request);
+  const auto* user_gone = std::get_if<access::DeleteUser>(&request);
+  const std::int64_t left = user_gone != nullptr && guest.who.is_admin ? control_.jobs_of(user_gone->user) : 0;
   Result<access::Reply> reply =
-      gone != nullptr && guest.who.is_admin && control_.is_used(gone->workspace)
+      left > 0 ? Failure(Error{Errc::conflict,
+                               "user '" + user_gone->user + "' has " + std::to_string(left) +
+                                   " jobs that have not ended, which would run without a quota; stop them first, and "
+                                   "keep the user from submitting more with: cadre user set " +
+                                   user_gone->user + " --inactive"})
+      : gone != nullptr && guest.who.is_admin && control_.is_used(gone->workspace)
           ? Failure(Error{Errc::conflict, "there are jobs in workspace '" + gone->workspace +
                                               "' that have not ended; stop them first: cadre job list --workspace " +
                                               gone->workspace})
@@ -148,6 +199,14 @@ void Master::serve(const Guest& guest, const access::Request& request, TimePoint
       },
       request);
   tell_later(guest.asker, told);
+  const auto* made = std::get_if<access::Reply>(&told);
+  if (made == nullptr) return std::nullopt;
+  if (const auto* token = std::get_if<access::NewToken>(made)) return Created{"token", token->about.id};
+  if (const auto* user = std::get_if<access::CreateUser>(&request)) return Created{"user", user->name};
+  if (const auto* workspace = std::get_if<access::CreateWorkspace>(&request)) {
+    return Created{"workspace", workspace->name};
+  }
+  return std::nullopt;
 }
 
 void Master::pass_on_quota(const access::Request& request) {

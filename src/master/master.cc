@@ -20,6 +20,9 @@ constexpr std::size_t message_nodes_max = 200'000;
 /// Agents beat more often than this.
 constexpr Duration peer_silence_max = 10min;
 
+/// So often a transaction that met a conflict is repeated. Nobody else writes: one that stays is of what is written.
+constexpr int conflicts_max = 4;
+
 /// That are removed by one transaction.
 constexpr std::int64_t changes_at_once = 5'000;
 
@@ -42,6 +45,12 @@ void each_code(const control::JobRow& row, const std::function<void(const std::s
   }
 }
 
+std::string first_of(const describe::Faults& faults) {
+  return faults.empty() ? "it is not understood" : faults.begin()->path + " " + faults.begin()->message;
+}
+
+}  // namespace
+
 control::Quotas quotas_of(const access::Rows& rows) {
   control::Quotas quotas;
   for (const access::UserRow& user : rows.users) {
@@ -53,12 +62,6 @@ control::Quotas quotas_of(const access::Rows& rows) {
   return quotas;
 }
 
-std::string first_of(const describe::Faults& faults) {
-  return faults.empty() ? "it is not understood" : faults.begin()->path + " " + faults.begin()->message;
-}
-
-}  // namespace
-
 Result<std::unique_ptr<Master>> Master::make(const Ground& ground, Options options) {
   net::HubOptions agents = std::move(options.agents);
   options.rows.quotas = quotas_of(options.access_rows);
@@ -69,6 +72,9 @@ Result<std::unique_ptr<Master>> Master::make(const Ground& ground, Options optio
 
 Master::Master(const Ground& ground, Options options)
     : ground_(ground),
+      settings_(options.settings),
+      access_settings_(options.access),
+      local_token_(std::move(options.local_token)),
       tick_every_(options.settings.beat_every / 4),
       keeping_(options.keeping),
       agent_keys_(std::move(options.agent_keys)),
@@ -84,8 +90,8 @@ Master::Master(const Ground& ground, Options options)
       inbox_(ground.loop, {"the master's inbox", news_max}) {
   for (const control::JobRow& row : options.rows.jobs) look_after_code(row);
   access_.found(ground.calendar.now());
-  if (!options.local_token) return;
-  const Result<void> put = access_.put_token(*std::move(options.local_token));
+  if (!local_token_) return;
+  const Result<void> put = access_.put_token(*local_token_);
   if (!put) ground_.log.warning("the owner of the data folder has no token: " + put.error().message);
 }
 
@@ -154,18 +160,25 @@ loop::Task<Result<void>> Master::run() {
     const std::vector<News> news = co_await inbox_.receive_all();
     if (news.empty()) break;
     for (const std::uint64_t peer : std::exchange(overrun_, {})) control_.forget_peer(peer);
-    // Time passes after all that was said: beats that waited long, behind a slow write, must count before it does.
-    bool ticked = false;
-    for (const News& one : news) std::holds_alternative<Tick>(one) ? void(ticked = true) : decide(one);
-    if (ticked) decide(Tick{});
-    control::Outcome outcome = control_.settle(ground_.calendar.now());
-    const access::Writes access = access_.take();
-    if (!outcome.writes.empty() || !access.empty()) {
-      Result<void> written = co_await write(outcome.writes, access);
-      if (!written) co_return written;
-    }
-    act(std::move(outcome));
+    Result<void> taken = co_await take(news);
+    if (!taken && is_of_data(taken.error())) taken = co_await isolate(news, taken.error());
+    if (!taken) co_return taken;
   }
+  co_return Result<void>();
+}
+
+loop::Task<Result<void>> Master::take(const std::vector<News>& news) {
+  // Time passes after all that was said: beats that waited long, behind a slow write, must count before it does.
+  bool ticked = false;
+  for (const News& one : news) std::holds_alternative<Tick>(one) ? void(ticked = true) : decide(one);
+  if (ticked) decide(Tick{});
+  control::Outcome outcome = control_.settle(ground_.calendar.now());
+  const access::Writes access = access_.take();
+  if (!outcome.writes.empty() || !access.empty()) {
+    Result<void> written = co_await write(outcome.writes, access);
+    if (!written) co_return written;
+  }
+  act(std::move(outcome));
   co_return Result<void>();
 }
 
@@ -181,7 +194,11 @@ void Master::decide(const News& news) {
                  [&](const FromAgent& one) {
                    peers_[one.peer.connection.value] = {one.peer, now};
                    std::optional<cluster::AgentId> proven;
-                   if (!one.peer.key.empty()) proven = agent_keys_.at(one.peer.key);
+                   if (!one.peer.key.empty()) {
+                     const auto known = agent_keys_.find(one.peer.key);
+                     if (known == agent_keys_.end()) return complain("an agent", "its key is not known");
+                     proven = known->second;
+                   }
                    control_.hear(one.peer.connection.value, one.message, proven, now);
                  },
                  [&](const FromDoor& one) { attend(one, now); },
@@ -216,6 +233,7 @@ loop::Task<Result<void>> Master::write(const control::Writes& writes, const acce
     const Errc code = written.error().code;
     const bool may_pass = code == Errc::unavailable || code == Errc::timed_out || code == Errc::conflict;
     if (!may_pass) co_return written;
+    if (code == Errc::conflict && attempt >= conflicts_max) co_return written;  // the rows contradict the database
     if (attempt == 0) ground_.log.error("nothing can be written, so nothing is done: " + written.error().message);
     if (stopping_) co_return written;  // nothing of it was acted on
     obstacle_ = written.error().message;
@@ -225,7 +243,7 @@ loop::Task<Result<void>> Master::write(const control::Writes& writes, const acce
 
 std::uint64_t Master::refused() const {
   const net::Counters seen = agents_->counters();
-  return complaints_ + strangers_ + seen.refused_key + seen.refused_large + seen.refused_malformed +
+  return complaints_ + strangers_ + unwritable_ + seen.refused_key + seen.refused_large + seen.refused_malformed +
          seen.handshakes_failed;
 }
 

@@ -56,6 +56,9 @@ struct Options {
   std::function<loop::Task<Result<std::string>>(cluster::requests::MakeJoinToken)> make_join_token;
 };
 
+/// The quotas that users and workspaces have.
+[[nodiscard]] cluster::control::Quotas quotas_of(const access::Rows& rows);
+
 class Master : public cluster::Desk {
  public:
   [[nodiscard]] static Result<std::unique_ptr<Master>> make(const Ground& ground, Options options);
@@ -106,8 +109,15 @@ class Master : public cluster::Desk {
   /// Why nothing can be decided now, as far as that is his affair.
   std::string obstacle_for(const cluster::Credential& credential) const;
   Result<access::Principal> identify(const cluster::Credential& credential, TimePoint now) const;
-  void serve(const Guest& guest, const cluster::requests::Request& request, TimePoint now);
-  void serve(const Guest& guest, const access::Request& request, TimePoint now);
+  /// Something that was created, by what it is called.
+  struct Created {
+    std::string noun;
+    std::string object;
+  };
+  std::optional<Created> serve(const Guest& guest, const cluster::requests::Request& request, TimePoint now);
+  std::optional<Created> serve(const Guest& guest, const access::Request& request, TimePoint now);
+  /// Answers a request whose key is known with what it has created; whether it has.
+  bool answer_repeated(const Guest& guest, const access::IdempotencyKey& key, TimePoint now);
   void begin_login(const FromDoor& one, const cluster::BeginLogin& request, TimePoint now);
   void check_password(const Guest& guest, TimePoint now);
   void end_login(const FromDoor& one, const access::Access::LoginEnd& request, TimePoint now);
@@ -124,11 +134,24 @@ class Master : public cluster::Desk {
   void sweep(TimePoint now);
   loop::Task<void> tidy();
   loop::Task<Result<void>> write(const cluster::control::Writes& writes, const access::Writes& access);
+  /// Decides about what was heard, writes and acts. An error that is_of_data() concerns only what was heard.
+  loop::Task<Result<void>> take(const std::vector<News>& news);
+  // What cannot be written fails alone (isolate.cc).
+  static bool is_of_data(const Error& error);
+  /// After a batch that could not be written: forgets what was decided and takes the inputs one by one.
+  loop::Task<Result<void>> isolate(const std::vector<News>& news, Error why);
+  /// Makes the state anew from the database.
+  loop::Task<Result<void>> reload(const std::vector<News>& news);
+  /// Answers one that cannot be written, so that it is not repeated.
+  loop::Task<Result<void>> reject(const News& one, Error why);
   void act(cluster::control::Outcome outcome);
   void look_after_code(const cluster::control::JobRow& row);
   /// What strangers said, on both hubs.
   std::uint64_t refused() const;
   Ground ground_;
+  cluster::control::Settings settings_;
+  access::Settings access_settings_;
+  std::optional<access::TokenRow> local_token_;
   Duration tick_every_;
   Keeping keeping_;
   std::map<net::PublicKey, cluster::AgentId> agent_keys_;
@@ -155,6 +178,7 @@ class Master : public cluster::Desk {
   bool stopping_ = false;
   std::string obstacle_;  ///< why nothing can be written at the moment
   std::uint64_t complaints_ = 0;
+  std::uint64_t unwritable_ = 0;        ///< inputs of which the rows could not be written
   std::uint64_t strangers_ = 0;         ///< at the desk: tokens and passwords that were not believed
   std::set<cluster::JobId> with_code_;  ///< jobs whose code is kept
 };
