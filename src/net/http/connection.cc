@@ -42,7 +42,8 @@ void HttpConnection::set_phase(Phase phase) {
   phase_ = phase;
   const Limits& limits = service_->options.limits;
   switch (phase) {
-    case Phase::idle: return wire_->set_deadline(service_->after(limits.idle_wait));
+    case Phase::idle:  // who has not asked for anything yet only holds a connection
+      return wire_->set_deadline(service_->after(wire_->is_silent() ? limits.header_wait : limits.idle_wait));
     case Phase::header: return wire_->set_deadline(service_->after(limits.header_wait));
     case Phase::body: return wire_->set_deadline(service_->after(limits.body_wait));
     case Phase::answering:
@@ -95,6 +96,7 @@ void HttpConnection::wait_for_more() {
 
 void HttpConnection::serve() {
   ++service_->counters.requests;
+  wire_->note_request();
   set_phase(Phase::answering);
   Request& request = reader_.request();
   request.peer = wire_->peer();

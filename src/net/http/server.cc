@@ -106,9 +106,10 @@ void Server::Inside::admit(tcp::socket socket) {
   if (problem) return;  // it is gone already
   const Limits& limits = service->options.limits;
   std::string name = name_of(peer);
-  const auto each = service->open_each.find(name);
+  const auto of = service->of_address.find(name);
   const bool full = service->counters.open >= limits.connections_max ||
-                    (each != service->open_each.end() && each->second >= limits.connections_max_each);
+                    (of != service->of_address.end() &&
+                     (of->second.open >= limits.connections_max_each || of->second.silent >= limits.silent_max_each));
   if (full) {
     ++service->counters.refused_connections;
     if (!service->tls) refuse_connection(socket);

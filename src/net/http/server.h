@@ -24,13 +24,14 @@ struct Limits {
   ByteSize header_max{16 << 10};
   ByteSize bodies_max{256 << 20};                      ///< of all bodies together that are not whole yet
   ByteSize message_max{1 << 20};                       ///< of what comes over a WebSocket
-  Duration header_wait = std::chrono::seconds(10);     ///< from the first byte of a request to its last header
+  Duration header_wait = std::chrono::seconds(10);     ///< for the header of the first request, and of each once begun
   Duration body_wait = std::chrono::seconds(30);       ///< without a byte of its body
   Duration write_wait = std::chrono::seconds(30);      ///< without a byte that the peer takes
   Duration idle_wait = std::chrono::minutes(2);        ///< between two requests; a silent WebSocket is pinged at half
   Duration handshake_wait = std::chrono::seconds(10);  ///< for TLS
   std::int32_t connections_max = 10'000;
   std::int32_t connections_max_each = 5'000;  ///< of one address
+  std::int32_t silent_max_each = 256;         ///< of one address, before their first request is whole
 };
 
 /// PEM files: the certificate with those that lead to its root, and its key.

@@ -39,8 +39,12 @@ struct Service {
   TimePoint present;  ///< at the last tick
   bool draining = false;
   std::list<std::shared_ptr<Wire>> wires;
-  std::size_t bodies_held = 0;                    ///< bytes of bodies that are not whole yet
-  std::map<std::string, std::int32_t> open_each;  ///< by address
+  std::size_t bodies_held = 0;  ///< bytes of bodies that are not whole yet
+  struct Of {
+    std::int32_t open = 0;
+    std::int32_t silent = 0;  ///< of these, without a whole request so far
+  };
+  std::map<std::string, Of> of_address;
   loop::Timer ticking;
 };
 

@@ -37,7 +37,9 @@ std::shared_ptr<Wire> Wire::add(const std::shared_ptr<Service>& service, asio::i
   wire->place_ = service->wires.insert(service->wires.end(), wire);
   ++service->counters.connections;
   ++service->counters.open;
-  ++service->open_each[wire->peer_];
+  Service::Of& of = service->of_address[wire->peer_];
+  ++of.open;
+  ++of.silent;
   return wire;
 }
 
@@ -243,8 +245,13 @@ void Wire::cut(How how) {
   socket_.reset();
   service_->wires.erase(place_);
   --service_->counters.open;
-  if (const auto each = service_->open_each.find(peer_); --each->second == 0) service_->open_each.erase(each);
+  note_request();
+  if (const auto of = service_->of_address.find(peer_); --of->second.open == 0) service_->of_address.erase(of);
   if (const std::shared_ptr<User> user = std::exchange(user_, nullptr)) user->lost();
+}
+
+void Wire::note_request() {
+  if (std::exchange(is_silent_, false)) --service_->of_address.at(peer_).silent;
 }
 
 void Wire::drain() {

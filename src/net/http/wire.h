@@ -56,6 +56,10 @@ class Wire : public std::enable_shared_from_this<Wire> {
   /// Whether what waits waits for the peer.
   bool is_blocked() const { return waits_to_write_; }
 
+  /// The peer has made a whole request: it is none of those who only hold a connection.
+  void note_request();
+  bool is_silent() const { return is_silent_; }
+
   /// Its user is told when this has passed.
   void set_deadline(TimePoint deadline) { deadline_ = deadline; }
 
@@ -103,6 +107,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
   bool reads_ = false;
   bool input_ended_ = false;
   bool has_heard_ = false;
+  bool is_silent_ = true;
   bool is_open_ = false;  // TLS has shaken hands, if there is any
 
   std::string out_;       // goes first,

@@ -1,7 +1,9 @@
 #include "net/zmq/hub.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <utility>
@@ -16,6 +18,16 @@ namespace {
 constexpr int zap_enforce_domain = 93;  // in zmq.h among the drafts, though the library has it: no ZAP, no entry
 constexpr int backlog = 1'024;
 constexpr std::size_t routing_bytes = 5;  // as the socket gives them out: a zero, then a number
+
+/// Between two looks whether there is room again.
+constexpr Duration pause_time = std::chrono::milliseconds(500);
+
+/// Of one hub. There are three on a master, and its other half is for HTTP, the database and files.
+std::uint64_t connections_max() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 128;
+  return std::max<std::uint64_t>(limit.rlim_cur / 8, 16);
+}
 
 zmq::socket_t make_router(ZmqContext& shared, const Limits& limits) {
   zmq::socket_t socket(shared.context, zmq::socket_type::router);
@@ -62,7 +74,10 @@ ZmqHub::ZmqHub(ZmqContext& shared, HubOptions options, Handler handler)
       unix_domain_("hub" + std::to_string(shared.hubs_made) + ".unix"),
       refusals_(shared.loop, shared.log, "hub at " + options_.addresses.front()),
       socket_(make_router(shared, options_.limits)),
-      monitor_(shared, socket_, counters_, refusals_),
+      monitor_(shared, socket_, counters_, refusals_,
+               [this](int event) {
+                 if (event == ZMQ_EVENT_ACCEPTED) watch_connections();
+               }),
       watch_(shared.loop, socket_, [this] { return take(); }) {
   ++shared_.ends;
   shared_.zap.put(tcp_domain_, [this](const PublicKey& key, std::string_view from) { return admits(key, from); });
@@ -80,12 +95,40 @@ ZmqHub::~ZmqHub() {
 }
 
 Result<void> ZmqHub::bind(const Address& address) {
-  const std::string text = to_string(address);
   const auto* local = std::get_if<UnixAddress>(&address);
   if (local != nullptr) {
     TRY(check_private_folder(local->path));
     TRY(check_free(local->path));
   }
+  TRY(listen(address));
+  if (local != nullptr) unix_paths_.push_back(local->path);
+  addresses_.push_back(local == nullptr ? socket_.get(zmq::sockopt::last_endpoint) : to_string(address));
+  return {};
+}
+
+void ZmqHub::watch_connections() {
+  if (!paused_.empty() || counters_.connections - counters_.disconnected < connections_max()) return;
+  refusals_.note("connections beyond " + std::to_string(connections_max()) +
+                 ": it listens again when some of them have ended");
+  for (const std::string& address : addresses_) {
+    if (address.starts_with("tcp://") && zmq_unbind(socket_.handle(), address.c_str()) == 0) paused_.push_back(address);
+  }
+  pause_ = shared_.loop.after(pause_time, [this] { listen_again(); });
+}
+
+void ZmqHub::listen_again() {
+  if (counters_.connections - counters_.disconnected < connections_max() / 4 * 3) {
+    std::erase_if(paused_, [&](const std::string& address) {  // the old listener may need a moment to close
+      const Result<Address> parsed = parse_address(address);
+      return parsed && listen(*parsed);
+    });
+  }
+  if (!paused_.empty()) pause_ = shared_.loop.after(pause_time, [this] { listen_again(); });
+}
+
+Result<void> ZmqHub::listen(const Address& address) {
+  const std::string text = to_string(address);
+  const auto* local = std::get_if<UnixAddress>(&address);
   return attempt("cannot bind " + text, [&] {
     namespace option = zmq::sockopt;
     socket_.set(option::curve_server, local == nullptr);
@@ -95,8 +138,6 @@ Result<void> ZmqHub::bind(const Address& address) {
       socket_.set(option::ipv6, std::get<TcpAddress>(address).host.find(':') != std::string::npos);
     }
     socket_.bind(text);
-    if (local != nullptr) unix_paths_.push_back(local->path);
-    addresses_.push_back(local == nullptr ? socket_.get(option::last_endpoint) : text);
   });
 }
 

@@ -28,6 +28,11 @@ class ZmqHub final : public Hub {
 
  private:
   bool admits(const PublicKey& key, std::string_view from);
+  Result<void> listen(const Address& address);
+  /// Stops to listen on TCP while there are so many connections that others would find no descriptors. Those who do not
+  /// show who they are go after Limits::handshake_max, and make room again.
+  void watch_connections();
+  void listen_again();
   ZmqWatch::Left take();
   void hand_on(std::vector<zmq::message_t> parts);
 
@@ -48,6 +53,8 @@ class ZmqHub final : public Hub {
   std::vector<std::string> unix_paths_;
   Counters counters_;
   RefusalLog refusals_;
+  std::vector<std::string> paused_;  ///< addresses on which it does not listen for now
+  loop::Timer pause_;
   zmq::socket_t socket_;
   ZmqMonitor monitor_;
   ZmqWatch watch_;
