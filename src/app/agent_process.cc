@@ -10,9 +10,14 @@
 #include "agent/devices.h"
 #include "agent/host_facts.h"
 #include "agent/joining.h"
+#include "app/descriptor_limit.h"
 #include "app/folder.h"
 #include "base/hash.h"
+#include "cluster/agent_id.h"
 #include "cluster/data_folder.h"
+#include "describe/describe.h"
+#include "describe/number.h"
+#include "describe/utf8.h"
 #include "loop/real_loop.h"
 #include "loop/signals.h"
 #include "loop/thread_pool.h"
@@ -40,6 +45,38 @@ Result<std::string> identity_in(const std::string& data) {
   return identity;
 }
 
+Result<cluster::Cpus> cpus_from(const std::string& text) {
+  const auto number = describe::parse_number(text);
+  Result<cluster::Cpus> cpus = fail(Errc::invalid, "is not a number; write one like 2 or 0.5");
+  if (number && *number) cpus = describe::Scalar<cluster::Cpus>::read(**number);
+  if (!cpus) return fail(Errc::invalid, "--cpus " + text.substr(0, 40) + ": " + cpus.error().message);
+  return cpus;
+}
+
+Result<ByteSize> size_from(const char* flag, const std::string& text) {
+  Result<ByteSize> size = parse_byte_size(text);
+  if (!size) return fail(Errc::invalid, std::string(flag) + ": " + size.error().message);
+  return size;
+}
+
+/// What the options say of the agent; the rest is found on the host.
+Result<messages::Hello> said_by(const AgentOptions& options) {
+  messages::Hello hello;
+  hello.pool = options.pool;
+  hello.identity = "not known yet";
+  hello.agent.id = cluster::AgentId(options.id.empty() ? "host" : options.id);
+  hello.agent.labels = options.labels;
+  if (options.cpus) {
+    TRY_ASSIGN(cpus, cpus_from(*options.cpus));
+    hello.agent.cpus = cpus;
+  }
+  if (options.memory) {
+    TRY_ASSIGN(memory, size_from("--memory", *options.memory));
+    hello.agent.memory = memory;
+  }
+  return hello;
+}
+
 class AgentProcess {
  public:
   AgentProcess(const AgentOptions& options, std::string data, std::unique_ptr<supervisor::Nursery> nursery, Log& log)
@@ -52,6 +89,7 @@ class AgentProcess {
   ~AgentProcess() { loop_.destroy_tasks(); }
 
   Result<void> run() {
+    raise_descriptor_limit(log_);  // tasks are started by the nursery, which keeps its own
     TRY_ASSIGN(network, net::ZmqNetwork::make(loop_, log_));
     network_ = std::move(network);
     TRY_ASSIGN(introduction, introduce());
@@ -94,22 +132,12 @@ class AgentProcess {
  private:
   Result<messages::Hello> introduce() {
     const agent::HostFacts facts = agent::facts_of_host();
-    messages::Hello hello;
+    TRY_ASSIGN(hello, said_by(options_));
     hello.version = CADRE_VERSION;
-    hello.pool = options_.pool;
     hello.host = facts.name;
-    hello.agent.id = cluster::AgentId(options_.id.empty() ? facts.name : options_.id);
-    hello.agent.cpus = facts.cpus;
-    hello.agent.memory = facts.memory;
-    hello.agent.labels = options_.labels;
-    if (options_.cpus) {
-      TRY_ASSIGN(cpus, describe::Scalar<cluster::Cpus>::read(describe::Value(std::stod(*options_.cpus))));
-      hello.agent.cpus = cpus;
-    }
-    if (options_.memory) {
-      TRY_ASSIGN(memory, parse_byte_size(*options_.memory));
-      hello.agent.memory = memory;
-    }
+    if (options_.id.empty()) hello.agent.id = cluster::AgentId(facts.name);
+    if (!options_.cpus) hello.agent.cpus = facts.cpus;
+    if (!options_.memory) hello.agent.memory = facts.memory;
     TRY_ASSIGN(identity, identity_in(data_));
     hello.identity = identity;
     TRY_ASSIGN(devices, agent::find_slots({options_.slots, options_.artificial_slots}));
@@ -137,7 +165,7 @@ class AgentProcess {
     rules.starting_max = static_cast<std::size_t>(std::clamp<std::int64_t>(cpus / 2, 2, 8));
     rules.memory_max = ByteSize{agent::facts_of_host().memory.value / 10};
     if (options_.warm_memory) {
-      TRY_ASSIGN(memory, parse_byte_size(*options_.warm_memory));
+      TRY_ASSIGN(memory, size_from("--warm-memory", *options_.warm_memory));
       rules.memory_max = memory;
     }
     return rules;
@@ -184,6 +212,20 @@ class AgentProcess {
 };
 
 }  // namespace
+
+Result<void> check_options(const AgentOptions& options) {
+  TRY_ASSIGN(hello, said_by(options));
+  TRY(cluster::check_agent_id(hello.agent.id.value));
+  const auto read = describe::read<messages::Hello>(describe::write(hello));
+  if (!read) return Failure(describe::to_error(read.error(), "the options of the agent"));
+  if (options.warm_memory) TRY(size_from("--warm-memory", *options.warm_memory));
+  for (const auto& [name, value] : options.labels) {
+    if (!describe::is_printable(name) || !describe::is_printable(value)) {
+      return fail(Errc::invalid, "--label: " + describe::escaped(name) + " has control characters; leave them out");
+    }
+  }
+  return {};
+}
 
 Result<void> run_agent(const AgentOptions& options, Log& log) {
   TRY_ASSIGN(nursery, supervisor::Nursery::open(supervisor::program_beside_us()));  // before there are threads

@@ -26,6 +26,9 @@ struct AgentOptions {
   bool end_tasks = false;  ///< at its end, rather than leave them to the next agent
 };
 
+/// Errc::invalid, with the flag, when an option cannot be: the same checks as what agents say to the master passes.
+[[nodiscard]] Result<void> check_options(const AgentOptions& options);
+
 [[nodiscard]] Result<void> run_agent(const AgentOptions& options, Log& log);
 
 }  // namespace cadre::app

@@ -7,6 +7,7 @@
 
 #include "agent/joining.h"
 #include "app/agent_process.h"
+#include "app/door.h"
 #include "app/master_process.h"
 #include "app/process_log.h"
 #include "app/up.h"
@@ -54,6 +55,18 @@ void add_log_form(CLI::App& command, LogForm& form) {
       ->default_str("text");
 }
 
+/// Refuses to serve other hosts in plain, unless that is wanted.
+Result<void> check_encryption(const master::Http& http) {
+  if (!http.tls_certificates.empty() || http.insecure) return {};
+  TRY_ASSIGN(where, parse_host_port(http.listen));
+  if (is_loopback(where.host)) return {};
+  return fail(Errc::invalid,
+              "http.listen: " + http.listen +
+                  " is open to other hosts without TLS: passwords and tokens would travel in plain. Give it a "
+                  "certificate with --tls-cert and --tls-key, listen on 127.0.0.1, or accept that with "
+                  "--insecure-http");
+}
+
 /// The file, with what was said on the command line in its place.
 Result<master::Config> config_of(const MasterOptions& options) {
   master::Config config;
@@ -75,16 +88,22 @@ Result<master::Config> config_of(const MasterOptions& options) {
   if (!flags.http.tls_key.empty()) config.http.tls_key = flags.http.tls_key;
   if (!flags.http.tls_ca.empty()) config.http.tls_ca = flags.http.tls_ca;
   if (!flags.http.url.empty()) config.http.url = flags.http.url;
+  config.http.insecure = config.http.insecure || flags.http.insecure;
   if (config.http.tls_certificates.empty() != config.http.tls_key.empty()) {
     return fail(Errc::invalid, "--tls-cert and --tls-key go together; give both or none");
   }
   if (config.data.empty()) config.data = client::default_data_folder();
+  TRY(check_encryption(config.http));
   if (!options.agent_timeout.empty()) {
-    TRY_ASSIGN(timeout, parse_duration(options.agent_timeout));
-    config.cluster.agent_timeout = timeout;
-    if (config.cluster.beat_every * 3 > timeout) config.cluster.beat_every = timeout / 4;
+    const auto timeout = parse_duration(options.agent_timeout);
+    if (!timeout) return fail(Errc::invalid, "--agent-timeout: " + timeout.error().message);
+    config.cluster.agent_timeout = *timeout;
+    if (config.cluster.beat_every * 3 > *timeout) config.cluster.beat_every = *timeout / 4;
   }
-  return config;
+  // What flags say passes the same checks as what stands in a file.
+  auto checked = describe::read<master::Config>(describe::write(config));
+  if (!checked) return Failure(describe::to_error(checked.error(), "the options of the master"));
+  return *std::move(checked);
 }
 
 void add_master_options(CLI::App& command, MasterOptions& options) {
@@ -98,6 +117,8 @@ void add_master_options(CLI::App& command, MasterOptions& options) {
   command.add_option("--tls-cert", options.flags.http.tls_certificates,
                      "PEM file: certificate of the front door, and those that lead to its root");
   command.add_option("--tls-key", options.flags.http.tls_key, "PEM file: the key of that certificate");
+  command.add_flag("--insecure-http", options.flags.http.insecure,
+                   "Serve other hosts without TLS: passwords and tokens travel in plain");
   command.add_option("--tls-ca", options.flags.http.tls_ca, "PEM file that users of this host are told to believe");
   command.add_option("--url", options.flags.http.url, "By which users and tasks reach the front door");
   command.add_option("--advertise", options.flags.advertise, "The host by which agents reach this one");
@@ -163,7 +184,8 @@ CLI::App& add_cluster_commands(CLI::App& app, std::function<int()>& chosen) {
       if (agent->master.empty() && agent->join.empty() && !agent::has_joined(agent->data)) {
         agent->master = client::default_data_folder();
       }
-      return exit_code_of(run_agent(*agent, *log), "agent");
+      const Result<void> fits = check_options(*agent);
+      return exit_code_of(fits ? run_agent(*agent, *log) : fits, "agent");
     };
   });
 
@@ -181,7 +203,8 @@ CLI::App& add_cluster_commands(CLI::App& app, std::function<int()>& chosen) {
         own.artificial_slots = std::atoi(own.slots.c_str());
         own.slots = AgentOptions{}.slots;
       }
-      const Result<master::Config> config = config_of(up->first);
+      Result<master::Config> config = config_of(up->first);
+      if (const Result<void> fits = check_options(own); !fits) config = Failure(fits.error());
       return exit_code_of(config ? run_both(*config, up->second, log_options(up->first)) : Failure(config.error()),
                           "up");
     };

@@ -1,9 +1,11 @@
 #include "app/door.h"
 
+#include <algorithm>
 #include <charconv>
 #include <thread>
 #include <utility>
 
+#include "app/descriptor_limit.h"
 #include "loop/real_loop.h"
 #include "loop/thread_pool.h"
 
@@ -35,7 +37,12 @@ Result<void> Door::open(Options options, cluster::Desk& desk, cluster::BulkDesk&
   gateway::Options door;
   door.server.host = where.host;
   door.server.port = where.port;
-  door.server.limits.connections_max = options.http.connections_max;
+  net::http::Limits& limits = door.server.limits;
+  // The other half is for agents, the database, logs and code: without a descriptor libraries below us abort.
+  const std::int64_t half = std::max<std::int64_t>(descriptor_limit() / 2, 1);
+  limits.connections_max = static_cast<std::int32_t>(std::min<std::int64_t>(options.http.connections_max, half));
+  limits.connections_max_each = std::min(limits.connections_max_each, std::max(limits.connections_max * 3 / 4, 1));
+  limits.silent_max_each = std::min(limits.silent_max_each, std::max(limits.connections_max / 4, 1));
   if (!options.http.tls_certificates.empty()) {
     door.server.tls = net::http::Tls{options.http.tls_certificates, options.http.tls_key};
   }
@@ -81,6 +88,11 @@ void Door::tell_changes(const std::vector<cluster::control::ChangeRow>& changes)
   inside_->loop.post([inside = inside_.get(), changes] {
     if (inside->gateway) inside->gateway->tell_changes(changes);
   });
+}
+
+bool is_loopback(const std::string& host) {
+  return host == "localhost" || host == "::1" ||
+         (host.starts_with("127.") && host.find_first_not_of("0123456789.") == std::string::npos);
 }
 
 Result<HostPort> parse_host_port(const std::string& text) {

@@ -53,5 +53,7 @@ struct HostPort {
   std::uint16_t port = 0;
 };
 [[nodiscard]] Result<HostPort> parse_host_port(const std::string& text);
+/// Whether only processes of this host reach it: 127.0.0.1, ::1 or localhost.
+[[nodiscard]] bool is_loopback(const std::string& host);
 
 }  // namespace cadre::app

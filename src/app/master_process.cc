@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "agent/host_facts.h"
+#include "app/descriptor_limit.h"
 #include "app/door.h"
 #include "app/folder.h"
 #include "cluster/data_folder.h"
@@ -130,7 +131,11 @@ class MasterProcess {
     TRY(open());
     TRY_ASSIGN(signals, loop::on_signal(loop_, {SIGTERM, SIGINT}, [this](int) { master_->stop(); }));
     log_.info("the master is up: " + data_.path + ", " + known_.url +
-              (config_.listen.empty() ? "" : ", agents at " + join_.control));
+              (config_.listen.empty() ? "" : ", agents at " + join_.control + ", their output at " + join_.bulk));
+    const Result<HostPort> door = parse_host_port(config_.http.listen);
+    if (door && !is_loopback(door->host) && config_.http.tls_certificates.empty()) {
+      log_.warning(config_.http.listen + " is served without TLS: passwords and tokens travel in plain");
+    }
     if (is_up_) is_up_();
     loop_.spawn(serve());
     loop_.run();
@@ -211,9 +216,12 @@ class MasterProcess {
     }
     if (known_.token.empty()) known_.token = gateway::make_secret().text;
     known_.user = owner_of(rows);
-    options.local_token = access::TokenRow{"local",         gateway::hash_of_token(known_.token),
-                                           known_.user,     "of who owns the data folder",
-                                           calendar_.now(), TimePoint{}};
+    options.local_token = access::TokenRow{std::string(access::local_token_id),
+                                           gateway::hash_of_token(known_.token),
+                                           known_.user,
+                                           "of who owns the data folder",
+                                           calendar_.now(),
+                                           TimePoint{}};
     options.access_rows = std::move(rows);
     TRY_ASSIGN(secret, secret_in(data_.pass_file()));
     pass_secret_ = std::move(secret);
@@ -335,6 +343,7 @@ Result<void> run_master(const master::Config& config, Log& log, std::function<vo
   TRY_ASSIGN(lock, lock_folder(path));
   const DataFolder data{path};
   TRY(make_private_folder(data.run()));
+  raise_descriptor_limit(log);
   MasterProcess process(config, data, std::move(is_up), log);
   return process.run();
 }
