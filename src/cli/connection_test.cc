@@ -172,12 +172,17 @@ Refusal asked_once(T request) {
   return no;
 }
 
-TEST(Connection, NeverSubmitsTwice) {
-  const Refusal no = asked_once(some_job());
-  EXPECT_EQ(no.code, unreachable);
-  EXPECT_THAT(no.message,
-              HasSubstr(" did not answer; it may have taken the job: look with `cadre job list` before you submit it "
-                        "again"));
+TEST(Connection, RepeatsASubmissionWithItsKeyThroughARestart) {
+  Forgetful forgetful;
+  forgetful.restart_when_asked();
+  const auto got = Asking(forgetful.master).ask(some_job(), 20s);
+  EXPECT_TRUE(got) << got.error().message;
+  const std::vector<std::string> keys = forgetful.master.keys();
+  ASSERT_EQ(keys.size(), 2U);
+  EXPECT_EQ(keys[0].size(), 32U);
+  EXPECT_EQ(keys[0], keys[1]);
+  ASSERT_TRUE(Asking(forgetful.master).ask(some_job(), 20s));
+  EXPECT_NE(forgetful.master.keys().at(2), keys[0]) << "another submission has another key";
 }
 
 TEST(Connection, DoesNothingTwiceThatIsNotTheSameTwice) {

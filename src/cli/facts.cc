@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/table.h"
+#include "describe/utf8.h"
 
 namespace cadre::cli {
 
@@ -11,7 +12,8 @@ std::string Facts::to_text(bool coloured) const {
   for (const auto& [name, text] : facts_) width = std::max(width, name.size());
   std::string all;
   for (const auto& [name, text] : facts_) {
-    all += paint(name, Colour::dim, coloured) + std::string(width + 2 - name.size(), ' ') + text + "\n";
+    all += paint(name, Colour::dim, coloured) + std::string(width + 2 - name.size(), ' ') +
+           describe::escaped_lines(text) + "\n";
   }
   return all;
 }

@@ -185,6 +185,14 @@ class FakeMaster {
     const std::lock_guard lock(mutex_);
     return heard_;
   }
+  /// The Idempotency-Keys of all that was asked, in order.
+  std::vector<std::string> keys() {
+    std::vector<std::string> all;
+    for (const net::http::Request& one : heard()) {
+      all.emplace_back(net::http::find(one.headers, "Idempotency-Key"));
+    }
+    return all;
+  }
   /// Waits until so many did not wait for their answer to its end.
   bool wait_gone(std::size_t count = 1) {
     return wait([&] { return gone_ >= count; });

@@ -1,5 +1,7 @@
 #include "cli/line_printer.h"
 
+#include "describe/utf8.h"
+
 namespace cadre::cli {
 
 void LinePrinter::close(To to) {
@@ -27,7 +29,7 @@ void LinePrinter::print(std::string_view prefix, const logs::Line& line) {
 
 void LinePrinter::note(std::string_view text) {
   close(To::err);
-  write_(To::err, std::string(text) + "\n");
+  write_(To::err, describe::escaped_lines(text) + "\n");
 }
 
 }  // namespace cadre::cli

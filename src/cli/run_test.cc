@@ -301,7 +301,7 @@ TEST_F(Run, EndsUnreachableWhenTheAnswerToASubmitIsLost) {
   silent.stop();
   const Said all = said.get();
   EXPECT_EQ(all.code, unreachable);
-  EXPECT_THAT(all.err, HasSubstr("it may have taken the job: look with `cadre job list`"));
+  EXPECT_THAT(all.err, HasSubstr("has not answered for 30s; it may have taken the job"));
 }
 
 struct Logs : Run {

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "client/which_master.h"
+#include "describe/utf8.h"
 
 namespace cadre::cli {
 namespace {
@@ -15,7 +16,7 @@ loop::Task<void> run_body(Session& session, loop::Task<int> body) {
 }  // namespace
 
 int Session::complain(const Refusal& refusal) const {
-  print_error(name + ": " + refusal.message + "\n");
+  print_error(name + ": " + describe::escaped_lines(refusal.message) + "\n");
   return refusal.code;
 }
 

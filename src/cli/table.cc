@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "describe/utf8.h"
+
 namespace cadre::cli {
 namespace {
 
@@ -34,6 +36,11 @@ std::string paint(std::string_view text, Colour colour, bool coloured) {
     case Colour::bold: code = "1"; break;
   }
   return std::string("\x1b[") + code + "m" + std::string(text) + "\x1b[0m";
+}
+
+void Table::add(std::vector<std::string> row) {
+  for (std::string& cell : row) cell = describe::escaped(cell);
+  rows_.push_back(std::move(row));
 }
 
 std::string Table::to_text(bool coloured) const {

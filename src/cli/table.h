@@ -20,7 +20,8 @@ std::string paint(std::string_view text, Colour colour, bool coloured);
 class Table {
  public:
   explicit Table(std::vector<std::string> head) : rows_{std::move(head)} {}
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  /// What others have named may hold anything: cells are shown with escapes for what a terminal would take for orders.
+  void add(std::vector<std::string> row);
   bool empty() const { return rows_.size() < 2; }
   std::string to_text(bool coloured) const;
 

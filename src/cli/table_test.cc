@@ -17,6 +17,12 @@ TEST(Table, IsAsWideAsItsWidestCells) {
             "longer-name  16     does not fit\n");
 }
 
+TEST(Table, ShowsControlCharactersOfOthersAsText) {
+  Table table({"NAME", "STATE"});
+  table.add({"a\x1b[2J\nb", "queued"});
+  EXPECT_EQ(table.to_text(false), "NAME          STATE\na\\x1b[2J\\nb  queued\n");
+}
+
 TEST(Table, CountsSignsNotBytes) {
   Table table({"N", "X"});
   table.add({"é█", "1"});

@@ -1,5 +1,6 @@
 #include "cli/commands/show.h"
 #include "cli/words.h"
+#include "describe/utf8.h"
 
 namespace cadre::cli {
 namespace {
@@ -72,7 +73,7 @@ loop::Task<int> kill(Session& session, std::shared_ptr<const KillOptions> option
     jobs.push_back(*job);
     if (options->client.json) continue;
     const bool has_ended = job->stage == cluster::control::JobStage::ended;
-    print("actor " + std::to_string(id.value) + ", " + job->actor + ", " +
+    print("actor " + std::to_string(id.value) + ", " + describe::escaped(job->actor) + ", " +
           (has_ended ? "has ended: " + ending_words(*job) : "is being killed") + "\n");
   }
   if (options->client.json) print_json(jobs);

@@ -1,5 +1,6 @@
 #include "cli/commands/verb.h"
 #include "cli/output.h"
+#include "describe/utf8.h"
 
 namespace cadre::cli {
 namespace {
@@ -71,9 +72,9 @@ loop::Task<int> why(Session& session, std::shared_ptr<const WhyOptions> options)
     print_json(reasons);
     co_return done;
   }
-  print("job " + std::to_string(job.value) + ": " + reasons.text + "\n");
+  print("job " + std::to_string(job.value) + ": " + describe::escaped_lines(reasons.text) + "\n");
   if (!reasons.last_lines.empty()) print("its last lines:\n");
-  for (const std::string& line : reasons.last_lines) print("  " + line + "\n");
+  for (const std::string& line : reasons.last_lines) print("  " + describe::escaped(line) + "\n");
   co_return done;
 }
 

@@ -1,5 +1,6 @@
 #include "cli/commands/verb.h"
 #include "cli/words.h"
+#include "describe/utf8.h"
 
 namespace cadre::cli {
 namespace {
@@ -61,7 +62,7 @@ loop::Task<int> end(Session& session, std::shared_ptr<const TargetOptions> optio
   if (options->client.json) {
     print_json(*job);
   } else if (job->stage == cluster::control::JobStage::ended) {
-    print("job " + id + " has ended: " + ending_words(*job) + "\n");
+    print("job " + id + " has ended: " + describe::escaped_lines(ending_words(*job)) + "\n");
   } else {
     print("job " + id + (options->kills ? " is being killed\n" : " is stopping\n"));
   }
