@@ -9,7 +9,7 @@ help:
 	@echo 'make check  format, clang-tidy on changed files, layers, generated files'
 	@echo 'make asan   all tests under address and undefined-behaviour sanitizers'
 	@echo 'make tsan   all tests under the thread sanitizer'
-	@echo 'make soak   fuzzers (SOAK_SECONDS=60 each) and long simulations'
+	@echo 'make soak   fuzzers (SOAK_SECONDS=60 each, SOAK_LIVE_SECONDS=600 on a live cluster) and long simulations'
 	@echo 'make bench  benchmarks'
 
 run: build

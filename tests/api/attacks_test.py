@@ -253,8 +253,10 @@ class Tls(unittest.TestCase):
                 self.assertEqual(json.loads(answer.read())["status"], "ok")
             with self.assertRaises(urllib.error.URLError):
                 urllib.request.urlopen(known["url"] + "/api/v1/health")  # the system knows nothing of our root
-            with self.assertRaises(Exception):
+            with self.assertRaises(urllib.error.HTTPError) as plain:
                 urllib.request.urlopen(known["url"].replace("https", "http") + "/api/v1/health", timeout=10).read()
+            self.assertEqual(plain.exception.code, 400)
+            self.assertIn(b"HTTPS", plain.exception.read())
             # The command line believes what it is told to, and nothing else.
             said = subprocess.run([PROGRAM, "me", "--master", data], capture_output=True)
             self.assertEqual(said.returncode, 0, said.stderr)

@@ -32,8 +32,9 @@ void MasterServer::launch() {
   const std::string client = data() + "/client.json";
   std::error_code ignored;
   const auto before = std::filesystem::last_write_time(client, ignored);
-  std::vector<std::string> arguments{setup_.program, "master", "--data",
-                                     data(),         "--http", setup_.host + ":" + std::to_string(port_)};
+  std::vector<std::string> arguments{setup_.program,   "master", "--data",
+                                     data(),           "--http", setup_.host + ":" + std::to_string(port_),
+                                     "--insecure-http"};
   arguments.insert(arguments.end(), setup_.arguments.begin(), setup_.arguments.end());
   pid_ = start({arguments, "", setup_.folder + "/log", SIGKILL, {}, setup_.fork});
   for (int waited = 0; waited < 6'000; ++waited) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <set>
 
 #include "base/dice.h"
 #include "cluster/data_folder.h"
@@ -77,9 +78,13 @@ TEST_F(Strangers, AreRefusedAndCountedAndCostNoMemory) {
   addresses.push_back(folder.agents_address());
   addresses.push_back(folder.bulk_address());
   const std::string log = read_text(cluster_.folder() + "/master.log");
-  const std::size_t at = log.find("tcp://");
-  ASSERT_NE(at, std::string::npos);
-  addresses.push_back(log.substr(at, log.find('\n', at) - at));
+  for (const std::string& link : {std::string("agents at "), std::string("their output at ")}) {
+    const std::size_t found = log.find(link + "tcp://");
+    ASSERT_NE(found, std::string::npos) << link;
+    const std::size_t at = found + link.size();
+    addresses.push_back(log.substr(at, log.find_first_of(",\n", at) - at));
+  }
+  ASSERT_EQ(std::set<std::string>(addresses.begin(), addresses.end()).size(), 5U);
   for (const std::string& address : addresses) {
     say_frames(address, dice, 5'000);
     ASSERT_TRUE(TestCluster::until([&] { return cluster_.cadre({"run", "--", "true"}).code == 0; }));

@@ -1,0 +1,459 @@
+// Drives every packet of the task socket, the agent link, the bulk link and the API against a live master with extreme
+// values. The master must stay the same process, answer, run ordinary jobs, keep its memory bounded and start again
+// from what it has stored. No request may be answered with a status of 5xx other than 503.
+//
+//   fuzz_live PROGRAM SECONDS [SEED [postgresql]]     the whole
+//   fuzz_live --task SEED                            inside a task: its packets
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <thread>
+
+#include "access/requests.h"
+#include "agent/joining.h"
+#include "base/log.h"
+#include "cluster/bulk.h"
+#include "cluster/data_folder.h"
+#include "cluster/messages.h"
+#include "cluster/output.h"
+#include "cluster/requests.h"
+#include "describe/random.h"
+#include "loop/file.h"
+#include "loop/real_loop.h"
+#include "names/master/requests.h"
+#include "net/http/client.h"
+#include "net/http/fields.h"
+#include "net/zmq_network.h"
+#include "tests/fuzz_live/extremes.h"
+#include "tests/servers/postgres.h"
+#include "tests/servers/process.h"
+#include "tests/servers/scratch.h"
+
+namespace cadre::fuzz_live {
+namespace {
+
+using namespace std::chrono_literals;
+using describe::Value;
+namespace messages = cluster::messages;
+namespace supervision = cluster::supervision;
+
+constexpr std::int64_t memory_kib_max = 700 * 1024;
+
+[[noreturn]] void give_up(const std::string& why) { throw std::runtime_error(why); }
+
+void run_for(loop::RealLoop& loop, Duration time) {
+  static_cast<void>(loop.run_until(loop.now() + time, [] { return false; }));
+}
+
+/// A message of a type, mostly as it may be, with some of it spoiled.
+template <class T>
+Value hostile(Dice& dice) {
+  Value tree = describe::write(describe::random_value<T>(dice));
+  for (std::size_t times = dice.below(4); times > 0; --times) spoil(tree, dice);
+  return tree;
+}
+
+// Inside a task.
+
+int run_task(std::uint64_t seed) {
+  Dice dice(seed);
+  const char* path = std::getenv("CADRE_SOCKET");
+  if (path == nullptr) return 1;
+  for (int connections = 0; connections < 40; ++connections) {
+    const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, path, sizeof address.sun_path - 1);
+    if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return 2;
+    for (int packets = 0; packets < 50; ++packets) {
+      Value packet = hostile<supervision::FromTask>(dice);
+      if (packets % 5 == 0) {  // the counters that once ended a master
+        packet = describe::write(supervision::FromTask(supervision::Beat{}));
+        packet.set("calls", extreme(dice));
+        packet.set("errors", Value(~std::uint64_t{0} >> dice.below(3)));
+      }
+      const Bytes bytes = packed(packet, dice);
+      if (::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno == EPIPE) break;
+    }
+    ::close(fd);
+    std::this_thread::sleep_for(20ms);
+  }
+  return static_cast<int>(dice.below(3));
+}
+
+// Outside.
+
+struct Cluster {
+  Cluster(std::string program_, std::string database_) : program(std::move(program_)), database(std::move(database_)) {
+    std::ofstream(folder.path() + "/master.yaml") << "cluster: {pools: {default: {}, evil: {}}}\n";
+    start_master();
+    start_agent("a1", {"--master", data(), "--artificial-slots", "4"});
+  }
+  ~Cluster() {
+    for (const auto& [name, pid] : agents) servers::kill_tree(pid);
+    if (master > 0) servers::kill_tree(master);
+  }
+
+  std::string data() const { return folder.path() + "/m"; }
+
+  void start_master() {
+    std::vector<std::string> arguments{program,           "master",
+                                       "--data",          data(),
+                                       "--port",          "0",
+                                       "--listen",        "127.0.0.1:0",
+                                       "--config",        folder.path() + "/master.yaml",
+                                       "--agent-timeout", "5s"};
+    if (!database.empty()) arguments.insert(arguments.end(), {"--database", database});
+    master = servers::start({arguments, "", folder.path() + "/master.log"});
+  }
+  void start_agent(const std::string& name, std::vector<std::string> more) {
+    std::vector<std::string> arguments{program, "agent", "--id", name, "--data", folder.path() + "/" + name};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    agents[name] = servers::start({arguments, "", folder.path() + "/" + name + ".log"});
+  }
+  bool is_master_alive() const { return ::kill(master, 0) == 0 && waitpid(master, nullptr, WNOHANG) == 0; }
+  std::int64_t memory_kib() const {
+    std::ifstream file("/proc/" + std::to_string(master) + "/status");
+    for (std::string line; std::getline(file, line);) {
+      if (line.starts_with("VmRSS:")) return std::stoll(line.substr(6));
+    }
+    return 0;
+  }
+
+  servers::TempDir folder;
+  std::string program;
+  std::string database;
+  pid_t master = -1;
+  std::map<std::string, pid_t> agents;
+};
+
+/// What is asked over HTTP, many at a time.
+class Api {
+ public:
+  Api(Cluster& cluster, loop::RealLoop& loop) : cluster_(cluster), loop_(loop), client_(loop, {}) {}
+
+  net::http::Response ask(net::http::Method method, const std::string& path, std::string body = "",
+                          Duration wait = 30s) {
+    std::optional<Result<net::http::Response>> got;
+    loop_.spawn(keep(question(method, path, std::move(body), wait), got));
+    while (!got) run_for(loop_, 50ms);
+    if (!*got) give_up(path + " is not answered: " + got->error().message);
+    return **got;
+  }
+
+  /// Waits for a master that starts.
+  void wait_until_up(Duration most) {
+    const TimePoint begun = loop_.now();
+    for (;;) {
+      const Result<std::string> text = loop::read_file(cluster::DataFolder{cluster_.data()}.client_file());
+      const auto known =
+          text ? describe::read_json<cluster::KnownMaster>(*text) : describe::Read<cluster::KnownMaster>();
+      if (text && known && !known->url.empty()) {
+        known_ = *known;
+        std::optional<Result<net::http::Response>> got;
+        loop_.spawn(keep(question(net::http::Method::get, "/health", "", 2s), got));
+        while (!got) run_for(loop_, 20ms);
+        if (*got && (*got)->status == 200) return;
+      }
+      if (!cluster_.is_master_alive()) give_up("the master does not start");
+      if (loop_.now() - begun > most) give_up("the master does not answer after its start");
+      std::this_thread::sleep_for(50ms);
+    }
+  }
+
+  template <class T>
+  void add_hostile(Dice& dice) {
+    if constexpr (access::Routed<T>) {
+      if constexpr (std::is_same_v<T, access::Logout>) return;  // it would end the token that all is asked with
+      Value tree = hostile<T>(dice);
+      if (tree.template as<Value::Map>() == nullptr) tree = Value(Value::Map{});
+      const std::string path = "/" + net::http::fill(T::route.path, *tree.template as<Value::Map>()).substr(1);
+      const net::http::Method method = net::http::parse_method(T::route.method);
+      net::http::Question one = question(method, path, "", 30s);
+      if (T::route.has_fields_in_body()) {
+        one.body = describe::to_json(tree);
+        if (dice.percent(5)) one.body.resize(dice.below(one.body.size() + 1));
+      } else {
+        one.url += net::http::query_of(*tree.template as<Value::Map>());
+      }
+      if (dice.percent(30)) {
+        one.headers.emplace_back("Idempotency-Key", dice.percent(50) ? "same" : std::string(dice.below(300), 'k'));
+      }
+      if (one.url.size() > 12'000) return;  // what a header cannot hold
+      ++under_way_;
+      loop_.spawn(judge(std::move(one), std::string(T::type_name)));
+    }
+  }
+  template <class... Ts>
+  void add_hostile_of(std::type_identity<std::variant<Ts...>>, Dice& dice) {
+    std::size_t at = dice.below(sizeof...(Ts));
+    ((at-- == 0 ? add_hostile<Ts>(dice) : void()), ...);
+  }
+  void burst(Dice& dice) {
+    for (int i = 0; i < 60; ++i) {
+      switch (dice.below(4)) {
+        case 0: add_hostile_of(std::type_identity<access::Request>{}, dice); break;
+        case 1: add_hostile_of(std::type_identity<names::requests::Request>{}, dice); break;
+        case 2:
+          dice.percent(50) ? add_hostile<access::ListAudit>(dice) : add_hostile<cluster::requests::ReadLogs>(dice);
+          break;
+        default: add_hostile_of(std::type_identity<cluster::requests::Request>{}, dice); break;
+      }
+    }
+    const TimePoint begun = loop_.now();
+    // Those that wait for something by intent may go on beside what follows.
+    while (under_way_ > 20 && loop_.now() - begun < 30s) run_for(loop_, 20ms);
+    if (!fault_.empty()) give_up(fault_);
+  }
+
+  std::map<int, std::int64_t> statuses;
+
+ private:
+  net::http::Question question(net::http::Method method, const std::string& path, std::string body, Duration wait) {
+    net::http::Question one;
+    one.method = method;
+    one.url = known_.url + "/api/v1" + path;
+    one.headers = {{"Authorization", "Bearer " + known_.token}, {"Content-Type", "application/json"}};
+    one.body = std::move(body);
+    one.wait = wait;
+    return one;
+  }
+  loop::Task<void> keep(net::http::Question one, std::optional<Result<net::http::Response>>& got) {
+    Result<net::http::Response> response = co_await client_.ask(std::move(one));
+    got.emplace(std::move(response));
+  }
+  loop::Task<void> judge(net::http::Question one, std::string name) {
+    const std::string shown = name + " " + one.url.substr(0, 200) + " " + one.body.substr(0, 2'000);
+    Result<net::http::Response> response = co_await client_.ask(std::move(one));
+    --under_way_;
+    if (!response) {
+      ++statuses[response.error().code == Errc::timed_out ? 0 : -1];
+      co_return;
+    }
+    ++statuses[response->status];
+    if (response->status >= 500 && response->status != 503 && fault_.empty()) {
+      fault_ = "status " + std::to_string(response->status) + ": " + response->body + "\nfor " + shown;
+    }
+  }
+
+  Cluster& cluster_;
+  loop::RealLoop& loop_;
+  net::http::Client client_;
+  cluster::KnownMaster known_;
+  int under_way_ = 0;
+  std::string fault_;
+};
+
+/// An agent that has joined and then says anything: on its control link and on its bulk link.
+class Evil {
+ public:
+  Evil(Cluster& cluster, Api& api, loop::RealLoop& loop, net::Network& network) : loop_(loop) {
+    const net::http::Response token = api.ask(net::http::Method::post, "/join-tokens", R"({"pool": "evil"})");
+    const auto text = describe::read_json<cluster::requests::Text>(token.body);
+    if (!text) give_up("no join token: " + token.body);
+    cluster.start_agent("evil", {"--join", text->text, "--artificial-slots", "2", "--pool", "evil"});
+    for (int i = 0; !is_up(api); ++i) {
+      if (i > 600) give_up("the second agent does not join");
+      std::this_thread::sleep_for(100ms);
+    }
+    servers::kill_tree(cluster.agents.at("evil"));
+    cluster.agents.erase("evil");
+    const std::string data = cluster.folder.path() + "/evil";
+    Result<agent::Way> way = agent::way_by_key({loop, network, data, cluster::AgentId("evil"), "", ""});
+    if (!way) give_up("no way for the second agent: " + way.error().message);
+    std::getline(std::ifstream(data + "/identity"), identity_);
+    control_ = network.connect(way->control, [this](const Slice& message) { hear(message.view); }).value();
+    bulk_ = network.connect(way->bulk, [this](const Slice&) { ++answers_; }).value();
+  }
+
+  void burst(Dice& dice) {
+    say_hello(dice);
+    run_for(loop_, 100ms);
+    for (int i = 0; i < 120; ++i) {
+      Value message = hostile<messages::FromAgent>(dice);
+      if (dice.percent(90)) message.set("session", Value(session_.value_or(0)));
+      if (Value* body = find(message, "body"); body != nullptr && !leases_.empty() && dice.percent(70)) {
+        if (body->find("lease") != nullptr) body->set("lease", Value(some_lease(dice)));
+      }
+      static_cast<void>(control_->send(packed(message, dice)));  // one that is full or refused loses it
+      if (dice.percent(60)) static_cast<void>(bulk_->send(packed(bulk_message(dice), dice)));
+    }
+    if (!leases_.empty()) end_one(dice);
+    run_for(loop_, 100ms);
+  }
+  std::uint64_t answers() const { return answers_; }
+  std::uint64_t welcomes() const { return welcomes_; }
+
+ private:
+  static Value* find(Value& map, std::string_view key) { return const_cast<Value*>(map.find(key)); }
+  static bool is_up(Api& api) {
+    return api.ask(net::http::Method::get, "/agents").body.find("\"evil\"") != std::string::npos;
+  }
+  std::string some_lease(Dice& dice) const {
+    return *std::next(leases_.begin(), static_cast<std::ptrdiff_t>(dice.below(leases_.size())));
+  }
+  Value bulk_message(Dice& dice) {
+    Value message = hostile<cluster::bulk::ToMaster>(dice);
+    if (!leases_.empty() && message.find("lease") != nullptr && dice.percent(60)) {
+      message.set("lease", Value(some_lease(dice)));
+    }
+    return message;
+  }
+  void say_hello(Dice& dice) {
+    messages::Hello hello;
+    hello.version = "0";
+    hello.agent.id = cluster::AgentId("evil");
+    hello.agent.slots = 2;
+    hello.pool = "evil";
+    hello.identity = identity_;
+    hello.slots.resize(2);
+    hello.number = ++hellos_;
+    Value tree = describe::write(messages::FromAgent{0, hello});
+    if (dice.percent(50)) spoil(tree, dice);
+    static_cast<void>(control_->send(describe::to_msgpack(tree)));
+    if (!session_.has_value() || dice.percent(50)) {
+      static_cast<void>(control_->send(describe::write_msgpack(messages::FromAgent{0, hello})));
+    }
+  }
+  /// A real end of a real lease, with figures that no database holds.
+  void end_one(Dice& dice) {
+    const std::string lease = some_lease(dice);
+    messages::Exited exited;
+    Value tree = describe::write(messages::FromAgent{session_.value_or(0), exited});
+    Value* body = find(tree, "body");
+    body->set("lease", Value(lease));
+    Value& ending = *find(*body, "ending");
+    if (dice.percent(50)) spoil(ending, dice);
+    static_cast<void>(control_->send(describe::to_msgpack(tree)));
+    leases_.erase(lease);
+  }
+  void hear(BytesView bytes) {
+    const auto message = describe::read_msgpack<messages::FromMaster>(bytes);
+    if (!message) give_up("the master says what cannot be read");
+    if (std::holds_alternative<messages::Welcome>(message->body)) {
+      session_ = message->session;
+      ++welcomes_;
+    }
+    if (const auto* start = std::get_if<messages::Start>(&message->body)) leases_.insert(to_string(start->lease));
+    if (const auto* end = std::get_if<messages::EndStored>(&message->body)) leases_.erase(to_string(end->lease));
+  }
+
+  loop::RealLoop& loop_;
+  std::string identity_;
+  std::unique_ptr<net::Link> control_;
+  std::unique_ptr<net::Link> bulk_;
+  std::optional<std::uint64_t> session_;
+  std::set<std::string> leases_;
+  std::uint64_t hellos_ = 1'000;
+  std::uint64_t welcomes_ = 0;
+  std::uint64_t answers_ = 0;
+};
+
+std::string job(const std::string& pool, const std::vector<std::string>& argv, int slots) {
+  Value member;
+  Value::List words;
+  for (const std::string& word : argv) words.emplace_back(word);
+  member.set("command", Value().set("argv", Value(std::move(words)))).set("slots", Value(slots));
+  Value spec;
+  spec.set("pool", Value(pool)).set("members", Value(Value::List{std::move(member)}));
+  return describe::to_json(spec);
+}
+
+std::uint64_t submit(Api& api, const std::string& spec) {
+  const net::http::Response made = api.ask(net::http::Method::post, "/jobs", spec);
+  const auto view = describe::read_json<cluster::requests::JobView>(made.body);
+  if (!view) give_up("a job is not taken: " + made.body);
+  return view->id.value;
+}
+
+/// An ordinary job must run to its end; one that a request killed by chance is tried again.
+void run_ordinary_job(Api& api) {
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    const std::uint64_t id = submit(api, job("default", {"true"}, 0));
+    for (int i = 0; i < 600; ++i) {
+      const auto view = describe::read_json<cluster::requests::JobView>(
+          api.ask(net::http::Method::get, "/jobs/" + std::to_string(id)).body);
+      if (!view) break;
+      if (view->stage == cluster::control::JobStage::ended) {
+        if (view->reason == cluster::lease::Reason::exited && view->code == 0) return;
+        break;
+      }
+      std::this_thread::sleep_for(100ms);
+    }
+  }
+  give_up("an ordinary job does not run any more");
+}
+
+int run_all(const std::string& self, const std::vector<std::string>& arguments) {
+  const std::string& program = arguments.at(0);
+  const auto seconds = std::chrono::seconds(std::stoll(arguments.at(1)));
+  const std::uint64_t seed = arguments.size() > 2 ? std::stoull(arguments[2]) : 1;
+  const bool on_server = arguments.size() > 3 && arguments[3] == "postgresql";
+  Cluster cluster(program, on_server ? servers::shared_postgres().url() : "");
+  Dice dice(seed);
+  loop::RealLoop loop;
+  SilentLog log;
+  auto network = net::ZmqNetwork::make(loop, log).value();
+  Api api(cluster, loop);
+  const pid_t first = cluster.master;
+  try {
+    api.wait_until_up(60s);
+    Evil evil(cluster, api, loop, *network);
+    const auto begun = std::chrono::steady_clock::now();
+    std::uint64_t rounds = 0;
+    std::int64_t most_kib = 0;
+    for (; std::chrono::steady_clock::now() - begun < seconds || rounds < 3; ++rounds) {
+      if (rounds % 4 == 0) submit(api, job("default", {self, "--task", std::to_string(dice.bits() >> 2)}, 0));
+      submit(api, job("evil", {"true"}, 1));
+      evil.burst(dice);
+      api.burst(dice);
+      if (!cluster.is_master_alive()) give_up("the master has ended");
+      if (api.ask(net::http::Method::get, "/health").status != 200) give_up("the master is not healthy");
+      most_kib = std::max(most_kib, cluster.memory_kib());
+      if (most_kib > memory_kib_max) give_up("the master uses " + std::to_string(most_kib) + " KiB");
+      if (rounds % 10 == 0) run_ordinary_job(api);
+    }
+    run_ordinary_job(api);
+    if (cluster.master != first || !cluster.is_master_alive()) give_up("the master is another one");
+    if (evil.welcomes() == 0 || evil.answers() == 0) give_up("the links of the second agent were never served");
+    std::printf("%llu rounds, memory at most %lld MiB; statuses:", static_cast<unsigned long long>(rounds),
+                static_cast<long long>(most_kib / 1024));
+    for (const auto& [status, count] : api.statuses) std::printf(" %d: %lld", status, static_cast<long long>(count));
+    std::printf("\n");
+    // What was stored must not keep it from starting.
+    servers::kill_tree(cluster.master);
+    cluster.start_master();
+    api.wait_until_up(120s);
+    run_ordinary_job(api);
+  } catch (const std::exception& failure) {
+    std::fprintf(stderr, "fuzz_live, seed %llu: %s\n--- the end of the master's log\n",
+                 static_cast<unsigned long long>(seed), failure.what());
+    const std::string text = loop::read_file(cluster.folder.path() + "/master.log").value_or("");
+    std::fputs(text.substr(text.size() < 6'000 ? 0 : text.size() - 6'000).c_str(), stderr);
+    loop.destroy_tasks();
+    return 1;
+  }
+  loop.destroy_tasks();
+  return 0;
+}
+
+}  // namespace
+}  // namespace cadre::fuzz_live
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (arguments.size() == 2 && arguments[0] == "--task") return cadre::fuzz_live::run_task(std::stoull(arguments[1]));
+  if (arguments.size() < 2) return std::fprintf(stderr, "usage: fuzz_live PROGRAM SECONDS [SEED [postgresql]]\n"), 2;
+  return cadre::fuzz_live::run_all(std::filesystem::canonical("/proc/self/exe").string(), arguments);
+}
