@@ -19,6 +19,7 @@ namespace supervision = cluster::supervision;
 using cluster::lease::Reason;
 
 constexpr Duration tick_every = 100ms;
+constexpr Duration refused_max = 10s;   // a master that has just started may need a moment to know its agents
 constexpr Duration up_after_max = 10s;  // then a task is taken to be up, whether it has attached or not
 
 std::vector<host::Found> leases_of(const std::vector<FoundTask>& found) {
@@ -86,15 +87,45 @@ void Agent::tick() {
   perform();
   std::erase_if(cold_, [&](const auto& one) { return ground_.loop.now() - one.second >= up_after_max; });
   warm_.tick();
+  look_if_admitted();
 }
 
 void Agent::end_tasks(Duration grace, std::function<void()> done) {
+  if (!std::exchange(leaving_, true)) host_.say_goodbye({.last = false});
+  end_remaining(grace, std::move(done));
+}
+
+void Agent::end_remaining(Duration grace, std::function<void()> done) {
   host_.end_all(grace);
   perform();
   warm_.end_all();
-  if (!host_.runs_something() && warm_.empty()) return done();
-  ending_ = ground_.loop.after(tick_every,
-                               [this, grace, done = std::move(done)]() mutable { end_tasks(grace, std::move(done)); });
+  if (!host_.runs_something() && warm_.empty()) {
+    say_goodbye();
+    return done();
+  }
+  ending_ = ground_.loop.after(
+      tick_every, [this, grace, done = std::move(done)]() mutable { end_remaining(grace, std::move(done)); });
+}
+
+void Agent::say_goodbye() {
+  host_.say_goodbye({.last = true});
+  perform();
+}
+
+void Agent::look_if_admitted() {
+  const std::uint64_t refusals = control_->counters().refused_key;
+  const bool is_refused = std::exchange(refusals_, refusals) != refusals;
+  if (host_.welcomed()) return refused_since_.reset();
+  if (!is_refused) return;
+  const TimePoint now = ground_.loop.now();
+  if (!refused_since_) {
+    refused_since_ = now;
+    ground_.log.warning("the master does not admit the key of this agent");
+  }
+  if (now - *refused_since_ < refused_max || !end_) return;
+  end_(
+      "the master does not admit the key of this agent: it was removed, or the master's database is another; let it "
+      "join anew with a token from cadre agent token");
 }
 
 void Agent::hear_master(BytesView bytes) {
@@ -128,7 +159,13 @@ void Agent::perform(const host::Effect& effect) {
                    let_go(one.lease);
                  },
                  [&](const host::GiveUp& one) {
-                   if (end_) end_("the master refuses this agent: " + one.why);
+                   const auto end = [this, why = "the master refuses this agent: " + one.why] {
+                     if (end_) end_(why);
+                   };
+                   one.removed ? ground_.loop.post([this, end] { end_remaining(Duration{0}, end); }) : end();
+                 },
+                 [&](const host::Belong& one) {
+                   if (options_.belong) options_.belong(one.cluster);
                  },
              },
              effect);

@@ -44,6 +44,8 @@ struct Options {
   std::function<Result<loop::Descriptor>(const std::string&)> start_supervisor;
   /// Whether that can still succeed.
   std::function<bool()> can_start;
+  /// Is told to which cluster this agent's data belongs from now on.
+  std::function<void(const std::string&)> belong;
 };
 
 class Agent {
@@ -55,8 +57,11 @@ class Agent {
   /// tasks.
   void on_end(std::function<void(const std::string&)> fn) { end_ = std::move(fn); }
 
-  /// Ends all tasks, to be run again elsewhere or later, and calls this when they are gone.
+  /// Tells the master that no more work is to be placed here, and then ends all tasks, to be run again elsewhere or
+  /// later; calls this when they are gone.
   void end_tasks(Duration grace, std::function<void()> done);
+  /// The same without ending tasks: they are left to the next agent.
+  void say_goodbye();
 
  private:
   Agent(const Ground& ground, Options options, const std::vector<FoundTask>& found);
@@ -65,6 +70,9 @@ class Agent {
   void hear_master(BytesView bytes);
   void perform();
   void perform(const cluster::host::Effect& effect);
+  void end_remaining(Duration grace, std::function<void()> done);
+  /// Ends when the master has refused the key of this agent for a while.
+  void look_if_admitted();
   loop::Task<void> launch(cluster::messages::Start start);
   loop::Task<void> launch_cold(cluster::messages::Start start);
   loop::Task<Result<loop::Descriptor>> start_supervisor(const cluster::messages::Start& start);
@@ -110,6 +118,9 @@ class Agent {
   loop::Timer ticking_;
   loop::Timer ending_;
   bool performing_ = false;
+  bool leaving_ = false;
+  std::optional<TimePoint> refused_since_;  ///< the master takes no connection with this agent's key
+  std::uint64_t refusals_ = 0;
 };
 
 }  // namespace cadre::agent

@@ -43,6 +43,13 @@ void BulkLink::take(BytesView bytes) {
                    if (stored_) stored_(answer);
                  },
                  [](bulk::Output&) {},  // no agent asks for it
+                 [&](bulk::Refused& answer) {
+                   if (answer.lease.task.job.value == 0) {
+                     if (answered_) answered_(std::move(answer));
+                   } else if (output_refused_) {
+                     output_refused_(answer);
+                   }
+                 },
                  [&](auto& answer) {
                    if (answered_) answered_(std::move(answer));
                  },

@@ -18,6 +18,7 @@ namespace cadre::agent {
 class BulkLink {
  public:
   using Stored = std::function<void(const cluster::bulk::OutputStored&)>;
+  using OutputRefused = std::function<void(const cluster::bulk::Refused&)>;
   using BlobAnswer = std::variant<cluster::bulk::BlobState, cluster::bulk::BlobPart, cluster::bulk::Refused>;
   using Answered = std::function<void(BlobAnswer)>;
 
@@ -36,6 +37,7 @@ class BulkLink {
 
   /// Who is told of answers; one each.
   void on_stored(Stored stored) { stored_ = std::move(stored); }
+  void on_output_refused(OutputRefused refused) { output_refused_ = std::move(refused); }
   void on_answer(Answered answered) { answered_ = std::move(answered); }
 
   /// Messages that could not be read.
@@ -47,6 +49,7 @@ class BulkLink {
   net::Network& network_;
   Log& log_;
   Stored stored_;
+  OutputRefused output_refused_;
   Answered answered_;
   std::uint64_t number_ = 0;
   std::uint64_t malformed_ = 0;

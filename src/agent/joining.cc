@@ -15,6 +15,7 @@ namespace fs = std::filesystem;
 namespace joining = cluster::joining;
 
 constexpr Duration answer_max = 20s;
+constexpr Duration local_answer_max = 2s;
 
 /// What it was told when it joined.
 struct Told {
@@ -68,12 +69,53 @@ Result<Told> join(const WayOptions& options, const net::Keys& keys) {
   return Told{joined.control, joined.bulk, joined.pool, ticket.master_key};
 }
 
+/// Both sides of a unix socket prove who they are by their keys, too.
+net::LinkOptions local_link(std::string address, const net::Keys& keys, const net::PublicKey& master_key) {
+  net::LinkOptions options{std::move(address), keys, master_key, {}};
+  options.unix_proof = net::UnixProof::keys;
+  return options;
+}
+
 std::string with_host(const std::string& address, const std::string& master) {
   if (master.empty()) return address;
   return "tcp://" + master.substr(0, master.rfind(':')) + address.substr(address.rfind(':'));
 }
 
 }  // namespace
+
+Result<Way> way_by_folder(const LocalWayOptions& options) {
+  const cluster::DataFolder& folder = options.master;
+  const Result<std::string> secret = loop::read_file(folder.local_secret_file());
+  const Result<std::string> master = loop::read_file(folder.public_key_file());
+  if (!secret || !master) {
+    const Error& error = secret ? master.error() : secret.error();
+    if (error.code != Errc::not_found) return Failure(error);
+    return fail(Errc::timed_out, "no master has run in " + folder.path + "; start one with cadre master --data " +
+                                     folder.path + ", or name another with --master or --join");
+  }
+  TRY_ASSIGN(keys, own_keys(options.data));
+  TRY_ASSIGN(master_key, net::parse_public_key(*master));
+  const std::string known_path = options.data + "/local_master";
+  const bool is_known = loop::read_file(known_path).value_or("") == *master;
+  std::optional<joining::Answer> answer;
+  TRY_ASSIGN(link, options.network.connect(local_link(folder.join_address(), keys, master_key), [&](BytesView bytes) {
+    if (auto read = describe::read_msgpack<joining::Answer>(bytes)) answer = *std::move(read);
+    options.loop.stop();
+  }));
+  const Bytes join = describe::write_msgpack(joining::Join{options.id, *secret});
+  for (int attempt = 0; !answer && !(is_known && attempt > 0); ++attempt) {
+    if (attempt == 1) options.log.info("waiting for the master in " + folder.path);
+    static_cast<void>(link->send(join));  // too many wait already when the master is away for long
+    const loop::Timer enough = options.loop.after(local_answer_max, [&] { options.loop.stop(); });
+    options.loop.run();
+  }
+  if (const auto* refused = answer ? std::get_if<joining::Refused>(&*answer) : nullptr) {
+    return fail(Errc::denied, "the master in " + folder.path + " refuses this agent: " + refused->why);
+  }
+  TRY(loop::write_whole(known_path, as_bytes(*master)));
+  return Way{local_link(folder.agents_address(), keys, master_key), local_link(folder.bulk_address(), keys, master_key),
+             ""};
+}
 
 bool has_joined(const std::string& data) { return fs::exists(told_path(data)); }
 

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "base/log.h"
+#include "cluster/data_folder.h"
 #include "cluster/ids.h"
 #include "loop/real_loop.h"
 #include "net/network.h"
@@ -25,6 +27,19 @@ struct WayOptions {
   std::string token;   ///< empty: it has joined before
   std::string master;  ///< host:port, if that has changed since; else empty
 };
+
+struct LocalWayOptions {
+  loop::RealLoop& loop;
+  net::Network& network;
+  Log& log;
+  std::string data;  ///< the agent's folder
+  cluster::AgentId id;
+  cluster::DataFolder master;
+};
+
+/// The way to a master on this host, whose data folder the agent can read. Runs the loop while it makes itself known; a
+/// master that is not running is waited for, unless it knows this agent from before.
+[[nodiscard]] Result<Way> way_by_folder(const LocalWayOptions& options);
 
 /// Whether the agent with this folder was told of a master on another host.
 [[nodiscard]] bool has_joined(const std::string& data);

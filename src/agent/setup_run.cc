@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -61,6 +62,7 @@ class Session {
     if (getppid() != parent) _exit(127);
     if (dup2(nothing.fd(), 0) < 0 || dup2(output.fd(), 1) < 0 || dup2(output.fd(), 2) < 0) _exit(127);
     if (chdir(command.folder.c_str()) != 0) _exit(127);
+    umask(022);  // tasks of other users read what it makes
     execve(argv[0], argv.data(), environment.data());
     _exit(127);
   }

@@ -24,11 +24,13 @@ Shipper::Lease::Lease(std::string folder, Duration first_wait)
 Shipper::Shipper(loop::Loop& loop, BulkLink& link, Log& log, Listener listener, const ShipperOptions& options)
     : loop_(loop), link_(link), log_(log), listener_(std::move(listener)), options_(options), pause_for_(pause_first) {
   link_.on_stored([this](const bulk::OutputStored& answer) { hear(answer); });
+  link_.on_output_refused([this](const bulk::Refused& answer) { refused(answer); });
 }
 
 Shipper::~Shipper() {
   *gone_ = true;
   link_.on_stored(nullptr);
+  link_.on_output_refused(nullptr);
 }
 
 void Shipper::add(LeaseId lease, const std::string& output_folder) {
@@ -129,6 +131,15 @@ void Shipper::hear(const bulk::OutputStored& answer) {
   pump();
   if (listener_.stored && !answer.gap) listener_.stored(answer.lease, answer.end);
   settle(answer.lease);
+}
+
+/// The lease is another agent's, or of another life of the cluster: nobody will ever take its output.
+void Shipper::refused(const bulk::Refused& answer) {
+  if (answer.code != Errc::denied || !leases_.contains(answer.lease)) return;
+  log_.warning("the master takes no output of lease " + to_string(answer.lease) +
+               " from this agent, and it is dropped");
+  remove(answer.lease);
+  if (listener_.finished) listener_.finished(answer.lease);
 }
 
 void Shipper::progress(Leases::iterator lease, std::int64_t end) {

@@ -35,8 +35,8 @@ class Shipper {
   struct Listener {
     /// Everything before `end` is stored: the supervisor may free its space.
     std::function<void(cluster::LeaseId, std::int64_t end)> stored;
-    /// The output of a task that has ended is stored, or what is missing of it is lost. The lease is forgotten here,
-    /// and its folder may go.
+    /// The output of a task that has ended is stored, or what is missing of it is lost, or the master takes no output
+    /// of this lease from this agent. The lease is forgotten here, and its folder may go.
     std::function<void(cluster::LeaseId)> finished;
   };
 
@@ -84,6 +84,7 @@ class Shipper {
   void send_part(Leases::iterator lease);
   void rest_is_missing(Leases::iterator lease);
   void hear(const cluster::bulk::OutputStored& answer);
+  void refused(const cluster::bulk::Refused& answer);
   void progress(Leases::iterator lease, std::int64_t end);
   void go_back(Leases::iterator lease, std::int64_t to);
   void take_out(Lease& lease, std::int64_t up_to);

@@ -8,6 +8,7 @@
 
 #include "agent/agent.h"
 #include "agent/devices.h"
+#include "agent/home.h"
 #include "agent/host_facts.h"
 #include "agent/joining.h"
 #include "app/descriptor_limit.h"
@@ -33,6 +34,7 @@ namespace messages = cluster::messages;
 using namespace std::chrono_literals;
 
 constexpr Duration grace_at_end = 5s;
+const std::string cgroup_prefix = "cadre-agent-";
 
 /// By which the master knows the agent again, whatever becomes of its process.
 Result<std::string> identity_in(const std::string& data) {
@@ -108,8 +110,9 @@ class AgentProcess {
                              TRY_ASSIGN(born, nursery_->start(folder));
                              return std::move(born.socket);
                            },
-                           [this] { return !nursery_->has_died(); }};
-    TRY(make_private_folder(options.tasks));
+                           [this] { return !nursery_->has_died(); },
+                           [this](const std::string& cluster) { note_cluster(cluster); }};
+    TRY(make_private_folder(options.tasks, log_));
     sweep(options.tasks);
     TRY_ASSIGN(agent, agent::Agent::make({loop_, *network_, pool_, log_}, std::move(options)));
     agent->on_end([this](const std::string& why) {
@@ -118,7 +121,9 @@ class AgentProcess {
     });
     agent_ = std::move(agent);
     TRY_ASSIGN(signals, loop::on_signal(loop_, {SIGTERM, SIGINT}, [this](int) {
-                 options_.end_tasks ? agent_->end_tasks(grace_at_end, [this] { loop_.stop(); }) : loop_.stop();
+                 if (options_.end_tasks) return agent_->end_tasks(grace_at_end, [this] { loop_.stop(); });
+                 agent_->say_goodbye();
+                 loop_.stop();
                }));
     announce(introduction);
     loop_.run();
@@ -138,6 +143,10 @@ class AgentProcess {
     if (options_.id.empty()) hello.agent.id = cluster::AgentId(facts.name);
     if (!options_.cpus) hello.agent.cpus = facts.cpus;
     if (!options_.memory) hello.agent.memory = facts.memory;
+    TRY_ASSIGN(home, agent::settle_in(data_, options_.adopt ? agent::Adopt::yes : agent::Adopt::no, log_));
+    hello.place = home.place;
+    hello.boot = home.boot;
+    hello.cluster = home.cluster;
     TRY_ASSIGN(identity, identity_in(data_));
     hello.identity = identity;
     TRY_ASSIGN(devices, agent::find_slots({options_.slots, options_.artificial_slots}));
@@ -145,7 +154,9 @@ class AgentProcess {
     hello.agent.slots = static_cast<std::int32_t>(devices.slots.size());
     hello.agent.slot_kind = devices.kind;
     // By the identity, not the name: agents of other clusters on this host may be called the same.
-    cgroup_ = supervisor::prepare_cgroups("cadre-" + std::to_string(fnv1a(identity)));
+    cgroup_ = supervisor::prepare_cgroups(cgroup_prefix + std::to_string(fnv1a(identity)));
+    cgroup_hold_ = supervisor::CgroupHold(cgroup_);
+    supervisor::remove_abandoned_cgroups(cgroup_, cgroup_prefix);
     hello.isolation = supervisor::in_words(nursery_->means(), cgroup_);
     return hello;
   }
@@ -175,13 +186,15 @@ class AgentProcess {
     const bool is_folder = options_.master.find('/') != std::string::npos || fs::is_directory(options_.master);
     if (options_.join.empty() && is_folder) {
       const cluster::DataFolder folder{fs::absolute(options_.master).lexically_normal().string()};
-      if (!fs::exists(folder.run())) {
-        return fail(Errc::timed_out, "no master has run in " + folder.path + "; start one with cadre master --data " +
-                                         folder.path + ", or name another with --master or --join");
-      }
-      return agent::Way{{folder.agents_address()}, {folder.bulk_address()}, ""};
+      return agent::way_by_folder({loop_, *network_, log_, data_, id, folder});
     }
     return agent::way_by_key({loop_, *network_, data_, id, options_.join, options_.master});
+  }
+
+  void note_cluster(const std::string& cluster) {
+    if (const Result<void> noted = agent::note_cluster(data_, cluster); !noted) {
+      log_.warning("it is not noted to which cluster this agent belongs: " + noted.error().message);
+    }
   }
 
   /// Supervisors that died have left groups with processes in them.
@@ -207,6 +220,7 @@ class AgentProcess {
   loop::ThreadPool pool_;
   std::unique_ptr<net::ZmqNetwork> network_;
   cluster::supervision::CgroupParent cgroup_;
+  supervisor::CgroupHold cgroup_hold_;
   std::unique_ptr<agent::Agent> agent_;
   std::string ended_;
 };
@@ -228,8 +242,8 @@ Result<void> check_options(const AgentOptions& options) {
 }
 
 Result<void> run_agent(const AgentOptions& options, Log& log) {
+  TRY_ASSIGN(data, open_data_folder(options.data, log));
   TRY_ASSIGN(nursery, supervisor::Nursery::open(supervisor::program_beside_us()));  // before there are threads
-  TRY_ASSIGN(data, make_private_folder(options.data));
   TRY_ASSIGN(lock, lock_folder(data));
   AgentProcess process(options, data, std::move(nursery), log);
   return process.run();

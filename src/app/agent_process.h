@@ -23,6 +23,7 @@ struct AgentOptions {
   std::optional<std::int32_t> warm;        ///< processes kept ready of each kind; else as many as it offers cpus
   std::optional<std::string> warm_memory;  ///< for all of these; else a tenth of the host's
   cluster::Labels labels;
+  bool adopt = false;      ///< its data may be of another cluster: what it holds of that is set aside
   bool end_tasks = false;  ///< at its end, rather than leave them to the next agent
 };
 

@@ -82,6 +82,7 @@ Result<master::Config> config_of(const MasterOptions& options) {
   if (!flags.listen.empty()) config.listen = flags.listen;
   if (!flags.advertise.empty()) config.advertise = flags.advertise;
   if (!flags.record.empty()) config.record = flags.record;
+  config.adopt = flags.adopt;
   if (!options.http.empty()) config.http.listen = options.http;
   if (options.port) config.http.listen = "127.0.0.1:" + std::to_string(*options.port);
   if (!flags.http.tls_certificates.empty()) config.http.tls_certificates = flags.http.tls_certificates;
@@ -124,6 +125,9 @@ void add_master_options(CLI::App& command, MasterOptions& options) {
   command.add_option("--advertise", options.flags.advertise, "The host by which agents reach this one");
   command.add_option("--record", options.flags.record, "Folder in which every plan is kept, for cadre plan");
   command.add_option("--agent-timeout", options.agent_timeout, "An agent that is silent for so long is lost");
+  command.add_flag("--adopt", options.flags.adopt,
+                   "Accept a data folder of another cluster, or one newer than the database: its output and code are "
+                   "set aside in it");
   command.add_flag("-v,--verbose", options.verbose, "Say more");
   add_log_form(command, options.log_form);
 }
@@ -173,6 +177,8 @@ CLI::App& add_cluster_commands(CLI::App& app, std::function<int()>& chosen) {
   agent_command->add_option("--master", agent->master, "The data folder of a master on this host, or host:port");
   agent_command->add_option("--join", agent->join, "A token from cadre agent token");
   agent_command->add_option("--data", agent->data, "Folder for everything that the agent keeps");
+  agent_command->add_flag("--adopt", agent->adopt,
+                          "Accept a data folder of another cluster: its tasks of that are set aside");
   agent_command->require_subcommand(0, 1);
   const auto agent_form = std::make_shared<LogOptions>();
   add_log_form(*agent_command, agent_form->form);
@@ -203,6 +209,7 @@ CLI::App& add_cluster_commands(CLI::App& app, std::function<int()>& chosen) {
         own.artificial_slots = std::atoi(own.slots.c_str());
         own.slots = AgentOptions{}.slots;
       }
+      own.adopt = up->first.flags.adopt;
       Result<master::Config> config = config_of(up->first);
       if (const Result<void> fits = check_options(own); !fits) config = Failure(fits.error());
       return exit_code_of(config ? run_both(*config, up->second, log_options(up->first)) : Failure(config.error()),

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
@@ -13,15 +14,48 @@ namespace cadre::app {
 
 namespace fs = std::filesystem;
 
-Result<std::string> make_private_folder(const std::string& path) {
+namespace {
+
+Result<void> set_mode(const std::string& path, mode_t mode, mode_t wanted, Log& log) {
+  if ((mode & 07777) == wanted) return {};
+  if (::chmod(path.c_str(), wanted) != 0) return loop::system_failure("cannot close " + path + " to other users");
+  if ((mode & 077) != 0) log.warning(path + " was open to other users; it is closed to them now");
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> make_private_folder(const std::string& path, Log& log) {
   std::error_code error;
   const fs::path absolute = fs::absolute(path, error).lexically_normal();
+  const std::string name = absolute.string();
   fs::create_directories(absolute.parent_path(), error);
-  if (::mkdir(absolute.c_str(), 0700) != 0 && errno != EEXIST) {
-    return loop::system_failure("cannot make the folder " + absolute.string());
+  if (::mkdir(name.c_str(), 0700) != 0 && errno != EEXIST) {
+    return loop::system_failure("cannot make the folder " + name);
   }
-  if (!fs::is_directory(absolute, error)) return fail(Errc::invalid, absolute.string() + " is not a folder");
-  return absolute.string();
+  struct stat about {};
+  if (::stat(name.c_str(), &about) != 0) return loop::system_failure("cannot look at " + name);
+  if (!S_ISDIR(about.st_mode)) return fail(Errc::invalid, name + " is not a folder");
+  if (about.st_uid != ::geteuid()) {
+    return fail(Errc::denied, name +
+                                  " belongs to another user, who could read and change what is kept there; choose "
+                                  "another folder, or give this one to the user that runs cadre");
+  }
+  TRY(set_mode(name, about.st_mode, 0700, log));
+  return name;
+}
+
+Result<std::string> open_data_folder(const std::string& path, Log& log) {
+  ::umask(077);
+  TRY_ASSIGN(data, make_private_folder(path, log));
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(data, error)) {
+    struct stat about {};
+    if (::lstat(entry.path().c_str(), &about) != 0 || about.st_uid != ::geteuid()) continue;
+    if (S_ISREG(about.st_mode)) TRY(set_mode(entry.path(), about.st_mode, 0600, log));
+    if (S_ISDIR(about.st_mode)) TRY(set_mode(entry.path(), about.st_mode, 0700, log));
+  }
+  return data;
 }
 
 Result<loop::Descriptor> lock_folder(const std::string& data) {

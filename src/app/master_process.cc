@@ -17,9 +17,11 @@
 #include "loop/signals.h"
 #include "loop/thread_pool.h"
 #include "master/bulk_server.h"
-#include "master/join_desk.h"
+#include "master/cluster_files.h"
+#include "master/join_server.h"
 #include "master/master.h"
 #include "net/zmq_network.h"
+#include "objects/hash.h"
 #include "records/records.h"
 
 namespace cadre::app {
@@ -27,6 +29,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using cluster::DataFolder;
+
+/// So many ended jobs are looked at in any case: their last output may still be under way.
+constexpr std::int64_t ended_jobs_loaded_min = 1'000;
 
 /// Where the master listens beyond its own host.
 struct Endpoints {
@@ -124,6 +129,7 @@ class MasterProcess {
 
   ~MasterProcess() {
     door_.close();
+    if (join_) join_->stop();
     loop_.destroy_tasks();
   }
 
@@ -131,7 +137,7 @@ class MasterProcess {
     TRY(open());
     TRY_ASSIGN(signals, loop::on_signal(loop_, {SIGTERM, SIGINT}, [this](int) { master_->stop(); }));
     log_.info("the master is up: " + data_.path + ", " + known_.url +
-              (config_.listen.empty() ? "" : ", agents at " + join_.control + ", their output at " + join_.bulk));
+              (config_.listen.empty() ? "" : ", agents at " + outside_control_));
     const Result<HostPort> door = parse_host_port(config_.http.listen);
     if (door && !is_loopback(door->host) && config_.http.tls_certificates.empty()) {
       log_.warning(config_.http.listen + " is served without TLS: passwords and tokens travel in plain");
@@ -140,6 +146,7 @@ class MasterProcess {
     loop_.spawn(serve());
     loop_.run();
     door_.close();
+    join_->stop();
     bulk_->stop();
     log_.info("the master has stopped");
     return ended_;
@@ -152,37 +159,32 @@ class MasterProcess {
     TRY_ASSIGN(records,
                records::Records::open(config_.database.empty() ? data_.database_url() : config_.database, log_));
     records_ = std::move(records);
-    TRY_ASSIGN(boot, records_->begin_boot());
-    TRY_ASSIGN(rows, records_->load(config_.cluster.ended_jobs_kept));
+    TRY_ASSIGN(boot, master::claim_files(data_, *records_, adopt(), log_));
+    TRY_ASSIGN(rows, records_->load(std::max(config_.cluster.ended_jobs_kept, ended_jobs_loaded_min)));
     TRY_ASSIGN(known, agent_keys());
+    TRY_ASSIGN(keys, keys_in(data_.keys_file()));
+    TRY(loop::write_whole(data_.public_key_file(), as_bytes(keys.open.text())));
     std::optional<Endpoints> outside;
-    std::optional<net::Keys> keys;
     if (!config_.listen.empty()) {
       TRY_ASSIGN(where, endpoints(config_.listen));
-      TRY_ASSIGN(own, keys_in(data_.keys_file()));
       outside = where;
-      keys = own;
     }
-    std::set<net::PublicKey> allowed;
-    for (const auto& [key, agent] : known) allowed.insert(key);
     const auto hub = [&](std::string inside, const std::string& beyond) {
-      net::HubOptions options{{std::move(inside)}, keys, net::Admission::only(allowed), {}};
+      net::HubOptions options{{std::move(inside)}, keys, net::Admission::only({}), {}};
+      options.unix_proof = net::UnixProof::keys;
       if (outside) options.addresses.push_back(beyond);
       options.limits.queue_max = 50'000;
       return options;
     };
-    TRY_ASSIGN(bulk, master::BulkServer::start({hub(data_.bulk_address(), outside ? outside->bulk : ""),
-                                                data_.output_folder(), data_.code_folder(), config_.bulk,
-                                                [this](cluster::Desk::Asker asker, cluster::bulk::FromMaster message) {
-                                                  door_.tell_bulk(asker, std::move(message));
-                                                }},
-                                               log_));
-    bulk_ = std::move(bulk);
+    TRY(open_bulk(hub(data_.bulk_address(), outside ? outside->bulk : ""), known, rows));
 
     master::Options options;
     options.settings = config_.cluster;
+    options.settings.cluster = records_->cluster();
     options.keeping = config_.keeping;
     options.agents = hub(data_.agents_address(), outside ? outside->control : "");
+    options.tell_leases = [this](std::vector<master::LeaseFact> facts) { bulk_->learn(std::move(facts)); };
+    options.tell_revoked = [this](const net::PublicKey& key) { bulk_->revoke(key); };
     options.agent_keys = known;
     options.boot = boot;
     const std::uint64_t last_change = rows.last_change;
@@ -193,18 +195,18 @@ class MasterProcess {
     options.keep_code = [this](const std::string& hash) { bulk_->keep(hash); };
     options.release_code = [this](const std::string& hash) { bulk_->release(hash); };
     if (!config_.record.empty()) {
-      TRY_ASSIGN(folder, make_private_folder(config_.record));
+      TRY_ASSIGN(folder, make_private_folder(config_.record, log_));
       options.settings.record_plans = true;
       options.record = Recorder(folder);
     }
     if (outside) {
       options.make_join_token = [this](cluster::requests::MakeJoinToken request) {
-        return desk_->make_token(std::move(request));
+        return make_join_token(std::move(request));
       };
     }
     TRY_ASSIGN(master, master::Master::make({loop_, *network_, pool_, *records_, calendar_, log_}, std::move(options)));
     master_ = std::move(master);
-    if (outside) TRY(open_desk(*outside, *keys));
+    TRY(open_join(outside, keys));
     return open_door(last_change);
   }
 
@@ -239,7 +241,12 @@ class MasterProcess {
     const std::uint64_t kept = std::min<std::uint64_t>(last_change, gateway::ChangeFeed::kept_max);
     TRY_ASSIGN(changes, records_->changes_since(last_change - kept, static_cast<std::int64_t>(kept)));
     options.changes = std::move(changes);
-    options.figures = [this] { return figures_of(bulk_->counters()); };
+    options.figures = [this] {
+      std::vector<gateway::Figure> figures = figures_of(bulk_->counters());
+      figures.push_back(
+          {"join_refused_total", "Attempts to join that were refused.", static_cast<double>(join_->refused())});
+      return figures;
+    };
     // A port that nobody chose stays the same over restarts, where it can: who follows something comes back to it.
     const Result<HostPort> chosen = parse_host_port(options.http.listen);
     const Result<HostPort> before = parse_host_port(known_.url);
@@ -286,20 +293,91 @@ class MasterProcess {
             figure("bulk_failures_total", "Times that something could not be written or read.", counters.failures)};
   }
 
-  Result<void> open_desk(const Endpoints& outside, const net::Keys& keys) {
-    join_.seen_from_outside = [this](const std::string& address) {
-      return seen_from_outside(address, config_.advertise);
+  master::Adopt adopt() const { return config_.adopt ? master::Adopt::yes : master::Adopt::no; }
+
+  /// Output of leases that the database does not know is of another life of the cluster.
+  Result<void> open_bulk(const net::HubOptions& hub, const std::map<net::PublicKey, cluster::AgentId>& agents,
+                         const cluster::control::Rows& rows) {
+    const auto start = [&] {
+      return master::BulkServer::start(
+          {hub, agents, master::lease_facts(rows.tasks), data_.output_folder(), data_.code_folder(), config_.bulk,
+           [&](const std::vector<std::string>& logs) { return master::check_logs(data_, logs, rows); },
+           [this](cluster::Desk::Asker asker, cluster::bulk::FromMaster message) {
+             door_.tell_bulk(asker, std::move(message));
+           }},
+          log_);
     };
-    join_.control = join_.seen_from_outside(master_->agents_addresses().back());
-    join_.bulk = join_.seen_from_outside(bulk_->addresses().back());
-    join_.hub = {{outside.join}, keys, net::Admission::anyone(), {}};
-    join_.admit = [this](const net::PublicKey& key, const cluster::AgentId& agent) {
-      master_->admit(key, agent);
-      bulk_->allow(key);
-    };
-    TRY_ASSIGN(desk, master::JoinDesk::open({loop_, *network_, pool_, *records_, calendar_, log_}, join_));
-    desk_ = std::move(desk);
+    auto bulk = start();
+    if (!bulk && bulk.error().code == Errc::corrupt && config_.adopt) {
+      TRY(master::set_aside(data_, records_->cluster(), records_->boot(), log_));
+      TRY(master::mark_files(data_, *records_));
+      bulk = start();
+    }
+    if (!bulk) return Failure(bulk.error());
+    bulk_ = *std::move(bulk);
     return {};
+  }
+
+  Result<void> open_join(const std::optional<Endpoints>& outside, const net::Keys& keys) {
+    TRY_ASSIGN(secret, secret_in(data_.local_secret_file()));
+    TRY_ASSIGN(tokens, records_->join_tokens(calendar_.now(), 100'000));
+    master::JoinOptions options;
+    options.hub = {{data_.join_address()}, keys, net::Admission::anyone(), {}};
+    options.hub.unix_proof = net::UnixProof::keys;
+    options.inside = {data_.agents_address(), data_.bulk_address(), ""};
+    options.local_secret_hash = objects::sha256(as_bytes(secret));
+    options.tokens = std::move(tokens);
+    if (outside) {
+      options.hub.addresses.push_back(outside->join);
+      outside_control_ = seen_from_outside(master_->agents_addresses().back(), config_.advertise);
+      options.outside = {outside_control_, seen_from_outside(bulk_->addresses().back(), config_.advertise), ""};
+    }
+    options.admit = [this](master::JoinOptions::Wanted wanted, std::function<void(Result<std::string>)> done) {
+      loop_.post([this, wanted = std::move(wanted), done = std::move(done)]() mutable {
+        loop_.spawn(admit(std::move(wanted), std::move(done)));
+      });
+    };
+    TRY_ASSIGN(join, master::JoinServer::start(std::move(options), log_));
+    join_ = std::move(join);
+    master_key_ = keys.open.text();
+    return {};
+  }
+
+  loop::Task<void> admit(master::JoinOptions::Wanted wanted, std::function<void(Result<std::string>)> done) {
+    Result<std::string> pool = co_await write_key(wanted);
+    if (pool) {
+      master_->admit(wanted.key, wanted.agent);
+      bulk_->allow(wanted.key, wanted.agent);
+    }
+    done(std::move(pool));
+  }
+
+  /// An agent of this host was started by the owner of the master, and may take the place of one that is gone.
+  loop::Task<Result<std::string>> write_key(const master::JoinOptions::Wanted& wanted) {
+    const TimePoint now = calendar_.now();
+    if (!wanted.token_hash.empty()) {
+      const records::Joining joining{wanted.token_hash, wanted.agent, wanted.key.text(), now};
+      co_return co_await pool_.run([&] { return records_->use_join_token(joining); });
+    }
+    if (master_->knows(wanted.key, wanted.agent)) co_return std::string();
+    if (master_->is_alive(wanted.agent)) {
+      co_return fail(Errc::conflict,
+                     "an agent '" + wanted.agent.value +
+                         "' is there already; give this one another --id, or wait until that one is lost");
+    }
+    const records::AgentKey key{wanted.agent, wanted.key.text(), "", now};
+    const Result<void> put = co_await pool_.run([&] { return records_->put_agent_key(key); });
+    if (!put) co_return Failure(put.error());
+    co_return std::string();
+  }
+
+  loop::Task<Result<std::string>> make_join_token(cluster::requests::MakeJoinToken request) {
+    const std::string secret = net::make_keys().secret.reveal();
+    const records::JoinToken token{objects::sha256(as_bytes(secret)), calendar_.now() + request.valid, request.pool};
+    CO_TRY(co_await pool_.run([&] { return records_->add_join_token(token); }));
+    join_->add(token);
+    const std::string address = seen_from_outside(join_->addresses().back(), config_.advertise);
+    co_return cluster::joining::to_token({address, master_key_, secret});
   }
 
   Result<std::map<net::PublicKey, cluster::AgentId>> agent_keys() {
@@ -331,18 +409,19 @@ class MasterProcess {
   std::unique_ptr<records::Records> records_;
   std::unique_ptr<master::BulkServer> bulk_;
   std::unique_ptr<master::Master> master_;
-  master::JoinDeskOptions join_;
-  std::unique_ptr<master::JoinDesk> desk_;
+  std::string outside_control_;  ///< where agents of other hosts find the master
+  std::string master_key_;
+  std::unique_ptr<master::JoinServer> join_;
   Result<void> ended_;
 };
 
 }  // namespace
 
 Result<void> run_master(const master::Config& config, Log& log, std::function<void()> is_up) {
-  TRY_ASSIGN(path, make_private_folder(config.data));
+  TRY_ASSIGN(path, open_data_folder(config.data, log));
   TRY_ASSIGN(lock, lock_folder(path));
   const DataFolder data{path};
-  TRY(make_private_folder(data.run()));
+  TRY(make_private_folder(data.run(), log));
   raise_descriptor_limit(log);
   MasterProcess process(config, data, std::move(is_up), log);
   return process.run();

@@ -1,6 +1,7 @@
 /// cadre-supervisor: starts and looks after the tasks of one agent, which starts it. Small on purpose: it is forked for
 /// each task.
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <cstdio>
 #include <string_view>
@@ -18,6 +19,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "cadre-supervisor is started by `cadre agent` and of no use by itself\n");
     return 2;
   }
+  ::umask(077);
   if (means == "auto") tend({});
   tend(Means{means[0] == '1', means[1] == '1', means[2] == '1'});
 }

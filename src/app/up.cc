@@ -80,7 +80,8 @@ class Part {
 }  // namespace
 
 Result<void> run_both(const master::Config& config, AgentOptions agent, const LogOptions& logging) {
-  TRY_ASSIGN(data, make_private_folder(config.data));
+  const auto log = make_log("up", logging);
+  TRY_ASSIGN(data, open_data_folder(config.data, *log));
   agent.master = data;
   agent.data = data + "/agent";
   agent.end_tasks = true;

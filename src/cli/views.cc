@@ -184,6 +184,32 @@ std::string agents_text(const std::vector<AgentView>& agents, const Showing& sho
   return table.to_text(showing.coloured);
 }
 
+std::string agent_text(const AgentView& agent) {
+  Facts facts;
+  facts.add("agent", agent.id.value);
+  facts.add("state", state_words(agent));
+  facts.add("pool", agent.pool);
+  facts.add("host", agent.host);
+  facts.add("version", agent.version);
+  facts.add("slots", std::to_string(agent.slots_used) + " of " + std::to_string(agent.slots) + " used (" +
+                         std::string(describe::name_of(agent.slot_kind)) + ")");
+  std::string states;
+  for (std::size_t i = 0; i < agent.slot_states.size(); ++i) {
+    if (agent.slot_states[i] == cluster::control::SlotState::enabled) continue;
+    states += (states.empty() ? "slot " : ", slot ") + std::to_string(i) + " " +
+              std::string(describe::name_of(agent.slot_states[i]));
+  }
+  facts.add("slot states", states);
+  facts.add("cpus", to_string(agent.cpus));
+  facts.add("memory", short_size(agent.load.memory_used) + " of " + short_size(agent.memory) + " used");
+  facts.add("load", one_decimal(agent.load.average));
+  facts.add("tasks", std::to_string(agent.tasks));
+  std::string isolation;
+  for (const std::string& words : agent.isolation) isolation += (isolation.empty() ? "" : "; ") + words;
+  facts.add("isolation", isolation);
+  return facts.to_text(false);
+}
+
 std::string pools_text(const std::vector<cluster::requests::PoolView>& pools, const Showing& showing) {
   Table table({"POOL", "POLICY", "AGENTS", "SLOTS", "WAITING", "RUNNING"});
   for (const cluster::requests::PoolView& pool : pools) {

@@ -21,6 +21,7 @@ std::string tasks_text(const std::vector<cluster::requests::JobView>& jobs, cons
 std::string task_text(const cluster::requests::TaskView& task, const Showing& showing);
 std::string actors_text(const std::vector<cluster::requests::ActorView>& actors, const Showing& showing);
 std::string sessions_text(const std::vector<cluster::requests::SessionView>& sessions, const Showing& showing);
+std::string agent_text(const cluster::requests::AgentView& agent);
 std::string agents_text(const std::vector<cluster::requests::AgentView>& agents, const Showing& showing);
 std::string pools_text(const std::vector<cluster::requests::PoolView>& pools, const Showing& showing);
 std::string slots_text(const std::vector<cluster::requests::SlotView>& slots, const Showing& showing);

@@ -172,10 +172,12 @@ struct Refused {
   std::uint64_t number = 0;
   Errc code = Errc::invalid;
   std::string why;
+  LeaseId lease = {};  ///< whose output was put, if it was; else job 0
 };
 template <class V>
 void describe(V& v, Refused& m) {
   v.field("number", m.number, "Of the question, if it had one.");
+  v.field("lease", m.lease, "Whose output was put, if it was.");
   v.field("code", m.code, "What kind of error it is.");
   v.required("why", m.why, "For people.");
 }

@@ -30,6 +30,11 @@ struct DataFolder {
   std::string run() const { return path + "/run"; }
   std::string agents_address() const { return "ipc://" + run() + "/agents"; }
   std::string bulk_address() const { return "ipc://" + run() + "/bulk"; }
+  std::string join_address() const { return "ipc://" + run() + "/join"; }
+  /// The public key by which agents of this host know the master.
+  std::string public_key_file() const { return run() + "/master.key"; }
+  /// What agents of this host show to become known.
+  std::string local_secret_file() const { return path + "/agents.secret"; }
   /// How its owner reaches the master, for the command line.
   std::string client_file() const { return path + "/client.json"; }
   /// By which tokens of tasks are signed.

@@ -46,6 +46,9 @@ struct Hello {
   std::vector<std::string> isolation;
   std::vector<LeaseId> leases;  ///< that run, or whose end the master has not confirmed
   std::uint64_t number = 0;     ///< grows with every hello of one agent
+  std::string place;            ///< of the agent's data folder: the same after a restart, another for a copy
+  std::string boot;             ///< of the host: another after each of its starts
+  std::string cluster;          ///< to which the agent's data belongs; empty: to none yet
 };
 template <class V>
 void describe(V& v, Hello& m) {
@@ -59,6 +62,9 @@ void describe(V& v, Hello& m) {
   v.field("isolation", m.isolation, "What keeps tasks apart there, for people.");
   v.field("leases", m.leases, "What it runs, or has not been able to report the end of.");
   v.field("number", m.number, "Grows with every hello.");
+  v.field("place", m.place, "Where the agent's data is: another for a copy of it.", length(0, 128));
+  v.field("boot", m.boot, "Start of the host.", length(0, 128));
+  v.field("cluster", m.cluster, "Cluster to which the agent's data belongs; empty: none yet.", length(0, 128));
 }
 
 struct TaskUsage {
@@ -139,9 +145,19 @@ void describe(V& v, ExecNews& m) {
   v.required("news", m.news, "What was written, or how it ended.");
 }
 
+/// The agent stops: it takes no more work. Tasks that run on under their supervisors stay its own until it is lost.
+struct Goodbye {
+  static constexpr std::string_view type_name = "goodbye";
+  bool last = false;
+};
+template <class V>
+void describe(V& v, Goodbye& m) {
+  v.field("last", m.last, "Whether its process ends now and says nothing more.");
+}
+
 struct FromAgent {
   std::uint64_t session = 0;
-  std::variant<Hello, Beat, Started, Exited, Report, ExecNews> body;
+  std::variant<Hello, Beat, Started, Exited, Report, ExecNews, Goodbye> body;
 };
 template <class V>
 void describe(V& v, FromAgent& m) {
@@ -157,6 +173,7 @@ struct Welcome {
   Duration beat_every = std::chrono::seconds(1);
   std::vector<LeaseId> keep;  ///< all others are killed before the agent offers a slot
   std::uint64_t number = 0;   ///< of the hello that it answers
+  std::string cluster;        ///< to which the agent's data belongs from now on
 };
 template <class V>
 void describe(V& v, Welcome& m) {
@@ -164,15 +181,18 @@ void describe(V& v, Welcome& m) {
   v.required("beat_every", m.beat_every, "How often both sides speak at least.");
   v.field("keep", m.keep, "Leases that go on; all others end now.");
   v.field("number", m.number, "Of the hello that it answers.");
+  v.field("cluster", m.cluster, "The master's cluster.");
 }
 
 struct Refused {
   static constexpr std::string_view type_name = "refused";
   std::string why;
+  bool removed = false;  ///< the agent was removed: its leases are over, and its tasks must end
 };
 template <class V>
 void describe(V& v, Refused& m) {
   v.required("why", m.why, "For people.");
+  v.field("removed", m.removed, "Whether the agent was removed, so that its tasks must end.");
 }
 
 /// The master does not know the session.

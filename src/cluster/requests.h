@@ -338,6 +338,19 @@ void describe(V& v, SetAgent& m) {
   v.required("state", m.state, "`disabled` stops its tasks, `draining` lets them end.");
 }
 
+struct RemoveAgent {
+  static constexpr std::string_view type_name = "remove_agent";
+  static constexpr Route route{"DELETE", "/agents/{agent}",
+                               "Removes an agent: revokes its key, treats its leases as lost, and frees its name.",
+                               Need::admin};
+  using Answer = Done;
+  AgentId agent;
+};
+template <class V>
+void describe(V& v, RemoveAgent& m) {
+  v.required("agent", m.agent, "Which one.", not_empty());
+}
+
 struct SetSlot {
   static constexpr std::string_view type_name = "set_slot";
   static constexpr Route route{"PATCH", "/agents/{agent}/slots/{slot}", "Enables, disables or drains one slot.",
@@ -409,6 +422,6 @@ void describe(V&, GetSnapshot&) {}
 using Request =
     std::variant<Submit, RunTask, ListJobs, GetJob, EndJob, KillJob, MoveJob, SetJob, Why, ListTasks, GetTask, EndTask,
                  KillTask, RunExec, ListActors, ListSessions, Attend, EndSession, ListAgents, GetAgent, SetAgent,
-                 SetSlot, ListSlots, ListPools, GetStatus, MakeJoinToken, GetSnapshot>;
+                 RemoveAgent, SetSlot, ListSlots, ListPools, GetStatus, MakeJoinToken, GetSnapshot>;
 
 }  // namespace cadre::cluster::requests

@@ -221,7 +221,7 @@ struct AgentView {
   std::string pool;
   std::string host;
   std::string version;
-  std::string state;  ///< up, silent, lost
+  std::string state;  ///< up, silent, stopped, lost, removed
   bool enabled = true;
   bool draining = false;
   SlotKind slot_kind = SlotKind::artificial;
@@ -240,7 +240,7 @@ void describe(V& v, AgentView& m) {
   v.field("pool", m.pool, "Its pool.");
   v.field("host", m.host, "Its host.");
   v.field("version", m.version, "Of its program.");
-  v.field("state", m.state, "up, silent or lost.");
+  v.field("state", m.state, "up, silent, stopped, lost or removed.");
   v.field("enabled", m.enabled, "Whether it takes work at all.");
   v.field("draining", m.draining, "Whether it only lets what runs there end.");
   v.field("slot_kind", m.slot_kind, "What its slots are.");

@@ -239,6 +239,12 @@ Result<void> LogStore::remove(std::string_view log) {
   return {};
 }
 
+std::vector<std::string> LogStore::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, log] : logs_) names.push_back(name);
+  return names;
+}
+
 ByteSize LogStore::size() const {
   std::int64_t size = active_size_;
   for (const SealedSegment& segment : sealed_) size += segment.size;

@@ -66,6 +66,8 @@ class LogStore {
   /// Removes files that need not be kept, by the times in their records.
   [[nodiscard]] Result<void> prune(TimePoint now, const Retention& retention);
   ByteSize size() const;
+  /// Of all logs, in no order.
+  std::vector<std::string> names() const;
 
  private:
   /// What a full segment holds of a log.

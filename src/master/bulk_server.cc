@@ -54,6 +54,7 @@ Result<std::unique_ptr<BulkServer>> BulkServer::start(BulkOptions options, Log& 
   const BulkLimits& limits = options.limits;
   TRY_ASSIGN(logs, logs::LogStore::open(options.output_folder, {}));
   inside->logs = std::move(logs);
+  if (options.check_logs) TRY(options.check_logs(inside->logs->names()));
   TRY_ASSIGN(blobs, objects::FileStore::open({options.code_folder, limits.blobs_bytes_max, limits.blob_bytes_max}));
   inside->blobs = std::move(blobs);
   TRY_ASSIGN(network, net::ZmqNetwork::make(inside->loop, log));
@@ -62,6 +63,8 @@ Result<std::unique_ptr<BulkServer>> BulkServer::start(BulkOptions options, Log& 
                                    inside->calendar, inside->log,      inside->counting};
   TRY_ASSIGN(service, BulkService::make(ground, std::move(options.hub), limits, std::move(options.tell)));
   inside->service = std::move(service);
+  for (const auto& [key, agent] : options.agents) inside->service->allow(key, agent);
+  for (const LeaseFact& fact : options.leases) inside->service->holders().learn(fact);
   inside->addresses = inside->service->hub().addresses();
   inside->run();
   return std::unique_ptr<BulkServer>(new BulkServer(std::move(inside)));
@@ -81,12 +84,18 @@ void BulkServer::forget(cluster::Desk::Asker asker) {
 
 const std::vector<std::string>& BulkServer::addresses() const { return inside_->addresses; }
 
-void BulkServer::allow(const net::PublicKey& key) {
-  inside_->post([key](BulkService& service) { service.hub().allow(key); });
+void BulkServer::allow(const net::PublicKey& key, const cluster::AgentId& agent) {
+  inside_->post([key, agent](BulkService& service) { service.allow(key, agent); });
 }
 
 void BulkServer::revoke(const net::PublicKey& key) {
-  inside_->post([key](BulkService& service) { service.hub().revoke(key); });
+  inside_->post([key](BulkService& service) { service.revoke(key); });
+}
+
+void BulkServer::learn(std::vector<LeaseFact> facts) {
+  inside_->post([facts = std::move(facts)](BulkService& service) {
+    for (const LeaseFact& fact : facts) service.holders().learn(fact);
+  });
 }
 
 void BulkServer::remove(cluster::LeaseId lease) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,16 +13,21 @@
 #include "cluster/desk.h"
 #include "cluster/ids.h"
 #include "master/bulk_limits.h"
+#include "master/lease_holders.h"
 #include "net/hub.h"
 #include "net/keys.h"
 
 namespace cadre::master {
 
 struct BulkOptions {
-  net::HubOptions hub;  ///< where it listens and whom it lets in; its message_max is that of cluster/bulk.h
+  net::HubOptions hub;                                ///< where it listens; its message_max is that of cluster/bulk.h
+  std::map<net::PublicKey, cluster::AgentId> agents;  ///< whom it lets in
+  std::vector<LeaseFact> leases;                      ///< what is known already of who writes what
   std::string output_folder;
   std::string code_folder;
   BulkLimits limits;
+  /// Is shown the names of all logs that are there already, before anything is served. May be left out.
+  std::function<Result<void>(const std::vector<std::string>&)> check_logs;
   /// Takes the answers to what was asked at the desk, on the server's thread.
   std::function<void(cluster::Desk::Asker, cluster::bulk::FromMaster)> tell;
 };
@@ -40,9 +46,11 @@ class BulkServer : public cluster::BulkDesk {
   /// Where it listens, in the order of its options; the ports are those that were found.
   const std::vector<std::string>& addresses() const;
 
-  /// From soon on this key is let in, or is not.
-  void allow(const net::PublicKey& key);
+  /// From soon on this key is let in as that of an agent, or is not.
+  void allow(const net::PublicKey& key, const cluster::AgentId& agent);
   void revoke(const net::PublicKey& key);
+  /// Who may write which output. To be called before the agents can know.
+  void learn(std::vector<LeaseFact> facts);
 
   /// Forgets the output of a lease.
   void remove(cluster::LeaseId lease);

@@ -64,7 +64,24 @@ void BulkService::take(const net::Peer& peer, BytesView bytes) {
     refusals_.note("an agent that reads output or puts code");
     return reply(peer, bulk::Refused{number_of(*message), Errc::denied, "only the master's own door may do that"});
   }
+  const auto* output = std::get_if<bulk::PutOutput>(&*message);
+  if (output != nullptr && !holders_.may_write(peer.key, output->lease)) {
+    ground_.counting.add(&BulkCounters::refused_denied);
+    const std::string why = "output of lease " + to_string(output->lease) + ", which this agent does not hold";
+    refusals_.note(why);
+    return reply(peer, bulk::Refused{output->number, Errc::denied, why, output->lease});
+  }
   std::visit([&](auto& one) { serve(peer, one); }, *message);
+}
+
+void BulkService::allow(const net::PublicKey& key, const cluster::AgentId& agent) {
+  holders_.set_key(key, agent);
+  hub_->allow(key);
+}
+
+void BulkService::revoke(const net::PublicKey& key) {
+  holders_.remove_key(key);
+  hub_->revoke(key);
 }
 
 void BulkService::ask(cluster::Desk::Asker asker, bulk::ToMaster message) {

@@ -14,6 +14,7 @@
 #include "loop/loop.h"
 #include "master/bulk_counting.h"
 #include "master/bulk_output.h"
+#include "master/lease_holders.h"
 #include "net/network.h"
 #include "net/zmq/refusal_log.h"
 #include "objects/file_store.h"
@@ -45,6 +46,11 @@ class BulkService {
   void forget(cluster::Desk::Asker asker);
 
   net::Hub& hub() { return *hub_; }
+  /// Which agents write which output: it is to be told before an agent can know.
+  LeaseHolders& holders() { return holders_; }
+  /// Lets this key of an agent in, or no longer.
+  void allow(const net::PublicKey& key, const cluster::AgentId& agent);
+  void revoke(const net::PublicKey& key);
   void remove(cluster::LeaseId lease) { output_.remove(lease); }
 
  private:
@@ -62,6 +68,7 @@ class BulkService {
   Ground ground_;
   Tell tell_;
   net::RefusalLog refusals_;
+  LeaseHolders holders_;
   BulkOutput output_;
   std::unique_ptr<net::Hub> hub_;
 };

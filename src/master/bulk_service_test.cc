@@ -19,6 +19,7 @@ namespace {
 namespace bulk = cluster::bulk;
 using cluster::LeaseId;
 using std::chrono::seconds;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -84,14 +85,24 @@ struct BulkServiceTest : testing::Test {
   void start() {
     logs = logs::LogStore::open(folder.path() + "/output", {}).value();
     blobs = objects::FileStore::open({folder.path() + "/code", ByteSize{1 << 22}, ByteSize{1 << 21}}).value();
-    const net::HubOptions options{{"tcp://master:1", "ipc:///bulk"}, hub_keys, net::Admission::anyone(), {}};
+    net::HubOptions options{{"tcp://master:1", "ipc:///bulk"}, hub_keys, net::Admission::only({}), {}};
+    options.unix_proof = net::UnixProof::keys;
     service = BulkService::make(
                   {loop, network.host("master"), *logs, *blobs, calendar, log, counting}, options, limits,
                   [this](Asker asker, bulk::FromMaster message) { told[asker].heard.push_back(std::move(message)); })
                   .value();
+    service->allow(agent_keys.open, cluster::AgentId("a"));
+    service->allow(other_keys.open, cluster::AgentId("b"));
+    service->holders().learn({lease, cluster::AgentId("a"), true});
+    service->holders().learn({{{cluster::JobId{17}, 1}, cluster::Epoch{1}}, cluster::AgentId("a"), true});
   }
+  Talker talk_as_other_agent() { return {network.host("other"), {"tcp://master:1", other_keys, hub_keys.open, {}}}; }
   Talker talk_as_agent() { return {network.host("agent"), {"tcp://master:1", agent_keys, hub_keys.open, {}}}; }
-  Talker talk_from_this_host() { return {network.host("master"), {"ipc:///bulk", {}, {}, {}}}; }
+  Talker talk_from_this_host() {
+    net::LinkOptions options{"ipc:///bulk", agent_keys, hub_keys.open, {}};
+    options.unix_proof = net::UnixProof::keys;
+    return {network.host("master"), options};
+  }
   Guest guest() { return {*this, ++last_asker}; }
   void pass(Duration time = seconds(1)) { ASSERT_TRUE(loop.run_until(loop.now() + time)); }
 
@@ -109,6 +120,7 @@ struct BulkServiceTest : testing::Test {
   Dice dice{1};
   net::Keys hub_keys = net::draw_keys(dice);
   net::Keys agent_keys = net::draw_keys(dice);
+  net::Keys other_keys = net::draw_keys(dice);
   loop::SimulatedLoop loop;
   net::MemoryNetwork network{loop};
   loop::Calendar calendar = loop::Calendar::of_simulation(loop);
@@ -124,6 +136,41 @@ struct BulkServiceTest : testing::Test {
 };
 
 constexpr std::int64_t short_record = logs::header_bytes + 1;
+
+TEST_F(BulkServiceTest, TakesOutputOnlyFromTheAgentThatHoldsTheLease) {
+  start();
+  Talker thief = talk_as_other_agent();
+  put(thief, 0, "forged");
+  pass();
+  const auto refused = thief.take<bulk::Refused>();
+  EXPECT_EQ(refused.code, Errc::denied);
+  EXPECT_EQ(refused.lease, lease);
+  EXPECT_EQ(logs->end(to_string(lease)), 0);
+  EXPECT_EQ(counting.all().refused_denied, 1);
+  EXPECT_THAT(log.lines, Contains(HasSubstr("does not hold")));
+
+  Talker agent = talk_as_agent();
+  put(agent, 0, "a");
+  pass();
+  EXPECT_EQ(agent.take<bulk::OutputStored>().end, short_record);
+  put(thief, short_record, "forged");
+  pass();
+  EXPECT_EQ(thief.take<bulk::Refused>().code, Errc::denied);
+  EXPECT_EQ(logs->end(to_string(lease)), short_record);
+}
+
+TEST_F(BulkServiceTest, ARevokedAgentIsHeardNoMore) {
+  start();
+  Talker agent = talk_as_agent();
+  put(agent, 0, "a");
+  pass();
+  EXPECT_EQ(agent.take<bulk::OutputStored>().end, short_record);
+  service->revoke(agent_keys.open);
+  put(agent, short_record, "b");
+  pass();
+  EXPECT_TRUE(agent.heard.empty());
+  EXPECT_EQ(logs->end(to_string(lease)), short_record);
+}
 
 TEST_F(BulkServiceTest, AcknowledgesKnowsWhatCameTwiceAndTellsOfGaps) {
   start();

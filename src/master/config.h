@@ -66,6 +66,7 @@ struct Config {
   Keeping keeping;
   BulkLimits bulk;
   cluster::control::Settings cluster;
+  bool adopt = false;  ///< a flag of one start: what the data folder holds of another cluster is set aside
 
   static constexpr std::string_view doc = "What a master is told at its start.";
 };

@@ -152,7 +152,10 @@ std::optional<Master::Created> Master::serve(const Guest& guest, const requests:
         failed({Errc::not_found, "workspace: there is no workspace '" + *workspace + "'; see cadre workspace list"});
     tell_later(guest.asker, *answer);
   } else {
-    control_.ask(guest.asker, guest.who, request, now);
+    const auto* remove = std::get_if<requests::RemoveAgent>(&request);
+    const bool has_only_key = remove != nullptr && guest.who.is_admin && has_key(remove->agent) &&
+                              !control_.ledger().agents().contains(remove->agent);
+    has_only_key ? control_.revoke_key(guest.asker, remove->agent) : control_.ask(guest.asker, guest.who, request, now);
     if (const requests::Reply* reply = control_.answered(guest.asker)) answer = *reply;
   }
   std::visit(

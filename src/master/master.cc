@@ -81,13 +81,16 @@ Master::Master(const Ground& ground, Options options)
       record_(std::move(options.record)),
       keep_code_(std::move(options.keep_code)),
       release_code_(std::move(options.release_code)),
+      tell_leases_(std::move(options.tell_leases)),
+      tell_revoked_(std::move(options.tell_revoked)),
       make_join_token_(std::move(options.make_join_token)),
       tell_(std::move(options.tell)),
       tell_changes_(std::move(options.tell_changes)),
       make_pass_(std::move(options.make_pass)),
       control_(std::move(options.settings), options.rows, options.boot, ground.calendar.now()),
       access_(options.access, options.access_rows),
-      inbox_(ground.loop, {"the master's inbox", news_max}) {
+      inbox_(ground.loop, {"the master's inbox", news_max}),
+      confirm_every_(control_.settings().agent_timeout / 12) {
   for (const control::JobRow& row : options.rows.jobs) look_after_code(row);
   access_.found(ground.calendar.now());
   if (!local_token_) return;
@@ -107,8 +110,31 @@ Result<void> Master::bind(net::HubOptions agents) {
 }
 
 void Master::admit(const net::PublicKey& key, const cluster::AgentId& agent) {
+  if (knows(key, agent)) return;
+  revoke(agent);
   agent_keys_[key] = agent;
   agents_->allow(key);
+}
+
+bool Master::knows(const net::PublicKey& key, const cluster::AgentId& agent) const {
+  const auto known = agent_keys_.find(key);
+  return known != agent_keys_.end() && known->second == agent;
+}
+
+bool Master::has_key(const cluster::AgentId& agent) const {
+  return std::any_of(agent_keys_.begin(), agent_keys_.end(), [&](const auto& one) { return one.second == agent; });
+}
+
+void Master::revoke(const cluster::AgentId& agent) {
+  for (auto at = agent_keys_.begin(); at != agent_keys_.end();) {
+    if (at->second != agent) {
+      ++at;
+      continue;
+    }
+    agents_->revoke(at->first);
+    if (tell_revoked_) tell_revoked_(at->first);
+    at = agent_keys_.erase(at);
+  }
 }
 
 void Master::complain(std::string_view whom, std::string_view what) {
@@ -178,6 +204,8 @@ loop::Task<Result<void>> Master::take(const std::vector<News>& news) {
     Result<void> written = co_await write(outcome.writes, access);
     if (!written) co_return written;
   }
+  Result<void> confirmed = co_await confirm();
+  if (!confirmed) co_return confirmed;
   act(std::move(outcome));
   co_return Result<void>();
 }
@@ -192,13 +220,13 @@ void Master::decide(const News& news) {
   const TimePoint now = ground_.calendar.now();
   std::visit(overloaded{
                  [&](const FromAgent& one) {
-                   peers_[one.peer.connection.value] = {one.peer, now};
                    std::optional<cluster::AgentId> proven;
                    if (!one.peer.key.empty()) {
-                     const auto known = agent_keys_.find(one.peer.key);
-                     if (known == agent_keys_.end()) return complain("an agent", "its key is not known");
-                     proven = known->second;
+                     const auto owner = agent_keys_.find(one.peer.key);
+                     if (owner == agent_keys_.end()) return complain("a removed agent", "its key is revoked");
+                     proven = owner->second;
                    }
+                   peers_[one.peer.connection.value] = {one.peer, now};
                    control_.hear(one.peer.connection.value, one.message, proven, now);
                  },
                  [&](const FromDoor& one) { attend(one, now); },
@@ -225,9 +253,11 @@ void Master::sweep(TimePoint now) {
 
 loop::Task<Result<void>> Master::write(const control::Writes& writes, const access::Writes& access) {
   for (int attempt = 0;; ++attempt) {
+    const TimePoint begun = ground_.loop.now();
     Result<void> written = co_await ground_.pool.run([&] { return ground_.records.commit(writes, access); });
     if (written) {
       obstacle_.clear();
+      confirmed_ = begun;
       co_return written;
     }
     const Errc code = written.error().code;
@@ -239,6 +269,29 @@ loop::Task<Result<void>> Master::write(const control::Writes& writes, const acce
     obstacle_ = written.error().message;
     co_await loop::sleep(ground_.loop, std::min<Duration>(100ms * (attempt + 1), 2s));
   }
+}
+
+/// An answer to an agent's beat lets its strictly fenced tasks run for another 5/6 of the timeout. Another master waits
+/// for a whole timeout from its start on. So this one may answer only if it was alone less than a sixth ago.
+loop::Task<Result<void>> Master::confirm() {
+  if (!ground_.records.must_confirm()) co_return Result<void>();
+  for (int attempt = 0; ground_.loop.now() - confirmed_ >= confirm_every_; ++attempt) {
+    const TimePoint begun = ground_.loop.now();
+    Result<void> alone = co_await ground_.pool.run([this] { return ground_.records.confirm(); });
+    if (alone) {
+      if (attempt > 0) ground_.log.info("the database confirms again that this is the only master");
+      obstacle_.clear();
+      confirmed_ = begun;
+      if (ground_.loop.now() - begun < 2 * confirm_every_) break;
+      continue;  // it took so long that it says nothing about now
+    }
+    if (alone.error().code == Errc::denied) co_return alone;
+    if (attempt == 0) ground_.log.error("agents are not answered for now: " + alone.error().message);
+    if (stopping_) co_return alone;
+    obstacle_ = alone.error().message;
+    co_await loop::sleep(ground_.loop, std::min<Duration>(100ms * (attempt + 1), 1s));
+  }
+  co_return Result<void>();
 }
 
 std::uint64_t Master::refused() const {
@@ -256,6 +309,7 @@ void Master::look_after_code(const control::JobRow& row) {
 }
 
 void Master::act(control::Outcome outcome) {
+  if (tell_leases_ && !outcome.writes.tasks.empty()) tell_leases_(lease_facts(outcome.writes.tasks));
   for (const control::JobRow& row : outcome.writes.new_jobs) look_after_code(row);
   for (const control::JobRow& row : outcome.writes.jobs) look_after_code(row);
   for (control::ToAgent& one : outcome.to_agents) {
@@ -268,6 +322,7 @@ void Master::act(control::Outcome outcome) {
     control_.forget_peer(one.peer);
     peers_.erase(peer);
   }
+  for (const cluster::AgentId& agent : outcome.writes.keys_gone) revoke(agent);  // it has been told why
   if (tell_changes_ && !outcome.writes.changes.empty()) tell_changes_(outcome.writes.changes);
   for (control::Answer& one : outcome.answers) {
     if (auto* status = std::get_if<requests::Status>(&one.reply)) status->refused = refused();

@@ -17,6 +17,7 @@
 #include "loop/calendar.h"
 #include "loop/inbox.h"
 #include "master/config.h"
+#include "master/lease_holders.h"
 #include "net/network.h"
 #include "records/records.h"
 
@@ -52,6 +53,10 @@ struct Options {
   /// The packed code of jobs that have not ended must stay; that of others may go. May be left out.
   std::function<void(const std::string& hash)> keep_code;
   std::function<void(const std::string& hash)> release_code;
+  /// Who may write the output of which lease, before the agents are told; a key that is nobody's any more. May be left
+  /// out.
+  std::function<void(std::vector<LeaseFact>)> tell_leases;
+  std::function<void(const net::PublicKey&)> tell_revoked;
   /// Makes a text that lets one agent join this pool; nothing, if nobody can.
   std::function<loop::Task<Result<std::string>>(cluster::requests::MakeJoinToken)> make_join_token;
 };
@@ -71,8 +76,12 @@ class Master : public cluster::Desk {
   [[nodiscard]] loop::Task<Result<void>> run();
   void stop();
 
-  /// From now on this key is this agent's.
+  /// From now on this key is this agent's, and no other is.
   void admit(const net::PublicKey& key, const cluster::AgentId& agent);
+  /// Whether the key is this agent's already.
+  bool knows(const net::PublicKey& key, const cluster::AgentId& agent) const;
+  /// Whether there is an agent of this name that no other may replace.
+  bool is_alive(const cluster::AgentId& agent) const { return control_.is_alive(agent, ground_.calendar.now()); }
 
   const std::vector<std::string>& agents_addresses() const { return agents_->addresses(); }
 
@@ -145,6 +154,10 @@ class Master : public cluster::Desk {
   /// Answers one that cannot be written, so that it is not repeated.
   loop::Task<Result<void>> reject(const News& one, Error why);
   void act(cluster::control::Outcome outcome);
+  void revoke(const cluster::AgentId& agent);
+  bool has_key(const cluster::AgentId& agent) const;
+  /// Asks the database whether this is still the only master, if that is not certain enough to speak for the cluster.
+  loop::Task<Result<void>> confirm();
   void look_after_code(const cluster::control::JobRow& row);
   /// What strangers said, on both hubs.
   std::uint64_t refused() const;
@@ -158,6 +171,8 @@ class Master : public cluster::Desk {
   std::function<void(const cluster::control::PlanRecord&)> record_;
   std::function<void(const std::string&)> keep_code_;
   std::function<void(const std::string&)> release_code_;
+  std::function<void(std::vector<LeaseFact>)> tell_leases_;
+  std::function<void(const net::PublicKey&)> tell_revoked_;
   std::function<loop::Task<Result<std::string>>(cluster::requests::MakeJoinToken)> make_join_token_;
   std::function<void(Asker, cluster::Told)> tell_;
   std::function<void(const std::vector<cluster::control::ChangeRow>&)> tell_changes_;
@@ -177,6 +192,8 @@ class Master : public cluster::Desk {
   loop::Timer ticking_;
   bool stopping_ = false;
   std::string obstacle_;  ///< why nothing can be written at the moment
+  Duration confirm_every_;
+  TimePoint confirmed_;  ///< when this was certainly the only master, on the loop's clock
   std::uint64_t complaints_ = 0;
   std::uint64_t unwritable_ = 0;        ///< inputs of which the rows could not be written
   std::uint64_t strangers_ = 0;         ///< at the desk: tokens and passwords that were not believed

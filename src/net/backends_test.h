@@ -96,6 +96,10 @@ struct ByUnixSocket {
   std::unique_ptr<ZmqNetwork> network = ZmqNetwork::make(loop, log).value();
 };
 
+struct ByUnixSocketWithKeys : ByUnixSocket {
+  static constexpr bool has_keys = true;
+};
+
 struct ByMemory {
   static constexpr bool has_keys = true;
   Network& hub_side() { return network.host("hub"); }
@@ -116,13 +120,24 @@ struct ByMemoryOnOneHost {
   MemoryNetwork network{loop};
 };
 
-using AllNetworks = ::testing::Types<ByTcp, ByUnixSocket, ByMemory, ByMemoryOnOneHost>;
+struct ByMemoryOnOneHostWithKeys : ByMemoryOnOneHost {
+  static constexpr bool has_keys = true;
+};
+
+/// What both sides of it demand on unix sockets.
+template <class Side>
+constexpr UnixProof proof_of = Side::has_keys ? UnixProof::keys : UnixProof::folder;
+
+using AllNetworks =
+    ::testing::Types<ByTcp, ByUnixSocket, ByUnixSocketWithKeys, ByMemory, ByMemoryOnOneHost, ByMemoryOnOneHostWithKeys>;
 
 struct NetworkNames {
   template <class T>
   static std::string GetName(int) {
     if (std::is_same_v<T, ByTcp>) return "Tcp";
     if (std::is_same_v<T, ByUnixSocket>) return "UnixSocket";
+    if (std::is_same_v<T, ByUnixSocketWithKeys>) return "UnixSocketWithKeys";
+    if (std::is_same_v<T, ByMemoryOnOneHostWithKeys>) return "MemoryOnOneHostWithKeys";
     return std::is_same_v<T, ByMemory> ? "Memory" : "MemoryOnOneHost";
   }
 };

@@ -8,13 +8,17 @@ Result<void> check_limits(const Limits& limits) {
   return Failure(describe::to_error(read.error(), "limits"));
 }
 
+bool needs_keys(const Address& address, UnixProof proof) {
+  return std::holds_alternative<TcpAddress>(address) || proof == UnixProof::keys;
+}
+
 Result<std::vector<Address>> check(const HubOptions& options) {
   TRY(check_limits(options.limits));
   if (options.addresses.empty()) return fail(Errc::invalid, "a hub needs an address to bind; give it one");
   std::vector<Address> addresses;
   for (const std::string& text : options.addresses) {
     TRY_ASSIGN(address, parse_address(text));
-    if (std::holds_alternative<TcpAddress>(address) && !options.keys) {
+    if (needs_keys(address, options.unix_proof) && !options.keys) {
       return fail(Errc::invalid, "a hub at " + text + " needs keys: over TCP everything is encrypted and nobody is " +
                                      "unknown; set HubOptions::keys");
     }
@@ -26,11 +30,11 @@ Result<std::vector<Address>> check(const HubOptions& options) {
 Result<Address> check(const LinkOptions& options) {
   TRY(check_limits(options.limits));
   TRY_ASSIGN(address, parse_address(options.address));
+  if (needs_keys(address, options.unix_proof) && (!options.keys || options.hub_key.empty())) {
+    return fail(Errc::invalid, "a link to " + options.address + " needs keys of its own and the hub's public key; " +
+                                   "set LinkOptions::keys and LinkOptions::hub_key");
+  }
   if (const auto* tcp = std::get_if<TcpAddress>(&address)) {
-    if (!options.keys || options.hub_key.empty()) {
-      return fail(Errc::invalid, "a link to " + options.address + " needs keys of its own and the hub's public key; " +
-                                     "set LinkOptions::keys and LinkOptions::hub_key");
-    }
     if (tcp->port == 0) {
       return fail(Errc::invalid, "a link to " + options.address + " needs a port; port 0 is for hubs that take any");
     }

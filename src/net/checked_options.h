@@ -9,6 +9,9 @@
 
 namespace cadre::net {
 
+/// Whether both sides prove who they are by keys there.
+[[nodiscard]] bool needs_keys(const Address& address, UnixProof proof);
+
 /// The addresses to bind, in order.
 [[nodiscard]] Result<std::vector<Address>> check(const HubOptions& options);
 

@@ -13,12 +13,14 @@ struct NetworkContract : ::testing::Test {
   HubOptions hub_options() {
     HubOptions options{.addresses = {side.address()}, .limits = quick()};
     if (Side::has_keys) options.keys = hub_keys;
+    options.unix_proof = proof_of<Side>;
     options.admission = Admission::anyone();
     return options;
   }
   LinkOptions link_options(const Keys& own) {
     LinkOptions options{.address = hub->addresses().front(), .limits = quick()};
     if (Side::has_keys) options.keys = own, options.hub_key = hub_keys.open;
+    options.unix_proof = proof_of<Side>;
     return options;
   }
 
@@ -347,7 +349,7 @@ TYPED_TEST(NetworkContract, SaysWhatIsWrongWithOptions) {
 /// Only where there are keys.
 template <class Side>
 struct KeyContract : NetworkContract<Side> {};
-using NetworksWithKeys = ::testing::Types<ByTcp, ByMemory>;
+using NetworksWithKeys = ::testing::Types<ByTcp, ByUnixSocketWithKeys, ByMemory, ByMemoryOnOneHostWithKeys>;
 TYPED_TEST_SUITE(KeyContract, NetworksWithKeys, NetworkNames);
 
 TYPED_TEST(KeyContract, LetsInWhoIsAllowedAndNobodyElse) {

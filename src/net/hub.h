@@ -27,7 +27,8 @@ using ConnectionId = Id<struct ConnectionTag>;
 /// One connection of one link. The hub chooses the id and the handshake has proved the key: neither can be claimed.
 struct Peer {
   ConnectionId connection;
-  PublicKey key;  ///< empty on unix sockets, where the folder says who may come
+  PublicKey key;             ///< empty on unix sockets without UnixProof::keys, where the folder says who may come
+  std::string address = {};  ///< from where it connected, if HubOptions::note_addresses; empty on unix sockets
   auto operator<=>(const Peer&) const = default;
 };
 
@@ -36,11 +37,16 @@ struct HubOptions {
   /// folder that only its owner may use.
   std::vector<std::string> addresses;
 
-  /// Needed for tcp://: the hub's own keys, and whom it lets in.
+  /// Needed for tcp://, and for unix sockets that demand keys: the hub's own keys, and whom it lets in.
   std::optional<Keys> keys{};
   Admission admission = Admission::only({});
 
   Limits limits{};
+
+  /// With `keys`, a unix socket also refuses processes of other users than this one and root.
+  UnixProof unix_proof = UnixProof::folder;
+  /// Whether peers carry the address from which they connected.
+  bool note_addresses = false;
 };
 
 class Hub {

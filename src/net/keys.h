@@ -1,8 +1,9 @@
-/// The keys by which processes know each other over TCP: CURVE25519, in the 40 characters of Z85. Values; safe on any
+/// The keys by which processes know each other: CURVE25519, in the 40 characters of Z85. Values; safe on any
 /// thread. No message made here and no log holds a secret key.
 #pragma once
 
 #include <compare>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,6 +47,10 @@ struct Keys {
   PublicKey open;    ///< to be known to all
   SecretKey secret;  ///< belongs to `open`
 };
+
+/// How the two sides of a unix socket prove who they are: by being able to reach a private folder, or, as over TCP, by
+/// their keys besides.
+enum class UnixProof : std::uint8_t { folder, keys };
 
 /// New keys, from the system's randomness.
 [[nodiscard]] Keys make_keys();

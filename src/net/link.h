@@ -21,7 +21,7 @@ namespace cadre::net {
 struct LinkOptions {
   std::string address;  ///< the hub's: tcp://host:port or ipc:///absolute/path
 
-  /// Needed over tcp://, of no use over ipc://.
+  /// Needed over tcp://, and over ipc:// if the hub demands keys there.
   std::optional<Keys> keys{};
   PublicKey hub_key{};
 
@@ -34,6 +34,9 @@ struct LinkOptions {
   /// A send may hide that something came. It is looked for at once after each, or, which is cheaper, at the latest so
   /// long after one: for links over which the hub has little to say.
   Duration look_within{};
+
+  /// As the hub demands it.
+  UnixProof unix_proof = UnixProof::folder;
 };
 
 class Link {

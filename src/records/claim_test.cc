@@ -83,6 +83,24 @@ TEST_P(ClaimContract, WhoeverBeganLaterShutsOutTheEarlier) {
   EXPECT_EQ(earlier->changes_since(0, 10).value().size(), 1U);
 }
 
+TEST_P(ClaimContract, AStartMayBeNumberedAboveWhatIsKnownElsewhere) {
+  const auto records = open(backend_.url());
+  EXPECT_EQ(records->boot(), 0U);
+  EXPECT_EQ(records->begin_boot().value(), 1U);
+  EXPECT_EQ(records->begin_boot(7).value(), 8U);
+  EXPECT_EQ(records->begin_boot(3).value(), 9U);
+  EXPECT_EQ(records->boot(), 9U);
+}
+
+TEST_P(ClaimContract, AClusterKeepsItsId) {
+  {
+    const auto records = open(backend_.url());
+    EXPECT_EQ(records->cluster(), "");
+    ASSERT_DONE(records->name_cluster("c1"));
+  }
+  EXPECT_EQ(open(backend_.url())->cluster(), "c1");
+}
+
 TEST_P(ClaimContract, ADatabaseFromTheFutureIsRefused) {
   open(backend_.url()).reset();
   const auto next = std::to_string(migrations().size() + 1);
@@ -138,6 +156,26 @@ TEST_F(ClaimByNetwork, IsTakenAgainWithANewConnection) {
   for (int tries = 0; claims() == before && tries < 1'000; ++tries) usleep(5'000);
   ASSERT_DONE(commit(2));
   EXPECT_ERROR(Errc::conflict, Records::open(backend_.url(), silent_log()));
+}
+
+TEST_F(ClaimByNetwork, IsConfirmedWithoutWritingUntilAnotherHasIt) {
+  EXPECT_TRUE(records_->must_confirm());
+  ASSERT_DONE(records_->confirm());
+  proxy_.spoil(servers::Proxy::Fault::cut);
+  const auto db = backend_.connect();
+  const auto is_free = [&] {
+    return db->query("SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted").value().cells().empty();
+  };
+  for (int tries = 0; !is_free() && tries < 1'000; ++tries) usleep(5'000);
+  const auto other = Records::open(backend_.url(), silent_log());
+  ASSERT_DONE(other);
+  Result<void> confirmed = records_->confirm();  // the first attempt may only find out that the connection is gone
+  for (int tries = 0; !confirmed && confirmed.error().code == Errc::timed_out && tries < 3; ++tries) {
+    confirmed = records_->confirm();
+  }
+  EXPECT_ERROR(Errc::unavailable, confirmed);  // the other has the lock, and may begin at any moment
+  ASSERT_DONE((*other)->begin_boot());
+  EXPECT_ERROR(Errc::denied, records_->confirm());
 }
 
 TEST_F(ClaimByNetwork, AfterALostAnswerTheSameWritesDoNoHarm) {

@@ -70,7 +70,8 @@ Result<void> check(const Token& token, const std::string& known_key, const Joini
   }
   if (!known_key.empty() && known_key != joining.public_key) {
     return fail(Errc::denied, "agent " + joining.agent.value +
-                                  " is known by another key; remove that key on the master, or join by another name");
+                                  " is known by another key; remove it first (cadre agent remove " +
+                                  joining.agent.value + "), or join with another --id");
   }
   return {};
 }
@@ -104,6 +105,32 @@ Result<std::string> Records::use_join_token(const Joining& joining) {
         " ON CONFLICT (agent) DO UPDATE SET pool = excluded.pool, joined = excluded.joined",
         {storable(joining.agent.value), storable(joining.public_key), storable(token.pool), nanoseconds(joining.now)}));
     return std::move(token.pool);
+  });
+}
+
+Result<std::vector<JoinToken>> Records::join_tokens(TimePoint now, std::int64_t most) {
+  TRY_ASSIGN(rows, database_->query("SELECT hash, expires, pool FROM join_tokens"
+                                    " WHERE used <> 0 OR expires = 0 OR expires > $1 ORDER BY used = 0 DESC, used DESC"
+                                    " LIMIT $2",
+                                    {nanoseconds(now), most}));
+  std::vector<JoinToken> tokens;
+  for (const database::Row cells : rows) {
+    TRY_ASSIGN(hash, cells.get<std::string>(0));
+    TRY_ASSIGN(expires, cells.get<std::int64_t>(1));
+    TRY_ASSIGN(pool, cells.get<std::string>(2));
+    tokens.push_back({std::move(hash), TimePoint(Duration(expires)), std::move(pool)});
+  }
+  return tokens;
+}
+
+Result<void> Records::put_agent_key(const AgentKey& key) {
+  return transact({}, [&](Transaction& transaction) -> Result<void> {
+    TRY(transaction.exec(
+        "INSERT INTO agent_keys (agent, public_key, pool, joined) VALUES ($1, $2, $3, $4)"
+        " ON CONFLICT (agent) DO UPDATE SET public_key = excluded.public_key, pool = excluded.pool,"
+        " joined = excluded.joined",
+        {storable(key.agent.value), storable(key.public_key), storable(key.pool), nanoseconds(key.joined)}));
+    return {};
   });
 }
 

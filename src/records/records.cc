@@ -77,31 +77,65 @@ Result<std::unique_ptr<Records>> Records::open(std::string_view url, Log& log) {
   TRY_ASSIGN(database, database::open(url));
   TRY_ASSIGN(claim, Claim::take(url, *database));  // first: a living master's tables are not to be changed
   TRY(database::migrate(*database, migrations(), log));
-  TRY_ASSIGN(rows, database->query("SELECT boot FROM master"));
+  TRY_ASSIGN(rows, database->query("SELECT boot, cluster FROM master"));
   TRY_ASSIGN(row, rows.one());
   TRY_ASSIGN(boot, row.get<std::int64_t>(0));
+  TRY_ASSIGN(cluster, row.get<std::string>(1));
   std::unique_ptr<Records> records(new Records(std::move(claim), std::move(database)));
   records->boot_ = static_cast<std::uint64_t>(boot);
+  records->cluster_ = std::move(cluster);
   return records;
+}
+
+Result<void> Records::name_cluster(const std::string& id) {
+  TRY(transact({}, [&](Transaction& transaction) {
+    return transaction.exec("UPDATE master SET cluster = $1", {storable(id)});
+  }));
+  cluster_ = id;
+  return {};
+}
+
+Result<void> Records::confirm() {
+  if (!claim_.on_server()) return {};  // the kernel keeps the lock as long as this process is there
+  return database_->transaction([&](Transaction& transaction) -> Result<void> {
+    const auto ask = [&]() -> Result<bool> {
+      TRY_ASSIGN(rows, transaction.query("SELECT boot, " + std::string(claim_.held_sql()) + " FROM master"));
+      TRY_ASSIGN(row, rows.one());
+      TRY_ASSIGN(boot, row.get<std::int64_t>(0));
+      if (static_cast<std::uint64_t>(boot) != boot_) return another_has_begun();
+      return row.get<bool>(1);
+    };
+    TRY_ASSIGN(held, ask());
+    if (held) return {};
+    TRY(claim_.renew(transaction));
+    TRY_ASSIGN(renewed, ask());
+    if (renewed) return {};
+    return fail(Errc::unavailable, "the lock of the database " + std::string(database_->place()) +
+                                       " is lost, and another connection has it");
+  });
+}
+
+Failure Records::another_has_begun() const {
+  return fail(Errc::denied,
+              "another master has begun with the database " + std::string(database_->place()) + "; this one must end");
 }
 
 Result<void> Records::guard(Transaction& transaction, const Last& last) {
   TRY_ASSIGN(rows,
              transaction.query(guard_sql_, {static_cast<std::int64_t>(last.job), static_cast<std::int64_t>(last.change),
                                             static_cast<std::int64_t>(last.audit), static_cast<std::int64_t>(boot_)}));
-  if (rows.empty()) {
-    return fail(Errc::denied, "another master has begun with the database " + std::string(database_->place()) +
-                                  "; this one must end");
-  }
+  if (rows.empty()) return another_has_begun();
   TRY_ASSIGN(held, rows[0].get<bool>(0));
   if (!held) TRY(claim_.renew(transaction));
   return {};
 }
 
-Result<std::uint64_t> Records::begin_boot() {
+Result<std::uint64_t> Records::begin_boot(std::uint64_t above) {
   TRY_ASSIGN(boot, database::repeat_on_conflict(
                        *database_, attempts_max, [&](Transaction& transaction) -> Result<std::int64_t> {
-                         TRY_ASSIGN(rows, transaction.query("UPDATE master SET boot = boot + 1 RETURNING boot"));
+                         TRY_ASSIGN(rows, transaction.query("UPDATE master SET boot = CASE WHEN boot < $1 THEN $1"
+                                                            " ELSE boot END + 1 RETURNING boot",
+                                                            {static_cast<std::int64_t>(above)}));
                          TRY_ASSIGN(row, rows.one());
                          return row.get<std::int64_t>(0);
                        }));
@@ -132,6 +166,9 @@ Result<void> Records::commit(const control::Writes& writes, const access::Writes
   return transact(last, [&](Transaction& transaction) -> Result<void> {
     for (const cluster::AgentId& agent : writes.agents_gone) {
       TRY(transaction.exec("DELETE FROM agents WHERE id = $1", {storable(agent.value)}));
+    }
+    for (const cluster::AgentId& agent : writes.keys_gone) {
+      TRY(transaction.exec("DELETE FROM agent_keys WHERE agent = $1", {storable(agent.value)}));
     }
     TRY(put(transaction, writes.agents, pieces()));
     TRY(put(transaction, writes.groups, pieces()));

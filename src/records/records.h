@@ -50,9 +50,20 @@ class Records {
   /// belongs to a living master with Errc::conflict, after two seconds. A master that was killed is not waited for.
   [[nodiscard]] static Result<std::unique_ptr<Records>> open(std::string_view url, Log& log);
 
-  /// The number of this start of the master, greater than all before. Call it before load: from here on no earlier
-  /// master can write.
-  [[nodiscard]] Result<std::uint64_t> begin_boot();
+  /// The number of the last start of a master, 0 when there was none; and the cluster's id, empty when it has none yet.
+  std::uint64_t boot() const { return boot_; }
+  const std::string& cluster() const { return cluster_; }
+  [[nodiscard]] Result<void> name_cluster(const std::string& id);
+
+  /// The number of this start of the master, greater than all before, and than `above`. Call it before load: from here
+  /// on no earlier master can write.
+  [[nodiscard]] Result<std::uint64_t> begin_boot(std::uint64_t above = 0);
+
+  /// Asks the server whether this is still the only master, without writing anything. `denied` when another has begun,
+  /// `unavailable` when nobody can say, or another connection has the lock.
+  [[nodiscard]] Result<void> confirm();
+  /// Whether confirm() can say anything but yes.
+  bool must_confirm() const { return claim_.on_server(); }
 
   /// All agents and groups; all jobs that have not ended, and those `ended_jobs_max` that ended last; their tasks. In
   /// the order of their keys. A row that cannot be read is Errc::corrupt, with its table, key and column.
@@ -85,6 +96,11 @@ class Records {
   [[nodiscard]] Result<std::string> use_join_token(const Joining& joining);
   /// Removes tokens that have expired unused; gives how many. Who has used one may show it again.
   [[nodiscard]] Result<std::int64_t> prune_join_tokens(TimePoint now);
+  /// Those that may be shown: unused ones that have not expired by then, and used ones, whose agents may repeat
+  /// themselves. The newest first, so many at most.
+  [[nodiscard]] Result<std::vector<JoinToken>> join_tokens(TimePoint now, std::int64_t most);
+  /// From now on the agent is known by this key only.
+  [[nodiscard]] Result<void> put_agent_key(const AgentKey& key);
   /// By the agents' names.
   [[nodiscard]] Result<std::vector<AgentKey>> agent_keys();
   /// Errc::not_found when there is none.
@@ -99,6 +115,7 @@ class Records {
   };
 
   Records(Claim claim, std::unique_ptr<database::Database> database);
+  Failure another_has_begun() const;
   /// Fails when another master has begun, and raises the numbers.
   Result<void> guard(database::Transaction& transaction, const Last& last);
   /// A transaction that begins with guard().
@@ -121,6 +138,7 @@ class Records {
   std::unique_ptr<database::Database> database_;
   std::string guard_sql_;
   std::uint64_t boot_ = 0;
+  std::string cluster_;
 };
 
 }  // namespace cadre::records

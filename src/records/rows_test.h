@@ -120,7 +120,7 @@ inline control::TaskRow random_task(Dice& dice, cluster::TaskId task) {
 
 inline control::AgentRow random_agent(Dice& dice, cluster::AgentId id) {
   control::AgentRow row;
-  auto& [agent, pool, host, identity, version, slots, slot_states, isolation, lost] = row;
+  auto& [agent, pool, host, identity, version, slots, slot_states, isolation, lost, place, stopped] = row;
   agent = describe::random_value<cluster::Agent>(dice);
   agent.id = std::move(id);
   for (std::string* text : {&pool, &host, &identity, &version}) *text = random_said(dice);
@@ -130,6 +130,8 @@ inline control::AgentRow random_agent(Dice& dice, cluster::AgentId id) {
   }
   for (std::size_t count = dice.below(3); count > 0; --count) isolation.push_back(describe::random_text(dice, {}));
   lost = dice.percent(50);
+  place = random_said(dice);
+  stopped = dice.percent(50);
   return row;
 }
 

@@ -51,6 +51,8 @@ void columns(V& v, cluster::control::AgentRow& row) {
   v.json("devices", row.slots);
   v.json("slot_states", row.slot_states);
   v.json("isolation", row.isolation);
+  v.column("place", row.place);
+  v.column("stopped", row.stopped);
 }
 
 template <class V>

@@ -1,6 +1,8 @@
 #include "supervisor/cgroup_parent.h"
 
 #include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +11,7 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <thread>
 #include <vector>
@@ -140,8 +143,62 @@ void sweep_cgroups(const CgroupParent& parent, const std::set<cluster::LeaseId>&
   for (const std::string& name : stale) Group::existing(parent, name).destroy();
 }
 
+namespace {
+
+std::vector<std::string> groups_in(const std::string& folder) {
+  std::vector<std::string> groups;
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.c_str()), ::closedir);
+  while (const dirent* entry = entries ? ::readdir(entries.get()) : nullptr) {
+    const std::string name = entry->d_name;
+    if (entry->d_type == DT_DIR && !name.starts_with('.')) groups.push_back(folder + "/" + name);
+  }
+  return groups;
+}
+
+bool is_empty(const std::string& group) {
+  const auto processes = read_file(group + "/cgroup.procs");
+  if (!processes || !processes->empty()) return false;
+  return std::ranges::all_of(groups_in(group), is_empty);
+}
+
+void remove_if_empty(const std::string& group) {
+  if (!is_empty(group)) return;
+  for (const std::string& below : groups_in(group)) remove_if_empty(below);
+  ::rmdir(group.c_str());
+}
+
+Descriptor open_group(const std::string& group) {
+  return Descriptor(::open(group.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+}  // namespace
+
 void remove_cgroups(const CgroupParent& parent) {
-  for (const auto& [controller, folder] : parent.folders) ::rmdir(folder.c_str());
+  for (const auto& [controller, folder] : parent.folders) remove_if_empty(folder);
+}
+
+CgroupHold::CgroupHold(const CgroupParent& parent) {
+  for (const auto& [controller, folder] : parent.folders) {
+    for (const std::string& group : {folder, folder + ".agent"}) {
+      Descriptor opened = open_group(group);
+      if (opened && ::flock(opened.get(), LOCK_SH | LOCK_NB) == 0) held_.push_back(std::move(opened));
+    }
+  }
+}
+
+void remove_abandoned_cgroups(const CgroupParent& parent, const std::string& prefix) {
+  std::set<std::string> beside;  // of version 2 the controllers share their groups
+  for (const auto& [controller, folder] : parent.folders) {
+    const std::string above = folder.substr(0, folder.rfind('/'));
+    for (const std::string& group : groups_in(above)) {
+      const bool is_ours = group == folder || group == folder + ".agent";
+      if (!is_ours && group.substr(above.size() + 1).starts_with(prefix)) beside.insert(group);
+    }
+  }
+  for (const std::string& group : beside) {
+    const Descriptor opened = open_group(group);
+    if (opened && ::flock(opened.get(), LOCK_EX | LOCK_NB) == 0) remove_if_empty(group);
+  }
 }
 
 }  // namespace cadre::supervisor

@@ -4,9 +4,11 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "cluster/ids.h"
 #include "cluster/supervision.h"
+#include "supervisor/descriptor.h"
 
 namespace cadre::supervisor {
 
@@ -27,7 +29,20 @@ struct CgroupSources {
 
 /// Kills what runs in the groups of tasks that are not among `alive` (their supervisors died) and removes those groups.
 void sweep_cgroups(const cluster::supervision::CgroupParent& parent, const std::set<cluster::LeaseId>& alive);
-/// Removes what prepare_cgroups made, if it is empty.
+/// Removes what prepare_cgroups made, with the groups in it, if no process is in any of them.
 void remove_cgroups(const cluster::supervision::CgroupParent& parent);
+
+/// As long as it lives, remove_abandoned_cgroups() of other processes leaves these groups alone.
+class CgroupHold {
+ public:
+  CgroupHold() = default;
+  explicit CgroupHold(const cluster::supervision::CgroupParent& parent);
+
+ private:
+  std::vector<Descriptor> held_;
+};
+
+/// Removes groups beside these whose names begin so, that no process holds and none is in: their agents were killed.
+void remove_abandoned_cgroups(const cluster::supervision::CgroupParent& parent, const std::string& prefix);
 
 }  // namespace cadre::supervisor

@@ -137,6 +137,27 @@ TEST_P(LiveGroups, AreMadeBelowOurOwn) {
   EXPECT_FALSE(std::filesystem::exists(parent.folders.at("memory")));
 }
 
+TEST_P(LiveGroups, OfKilledAgentsAreRemovedAndThoseOfOthersAreNot) {
+  const std::string mark = "cadre-test-" + new_mark();
+  const CgroupParent ours = prepare_cgroups(mark + "-ours");
+  const CgroupParent dead = prepare_cgroups(mark + "-dead");
+  const CgroupParent alive = prepare_cgroups(mark + "-alive");
+  const CgroupParent other = prepare_cgroups(mark.substr(0, 5) + "other-" + new_mark());
+  for (const auto& [controller, folder] : dead.folders) std::filesystem::create_directory(folder + "/1.0-1");
+  {
+    const CgroupHold hold(alive);
+    remove_abandoned_cgroups(ours, mark);
+    for (const auto& [controller, folder] : dead.folders) EXPECT_FALSE(std::filesystem::exists(folder)) << folder;
+    for (const CgroupParent& kept : {ours, alive, other}) {
+      for (const auto& [controller, folder] : kept.folders) EXPECT_TRUE(std::filesystem::exists(folder)) << folder;
+    }
+  }
+  remove_abandoned_cgroups(ours, mark);
+  for (const auto& [controller, folder] : alive.folders) EXPECT_FALSE(std::filesystem::exists(folder)) << folder;
+  remove_cgroups(ours);
+  remove_cgroups(other);
+}
+
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(LiveGroups);
 INSTANTIATE_TEST_SUITE_P(Version, LiveGroups, ::testing::ValuesIn(live_cgroups()), ::testing::PrintToStringParamName());
 

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -111,6 +112,7 @@ Result<Started> spawn(const Program& program) {
     take_stream(nothing.get(), 0);
     take_stream(out.write.get(), 1);
     take_stream(err.write.get(), 2);
+    ::umask(022);  // ours keeps everything to ourselves; a program expects the usual one
     const std::string why = become(program, supervisor).message;
     [[maybe_unused]] const ssize_t written = ::write(fault.write.get(), why.data(), why.size());
     ::_exit(127);

@@ -46,6 +46,13 @@ class World:
     def fresh_job(self):
         return self.cluster.run(["sleep", "1000"], token=self.tokens["ed"])
 
+    def fresh_agent(self):
+        folder = self.cluster.folder / "spare"
+        self.cluster.start("spare", ["agent", "--master", str(self.cluster.data), "--data", str(folder), "--id",
+                                     "spare", "--slots", "none"])
+        self.cluster.until(lambda: self.cluster.get("/agents/spare").status == 200)
+        return "spare"
+
     def fresh_token(self):
         made = self.cluster.request("POST", "/tokens", token=self.tokens["ed"], body={"name": "short-lived"})
         return made.json["about"]["id"]
@@ -119,6 +126,8 @@ def cases(world):
         "set_agent": Case({"path": {"agent": "a1"}, "body": {"state": "enabled"}},
                           {"path": {"agent": "a1"}, "body": {"state": "tired", "x": 1}}, ["state", "x"], as_="admin",
                           not_as="ed"),
+        "remove_agent": Case({"path": {"agent": world.fresh_agent()}}, {"path": {"agent": "a1"}, **unknown},
+                             ["nonsense"], as_="admin", not_as="ed"),
         "set_slot": Case({"path": {"agent": "a1", "slot": 3}, "body": {"state": "enabled"}},
                          {"path": {"agent": "a1", "slot": "x"}, "body": {}}, ["slot", "state"], as_="admin",
                          not_as="ed"),

@@ -31,19 +31,27 @@ LeaseId lease_of(std::uint64_t number) { return {{cluster::JobId{number}, 0}, cl
 /// A process that serves until it is killed.
 class Server {
  public:
-  explicit Server(const std::string& folder) : folder_(folder) { start(); }
+  explicit Server(std::string folder) : folder_(std::move(folder)) { start(); }
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
   ~Server() { kill(); }
 
   std::string address() const { return "ipc://" + folder_ + "/bulk"; }
+  const net::Keys keys = net::make_keys();
+  const net::Keys agent_keys = net::make_keys();
 
   void start() {
     pid_ = fork();
     if (pid_ != 0) return;
     SilentLog log;
-    const net::HubOptions hub{{address()}, {}, net::Admission::only({}), {}};
-    const auto server = master::BulkServer::start({hub, folder_ + "/output", folder_ + "/code", {}, {}}, log);
+    master::BulkOptions options;
+    options.hub = {{address()}, keys, net::Admission::only({}), {}};
+    options.hub.unix_proof = net::UnixProof::keys;
+    options.output_folder = folder_ + "/output";
+    options.code_folder = folder_ + "/code";
+    options.agents = {{agent_keys.open, cluster::AgentId("a")}};
+    for (std::uint64_t i = 1; i <= 5; ++i) options.leases.push_back({lease_of(i), cluster::AgentId("a"), true});
+    const auto server = master::BulkServer::start(std::move(options), log);
     while (server) pause();
     _exit(1);
   }
@@ -66,7 +74,8 @@ TEST(AKilledMaster, HasStoredWhatItAcknowledgedAndGetsTheRestLater) {
     loop::RealLoop loop;
     const auto network = net::ZmqNetwork::make(loop, log).value();
     agent::BulkLink link(*network, log);
-    net::LinkOptions options{server.address(), {}, {}, {}};
+    net::LinkOptions options{server.address(), server.agent_keys, server.keys.open, {}};
+    options.unix_proof = net::UnixProof::keys;
     options.limits.reconnect_first = milliseconds(10);
     options.limits.reconnect_longest = milliseconds(50);
     ASSERT_TRUE(link.connect(options));

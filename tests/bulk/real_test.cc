@@ -38,10 +38,18 @@ struct BulkOnRealDisk : testing::TestWithParam<Way> {
     const bool is_tcp = GetParam() == Way::tcp;
     net::HubOptions hub{
         {is_tcp ? "tcp://127.0.0.1:0" : "ipc://" + folder.path() + "/bulk"}, hub_keys, net::Admission::only({}), {}};
-    server =
-        master::BulkServer::start({hub, folder.path() + "/output", folder.path() + "/code", {}, tell}, log).value();
-    server->allow(keys.open);
-    EXPECT_TRUE(link.connect({server->addresses()[0], keys, hub_keys.open, {}}));
+    hub.unix_proof = net::UnixProof::keys;
+    master::BulkOptions options;
+    options.hub = hub;
+    options.output_folder = folder.path() + "/output";
+    options.code_folder = folder.path() + "/code";
+    options.tell = tell;
+    for (std::uint64_t i = 1; i <= 2'000; ++i) options.leases.push_back({lease_of(i), cluster::AgentId("a"), true});
+    server = master::BulkServer::start(std::move(options), log).value();
+    server->allow(keys.open, cluster::AgentId("a"));
+    net::LinkOptions to{server->addresses()[0], keys, hub_keys.open, {}};
+    to.unix_proof = net::UnixProof::keys;
+    EXPECT_TRUE(link.connect(to));
   }
 
   /// Runs the loop until all leases are finished; gives the seconds it took.

@@ -36,11 +36,23 @@ class MasterSide {
   void start() {
     logs_ = logs::LogStore::open(folder_ + "/output", {ByteSize{20'000}}).value();
     blobs_ = objects::FileStore::open({folder_ + "/code"}).value();
-    net::HubOptions options{{bulk_address}, keys_, net::Admission::anyone(), {}};
+    net::HubOptions options{{bulk_address}, keys_, net::Admission::only({}), {}};
     service_ = master::BulkService::make({loop_, network_.host("master"), *logs_, *blobs_, calendar_, log_, counting_},
                                          options, limits,
                                          [this](Asker asker, const bulk::FromMaster& message) { tell(asker, message); })
                    .value();
+    for (const auto& [key, agent] : agents_) service_->allow(key, agent);
+    for (const master::LeaseFact& fact : facts_) service_->holders().learn(fact);
+  }
+
+  /// As the control loop would: known before, and after, every start.
+  void know(const net::PublicKey& key, const std::string& agent) {
+    agents_.emplace_back(key, cluster::AgentId(agent));
+    if (service_) service_->allow(key, cluster::AgentId(agent));
+  }
+  void know(LeaseId lease, const std::string& agent) {
+    facts_.push_back({lease, cluster::AgentId(agent), true});
+    if (service_) service_->holders().learn(facts_.back());
   }
 
   void kill() {
@@ -89,6 +101,8 @@ class MasterSide {
   std::unique_ptr<objects::FileStore> blobs_;
   std::map<Asker, Hear> waiting_;
   Asker last_asker_ = 0;
+  std::vector<std::pair<net::PublicKey, cluster::AgentId>> agents_;
+  std::vector<master::LeaseFact> facts_;
   std::unique_ptr<master::BulkService> service_;
 };
 
@@ -111,6 +125,7 @@ class AgentSide {
  public:
   AgentSide(loop::Loop& loop, net::MemoryNetwork& network, MasterSide& master, std::string name, Dice dice)
       : loop_(loop), network_(network), master_(master), name_(std::move(name)), keys_(net::draw_keys(dice)) {
+    master_.know(keys_.open, name_);
     start();
   }
 
@@ -135,6 +150,7 @@ class AgentSide {
   }
 
   void begin(LeaseId lease, const std::string& folder, const logs::SpoolOptions& options) {
+    master_.know(lease, name_);
     tasks.try_emplace(lease, lease, folder, options);
     if (shipper_) shipper_->add(lease, folder);
   }

@@ -29,6 +29,37 @@ loop::Task<int> list(Session& session, std::shared_ptr<const ListAgentsOptions> 
                  [&](const requests::Agents& one) { return agents_text(one.agents, showing(session)); });
 }
 
+struct OneAgentOptions {
+  ClientOptions client;
+  std::string agent;
+};
+
+loop::Task<int> describe_one(Session& session, std::shared_ptr<const OneAgentOptions> options) {
+  const requests::GetAgent request{cluster::AgentId(options->agent)};
+  const Got<requests::AgentView> got = co_await ask(session, request);
+  co_return show(session, options->client, got, [&](const requests::AgentView& one) { return agent_text(one); });
+}
+
+loop::Task<int> remove(Session& session, std::shared_ptr<const OneAgentOptions> options) {
+  const requests::RemoveAgent request{cluster::AgentId(options->agent)};
+  const Got<requests::Done> made = co_await ask(session, request);
+  if (!made) co_return session.complain(made.error());
+  if (options->client.json) {
+    print_json(*made);
+  } else {
+    print("agent " + options->agent + " is removed: its key is revoked, and its jobs run again elsewhere\n");
+  }
+  co_return done;
+}
+
+template <class Act>
+void add_one(CLI::App& agent, Chosen& chosen, const Verb& verb, Act act) {
+  const auto options = std::make_shared<OneAgentOptions>();
+  CLI::App& command = add_verb(agent, verb, options->client);
+  command.add_option("agent", options->agent, "The agent, as cadre agent list calls it")->required()->type_name("ID");
+  on_choice(command, chosen, options, act);
+}
+
 struct SetOptions {
   ClientOptions client;
   std::string agent;
@@ -154,6 +185,12 @@ void add_agent_verbs(CLI::App& agent, Chosen& chosen) {
           {"drain", "Let an agent, or one slot of it, take no more work, and its tasks end by themselves",
            "  cadre agent drain blue\n"},
           SlotState::draining);
+
+  add_one(agent, chosen, {"describe", "Show everything about an agent", "  cadre agent describe blue\n"}, describe_one);
+  add_one(agent, chosen,
+          {"remove", "Revoke the key of an agent, run its jobs again elsewhere, and free its name",
+           "  cadre agent remove blue\n"},
+          remove);
 
   const auto options = std::make_shared<TokenOptions>();
   CLI::App& command = add_verb(agent,

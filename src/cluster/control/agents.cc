@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "cluster/agent_id.h"
@@ -90,6 +91,10 @@ std::optional<std::string> Control::refusal(const messages::Hello& hello, const 
     return "its key belongs to agent '" + proven->value + "'; start it with that --id, or join anew as '" + id.value +
            "'";
   }
+  if (!hello.cluster.empty() && !settings_.cluster.empty() && hello.cluster != settings_.cluster) {
+    return "its data belongs to cluster " + hello.cluster + ", and this master runs cluster " + settings_.cluster +
+           "; start it with another --data folder, or with --adopt to set aside its tasks of the other cluster";
+  }
   if (auto missing = missing_pool(hello.pool)) return missing;
   if (hello.slots.size() != static_cast<std::size_t>(hello.agent.slots)) return "it lists other slots than it offers";
   const AgentEntry* known = ledger_.find(id);
@@ -97,16 +102,34 @@ std::optional<std::string> Control::refusal(const messages::Hello& hello, const 
     if (static_cast<std::int64_t>(ledger_.agents().size()) < settings_.agents_max) return std::nullopt;
     return "there are " + std::to_string(settings_.agents_max) + " agents already; raise agents_max";
   }
-  const bool alive = !known->row.lost && now - known->heard <= settings_.agent_timeout;
-  if (alive && known->row.identity != hello.identity) {
+  if (is_alive(id, now) && known->row.identity != hello.identity) {
     return "an agent '" + id.value + "' is there already, on host '" + known->row.host +
            "'; give this one another --id";
   }
+  if (auto why = copied(*known, hello, now)) return why;
   const bool changes = known->row.pool != hello.pool || known->row.agent.slot_kind != hello.agent.slot_kind;
   if (changes && is_occupied(id)) {
     return "it has tasks of pool '" + known->row.pool + "'; drain it before it changes its pool or kind of slots";
   }
   return std::nullopt;
+}
+
+std::optional<std::string> Control::copied(const AgentEntry& known, const messages::Hello& hello, TimePoint now) const {
+  if (!is_alive(hello.agent.id, now)) return std::nullopt;
+  const auto differ = [](const std::string& a, const std::string& b) { return !a.empty() && !b.empty() && a != b; };
+  // A disk may be copied with all that says where it is. Then the host's start tells the two apart, as long as the
+  // first one is heard: a host that has just restarted was silent for longer than a few beats.
+  const bool is_heard = known.peer && now - known.heard <= 3 * settings_.beat_every;
+  if (!differ(known.row.place, hello.place) && !(is_heard && differ(known.boot, hello.boot))) return std::nullopt;
+  return "agent '" + hello.agent.id.value + "' is there already, on host '" + known.row.host +
+         "', and this one was started with a copy of its data folder; stop one of them. To run both, remove the "
+         "copy, and start this one with another --id";
+}
+
+bool Control::is_alive(const AgentId& id, TimePoint now) const {
+  const auto found = ledger_.agents().find(id);
+  if (found == ledger_.agents().end()) return false;
+  return !found->second.row.lost && now - found->second.heard <= settings_.agent_timeout;
 }
 
 void Control::refuse(Peer peer, std::string why) {
@@ -116,8 +139,8 @@ void Control::refuse(Peer peer, std::string why) {
 AgentEntry& Control::welcome(Peer peer, const messages::Hello& hello, TimePoint now) {
   const AgentId& id = hello.agent.id;
   AgentEntry* known = ledger_.find(id);
-  AgentRow row{hello.agent, hello.pool, hello.host,      hello.identity, hello.version,
-               hello.slots, {},         hello.isolation, false};
+  AgentRow row{hello.agent, hello.pool,      hello.host, hello.identity, hello.version, hello.slots,
+               {},          hello.isolation, false,      hello.place,    false};
   row.slot_states.assign(hello.slots.size(), SlotState::enabled);
   if (known != nullptr) {
     row.agent.enabled = known->row.agent.enabled;
@@ -136,6 +159,8 @@ AgentEntry& Control::welcome(Peer peer, const messages::Hello& hello, TimePoint 
   agent.clean = false;
   agent.session = boot_ << 32 | ++greetings_;
   agent.heard = now;
+  agent.boot = hello.boot;
+  agent.removed = false;
   peers_[peer] = id;
   return agent;
 }
@@ -161,7 +186,7 @@ void Control::hello(Peer peer, const messages::Hello& hello, const std::optional
   }
   for (const JobId job : touched) review(job, now);
 
-  messages::Welcome welcome{settings_.agent_timeout, settings_.beat_every, {}, hello.number};
+  messages::Welcome welcome{settings_.agent_timeout, settings_.beat_every, {}, hello.number, settings_.cluster};
   for (const LeaseId& lease : reported) {
     const TaskRow* task = ledger_.find(lease.task);
     if (task != nullptr && lease::current(task->lease) == lease::Held{id, lease.epoch}) welcome.keep.push_back(lease);
@@ -222,11 +247,46 @@ void Control::lose(AgentEntry& agent, TimePoint now) {
   for (const JobId job : touched) review(job, now);
 }
 
+void Control::goodbye(const AgentId& id, const messages::Goodbye& news, TimePoint now) {
+  AgentEntry& agent = ledger_.change(id);
+  if (!std::exchange(agent.row.stopped, true)) ledger_.note(now, id, "stopped");
+  offer(agent);
+  if (news.last && agent.tasks.empty()) lose(agent, now);  // nothing of it can come back
+}
+
+void Control::remove_agent(const Guest& guest, const requests::RemoveAgent& request, TimePoint now) {
+  const AgentId& id = request.agent;
+  if (own_agent(guest, id) == nullptr) return;
+  AgentEntry& agent = ledger_.change(id);
+  ledger_.revoke_key(id);
+  ledger_.note(now, id, "removed");
+  send(agent, messages::Refused{"agent '" + id.value +
+                                    "' was removed; to use it again, let it join anew: "
+                                    "cadre agent token",
+                                true});
+  if (agent.peer) forget_peer(*agent.peer);
+  agent.removed = true;
+  // It may not have heard that. What is strictly fenced goes elsewhere only when its permits have certainly ended, as
+  // with every agent that is silent.
+  const bool is_strict = std::any_of(agent.tasks.begin(), agent.tasks.end(),
+                                     [&](const TaskId task) { return member_of(task).manners.fence == Fence::strict; });
+  if (!is_strict) {
+    if (!agent.row.lost) lose(agent, now);
+    forget(id, now);
+  }
+  answer(guest.asker, requests::Done{});
+}
+
+void Control::revoke_key(Asker asker, const AgentId& id) {
+  ledger_.revoke_key(id);
+  answer(asker, requests::Done{});
+}
+
 void Control::offer(const AgentEntry& agent) {
   Pool& pool = pools_.at(agent.row.pool);
   Agent offered = agent.row.agent;
   offered.slots = slots_offered(agent);
-  offered.enabled = agent.row.agent.enabled && agent.peer && agent.clean && !agent.row.lost;
+  offered.enabled = agent.row.agent.enabled && agent.peer && agent.clean && !agent.row.lost && !agent.row.stopped;
   pool.planner.put_agent(offered);
   pool.changed = true;
   offered = agent.row.agent;

@@ -85,6 +85,7 @@ void Control::hear(Peer peer, const messages::FromAgent& message, const std::opt
           [&](const messages::Exited& news) { exited(*agent, news, now); },
           [&](const messages::Report& news) { report(*agent, news, now); },
           [&](const messages::ExecNews& news) { exec_news(*agent, news); },
+          [&](const messages::Goodbye& news) { goodbye(id, news, now); },
       },
       message.body);
 }
@@ -95,7 +96,7 @@ void Control::tick(TimePoint now) {
   for (const auto& [id, agent] : ledger_.agents()) {
     const Duration silence = now - agent.heard;
     if (!agent.row.lost && silence > settings_.agent_timeout) lost.push_back(id);
-    if (agent.row.lost && silence > settings_.forget_agents_after) gone.push_back(id);
+    if (agent.row.lost && (agent.removed || silence > settings_.forget_agents_after)) gone.push_back(id);
   }
   for (const AgentId& id : lost) lose(ledger_.change(id), now);
   for (const AgentId& id : gone) forget(id, now);

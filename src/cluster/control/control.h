@@ -48,6 +48,7 @@ struct Settings {
   std::int64_t sessions_of_user_max = 1'000;
   std::int64_t execs_max = 1'000;
   bool record_plans = false;
+  std::string cluster;  ///< id of this cluster, made with its database; not configured
 
   static constexpr std::string_view doc = "How the master runs its cluster.";
 };
@@ -120,6 +121,10 @@ class Control {
   void forget_asker(Asker asker);
   /// The last answer that is to be sent, if it is for this one.
   const requests::Reply* answered(Asker asker) const;
+  /// Whether an agent of this name counts as being there: no other may take its place.
+  bool is_alive(const AgentId& id, TimePoint now) const;
+  /// Revokes the key of a name under which no agent is known.
+  void revoke_key(Asker asker, const AgentId& id);
   /// Whether a job that has not ended is in this workspace.
   bool is_used(const std::string& workspace) const;
   /// Jobs of this user that have not ended.
@@ -141,6 +146,7 @@ class Control {
   Outcome settle(TimePoint now);
 
   const Ledger& ledger() const { return ledger_; }
+  const Settings& settings() const { return settings_; }
   const std::map<SessionId, Session>& sessions() const { return sessions_.all(); }
   /// What the planner of a pool knows; for tests.
   Snapshot planned(const std::string& pool, TimePoint now) const { return pools_.at(pool).planner.snapshot(now); }
@@ -183,7 +189,12 @@ class Control {
   /// Tasks that it lost go on, if their whole gang is there and nobody has its place.
   void take_back(AgentEntry& agent, const std::set<LeaseId>& reported, TimePoint now);
   void lose(AgentEntry& agent, TimePoint now);
+  /// Nothing, while it is occupied.
   void forget(const AgentId& id, TimePoint now);
+  void remove_agent(const Guest& guest, const requests::RemoveAgent& request, TimePoint now);
+  void goodbye(const AgentId& id, const messages::Goodbye& news, TimePoint now);
+  /// Why this is not the agent of that name which is there, but a copy of it, if it is.
+  std::optional<std::string> copied(const AgentEntry& known, const messages::Hello& hello, TimePoint now) const;
   /// Whether a gang that has not ended as a whole has, or had, a task there.
   bool is_occupied(const AgentId& id) const;
   void offer(const AgentEntry& agent);

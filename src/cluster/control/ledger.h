@@ -35,6 +35,8 @@ struct AgentEntry {
   std::uint64_t session = 0;
   bool clean = false;  ///< all that it runs has the right to: only then does it get more
   TimePoint heard;
+  std::string boot = {};  ///< of its host, as it said hello since the master's start
+  bool removed = false;   ///< a user has removed it: it is forgotten as soon as nothing holds a place on it
   messages::Load load;
   std::vector<std::optional<TaskId>> users;  ///< of each slot, and of those that it offers no longer
   std::set<TaskId> tasks;                    ///< that hold a lease there
@@ -102,6 +104,8 @@ class Ledger {
   TaskRow& add_task(TaskId id);
   AgentEntry& add_agent(AgentRow row);
   void remove_agent(const AgentId& id);
+  /// From the next take() on, no agent of this name is known by a key.
+  void revoke_key(const AgentId& id) { writes_.keys_gone.push_back(id); }
   void put_group(const std::string& pool, const GroupId& id, const Group& settings);
 
   /// Notes for the change log what became of something. Of jobs that are forgotten nothing is noted.

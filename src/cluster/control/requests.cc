@@ -99,6 +99,7 @@ void Control::ask(Asker asker, const access::Principal& who, const requests::Req
                  [&](const requests::ListAgents& one) { list_agents(asker, one, now); },
                  [&](const requests::GetAgent& one) { get_agent(asker, one.agent, now); },
                  [&](const requests::SetAgent& one) { set_agent(guest, one, now); },
+                 [&](const requests::RemoveAgent& one) { remove_agent(guest, one, now); },
                  [&](const requests::SetSlot& one) { set_slot(guest, one, now); },
                  [&](const requests::ListSlots& one) { list_slots(guest, one); },
                  [&](const requests::ListPools&) { list_pools(asker); },

@@ -85,6 +85,8 @@ struct AgentRow {
   std::vector<SlotState> slot_states;
   std::vector<std::string> isolation;
   bool lost = false;
+  std::string place = {};  ///< of its data folder, as it said hello
+  bool stopped = false;    ///< it has said goodbye: it takes no work until its next hello
 };
 
 struct GroupRow {
@@ -125,10 +127,11 @@ struct Writes {
   std::vector<TaskRow> tasks;
   std::vector<GroupRow> groups;
   std::vector<AgentId> agents_gone;
+  std::vector<AgentId> keys_gone;  ///< agents whose keys are revoked
   std::vector<ChangeRow> changes;
   bool empty() const {
     return agents.empty() && new_jobs.empty() && jobs.empty() && tasks.empty() && groups.empty() &&
-           agents_gone.empty() && changes.empty();
+           agents_gone.empty() && keys_gone.empty() && changes.empty();
   }
 };
 

@@ -13,7 +13,7 @@ std::int64_t slots_used(const AgentEntry& agent) {
   return std::count_if(agent.users.begin(), agent.users.end(), [](const auto& user) { return user.has_value(); });
 }
 
-bool is_there(const AgentEntry& agent) { return agent.peer && !agent.row.lost; }
+bool is_there(const AgentEntry& agent) { return agent.peer && !agent.row.lost && !agent.row.stopped; }
 
 }  // namespace
 
@@ -24,9 +24,11 @@ requests::AgentView Control::view(const AgentEntry& agent, TimePoint now) const 
           row.pool,
           row.host,
           row.version,
-          row.lost ? "lost"
-          : silent ? "silent"
-                   : "up",
+          agent.removed ? "removed"
+          : row.stopped ? "stopped"
+          : row.lost    ? "lost"
+          : silent      ? "silent"
+                        : "up",
           row.agent.enabled,
           row.agent.draining,
           row.agent.slot_kind,

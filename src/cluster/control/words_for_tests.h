@@ -51,6 +51,7 @@ inline std::string in_words(const messages::FromAgent& message) {
             const bool ended = std::holds_alternative<supervision::ExecEnded>(one.news);
             return std::string("exec: ") + (ended ? "ended" : "output");
           },
+          [](const messages::Goodbye& one) { return std::string(one.last ? "goodbye" : "is about to stop"); },
       },
       message.body);
 }

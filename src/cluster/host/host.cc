@@ -42,11 +42,22 @@ void Host::say_hello(TimePoint now) {
 void Host::hear(const messages::FromMaster& message, TimePoint now) {
   if (const auto* news = std::get_if<messages::Welcome>(&message.body)) {
     if (session_ != 0 || news->number != hello_number_) return;  // it knows too little: the last hello said more
+    const std::string& mine = introduction_.cluster;
+    if (!mine.empty() && !news->cluster.empty() && mine != news->cluster) {
+      effects_.push_back(GiveUp{"its data belongs to cluster " + mine + ", and the master runs cluster " +
+                                news->cluster + "; start it with another --data folder, or with --adopt"});
+      return;
+    }
+    if (mine.empty() && !news->cluster.empty()) {
+      introduction_.cluster = news->cluster;
+      effects_.push_back(Belong{news->cluster});
+    }
     session_ = message.session;
     return welcome(*news, now);
   }
   if (const auto* news = std::get_if<messages::Refused>(&message.body)) {
-    effects_.push_back(GiveUp{news->why});
+    leaves_ = leaves_ || news->removed;
+    effects_.push_back(GiveUp{news->why, news->removed});
     return;
   }
   if (message.session != session_) return;  // said before the last welcome
@@ -273,6 +284,8 @@ void Host::end_all(Duration grace) {
     tell(lease, *task.stop);
   }
 }
+
+void Host::say_goodbye(const messages::Goodbye& news) { tell_master(news); }
 
 bool Host::runs_something() const {
   return std::any_of(tasks_.begin(), tasks_.end(), [](const auto& one) { return one.second.stage != Stage::ended; });

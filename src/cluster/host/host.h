@@ -43,8 +43,13 @@ struct Forget {
 /// The master will not have this agent.
 struct GiveUp {
   std::string why;
+  bool removed = false;  ///< all its tasks are to be killed first
 };
-using Effect = std::variant<ToMaster, Launch, ToSupervisor, Forget, GiveUp>;
+/// From now on the agent's data belongs to this cluster.
+struct Belong {
+  std::string cluster;
+};
+using Effect = std::variant<ToMaster, Launch, ToSupervisor, Forget, GiveUp, Belong>;
 
 class Host {
  public:
@@ -62,6 +67,8 @@ class Host {
   /// others.
   void end_all(Duration grace);
   bool runs_something() const;
+  /// The agent is to end: the master is to give it no more work. Said again when it ends at once.
+  void say_goodbye(const messages::Goodbye& news);
 
   [[nodiscard]] std::vector<Effect> take();
 

@@ -36,7 +36,8 @@ std::string in_words(const Effect& effect, TimePoint now) {
           [](const Launch& one) { return "launch     " + to_string(one.start.lease); },
           [now](const ToSupervisor& one) { return "to " + to_string(one.lease) + "   " + in_words(one.message, now); },
           [](const Forget& one) { return "forget     " + to_string(one.lease); },
-          [](const GiveUp& one) { return "give up    " + one.why; },
+          [](const GiveUp& one) { return (one.removed ? "end all     " : "give up    ") + one.why; },
+          [](const Belong& one) { return "belong to  " + one.cluster; },
       },
       effect);
 }

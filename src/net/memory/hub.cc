@@ -56,7 +56,10 @@ Result<void> MemoryHub::send(const Peer& peer, BytesView message) {
 
 bool MemoryHub::welcomes(const LinkOptions& options, const Address& address) {
   ++counters_.connections;
-  if (std::holds_alternative<TcpAddress>(address)) {
+  if (options.unix_proof != options_.unix_proof && std::holds_alternative<UnixAddress>(address)) {
+    return ++counters_.handshakes_failed, ++counters_.disconnected, false;
+  }
+  if (needs_keys(address, options_.unix_proof)) {
     if (options.hub_key != options_.keys->open) return ++counters_.handshakes_failed, ++counters_.disconnected, false;
     if (!options_.admission.admits(options.keys->open)) {
       return ++counters_.refused_key, ++counters_.handshakes_failed, ++counters_.disconnected, false;

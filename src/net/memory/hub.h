@@ -37,6 +37,7 @@ class MemoryHub final : public Hub {
   void receive(const Peer& peer, Bytes message);
   const std::string& host() const { return host_; }
   const Limits& limits() const { return options_.limits; }
+  bool notes_addresses() const { return options_.note_addresses; }
 
  private:
   MemoryWires& wires_;

@@ -86,8 +86,10 @@ void MemoryLink::try_now() {
     return try_later();
   }
   ++counters_.authenticated;
-  const bool tcp = std::holds_alternative<TcpAddress>(address_);
-  const Peer peer{ConnectionId{++wires_.connections_made}, tcp ? options_.keys->open : PublicKey()};
+  const bool keyed = needs_keys(address_, options_.unix_proof);
+  const bool far = std::holds_alternative<TcpAddress>(address_) && hub.notes_addresses();
+  const Peer peer{ConnectionId{++wires_.connections_made}, keyed ? options_.keys->open : PublicKey(),
+                  far ? host_ : std::string()};
   connection_ = std::make_shared<MemoryConnection>(wires_, *this, hub, peer);
   wires_.connections[peer.connection] = connection_;
   hub.connected(connection_);

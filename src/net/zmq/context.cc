@@ -7,7 +7,7 @@
 extern "C" const char* __tsan_default_suppressions() {
   return "called_from_lib:libzmq.so\n"
          "called_from_lib:libsodium.so\n"
-         "race:^cadre::net::zap_user\n"
+         "race:^cadre::net::zap_text\n"
          "race:^boost_asio_signal_handler\n";
 }
 #endif

@@ -39,6 +39,14 @@ zmq::socket_t make_router(ZmqContext& shared, const Limits& limits) {
   return socket;
 }
 
+/// The kernel says which user a connection over a unix socket comes from: this one and root only.
+void admit_own_user(zmq::socket_t& socket) {
+  constexpr int ipc_filter_uid = 59;  // ZMQ_IPC_FILTER_UID, which cppzmq does not name
+  for (const uid_t user : {geteuid(), uid_t{0}}) {
+    static_cast<void>(zmq_setsockopt(socket.handle(), ipc_filter_uid, &user, sizeof user));
+  }
+}
+
 /// Nothing when the peer chose its routing id itself: ours never do, and it could be meant to be taken for another's.
 std::optional<ConnectionId> connection_of(BytesView routing) {
   if (routing.size() != routing_bytes || routing[0] != std::byte{0}) return std::nullopt;
@@ -55,13 +63,20 @@ Bytes routing_of(ConnectionId id) {
   return routing;
 }
 
-/// The key that ZAP noted on a message, empty for unix sockets; nothing when the connection went past ZAP.
-std::optional<PublicKey> key_of(zmq::message_t& message) {
-  const std::optional<std::string> user = zap_user(message);
+/// Who a connection is.
+struct Origin {
+  PublicKey key;  ///< empty for unix sockets without keys
+  bool is_local = false;
+};
+
+/// What ZAP noted on a message; nothing when the connection went past ZAP.
+std::optional<Origin> origin_of(zmq::message_t& message) {
+  const std::optional<std::string> user = zap_text(message, "User-Id");
   if (!user) return std::nullopt;
-  if (*user == unix_user) return PublicKey();
-  const auto key = parse_public_key(*user);
-  return key ? std::optional(*key) : std::nullopt;
+  if (*user == unix_user) return Origin{{}, true};
+  const bool is_local = user->starts_with(local_prefix);
+  const auto key = parse_public_key(std::string_view(*user).substr(is_local ? local_prefix.size() : 0));
+  return key ? std::optional(Origin{*key, is_local}) : std::nullopt;
 }
 
 }  // namespace
@@ -70,8 +85,9 @@ ZmqHub::ZmqHub(ZmqContext& shared, HubOptions options, Handler handler)
     : shared_(shared),
       options_(std::move(options)),
       ear_(std::make_shared<Ear>(std::move(handler))),
-      tcp_domain_("hub" + std::to_string(++shared.hubs_made) + ".tcp"),
+      keyed_domain_("hub" + std::to_string(++shared.hubs_made) + ".keyed"),
       unix_domain_("hub" + std::to_string(shared.hubs_made) + ".unix"),
+      local_domain_("hub" + std::to_string(shared.hubs_made) + std::string(local_domain_end)),
       refusals_(shared.loop, shared.log, "hub at " + options_.addresses.front()),
       socket_(make_router(shared, options_.limits)),
       monitor_(shared, socket_, counters_, refusals_,
@@ -80,7 +96,8 @@ ZmqHub::ZmqHub(ZmqContext& shared, HubOptions options, Handler handler)
                }),
       watch_(shared.loop, socket_, [this] { return take(); }) {
   ++shared_.ends;
-  shared_.zap.put(tcp_domain_, [this](const PublicKey& key, std::string_view from) { return admits(key, from); });
+  shared_.zap.put(keyed_domain_, [this](const PublicKey& key, std::string_view from) { return admits(key, from); });
+  shared_.zap.put(local_domain_, [this](const PublicKey& key, std::string_view from) { return admits(key, from); });
   shared_.zap.put(unix_domain_, [](const PublicKey& key, std::string_view) { return key.empty(); });
 }
 
@@ -90,8 +107,9 @@ ZmqHub::~ZmqHub() {
   for (const std::string& path : unix_paths_) unlink(path.c_str());  // while we listen nobody else takes it
   for (const std::string& address : addresses_) zmq_unbind(socket_.handle(), address.c_str());
   monitor_.wait_for_closed_listeners(addresses_.size());
-  shared_.zap.remove(tcp_domain_);
+  shared_.zap.remove(keyed_domain_);
   shared_.zap.remove(unix_domain_);
+  shared_.zap.remove(local_domain_);
 }
 
 Result<void> ZmqHub::bind(const Address& address) {
@@ -131,10 +149,12 @@ Result<void> ZmqHub::listen(const Address& address) {
   const auto* local = std::get_if<UnixAddress>(&address);
   return attempt("cannot bind " + text, [&] {
     namespace option = zmq::sockopt;
-    socket_.set(option::curve_server, local == nullptr);
-    socket_.set(option::zap_domain, local == nullptr ? tcp_domain_ : unix_domain_);
+    const bool keyed = needs_keys(address, options_.unix_proof);
+    socket_.set(option::curve_server, keyed);
+    socket_.set(option::zap_domain, local == nullptr ? keyed_domain_ : keyed ? local_domain_ : unix_domain_);
+    if (keyed) socket_.set(option::curve_secretkey, options_.keys->secret.reveal());
+    if (keyed && local != nullptr) admit_own_user(socket_);
     if (local == nullptr) {
-      socket_.set(option::curve_secretkey, options_.keys->secret.reveal());
       socket_.set(option::ipv6, std::get<TcpAddress>(address).host.find(':') != std::string::npos);
     }
     socket_.bind(text);
@@ -184,14 +204,15 @@ ZmqWatch::Left ZmqHub::take() {
 
 void ZmqHub::hand_on(std::vector<zmq::message_t> parts) {
   const auto connection = connection_of(bytes_of(parts[0]));
-  const auto key = parts.size() == 2 ? key_of(parts[1]) : std::nullopt;
-  if (!connection || !key) {
+  const auto origin = parts.size() == 2 ? origin_of(parts[1]) : std::nullopt;
+  if (!connection || !origin) {
     ++counters_.refused_malformed;
     return refusals_.note("a message as no link of ours sends it");
   }
-  if (!key->empty() && !options_.admission.admits(*key)) {
+  const PublicKey& key = origin->key;
+  if (!key.empty() && !options_.admission.admits(key)) {
     ++counters_.refused_key;
-    return refusals_.note("a message of the key " + key->text() + ", which is no longer admitted");
+    return refusals_.note("a message of the key " + key.text() + ", which is no longer admitted");
   }
   const BytesView message = bytes_of(parts[1]);
   if (!check_size(message, options_.limits)) {
@@ -200,7 +221,9 @@ void ZmqHub::hand_on(std::vector<zmq::message_t> parts) {
   }
   ++counters_.received;
   counters_.received_bytes += message.size();
-  ear_->handler(Peer{*connection, *key}, slice_of(std::move(parts[1]), counters_));
+  std::string from;
+  if (options_.note_addresses && !origin->is_local) from = zap_text(parts[1], "Peer-Address").value_or("");
+  ear_->handler(Peer{*connection, key, std::move(from)}, slice_of(std::move(parts[1]), counters_));
 }
 
 }  // namespace cadre::net

@@ -45,8 +45,9 @@ class ZmqHub final : public Hub {
   ZmqContext& shared_;
   HubOptions options_;
   const std::shared_ptr<Ear> ear_;
-  const std::string tcp_domain_;
+  const std::string keyed_domain_;
   const std::string unix_domain_;
+  const std::string local_domain_;
   const std::shared_ptr<bool> gone_ =
       std::make_shared<bool>(false);  // shared with a turn in which the hub is destroyed
   std::vector<std::string> addresses_;

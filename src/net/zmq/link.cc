@@ -30,10 +30,12 @@ ZmqLink::~ZmqLink() {
 void ZmqLink::connect(const Address& address) {
   namespace option = zmq::sockopt;
   set_limits(socket_, options_.limits);
-  if (const auto* tcp = std::get_if<TcpAddress>(&address)) {
+  if (needs_keys(address, options_.unix_proof)) {
     socket_.set(option::curve_serverkey, options_.hub_key.text());
     socket_.set(option::curve_publickey, options_.keys->open.text());
     socket_.set(option::curve_secretkey, options_.keys->secret.reveal());
+  }
+  if (const auto* tcp = std::get_if<TcpAddress>(&address)) {
     socket_.set(option::ipv6, tcp->host.find(':') != std::string::npos);
   }
   socket_.connect(endpoint_);

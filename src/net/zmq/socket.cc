@@ -115,9 +115,9 @@ Slice slice_of(zmq::message_t part, Counters& counters) {
   return {owner, bytes_of(*owner)};
 }
 
-std::optional<std::string> zap_user(zmq::message_t& message) {
-  const char* user = zmq_msg_gets(message.handle(), "User-Id");
-  return user != nullptr ? std::optional<std::string>(user) : std::nullopt;
+std::optional<std::string> zap_text(zmq::message_t& message, const char* property) {
+  const char* text = zmq_msg_gets(message.handle(), property);
+  return text != nullptr ? std::optional<std::string>(text) : std::nullopt;
 }
 
 }  // namespace cadre::net

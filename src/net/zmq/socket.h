@@ -48,8 +48,8 @@ void set_limits(zmq::socket_t& socket, const Limits& limits);
 /// A part that came, to be kept as long as anybody likes.
 [[nodiscard]] Slice slice_of(zmq::message_t part, Counters& counters);
 
-/// Whom ZAP noted on a message; nothing when its connection went past ZAP.
-[[nodiscard]] std::optional<std::string> zap_user(zmq::message_t& message);
+/// What is noted on a message of its connection: `User-Id` by ZAP, `Peer-Address`. Nothing when it is not noted.
+[[nodiscard]] std::optional<std::string> zap_text(zmq::message_t& message, const char* property);
 
 inline BytesView bytes_of(const zmq::message_t& part) {
   return {static_cast<const std::byte*>(part.data()), part.size()};

@@ -55,7 +55,8 @@ std::string ZapServer::judge(const std::vector<zmq::message_t>& request) {
   if ((!curve && !plain) || !key) return ++malformed_, "";
   const auto found = judges_.find(request[domain].to_string());
   if (found == judges_.end() || !found->second(*key, part(address))) return "";
-  return curve ? key->text() : std::string(unix_user);
+  if (!curve) return std::string(unix_user);
+  return std::string(part(domain).ends_with(local_domain_end) ? local_prefix : "") + key->text();
 }
 
 }  // namespace cadre::net

@@ -17,6 +17,9 @@ namespace cadre::net {
 
 /// What ZAP notes on each message of a connection that came by a unix socket, where others have their key.
 constexpr std::string_view unix_user = "unix";
+/// What stands before the key, if it came by a unix socket with a key: its hub asks under a domain that ends so.
+constexpr std::string_view local_prefix = "unix:";
+constexpr std::string_view local_domain_end = ".local";
 
 class ZapServer {
  public:

@@ -56,6 +56,8 @@ class TestCluster {
   void kill_master_host();
   void stop_agent(const std::string& name);
   pid_t master() const { return master_; }
+  /// It has ended by itself, and was waited for.
+  void forget_master() { master_ = -1; }
   pid_t agent(const std::string& name) const { return agents_.at(name).pid; }
   std::string agent_folder(const std::string& name) const { return folder() + "/" + name; }
 

@@ -93,7 +93,7 @@ class Warm : public testing::Test {
   std::vector<std::string> groups_where(NameOf name_of) const {
     std::string identity = read_text(cluster_.agent_folder("a1") + "/identity");
     identity.resize(identity.find('\n'));
-    const std::string name = "cadre-" + std::to_string(fnv1a(identity));
+    const std::string name = "cadre-agent-" + std::to_string(fnv1a(identity));
     std::vector<std::string> found;
     std::error_code error;
     for (auto at = fs::recursive_directory_iterator("/sys/fs/cgroup", error); at != fs::end(at); at.increment(error)) {
