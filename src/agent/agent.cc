@@ -6,6 +6,7 @@
 #include "agent/host_facts.h"
 #include "base/overloaded.h"
 #include "describe/describe.h"
+#include "loop/file.h"
 
 namespace cadre::agent {
 namespace {
@@ -18,8 +19,11 @@ namespace messages = cluster::messages;
 namespace supervision = cluster::supervision;
 using cluster::lease::Reason;
 
+constexpr std::int64_t all_output = std::numeric_limits<std::int64_t>::max();  // that is on disk, wherever it ends
 constexpr Duration tick_every = 100ms;
 constexpr Duration refused_max = 10s;   // a master that has just started may need a moment to know its agents
+constexpr Duration look_every = 20ms;   // whether somebody else has done a setup
+constexpr Duration durable_after = 1s;  // an ending that the master has not confirmed by then
 constexpr Duration up_after_max = 10s;  // then a task is taken to be up, whether it has attached or not
 
 std::vector<host::Found> leases_of(const std::vector<FoundTask>& found) {
@@ -30,6 +34,62 @@ std::vector<host::Found> leases_of(const std::vector<FoundTask>& found) {
 
 bool has_code(const cluster::Command& command) { return !command.code.empty() || !command.setup.empty(); }
 
+/// What a setup sees decides what it makes: of another user, or with other mounts, it would be another tree.
+CodeRequest code_request(const cluster::Command& command, const std::string& owner) {
+  CodeRequest request{command.code, command.setup, command.variables, ""};
+  if (command.setup.empty()) return request;
+  request.scope = owner + "\n" + command.python + "\n";
+  for (const cluster::Mount& mount : command.mounts) request.scope += describe::write_json(mount) + "\n";
+  return request;
+}
+
+/// Runs each command in a shell of its own, and says which one failed.
+std::vector<std::string> setup_program(const std::vector<std::string>& commands) {
+  std::vector<std::string> argv{"/bin/sh", "-c",
+                                "for command; do /bin/sh -c \"$command\" || { code=$?; "
+                                "echo \"setup command '$command' ended with exit code $code\" >&2; exit $code; }; done",
+                                "setup"};
+  argv.insert(argv.end(), commands.begin(), commands.end());
+  return argv;
+}
+
+/// The end of what was written, for people.
+std::string last_lines(const std::string& output, std::int64_t end) {
+  constexpr std::int64_t looked_at_max = std::int64_t{4} << 20;
+  constexpr std::size_t shown_max = 2'000;
+  if (end > looked_at_max) return "";
+  logs::SpoolReader reader(output);
+  std::string text;
+  for (std::int64_t offset = 0;;) {
+    const Result<logs::Chunk> chunk = reader.read(offset, 65'536);
+    if (!chunk || chunk->bytes.empty()) break;
+    logs::Decoder decoder(chunk->bytes);
+    while (const auto line = decoder.next()) text.append(line->text).append("\n");
+    if (text.size() > 2 * shown_max) text.erase(0, text.size() - shown_max);
+    offset = chunk->next();
+  }
+  if (text.size() > shown_max) text.erase(0, text.find('\n', text.size() - shown_max) + 1);
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+TaskEnding stopped_before() { return {Reason::failed_to_start, 0, "it was stopped before it began", {}, 0}; }
+
+const supervision::Stop kill_now{Reason::killed_by_user, Duration{0}};
+
+/// Holds a key in a set as long as it lives.
+class Claim {
+ public:
+  Claim(std::set<std::string>& all, std::string key) : all_(all), key_(std::move(key)) { all_.insert(key_); }
+  Claim(const Claim&) = delete;
+  Claim& operator=(const Claim&) = delete;
+  ~Claim() { all_.erase(key_); }
+
+ private:
+  std::set<std::string>& all_;
+  std::string key_;
+};
+
 std::string join(const std::vector<std::int32_t>& numbers) {
   std::string text;
   for (const std::int32_t number : numbers) text += (text.empty() ? "" : ",") + std::to_string(number);
@@ -39,12 +99,18 @@ std::string join(const std::vector<std::int32_t>& numbers) {
 }  // namespace
 
 Result<std::unique_ptr<Agent>> Agent::make(const Ground& ground, Options options) {
-  const std::vector<FoundTask> found = find_tasks(options.tasks, ground.log);
+  const std::vector<FoundTask> found = find_tasks(options.tasks, options.boot, ground.log);
   std::unique_ptr<Agent> agent(new Agent(ground, std::move(options), found));
   TRY(agent->connect());
   for (const FoundTask& one : found) {
     if (one.launch.waited_as) agent->folders_.settle(one.lease, *one.launch.waited_as);
-    one.ending ? agent->ship_rest(one.lease, *one.ending) : agent->take_over(one.lease);
+    if (one.ending) {
+      agent->ship_rest(one.lease, *one.ending);
+    } else if (one.rebooted) {
+      agent->ended(one.lease, {Reason::agent_lost, 0, "its host was rebooted", {}, all_output});
+    } else {
+      agent->take_over(one.lease);
+    }
   }
   agent->tick();
   return agent;
@@ -66,9 +132,12 @@ Agent::Agent(const Ground& ground, Options options, const std::vector<FoundTask>
                   let_go(lease);
                 }}),
       warm_({ground_.loop, ground_.pool, ground_.log, folders_,
-             [this](supervision::Launch launch) { return start_waiting(std::move(launch)); },
+             [this](supervision::Launch launch, std::string owner) {
+               return start_waiting(std::move(launch), std::move(owner));
+             },
              [this] { return cold_.size(); }},
-            options_.warm, options_.cgroup) {}
+            options_.warm, options_.cgroup),
+      disk_(options_.tasks, options_.disk) {}
 
 Agent::~Agent() = default;
 
@@ -83,11 +152,39 @@ Result<void> Agent::connect() {
 
 void Agent::tick() {
   ticking_ = ground_.loop.after(tick_every, [this] { tick(); });
+  look_at_disk();
   host_.tick(load_of_host(), ground_.loop.now());
   perform();
+  keep_endings();
   std::erase_if(cold_, [&](const auto& one) { return ground_.loop.now() - one.second >= up_after_max; });
   warm_.tick();
   look_if_admitted();
+}
+
+void Agent::look_at_disk() {
+  const std::string& obstacle = disk_.obstacle(ground_.loop.now());
+  if (obstacle == host_.obstacle()) return;
+  obstacle.empty() ? ground_.log.info("there is room on the disk again; it takes work")
+                   : ground_.log.warning("it takes no work: " + obstacle);
+  host_.set_obstacle(obstacle, ground_.loop.now());
+}
+
+void Agent::keep_endings() {
+  std::vector<std::string> paths;
+  std::erase_if(unconfirmed_, [&](const auto& one) {
+    const bool is_late = ground_.loop.now() - one.second >= durable_after;
+    if (is_late) paths.push_back(folders_.at(one.first).path() + "/ending");
+    return is_late;
+  });
+  if (paths.empty()) return;
+  ground_.loop.spawn(make_durable(std::move(paths)));
+}
+
+loop::Task<void> Agent::make_durable(std::vector<std::string> paths) {
+  co_await ground_.pool.run([&]() -> Result<void> {
+    for (const std::string& path : paths) static_cast<void>(loop::make_durable(path));  // it may be gone by now
+    return {};
+  });
 }
 
 void Agent::end_tasks(Duration grace, std::function<void()> done) {
@@ -155,6 +252,7 @@ void Agent::perform(const host::Effect& effect) {
                    if (const auto link = links_.find(one.lease); link != links_.end()) link->second->send(one.message);
                  },
                  [&](const host::Forget& one) {
+                   unconfirmed_.erase(one.lease);
                    forgettable_.insert(one.lease);
                    let_go(one.lease);
                  },
@@ -203,37 +301,148 @@ void Agent::not_adopted(const LeaseId& lease) {
 
 loop::Task<void> Agent::launch_cold(messages::Start start) {
   if (start.command.warm) cold_[start.lease] = ground_.loop.now();
-  Result<loop::Descriptor> socket = co_await start_supervisor(start);
-  if (!socket && !options_.can_start()) {
-    // An agent that fails every task is worse than none. What was begun is found by the next one, and run again.
-    if (end_) end_("cadre-supervisor has died, and no task can be started without it; start this agent again");
+  std::optional<TaskEnding> failed = co_await prepare(start);
+  if (!failed && !host_.may_start(start.lease)) failed = stopped_before();
+  if (failed) {
+    ended(start.lease, *std::move(failed));
     co_return;
   }
+  const supervision::Launch launch = launch_of(start);
+  Result<loop::Descriptor> socket = co_await start_in_folder(launch);
   if (!socket) {
-    ended(start.lease, {Reason::failed_to_start, 0, socket.error().message, {}, 0});
+    TaskEnding ending = not_started(socket.error());
+    if (!start.command.setup.empty()) ending.output_end = all_output;  // of its setup
+    ended(start.lease, std::move(ending));
     co_return;
   }
   shipper_.add(start.lease, folders_.at(start.lease).output());
   links_[start.lease] = std::make_unique<SupervisorLink>(ground_.loop, std::move(*socket), handler_for(start.lease));
 }
 
-loop::Task<Result<loop::Descriptor>> Agent::start_supervisor(const messages::Start& start) {
-  CO_TRY(co_await place_code(start.lease, start.command));
-  if (!host_.may_start(start.lease)) co_return fail(Errc::conflict, "it was stopped before it began");
-  const supervision::Launch launch = launch_of(start);
+/// Of an agent whose disk is full it is no fault of the task: it runs again, elsewhere or when there is room.
+TaskEnding Agent::not_started(const Error& error) {
+  if (!loop::is_disk_full(error)) return {Reason::failed_to_start, 0, error.message, {}, 0};
+  TaskEnding ending{Reason::agent_lost, 0, "it could not start: " + error.message, {}, 0};
+  look_for_full_disk(ending);
+  return ending;
+}
+
+/// The master must know before it hears of the end: else it would place the task here again.
+void Agent::look_for_full_disk(const TaskEnding& ending) {
+  if (ending.reason != Reason::agent_lost || !loop::is_disk_full({Errc::unavailable, ending.detail})) return;
+  disk_.failed(ground_.loop.now());
+  look_at_disk();
+}
+
+loop::Task<Result<loop::Descriptor>> Agent::start_waiting(supervision::Launch launch, std::string owner) {
+  if (has_code(launch.command)) {
+    CO_TRY_ASSIGN(folder, co_await ground_.pool.run([&] { return folders_.make(launch.lease); }));
+    CodeRequest request = code_request(launch.command, owner);
+    CO_TRY(co_await code_->place(std::move(request), folder.work()));
+  }
   co_return co_await start_in_folder(launch);
 }
 
-loop::Task<Result<loop::Descriptor>> Agent::start_waiting(supervision::Launch launch) {
-  CO_TRY(co_await place_code(launch.lease, launch.command));
-  co_return co_await start_in_folder(launch);
+loop::Task<std::optional<TaskEnding>> Agent::prepare(messages::Start start) {
+  const LeaseId lease = start.lease;
+  if (!has_code(start.command)) co_return std::nullopt;
+  const Result<TaskFolder> folder = co_await ground_.pool.run([&] { return folders_.make(lease); });
+  if (!folder) co_return not_started(folder.error());
+  CodeRequest request = code_request(start.command, start.owner);
+  const std::string key = CodeCache::key_of(request);
+  while (preparing_.contains(key) && host_.may_start(lease)) co_await loop::sleep(ground_.loop, look_every);
+  if (!host_.may_start(lease)) co_return stopped_before();
+  if (start.command.setup.empty() || code_->has(request)) {
+    const Result<void> placed = co_await code_->place(std::move(request), folder->work());
+    if (!placed) co_return not_started(placed.error());
+    co_return std::nullopt;
+  }
+  const Claim claim(preparing_, key);
+  if (!start.command.code.empty()) {
+    CodeRequest bare;
+    bare.hash = start.command.code;
+    const Result<void> placed = co_await code_->place(std::move(bare), folder->work());
+    if (!placed) co_return not_started(placed.error());
+  }
+  if (!host_.may_start(lease)) co_return stopped_before();
+  std::optional<TaskEnding> failed = co_await run_setup(start);
+  if (failed) co_return failed;
+  const Result<void> published = co_await code_->publish(std::move(request), folder->work());
+  if (!published) {
+    ground_.log.warning("what the setup of " + to_string(lease) + " made is not kept: " + published.error().message);
+  }
+  folder->remove_ending();
+  co_return std::nullopt;
 }
 
-loop::Task<Result<void>> Agent::place_code(const LeaseId& lease, const cluster::Command& command) {
-  if (!has_code(command)) co_return Result<void>();
-  CO_TRY_ASSIGN(folder, co_await ground_.pool.run([&] { return folders_.make(lease); }));
-  CodeRequest request{command.code, command.setup, command.variables};
-  co_return co_await code_->place(std::move(request), folder.work());
+loop::Task<std::optional<TaskEnding>> Agent::run_setup(messages::Start start) {
+  const LeaseId lease = start.lease;
+  supervision::Launch launch = launch_of(start);
+  launch.prepares = true;
+  launch.command.argv = setup_program(start.command.setup);
+  launch.command.folder.clear();
+  launch.abandon_after = Duration{0};
+  launch.permit_until.reset();  // it is stopped when the agent is cut off, and ends when the agent does
+  Result<loop::Descriptor> socket = co_await start_in_folder(launch);
+  if (!socket) co_return not_started(socket.error());
+  shipper_.add(lease, folders_.at(lease).output());
+  setups_[lease] = std::make_unique<SetupRun>(ground_.loop);
+  SetupRun& run = *setups_[lease];
+  links_[lease] = std::make_unique<SupervisorLink>(
+      ground_.loop, std::move(*socket),
+      SupervisorLink::Handler{
+          [this, lease](const supervision::FromSupervisor& message) { setup_heard(lease, message); },
+          [&run] { run.gone.open(); }});
+  const Duration time_max = options_.setup_max * static_cast<std::int64_t>(start.command.setup.size());
+  const loop::Timer deadline = ground_.loop.after(time_max, [this, lease, &run] {
+    run.late = true;
+    if (const auto link = links_.find(lease); link != links_.end()) link->second->send(kill_now);
+  });
+  co_await run.gone.passed();
+  links_.erase(lease);
+  const TaskFolder folder = folders_.at(lease);
+  const LeaseId home = folders_.home_of(lease);
+  std::optional<TaskEnding> ending = run.ending ? run.ending : folder.ending();
+  const bool late = run.late;
+  setups_.erase(lease);
+  if (!ending) {
+    co_await ground_.pool.run([&]() -> Result<void> {
+      options_.end_leftovers(folder.path(), home);
+      return {};
+    });
+    ending = TaskEnding{Reason::signalled, 9, "the supervisor of its setup was killed", {}, all_output};
+  }
+  co_return judge_setup(lease, *std::move(ending), late);
+}
+
+void Agent::setup_heard(const LeaseId& lease, const supervision::FromSupervisor& message) {
+  const auto* status = std::get_if<supervision::Status>(&message);
+  const auto run = setups_.find(lease);
+  if (status == nullptr || run == setups_.end()) return;
+  shipper_.grown(lease, status->output_end);
+  if (status->ending) {
+    run->second->ending = status->ending;
+  } else if (!host_.may_start(lease)) {  // it may have been told while nobody listened
+    links_.at(lease)->send(kill_now);
+  }
+}
+
+std::optional<TaskEnding> Agent::judge_setup(const LeaseId& lease, TaskEnding ending, bool late) {
+  if (ending.reason == Reason::exited && ending.code == 0) return std::nullopt;
+  look_for_full_disk(ending);
+  if (!host_.may_start(lease)) return ending;
+  std::string how = "ended with exit code " + std::to_string(ending.code);
+  if (ending.reason == Reason::signalled) how = "was ended by signal " + std::to_string(ending.code);
+  if (late) how = "did not end in time";
+  const std::string lines = last_lines(folders_.at(lease).output(), ending.output_end);
+  if (ending.reason == Reason::exited || ending.reason == Reason::signalled) {
+    ending.reason = Reason::failed_to_start;
+    ending.code = 0;
+    ending.detail = "its setup " + how + (lines.empty() ? " and wrote nothing" : "; its last output:\n" + lines);
+  } else {
+    ending.detail = "its setup: " + ending.detail;
+  }
+  return ending;
 }
 
 loop::Task<Result<loop::Descriptor>> Agent::start_in_folder(const supervision::Launch& launch) {
@@ -254,6 +463,7 @@ supervision::Launch Agent::launch_of(const messages::Start& start) const {
   launch.variables = variables_for(start);
   launch.cgroup = options_.cgroup;
   launch.abandon_after = host_.abandon_after();
+  launch.boot = options_.boot;
   if (start.manners.fence == cluster::Fence::strict) launch.permit_until = host_.permitted_until().time_since_epoch();
   return launch;
 }
@@ -288,7 +498,7 @@ std::map<std::string, std::string> Agent::variables_for(const messages::Start& s
 void Agent::ship_rest(const LeaseId& lease, const TaskEnding& ending) {
   if (shipped_.contains(lease)) return;
   shipper_.add(lease, folders_.at(lease).output());
-  shipper_.ended(lease, ending.output_end);
+  shipper_.ended(lease, ending.output_end, ending.output_lost);
 }
 
 void Agent::take_over(const LeaseId& lease) {
@@ -311,6 +521,8 @@ void Agent::heard(const LeaseId& lease, const supervision::FromSupervisor& messa
   }
   if (const auto* status = std::get_if<supervision::Status>(&message)) {
     status->ending ? ship_rest(lease, *status->ending) : shipper_.grown(lease, status->output_end);
+    if (status->ending && !host_.has_ended(lease)) unconfirmed_.try_emplace(lease, ground_.loop.now());
+    if (status->ending) look_for_full_disk(*status->ending);
     if (status->attached || status->ending) cold_.erase(lease);
   }
   host_.hear(lease, message, ground_.loop.now());
@@ -322,6 +534,8 @@ void Agent::supervisor_gone(const LeaseId& lease) {
     return ground_.loop.post([this, lease] { not_adopted(lease); });  // never while it calls
   }
   cold_.erase(lease);
+  const auto link = links_.find(lease);
+  const bool was_watched = link != links_.end() && link->second->was_connected();
   ground_.loop.post([this, lease] {  // never while it calls
     links_.erase(lease);
     let_go(lease);
@@ -334,14 +548,32 @@ void Agent::supervisor_gone(const LeaseId& lease) {
     return heard(lease, last_words);
   }
   // All of its output that is on disk counts, wherever that ends.
-  TaskEnding ending{Reason::signalled, 9, "its supervisor was killed", {}, std::numeric_limits<std::int64_t>::max()};
+  TaskEnding ending{Reason::signalled, 9, "its supervisor was killed", {}, all_output};
+  if (!was_watched) {  // it went while there was no agent either: the host was, not the task
+    ending = {Reason::agent_lost, 0, "its supervisor was gone when its agent came back", {}, all_output};
+  }
   if (!folder.was_begun()) ending = {Reason::agent_lost, 0, "its agent was killed before it began", {}, 0};
-  ended(lease, ending);
+  ground_.loop.spawn(end_without_supervisor(lease, std::move(ending)));
+}
+
+loop::Task<void> Agent::end_without_supervisor(LeaseId lease, TaskEnding ending) {
+  const TaskFolder folder = folders_.at(lease);
+  const LeaseId home = folders_.home_of(lease);
+  const Result<bool> is_supervised = co_await ground_.pool.run([&]() -> Result<bool> {
+    if (agent::is_supervised(folder.path())) return true;  // by one that was born when a nursery died
+    options_.end_leftovers(folder.path(), home);
+    return false;
+  });
+  if (is_supervised.value_or(false)) {
+    take_over(lease);
+    co_return;
+  }
+  ended(lease, std::move(ending));
 }
 
 void Agent::ended(const LeaseId& lease, TaskEnding ending) {
   ship_rest(lease, ending);
-  if (ending.output_end == std::numeric_limits<std::int64_t>::max()) ending.output_end = 0;  // nobody knows
+  if (ending.output_end == all_output) ending.output_end = 0;  // nobody knows
   host_.ended(lease, ending, ground_.loop.now());
   perform();
 }

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "agent/code_cache.h"
+#include "agent/disk_watch.h"
+#include "agent/gate.h"
 #include "agent/shipper.h"
 #include "agent/supervisor_link.h"
 #include "agent/task_folder.h"
@@ -42,10 +44,13 @@ struct Options {
   std::string python_path;  ///< of tasks that set none; empty: the system's own
   /// Starts the supervisor of the task in this folder and gives a connection to it. Called away from the loop.
   std::function<Result<loop::Descriptor>(const std::string&)> start_supervisor;
-  /// Whether that can still succeed.
-  std::function<bool()> can_start;
   /// Is told to which cluster this agent's data belongs from now on.
   std::function<void(const std::string&)> belong;
+  /// Ends what still runs of a task whose supervisor is gone, by its folder. Called away from the loop.
+  std::function<void(const std::string& folder, const cluster::LeaseId& home)> end_leftovers;
+  std::string boot;  ///< boot id of the host
+  DiskRules disk;
+  Duration setup_max = std::chrono::minutes(30);  ///< of each setup command
 };
 
 class Agent {
@@ -53,8 +58,7 @@ class Agent {
   [[nodiscard]] static Result<std::unique_ptr<Agent>> make(const Ground& ground, Options options);
   ~Agent();
 
-  /// Calls this, with the reason, when it can be of no use any more: the master will not have it, or it can start no
-  /// tasks.
+  /// Calls this, with the reason, when it can be of no use any more: the master will not have it.
   void on_end(std::function<void(const std::string&)> fn) { end_ = std::move(fn); }
 
   /// Tells the master that no more work is to be placed here, and then ends all tasks, to be run again elsewhere or
@@ -75,9 +79,13 @@ class Agent {
   void look_if_admitted();
   loop::Task<void> launch(cluster::messages::Start start);
   loop::Task<void> launch_cold(cluster::messages::Start start);
-  loop::Task<Result<loop::Descriptor>> start_supervisor(const cluster::messages::Start& start);
-  loop::Task<Result<loop::Descriptor>> start_waiting(cluster::supervision::Launch launch);
-  loop::Task<Result<void>> place_code(const cluster::LeaseId& lease, const cluster::Command& command);
+  loop::Task<Result<loop::Descriptor>> start_waiting(cluster::supervision::Launch launch, std::string owner);
+  /// Puts the code of a task, with what its setup commands make of it, into its folder. Gives its ending if that fails.
+  loop::Task<std::optional<cluster::TaskEnding>> prepare(cluster::messages::Start start);
+  /// Runs the setup commands under a supervisor of their own, as the task itself will run, in its folder.
+  loop::Task<std::optional<cluster::TaskEnding>> run_setup(cluster::messages::Start start);
+  void setup_heard(const cluster::LeaseId& lease, const cluster::supervision::FromSupervisor& message);
+  std::optional<cluster::TaskEnding> judge_setup(const cluster::LeaseId& lease, cluster::TaskEnding ending, bool late);
   loop::Task<Result<loop::Descriptor>> start_in_folder(const cluster::supervision::Launch& launch);
   /// Whether a process that waits is asked to be this task.
   bool adopt(const cluster::messages::Start& start);
@@ -92,6 +100,15 @@ class Agent {
   SupervisorLink::Handler handler_for(const cluster::LeaseId& lease);
   void heard(const cluster::LeaseId& lease, const cluster::supervision::FromSupervisor& message);
   void supervisor_gone(const cluster::LeaseId& lease);
+  /// It has left no ending. Reports one when nothing of the task is left.
+  loop::Task<void> end_without_supervisor(cluster::LeaseId lease, cluster::TaskEnding ending);
+  /// How a task ends that could not be started.
+  cluster::TaskEnding not_started(const Error& error);
+  void look_at_disk();
+  void look_for_full_disk(const cluster::TaskEnding& ending);
+  /// Endings that the master does not confirm soon must survive a power loss here.
+  void keep_endings();
+  loop::Task<void> make_durable(std::vector<std::string> paths);
   void ended(const cluster::LeaseId& lease, cluster::TaskEnding ending);
   void let_go(const cluster::LeaseId& lease);
   loop::Task<void> give_back(cluster::LeaseId lease);
@@ -112,8 +129,18 @@ class Agent {
   std::map<cluster::LeaseId, Adoption> adoptions_;  ///< that are not confirmed yet
   WarmProcesses warm_;
   std::map<cluster::LeaseId, TimePoint> cold_;  ///< tasks that others could have waited for, and that are not up yet
-  std::set<cluster::LeaseId> forgettable_;      ///< nobody needs them any more but for their output
-  std::set<cluster::LeaseId> shipped_;          ///< all of whose output is stored
+  DiskWatch disk_;
+  struct SetupRun {
+    explicit SetupRun(loop::Loop& loop) : gone(loop) {}
+    Gate gone;  ///< when its supervisor is
+    std::optional<cluster::TaskEnding> ending;
+    bool late = false;
+  };
+  std::map<cluster::LeaseId, std::unique_ptr<SetupRun>> setups_;
+  std::set<std::string> preparing_;                    ///< what is being set up: others who need the same wait for it
+  std::map<cluster::LeaseId, TimePoint> unconfirmed_;  ///< endings, since when
+  std::set<cluster::LeaseId> forgettable_;             ///< nobody needs them any more but for their output
+  std::set<cluster::LeaseId> shipped_;                 ///< all of whose output is stored
   std::function<void(const std::string&)> end_;
   loop::Timer ticking_;
   loop::Timer ending_;

@@ -11,7 +11,6 @@
 #include <optional>
 #include <tuple>
 
-#include "agent/setup_run.h"
 #include "loop/file.h"
 #include "objects/hash.h"
 #include "objects/pack.h"
@@ -22,34 +21,22 @@ namespace cadre::agent {
 namespace {
 
 constexpr std::string_view size_suffix = ".size";
-constexpr std::size_t setup_digits = 16;
+constexpr std::size_t setup_digits = 32;
 
 Result<std::string> read_text(const std::string& path) {
-  TRY_ASSIGN(file, loop::File::open(path, O_RDONLY));
+  TRY_ASSIGN(file, loop::File::open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
   Bytes bytes(256);
   TRY_ASSIGN(read, file.read(bytes));
   return std::string(as_text(BytesView(bytes).first(read)));
 }
 
 Result<void> write_text(const std::string& path, std::string_view text) {
-  TRY_ASSIGN(file, loop::File::open(path, O_WRONLY | O_CREAT | O_TRUNC));
-  return file.write(as_bytes(text));
+  return loop::write_whole(path, as_bytes(text));
 }
 
 void put_text(objects::Sha256& hash, std::string_view text) {
   hash.update(as_bytes(std::to_string(text.size()) + ":"));
   hash.update(as_bytes(text));
-}
-
-std::string key_of(const CodeRequest& request) {
-  if (request.setup.empty()) return request.hash;
-  objects::Sha256 hash;
-  for (const std::string& command : request.setup) put_text(hash, command);
-  for (const auto& [name, value] : request.variables) {
-    put_text(hash, name);
-    put_text(hash, value);
-  }
-  return request.hash + "-" + hash.finish().substr(0, setup_digits);
 }
 
 Result<void> rename_to(const std::string& from, const std::string& to) {
@@ -88,6 +75,18 @@ Result<std::vector<std::tuple<std::int64_t, std::string, std::int64_t>>> find_tr
 }
 
 }  // namespace
+
+std::string CodeCache::key_of(const CodeRequest& request) {
+  if (request.setup.empty()) return request.hash;
+  objects::Sha256 hash;
+  put_text(hash, request.scope);
+  for (const std::string& command : request.setup) put_text(hash, command);
+  for (const auto& [name, value] : request.variables) {
+    put_text(hash, name);
+    put_text(hash, value);
+  }
+  return request.hash + "-" + hash.finish().substr(0, setup_digits);
+}
 
 Result<std::unique_ptr<CodeCache>> CodeCache::open(CodeCacheOptions options, loop::Loop& loop, loop::BlockingPool& pool,
                                                    BulkLink& link, Log& log) {
@@ -135,6 +134,7 @@ loop::Task<Result<CodeCache::Tree>> CodeCache::fetch(CodeRequest request) {
   const std::string key = key_of(request);
   if (key.empty()) co_return fail(Errc::invalid, "neither code nor setup is asked for");
   if (trees_.contains(key)) co_return lend(key);
+  if (!request.setup.empty()) co_return fail(Errc::not_found, "its setup commands have not run on this agent");
   auto making = making_.find(key);
   if (making == making_.end()) {
     making = making_.emplace(key, std::make_shared<Making>(loop_)).first;
@@ -171,15 +171,10 @@ loop::Task<void> CodeCache::make(std::string key, CodeRequest request, std::shar
 
 loop::Task<Result<std::int64_t>> CodeCache::make_tree(std::string key, CodeRequest request) {
   const std::string made = new_path();
-  Result<void> filled;
-  if (request.setup.empty()) {
-    filled = co_await unpack_into(made, request.hash);
-  } else {
-    filled = co_await set_up(made, std::move(request));
-  }
+  const Result<void> filled = co_await unpack_into(made, request.hash);
   if (!filled) {
     tasks_.spawn(remove_later(made));
-    co_return Failure(std::move(filled).error());
+    co_return Failure(filled.error());
   }
   const std::string path = path_of(key);
   const std::string size_path = size_path_of(key);
@@ -198,22 +193,27 @@ loop::Task<Result<void>> CodeCache::unpack_into(std::string folder, std::string 
   co_return done;
 }
 
-loop::Task<Result<void>> CodeCache::set_up(std::string folder, CodeRequest request) {
-  if (request.hash.empty()) {
-    CO_TRY(loop::make_folder(folder));
-  } else {
-    CodeRequest bare{
-        .hash = request.hash, .setup = {}, .variables = {}};  // named: g++ 12 destroys such a temporary twice
-    CO_TRY(co_await place(std::move(bare), folder));
+loop::Task<Result<void>> CodeCache::publish(CodeRequest request, std::string folder) {
+  const std::string key = key_of(request);
+  if (trees_.contains(key)) co_return Result<void>();
+  const std::string made = new_path();
+  const std::string path = path_of(key);
+  const std::string size_path = size_path_of(key);
+  const ByteSize bytes_max = options_.unpacked_bytes_max;
+  const Result<std::int64_t> kept = co_await pool_.run([&]() -> Result<std::int64_t> {
+    TRY_ASSIGN(size, objects::size_of_tree(folder));
+    if (size > bytes_max)
+      return fail(Errc::invalid, "it takes " + to_string(size) + " of at most " + to_string(bytes_max));
+    TRY(objects::copy_tree(folder, made));
+    return keep_tree(made, path, size_path);
+  });
+  if (!kept) {
+    tasks_.spawn(remove_later(made));
+    co_return Failure(kept.error());
   }
-  const std::string output = new_path();
-  Result<void> done;
-  for (std::size_t i = 0; i < request.setup.size() && done; ++i) {
-    SetupCommand command{request.setup[i], folder, output, request.variables, options_.setup_max};
-    done = co_await run_setup(loop_, std::move(command));
-  }
-  unlink(output.c_str());
-  co_return done;
+  put(key, *kept);
+  make_room();
+  co_return Result<void>();
 }
 
 loop::Task<void> CodeCache::remove_later(std::string path) {

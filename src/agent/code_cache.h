@@ -1,5 +1,5 @@
-/// The code of tasks, fetched by its hash, unpacked and set up once, and copied for each task. For the thread of its
-/// loop; what blocks runs on a pool.
+/// The code of tasks, fetched by its hash and unpacked once, kept with what setup commands made of it, and copied for
+/// each task. For the thread of its loop; what blocks runs on a pool.
 ///
 /// Each task gets a copy of its own, so that tasks cannot disturb each other: a tree of many gigabytes costs that much
 /// disk and time for each task. Data belongs into mounts, not into code.
@@ -36,7 +36,6 @@ struct CodeCacheOptions {
   ByteSize bytes_max{std::int64_t{16} << 30};  ///< what was used longest ago goes first, but nothing that is in use
   ByteSize packed_bytes_max{std::int64_t{1} << 30};
   ByteSize unpacked_bytes_max{std::int64_t{8} << 30};
-  Duration setup_max = std::chrono::minutes(30);   ///< of each command
   Duration answer_max = std::chrono::seconds(10);  ///< then the master is asked again
   Duration stall_max = std::chrono::minutes(10);   ///< without any part of the code
 };
@@ -44,8 +43,9 @@ struct CodeCacheOptions {
 /// What a task needs before it can start.
 struct CodeRequest {
   std::string hash;                              ///< of the packed code; empty: none
-  std::vector<std::string> setup;                ///< shell commands, run in the unpacked code one after another
+  std::vector<std::string> setup;                ///< shell commands that have run in the unpacked code
   std::map<std::string, std::string> variables;  ///< their environment
+  std::string scope;                             ///< whose commands they are, and what else they could see
 };
 
 class CodeCache {
@@ -56,7 +56,7 @@ class CodeCache {
                                                                loop::BlockingPool& pool, BulkLink& link, Log& log);
   CodeCache(const CodeCache&) = delete;
   CodeCache& operator=(const CodeCache&) = delete;
-  /// Kills setup commands that still run. Whoever awaits something from it, or holds a tree, must be gone.
+  /// Whoever awaits something from it, or holds a tree, must be gone.
   ~CodeCache();
 
   /// Unpacked code that stays where it is as long as this lives. Not to be written.
@@ -81,12 +81,19 @@ class CodeCache {
   };
 
   /// The unpacked code, after its setup. The same request made by several at once is served once. Not_found when the
-  /// master has no such content; invalid when a setup command fails, with its last lines of output. Destroying the
-  /// task takes the wish back, but not the work for others.
+  /// master has no such content, or its setup has not run here. Destroying the task takes the wish back, but not the
+  /// work for others.
   [[nodiscard]] loop::Task<Result<Tree>> fetch(CodeRequest request);
 
   /// fetch(), and a copy of it in a folder, which must be empty or not there yet.
   [[nodiscard]] loop::Task<Result<void>> place(CodeRequest request, std::string folder);
+
+  /// Whether it is here already.
+  bool has(const CodeRequest& request) const { return trees_.contains(key_of(request)); }
+  /// Keeps a copy of this folder as what the setup of the request makes. Nobody may write there meanwhile.
+  [[nodiscard]] loop::Task<Result<void>> publish(CodeRequest request, std::string folder);
+  /// Another one for each code, list of setup commands and scope.
+  [[nodiscard]] static std::string key_of(const CodeRequest& request);
 
   /// Disk space that it takes.
   ByteSize size() const { return {bytes_}; }
@@ -109,7 +116,6 @@ class CodeCache {
   loop::Task<void> make(std::string key, CodeRequest request, std::shared_ptr<Making> making);
   loop::Task<Result<std::int64_t>> make_tree(std::string key, CodeRequest request);
   loop::Task<Result<void>> unpack_into(std::string folder, std::string hash);
-  loop::Task<Result<void>> set_up(std::string folder, CodeRequest request);
   loop::Task<void> remove_later(std::string path);
   void put(const std::string& key, std::int64_t bytes);
   Tree lend(const std::string& key);

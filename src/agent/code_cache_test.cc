@@ -1,7 +1,7 @@
 #include "agent/code_cache.h"
 
 #include <gmock/gmock.h>
-#include <signal.h>
+#include <sys/stat.h>
 
 #include <thread>
 
@@ -20,13 +20,9 @@ namespace {
 
 namespace bulk = cluster::bulk;
 using objects::read_whole;
-using objects::shown_tree;
 using objects::write_file;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Pair;
 
 /// Gives content by its hash, in small parts, and not always at once.
 class FakeMaster {
@@ -119,6 +115,18 @@ struct CodeCacheTest : testing::Test {
     run_until([&] { return left == 0; });
     return result;
   }
+  static loop::Task<void> publish_from(CodeCache& cache, CodeRequest request, std::string folder, Result<void>& result,
+                                       int& left) {
+    result = co_await cache.publish(std::move(request), std::move(folder));
+    --left;
+  }
+  Result<void> publish(const CodeRequest& request, const std::string& folder) {
+    Result<void> result;
+    int left = 1;
+    loop.spawn(publish_from(*cache, request, folder, result, left));
+    run_until([&] { return left == 0; });
+    return result;
+  }
   Result<CodeCache::Tree> fetch(const CodeRequest& request) {
     std::optional<Result<CodeCache::Tree>> result;
     int left = 1;
@@ -155,7 +163,7 @@ TEST_F(CodeCacheTest, EachTaskGetsACopyOfCodeThatIsFetchedOnce) {
   int left = 5;
   for (int i = 0; i < 5; ++i) {
     folders.push_back(out());
-    loop.spawn(place_into(*cache, {hash, {}, {}}, folders.back(), results[static_cast<std::size_t>(i)], left));
+    loop.spawn(place_into(*cache, {hash, {}, {}, ""}, folders.back(), results[static_cast<std::size_t>(i)], left));
   }
   run_until([&] { return left == 0; });
   const int parts = static_cast<int>((master.contents[hash].size() + 999) / 1'000);
@@ -166,7 +174,7 @@ TEST_F(CodeCacheTest, EachTaskGetsACopyOfCodeThatIsFetchedOnce) {
     write_file(folders[i] + "/main.txt", "changed by its task");
   }
   const std::string later = out();
-  ASSERT_TRUE(place({hash, {}, {}}, later));
+  ASSERT_TRUE(place({hash, {}, {}, ""}, later));
   EXPECT_EQ(read_whole(later + "/main.txt"), "hello");
   EXPECT_EQ(master.asked, parts);
 }
@@ -174,103 +182,83 @@ TEST_F(CodeCacheTest, EachTaskGetsACopyOfCodeThatIsFetchedOnce) {
 TEST_F(CodeCacheTest, AsksAgainWhenNoAnswerComes) {
   const std::string hash = new_code("hello");
   master.silent = 3;
-  ASSERT_TRUE(place({hash, {}, {}}, out()));
+  ASSERT_TRUE(place({hash, {}, {}, ""}, out()));
   EXPECT_EQ(master.asked, 3 + static_cast<int>((master.contents[hash].size() + 999) / 1'000));
   options.stall_max = milliseconds(200);
   open();
   master.silent = 1'000;
-  const Result<void> placed = place({objects::sha256({}), {}, {}}, out());
+  const Result<void> placed = place({objects::sha256({}), {}, {}, ""}, out());
   ASSERT_FALSE(placed);
   EXPECT_EQ(placed.error().code, Errc::timed_out);
 }
 
 TEST_F(CodeCacheTest, SaysWhatIsWrongWithContent) {
-  EXPECT_EQ(place({"nonsense", {}, {}}, out()).error().code, Errc::invalid);
-  EXPECT_EQ(place({objects::sha256({}), {}, {}}, out()).error().code, Errc::not_found);
+  EXPECT_EQ(place({"nonsense", {}, {}, ""}, out()).error().code, Errc::invalid);
+  EXPECT_EQ(place({objects::sha256({}), {}, {}, ""}, out()).error().code, Errc::not_found);
   const std::string hash = new_code("hello");
   const std::string right = master.contents[hash];
   master.contents[hash].back() ^= 1;
-  EXPECT_EQ(place({hash, {}, {}}, out()).error().code, Errc::corrupt);
+  EXPECT_EQ(place({hash, {}, {}, ""}, out()).error().code, Errc::corrupt);
   const std::string other = objects::sha256(as_bytes("not packed"));
   master.contents[other] = "not packed";
-  EXPECT_EQ(place({other, {}, {}}, out()).error().code, Errc::corrupt);
+  EXPECT_EQ(place({other, {}, {}, ""}, out()).error().code, Errc::corrupt);
   EXPECT_EQ(cache->size().value, 0);
   master.contents[hash] = right;
-  EXPECT_TRUE(place({hash, {}, {}}, out()));
+  EXPECT_TRUE(place({hash, {}, {}, ""}, out()));
 }
 
-TEST_F(CodeCacheTest, SetupRunsOnceForEachCodeAndListOfCommands) {
+TEST_F(CodeCacheTest, KeepsWhatASetupMadeForTheSameCodeCommandsAndScope) {
   const std::string hash = new_code("hello");
-  const std::string runs = scratch.path() + "/runs";
-  const CodeRequest request{hash, {"echo x >> " + runs, "cp main.txt made; echo $WHO >> made"}, {{"WHO", "me"}}};
-  for (int i = 0; i < 3; ++i) {
-    const std::string folder = out();
-    const Result<void> placed = place(request, folder);
-    ASSERT_TRUE(placed) << placed.error().message;
-    EXPECT_EQ(read_whole(folder + "/made"), "hellome\n");
-  }
-  EXPECT_EQ(read_whole(runs), "x\n");
-  CodeRequest other = request;
-  other.variables["WHO"] = "you";
-  ASSERT_TRUE(place(other, out()));
-  EXPECT_EQ(read_whole(runs), "x\nx\n");
-  const std::string plain = out();
-  ASSERT_TRUE(place({hash, {}, {}}, plain));
-  EXPECT_FALSE(std::filesystem::exists(plain + "/made"));
-  const std::string bare = out();
-  ASSERT_TRUE(place({"", {"echo y > only"}, {}}, bare));
-  EXPECT_THAT(shown_tree(bare), ElementsAre(Pair("only", "file y\n")));
-}
-
-TEST_F(CodeCacheTest, AFailingSetupIsShownAndTriedAgain) {
-  const std::string hash = new_code("hello");
-  const std::string fixed = scratch.path() + "/fixed";
-  const CodeRequest request{hash, {"echo fine", "echo first >&2; echo the cause; test -e " + fixed + " || exit 7"}, {}};
-  const Result<void> placed = place(request, out());
-  ASSERT_FALSE(placed);
-  EXPECT_EQ(placed.error().code, Errc::invalid);
-  EXPECT_THAT(placed.error().message, HasSubstr("ended with exit code 7; its last output:\nfine\nfirst\nthe cause"));
-  write_file(fixed, "");
-  EXPECT_TRUE(place(request, out()));
-  EXPECT_THAT(place({hash, {"kill -9 $$"}, {}}, out()).error().message, HasSubstr("signal 9 and wrote nothing"));
-  options.setup_max = milliseconds(100);
+  const CodeRequest request{hash, {"make"}, {{"WHO", "me"}}, "ann"};
+  EXPECT_FALSE(cache->has(request));
+  EXPECT_EQ(place(request, out()).error().code, Errc::not_found);
+  const std::string made = scratch.path() + "/made";
+  ASSERT_TRUE(place({hash, {}, {}, ""}, made));
+  write_file(made + "/built", "by make");
+  ASSERT_EQ(mkfifo((made + "/pipe").c_str(), 0600), 0);  // what is neither file nor folder nor link is left out
+  ASSERT_TRUE(publish(request, made));
+  write_file(made + "/built", "changed by the task");
+  EXPECT_TRUE(cache->has(request));
   open();
-  const Result<void> late = place({hash, {"echo begun; sleep 100"}, {}}, out());
-  ASSERT_FALSE(late);
-  EXPECT_EQ(late.error().code, Errc::timed_out);
-  EXPECT_THAT(late.error().message, HasSubstr("did not end within 100ms; its last output:\nbegun"));
+  const std::string again = out();
+  ASSERT_TRUE(place(request, again));
+  EXPECT_EQ(read_whole(again + "/built"), "by make");
+  EXPECT_EQ(read_whole(again + "/main.txt"), "hello");
+  EXPECT_FALSE(std::filesystem::exists(again + "/pipe"));
+  const std::string plain = out();
+  ASSERT_TRUE(place({hash, {}, {}, ""}, plain));
+  EXPECT_FALSE(std::filesystem::exists(plain + "/built"));
+  for (const CodeRequest& other :
+       {CodeRequest{hash, {"make"}, {{"WHO", "me"}}, "bob"}, CodeRequest{hash, {"make"}, {{"WHO", "you"}}, "ann"},
+        CodeRequest{hash, {"make", "make"}, {{"WHO", "me"}}, "ann"},
+        CodeRequest{"", {"make"}, {{"WHO", "me"}}, "ann"}}) {
+    EXPECT_FALSE(cache->has(other));
+  }
 }
 
-TEST_F(CodeCacheTest, SetupEndsWithTheCacheAndWithAllItsProcesses) {
-  const std::string pid_file = scratch.path() + "/pid";
-  std::optional<Result<CodeCache::Tree>> result;
-  int left = 1;
-  loop.spawn(fetch_into(*cache, {"", {"sleep 1000 & echo $! > " + pid_file + "; wait"}, {}}, result, left));
-  run_until([&] { return !read_whole(pid_file).empty(); });
-  const int pid = std::stoi(read_whole(pid_file));
-  EXPECT_EQ(kill(pid, 0), 0);
-  loop.destroy_tasks();
-  cache.reset();
-  const auto is_gone = [&] {
-    const std::string state = read_whole("/proc/" + std::to_string(pid) + "/stat");
-    return state.empty() || state.find(") Z") != std::string::npos;  // nobody may be there to reap it
-  };
-  run_until(is_gone);
+TEST_F(CodeCacheTest, KeepsNothingThatIsTooLarge) {
+  options.unpacked_bytes_max = ByteSize{1'000};
+  open();
+  const CodeRequest request{"", {"make"}, {}, "ann"};
+  const std::string made = scratch.path() + "/made";
+  write_file(made + "/large", std::string(10'000, 'x'));
+  EXPECT_EQ(publish(request, made).error().code, Errc::invalid);
+  EXPECT_FALSE(cache->has(request));
 }
 
 TEST_F(CodeCacheTest, WhatWasUsedLongestAgoGoesButNotWhatIsInUse) {
   std::vector<std::string> hashes;
   for (int i = 0; i < 4; ++i) hashes.push_back(new_code(std::to_string(i)));
-  ASSERT_TRUE(place({hashes[0], {}, {}}, out()));
+  ASSERT_TRUE(place({hashes[0], {}, {}, ""}, out()));
   options.bytes_max = ByteSize{cache->size().value * 5 / 2};
   open();
-  const auto in_use = fetch({hashes[0], {}, {}});
+  const auto in_use = fetch({hashes[0], {}, {}, ""});
   ASSERT_TRUE(in_use);
-  for (int i = 1; i < 4; ++i) ASSERT_TRUE(place({hashes[static_cast<std::size_t>(i)], {}, {}}, out()));
+  for (int i = 1; i < 4; ++i) ASSERT_TRUE(place({hashes[static_cast<std::size_t>(i)], {}, {}, ""}, out()));
   EXPECT_LE(cache->size(), options.bytes_max);
   const auto is_cached = [&](int i) {
     const int before = master.asked;
-    EXPECT_TRUE(place({hashes[static_cast<std::size_t>(i)], {}, {}}, out()));
+    EXPECT_TRUE(place({hashes[static_cast<std::size_t>(i)], {}, {}, ""}, out()));
     return master.asked == before;
   };
   EXPECT_TRUE(is_cached(0));
@@ -281,7 +269,7 @@ TEST_F(CodeCacheTest, WhatWasUsedLongestAgoGoesButNotWhatIsInUse) {
 
 TEST_F(CodeCacheTest, TreesOutliveTheAgentButNotTheHost) {
   const std::string hash = new_code("hello");
-  ASSERT_TRUE(place({hash, {}, {}}, out()));
+  ASSERT_TRUE(place({hash, {}, {}, ""}, out()));
   const std::int64_t size = cache->size().value;
   EXPECT_GT(size, 5'000);
   write_file(options.folder + "/making/7/half", "x");
@@ -289,13 +277,13 @@ TEST_F(CodeCacheTest, TreesOutliveTheAgentButNotTheHost) {
   open();
   EXPECT_EQ(cache->size().value, size);
   EXPECT_FALSE(std::filesystem::exists(options.folder + "/making/7"));
-  ASSERT_TRUE(place({hash, {}, {}}, out()));
+  ASSERT_TRUE(place({hash, {}, {}, ""}, out()));
   EXPECT_EQ(master.asked, asked);
   cache.reset();
   write_file(options.folder + "/boot", "another start of the host");
   open();
   EXPECT_EQ(cache->size().value, 0);
-  ASSERT_TRUE(place({hash, {}, {}}, out()));
+  ASSERT_TRUE(place({hash, {}, {}, ""}, out()));
   EXPECT_GT(master.asked, asked);
 }
 
@@ -303,11 +291,11 @@ TEST_F(CodeCacheTest, WhoGivesUpDoesNotTakeItFromOthers) {
   const std::string hash = new_code("hello");
   std::optional<Result<CodeCache::Tree>> result;
   int left = 1;
-  loop.spawn(fetch_into(*cache, {hash, {"sleep 0.2"}, {}}, result, left));
+  loop.spawn(fetch_into(*cache, {hash, {}, {}, ""}, result, left));
   run_until([&] { return master.asked > 0; });
   loop.destroy_tasks();
   EXPECT_EQ(left, 1);
-  EXPECT_TRUE(place({hash, {"sleep 0.2"}, {}}, out()));
+  EXPECT_TRUE(place({hash, {}, {}, ""}, out()));
 }
 
 }  // namespace

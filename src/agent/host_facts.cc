@@ -38,6 +38,12 @@ HostFacts facts_of_host() {
   return {name.data(), {cores() * 1000}, {memory_of_host()["MemTotal:"]}};
 }
 
+std::string boot_id() {
+  std::string id;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), id);
+  return id;
+}
+
 cluster::messages::Load load_of_host() {
   cluster::messages::Load load;
   std::ifstream("/proc/loadavg") >> load.average;

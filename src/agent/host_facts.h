@@ -14,6 +14,8 @@ struct HostFacts {
 };
 
 [[nodiscard]] HostFacts facts_of_host();
+/// Another one after each start of the host; empty when the kernel does not tell.
+[[nodiscard]] std::string boot_id();
 [[nodiscard]] cluster::messages::Load load_of_host();
 
 }  // namespace cadre::agent

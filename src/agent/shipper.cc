@@ -47,10 +47,11 @@ void Shipper::grown(LeaseId lease, std::int64_t end) {
   pump();
 }
 
-void Shipper::ended(LeaseId lease, std::int64_t output_end) {
+void Shipper::ended(LeaseId lease, std::int64_t output_end, std::int64_t lost) {
   const auto found = leases_.find(lease);
-  if (found == leases_.end()) return;
+  if (found == leases_.end() || found->second.mark) return;
   found->second.last_end = output_end;
+  found->second.lost = std::max<std::int64_t>(lost, 0);
   want(found);
   pump();
   settle_later(lease);
@@ -91,6 +92,7 @@ void Shipper::send_part(Leases::iterator lease) {
     log_.warning("output of " + to_string(id) + " cannot be read: " + chunk.error().message);
     return resend_later(lease);
   }
+  if (chunk->bytes.empty() && state.mark && state.sent == state.mark->offset) *chunk = *state.mark;
   if (chunk->bytes.empty()) return rest_is_missing(lease);
   const Part part{link_.next_number(), chunk->next(), static_cast<std::int64_t>(chunk->bytes.size())};
   const bool after_gap = chunk->dropped > 0;
@@ -105,15 +107,27 @@ void Shipper::send_part(Leases::iterator lease) {
   if (state.under_way.size() == 1) resend_later(lease);
 }
 
-/// Of a task that has ended, what is not in the spool by now never will be: its host broke down.
+/// Of a task that has ended, what is not in the spool by now never will be: the disk was full, or the host lost power.
 void Shipper::rest_is_missing(Leases::iterator lease) {
   auto& [id, state] = *lease;
-  if (!state.last_end || *state.last_end <= state.sent || !state.under_way.empty()) return;
-  const std::string end =
-      *state.last_end == INT64_MAX ? " on, if there was more," : " to " + std::to_string(*state.last_end);
-  log_.warning("output of " + to_string(id) + " from " + std::to_string(state.sent) + end + " is lost");
+  const bool is_missing = state.last_end && (*state.last_end > state.sent || state.lost > 0);
+  if (!is_missing || !state.under_way.empty()) return;
+  const bool knows_end = *state.last_end != INT64_MAX;
+  const std::int64_t missing = state.lost + (knows_end ? std::max<std::int64_t>(*state.last_end - state.sent, 0) : 0);
+  state.lost = 0;
   state.last_end = state.sent;
-  settle_later(id);
+  if (missing == 0) {
+    log_.warning("output of " + to_string(id) + " from " + std::to_string(state.sent) +
+                 " on, if there was more, is lost");
+    return settle_later(id);
+  }
+  const std::string text = std::to_string(missing) + " bytes of output are lost here: they could not be written";
+  log_.warning("output of " + to_string(id) + ": " + text);
+  logs::Chunk mark{state.sent, 0, {}};
+  logs::encode({logs::Stream::note, false, {}, text}, mark.bytes);
+  state.last_end = mark.next();
+  state.mark = std::move(mark);
+  want(lease);
 }
 
 void Shipper::hear(const bulk::OutputStored& answer) {
@@ -194,6 +208,7 @@ void Shipper::pause() {
 void Shipper::settle(LeaseId id) {
   const auto lease = leases_.find(id);
   if (lease == leases_.end() || !lease->second.last_end || lease->second.stored < *lease->second.last_end) return;
+  if (lease->second.lost > 0) return;  // the mark is still to be made
   remove(id);
   if (listener_.finished) listener_.finished(id);
 }

@@ -50,8 +50,9 @@ class Shipper {
   void add(cluster::LeaseId lease, const std::string& output_folder);
   /// There is output up to `end`.
   void grown(cluster::LeaseId lease, std::int64_t end);
-  /// The task has ended and there will be no more than this.
-  void ended(cluster::LeaseId lease, std::int64_t output_end);
+  /// The task has ended and there will be no more than this; `lost` bytes more could not be written. What is missing
+  /// is marked by a note at the end.
+  void ended(cluster::LeaseId lease, std::int64_t output_end, std::int64_t lost = 0);
   /// Forgets a lease, stored or not.
   void remove(cluster::LeaseId lease);
 
@@ -69,6 +70,8 @@ class Shipper {
     std::int64_t stored = 0;               ///< everything before it is, or is gone
     std::int64_t sent = 0;                 ///< where the next part begins
     std::optional<std::int64_t> last_end;  ///< where it will end, once that is known
+    std::int64_t lost = 0;                 ///< bytes that never came into the spool
+    std::optional<logs::Chunk> mark;       ///< of what is missing, behind all that is there
     std::deque<Part> under_way;
     std::uint64_t first_number = 0;  ///< of what was sent since it went back
     bool answered = false;           ///< once it was, the master is known to have no more than was sent

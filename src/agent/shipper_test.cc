@@ -187,5 +187,44 @@ TEST_F(ShipperTest, OutputThatIsLostOnTheAgentIsNotWaitedFor) {
   EXPECT_THAT(finished, ElementsAre(lease_of(1), lease_of(2)));
 }
 
+TEST_F(ShipperTest, MarksOutputThatCouldNotBeWritten) {
+  connect();
+  const std::int64_t end = write(1, 5);
+  shipper.add(lease_of(1), spool(1));
+  shipper.ended(lease_of(1), end, 4'321);
+  pass(milliseconds(5));
+  ASSERT_EQ(master.parts.size(), 1U);
+  master.answer_all();
+  pass(milliseconds(5));
+  ASSERT_EQ(master.parts.size(), 1U);
+  EXPECT_TRUE(finished.empty());
+  EXPECT_EQ(master.parts[0].offset, end);
+  const std::vector<std::string> marks = logs::shown(master.parts[0].records);
+  EXPECT_THAT(marks, ElementsAre("note: 4321 bytes of output are lost here: they could not be written"));
+  master.parts.clear();  // the answer is lost: it is sent again
+  pass(seconds(10));
+  ASSERT_FALSE(master.parts.empty());
+  EXPECT_EQ(logs::shown(master.parts[0].records), marks);
+  master.answer_all();
+  pass(milliseconds(5));
+  EXPECT_THAT(finished, ElementsAre(lease_of(1)));
+}
+
+TEST_F(ShipperTest, MarksOutputThatAPowerLossTook) {
+  connect();
+  const std::int64_t end = write(1, 5);
+  shipper.add(lease_of(1), spool(1));
+  shipper.ended(lease_of(1), end + 1'000);
+  pass(milliseconds(5));
+  master.answer_all();
+  pass(milliseconds(5));
+  ASSERT_EQ(master.parts.size(), 1U);
+  EXPECT_THAT(logs::shown(master.parts[0].records),
+              ElementsAre("note: 1000 bytes of output are lost here: they could not be written"));
+  master.answer_all();
+  pass(milliseconds(5));
+  EXPECT_THAT(finished, ElementsAre(lease_of(1)));
+}
+
 }  // namespace
 }  // namespace cadre::agent

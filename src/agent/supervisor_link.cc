@@ -38,6 +38,7 @@ SupervisorLink::SupervisorLink(loop::RealLoop& loop, std::string folder, Handler
 
 void SupervisorLink::begin(loop::Descriptor socket) {
   socket_ = std::move(socket);
+  was_connected_ = true;
   readable_ = std::make_unique<loop::Readable>(loop_, socket_.get(), [this] { read(); });
   flush();
 }
@@ -58,7 +59,11 @@ loop::Descriptor SupervisorLink::try_connect() const {
   const std::string name = "/proc/self/fd/" + std::to_string(folder.get()) + "/agent.sock";
   std::memcpy(address.sun_path, name.c_str(), name.size() + 1);
   const bool done = socket && ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
-  return done ? std::move(socket) : loop::Descriptor();
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  const bool is_ours = done && ::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+                       peer.uid == ::geteuid();  // a task of another user must not pose as its supervisor
+  return is_ours ? std::move(socket) : loop::Descriptor();
 }
 
 void SupervisorLink::send(const supervision::FromAgent& message) {

@@ -32,6 +32,9 @@ class SupervisorLink {
   /// Somebody else listens from now on. Not from inside a call of this link.
   void listen(Handler handler) { handler_ = std::move(handler); }
 
+  /// Whether there ever was a connection.
+  [[nodiscard]] bool was_connected() const { return was_connected_; }
+
   /// Sent in order; kept until there is a connection.
   void send(const cluster::supervision::FromAgent& message);
 
@@ -50,6 +53,7 @@ class SupervisorLink {
   std::unique_ptr<loop::Readable> readable_;
   std::deque<Bytes> waiting_;
   loop::Timer again_;
+  bool was_connected_ = false;
 };
 
 }  // namespace cadre::agent

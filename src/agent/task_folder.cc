@@ -29,13 +29,12 @@ std::string name_of(const cluster::LeaseId& lease) {
   return name;
 }
 
-template <class T>
-std::optional<T> read_value(const std::string& path) {
-  const auto text = loop::read_file(path);
+std::optional<supervision::Launch> read_launch(const std::string& path) {
+  const auto text = loop::read_own_file(path);
   if (!text) return std::nullopt;
-  auto value = describe::read_msgpack<T>(as_bytes(*text));
-  if (!value) return std::nullopt;
-  return *std::move(value);
+  auto launch = describe::read_msgpack<supervision::Launch>(as_bytes(*text));
+  if (!launch) return std::nullopt;
+  return *std::move(launch);
 }
 
 /// A folder as we make them: what a task changed about it would reach the next one.
@@ -57,8 +56,9 @@ bool is_plain_file(const fs::path& path) {
 
 /// Keeps a file that every task has under the name that it is written by, with nothing in it.
 bool keep_file(const std::string& path) {
-  return is_plain_file(path) && ::truncate(path.c_str(), 0) == 0 &&
-         ::rename(path.c_str(), (path + ".new").c_str()) == 0;
+  if (!is_plain_file(path)) return false;
+  auto file = loop::File::open_own(path, O_WRONLY);
+  return file && file->truncate(0) && loop::rename_file(path, path + ".new");
 }
 
 /// Leaves only what makes the next task start sooner; false when that is not sure. Without an ending the supervisor was
@@ -115,14 +115,22 @@ bool TaskFolder::was_begun() const {
   return ::lstat((path_ + "/task.sock").c_str(), &facts) == 0;
 }
 
-std::optional<cluster::TaskEnding> TaskFolder::ending() const {
-  return read_value<cluster::TaskEnding>(path_ + "/ending");
+std::optional<cluster::TaskEnding> TaskFolder::ending(cluster::SealRequired required) const {
+  const auto bytes = loop::read_own_file(path_ + "/ending");
+  if (!bytes) return std::nullopt;
+  auto ending = cluster::unseal(as_bytes(*bytes), required);
+  if (!ending) return std::nullopt;
+  return *std::move(ending);
 }
 
-TaskFolder TaskFolders::at(const cluster::LeaseId& lease) const {
+void TaskFolder::remove_ending() const { ::unlink((path_ + "/ending").c_str()); }
+
+TaskFolder TaskFolders::at(const cluster::LeaseId& lease) const { return {tasks_, home_of(lease)}; }
+
+cluster::LeaseId TaskFolders::home_of(const cluster::LeaseId& lease) const {
   const std::scoped_lock lock(mutex_);
   const auto found = homes_.find(lease);
-  return {tasks_, found == homes_.end() ? lease : found->second};
+  return found == homes_.end() ? lease : found->second;
 }
 
 void TaskFolders::settle(const cluster::LeaseId& lease, const cluster::LeaseId& home) {
@@ -163,17 +171,19 @@ Result<void> TaskFolders::give_back(const TaskFolder& folder) {
   return remove_tree(folder.path());
 }
 
-std::vector<FoundTask> find_tasks(const std::string& tasks, Log& log) {
+std::vector<FoundTask> find_tasks(const std::string& tasks, const std::string& boot, Log& log) {
   const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(5);
   std::vector<FoundTask> found;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(tasks, error)) {
     const std::string path = entry.path();
-    auto launch = read_value<supervision::Launch>(path + "/launch");
+    auto launch = read_launch(path + "/launch");
     const bool is_its_own = launch && TaskFolder(tasks, launch->home()).path() == path;
-    if (is_its_own && !launch->waits()) {
+    if (is_its_own && !launch->waits() && !launch->prepares) {
       const TaskFolder folder(tasks, launch->home());
-      found.push_back({launch->lease, *std::move(launch), folder.ending()});
+      const bool rebooted = !launch->boot.empty() && launch->boot != boot;
+      auto ending = folder.ending(rebooted ? cluster::SealRequired::yes : cluster::SealRequired::no);
+      found.push_back({launch->lease, *std::move(launch), std::move(ending), rebooted});
     } else if (is_its_own && !wait_until_alone(path, patience)) {
       log.warning("a process that waited for a task is still in " + path);
     } else if (is_supervised(path)) {
@@ -183,6 +193,16 @@ std::vector<FoundTask> find_tasks(const std::string& tasks, Log& log) {
     }
   }
   return found;
+}
+
+std::vector<std::string> unsupervised_folders(const std::string& tasks) {
+  std::vector<std::string> folders;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(tasks, error)) {
+    const std::string path = entry.path();
+    if (!entry.path().filename().string().starts_with("spare-") && !is_supervised(path)) folders.push_back(path);
+  }
+  return folders;
 }
 
 bool is_supervised(const std::string& folder) {

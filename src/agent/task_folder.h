@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "cluster/ending.h"
 #include "cluster/supervision.h"
 
 namespace cadre::agent {
@@ -25,8 +26,11 @@ class TaskFolder {
   [[nodiscard]] Result<void> write_launch(const cluster::supervision::Launch& launch) const;
   /// Whether a supervisor ever came so far as to start the task.
   [[nodiscard]] bool was_begun() const;
+  /// What is there was not of the task itself.
+  void remove_ending() const;
   /// How its task ended; nothing, as long as the supervisor has not said.
-  [[nodiscard]] std::optional<cluster::TaskEnding> ending() const;
+  [[nodiscard]] std::optional<cluster::TaskEnding> ending(
+      cluster::SealRequired required = cluster::SealRequired::no) const;
 
  private:
   std::string path_;
@@ -40,6 +44,8 @@ class TaskFolders {
   explicit TaskFolders(std::string tasks) : tasks_(std::move(tasks)) {}
 
   TaskFolder at(const cluster::LeaseId& lease) const;
+  /// By which its folder is called.
+  cluster::LeaseId home_of(const cluster::LeaseId& lease) const;
   /// It is in the folder of another one, as which it waited.
   void settle(const cluster::LeaseId& lease, const cluster::LeaseId& home);
   /// With an empty work folder and nothing else that a task could see.
@@ -60,11 +66,16 @@ struct FoundTask {
   cluster::LeaseId lease;
   cluster::supervision::Launch launch;
   std::optional<cluster::TaskEnding> ending;
+  bool rebooted = false;  ///< the host was rebooted since it started
 };
 
-/// What an earlier agent has left. What never came to a launch, or has one that cannot be read and no supervisor, is
-/// removed, and so is what waited for a task: its end is awaited for some seconds.
-[[nodiscard]] std::vector<FoundTask> find_tasks(const std::string& tasks, Log& log);
+/// What an earlier agent has left. `boot` is the boot id of the host. What never came to a launch, or has one that
+/// cannot be read and no supervisor, is removed, and so is what waited for a task or prepared one: its end is awaited
+/// for some seconds.
+[[nodiscard]] std::vector<FoundTask> find_tasks(const std::string& tasks, const std::string& boot, Log& log);
+
+/// The folders of tasks without a supervisor: what still runs in them has no right to.
+[[nodiscard]] std::vector<std::string> unsupervised_folders(const std::string& tasks);
 
 /// Whether a supervisor lives that looks after the task in this folder: it holds its launch locked.
 [[nodiscard]] bool is_supervised(const std::string& folder);

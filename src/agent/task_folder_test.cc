@@ -11,11 +11,14 @@
 #include <fstream>
 #include <functional>
 #include <future>
+#include <map>
 #include <memory>
 #include <set>
 
+#include "cluster/ending.h"
 #include "describe/describe.h"
 #include "loop/file.h"
+#include "loop/power_loss_for_tests.h"
 #include "tests/servers/scratch.h"
 
 namespace cadre::agent {
@@ -54,7 +57,7 @@ class Folders : public ::testing::Test {
     return folder;
   }
   void end(const TaskFolder& folder) {
-    ASSERT_TRUE(loop::write_whole(folder.path() + "/ending", describe::write_msgpack(cluster::TaskEnding{})));
+    ASSERT_TRUE(loop::write_whole(folder.path() + "/ending", cluster::seal(cluster::TaskEnding{})));
   }
   ino_t number_of(const std::string& path) {
     struct stat facts {};
@@ -138,10 +141,10 @@ TEST_F(Folders, OneWhoseSupervisorLivesIsLeftToIt) {
   ASSERT_EQ(::flock(supervisor.get(), LOCK_EX | LOCK_NB), 0);
   EXPECT_TRUE(is_supervised(folder.path()));
   std::ofstream(folder.path() + "/launch") << "of another version";
-  EXPECT_THAT(find_tasks(tasks, log), IsEmpty());
+  EXPECT_THAT(find_tasks(tasks, "boot", log), IsEmpty());
   EXPECT_TRUE(fs::exists(folder.path()));
   ASSERT_EQ(::flock(supervisor.get(), LOCK_UN), 0);
-  EXPECT_THAT(find_tasks(tasks, log), IsEmpty());
+  EXPECT_THAT(find_tasks(tasks, "boot", log), IsEmpty());
   EXPECT_FALSE(fs::exists(folder.path()));
 }
 
@@ -153,7 +156,7 @@ TEST_F(Folders, AnAgentThatComesFindsTasksAndNoSpareFolders) {
   const TaskFolder ended = used(3);
   end(ended);
   const TaskFolder begun = folders.make(lease_of(4)).value();
-  std::vector<FoundTask> found = find_tasks(tasks, log);
+  std::vector<FoundTask> found = find_tasks(tasks, "boot", log);
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.lease < b.lease; });
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[0].lease, lease_of(2));
@@ -170,7 +173,7 @@ TEST_F(Folders, ATaskThatWaitedIsInTheFolderInWhichItDid) {
   launch.waited_as = lease_of(1);
   launch.command.argv = {"true"};
   ASSERT_TRUE(folder.write_launch(launch));
-  const std::vector<FoundTask> found = find_tasks(tasks, log);
+  const std::vector<FoundTask> found = find_tasks(tasks, "boot", log);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].lease, lease_of(7));
   folders.settle(lease_of(7), lease_of(1));
@@ -191,7 +194,7 @@ TEST_F(Folders, WhatStillWaitedIsRemovedOnceItIsGone) {
   auto supervisor =
       std::make_unique<loop::Descriptor>(::open((folder.path() + "/launch").c_str(), O_RDONLY | O_CLOEXEC));
   ASSERT_EQ(::flock(supervisor->get(), LOCK_EX | LOCK_NB), 0);
-  auto found = std::async([&] { return find_tasks(tasks, log); });
+  auto found = std::async([&] { return find_tasks(tasks, "boot", log); });
   EXPECT_EQ(found.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
   EXPECT_TRUE(fs::exists(folder.path()));
   supervisor.reset();
@@ -207,6 +210,88 @@ TEST_F(Folders, KeepsNoMoreThanSome) {
   }
   for (const TaskFolder& folder : many) ASSERT_TRUE(folders.give_back(folder));
   EXPECT_EQ(names_in(tasks).size(), 64U);
+}
+
+TEST_F(Folders, KnowsWhatTheHostWasRebootedUnder) {
+  const auto launch_at = [&](std::uint64_t job, const std::string& boot) {
+    const TaskFolder folder = used(job);
+    cluster::supervision::Launch launch;
+    launch.lease = lease_of(job);
+    launch.command.argv = {"true"};
+    launch.boot = boot;
+    EXPECT_TRUE(folder.write_launch(launch));
+    return folder;
+  };
+  launch_at(1, "this boot");
+  launch_at(2, "the boot before");
+  launch_at(3, "");  // of an earlier version
+  const TaskFolder whole = launch_at(4, "the boot before");
+  end(whole);
+  const TaskFolder torn = launch_at(5, "the boot before");
+  const Bytes bytes = describe::write_msgpack(cluster::TaskEnding{});
+  ASSERT_TRUE(loop::write_whole(torn.path() + "/ending", bytes));  // all of it, but nothing says so
+  std::map<cluster::LeaseId, FoundTask> found;
+  for (const FoundTask& one : find_tasks(tasks, "this boot", log)) found[one.lease] = one;
+  ASSERT_EQ(found.size(), 5U);
+  EXPECT_FALSE(found[lease_of(1)].rebooted);
+  EXPECT_TRUE(found[lease_of(2)].rebooted);
+  EXPECT_FALSE(found[lease_of(3)].rebooted);
+  EXPECT_TRUE(found[lease_of(4)].ending) << "it had ended before";
+  EXPECT_FALSE(found[lease_of(5)].ending) << "nobody knows whether that is what was written";
+}
+
+TEST_F(Folders, WhatOnlyPreparedATaskIsRemoved) {
+  const TaskFolder folder = used(1);
+  cluster::supervision::Launch launch;
+  launch.lease = lease_of(1);
+  launch.prepares = true;
+  launch.command.argv = {"true"};
+  ASSERT_TRUE(folder.write_launch(launch));
+  EXPECT_THAT(find_tasks(tasks, "boot", log), IsEmpty());
+  EXPECT_FALSE(fs::exists(folder.path()));
+}
+
+TEST_F(Folders, PipesInPlaceOfOurFilesHoldUpNobody) {
+  const TaskFolder folder = used(1);
+  for (const char* name : {"ending", "agent.sock", "task.sock"}) {
+    ASSERT_EQ(::mkfifo((folder.path() + "/" + name).c_str(), 0600), 0);
+  }
+  const std::vector<FoundTask> found = find_tasks(tasks, "boot", log);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_FALSE(found[0].ending);
+  ::unlink((folder.path() + "/launch").c_str());
+  ASSERT_EQ(::mkfifo((folder.path() + "/launch").c_str(), 0600), 0);
+  EXPECT_THAT(find_tasks(tasks, "boot", log), IsEmpty());
+  EXPECT_FALSE(fs::exists(folder.path()));
+}
+
+TEST_F(Folders, AnEndingIsWholeOrMissingAfterAPowerLossAtAnyMoment) {
+  const TaskFolder folder = used(1);
+  fs::remove_all(folder.output());
+  fs::remove_all(folder.work());
+  cluster::TaskEnding ending;
+  ending.reason = cluster::lease::Reason::signalled;
+  ending.code = 11;
+  ending.detail = "SIGSEGV";
+  ending.output_end = 12'345;
+  for (const loop::Durable durable : {loop::Durable::no, loop::Durable::yes}) {
+    ::unlink((folder.path() + "/ending").c_str());
+    loop::PowerLoss loss(folder.path());
+    ASSERT_TRUE(loop::write_whole(folder.path() + "/ending", cluster::seal(ending), durable));
+    int whole = 0;
+    int missing = 0;
+    loss.each([&](const std::string& left, std::size_t done) {
+      const fs::path moved = tasks + "/" + fs::path(folder.path()).filename().string();
+      fs::remove_all(moved);
+      fs::copy(left, moved, fs::copy_options::recursive);
+      const auto found = folder.ending(cluster::SealRequired::yes);
+      EXPECT_TRUE(!found || *found == ending);
+      found ? ++whole : ++missing;
+      EXPECT_TRUE(found || done < loss.operations() || durable == loop::Durable::no);
+    });
+    EXPECT_GT(whole, 0);
+    EXPECT_GT(missing, 0);
+  }
 }
 
 }  // namespace

@@ -27,8 +27,8 @@ class WarmProcesses {
     loop::BlockingPool& pool;
     Log& log;
     TaskFolders& folders;
-    /// Makes the folder for this launch and starts a supervisor in it.
-    std::function<loop::Task<Result<loop::Descriptor>>(cluster::supervision::Launch)> start;
+    /// Makes the folder for this launch of a user and starts a supervisor in it.
+    std::function<loop::Task<Result<loop::Descriptor>>(cluster::supervision::Launch, std::string owner)> start;
     /// How many tasks are starting that somebody waits for.
     std::function<std::size_t()> others;
   };

@@ -1,5 +1,7 @@
 #include "app/agent_process.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
@@ -19,11 +21,13 @@
 #include "describe/describe.h"
 #include "describe/number.h"
 #include "describe/utf8.h"
+#include "loop/file.h"
 #include "loop/real_loop.h"
 #include "loop/signals.h"
 #include "loop/thread_pool.h"
 #include "net/zmq_network.h"
 #include "supervisor/cgroup_parent.h"
+#include "supervisor/leftovers.h"
 #include "supervisor/nursery.h"
 
 namespace cadre::app {
@@ -35,6 +39,10 @@ using namespace std::chrono_literals;
 
 constexpr Duration grace_at_end = 5s;
 const std::string cgroup_prefix = "cadre-agent-";
+constexpr Duration stop_patience = 3s;  // beyond the grace
+constexpr unsigned stop_max_s = 20;
+constexpr unsigned stop_at_once_max_s = 5;
+constexpr Duration leftovers_max = 10s;
 
 /// By which the master knows the agent again, whatever becomes of its process.
 Result<std::string> identity_in(const std::string& data) {
@@ -42,8 +50,7 @@ Result<std::string> identity_in(const std::string& data) {
   std::string identity;
   if (std::getline(std::ifstream(path), identity) && !identity.empty()) return identity;
   identity = net::make_keys().open.text();
-  std::ofstream(path) << identity << "\n";
-  if (!fs::exists(path)) return fail(Errc::unavailable, "cannot write " + path);
+  TRY(loop::write_whole(path, as_bytes(identity + "\n"), loop::Durable::yes));
   return identity;
 }
 
@@ -110,9 +117,15 @@ class AgentProcess {
                              TRY_ASSIGN(born, nursery_->start(folder));
                              return std::move(born.socket);
                            },
-                           [this] { return !nursery_->has_died(); },
-                           [this](const std::string& cluster) { note_cluster(cluster); }};
+                           [this](const std::string& cluster) { note_cluster(cluster); },
+                           [this](const std::string& folder, const cluster::LeaseId& home) {
+                             supervisor::end_group(cgroup_, home);
+                             end_leftovers({folder});
+                           },
+                           agent::boot_id(),
+                           {}};
     TRY(make_private_folder(options.tasks, log_));
+    end_leftovers(agent::unsupervised_folders(options.tasks));
     sweep(options.tasks);
     TRY_ASSIGN(agent, agent::Agent::make({loop_, *network_, pool_, log_}, std::move(options)));
     agent->on_end([this](const std::string& why) {
@@ -120,11 +133,7 @@ class AgentProcess {
       loop_.stop();
     });
     agent_ = std::move(agent);
-    TRY_ASSIGN(signals, loop::on_signal(loop_, {SIGTERM, SIGINT}, [this](int) {
-                 if (options_.end_tasks) return agent_->end_tasks(grace_at_end, [this] { loop_.stop(); });
-                 agent_->say_goodbye();
-                 loop_.stop();
-               }));
+    TRY_ASSIGN(signals, loop::on_signal(loop_, {SIGTERM, SIGINT}, [this](int) { stop(); }));
     announce(introduction);
     loop_.run();
     loop_.destroy_tasks();
@@ -197,10 +206,29 @@ class AgentProcess {
     }
   }
 
+  /// At the first signal gracefully, at the second at once, and in any case within a bound: what hangs by then is not
+  /// worth waiting for, and supervisors that nobody told end their tasks by themselves.
+  void stop() {
+    ++stops_;
+    ::alarm(stops_ == 1 ? stop_max_s : stop_at_once_max_s);  // as a last resort it ends the process
+    if (!options_.end_tasks) {
+      agent_->say_goodbye();
+      return loop_.stop();
+    }
+    const Duration grace = stops_ == 1 ? grace_at_end : Duration{0};
+    agent_->end_tasks(grace, [this] { loop_.stop(); });
+    give_up_ = loop_.after(grace + stop_patience, [this] { loop_.stop(); });
+  }
+
+  void end_leftovers(const std::vector<std::string>& folders) {
+    const int left = supervisor::end_leftovers(folders, leftovers_max);
+    if (left > 0) log_.warning(std::to_string(left) + " processes of tasks without a supervisor cannot be killed");
+  }
+
   /// Supervisors that died have left groups with processes in them.
   void sweep(const std::string& tasks) {
     std::set<cluster::LeaseId> alive;
-    for (const agent::FoundTask& one : agent::find_tasks(tasks, log_)) {
+    for (const agent::FoundTask& one : agent::find_tasks(tasks, agent::boot_id(), log_)) {
       if (!one.ending) alive.insert(one.launch.home());
     }
     supervisor::sweep_cgroups(cgroup_, alive);
@@ -223,6 +251,8 @@ class AgentProcess {
   supervisor::CgroupHold cgroup_hold_;
   std::unique_ptr<agent::Agent> agent_;
   std::string ended_;
+  int stops_ = 0;
+  loop::Timer give_up_;
 };
 
 }  // namespace

@@ -81,7 +81,7 @@ Result<net::Keys> keys_in(const std::string& path) {
 Result<std::string> secret_in(const std::string& path) {
   if (!fs::exists(path)) {
     const std::string secret = gateway::random_text(32);
-    TRY(loop::write_whole(path, as_bytes(secret)));
+    TRY(loop::write_whole(path, as_bytes(secret), loop::Durable::yes));
     return secret;
   }
   TRY_ASSIGN(secret, loop::read_file(path));
@@ -263,7 +263,7 @@ class MasterProcess {
   Result<void> write_client_file() {
     known_.url = url();
     known_.ca = config_.http.tls_ca.empty() ? "" : fs::absolute(config_.http.tls_ca).string();
-    return loop::write_whole(data_.client_file(), as_bytes(describe::write_json(known_) + "\n"));
+    return loop::write_whole(data_.client_file(), as_bytes(describe::write_json(known_) + "\n"), loop::Durable::yes);
   }
 
   std::string url() const {

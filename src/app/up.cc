@@ -6,11 +6,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdio>
 #include <ctime>
 #include <functional>
+#include <utility>
 
 #include "app/folder.h"
 #include "app/master_process.h"
@@ -21,9 +23,13 @@
 namespace cadre::app {
 namespace {
 
+constexpr long stop_max_ms = 30'000;
+constexpr long stop_at_once_max_ms = 8'000;
+constexpr long stop_look_ms = 10;
+
 volatile std::sig_atomic_t told_to_stop = 0;
 
-void note_stop(int) { told_to_stop = 1; }
+void note_stop(int) { told_to_stop = told_to_stop + 1; }
 
 void pause_ms(long ms) {
   const timespec wait{ms / 1000, ms % 1000 * 1'000'000};
@@ -61,10 +67,19 @@ class Part {
   /// By a signal, so that it may be begun anew; an error would only come again.
   bool fell_by_signal() const { return fell_by_signal_; }
 
+  /// Asks it to end; a second signal to us is passed on and means: at once. It is killed when it takes too long.
   void stop() {
     if (pid_ <= 0) return;
     ::kill(pid_, SIGTERM);
-    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) continue;
+    long left_ms = stop_max_ms;
+    for (bool is_urgent = false; ::waitpid(pid_, nullptr, WNOHANG) == 0; left_ms -= stop_look_ms) {
+      if (told_to_stop > 1 && !std::exchange(is_urgent, true)) {
+        ::kill(pid_, SIGTERM);
+        left_ms = std::min(left_ms, stop_at_once_max_ms);
+      }
+      if (left_ms <= 0) ::kill(pid_, SIGKILL);
+      pause_ms(stop_look_ms);
+    }
     pid_ = 0;
   }
 

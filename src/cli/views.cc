@@ -56,6 +56,7 @@ std::string state_words(const AgentView& agent) {
   std::string words = agent.state;
   if (!agent.enabled) return words + ", disabled";
   if (agent.draining) return words + ", draining";
+  if (!agent.obstacle.empty()) return words + ", takes no work: " + agent.obstacle;
   const auto off = std::count_if(agent.slot_states.begin(), agent.slot_states.end(),
                                  [](SlotState state) { return state != SlotState::enabled; });
   return off == 0 ? words : words + ", " + counted(off, "slot") + " off";
@@ -249,6 +250,7 @@ std::string status_text(const Status& status) {
   facts.add("actors", std::to_string(status.actors));
   facts.add("sessions", std::to_string(status.sessions));
   std::string text = facts.to_text(false);
+  for (const std::string& obstacle : status.obstacles) text += "\n" + obstacle + "\n";
   if (status.agents == 0) text += "\nnothing can run yet: start an agent with: cadre agent\n";
   return text;
 }

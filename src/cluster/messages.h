@@ -49,6 +49,7 @@ struct Hello {
   std::string place;            ///< of the agent's data folder: the same after a restart, another for a copy
   std::string boot;             ///< of the host: another after each of its starts
   std::string cluster;          ///< to which the agent's data belongs; empty: to none yet
+  std::string obstacle;         ///< why it takes no work now, for people; empty: it does
 };
 template <class V>
 void describe(V& v, Hello& m) {
@@ -65,6 +66,7 @@ void describe(V& v, Hello& m) {
   v.field("place", m.place, "Where the agent's data is: another for a copy of it.", length(0, 128));
   v.field("boot", m.boot, "Start of the host.", length(0, 128));
   v.field("cluster", m.cluster, "Cluster to which the agent's data belongs; empty: none yet.", length(0, 128));
+  v.field("obstacle", m.obstacle, "Why it takes no work now; empty: it does.", length(0, 1'000));
 }
 
 struct TaskUsage {
@@ -93,11 +95,13 @@ struct Beat {
   static constexpr std::string_view type_name = "beat";
   Load load;
   std::vector<TaskUsage> tasks;
+  std::string obstacle;  ///< as in a hello
 };
 template <class V>
 void describe(V& v, Beat& m) {
   v.field("load", m.load, "How busy the host is.");
   v.field("tasks", m.tasks, "What its tasks use.");
+  v.field("obstacle", m.obstacle, "Why it takes no work now; empty: it does.", length(0, 1'000));
 }
 
 struct Started {

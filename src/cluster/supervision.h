@@ -9,7 +9,8 @@
 ///                   (agents may come and go: who connects last is the agent)
 ///   task.sock       where the task's processes speak to the supervisor (CADRE_SOCKET)
 ///   output/         the spool (logs/)
-///   ending          the TaskEnding, written last of all by the supervisor, renamed into place
+///   ending          the TaskEnding with a checksum (cluster/ending.h), written last of all by the supervisor into
+///                   ending.new, whose space is reserved before the task starts, and renamed into place
 ///   work/, tmp/     the task's own
 ///
 /// A process that is started before there is a task for it (Command::warm) waits: its Launch has a lease that no master
@@ -54,6 +55,8 @@ struct Launch {
   Duration abandon_after = std::chrono::seconds(25);
   std::optional<Duration> permit_until;
   std::optional<LeaseId> waited_as;
+  std::string boot;       ///< of the host, when it was written
+  bool prepares = false;  ///< runs the setup commands; the task itself comes after it, in the same folder
 
   /// Whether there is no task for it yet.
   bool waits() const { return waited_as == lease; }
@@ -71,6 +74,8 @@ void describe(V& v, Launch& l) {
   v.field("abandon_after", l.abandon_after, "How long it goes on without an agent.");
   v.field("permit_until", l.permit_until, "As in a permit; left out: for ever.");
   v.field("waited_as", l.waited_as, "Its lease before it was adopted; left out: it was started for its task.");
+  v.field("boot", l.boot, "Boot id of the host at the start; left out: not known.");
+  v.field("prepares", l.prepares, "Whether it runs the setup commands of the task.");
 }
 
 // From the agent.

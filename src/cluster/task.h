@@ -142,6 +142,7 @@ struct TaskEnding {
   std::string detail;
   Usage usage;
   std::int64_t output_end = 0;
+  std::int64_t output_lost = 0;  ///< bytes that could not be written after that
   bool operator==(const TaskEnding&) const = default;
 };
 template <class V>
@@ -151,6 +152,8 @@ void describe(V& v, TaskEnding& e) {
   v.field("detail", e.detail, "More, for people: `used 512MiB of 512MiB`.");
   v.field("usage", e.usage, "What it used.");
   v.field("output_end", e.output_end, "Where its output ends, in bytes of the spool.");
+  v.field("output_lost", e.output_lost, "Bytes of output that could not be written: the disk was full.",
+          range(0, std::int64_t{1} << 62));
 }
 
 }  // namespace cadre::cluster

@@ -233,6 +233,7 @@ struct AgentView {
   messages::Load load;
   std::int64_t tasks = 0;
   std::vector<std::string> isolation;
+  std::string obstacle;
 };
 template <class V>
 void describe(V& v, AgentView& m) {
@@ -252,6 +253,7 @@ void describe(V& v, AgentView& m) {
   v.field("load", m.load, "How busy it is.");
   v.field("tasks", m.tasks, "Tasks on it.");
   v.field("isolation", m.isolation, "What keeps tasks apart there.");
+  v.field("obstacle", m.obstacle, "Why it takes no work now, as it says itself; empty: it does.");
 }
 
 struct Jobs {
@@ -381,6 +383,7 @@ struct Status {
   std::int64_t actors = 0;
   std::int64_t sessions = 0;
   std::uint64_t refused = 0;
+  std::vector<std::string> obstacles;
 };
 template <class V>
 void describe(V& v, Status& m) {
@@ -399,6 +402,7 @@ void describe(V& v, Status& m) {
   v.field("actors", m.actors, "Those of the jobs that wait or run that are actors.");
   v.field("sessions", m.sessions, "Sessions of clients.");
   v.field("refused", m.refused, "Connections and messages that the master has refused since its start.");
+  v.field("obstacles", m.obstacles, "Agents that take no work for a reason of their own, such as a full disk.");
 }
 
 struct Text {

@@ -48,6 +48,8 @@ class SpoolWriter {
   /// Bytes of records that could not be written, for instance since the disk is full. Repeat retry() until it is 0.
   std::size_t waiting_bytes() const { return waiting_.size(); }
   void retry(TimePoint time);
+  /// Drops what could not be written; says how many bytes that were.
+  std::int64_t give_up();
 
   /// Where the written output ends.
   std::int64_t end() const { return end_; }

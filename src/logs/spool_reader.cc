@@ -48,6 +48,7 @@ Result<Chunk> SpoolReader::read(std::int64_t offset, std::size_t bytes_max) {
 }
 
 Result<Bytes> SpoolReader::read_segment(std::int64_t offset, std::size_t bytes_max) const {
+  if (!file_.is_open()) return Bytes();
   Bytes bytes(std::max(bytes_max, record_bytes_max));
   TRY_ASSIGN(read, file_.read_at(offset - first_, bytes));
   bytes.resize(whole_records(BytesView(bytes).first(read)));
@@ -63,10 +64,10 @@ Result<bool> SpoolReader::open_segment(std::int64_t offset) {
     const std::int64_t first = next == firsts.begin() ? *next++ : *std::prev(next);
     const std::int64_t following = next == firsts.end() ? -1 : *next;
     if (!file_.is_open() || first != first_) {
-      Result<File> file = File::open(numbered_path(folder_, first, suffix), O_RDONLY);
+      Result<File> file = File::open_own(numbered_path(folder_, first, suffix), O_RDONLY);
       if (!file && file.error().code == Errc::not_found) continue;
-      if (!file) return Failure(std::move(file).error());
-      file_ = *std::move(file);
+      // What the task has put in place of a segment counts as spoiled: it must not hold up what is behind it.
+      file_ = file ? *std::move(file) : File();
     }
     first_ = first;
     following_ = following;
@@ -83,7 +84,7 @@ Result<void> SpoolReader::put_mark(Chunk& chunk) const {
   if (size > chunk.dropped) return {};
   if (const auto first = Decoder(chunk.bytes).next()) {
     mark.time = first->time;
-  } else {
+  } else if (file_.is_open()) {
     struct stat facts {};
     if (fstat(file_.fd(), &facts) != 0) return system_failure(file_.path());
     mark.time = TimePoint(std::chrono::seconds(facts.st_mtim.tv_sec));

@@ -157,6 +157,53 @@ TEST(Spool, SkipsWhatIsSpoiledUpToTheNextSegment) {
   EXPECT_EQ(shown(after.bytes)[1], "out: some line");
 }
 
+// A task without isolation can reach the folder of its spool.
+TEST(Spool, SkipsWhatATaskPutInPlaceOfASegment) {
+  const servers::TempDir folder;
+  SpoolWriter writer = SpoolWriter::open(folder.path(), tiny).value();
+  while (!writer.full()) writer.append(Stream::out, "some line\n", at(1));
+  const std::string first = folder.path() + "/000000000000.log";
+  const std::string precious = folder.path() + "/precious";
+  write_file(precious, as_bytes("precious"));
+  const auto plant = [&](const std::function<void()>& put) {
+    ASSERT_EQ(unlink(first.c_str()), 0);
+    put();
+    SpoolReader reader(folder.path());
+    const Chunk chunk = reader.read(0, 100'000).value();  // and does not wait for a writer
+    EXPECT_GT(chunk.offset + chunk.dropped, 0);
+    EXPECT_THAT(shown(chunk.bytes).front(), HasSubstr("bytes of output dropped here"));
+    EXPECT_EQ(shown(chunk.bytes).back(), "out: some line");
+  };
+  plant([&] { ASSERT_EQ(mkfifo(first.c_str(), 0600), 0); });
+  plant([&] { std::filesystem::create_symlink(precious, first); });
+  plant([&] { std::filesystem::create_symlink("/dev/zero", first); });
+  plant([&] { std::filesystem::create_symlink(precious, first); });
+  writer.stored(writer.end());  // removes segments, and what stands in their place
+  EXPECT_EQ(std::filesystem::file_size(precious), 8U);
+  std::string last;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    if (entry.path().extension() == ".log") last = entry.path();
+  }
+  ASSERT_EQ(unlink(last.c_str()), 0);
+  ASSERT_EQ(mkfifo(last.c_str(), 0600), 0);
+  EXPECT_FALSE(SpoolWriter::open(folder.path(), tiny)) << "and does not wait for a reader";
+}
+
+TEST(Spool, GivesUpWhatCannotBeWrittenAndCountsIt) {
+  const servers::TempDir folder;
+  write_file(folder.path() + "/output", {});  // a file where the folder should be
+  SpoolWriter writer = SpoolWriter::open(folder.path() + "/later", {}).value();
+  std::filesystem::create_symlink(folder.path() + "/output", folder.path() + "/later");
+  writer.append(Stream::out, "one\n", at(1));
+  writer.flush(at(1));
+  const auto waiting = static_cast<std::int64_t>(writer.waiting_bytes());
+  EXPECT_GT(waiting, 4);
+  EXPECT_EQ(writer.give_up(), waiting);
+  EXPECT_EQ(writer.waiting_bytes(), 0U);
+  EXPECT_FALSE(writer.full());
+  EXPECT_EQ(writer.end(), 0);
+}
+
 // Whatever is written, stored, dropped, read and opened anew, in whatever order: bytes that a reader gets are those
 // that were written at that offset, in order, and what is missing is said.
 TEST(Spool, KeepsOffsetsWhateverHappens) {

@@ -16,6 +16,7 @@ using loop::make_folder;
 namespace {
 
 constexpr std::string_view suffix = ".log";
+constexpr std::int64_t recovered_bytes_max = std::int64_t{256} << 20;  // a segment and one append
 
 }  // namespace
 
@@ -38,8 +39,9 @@ Result<void> SpoolWriter::recover() {
   TRY_ASSIGN(firsts, numbered_files(folder_, suffix));
   if (firsts.empty()) return {};
   for (std::size_t i = 0; i + 1 < firsts.size(); ++i) segments_.push_back({firsts[i], firsts[i + 1] - firsts[i]});
-  TRY_ASSIGN(file, File::open(numbered_path(folder_, firsts.back(), suffix), O_RDWR));
+  TRY_ASSIGN(file, File::open_own(numbered_path(folder_, firsts.back(), suffix), O_RDWR));
   TRY_ASSIGN(size, file.size());
+  if (size > recovered_bytes_max) return fail(Errc::corrupt, file.path() + " is larger than a segment can be");
   Bytes bytes(static_cast<std::size_t>(size));
   TRY_ASSIGN(read, file.read_at(0, bytes));
   const auto whole = static_cast<std::int64_t>(whole_records(BytesView(bytes).first(read)));
@@ -63,6 +65,11 @@ void SpoolWriter::note(std::string_view text, TimePoint time) {
 void SpoolWriter::flush(TimePoint time) {
   cutter_.flush(time, waiting_);
   write_out(time);
+}
+
+std::int64_t SpoolWriter::give_up() {
+  cutter_ = {};
+  return static_cast<std::int64_t>(std::exchange(waiting_, {}).size());
 }
 
 void SpoolWriter::retry(TimePoint time) { write_out(time); }
@@ -111,10 +118,10 @@ Result<void> SpoolWriter::open_segment() {
   const bool goes_on = !segments_.empty() && segments_.back().size < options_.segment_bytes.value;
   const std::string path = numbered_path(folder_, goes_on ? segments_.back().first : end_, suffix);
   constexpr int flags = O_WRONLY | O_APPEND | O_CREAT;
-  Result<File> file = File::open(path, flags);
+  Result<File> file = File::open_own(path, flags);
   if (!file && file.error().code == Errc::not_found) {
     TRY(make_folder(folder_));
-    file = File::open(path, flags);
+    file = File::open_own(path, flags);
   }
   if (!file) return Failure(std::move(file).error());
   file_ = *std::move(file);
@@ -127,7 +134,8 @@ Result<void> SpoolWriter::open_segment() {
 
 void SpoolWriter::remove_first_segment() {
   const std::string path = numbered_path(folder_, segments_.front().first, suffix);
-  [[maybe_unused]] const int emptied = truncate(path.c_str(), 0);  // a reader may hold it open, and with it its room
+  // A reader may hold it open, and with it its room.
+  if (Result<File> file = File::open_own(path, O_WRONLY)) static_cast<void>(file->truncate(0));
   unlink(path.c_str());
   size_ -= segments_.front().size;
   segments_.pop_front();
@@ -143,7 +151,7 @@ bool SpoolWriter::drop_one() {
 /// When all that is here is stored elsewhere, its room is of more use. Not before: files that grow cost less.
 bool SpoolWriter::begin_anew() {
   if (segments_.empty() || segments_.back().size == 0 || stored_ < end_) return false;
-  Result<File> file = File::open(numbered_path(folder_, end_, suffix), O_WRONLY | O_APPEND | O_CREAT);
+  Result<File> file = File::open_own(numbered_path(folder_, end_, suffix), O_WRONLY | O_APPEND | O_CREAT);
   if (!file) return false;
   file_ = *std::move(file);
   segments_.push_back({end_, 0});

@@ -15,7 +15,8 @@ Error system_error(std::string_view what, int error_number) {
   const std::string message = std::string(what) + ": " + std::strerror(error_number);
   switch (error_number) {
     case ENOSPC:
-    case EDQUOT: return {Errc::unavailable, std::string(what) + ": the disk is full. Free space there."};
+    case EDQUOT:
+      return {Errc::unavailable, std::string(what) + ": " + std::string(disk_full_words) + ". Free space there."};
     case ENOENT: return {Errc::not_found, message};
     case EEXIST: return {Errc::conflict, message};
     case EACCES:

@@ -29,6 +29,9 @@ class Descriptor {
   int fd_ = -1;
 };
 
+/// Part of the message when a disk, or the quota on it, is exhausted.
+constexpr std::string_view disk_full_words = "the disk is full";
+
 /// `what: No such file or directory`, for the given error number. No space and too many open files are `unavailable`:
 /// it may help to repeat it.
 [[nodiscard]] Error system_error(std::string_view what, int error_number);

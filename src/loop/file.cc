@@ -15,12 +15,52 @@ namespace {
 
 constexpr std::size_t small_file_max = std::size_t{1} << 20;
 
+thread_local std::function<void(const FileOperation&)> observer;
+
+using Kind = FileOperation::Kind;
+
+void observed(Kind kind, const std::string& path, BytesView bytes = {}) {
+  if (observer) observer({kind, path, "", Bytes(bytes.begin(), bytes.end()), 0});
+}
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+Result<std::string> read_small(File file) {
+  std::string text;
+  std::array<std::byte, 4096> piece;
+  while (text.size() <= small_file_max) {
+    TRY_ASSIGN(size, file.read(piece));
+    text.append(reinterpret_cast<const char*>(piece.data()), size);
+    if (size < piece.size()) return text;
+  }
+  return fail(Errc::invalid, file.path() + ": larger than a megabyte");
+}
+
 }  // namespace
+
+void observe_files(std::function<void(const FileOperation&)> fn) { observer = std::move(fn); }
+
+bool is_disk_full(const Error& error) { return error.message.find(disk_full_words) != std::string::npos; }
 
 Result<File> File::open(std::string path, int flags) {
   const int fd = ::open(path.c_str(), flags | O_CLOEXEC, 0600);
   if (fd < 0) return system_failure(path);
+  if ((flags & O_CREAT) != 0) observed(Kind::create, path);
   return File(fd, std::move(path));
+}
+
+Result<File> File::open_own(std::string path, int flags) {
+  TRY_ASSIGN(file, open(std::move(path), flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
+  struct stat facts {};
+  if (::fstat(file.fd(), &facts) != 0) return system_failure(file.path());
+  if (!S_ISREG(facts.st_mode) || facts.st_uid != ::geteuid()) {
+    return fail(Errc::denied, file.path() + ": not a plain file of this user; somebody has put it there");
+  }
+  return file;
 }
 
 Result<File> File::open_entry(const std::string& name, int flags) const {
@@ -77,6 +117,7 @@ Result<void> File::write(BytesView bytes, std::size_t& written) {
     const ssize_t n = ::write(fd_.get(), bytes.data() + written, bytes.size() - written);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return system_failure(path_);
+    observed(Kind::write, path_, bytes.subspan(written, static_cast<std::size_t>(n)));
     written += static_cast<std::size_t>(n);
   }
   return {};
@@ -84,11 +125,13 @@ Result<void> File::write(BytesView bytes, std::size_t& written) {
 
 Result<void> File::truncate(std::int64_t size_bytes) {
   if (::ftruncate(fd_.get(), size_bytes) != 0) return system_failure(path_);
+  if (observer) observer({Kind::truncate, path_, "", {}, size_bytes});
   return {};
 }
 
 Result<void> File::sync() {
   if (::fdatasync(fd_.get()) != 0) return system_failure(path_);
+  observed(Kind::sync, path_);
   return {};
 }
 
@@ -99,40 +142,60 @@ Result<void> File::finish() {
 
 Result<std::string> read_file(const std::string& path) {
   TRY_ASSIGN(file, File::open(path, O_RDONLY | O_NONBLOCK));  // it may be a pipe that nobody writes to
-  std::string text;
-  std::array<std::byte, 4096> piece;
-  while (text.size() <= small_file_max) {
-    TRY_ASSIGN(size, file.read(piece));
-    text.append(reinterpret_cast<const char*>(piece.data()), size);
-    if (size < piece.size()) return text;
-  }
-  return fail(Errc::invalid, path + ": larger than a megabyte");
+  return read_small(std::move(file));
 }
 
-Result<void> write_whole(const std::string& path, BytesView bytes) {
+Result<std::string> read_own_file(const std::string& path) {
+  TRY_ASSIGN(file, File::open_own(path, O_RDONLY));
+  return read_small(std::move(file));
+}
+
+Result<void> write_whole(const std::string& path, BytesView bytes, Durable durable) {
   // What somebody has put there in its place is not followed, nor waited for, nor are its rights kept.
   constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK;
   const std::string name = path + ".new";
   Result<File> draft = File::open(name, flags);
-  if (!draft && ::unlink(name.c_str()) == 0) draft = File::open(name, flags);
+  if (!draft && ::unlink(name.c_str()) == 0) {
+    observed(Kind::unlink, name);
+    draft = File::open(name, flags);
+  }
   if (!draft) return Failure(std::move(draft).error());
   TRY(draft->write(bytes));
-  if (::rename(name.c_str(), path.c_str()) != 0) return system_failure(path);
+  if (durable == Durable::yes) TRY(draft->sync());
+  TRY(rename_file(name, path));
+  return durable == Durable::yes ? sync_folder(folder_of(path)) : Result<void>{};
+}
+
+Result<void> make_durable(const std::string& path) {
+  TRY_ASSIGN(file, File::open_own(path, O_RDONLY));
+  TRY(file.sync());
+  return sync_folder(folder_of(path));
+}
+
+Result<void> rename_file(const std::string& from, const std::string& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) return system_failure(to);
+  if (observer) observer({Kind::rename, from, to, {}, 0});
   return {};
 }
 
 Result<void> make_folder(const std::string& folder) {
-  if (::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST) return {};
+  if (::mkdir(folder.c_str(), 0700) == 0) {
+    observed(Kind::make_folder, folder);
+    return {};
+  }
+  if (errno == EEXIST) return {};
   const std::size_t slash = folder.find_last_of('/');
   if (errno != ENOENT || slash == std::string::npos || slash == 0) return system_failure(folder);
   TRY(make_folder(folder.substr(0, slash)));
-  if (::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST) return {};
-  return system_failure(folder);
+  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return system_failure(folder);
+  observed(Kind::make_folder, folder);
+  return {};
 }
 
 Result<void> sync_folder(const std::string& folder) {
   TRY_ASSIGN(opened, File::open(folder, O_RDONLY | O_DIRECTORY));
   if (::fsync(opened.fd()) != 0) return system_failure(folder);
+  observed(Kind::sync_folder, folder);
   return {};
 }
 

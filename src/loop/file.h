@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +24,9 @@ class File {
 
   /// `flags` as in open(2); a new file is for its owner only.
   [[nodiscard]] static Result<File> open(std::string path, int flags);
+  /// A file that must be a plain one of this user, never a link, a pipe or a device that somebody has put in its place:
+  /// opening it does not wait.
+  [[nodiscard]] static Result<File> open_own(std::string path, int flags);
   /// An entry of this folder, never through a link. `name` has no slash.
   [[nodiscard]] Result<File> open_entry(const std::string& name, int flags) const;
 
@@ -57,11 +61,36 @@ class File {
 
 /// The whole of a small file; a megabyte at most.
 [[nodiscard]] Result<std::string> read_file(const std::string& path);
-/// Whoever reads it sees all of it or nothing.
-[[nodiscard]] Result<void> write_whole(const std::string& path, BytesView bytes);
+/// The same of a file that others could have replaced: see File::open_own.
+[[nodiscard]] Result<std::string> read_own_file(const std::string& path);
+
+enum class Durable : bool {
+  no,   ///< after a power loss it may be the old content, the new one, or torn
+  yes,  ///< when the call returns it survives a power loss; during the call there is the old or the new content
+};
+/// Replaces the content of a file: readers see the old or the new content. The one way to write what is read again
+/// after a restart; the content stands in PATH.new until then.
+[[nodiscard]] Result<void> write_whole(const std::string& path, BytesView bytes, Durable durable = Durable::no);
+/// Makes a file that write_whole has replaced survive a power loss from now on.
+[[nodiscard]] Result<void> make_durable(const std::string& path);
+/// Whether an error says that the disk, or the quota on it, is exhausted.
+[[nodiscard]] bool is_disk_full(const Error& error);
+
+/// What is done to files here, in order: for tests that ask what a power loss would leave.
+struct FileOperation {
+  enum class Kind : std::uint8_t { create, write, truncate, sync, rename, unlink, make_folder, sync_folder };
+  Kind kind = Kind::write;
+  std::string path;
+  std::string to;         ///< of a rename
+  Bytes bytes;            ///< that were appended
+  std::int64_t size = 0;  ///< after a truncate
+};
+/// Calls this at each operation of this thread that succeeded, until it is called with nothing. For tests.
+void observe_files(std::function<void(const FileOperation&)> observer);
 
 /// Makes a folder for its owner only, and those above it, where they are missing.
 [[nodiscard]] Result<void> make_folder(const std::string& folder);
+[[nodiscard]] Result<void> rename_file(const std::string& from, const std::string& to);
 /// Makes what was created, renamed or removed in a folder durable.
 [[nodiscard]] Result<void> sync_folder(const std::string& folder);
 /// Removes a file or a folder with all that is in it, if it is there.

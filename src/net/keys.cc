@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "base/check.h"
+#include "loop/file.h"
 
 namespace cadre::net {
 namespace {
@@ -82,17 +83,6 @@ Result<std::string> read_private(const std::string& path) {
   return text;
 }
 
-Result<void> write_all(int fd, std::string_view text, const std::string& path) {
-  while (!text.empty()) {
-    const ssize_t size = write(fd, text.data(), text.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return system_failure("cannot write the keys to", path);
-    text.remove_prefix(static_cast<std::size_t>(size));
-  }
-  if (fsync(fd) != 0) return system_failure("cannot write the keys to", path);
-  return {};
-}
-
 }  // namespace
 
 SecretKey& SecretKey::operator=(const SecretKey& other) {
@@ -129,16 +119,15 @@ Keys draw_keys(Dice& dice) {
 }
 
 Result<void> save_keys(const Keys& keys, const std::string& path) {
-  const File file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (file.number < 0 && errno == EEXIST) {
+  struct stat about {};
+  if (lstat(path.c_str(), &about) == 0) {
     return fail(Errc::conflict,
                 "there is already a file " + path + "; move it away if its keys are not needed any more");
   }
-  if (file.number < 0) return system_failure("cannot make", path);
   const SecretKey text(std::string(first_line) + keys.open.text() + "\n" + keys.secret.reveal() + "\n");
-  auto written = write_all(file.number, text.reveal(), path);
-  if (!written) unlink(path.c_str());
-  return written;
+  auto written = loop::write_whole(path, as_bytes(text.reveal()), loop::Durable::yes);
+  if (!written) return fail(written.error().code, "cannot write the keys: " + written.error().message);
+  return {};
 }
 
 Result<Keys> load_keys(const std::string& path) {

@@ -34,7 +34,8 @@ Result<void> copy_by_hand(File& from, File& to) {
 }
 
 Result<void> copy_file(const std::string& from_path, const std::string& to_path, mode_t mode) {
-  TRY_ASSIGN(from, File::open(from_path, O_RDONLY | O_NOFOLLOW));
+  TRY_ASSIGN(from, File::open(from_path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
+  if (!from.is_plain()) return fail(Errc::denied, from_path + " was replaced while it was copied");
   TRY_ASSIGN(to, File::open(to_path, O_WRONLY | O_CREAT | O_EXCL));
   ssize_t copied = 1;
   while (copied > 0) copied = copy_file_range(from.fd(), nullptr, to.fd(), nullptr, piece_bytes, 0);

@@ -30,6 +30,11 @@ constexpr Duration oom_check_every = milliseconds(250);
 constexpr Duration listen_retry_after = milliseconds(200);
 constexpr Duration kill_pause_most = milliseconds(100);
 constexpr Duration last_words_most = seconds(2);
+constexpr Duration output_wait_most = seconds(10);           // for room on the disk, after all processes are gone
+constexpr Duration output_wait_stopped = milliseconds(500);  // the same of a task that was told to stop
+constexpr Duration ending_wait = milliseconds(200);
+constexpr int ending_attempts_alone = 50;  // no agent is there that could be told instead
+constexpr int ending_attempts = 5;
 
 /// How often use is measured: rarely enough to cost little, whatever a look costs here.
 Duration measure_pause(bool is_limit, Duration cost) {
@@ -95,6 +100,9 @@ Result<void> Attendance::start() {
   signals_ = Descriptor(::signalfd(-1, &awaited, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals_) return system_failure("signalfd");
   if (!agent_.connected()) look_for_agents();
+  const auto reserved = ending_file_.reserve();
+  seen_.disk_full = !reserved && loop::is_disk_full(reserved.error());
+  TRY(reserved);
   TRY(tasks_.open());
   TRY_ASSIGN(capture, Capture::open("output", task_.launch.limits));
   capture_ = std::move(capture);
@@ -178,6 +186,7 @@ void Attendance::reap() {
   }
   if (phase_ != Phase::killing) return;  // nothing is left of the tree
   phase_ = Phase::closing;
+  closing_since_ = now();
   kill_at_ = TimePoint::max();
   if (capture_) capture_->drain();
 }
@@ -206,10 +215,17 @@ void Attendance::look_at_time() {
     return;
   }
   capture_->tick(at);
-  if (phase_ != Phase::closing) return;
-  const bool given_up = !capture_->is_written() && life_.verdict(at) == Verdict::abandoned;
-  if (given_up) log_.error("output is lost: it could not be written, and no agent came");
-  if (given_up || capture_->is_written()) phase_ = Phase::closed;
+  if (phase_ == Phase::closing) look_at_output(at);
+}
+
+/// A disk that is full must not keep a task from ending: what cannot be written is counted instead.
+void Attendance::look_at_output(TimePoint at) {
+  const Duration patience = life_.stopping() ? output_wait_stopped : output_wait_most;
+  const bool given_up = at >= closing_since_ + patience || life_.verdict(at) == Verdict::abandoned;
+  if (!capture_->is_written() && !given_up) return;
+  output_lost_ = capture_->give_up();
+  if (output_lost_ > 0) log_.error(std::to_string(output_lost_) + " bytes of output are lost: they cannot be written");
+  phase_ = Phase::closed;
 }
 
 void Attendance::measure(TimePoint at) {
@@ -225,6 +241,7 @@ void Attendance::kill_tree() {
   log_.warning("processes of other users are left, which may not be killed");
   ::chmod("work", 0500);  // so that no other task is put into it
   phase_ = Phase::closing;
+  closing_since_ = now();
   if (capture_) capture_->drain();
 }
 
@@ -285,11 +302,15 @@ void Attendance::end() {
   seen_.usage = with_tally(enclosure_.measure_ended());
   ending_ = judge(seen_);
   ending_->output_end = capture_ ? capture_->end() : 0;
-  for (int attempt = 0; attempt < 50; ++attempt) {
-    const auto written = write_whole("ending", describe::write_msgpack(*ending_));
+  ending_->output_lost = output_lost_;
+  // Whoever is told has it from us; only an ending that nobody is told must survive a power loss by itself.
+  const auto durable = agent_.connected() ? loop::Durable::no : loop::Durable::yes;
+  const int attempts = agent_.connected() ? ending_attempts : ending_attempts_alone;
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    const auto written = ending_file_.write(*ending_, durable);
     if (written) break;
     log_.error(written.error().message);
-    Watch().wait_until(now() + milliseconds(200));
+    Watch().wait_until(now() + ending_wait);
   }
   execs_.tick();
   agent_.send(status());

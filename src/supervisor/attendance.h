@@ -13,6 +13,7 @@
 #include "supervisor/agent_side.h"
 #include "supervisor/capture.h"
 #include "supervisor/enclosure.h"
+#include "supervisor/ending_file.h"
 #include "supervisor/environment.h"
 #include "supervisor/execs.h"
 #include "supervisor/judge.h"
@@ -52,6 +53,7 @@ class Attendance {
   void look_at_fault();
   void reap();
   void look_at_time();
+  void look_at_output(TimePoint at);
   void look_for_agents();
   void measure(TimePoint at);
   void kill_tree();
@@ -91,6 +93,9 @@ class Attendance {
   bool terminated_ = false;
   Evidence seen_;
   std::optional<cluster::TaskEnding> ending_;
+  EndingFile ending_file_;
+  TimePoint closing_since_;
+  std::int64_t output_lost_ = 0;
 
   bool news_ = true;  ///< something that the agent should hear at once
   TimePoint told_at_;

@@ -77,6 +77,12 @@ TimePoint Capture::next() const {
   return next;
 }
 
+std::int64_t Capture::give_up() {
+  rest_since_.reset();
+  retry_at_.reset();
+  return spool_.give_up();
+}
+
 void Capture::drain() {
   for (Source& source : sources_) {
     // Bounded: a descriptor of the pipe that was handed to a stranger could write for ever.

@@ -31,6 +31,9 @@ class Capture {
   /// Whether all of it is on disk.
   [[nodiscard]] bool is_written() const { return spool_.waiting_bytes() == 0 && !spool_.has_rest(); }
 
+  /// Drops what is not; says how many bytes that were.
+  std::int64_t give_up();
+
   /// Other bounds on what waits to be stored.
   void limit(const cluster::TaskLimits& limits);
   void stored(std::int64_t end) { spool_.stored(end); }

@@ -21,6 +21,9 @@ std::string parent_of(const std::string& path) {
   return slash == std::string::npos || slash == 0 ? "/" : path.substr(0, slash);
 }
 
+/// What only cadre sets: who the task is, and which devices are its own.
+bool is_reserved(const std::string& name) { return name.starts_with("CADRE_") || name == "CUDA_VISIBLE_DEVICES"; }
+
 /// Puts an interpreter or a virtual environment first.
 Result<void> prefer_python(std::string python, std::map<std::string, std::string>& variables) {
   while (python.size() > 1 && python.ends_with('/')) python.pop_back();
@@ -49,6 +52,9 @@ Result<std::map<std::string, std::string>> environment_of(const cluster::supervi
   };
   for (const auto* set : {&launch.variables, &launch.command.variables}) {
     for (const auto& [name, value] : *set) variables[name] = value;
+  }
+  for (const auto& [name, value] : launch.variables) {
+    if (is_reserved(name)) variables[name] = value;
   }
   if (!launch.command.python.empty()) TRY(prefer_python(launch.command.python, variables));
   variables["CADRE_SOCKET"] = places.socket;

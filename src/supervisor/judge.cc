@@ -56,7 +56,9 @@ std::string rounded(ByteSize size) {
 
 TaskEnding judge(const Evidence& seen) {
   TaskEnding ending;
-  if (!seen.start_error.empty()) {
+  if (!seen.start_error.empty() && seen.disk_full) {  // no fault of the task: it runs again where there is room
+    ending = make_ending(Reason::agent_lost, 0, "it could not start: " + seen.start_error);
+  } else if (!seen.start_error.empty()) {
     ending = make_ending(Reason::failed_to_start, 0, seen.start_error);
   } else if (ending = plain(seen.wait_status); seen.oom_kills > 0 || killed_by(seen, Verdict::greedy)) {
     if (ending.reason == Reason::exited && ending.code == 0) {

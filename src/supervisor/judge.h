@@ -11,6 +11,7 @@ namespace cadre::supervisor {
 
 struct Evidence {
   std::string start_error;         ///< why it could not be started; empty: it was
+  bool disk_full = false;          ///< that is why
   int wait_status = 0;             ///< of the leading process, as waitpid gives it
   std::optional<Verdict> verdict;  ///< why the supervisor killed it, if it did
   Duration grace{};                ///< that was granted, when it was asked to stop

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 
@@ -49,10 +50,14 @@ bool receive(int socket, T& value) {
 
 char digit(bool yes) { return yes ? '1' : '0'; }
 
-[[noreturn]] void become_nursery(const std::string& program, int socket, const std::string& means) {
+/// Between fork and exec only what is safe in a process that has threads.
+[[noreturn]] void become_nursery(const char* program, int socket, const char* means) {
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
   if (socket == nursery_socket) ::fcntl(socket, F_SETFD, 0);
   if (socket != nursery_socket) ::dup2(socket, nursery_socket);
-  ::execl(program.c_str(), program.c_str(), means.c_str(), nullptr);
+  ::execl(program, program, means, nullptr);
   ::_exit(127);
 }
 
@@ -65,39 +70,56 @@ std::string program_beside_us() {
 
 Result<std::unique_ptr<Nursery>> Nursery::open(const std::string& program, std::optional<Means> means) {
   if (::access(program.c_str(), X_OK) != 0) return system_failure("cannot run " + program + ", which comes with cadre");
-  TRY_ASSIGN(pair, make_socket_pair());
   std::string chosen = "auto";
   if (means) chosen = {digit(means->mount_namespace), digit(means->pid_namespace), digit(means->user_namespace)};
-  const pid_t child = ::fork();
-  if (child < 0) return system_failure("nursery");
-  if (child == 0) become_nursery(program, pair.theirs.get(), chosen);
-  pair.theirs.close();
-  std::unique_ptr<Nursery> nursery(new Nursery(child, std::move(pair.ours)));
-  if (!receive(nursery->socket_.get(), nursery->means_)) {
-    return fail(Errc::unavailable, program + " does not work; is it of the same version as this program?");
-  }
+  std::unique_ptr<Nursery> nursery(new Nursery(program, std::move(chosen)));
+  TRY(nursery->begin());
   return nursery;
 }
 
-Nursery::~Nursery() {
+Result<void> Nursery::begin() {
+  TRY_ASSIGN(pair, make_socket_pair());
+  const pid_t child = ::fork();
+  if (child < 0) return system_failure("nursery");
+  if (child == 0) become_nursery(program_.c_str(), pair.theirs.get(), chosen_.c_str());
+  pair.theirs.close();
+  pid_ = child;
+  socket_ = std::move(pair.ours);
+  Means means;
+  if (!receive(socket_.get(), means)) {
+    end();
+    return fail(Errc::unavailable, program_ + " does not work; is it of the same version as this program?");
+  }
+  means_ = means;
+  return {};
+}
+
+void Nursery::end() {
   socket_.close();
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  const pid_t child = pid_.exchange(0);
+  if (child == 0) return;
+  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
   }
 }
 
+Nursery::~Nursery() { end(); }
+
 Result<Nursery::Born> Nursery::start(const std::string& folder) {
   if (folder.size() >= PATH_MAX) return fail(Errc::invalid, "too long for a path: " + folder);
-  TRY_ASSIGN(pair, make_socket_pair());
   Answer answer;
-  {
-    const std::scoped_lock lock(mutex_);
-    if (!send_question(socket_.get(), folder, pair.theirs.get()) || !receive(socket_.get(), answer)) {
-      has_died_ = true;
-      return fail(Errc::unavailable, "the nursery of supervisors has died");
+  const std::scoped_lock lock(mutex_);
+  // One that died may have forked the supervisor before: then the second finds the folder locked and ends, and the
+  // first waits for its agent at agent.sock.
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    if (!socket_) TRY(begin());
+    TRY_ASSIGN(pair, make_socket_pair());
+    if (send_question(socket_.get(), folder, pair.theirs.get()) && receive(socket_.get(), answer)) {
+      if (answer.pid < 0) return Failure(system_error("cannot fork a supervisor", answer.error_number));
+      return Born{answer.pid, std::move(pair.ours)};
     }
+    end();
   }
-  if (answer.pid < 0) return Failure(system_error("cannot fork a supervisor", answer.error_number));
-  return Born{answer.pid, std::move(pair.ours)};
+  return fail(Errc::unavailable, program_ + " dies whenever it is to start a supervisor");
 }
 
 }  // namespace cadre::supervisor

@@ -1,5 +1,5 @@
-/// Where supervisors come from: a small program that an agent starts before it has threads, and that forks a supervisor
-/// for each task. open() is for the main thread before there are others; the rest for any thread.
+/// Where supervisors come from: a small program that an agent starts, and that forks a supervisor
+/// for each task. A nursery that has died is started again. Any thread.
 ///
 /// Forking the agent itself would copy a large process with threads and locks in any state; starting a program for
 /// each task would cost more than most tasks; a program of its own, without the many libraries of an agent, forks in a
@@ -41,19 +41,22 @@ class Nursery {
   /// over the socket and found in its folder (cluster/supervision.h).
   [[nodiscard]] Result<Born> start(const std::string& folder);
 
-  /// Whether it has died, as start() has found: without it no task can be started any more.
-  [[nodiscard]] bool has_died() const { return has_died_; }
   /// What keeps tasks apart here.
   [[nodiscard]] const Means& means() const { return means_; }
   [[nodiscard]] pid_t pid() const { return pid_; }
 
  private:
-  Nursery(pid_t pid, Descriptor socket) : pid_(pid), socket_(std::move(socket)) {}
+  Nursery(std::string program, std::string chosen) : program_(std::move(program)), chosen_(std::move(chosen)) {}
 
-  pid_t pid_;
+  /// Starts the program and hears from it what it can do.
+  Result<void> begin();
+  void end();
+
+  std::string program_;
+  std::string chosen_;  ///< its argument
+  std::atomic<pid_t> pid_ = 0;
   Descriptor socket_;
   Means means_;
-  std::atomic<bool> has_died_ = false;
   std::mutex mutex_;  ///< one question at a time
 };
 

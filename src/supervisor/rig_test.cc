@@ -13,6 +13,7 @@
 #include <map>
 #include <thread>
 
+#include "cluster/ending.h"
 #include "logs/spool.h"
 #include "supervisor/cgroup_parent.h"
 #include "supervisor/processes.h"
@@ -167,7 +168,7 @@ Nursery::Born Rig::give_birth(Nursery& nursery, const Launch& launch) {
 cluster::TaskEnding Rig::wait_for_ending(const std::string& folder) const {
   wait_for("ending in " + folder, [&] { return ::access((folder + "/ending").c_str(), F_OK) == 0; });
   const std::string bytes = read_file(folder + "/ending").value_or("");
-  const auto ending = describe::read_msgpack<cluster::TaskEnding>(as_bytes(bytes));
+  const auto ending = cluster::unseal(as_bytes(bytes), cluster::SealRequired::yes);
   EXPECT_TRUE(ending) << "no ending in " << folder;
   return ending.value_or(cluster::TaskEnding{});
 }

@@ -9,6 +9,7 @@
 #include <csignal>
 
 #include "base/log.h"
+#include "cluster/ending.h"
 #include "describe/describe.h"
 #include "supervisor/attendance.h"
 #include "supervisor/descriptor.h"
@@ -73,7 +74,7 @@ int supervise(const std::string& folder, const Means& means, Descriptor agent) {
   Evidence seen;
   seen.start_error = launch.error().message;
   const cluster::TaskEnding ending = judge(seen);
-  return write_whole("ending", describe::write_msgpack(ending)) ? 0 : 1;
+  return write_whole("ending", cluster::seal(ending)) ? 0 : 1;
 }
 
 }  // namespace cadre::supervisor

@@ -157,6 +157,7 @@ AgentEntry& Control::welcome(Peer peer, const messages::Hello& hello, TimePoint 
   for (const TaskId task : agent.tasks) take_slots(*ledger_.find(task));
   agent.peer = peer;
   agent.clean = false;
+  agent.obstacle = hello.obstacle;
   agent.session = boot_ << 32 | ++greetings_;
   agent.heard = now;
   agent.boot = hello.boot;
@@ -282,11 +283,34 @@ void Control::revoke_key(Asker asker, const AgentId& id) {
   answer(asker, requests::Done{});
 }
 
+void Control::note_obstacle(AgentEntry& agent, const std::string& obstacle, TimePoint now) {
+  if (agent.obstacle == obstacle) return;
+  agent.obstacle = obstacle;
+  ledger_.note(now, agent.row.agent.id, obstacle.empty() ? "takes work again" : "takes no work: " + obstacle);
+  offer(agent);
+}
+
+std::vector<std::string> Control::obstacles(const std::string* pool) const {
+  constexpr std::size_t shown_max = 10;
+  std::vector<std::string> words;
+  for (const auto& [id, agent] : ledger_.agents()) {
+    if (agent.obstacle.empty() || !agent.peer || agent.row.lost || (pool != nullptr && agent.row.pool != *pool))
+      continue;
+    if (words.size() == shown_max) {
+      words.back() = "other agents take no work, too; see cadre agent list";
+      break;
+    }
+    words.push_back("agent '" + id.value + "' takes no work: " + agent.obstacle);
+  }
+  return words;
+}
+
 void Control::offer(const AgentEntry& agent) {
   Pool& pool = pools_.at(agent.row.pool);
   Agent offered = agent.row.agent;
   offered.slots = slots_offered(agent);
-  offered.enabled = agent.row.agent.enabled && agent.peer && agent.clean && !agent.row.lost && !agent.row.stopped;
+  offered.enabled = agent.row.agent.enabled && agent.peer && agent.clean && !agent.row.lost && !agent.row.stopped &&
+                    agent.obstacle.empty();
   pool.planner.put_agent(offered);
   pool.changed = true;
   offered = agent.row.agent;

@@ -70,6 +70,7 @@ void Control::hear(Peer peer, const messages::FromAgent& message, const std::opt
           [](const messages::Hello&) {},
           [&](const messages::Beat& beat) {
             agent->load = beat.load;
+            note_obstacle(*agent, beat.obstacle, now);
             for (const messages::TaskUsage& one : beat.tasks) {
               const TaskRow* task = ledger_.find(one.lease.task);
               const bool counts = task != nullptr && lease::current(task->lease) == lease::Held{id, one.lease.epoch};

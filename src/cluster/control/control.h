@@ -197,6 +197,9 @@ class Control {
   std::optional<std::string> copied(const AgentEntry& known, const messages::Hello& hello, TimePoint now) const;
   /// Whether a gang that has not ended as a whole has, or had, a task there.
   bool is_occupied(const AgentId& id) const;
+  void note_obstacle(AgentEntry& agent, const std::string& obstacle, TimePoint now);
+  /// What agents say themselves why they take no work, some of them; of one pool, or of all.
+  std::vector<std::string> obstacles(const std::string* pool) const;
   void offer(const AgentEntry& agent);
   void set_agent(const Guest& guest, const requests::SetAgent& request, TimePoint now);
   void set_slot(const Guest& guest, const requests::SetSlot& request, TimePoint now);

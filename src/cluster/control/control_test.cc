@@ -124,6 +124,69 @@ TEST(Control, SaysThatTooFewWereThere) {
   EXPECT_EQ(desk.job(2).detail, "of worker fewer than 2 were there for 4s");
 }
 
+TEST(Control, PlacesNothingOnAnAgentThatSaysItTakesNoWork) {
+  Desk desk;
+  desk.hello("a1");
+  desk.says("a1", messages::Beat{{}, {}, "the disk is full: 0 MiB free in /data; free space there"});
+  desk.submit({1}, "one");
+  EXPECT_EQ(desk.job(1).stage, JobStage::queued);
+  desk.ask("why", requests::Why{JobId{1}});
+  EXPECT_NE(desk.text().find("agent 'a1' takes no work: the disk is full"), std::string::npos);
+  desk.says("a1", messages::Beat{});
+  EXPECT_EQ(desk.job(1).stage, JobStage::running);
+
+  // What could not be started for that waits for room, and no restart is counted.
+  desk.says("a1", messages::Beat{{}, {}, "the disk is full"});
+  desk.exited("a1", lease_of(1), 0, lease::Reason::agent_lost);
+  EXPECT_EQ(desk.job(1).stage, JobStage::queued);
+  EXPECT_EQ(desk.task(1, 0).restarts, 0);
+  desk.hello("a2");
+  EXPECT_EQ(desk.job(1).stage, JobStage::running);
+  EXPECT_EQ(desk.task(1, 0).agent.value, "a2");
+
+  // A hello says it, too.
+  messages::Hello hello;
+  hello.agent = {AgentId("a3"), 9, SlotKind::artificial, {}, {}, {}, true, false};
+  hello.slots.resize(9);
+  hello.identity = "a3";
+  hello.obstacle = "the disk is full";
+  desk.say_hello("a3", hello);
+  desk.submit({9}, "nine");
+  EXPECT_EQ(desk.job(2).stage, JobStage::queued);
+}
+
+// A job ends with the first failure of a task that takes the others with it. What of it was lost with an agent by then
+// did not run to an end, but there is nothing left for which it could run again.
+TEST(Control, EndsAGangWithTheFailureOfOneThoughAnotherNeverBegan) {
+  for (const bool lost_first : {false, true}) {
+    Desk desk;
+    desk.hello("a1");
+    desk.hello("a2");
+    desk.submit(job_of({4, 2}), "two, on an agent each");
+    const std::uint32_t on_a1 = desk.task(1, 0).agent.value == "a1" ? 0 : 1;
+    desk.started("a1", lease_of(1, on_a1));
+    desk.falls_silent("a2");  // before the other one began
+    if (lost_first) desk.pass(40s);
+    if (lost_first) {
+      EXPECT_EQ(desk.job(1).stage, JobStage::stopping) << "the rest is stopped, to run again together";
+    }
+    desk.exited("a1", lease_of(1, on_a1), 7);
+    desk.pass(80s);
+    if (lost_first) {
+      EXPECT_EQ(desk.job(1).stage, JobStage::queued) << "how it ended when it was told to stop is no failure";
+      desk.hello("a2", 4, std::set<LeaseId>{});
+      EXPECT_EQ(desk.job(1).stage, JobStage::running);
+      EXPECT_EQ(desk.job(1).runs, 2);
+      continue;
+    }
+    EXPECT_EQ(desk.job(1).stage, JobStage::ended);
+    EXPECT_EQ(desk.job(1).reason, lease::Reason::exited);
+    EXPECT_EQ(desk.job(1).code, 7);
+    EXPECT_EQ(desk.job(1).runs, 1);
+    EXPECT_EQ(desk.task(1, 1 - on_a1).ending.reason, lease::Reason::agent_lost);
+  }
+}
+
 TEST(Control, SumsUpWhatThereIs) {
   Desk desk;
   desk.hello("a1");

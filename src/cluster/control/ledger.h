@@ -38,6 +38,7 @@ struct AgentEntry {
   std::string boot = {};  ///< of its host, as it said hello since the master's start
   bool removed = false;   ///< a user has removed it: it is forgotten as soon as nothing holds a place on it
   messages::Load load;
+  std::string obstacle;                      ///< why it takes no work now, as it says itself; empty: it does
   std::vector<std::optional<TaskId>> users;  ///< of each slot, and of those that it offers no longer
   std::set<TaskId> tasks;                    ///< that hold a lease there
   std::set<TaskId> lost;                     ///< that held one when it fell silent, and may come back with it

@@ -313,7 +313,11 @@ void Control::why(const Guest& guest, const requests::Why& request) {
       const Job* other = ledger_.find(job_id(id));
       return other != nullptr && access::may_read(guest.who, other->row.spec.workspace);
     };
-    return answer(asker, requests::Text{pool_of(*job).planner.why(gang_id(request.job), may_name)});
+    std::string text = pool_of(*job).planner.why(gang_id(request.job), may_name);
+    if (job->row.stage == JobStage::queued) {
+      for (const std::string& words : obstacles(&job->row.spec.pool)) text += "; " + words;
+    }
+    return answer(asker, requests::Text{std::move(text)});
   }
   answer(asker, requests::Text{ending_in_words(*job)});
 }

@@ -98,7 +98,8 @@ void Control::restart_due(JobId id, TimePoint now) {
     const AgentEntry& agent = *ledger_.find(task.agent);  // one on which something is expected is not forgotten
     std::size_t is_free = 0;
     for (std::size_t slot = 0; slot < agent.users.size(); ++slot) is_free += agent.is_free(slot);
-    const bool takes_work = agent.row.agent.enabled && !agent.row.agent.draining && is_free >= task.slots.size();
+    const bool takes_work =
+        agent.row.agent.enabled && !agent.row.agent.draining && agent.obstacle.empty() && is_free >= task.slots.size();
     if (agent.row.lost || !takes_work) {
       stop_tasks(id, agent.row.lost ? Reason::agent_lost : Reason::preempted, now);
       return review(id, now);

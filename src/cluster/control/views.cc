@@ -39,7 +39,8 @@ requests::AgentView Control::view(const AgentEntry& agent, TimePoint now) const 
           row.agent.memory,
           agent.load,
           static_cast<std::int64_t>(agent.tasks.size()),
-          row.isolation};
+          row.isolation,
+          agent.obstacle};
 }
 
 void Control::list_agents(Asker asker, const requests::ListAgents& request, TimePoint now) {
@@ -137,6 +138,7 @@ void Control::get_status(Asker asker) {
   status.ended = ledger_.ended();
   status.actors = ledger_.actors();
   status.sessions = static_cast<std::int64_t>(sessions_.all().size());
+  status.obstacles = obstacles(nullptr);
   status.running = static_cast<std::int64_t>(ledger_.jobs().size()) - status.queued - status.ended;
   answer(asker, status);
 }

@@ -35,6 +35,7 @@ void Host::say_hello(TimePoint now) {
   said_hello_ = now;
   messages::Hello hello = introduction_;
   hello.number = ++hello_number_;
+  hello.obstacle = obstacle_;
   for (const auto& [lease, task] : tasks_) hello.leases.push_back(lease);
   effects_.push_back(ToMaster{{0, std::move(hello)}});
 }
@@ -258,7 +259,14 @@ void Host::fence(TimePoint now) {
   }
 }
 
+void Host::set_obstacle(const std::string& obstacle, TimePoint now) {
+  if (obstacle == obstacle_) return;
+  obstacle_ = obstacle;
+  if (session_ != 0) beat(now);
+}
+
 void Host::tick(const messages::Load& load, TimePoint now) {
+  load_ = load;
   fence(now);
   if (!unanswered_.empty() && now - unanswered_.front() > agent_timeout_) say_hello(now);  // it has given us up
   if (session_ == 0) {
@@ -266,8 +274,12 @@ void Host::tick(const messages::Load& load, TimePoint now) {
     return;
   }
   if (beaten_ && now - *beaten_ < beat_every_) return;
+  beat(now);
+}
+
+void Host::beat(TimePoint now) {
   beaten_ = now;
-  messages::Beat beat{load, {}};
+  messages::Beat beat{load_, {}, obstacle_};
   for (const auto& [lease, task] : tasks_) {
     if (task.stage == Stage::running) beat.tasks.push_back({lease, task.usage});
   }

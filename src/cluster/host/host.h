@@ -62,6 +62,9 @@ class Host {
   void ended(const LeaseId& lease, const TaskEnding& ending, TimePoint now);
   /// Time has passed. To be called several times in a beat.
   void tick(const messages::Load& load, TimePoint now);
+  /// Why it takes no work now; empty: it does. The master is told at once.
+  void set_obstacle(const std::string& obstacle, TimePoint now);
+  const std::string& obstacle() const { return obstacle_; }
 
   /// The agent is to end, and its tasks with it: they are run again elsewhere or later. From now on it begins no
   /// others.
@@ -95,6 +98,7 @@ class Host {
   };
 
   void say_hello(TimePoint now);
+  void beat(TimePoint now);
   void welcome(const messages::Welcome& welcome, TimePoint now);
   void start(const messages::Start& start, TimePoint now);
   void launch(const messages::Start& start);
@@ -126,6 +130,8 @@ class Host {
   std::uint64_t hello_number_;
   std::optional<TimePoint> beaten_;   ///< in this session
   std::deque<TimePoint> unanswered_;  ///< beats of this session
+  messages::Load load_;
+  std::string obstacle_;
   bool hello_when_clean_ = false;
   bool leaves_ = false;  ///< what it is told to start now is the next one's
   std::vector<Effect> effects_;

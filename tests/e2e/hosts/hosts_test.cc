@@ -137,6 +137,30 @@ TEST_F(OnHosts, OneThatLosesPowerLosesItsTasksAndMayBeStartedAgain) {
   expect_back_without_doubles(id, lost);
 }
 
+/// Its agents are given a long time: whatever is lost is not lost for that.
+class OnHostsThatBootSoon : public OnHosts {
+ protected:
+  OnHostsThatBootSoon() : OnHosts("60s") {}
+};
+
+TEST_F(OnHostsThatBootSoon, TasksOfOneThatLostPowerRunAgainAtNoCost) {
+  const std::uint64_t id = submit_gang();
+  const std::string lost = *agents_of(id).begin();
+  cluster_.kill_host(lost);
+  hosts_.boot(number_of(lost));
+  start_agent(number_of(lost));
+  ASSERT_TRUE(TestCluster::until([&] {
+    return cluster_.job(id).stage == cluster::control::JobStage::ended ||
+           (epochs_of(id) == std::set<std::uint64_t>{2} && !agents_of(id).empty());
+  }));
+  const auto job = cluster_.job(id);
+  EXPECT_EQ(job.stage, cluster::control::JobStage::running) << job.detail;
+  EXPECT_EQ(job.runs, 2);
+  for (const auto& task : job.tasks) EXPECT_EQ(task.restarts, 0);
+  EXPECT_TRUE(TestCluster::until([&] { return task_processes() == 3; }));
+  expect_takes_work(lost);
+}
+
 TEST_F(OnHosts, TasksGoOnWhenTheMasterLosesPower) {
   const std::uint64_t id = submit_gang();
   const std::set<std::string> agents = agents_of(id);
