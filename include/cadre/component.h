@@ -31,6 +31,9 @@
 namespace cadre {
 
 class Component;
+namespace detail {
+class PendingHandle;
+}
 
 class Message {
  public:
@@ -51,12 +54,15 @@ class Message {
   /// The body as a value. Throws ValueError, which names the place, when it is none of that type.
   template <class T>
   T value() const {
-    const ValueReader reader(body_);
+    const ValueReader reader(body_, held_);
     return read_value<T>(reader.root());
   }
+  /// Keeps the bytes of body() alive.
+  std::shared_ptr<const void> owner() const { return held_; }
 
  private:
   friend class Component;
+  friend class detail::PendingHandle;
   std::span<const std::byte> body_;
   std::shared_ptr<void> held_;  // shared by all copies: the bytes, and whether it was answered
 };
@@ -67,10 +73,11 @@ struct Reply {
   Outcome<Message> outcome;
 };
 
-/// A value as the body of a message; nullptr stands for none.
+/// A value as the body of a message; nullptr stands for none. The numbers of large arrays are aligned where they arrive
+/// if `lead` is Component::lead_of() the message's tag.
 template <class T>
-ValueWriter packed(const T& value) {
-  ValueWriter writer;
+ValueWriter packed(const T& value, std::size_t lead = 0) {
+  ValueWriter writer(ValueWriter::Rows::inside, lead);
   if constexpr (std::is_null_pointer_v<T>) {
     writer.null();
   } else {
@@ -90,7 +97,56 @@ namespace detail {
 /// Calls a function of values with that of the message, and replies with its result.
 template <class Signature, class Call>
 void answer(Component& component, const Message& message, const Call& call);
+
+/// What stands behind a Pending. Copies are of the same.
+class PendingHandle {
+ public:
+  bool wait(Wait wait) const;
+  bool is_there() const;
+  void then(std::function<void()> call) const;
+  void cancel() const;
+  // Once it is there.
+  void take(Outcome<Message>& to) const;
+  void take(Outcome<std::uint64_t>& to) const;
+
+ private:
+  friend class cadre::Component;
+  struct Inside;
+  std::shared_ptr<Inside> inside_;
+};
 }  // namespace detail
+
+/// What becomes of a message that was sent without waiting. Copies are of the same message. One that is ready may be
+/// used after the component has ended; closing a component makes all of them ready.
+template <class T>
+class Pending {
+ public:
+  explicit Pending(detail::PendingHandle handle) : handle_(std::move(handle)) {}
+
+  /// What the call that waits would have given; `timed_out` when it is not there in time.
+  Outcome<T> get(Wait wait = std::chrono::hours(24 * 366)) const {
+    Outcome<T> outcome = Reason{Reason::Code::timed_out, "it is not there in time"};
+    if (handle_.wait(wait)) handle_.take(outcome);
+    return outcome;
+  }
+  /// Whether get() would not wait.
+  bool ready() const { return handle_.is_there(); }
+  /// Calls it once this is ready: at once, or on a thread of the library that runs such calls one after another.
+  void then(std::function<void(const Pending&)> call) const {
+    handle_.then([self = *this, call = std::move(call)] { call(self); });
+  }
+  /// The answer is not wanted any more; the message is not sent if it still waits for room. get() gives `conflict`.
+  void cancel() const { handle_.cancel(); }
+
+ private:
+  detail::PendingHandle handle_;
+};
+
+/// The same of one among many peers.
+struct PendingReply {
+  std::string peer;
+  Pending<Message> reply;
+};
 
 class Component {
  public:
@@ -158,10 +214,15 @@ class Component {
   /// The same of a value.
   template <class T>
   Outcome<std::uint64_t> send_value(std::string_view peer, std::string_view tag, const T& value) {
-    return send(peer, tag, packed(value).body());
+    return send(peer, tag, packed(value, lead_of(tag)).take(), Sending{});
   }
+  /// The same without a copy.
+  Outcome<std::uint64_t> send(std::string_view peer, std::string_view tag, std::vector<std::byte>&& body,
+                              const Sending& how);
   /// Waits for the answer; `refused` when the other side could not give one.
   Outcome<Message> request(std::string_view peer, std::string_view tag, std::span<const std::byte> body,
+                           const Sending& how);
+  Outcome<Message> request(std::string_view peer, std::string_view tag, std::vector<std::byte>&& body,
                            const Sending& how);
   Outcome<Message> request(std::string_view peer, std::string_view tag, std::string_view body = {},
                            Wait wait = std::chrono::seconds(30)) {
@@ -171,8 +232,7 @@ class Component {
   /// place at which the answer is another. For an answer without a value it is request<void>(…).
   template <class T, class Given>
   Outcome<T> request(std::string_view peer, std::string_view tag, const Given& value, const Sending& how) {
-    const ValueWriter body = packed(value);
-    const Outcome<Message> answer = request(peer, tag, std::as_bytes(std::span(body.body())), how);
+    const Outcome<Message> answer = request(peer, tag, packed(value, lead_of(tag)).take(), how);
     if (!answer) return answer.reason();
     if constexpr (std::is_void_v<T>) {
       return {};
@@ -205,17 +265,46 @@ class Component {
   /// Asks each for something of its own; one answer each, in their order.
   std::vector<Reply> scatter(const std::vector<Parcel>& parcels, const Sending& how);
 
-  /// The next message; `timed_out` when none comes in time.
-  Outcome<Message> receive(Wait wait = std::chrono::seconds(30));
-  /// Answers a task, once.
-  Outcome<void> reply(const Message& task, std::span<const std::byte> body);
-  Outcome<void> reply(const Message& task, std::string_view body = {}) {
-    return reply(task, std::as_bytes(std::span(body)));
+  // The same without waiting. Messages to one peer are sent in the order of all these calls, those that wait among
+  // them; with Overflow::block a message for which there is no room is sent later, and at most queue_max of them wait
+  // for it.
+  /// Ready when the message has a place among those that are sent, with its id.
+  Pending<std::uint64_t> send_async(std::string_view peer, std::string_view tag, std::vector<std::byte>&& body,
+                                    const Sending& how);
+  /// Ready when the answer is there, or there will be none.
+  Pending<Message> request_async(std::string_view peer, std::string_view tag, std::vector<std::byte>&& body,
+                                 const Sending& how);
+  /// The same of values: request_async("learner-1", "train", batch).get()->value<Model>().
+  template <class T>
+  Pending<std::uint64_t> send_async(std::string_view peer, std::string_view tag, const T& value,
+                                    const Sending& how = {}) {
+    return send_async(peer, tag, packed(value, lead_of(tag)).take(), how);
   }
   template <class T>
-  Outcome<void> reply_value(const Message& task, const T& value) {
-    return reply(task, packed(value).body());
+  Pending<Message> request_async(std::string_view peer, std::string_view tag, const T& value, const Sending& how = {}) {
+    return request_async(peer, tag, packed(value, lead_of(tag)).take(), how);
   }
+  std::vector<PendingReply> broadcast_async(std::string_view type, std::string_view tag,
+                                            std::span<const std::byte> body, const Sending& how);
+  std::vector<PendingReply> scatter_async(const std::vector<Parcel>& parcels, const Sending& how);
+
+  /// What stands before the body of a message of this tag, for packed().
+  static std::size_t lead_of(std::string_view tag);
+
+  /// The next message; `timed_out` when none comes in time.
+  Outcome<Message> receive(Wait wait = std::chrono::seconds(30));
+  /// Answers a task, once. The answer has the tag of the task unless another is given.
+  Outcome<void> reply(const Message& task, std::span<const std::byte> body, std::string_view tag = {});
+  Outcome<void> reply(const Message& task, std::vector<std::byte>&& body, std::string_view tag = {});
+  Outcome<void> reply(const Message& task, std::string_view body = {}, std::string_view tag = {}) {
+    return reply(task, std::as_bytes(std::span(body)), tag);
+  }
+  template <class T>
+  Outcome<void> reply_value(const Message& task, const T& value, std::string_view tag = {}) {
+    return reply(task, packed(value, lead_of(tag.empty() ? std::string_view(task.tag) : tag)).take(), tag);
+  }
+  /// Whether a task was answered.
+  static bool is_answered(const Message& task);
   /// Answers a task with why it cannot be done, once.
   Outcome<void> refuse(const Message& task, std::string_view why);
   /// Sends a notification on to another peer, as one of one's own.
@@ -254,6 +343,7 @@ class Component {
   Counters counters() const;
 
  private:
+  friend class detail::PendingHandle;
   struct Inside;
   std::unique_ptr<Inside> inside_;
 };
@@ -262,13 +352,13 @@ template <class Signature, class Call>
 void detail::answer(Component& component, const Message& message, const Call& call) {
   const auto arguments = [&message] {
     try {
-      return Signature::read(message.body());
+      return Signature::read(message.body(), message.owner());
     } catch (const ValueError& error) {
       throw ValueError(std::string("it takes another value: ") + error.what());
     }
   };
-  const ValueWriter result = Signature::call(call, arguments());
-  if (message.kind == Message::Kind::task) component.reply(message, result.body()).value();
+  ValueWriter result = Signature::call(call, arguments(), Component::lead_of(message.tag));
+  if (message.kind == Message::Kind::task) component.reply(message, result.take()).value();
 }
 
 /// The events of when(), built in C++: from("worker").tag("update").percent(60) && from("learner").tag("ready").
@@ -287,8 +377,11 @@ class EventTerm {
  public:
   explicit EventTerm(std::string source) : source_(std::move(source)) {}
   EventTerm& tag(std::string name) { return tag_ = std::move(name), *this; }
+  /// So many messages, at most one for each peer that is there.
   EventTerm& count(std::uint32_t messages) { return amount_ = std::to_string(messages), *this; }
   EventTerm& percent(std::uint32_t of_peers) { return amount_ = std::to_string(of_peers) + "%", *this; }
+  /// So many messages, even if that is more than there are peers.
+  EventTerm& total(std::uint32_t messages) { return amount_ = std::to_string(messages) + ":total", *this; }
   EventTerm& distinct_sources() { return distinct_ = ":distinct", *this; }
   operator Event() const { return Event(source_ + ":" + tag_ + ":" + amount_ + distinct_); }
 

@@ -1,5 +1,5 @@
-/// Values of C++ types as MessagePack, and back: numbers, text, vectors, maps, optionals, pairs, and structs that say
-/// once what they consist of:
+/// Values of C++ types as MessagePack, and back: numbers, text, vectors, arrays, maps, sets, optionals, pairs, and
+/// structs that say once what they consist of:
 ///
 ///   struct Batch { std::vector<double> x; int step = 0; };
 ///   template <class V> void describe(V& v, Batch& b) { v.field("x", b.x, "inputs"), v.field("step", b.step, "when"); }
@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -33,23 +34,32 @@ class ValueError : public std::runtime_error {
 };
 
 /// Numbers in a row, where they lie: given to a call they are not copied on the way to another process of the same
-/// host more than once, and who gets them looks at them where they arrived. Copies of an array share its numbers.
+/// host more than once, and who gets them looks at them where they arrived. Copies of an array share its numbers. In
+/// Python it is a numpy array. Messages between components keep its shape; calls of remote classes do not.
 template <class T>
 class Array {
   static_assert(std::is_arithmetic_v<T>);
 
  public:
   Array() = default;
-  explicit Array(std::vector<T> numbers) {
+  explicit Array(std::vector<T> numbers) : Array(std::move(numbers), {}) {}
+  /// The numbers in the order of C; an empty shape stands for one dimension. Throws ValueError when they are not as
+  /// many.
+  Array(std::vector<T> numbers, std::vector<std::size_t> shape) : shape_(std::move(shape)) {
     auto kept = std::make_shared<std::vector<T>>(std::move(numbers));
     data_ = kept->data();
     size_ = kept->size();
     owner_ = std::move(kept);
+    std::size_t count = 1;
+    for (const std::size_t one : shape_) count *= one;
+    if (!shape_.empty() && count != size_) throw ValueError("an array has another number of numbers than its shape");
   }
-  Array(T* data, std::size_t size, std::shared_ptr<const void> owner)
-      : data_(data), size_(size), owner_(std::move(owner)) {}
+  Array(T* data, std::size_t size, std::shared_ptr<const void> owner, std::vector<std::size_t> shape = {})
+      : data_(data), size_(size), owner_(std::move(owner)), shape_(std::move(shape)) {}
   T* data() const { return data_; }
   std::size_t size() const { return size_; }
+  /// How many there are in each dimension.
+  std::vector<std::size_t> shape() const { return shape_.empty() ? std::vector<std::size_t>{size_} : shape_; }
   T* begin() const { return data_; }
   T* end() const { return data_ + size_; }
   T& operator[](std::size_t i) const { return data_[i]; }
@@ -58,6 +68,7 @@ class Array {
   T* data_ = nullptr;
   std::size_t size_ = 0;
   std::shared_ptr<const void> owner_;
+  std::vector<std::size_t> shape_;
 };
 
 /// Builds one value.
@@ -68,7 +79,8 @@ class ValueWriter {
     inside,  ///< as lists, which everybody can read
     apart,   ///< large ones beside the bytes, as they lie in memory
   };
-  explicit ValueWriter(Rows rows = Rows::inside);
+  /// `lead`: how many bytes will stand before this where it arrives, so that the numbers of arrays are aligned there.
+  explicit ValueWriter(Rows rows = Rows::inside, std::size_t lead = 0);
   ValueWriter(ValueWriter&&) noexcept;
   ~ValueWriter();
 
@@ -81,9 +93,14 @@ class ValueWriter {
   void bytes(std::span<const std::byte> value);
   /// So many values follow.
   void list(std::size_t size);
-  /// So many pairs of key() and a value follow.
+  /// So many pairs of key() and a value follow; any other value may stand for the key, too.
   void map(std::size_t size);
   void key(std::string_view name) { text(name); }
+  /// So many values follow, then close_set() with what this gives.
+  [[nodiscard]] std::size_t open_set(std::size_t size);
+  void close_set(std::size_t place);
+  /// Numbers of a kind (f8, i4, b1, …) in the order of C; they are copied.
+  void array(std::string_view kind, std::span<const std::size_t> shape, std::span<const std::byte> numbers);
   /// Numbers of a kind (f8, i4, …) as they lie in memory, which must stay there until all is sent. False: write them as
   /// a list.
   bool row(std::string_view kind, std::span<const std::byte> numbers);
@@ -92,12 +109,15 @@ class ValueWriter {
   void keep(std::shared_ptr<const void> owner) { kept_.push_back(std::move(owner)); }
 
   std::string_view body() const;
+  /// The same, given away.
+  std::vector<std::byte> take();
   std::span<const std::span<const std::byte>> parts() const { return parts_; }
 
  private:
   struct Inside;
   std::unique_ptr<Inside> inside_;
   Rows rows_;
+  std::size_t lead_;
   std::vector<std::span<const std::byte>> parts_;
   std::vector<std::shared_ptr<const void>> kept_;
 };
@@ -111,9 +131,11 @@ class ValueView {
   std::uint64_t unsigned_number() const;
   double real_number() const;
   std::string_view text() const;
-  /// Of a list or map.
+  /// Of a list, map, set or array.
   std::size_t size() const;
   ValueView at(std::size_t index) const;
+  /// Of a map.
+  ValueView key(std::size_t index) const;
   std::string_view key_at(std::size_t index) const;
   /// The value of a key; null when there is none.
   ValueView find(std::string_view key) const;
@@ -122,8 +144,10 @@ class ValueView {
   struct Row {
     std::span<std::byte> bytes;
     std::shared_ptr<const void> owner;
+    std::vector<std::size_t> shape;
   };
-  /// None when they came as a list; fails when they are of another kind.
+  /// None when they came as a list, or as an array of another kind, of which at() gives the numbers; fails when they
+  /// came apart and are of another kind.
   std::optional<Row> row(std::string_view kind) const;
 
   [[noreturn]] void fail(const std::string& what) const;
@@ -132,12 +156,19 @@ class ValueView {
   friend class ValueReader;
   ValueView(const class ValueReader& reader, const void* node, std::string path)
       : reader_(&reader), node_(node), path_(std::move(path)) {}
+  /// A number of an array, if this is one.
+  const std::byte* element(char& kind, std::size_t& size) const;
+  bool is_whole_array() const { return dimensions_ == 0; }
+  std::string found() const;
   const class ValueReader* reader_;
   const void* node_;
   std::string path_;  // of this one, for people
+  // Of a part of an array: how many dimensions were gone into, and how many numbers stand before it.
+  std::size_t dimensions_ = 0;
+  std::size_t offset_ = 0;
 };
 
-/// Reads one value. Throws ValueError when the bytes are none.
+/// Reads one value. Throws ValueError when the bytes are none. They must outlive it.
 class ValueReader {
  public:
   struct Part {
@@ -145,6 +176,8 @@ class ValueReader {
     std::shared_ptr<const void> owner;
   };
   explicit ValueReader(std::span<const std::byte> body, std::vector<Part> parts = {});
+  /// With what keeps the body alive: arrays are then looked at where they are, not copied.
+  ValueReader(std::span<const std::byte> body, std::shared_ptr<const void> owner);
   ValueReader(ValueReader&&) noexcept;
   ValueReader& operator=(ValueReader&&) noexcept;
   ~ValueReader();
@@ -230,13 +263,16 @@ concept Described = requires(FieldCounter& v, T& value) {
 /// f8: a double; i4: four bytes with a sign.
 template <class T>
 std::string kind_of() {
+  if (std::is_same_v<T, bool>) return "b1";
   return (std::is_floating_point_v<T> ? "f" : std::is_signed_v<T> ? "i" : "u") + std::to_string(sizeof(T));
 }
 
 template <class Row>
 void write_row(ValueWriter& writer, const Row& numbers) {
   using Number = std::remove_cvref_t<decltype(*numbers.data())>;
-  if (writer.row(kind_of<Number>(), std::as_bytes(std::span(numbers.data(), numbers.size())))) return;
+  const auto bytes = std::as_bytes(std::span(numbers.data(), numbers.size()));
+  if (writer.row(kind_of<Number>(), bytes)) return;
+  if constexpr (IsOf<Row, Array>::value) return writer.array(kind_of<Number>(), numbers.shape(), bytes);
   writer.list(numbers.size());
   for (const auto& one : numbers) write_value(writer, one);
 }
@@ -260,12 +296,12 @@ Number read_number(const ValueView& view) {
 
 /// Numbers of a row that came as they lie in memory.
 template <class T>
-std::optional<std::span<T>> numbers_of(const ValueView& view, std::shared_ptr<const void>& owner) {
+std::optional<Array<T>> numbers_of(const ValueView& view) {
   std::optional<ValueView::Row> row = view.row(kind_of<T>());
   if (!row) return std::nullopt;
   if (row->bytes.size() % sizeof(T) != 0) view.fail("is a row of numbers of another type");
-  owner = std::move(row->owner);
-  return std::span<T>(reinterpret_cast<T*>(row->bytes.data()), row->bytes.size() / sizeof(T));
+  return Array<T>(reinterpret_cast<T*>(row->bytes.data()), row->bytes.size() / sizeof(T), std::move(row->owner),
+                  std::move(row->shape));
 }
 
 template <class T>
@@ -302,7 +338,11 @@ void write_value(ValueWriter& writer, const T& value) {
     for (const typename T::value_type& one : value) write_value<typename T::value_type>(writer, one);
   } else if constexpr (detail::IsOf<T, std::map>::value) {
     writer.map(value.size());
-    for (const auto& [key, one] : value) writer.key(key), write_value(writer, one);
+    for (const auto& [key, one] : value) write_value(writer, key), write_value(writer, one);
+  } else if constexpr (detail::IsOf<T, std::set>::value) {
+    const std::size_t place = writer.open_set(value.size());
+    for (const typename T::value_type& one : value) write_value(writer, one);
+    writer.close_set(place);
   } else if constexpr (detail::IsOf<T, std::pair>::value || detail::IsOf<T, std::tuple>::value) {
     writer.list(std::tuple_size_v<T>);
     std::apply([&writer](const auto&... parts) { (write_value(writer, parts), ...); }, value);
@@ -332,14 +372,13 @@ T read_value(const ValueView& view) {
     return read_value<typename T::value_type>(view);
   } else if constexpr (detail::IsOf<T, Array>::value) {
     using Number = std::remove_pointer_t<decltype(std::declval<T>().data())>;
-    std::shared_ptr<const void> owner;
-    if (const auto numbers = detail::numbers_of<Number>(view, owner)) return T(numbers->data(), numbers->size(), owner);
+    if (auto numbers = detail::numbers_of<Number>(view)) return *std::move(numbers);
     return T(read_value<std::vector<Number>>(view));
   } else if constexpr (detail::IsOf<T, std::vector>::value) {
     using Item = typename T::value_type;
     if constexpr (detail::is_row<Item>) {
-      std::shared_ptr<const void> owner;
-      if (const auto numbers = detail::numbers_of<Item>(view, owner)) return T(numbers->begin(), numbers->end());
+      const auto numbers = detail::numbers_of<Item>(view);
+      if (numbers && numbers->shape().size() == 1) return T(numbers->begin(), numbers->end());
     }
     T made;
     made.reserve(view.size());
@@ -354,8 +393,12 @@ T read_value(const ValueView& view) {
   } else if constexpr (detail::IsOf<T, std::map>::value) {
     T made;
     for (std::size_t i = 0; i < view.size(); ++i) {
-      made.emplace(std::string(view.key_at(i)), read_value<typename T::mapped_type>(view.at(i)));
+      made.emplace(read_value<typename T::key_type>(view.key(i)), read_value<typename T::mapped_type>(view.at(i)));
     }
+    return made;
+  } else if constexpr (detail::IsOf<T, std::set>::value) {
+    T made;
+    for (std::size_t i = 0; i < view.size(); ++i) made.insert(read_value<typename T::value_type>(view.at(i)));
     return made;
   } else if constexpr (detail::IsOf<T, std::pair>::value || detail::IsOf<T, std::tuple>::value) {
     if (view.size() != std::tuple_size_v<T>) view.fail("has another length");

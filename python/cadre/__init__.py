@@ -18,7 +18,8 @@ import threading
 from typing import Any, Optional, Tuple
 
 from cadre import _native
-from cadre.component import Component, ComponentError, Message, Reply, concurrent, dist
+from cadre.component import (Component, ComponentError, ComponentTimeoutError, Message, MessageFuture, Reply, concurrent,
+                             dist)
 from cadre.errors import ActorError, RemoteError
 from cadre.names import Names, NamesError
 from cadre.remote import CancelledError, Future, connect, disconnect, gather, is_connected, kill, remote_class
@@ -28,8 +29,10 @@ __all__ = [
     "CancelledError",
     "Component",
     "ComponentError",
+    "ComponentTimeoutError",
     "Future",
     "Message",
+    "MessageFuture",
     "Names",
     "NamesError",
     "RemoteError",

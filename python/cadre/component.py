@@ -6,19 +6,23 @@
     component.join()
     print(component.request("learner-1", "ask", {"how": "much"}).value)
 
-Values are None, bool, int, float, str, bytes, lists and dicts of those; they travel as MessagePack, so that a component
-in C++ reads them, too. Bytes that are to travel as they are go as ``body=``. Messages between two components arrive in
-the order in which they were sent, each at most once. All may be called from any thread; handlers run one at a time, but
-for those that are concurrent.
+Values are None, bool, int, float, complex, str, bytes, numpy arrays and scalars, and lists, tuples, dicts and sets of
+those; they travel as MessagePack, so that a component in C++ reads them, too. Bytes that are to travel as they are go as
+``body=``. Messages between two components arrive in the order in which they were sent, each at most once. All may be
+called from any thread; handlers run one at a time, but for those that are concurrent. A ``timeout`` is in seconds and for
+the whole call; None stands for no deadline.
 """
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Type, TypeVar, Union
+import asyncio
+import time
+from typing import (Any, Callable, Dict, Generator, Generic, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Type,
+                    TypeVar, Union)
 
 from cadre import _native
 from cadre._native import Message
 from cadre.options import Option, check_options, count_option, dict_option, flag_option, number_option, text_option
 from cadre.pickling import bytes_of
 
-__all__ = ["Component", "ComponentError", "Message", "Reply", "concurrent", "dist"]
+__all__ = ["Component", "ComponentError", "ComponentTimeoutError", "Message", "MessageFuture", "Reply", "concurrent", "dist"]
 
 _nothing = object()
 
@@ -45,6 +49,13 @@ class ComponentError(RuntimeError):
         return (ComponentError, (self.code, str(self)))
 
 
+class ComponentTimeoutError(ComponentError, TimeoutError):
+    """The same when it took too long: ``code`` is timed_out."""
+
+    def __reduce__(self) -> Any:
+        return (ComponentTimeoutError, (self.code, str(self)))
+
+
 class Reply(NamedTuple):
     """What one of many peers said, or why it said nothing."""
 
@@ -53,24 +64,107 @@ class Reply(NamedTuple):
     error: Optional[ComponentError]
 
 
-def _body(value: Any, body: Optional[bytes]) -> bytes:
+_T = TypeVar("_T")
+
+
+def _content(value: Any, body: Optional[bytes]) -> Tuple[Any, bool]:
+    """What to send, and whether it is a value."""
     if body is not None:
         if value is not _nothing:
             raise TypeError("give a value or a body, not both")
-        return bytes_of("body", body)
-    return b"" if value is _nothing else _native.pack(value)
+        return bytes_of("body", body), False
+    return (b"", False) if value is _nothing else (value, True)
+
+
+def _seconds(timeout: Optional[float]) -> float:
+    return float("inf") if timeout is None else timeout
+
+
+def _error(code: str, text: str) -> ComponentError:
+    return (ComponentTimeoutError if code == "timed_out" else ComponentError)(code, text)
 
 
 def _take(outcome: Tuple[bool, Any]) -> Any:
     is_good, content = outcome
     if is_good:
         return content
-    raise ComponentError(*content)
+    raise _error(*content)
 
 
-def _replies(pairs: Sequence[Tuple[str, Tuple[bool, Any]]]) -> List[Reply]:
-    return [Reply(peer, content, None) if is_good else Reply(peer, None, ComponentError(*content))
-            for peer, (is_good, content) in pairs]
+def _reply(peer: str, outcome: Tuple[bool, Any]) -> Reply:
+    is_good, content = outcome
+    return Reply(peer, content, None) if is_good else Reply(peer, None, _error(*content))
+
+
+def _event_hint(event: Any) -> str:
+    """How an event that is a tuple or list, as other frameworks have them, is written as text."""
+    parts = [part if isinstance(part, str) else _event_hint(part) if isinstance(part, (tuple, list)) else str(part)
+             for part in event]
+    names = {"AND": " AND ", "&&": " AND ", "OR": " OR ", "||": " OR "}
+    for operator, rest in ((parts[-1:], parts[:-1]), (parts[:1], parts[1:])):
+        if operator and operator[0] in names and rest:
+            return "(" + names[operator[0]].join(rest) + ")"
+    return ":".join(parts)
+
+
+def _check_event(event: Any) -> str:
+    if isinstance(event, str):
+        return event
+    if isinstance(event, (tuple, list)) and event:
+        text = _event_hint(event)
+        text = text[1:-1] if text.startswith("(") else text
+        raise TypeError(f"an event is text, not a {type(event).__name__}: write {text!r}")
+    raise TypeError(f"an event is text like 'worker:update:60%', not {event!r}")
+
+
+class MessageFuture(Generic[_T]):
+    """What becomes of a message that was sent without waiting. It can be awaited."""
+
+    __slots__ = ("_parts", "_make", "__weakref__")
+
+    def __init__(self, parts: Sequence[Any], make: Callable[[List[Tuple[bool, Any]]], _T]) -> None:
+        self._parts = parts
+        self._make = make
+
+    def get(self, timeout: Optional[float] = None) -> _T:
+        """What the call that waits would have given or raised; raises ``timed_out`` when it is not there in time."""
+        end = None if timeout is None else time.monotonic() + timeout
+        outcomes = []
+        for part in self._parts:
+            outcomes.append(part.get(_seconds(None if end is None else max(0.0, end - time.monotonic()))))
+            if not part.is_there:
+                raise _error("timed_out", "it is not there in time")
+        return self._make(outcomes)
+
+    def ready(self) -> bool:
+        """Whether get() would not wait."""
+        return all(part.is_there for part in self._parts)
+
+    def then(self, call: Callable[["MessageFuture[_T]"], Any]) -> "MessageFuture[_T]":
+        """Calls it with this future once it is ready: at once, or on a thread that runs such calls in turn."""
+        def next_part() -> None:
+            for part in self._parts:
+                if not part.is_there:
+                    return part.then(next_part)
+            call(self)
+        next_part()
+        return self
+
+    def cancel(self) -> None:
+        """The answer is not wanted any more; a message that still waits for room is not sent. get() raises ``conflict``."""
+        for part in self._parts:
+            part.cancel()
+
+    def __await__(self) -> Generator[Any, None, _T]:
+        loop = asyncio.get_running_loop()
+        arrived = loop.create_future()
+
+        def tell() -> None:
+            if not arrived.done():
+                arrived.set_result(None)
+        self.then(lambda _: loop.call_soon_threadsafe(tell))
+        yield from arrived.__await__()
+        return self.get(0)
 
 
 class Component:
@@ -102,9 +196,9 @@ class Component:
         """Its name in the group."""
         return self._native.name
 
-    def join(self, timeout: float = 30.0) -> "Component":
+    def join(self, timeout: Optional[float] = 30.0) -> "Component":
         """Returns when every expected peer can be reached; raises ``timed_out`` with those that cannot."""
-        _take(self._native.join(timeout))
+        _take(self._native.join(_seconds(timeout)))
         return self
 
     def peers(self, type: str = "") -> List[str]:
@@ -112,48 +206,76 @@ class Component:
         return self._native.peers(type)
 
     def send(self, peer: str, tag: str, value: Any = _nothing, *, body: Optional[bytes] = None, session: int = 0,
-             reliable: bool = False, timeout: float = 30.0) -> int:
+             reliable: bool = False, timeout: Optional[float] = 30.0) -> int:
         """One way; gives the message's id. A reliable one is sent again after a lost connection, and arrives once."""
-        return _take(self._native.send(peer, tag, _body(value, body), session, reliable, timeout))
+        return _take(self._native.send(peer, tag, *_content(value, body), session, reliable, _seconds(timeout)))
+
+    def send_async(self, peer: str, tag: str, value: Any = _nothing, *, body: Optional[bytes] = None, session: int = 0,
+                   reliable: bool = False, timeout: Optional[float] = 30.0) -> "MessageFuture[int]":
+        """The same without waiting for room: a future of the id. Messages to one peer keep the order of the calls."""
+        sent = self._native.send_async(peer, tag, *_content(value, body), session, reliable, _seconds(timeout))
+        return MessageFuture([sent], lambda outcomes: _take(outcomes[0]))
 
     def request(self, peer: str, tag: str, value: Any = _nothing, *, body: Optional[bytes] = None, session: int = 0,
-                reliable: bool = False, timeout: float = 30.0) -> Message:
+                reliable: bool = False, timeout: Optional[float] = 30.0) -> Message:
         """Waits for the answer; raises ``refused`` when the other side could not give one."""
-        return _take(self._native.request(peer, tag, _body(value, body), session, reliable, timeout))
+        return _take(self._native.request(peer, tag, *_content(value, body), session, reliable, _seconds(timeout)))
+
+    def request_async(self, peer: str, tag: str, value: Any = _nothing, *, body: Optional[bytes] = None, session: int = 0,
+                      reliable: bool = False, timeout: Optional[float] = 30.0) -> "MessageFuture[Message]":
+        """The same without waiting: a future of the answer, which fails when there is none in ``timeout`` seconds."""
+        asked = self._native.request_async(peer, tag, *_content(value, body), session, reliable, _seconds(timeout))
+        return MessageFuture([asked], lambda outcomes: _take(outcomes[0]))
 
     def broadcast(self, type: str, tag: str, value: Any = _nothing, *, body: Optional[bytes] = None,
-                  timeout: float = 30.0) -> List[Reply]:
+                  timeout: Optional[float] = 30.0) -> List[Reply]:
         """Asks all peers of a type at once."""
-        return _replies(self._native.broadcast(type, tag, _body(value, body), timeout))
+        replies = self._native.broadcast(type, tag, *_content(value, body), _seconds(timeout))
+        return [_reply(peer, outcome) for peer, outcome in replies]
 
-    def scatter(self, parcels: Sequence[Tuple[str, str, Any]], *, timeout: float = 30.0) -> List[Reply]:
+    def broadcast_async(self, type: str, tag: str, value: Any = _nothing, *,
+                        timeout: Optional[float] = 30.0) -> "MessageFuture[List[Reply]]":
+        """The same without waiting: a future of all replies."""
+        return self.scatter_async([(peer, tag, value) for peer in self.peers(type)], timeout=timeout)
+
+    def scatter(self, parcels: Sequence[Tuple[str, str, Any]], *, timeout: Optional[float] = 30.0) -> List[Reply]:
         """Asks each peer for something of its own, (peer, tag, value); one reply each, in their order."""
-        packed = [(peer, tag, _native.pack(value)) for peer, tag, value in parcels]
-        return _replies(self._native.scatter(packed, timeout))
+        return [_reply(peer, outcome) for peer, outcome in self._native.scatter(list(parcels), _seconds(timeout))]
 
-    def receive(self, timeout: float = 30.0) -> Message:
+    def scatter_async(self, parcels: Sequence[Tuple[str, str, Any]], *,
+                      timeout: Optional[float] = 30.0) -> "MessageFuture[List[Reply]]":
+        """The same without waiting: a future of all replies, in their order."""
+        parcels = list(parcels)
+        asked = [self._native.request_async(peer, tag, *_content(value, None), 0, False, _seconds(timeout))
+                 for peer, tag, value in parcels]
+        return MessageFuture(asked, lambda outcomes: [_reply(one[0], outcome) for one, outcome in zip(parcels, outcomes)])
+
+    def receive(self, timeout: Optional[float] = 30.0) -> Message:
         """The next message; raises ``timed_out`` when none comes in time."""
-        return _take(self._native.receive(timeout))
+        return _take(self._native.receive(_seconds(timeout)))
 
-    def reply(self, task: Message, value: Any = _nothing, *, body: Optional[bytes] = None) -> None:
-        """Answers a task, once."""
-        _take(self._native.reply(task, _body(value, body)))
+    def reply(self, task: Message, value: Any = _nothing, *, body: Optional[bytes] = None, tag: str = "") -> None:
+        """Answers a task, once. The answer has the tag of the task unless another is given."""
+        _take(self._native.reply(task, *_content(value, body), tag))
 
     def refuse(self, task: Message, why: str) -> None:
         """Answers a task with why it cannot be done, once."""
         _take(self._native.refuse(task, why))
 
     def forward(self, message: Message, peer: str) -> int:
-        """Sends a notification on to another peer, as one of one's own."""
+        """Sends a message on to another peer, as a notification of one's own."""
         return _take(self._native.forward(message, peer))
 
     def on(self, tag: str, handler: Callable[[Message], Any], *, concurrent: bool = False) -> None:
-        """For launch(): messages of this tag. A concurrent handler runs on a thread of its own, others one at a time."""
+        """For launch(): messages of this tag. What the handler returns is the answer to a task that it has not answered
+        itself. To answer later, it keeps the message and returns None. A concurrent handler runs on a thread of its own,
+        others one at a time."""
         _take(self._native.on(tag, handler, concurrent))
 
     def when(self, event: str, handler: Callable[[List[Message]], Any]) -> None:
-        """For launch(): as soon as so many have come, ``worker:update:60% AND learner:ready:1``."""
-        _take(self._native.when(event, handler))
+        """For launch(): as soon as so many have come, ``worker:update:60% AND learner:ready:1``. What the handler returns,
+        if that is not None, is the answer to all tasks among them that have none yet."""
+        _take(self._native.when(_check_event(event), handler))
 
     def launch(self) -> None:
         """Hands messages to their handlers until stop(). Who asks something that has no handler, or whose handler
@@ -174,10 +296,10 @@ class Component:
         arrived; must not wait. Before join()."""
         self._native.on_peer_down(call)
 
-    def close(self, linger: float = 1.0) -> List[int]:
+    def close(self, linger: Optional[float] = 1.0) -> List[int]:
         """Waits for at most so long until everything has arrived, and leaves the group. Gives the ids of messages of
         which nobody has said that they arrived."""
-        return self._native.close(linger)
+        return self._native.close(_seconds(linger))
 
     def counters(self) -> Dict[str, int]:
         """What was counted: strangers, malformed, dropped, late, handler_failures, without_handler."""
@@ -207,9 +329,9 @@ class concurrent:
 def dist(component: Component, handlers: Mapping[str, Handler]) -> Callable[[Type[_Local]], Type[_Local]]:
     """A class that messages reach: ``@cadre.dist(component, {"hello": on_hello})``.
 
-    A handler is called as ``on_hello(local_instance, component, message)``. A key with colons is an event,
-    ``worker:update:60%``, whose handler gets the list of messages. Everything of the class stays reachable; an instance
-    gets ``launch()`` and ``component`` besides.
+    A handler is called as ``on_hello(local_instance, component, message)``, and what it returns is the answer, as for
+    Component.on(). A key with colons is an event, ``worker:update:60%``, whose handler gets the list of messages.
+    Everything of the class stays reachable; an instance gets ``launch()`` and ``component`` besides.
     """
 
     def wrap(original: Type[_Local]) -> Type[_Local]:
@@ -217,10 +339,10 @@ def dist(component: Component, handlers: Mapping[str, Handler]) -> Callable[[Typ
             def __init__(self, *args: Any, **kwargs: Any) -> None:
                 super().__init__(*args, **kwargs)
                 for key, handler in handlers.items():
-                    def call(arrived: Any, handler: Handler = handler) -> None:
-                        handler(self, component, arrived)
+                    def call(arrived: Any, handler: Handler = handler) -> Any:
+                        return handler(self, component, arrived)
                     is_concurrent = isinstance(handler, concurrent)
-                    if ":" not in key:
+                    if ":" not in _check_event(key):
                         component.on(key, call, concurrent=is_concurrent)
                     elif is_concurrent:
                         raise TypeError(f"the handler of the event {key!r} cannot be concurrent, only that of a tag")

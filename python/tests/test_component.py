@@ -1,13 +1,16 @@
 """Components in Python, in one process, in several, and with a peer that is killed."""
+import asyncio
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 import cadre
+import numpy
 
 
 def together(*components):
@@ -55,8 +58,14 @@ class Components(unittest.TestCase):
         a = self.make("a", "a")
         loop = []
         loop.append(loop)
-        for value, error, words in ((object(), TypeError, "the value is a object"), ({"x": [1, {2}]}, TypeError, "the value.x[1] is a set"),
-                                    ({1: 2}, TypeError, "key"), (2**70, ValueError, "64 bits"), (loop, ValueError, "nested")):
+        for value, error, words in ((object(), TypeError, "the value is a object"),
+                                    ({"x": [1, object()]}, TypeError, "the value.x[1] is a object"),
+                                    ({1: {(2, 3): object()}}, TypeError, "the value[1][(2, 3)] is a object"),
+                                    (2**70, ValueError, "64 bits"), (loop, ValueError, "nested"),
+                                    ("\udc80", ValueError, "not Unicode"),
+                                    (numpy.array([object()]), TypeError, "the value is a numpy array of objects, which cannot be"),
+                                    ([numpy.zeros(2, "i4,f8")], TypeError, "the value[0] is a numpy array of records"),
+                                    (numpy.zeros(2, numpy.longdouble), TypeError, "convert it first")):
             with self.assertRaises(error) as said:
                 a.send("b", "x", value)
             self.assertIn(words, str(said.exception))
@@ -67,6 +76,227 @@ class Components(unittest.TestCase):
         self.assertEqual(str(said.exception), "body is 3, but must be bytes")
         with self.assertRaises(ValueError):
             self.make("a", "c", overflow="sometimes")
+
+    def test_arrays_sets_and_dicts_of_any_key_survive_the_way(self):
+        a, b = self.make("a", "a", {"b": 1}), self.make("b", "b", {"a": 1})
+        together(a, b)
+        dtypes = ("?", "i1", "u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8", "<c8", "<c16", "<M8[ns]", "<m8[s]",
+                  "S3", "<U2")
+        arrays = [numpy.arange(12).astype(dtype).reshape(3, 4) for dtype in dtypes]
+        arrays += [numpy.arange(6, dtype=">f4"), numpy.asfortranarray(numpy.arange(6.0).reshape(2, 3)), numpy.arange(20)[::3],
+                   numpy.zeros((0, 3)), numpy.array(2.5), numpy.random.default_rng(1).random((300, 200))]
+        a.send("b", "arrays", arrays)
+        got = b.receive().value
+        self.assertEqual(len(got), len(arrays))
+        for sent, came in zip(arrays, got):
+            self.assertIsInstance(came, numpy.ndarray)
+            self.assertEqual((came.shape, came.dtype.kind, came.dtype.itemsize), (sent.shape, sent.dtype.kind, sent.dtype.itemsize))
+            numpy.testing.assert_array_equal(came, sent)
+            self.assertTrue(came.flags.writeable and came.flags.aligned)
+        values = [{1: "a", -2.5: "b", (1, ("x", 2)): [1], None: 2, b"k": 3, frozenset({4}): 5, "t": 6}, {1, "x", (2, 3)}, set(), {},
+                  numpy.float32(1.5), numpy.int64(-7), numpy.uint64(2**64 - 1), numpy.bool_(True), numpy.float64(0.1), 1 + 2j,
+                  numpy.datetime64("2026-01-02"), numpy.str_("s"), bytearray(b"ab"), memoryview(b"cd")]
+        for value in values:
+            a.send("b", "value", value)
+            came = b.receive().value
+            self.assertEqual(came, value)
+        a.send("b", "value", (1, (2, frozenset({3}))))
+        self.assertEqual(b.receive().value, [1, [2, {3}]])
+        a.send("b", "value", [numpy.int32(3), numpy.float16(0.5)])
+        self.assertEqual([type(one) for one in b.receive().value], [int, float])
+
+    def test_a_large_array_is_looked_at_where_it_arrived(self):
+        a, b = self.make("a", "a", {"b": 1}), self.make("b", "b", {"a": 1})
+        together(a, b)
+        for tag in ("x", "xy", "a longer tag of odd length"):
+            a.send("b", tag, {"small": numpy.arange(3), "large": numpy.arange(1_000_000)})
+            message = b.receive()
+            large = message.value["large"]
+            self.assertIs(message.value["large"], large)
+            self.assertFalse(large.flags.owndata)
+            self.assertTrue(large.flags.aligned)
+            del message
+            self.assertEqual(large.sum(), 499_999_500_000)
+            large += 1
+
+    def test_values_that_are_none_are_refused(self):
+        for bytes in (b"\xc7\x00\x01", b"\xc7\x03\x01\x03<f8", b"\xc7\x05\x01\x03<O8\x00", b"\xd4\x05\x00", b"\xd4\x03\xc0",
+                      b"\xc7\x03\x03\x91\x80\x00", b"\xc7\x0d\x01\x03<f8\x01" + b"\xff" * 8,
+                      b"\xc7\x15\x01\x03<f8\x02" + b"\xff" * 7 + b"\x7f" + b"\x01" + b"\x00" * 7, b"\x82\x01\x02\x01\x03", b"\xdd\xff\xff\xff\xff"):
+            with self.assertRaises(ValueError, msg=bytes):
+                cadre._native.unpack(bytes)
+
+    def test_what_a_handler_returns_is_the_answer(self):
+        server, worker = self.make("learner", "l", {"worker": 1}), self.make("worker", "w", {"learner": 1})
+        kept = []
+
+        def on_answered(message):
+            server.reply(message, "by itself")
+            return "not this"
+
+        server.on("double", lambda message: 2 * message.value)
+        server.on("nothing", lambda message: None)
+        server.on("array", lambda message: numpy.arange(message.value), concurrent=True)
+        server.on("unsendable", lambda message: object())
+        server.on("answered", on_answered)
+        server.on("keep", kept.append)
+        server.on("kept", lambda message: server.reply(kept.pop(), "later"))
+        server.on("stop", lambda message: server.stop())
+        together(server, worker)
+        serving = threading.Thread(target=server.launch)
+        serving.start()
+        self.assertEqual(worker.request("l", "double", 21).value, 42)
+        self.assertIsNone(worker.request("l", "nothing").value)
+        self.assertEqual(worker.request("l", "array", 3).value.tolist(), [0, 1, 2])
+        with self.assertRaises(cadre.ComponentError) as refused:
+            worker.request("l", "unsendable")
+        self.assertIn("the result is a object", str(refused.exception))
+        self.assertEqual(worker.request("l", "answered").value, "by itself")
+        future = worker.request_async("l", "keep")
+        self.assertIsNone(worker.request("l", "kept").value)
+        self.assertEqual(future.get(60).value, "later")
+        worker.send("l", "double", 1)
+        worker.send("l", "stop")
+        serving.join()
+        self.assertEqual(server.counters()["handler_failures"], 0)
+
+    def test_an_event_handler_answers_all_that_asked(self):
+        server = self.make("learner", "l", {"worker": 2})
+        workers = [self.make("worker", f"w{i}", {"learner": 1}) for i in range(2)]
+        fired = []
+
+        def on_all(messages):
+            fired.append(sorted(message.source for message in messages))
+            return len(fired)
+
+        server.when("worker:sync:5", on_all)
+        server.when("worker:stop:1", lambda messages: server.stop())
+        together(server, *workers)
+        serving = threading.Thread(target=server.launch)
+        serving.start()
+        for i in range(3):
+            answers = [one.request_async("l", "sync") for one in workers]
+            self.assertEqual([one.get(60).value for one in answers], [i + 1, i + 1])
+        workers[0].send("l", "stop")
+        serving.join()
+        self.assertEqual(fired, [["w0", "w1"]] * 3, "5 of 2 workers are all of them")
+
+    def test_a_reply_may_have_a_tag(self):
+        a, b = self.make("a", "a", {"b": 1}), self.make("b", "b", {"a": 1})
+        together(a, b)
+        for tag, expected in (("", "ask"), ("done", "done")):
+            future = a.request_async("b", "ask")
+            b.reply(b.receive(), 1, tag=tag)
+            self.assertEqual((future.get(60).tag, future.get(60).value), (expected, 1))
+
+    def test_futures(self):
+        a = self.make("a", "a", {"b": 2})
+        others = [self.make("b", f"b{i}", {"a": 1}) for i in range(2)]
+        together(a, *others)
+        asked = a.request_async("b0", "x", 1)
+        self.assertFalse(asked.ready())
+        with self.assertRaises(TimeoutError) as late:
+            asked.get(timeout=0.01)
+        self.assertEqual(late.exception.code, "timed_out")
+        scattered = a.scatter_async([("b0", "x", 2), ("nobody", "x", 3), ("b1", "x", 4)])
+        broadcast = a.broadcast_async("b", "x", 5)
+        sent = a.send_async("b1", "note", 6)
+        self.assertIsInstance(sent.get(timeout=None), int)
+        done = threading.Event()
+        self.assertIs(broadcast.then(lambda future: done.set() if future is broadcast else None), broadcast)
+
+        async def wait():
+            return await asked, await scattered
+
+        for one, count in zip(others, (3, 3)):
+            for _ in range(count):
+                task = one.receive()
+                if task.is_task:
+                    one.reply(task, [one.name, task.value])
+        answer, replies = asyncio.run(wait())
+        self.assertEqual(answer.value, ["b0", 1])
+        self.assertEqual([reply.message and reply.message.value for reply in replies], [["b0", 2], None, ["b1", 4]])
+        self.assertEqual(replies[1].error.code, "not_found")
+        self.assertTrue(done.wait(60))
+        self.assertEqual([reply.message.value for reply in broadcast.get()], [["b0", 5], ["b1", 5]])
+        cancelled = a.request_async("b0", "x", 7)
+        cancelled.cancel()
+        with self.assertRaises(cadre.ComponentError) as conflict:
+            cancelled.get()
+        self.assertEqual(conflict.exception.code, "conflict")
+        with self.assertRaises(cadre.ComponentError):
+            a.send_async("nobody", "x").get(60)
+        open_end = a.request_async("b0", "x", timeout=None)
+        a.close()
+        with self.assertRaises(cadre.ComponentError):
+            open_end.get(60)
+
+    def test_none_is_no_deadline(self):
+        a, b = self.make("a", "a", {"b": 1}), self.make("b", "b", {"a": 1})
+        joining = threading.Thread(target=a.join, args=(None,))
+        joining.start()
+        b.join(None)
+        joining.join()
+
+        def answer():
+            time.sleep(0.2)
+            b.reply(b.receive(timeout=None), "late")
+
+        answering = threading.Thread(target=answer)
+        answering.start()
+        self.assertEqual(a.request("b", "x", timeout=None).value, "late")
+        answering.join()
+        a.send("b", "x", timeout=None)
+        self.assertEqual(a.scatter([], timeout=None), [])
+        b.receive()
+        self.assertEqual(a.close(linger=None), [])
+
+    def test_a_message_is_forwarded(self):
+        a, b, c = self.make("a", "a", {"b": 1}), self.make("b", "b", {"a": 1, "c": 1}), self.make("c", "c", {"b": 1})
+        together(a, b, c)
+        a.send("b", "note", {"x": numpy.arange(3)}, session=7)
+        b.forward(b.receive(), "c")
+        came = c.receive()
+        self.assertEqual((came.tag, came.source, came.session, came.is_task), ("note", "b", 7, False))
+        self.assertEqual(came.value["x"].tolist(), [0, 1, 2])
+
+    def test_a_sender_fails_or_drops_the_oldest_when_there_is_no_room(self):
+        for overflow in ("fail", "drop_oldest"):
+            a = cadre.Component("g", "a", "a", peers={"b": 1}, names=f"memory://{self.id()}{overflow}", overflow=overflow, queue_max=100)
+            b = cadre.Component("g", "b", "b", peers={"a": 1}, names=f"memory://{self.id()}{overflow}")
+            together(a, b)
+            sent, refused = 0, None
+            while sent < 20_000 and refused is None:
+                try:
+                    a.send("b", "x", sent)
+                    sent += 1
+                except cadre.ComponentError as error:
+                    refused = error
+            dropped = a.counters()["dropped"]
+            if overflow == "fail":
+                self.assertEqual((refused.code, dropped), ("unavailable", 0))
+            else:
+                self.assertEqual((refused, sent), (None, 20_000))
+                self.assertGreater(dropped, 0)
+            came = [b.receive().value for _ in range(sent - dropped)]
+            self.assertEqual((came, came[0], came[-1]), (sorted(came), 0, sent - 1))
+            with self.assertRaises(TimeoutError):
+                b.receive(timeout=0.1)
+
+    def test_an_event_in_the_form_of_another_framework_gets_a_hint(self):
+        a = self.make("a", "a")
+        for event, words in ((("worker:update:5", "tester:done:1", "AND"), "write 'worker:update:5 AND tester:done:1'"),
+                             (("OR", "a:b:1", ("c:d:1", "e:f:1", "&&")), "write 'a:b:1 OR (c:d:1 AND e:f:1)'"),
+                             (("worker", "update", 5), "write 'worker:update:5'"), (7, "'worker:update:60%'")):
+            with self.assertRaises(TypeError) as hint:
+                a.when(event, print)
+            self.assertIn(words, str(hint.exception))
+            with self.assertRaises(TypeError):
+                cadre.dist(a, {event: print})(Learner)(1)
+        for event in ("AND(worker:update:5, tester:done:1)", "&& worker:update:5 tester:done:1"):
+            with self.assertRaises(cadre.ComponentError) as hint:
+                a.when(event, print)
+            self.assertIn("write the operator between two terms", str(hint.exception))
 
     def test_errors_have_a_code(self):
         a = self.make("a", "a")
@@ -98,7 +328,7 @@ class Components(unittest.TestCase):
         def on_two(learner, component, messages):
             seen.append([one.value for one in messages])
 
-        table = {"learn": on_learn, "fail": on_fail, "stop": lambda l, c, m: c.stop(), "worker:update:2": on_two}
+        table = {"learn": on_learn, "fail": on_fail, "stop": lambda l, c, m: c.stop(), "worker:update:2:total": on_two}
         Distributed = cadre.dist(server, table)(Learner)
         node = Distributed(1)
         self.assertIsInstance(node, Learner)
@@ -189,7 +419,8 @@ CHILD = """
 import sys, cadre
 c = cadre.Component("g", "child", "child", peers={"parent": 1}, names=sys.argv[1])
 c.on("double", lambda m: c.reply(m, 2 * m.value))
-c.on("hang", lambda m: None)
+held = []
+c.on("hang", held.append)
 c.join()
 c.launch()
 """

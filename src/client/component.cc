@@ -24,6 +24,10 @@ constexpr std::size_t waiting_max = 100'000;
 
 Slice slice_of(std::span<const std::byte> body) { return Slice(Bytes(body.begin(), body.end())); }
 
+client::Member::Wish wish_of(std::string_view tag, const Component::Sending& how, Slice body) {
+  return {std::string(tag), how.session, how.reliable, std::move(body)};
+}
+
 /// What stands behind the copies of a message.
 struct Held {
   remote::Letter letter;
@@ -53,9 +57,16 @@ struct Component::Inside {
   explicit Inside(Options o) : options(std::move(o)), member(engine, log, options_of(options)), events(waiting_max) {}
 
   TimePoint until(Wait wait) { return wait > Wait(24h * 365) ? TimePoint::max() : member.now() + wait; }
-  Message message_of(remote::Letter letter) const;
-  Outcome<Message> answer_of(client::Member::Outcome outcome, const std::string& peer) const;
-  Outcome<void> answer(const Message& task, Note::Kind kind, const Slice& body);
+  /// What was heard by a member of that name.
+  static Message message_of(remote::Letter letter, const std::string& destination);
+  static Outcome<Message> answer_of(client::Member::Outcome outcome, const std::string& peer,
+                                    const std::string& destination);
+  Outcome<std::uint64_t> send(const std::string& peer, const client::Member::Wish& wish, Wait wait);
+  Outcome<Message> request(const std::string& peer, const client::Member::Wish& wish, Wait wait);
+  std::vector<Reply> scatter(const std::vector<std::pair<std::string, client::Member::Wish>>& wishes, Wait wait);
+  detail::PendingHandle promise(const std::string& peer, const client::Member::Wish& wish, Wait wait, bool is_request);
+  Outcome<void> answer(const Message& task, remote::Group::Response response);
+  void see_peers(Component& self);
   /// Why the group cannot go on; nothing: it can.
   std::optional<Reason> shortage();
   void dispatch(Component& self, const Message& message, client::HandlerPool& pool);
@@ -85,7 +96,14 @@ struct Component::Inside {
   std::atomic<std::uint64_t> without_handler = 0;
 };
 
-Message Component::Inside::message_of(remote::Letter letter) const {
+struct detail::PendingHandle::Inside {
+  client::Member& member;  // only until it is kept: that it is when the member ends
+  std::shared_ptr<client::Promise> promise;
+  std::string peer;
+  std::string destination;
+};
+
+Message Component::Inside::message_of(remote::Letter letter, const std::string& destination) {
   Message message;
   auto held = std::make_shared<Held>();
   held->letter = std::move(letter);
@@ -93,7 +111,7 @@ Message Component::Inside::message_of(remote::Letter letter) const {
   message.tag = note.tag;
   message.source = held->letter.peer;
   message.source_type = held->letter.type;
-  message.destination = member.name();
+  message.destination = destination;
   message.session = note.session;
   message.id = note.id;
   message.kind = note.kind == Note::Kind::request ? Message::Kind::task : Message::Kind::notification;
@@ -102,12 +120,13 @@ Message Component::Inside::message_of(remote::Letter letter) const {
   return message;
 }
 
-Outcome<Message> Component::Inside::answer_of(client::Member::Outcome outcome, const std::string& peer) const {
+Outcome<Message> Component::Inside::answer_of(client::Member::Outcome outcome, const std::string& peer,
+                                              const std::string& destination) {
   if (!outcome) return reason_of(outcome.error());
   if (outcome->kind == Note::Kind::refusal) {
     return Reason{Reason::Code::refused, std::string(as_text(outcome->body.view))};
   }
-  return message_of({peer, "", 0, *std::move(outcome)});
+  return message_of({peer, "", 0, *std::move(outcome)}, destination);
 }
 
 Component::Component(Options options) : inside_(std::make_unique<Inside>(std::move(options))) {}
@@ -127,48 +146,133 @@ std::vector<std::string> Component::peers(std::string_view type) const {
   return inside_->member.live(std::string(type));
 }
 
-Outcome<std::uint64_t> Component::send(std::string_view peer, std::string_view tag, std::span<const std::byte> body,
-                                       const Sending& how) {
-  const Result<std::uint64_t> id = inside_->member.send(
-      std::string(peer), {std::string(tag), how.session, how.reliable, slice_of(body)}, inside_->until(how.wait));
+std::size_t Component::lead_of(std::string_view tag) { return remote::body_offset(tag.size()); }
+
+Outcome<std::uint64_t> Component::Inside::send(const std::string& peer, const client::Member::Wish& wish, Wait wait) {
+  const Result<std::uint64_t> id = member.send(peer, wish, until(wait));
   if (!id) return reason_of(id.error());
   return *id;
 }
 
+Outcome<std::uint64_t> Component::send(std::string_view peer, std::string_view tag, std::span<const std::byte> body,
+                                       const Sending& how) {
+  return inside_->send(std::string(peer), wish_of(tag, how, slice_of(body)), how.wait);
+}
+
+Outcome<std::uint64_t> Component::send(std::string_view peer, std::string_view tag, std::vector<std::byte>&& body,
+                                       const Sending& how) {
+  return inside_->send(std::string(peer), wish_of(tag, how, Slice(std::move(body))), how.wait);
+}
+
+Outcome<Message> Component::Inside::request(const std::string& peer, const client::Member::Wish& wish, Wait wait) {
+  return answer_of(member.request(peer, wish, until(wait)), peer, member.name());
+}
+
 Outcome<Message> Component::request(std::string_view peer, std::string_view tag, std::span<const std::byte> body,
                                     const Sending& how) {
-  const std::string name(peer);
-  return inside_->answer_of(inside_->member.request(name, {std::string(tag), how.session, how.reliable, slice_of(body)},
-                                                    inside_->until(how.wait)),
-                            name);
+  return inside_->request(std::string(peer), wish_of(tag, how, slice_of(body)), how.wait);
+}
+
+Outcome<Message> Component::request(std::string_view peer, std::string_view tag, std::vector<std::byte>&& body,
+                                    const Sending& how) {
+  return inside_->request(std::string(peer), wish_of(tag, how, Slice(std::move(body))), how.wait);
+}
+
+std::vector<Reply> Component::Inside::scatter(const std::vector<std::pair<std::string, client::Member::Wish>>& wishes,
+                                              Wait wait) {
+  std::vector<client::Member::Outcome> outcomes = member.scatter(wishes, until(wait));
+  std::vector<Reply> replies;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    replies.push_back({wishes[i].first, answer_of(std::move(outcomes[i]), wishes[i].first, member.name())});
+  }
+  return replies;
 }
 
 std::vector<Reply> Component::broadcast(std::string_view type, std::string_view tag, std::span<const std::byte> body,
                                         const Sending& how) {
   const Slice shared = slice_of(body);
   std::vector<std::pair<std::string, client::Member::Wish>> wishes;
-  for (const std::string& peer : peers(type)) {
-    wishes.push_back({peer, {std::string(tag), how.session, how.reliable, shared}});
-  }
-  std::vector<client::Member::Outcome> outcomes = inside_->member.scatter(wishes, inside_->until(how.wait));
-  std::vector<Reply> replies;
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    replies.push_back({wishes[i].first, inside_->answer_of(std::move(outcomes[i]), wishes[i].first)});
-  }
-  return replies;
+  for (const std::string& peer : peers(type)) wishes.emplace_back(peer, wish_of(tag, how, shared));
+  return inside_->scatter(wishes, how.wait);
 }
 
 std::vector<Reply> Component::scatter(const std::vector<Parcel>& parcels, const Sending& how) {
   std::vector<std::pair<std::string, client::Member::Wish>> wishes;
   for (const Parcel& one : parcels) {
-    wishes.push_back({one.peer, {one.tag, how.session, how.reliable, slice_of(std::as_bytes(std::span(one.body)))}});
+    wishes.emplace_back(one.peer, wish_of(one.tag, how, slice_of(std::as_bytes(std::span(one.body)))));
   }
-  std::vector<client::Member::Outcome> outcomes = inside_->member.scatter(wishes, inside_->until(how.wait));
-  std::vector<Reply> replies;
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    replies.push_back({parcels[i].peer, inside_->answer_of(std::move(outcomes[i]), parcels[i].peer)});
+  return inside_->scatter(wishes, how.wait);
+}
+
+detail::PendingHandle Component::Inside::promise(const std::string& peer, const client::Member::Wish& wish, Wait wait,
+                                                 bool is_request) {
+  const TimePoint deadline = until(wait);
+  detail::PendingHandle handle;
+  handle.inside_ = std::make_shared<detail::PendingHandle::Inside>(detail::PendingHandle::Inside{
+      member, member.promise(peer, wish, is_request ? std::optional(deadline) : std::nullopt, deadline), peer,
+      member.name()});
+  return handle;
+}
+
+Pending<std::uint64_t> Component::send_async(std::string_view peer, std::string_view tag, std::vector<std::byte>&& body,
+                                             const Sending& how) {
+  const client::Member::Wish wish = wish_of(tag, how, Slice(std::move(body)));
+  return Pending<std::uint64_t>(inside_->promise(std::string(peer), wish, how.wait, false));
+}
+
+Pending<Message> Component::request_async(std::string_view peer, std::string_view tag, std::vector<std::byte>&& body,
+                                          const Sending& how) {
+  const client::Member::Wish wish = wish_of(tag, how, Slice(std::move(body)));
+  return Pending<Message>(inside_->promise(std::string(peer), wish, how.wait, true));
+}
+
+std::vector<PendingReply> Component::broadcast_async(std::string_view type, std::string_view tag,
+                                                     std::span<const std::byte> body, const Sending& how) {
+  const client::Member::Wish wish = wish_of(tag, how, slice_of(body));
+  std::vector<PendingReply> all;
+  for (const std::string& peer : peers(type)) {
+    all.push_back({peer, Pending<Message>(inside_->promise(peer, wish, how.wait, true))});
   }
-  return replies;
+  return all;
+}
+
+std::vector<PendingReply> Component::scatter_async(const std::vector<Parcel>& parcels, const Sending& how) {
+  std::vector<PendingReply> all;
+  for (const Parcel& one : parcels) {
+    const client::Member::Wish wish = wish_of(one.tag, how, slice_of(std::as_bytes(std::span(one.body))));
+    all.push_back({one.peer, Pending<Message>(inside_->promise(one.peer, wish, how.wait, true))});
+  }
+  return all;
+}
+
+bool detail::PendingHandle::is_there() const { return inside_->promise->is_there(); }
+
+bool detail::PendingHandle::wait(Wait wait) const {
+  if (is_there()) return true;
+  client::Member& member = inside_->member;
+  return member.await(inside_->promise, wait > Wait(24h * 365) ? TimePoint::max() : member.now() + wait);
+}
+
+void detail::PendingHandle::then(std::function<void()> call) const {
+  if (is_there()) return call();
+  inside_->member.then(inside_->promise, std::move(call));
+}
+
+void detail::PendingHandle::cancel() const {
+  if (!is_there()) inside_->member.cancel(inside_->promise);
+}
+
+void detail::PendingHandle::take(Outcome<Message>& to) const {
+  to = Component::Inside::answer_of(inside_->promise->outcome(), inside_->peer, inside_->destination);
+}
+
+void detail::PendingHandle::take(Outcome<std::uint64_t>& to) const {
+  Result<Note> outcome = inside_->promise->outcome();
+  if (!outcome) {
+    to = reason_of(outcome.error());
+  } else {
+    to = outcome->id;
+  }
 }
 
 std::optional<Reason> Component::Inside::shortage() {
@@ -192,32 +296,41 @@ Outcome<Message> Component::receive(Wait wait) {
     const bool is_watched = !inside_->options.minimal_peers.empty();
     const TimePoint next = is_watched ? std::min(end, inside_->member.now() + look_every) : end;
     Result<remote::Letter> letter = inside_->member.receive(next);
-    if (letter) return inside_->message_of(*std::move(letter));
+    if (letter) return Inside::message_of(*std::move(letter), name());
     if (letter.error().code != Errc::timed_out) return reason_of(letter.error());
     if (std::optional<Reason> why = inside_->shortage()) return *std::move(why);
     if (inside_->member.now() >= end || client::was_interrupted()) return reason_of(letter.error());
   }
 }
 
-Outcome<void> Component::Inside::answer(const Message& task, Note::Kind kind, const Slice& body) {
+Outcome<void> Component::Inside::answer(const Message& task, remote::Group::Response response) {
   const auto held = std::static_pointer_cast<Held>(task.held_);
   if (held == nullptr || task.kind != Message::Kind::task) {
     return Reason{Reason::Code::invalid, "'" + task.tag + "' wants no answer; send a message instead"};
   }
   if (held->is_answered.exchange(true))
     return Reason{Reason::Code::conflict, "'" + task.tag + "' was answered already"};
-  const Result<void> replied = member.reply(held->letter, kind, body, until(30s));
+  const Result<void> replied = member.reply(held->letter, std::move(response), until(30s));
   if (replied) return {};
   held->is_answered = false;  // who asked can still be told why
   return reason_of(replied.error());
 }
 
-Outcome<void> Component::reply(const Message& task, std::span<const std::byte> body) {
-  return inside_->answer(task, Note::Kind::reply, slice_of(body));
+Outcome<void> Component::reply(const Message& task, std::span<const std::byte> body, std::string_view tag) {
+  return inside_->answer(task, {Note::Kind::reply, slice_of(body), std::string(tag)});
+}
+
+Outcome<void> Component::reply(const Message& task, std::vector<std::byte>&& body, std::string_view tag) {
+  return inside_->answer(task, {Note::Kind::reply, Slice(std::move(body)), std::string(tag)});
+}
+
+bool Component::is_answered(const Message& task) {
+  const auto held = std::static_pointer_cast<Held>(task.held_);
+  return held != nullptr && held->is_answered;
 }
 
 Outcome<void> Component::refuse(const Message& task, std::string_view why) {
-  return inside_->answer(task, Note::Kind::refusal, slice_of(std::as_bytes(std::span(why))));
+  return inside_->answer(task, {Note::Kind::refusal, slice_of(std::as_bytes(std::span(why)))});
 }
 
 Outcome<std::uint64_t> Component::forward(const Message& message, std::string_view peer) {
@@ -297,23 +410,29 @@ void Component::Inside::dispatch(Component& self, const Message& message, client
   if (message.kind == Message::Kind::task) static_cast<void>(self.refuse(message, why));
 }
 
+/// Amounts of events refer to the peers that are there.
+void Component::Inside::see_peers(Component& self) {
+  const std::uint64_t present = member.peers_version();
+  if (event_handlers.empty() || present == peers_seen) return;
+  peers_seen = present;
+  std::vector<remote::Peer> members;
+  for (const remote::Card& card : member.live_cards()) members.push_back({card.name, card.type});
+  run(self, events.set_peers(members));
+}
+
 Outcome<void> Component::launch() {
   Inside& inside = *inside_;
   inside.is_stopping = false;
   client::HandlerPool pool(inside.options.concurrent_max);  // ends last: its handlers use what stands here
   while (!inside.is_stopping) {
-    const std::uint64_t present = inside.member.peers_version();
-    if (!inside.event_handlers.empty() && present != inside.peers_seen) {
-      inside.peers_seen = present;
-      std::vector<remote::Peer> members;
-      for (const remote::Card& card : inside.member.live_cards()) members.push_back({card.name, card.type});
-      inside.run(*this, inside.events.set_peers(members));
-    }
+    inside.see_peers(*this);
+    const std::uint64_t present = inside.peers_seen;
     Result<remote::Letter> letter = inside.member.receive(inside.member.now() + look_every, [&inside, present] {
-      return inside.is_stopping || inside.member.peers_version() != present;
+      return inside.is_stopping || (!inside.event_handlers.empty() && inside.member.peers_version() != present);
     });
     if (letter) {
-      inside.dispatch(*this, inside.message_of(*std::move(letter)), pool);
+      inside.see_peers(*this);  // one that has just come may have sent it
+      inside.dispatch(*this, Inside::message_of(*std::move(letter), name()), pool);
     } else if (letter.error().code != Errc::timed_out) {
       return reason_of(letter.error());
     }

@@ -2,10 +2,13 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <atomic>
 #include <latch>
+#include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <thread>
 
 namespace cadre {
@@ -336,6 +339,213 @@ TEST_F(Components, AskManyAtOnce) {
   EXPECT_EQ(replies[0].outcome->text(), "b2 1");
   EXPECT_EQ(replies[1].outcome.reason().code, Reason::Code::not_found);
   EXPECT_EQ(replies[2].outcome->text(), "b0 3");
+}
+
+struct Frame {
+  Array<float> pixels;
+  std::map<std::int64_t, std::string> names;
+  std::set<int> seen;
+  std::vector<std::vector<double>> rows;
+};
+template <class V>
+void describe(V& v, Frame& f) {
+  v.required("pixels", f.pixels, "of the picture");
+  v.field("names", f.names, "by number");
+  v.field("seen", f.seen, "numbers");
+  v.field("rows", f.rows, "of numbers");
+}
+
+TEST_F(Components, ArraysSetsAndMapsOfAnyKeyTravel) {
+  Component a(options("a", "a", {{"b", 1}}));
+  Component b(options("b", "b", {{"a", 1}}));
+  join({&a, &b});
+  std::vector<float> numbers(100'000);
+  std::iota(numbers.begin(), numbers.end(), 0.F);
+  a.send_value("b", "frame",
+               Frame{{numbers, {100, 1'000}}, {{-7, "minus seven"}, {1LL << 40, "large"}}, {3, 1}, {{1, 2}, {}}})
+      .value();
+  const Message message = b.receive().value();
+  const auto frame = message.value<Frame>();
+  EXPECT_EQ(frame.pixels.shape(), (std::vector<std::size_t>{100, 1'000}));
+  EXPECT_TRUE(std::equal(frame.pixels.begin(), frame.pixels.end(), numbers.begin(), numbers.end()));
+  const auto* const start = reinterpret_cast<const std::byte*>(frame.pixels.data());
+  EXPECT_TRUE(start >= message.body().data() && start < message.body().data() + message.body().size())
+      << "a large array is looked at where it arrived";
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(start) % alignof(double), 0U);
+  EXPECT_EQ(frame.names, (std::map<std::int64_t, std::string>{{-7, "minus seven"}, {1LL << 40, "large"}}));
+  EXPECT_EQ(frame.seen, (std::set<int>{1, 3}));
+  EXPECT_EQ(frame.rows, (std::vector<std::vector<double>>{{1, 2}, {}}));
+}
+
+TEST_F(Components, AnArrayIsReadAsRowsOrAsNumbersOfAnotherType) {
+  const ValueWriter written = packed(Array<std::int16_t>({1, -2, 3, 4, 5, 6}, {2, 3}));
+  const ValueReader reader(std::as_bytes(std::span(written.body())));
+  EXPECT_EQ(read_value<std::vector<std::vector<double>>>(reader.root()),
+            (std::vector<std::vector<double>>{{1, -2, 3}, {4, 5, 6}}));
+  const auto whole = read_value<Array<std::int16_t>>(reader.root());
+  EXPECT_EQ(whole.shape(), (std::vector<std::size_t>{2, 3}));
+  EXPECT_EQ(whole[1], -2);
+  try {
+    static_cast<void>(read_value<std::vector<std::vector<std::uint8_t>>>(reader.root()));
+    ADD_FAILURE() << "-2 was read as a number from 0";
+  } catch (const ValueError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("[0][1]"));
+  }
+  const ValueWriter flat = packed(Array<float>({1.5F, 2.5F}));
+  const ValueReader other(std::as_bytes(std::span(flat.body())));
+  EXPECT_EQ(read_value<std::vector<double>>(other.root()), (std::vector<double>{1.5, 2.5}));
+  EXPECT_THROW(static_cast<void>(read_value<std::vector<int>>(other.root())), ValueError);
+  EXPECT_THROW(static_cast<void>(read_value<std::string>(other.root())), ValueError);
+  EXPECT_THROW((Array<int>({1, 2, 3}, {2, 2})), ValueError);
+}
+
+TEST_F(Components, AnswersComeWithoutWaiting) {
+  Component a(options("a", "a", {{"b", 2}}));
+  Component b(options("b", "b0", {{"a", 1}}));
+  Component c(options("b", "b1", {{"a", 1}}));
+  join({&a, &b, &c});
+  for (Component* one : {&b, &c}) {
+    one->on("double", [](int x) { return 2 * x; }).value();
+    one->on("end", [one] { one->stop(); }).value();
+  }
+  const Pending<Message> early = a.request_async("b0", "double", 21);
+  EXPECT_FALSE(early.ready()) << "nobody serves yet";
+  EXPECT_EQ(early.get(1ms).reason().code, Reason::Code::timed_out);
+  const Pending<Message> unwanted = a.request_async("b1", "double", 1);
+  unwanted.cancel();
+  EXPECT_EQ(unwanted.get().reason().code, Reason::Code::conflict);
+  std::vector<Pending<Message>> many;
+  for (int i = 0; i < 500; ++i) many.push_back(a.request_async("b0", "double", i));
+  const auto all = a.scatter_async(
+      {{"b1", "double", std::string(packed(5).body())}, {"nobody", "double", ""}, {"b0", "nothing", ""}}, {});
+  std::jthread serving_b([&] { b.launch().value(); });
+  std::jthread serving_c([&] { c.launch().value(); });
+  EXPECT_EQ(early.get()->value<int>(), 42);
+  EXPECT_TRUE(early.ready());
+  for (int i = 0; i < 500; ++i) EXPECT_EQ(many[static_cast<std::size_t>(i)].get()->value<int>(), 2 * i);
+  EXPECT_EQ(all.at(0).reply.get()->value<int>(), 10);
+  EXPECT_EQ(all.at(0).peer, "b1");
+  EXPECT_EQ(all.at(1).reply.get().reason().code, Reason::Code::not_found);
+  EXPECT_EQ(all.at(2).reply.get().reason().code, Reason::Code::refused);
+  std::latch called(2);
+  const auto count = [&](const Pending<Message>& done) {
+    EXPECT_TRUE(done.ready());
+    called.count_down();
+  };
+  early.then(count);
+  a.request_async("b1", "double", 3).then(count);
+  called.wait();
+  EXPECT_GT(a.send_async("b0", "end", nullptr).get().value(), 0U);
+  a.send_async("b1", "end", nullptr).get().value();
+  serving_b.join();
+  serving_c.join();
+  const Pending<Message> never = a.request_async("b0", "double", 1, {.wait = 1h});
+  a.close();
+  EXPECT_EQ(never.get().reason().code, Reason::Code::conflict) << "closing makes all of them ready";
+}
+
+TEST_F(Components, WhatIsSentWithoutWaitingKeepsItsOrderWhileThereIsNoRoom) {
+  Component::Options narrow = options("a", "a", {{"b", 1}});
+  narrow.queue_max = 10;
+  Component a(narrow);
+  Component b(options("b", "b", {{"a", 1}}));
+  join({&a, &b});
+  constexpr int count = 15'000;  // more than the window of the receiver and the queue of the sender
+  std::vector<Pending<std::uint64_t>> sent;
+  int accepted = 0;
+  for (int i = 0; i < count; ++i) {
+    sent.push_back(a.send_async("b", "x", i));
+    if (sent.back().ready() && !sent.back().get()) break;  // more than may wait for room
+    ++accepted;
+  }
+  ASSERT_LT(accepted, count);
+  EXPECT_EQ(sent.back().get().reason().code, Reason::Code::unavailable);
+  EXPECT_FALSE(sent[static_cast<std::size_t>(accepted) - 1].ready());
+  std::jthread late([&] { a.send_value("b", "x", accepted).value(); });  // behind all that wait
+  for (int i = 0; i <= accepted; ++i) ASSERT_EQ(b.receive()->value<int>(), i);
+}
+
+TEST_F(Components, AReplyMayHaveATagOfItsOwn) {
+  Component a(options("a", "a", {{"b", 1}}));
+  Component b(options("b", "b", {{"a", 1}}));
+  join({&a, &b});
+  std::jthread answering([&] {
+    b.reply_value(b.receive().value(), 1).value();
+    b.reply_value(b.receive().value(), 2, "done").value();
+  });
+  EXPECT_EQ(a.request("b", "ask")->tag, "ask");
+  const Message second = a.request("b", "ask").value();
+  EXPECT_EQ(second.tag, "done");
+  EXPECT_EQ(second.value<int>(), 2);
+}
+
+TEST_F(Components, AMessageIsForwarded) {
+  Component a(options("a", "a", {{"b", 1}}));
+  Component b(options("b", "b", {{"a", 1}, {"c", 1}}));
+  Component c(options("c", "c", {{"b", 1}}));
+  join({&a, &b, &c});
+  a.send("b", "note", std::as_bytes(std::span(std::string_view("as it is"))), {.session = 7}).value();
+  const Message first = b.receive().value();
+  EXPECT_EQ(b.forward(first, "nobody").reason().code, Reason::Code::not_found);
+  const std::uint64_t id = b.forward(first, "c").value();
+  const Message second = c.receive().value();
+  EXPECT_EQ(second.tag, "note");
+  EXPECT_EQ(second.text(), "as it is");
+  EXPECT_EQ(second.session, 7U);
+  EXPECT_EQ(second.id, id);
+  EXPECT_EQ(second.source, "b") << "it is one of the forwarding component's own";
+  EXPECT_EQ(second.kind, Message::Kind::notification);
+  const Pending<Message> asked = a.request_async("b", "ask", 1);
+  const Message task = b.receive().value();
+  b.forward(task, "c").value();
+  EXPECT_EQ(c.receive()->kind, Message::Kind::notification) << "who asked is answered by the one that was asked";
+  b.reply_value(task, 3).value();
+  EXPECT_EQ(asked.get()->value<int>(), 3);
+}
+
+/// Sends until the first that is not taken, or so many; gives how many were.
+int fill(Component& from, const std::string& to, int most) {
+  int taken = 0;
+  while (taken < most && from.send(to, "x", std::to_string(taken))) ++taken;
+  return taken;
+}
+
+TEST_F(Components, ASenderThatMayNotWaitIsToldThatThereIsNoRoom) {
+  Component::Options impatient = options("a", "a", {{"b", 1}});
+  impatient.overflow = Component::Overflow::fail;
+  impatient.queue_max = 100;
+  Component a(impatient);
+  Component b(options("b", "b", {{"a", 1}}));
+  join({&a, &b});
+  const int taken = fill(a, "b", 1'000'000);
+  ASSERT_LT(taken, 1'000'000);
+  const Outcome<std::uint64_t> refused = a.send("b", "x", "one more");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.reason().code, Reason::Code::unavailable);
+  EXPECT_THAT(refused.reason().text, HasSubstr("too much waits for b"));
+  EXPECT_EQ(a.request("b", "x").reason().code, Reason::Code::unavailable);
+  EXPECT_EQ(a.counters().dropped, 0U);
+  for (int i = 0; i < taken; ++i) ASSERT_EQ(b.receive()->text(), std::to_string(i)) << "all that were taken arrive";
+  EXPECT_EQ(b.receive(100ms).reason().code, Reason::Code::timed_out) << "and none besides";
+}
+
+TEST_F(Components, ASenderThatDropsTheOldestCountsThemAndTheNewestArrive) {
+  Component::Options forgetful = options("a", "a", {{"b", 1}});
+  forgetful.overflow = Component::Overflow::drop_oldest;
+  forgetful.queue_max = 100;
+  Component a(forgetful);
+  Component b(options("b", "b", {{"a", 1}}));
+  join({&a, &b});
+  constexpr int count = 20'000;
+  ASSERT_EQ(fill(a, "b", count), count) << "there is always room";
+  const std::uint64_t dropped = a.counters().dropped;
+  ASSERT_GT(dropped, 0U);
+  std::vector<int> came;
+  for (std::uint64_t i = 0; i < count - dropped; ++i) came.push_back(std::stoi(std::string(b.receive()->text())));
+  EXPECT_EQ(b.receive(100ms).reason().code, Reason::Code::timed_out) << "what was dropped does not come";
+  EXPECT_TRUE(std::is_sorted(came.begin(), came.end()));
+  EXPECT_EQ(came.front(), 0);
+  EXPECT_EQ(came.back(), count - 1) << "the newest is kept";
 }
 
 }  // namespace

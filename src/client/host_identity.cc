@@ -31,7 +31,7 @@ std::uint64_t space_of(const std::string& kind) {
   return stat(("/proc/thread-self/ns/" + kind).c_str(), &facts) == 0 ? facts.st_ino : 0;
 }
 
-/// When it was started, in ticks since the machine was; empty: there is no such process.
+/// When it was started, in ticks since the machine was; empty: there is no such process, or only its exit code is left.
 std::string start_of(const std::string& pid) {
   std::ifstream file("/proc/" + pid + "/stat");
   std::string text;
@@ -40,7 +40,9 @@ std::string start_of(const std::string& pid) {
   if (name_end == std::string::npos) return "";
   std::istringstream fields(text.substr(name_end + 1));
   std::string field;
-  for (int i = 0; i < 20; ++i) fields >> field;
+  fields >> field;
+  if (field == "Z" || field == "X") return "";
+  for (int i = 1; i < 20; ++i) fields >> field;
   return field;
 }
 
@@ -111,6 +113,8 @@ Result<std::unique_ptr<PrivateFolder>> PrivateFolder::make() {
   if (mkdtemp(pattern.data()) == nullptr) return failure(pattern);
   return std::unique_ptr<PrivateFolder>(new PrivateFolder(std::move(pattern)));
 }
+
+void PrivateFolder::sweep() const { remove_left_behind(std::filesystem::path(path_).parent_path()); }
 
 PrivateFolder::~PrivateFolder() {
   std::error_code ignored;

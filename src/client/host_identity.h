@@ -34,6 +34,8 @@ class PrivateFolder {
   PrivateFolder& operator=(const PrivateFolder&) = delete;
   ~PrivateFolder();
   const std::string& path() const { return path_; }
+  /// Removes those beside it that killed processes of this user have left.
+  void sweep() const;
 
  private:
   explicit PrivateFolder(std::string path) : path_(std::move(path)) {}

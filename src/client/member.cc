@@ -22,6 +22,17 @@ MemberOptions named(MemberOptions options) {
   return options;
 }
 
+/// Without the user and password, which are nobody's business.
+std::string place_of(const std::string& names) {
+  if (names.empty()) return "of the master";
+  const std::size_t scheme = names.find("://");
+  const std::size_t begin = scheme == std::string::npos ? 0 : scheme + 3;
+  const std::size_t end = std::min(names.find('/', begin), names.size());
+  const std::size_t at = names.rfind('@', end);
+  const bool has_user = at != std::string::npos && at >= begin;
+  return "at " + names.substr(0, begin) + names.substr(has_user ? at + 1 : begin);
+}
+
 }  // namespace
 
 Member::Member(Engine& engine, Log& log, Options options)
@@ -34,12 +45,6 @@ bool Member::wait(TimePoint end, const std::function<bool()>& done) {
     const std::lock_guard lock(shared_.mutex);
     return done();
   });
-}
-
-std::optional<Error> Member::obstacle() const {
-  if (shared_.failed) return shared_.failed;
-  if (!shared_.group) return Error{Errc::conflict, "join the group first"};
-  return std::nullopt;
 }
 
 std::vector<std::string> Member::missing() const {
@@ -72,33 +77,23 @@ Result<void> Member::join(TimePoint deadline) {
   const std::lock_guard lock(shared_.mutex);
   if (shared_.failed && has_begun) return Failure(*shared_.failed);
   if (holds) return {};
+  if (!shared_.group) {  // it is not even registered
+    return fail(Errc::timed_out, "could not be reached in time: the names " + place_of(shared_.options.names) +
+                                     "; is that server running, and is the URL right?");
+  }
   std::string text;
   for (const std::string& one : missing()) text += (text.empty() ? "" : ", ") + one;
-  if (text.empty())
-    text = shared_.options.names.empty() ? "the names of the master" : "the names at " + shared_.options.names;
   return fail(Errc::timed_out,
               "could not be reached in time: " + text + "; are they started, with the same names URL?");
-}
-
-std::optional<Result<std::uint64_t>> Member::try_put(const std::string& peer, const Wish& wish,
-                                                     std::optional<TimePoint> answer_by) {
-  if (const std::optional<Error> error = obstacle()) return Failure(*error);
-  const std::size_t cost = Note::overhead + wish.tag.size() + wish.body.size();
-  bool has_room = shared_.group->has_room(peer, cost);
-  while (!has_room && shared_.options.overflow == Overflow::drop_oldest && shared_.group->drop_oldest(peer)) {
-    has_room = shared_.group->has_room(peer, cost);
-  }
-  if (!has_room && shared_.options.overflow == Overflow::block) return std::nullopt;
-  if (!answer_by) return shared_.group->send(peer, wish, now());
-  Result<std::uint64_t> id = shared_.group->request(peer, wish, *answer_by, now());
-  if (id) shared_.answers[*id];
-  return id;
 }
 
 Result<std::uint64_t> Member::put(const std::string& peer, const Wish& wish, std::optional<TimePoint> answer_by,
                                   TimePoint deadline) {
   std::optional<Result<std::uint64_t>> id;
-  const auto try_it = [&] { return (id = try_put(peer, wish, answer_by)).has_value(); };
+  // What was sent before and waits for room goes first.
+  const auto try_it = [&] {
+    return !shared_.deferred.contains(peer) && (id = shared_.try_put(peer, wish, answer_by, now())).has_value();
+  };
   {
     const std::lock_guard lock(shared_.mutex);
     if (try_it()) return *std::move(id);
@@ -113,12 +108,39 @@ Result<std::uint64_t> Member::send(const std::string& peer, const Wish& wish, Ti
   return id;
 }
 
+std::shared_ptr<Promise> Member::promise(const std::string& peer, const Wish& wish, std::optional<TimePoint> answer_by,
+                                         TimePoint deadline) {
+  auto promise = std::make_shared<Promise>();
+  {
+    const std::lock_guard lock(shared_.mutex);
+    shared_.put_or_defer({peer, wish, answer_by, deadline, promise}, now());
+  }
+  shared_.tell_kept();
+  switchboard_.settle_soon();
+  return promise;
+}
+
+bool Member::await(const std::shared_ptr<Promise>& promise, TimePoint deadline) {
+  if (promise->is_there()) return true;
+  return engine_.wait_or_interrupt(deadline, switchboard_.guarded(&Switchboard::settle),
+                                   [&] { return promise->is_there(); });
+}
+
+void Member::cancel(const std::shared_ptr<Promise>& promise) {
+  {
+    const std::lock_guard lock(shared_.mutex);
+    shared_.cancel(promise);
+  }
+  shared_.tell_kept();
+  engine_.changed();
+}
+
 Member::Outcome Member::await_answer(std::uint64_t request, TimePoint deadline) {
   const TimePoint latest = deadline > TimePoint::max() - answer_grace ? deadline : deadline + answer_grace;
-  static_cast<void>(wait(latest, [&] { return shared_.failed || shared_.answers.at(request); }));
+  static_cast<void>(wait(latest, [&] { return shared_.failed || shared_.answers.at(request).outcome; }));
   const std::lock_guard lock(shared_.mutex);
   auto found = shared_.answers.extract(request);
-  if (found.mapped()) return *std::move(found.mapped());
+  if (found.mapped().outcome) return *std::move(found.mapped().outcome);
   if (shared_.group) shared_.group->forget(request);
   if (shared_.failed) return Failure(*shared_.failed);
   return fail(Errc::timed_out, "there was no answer in time");
@@ -135,7 +157,9 @@ std::vector<Member::Outcome> Member::scatter(const std::vector<std::pair<std::st
   std::vector<std::optional<Result<std::uint64_t>>> ids;
   {
     const std::lock_guard lock(shared_.mutex);
-    for (const auto& [peer, wish] : wishes) ids.push_back(try_put(peer, wish, deadline));
+    for (const auto& [peer, wish] : wishes) {
+      ids.push_back(shared_.deferred.contains(peer) ? std::nullopt : shared_.try_put(peer, wish, deadline, now()));
+    }
   }
   for (std::size_t i = 0; i < wishes.size(); ++i) {
     if (!ids[i]) ids[i] = put(wishes[i].first, wishes[i].second, deadline, deadline);
@@ -159,11 +183,11 @@ Result<remote::Letter> Member::receive(TimePoint deadline, const std::function<b
     const std::lock_guard lock(shared_.mutex);
     has_some = take();
   }
-  if (!has_some) static_cast<void>(wait(deadline, [&] { return take() || obstacle() || unless(); }));
+  if (!has_some) static_cast<void>(wait(deadline, [&] { return take() || shared_.obstacle() || unless(); }));
   bool wants_flush = false;
   {
     const std::lock_guard lock(shared_.mutex);
-    if (!letter && obstacle()) return Failure(*obstacle());
+    if (!letter && shared_.obstacle()) return Failure(*shared_.obstacle());
     wants_flush = shared_.group && shared_.group->wants_flush();
   }
   if (!letter) return fail(Errc::timed_out, "nothing came in time");
@@ -171,14 +195,15 @@ Result<remote::Letter> Member::receive(TimePoint deadline, const std::function<b
   return *std::move(letter);
 }
 
-Result<void> Member::reply(const remote::Letter& to, Note::Kind kind, const Slice& body, TimePoint deadline) {
-  const std::size_t cost = Note::overhead + to.note.tag.size() + body.size();
+Result<void> Member::reply(const remote::Letter& to, Group::Response response, TimePoint deadline) {
+  const std::size_t tag_size = response.tag.empty() ? to.note.tag.size() : response.tag.size();
+  const std::size_t cost = Note::overhead + tag_size + response.body.size();
   std::optional<Result<void>> replied;
   const auto try_it = [&] {
-    if (const std::optional<Error> error = obstacle()) {
+    if (const std::optional<Error> error = shared_.obstacle()) {
       replied = Failure(*error);
     } else if (shared_.group->has_room(to.peer, cost)) {
-      replied = shared_.group->reply(to, kind, body, now());
+      replied = shared_.group->reply(to, std::move(response), now());
     }
     return replied.has_value();
   };
@@ -233,8 +258,10 @@ std::vector<std::uint64_t> Member::close(Duration linger) {
   if (is_first) {
     const TimePoint end_of_linger = now() + std::clamp<Duration>(linger, 0s, longest);
     if (linger > 0s) {
-      static_cast<void>(
-          wait(end_of_linger, [&] { return !shared_.group || shared_.failed || shared_.group->undelivered() == 0; }));
+      static_cast<void>(wait(end_of_linger, [&] {
+        const bool is_empty = shared_.group && shared_.group->undelivered() == 0 && shared_.deferred.empty();
+        return !shared_.group || shared_.failed || is_empty;
+      }));
     }
     engine_.post(switchboard_.guarded(&Switchboard::leave));
     static_cast<void>(

@@ -40,12 +40,23 @@ class Member {
   /// One outcome for each, in their order.
   [[nodiscard]] std::vector<Outcome> scatter(const std::vector<std::pair<std::string, Wish>>& wishes,
                                              TimePoint deadline);
+
+  /// Sends or asks without waiting, in the order of these calls: the promise is kept when the message has a place in
+  /// the queue (its id), or when the answer is there; at the deadline at the latest.
+  std::shared_ptr<Promise> promise(const std::string& peer, const Wish& wish, std::optional<TimePoint> answer_by,
+                                   TimePoint deadline);
+  /// Waits until it is kept; says whether it is.
+  bool await(const std::shared_ptr<Promise>& promise, TimePoint deadline);
+  void cancel(const std::shared_ptr<Promise>& promise);
+  /// Calls it once it is kept: at once, or on a thread that runs such calls one after another.
+  void then(const std::shared_ptr<Promise>& promise, const Promise::Call& call) { shared_.then(promise, call); }
+
   /// The next that came; `timed_out` if there is none by then.
   [[nodiscard]] Result<remote::Letter> receive(TimePoint deadline);
   /// The same, unless something happens before: then `timed_out`, too.
   [[nodiscard]] Result<remote::Letter> receive(TimePoint deadline, const std::function<bool()>& unless);
-  [[nodiscard]] Result<void> reply(const remote::Letter& to, remote::Note::Kind kind, const Slice& body,
-                                   TimePoint deadline);
+  /// An empty tag stands for that of the request.
+  [[nodiscard]] Result<void> reply(const remote::Letter& to, remote::Group::Response response, TimePoint deadline);
 
   /// Waits so long for what was not delivered, says goodbye and ends. Gives the ids of what was not acknowledged.
   std::vector<std::uint64_t> close(Duration linger);
@@ -69,11 +80,7 @@ class Member {
   bool wait(TimePoint end, const std::function<bool()>& done);
 
   // With the lock held.
-  std::optional<Error> obstacle() const;
   std::vector<std::string> missing() const;
-  /// Nothing: there is no room.
-  std::optional<Result<std::uint64_t>> try_put(const std::string& peer, const Wish& wish,
-                                               std::optional<TimePoint> answer_by);
 
   Result<std::uint64_t> put(const std::string& peer, const Wish& wish, std::optional<TimePoint> answer_by,
                             TimePoint deadline);

@@ -15,6 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 using remote::Note;
 using testing::HasSubstr;
+using testing::Not;
 using testing::SizeIs;
 
 Slice text(std::string_view words) { return Slice(Bytes(as_bytes(words).begin(), as_bytes(words).end())); }
@@ -59,8 +60,8 @@ void serve(Member& member) {
     if (letter->note.tag == "end") return;
     if (letter->note.kind != Note::Kind::request) continue;
     const bool is_bad = letter->note.tag == "bad";
-    ASSERT_DONE(
-        member.reply(*letter, is_bad ? Note::Kind::refusal : Note::Kind::reply, letter->note.body, member.now() + 30s));
+    ASSERT_DONE(member.reply(*letter, {is_bad ? Note::Kind::refusal : Note::Kind::reply, letter->note.body},
+                             member.now() + 30s));
   }
 }
 
@@ -97,6 +98,20 @@ TEST_F(Members, WhoDoesNotComeIsNamed) {
   ASSERT_FALSE(joined);
   EXPECT_EQ(joined.error().code, Errc::timed_out);
   EXPECT_THAT(joined.error().message, HasSubstr("2 of 3 server"));
+}
+
+TEST_F(Members, NamesThatCannotBeReachedAreNamedNotThePeers) {
+  Member::Options away = options("asker", "a");
+  away.peers = {{"server", 3}};
+  away.names = "redis://user:secret@127.0.0.1:1";
+  Member& a = add(std::move(away));
+  const Result<void> joined = a.join(a.now() + 300ms);
+  ASSERT_FALSE(joined);
+  EXPECT_EQ(joined.error().code, Errc::timed_out);
+  EXPECT_THAT(joined.error().message, HasSubstr("the names at redis://127.0.0.1:1"));
+  EXPECT_THAT(joined.error().message, Not(HasSubstr("server,")));
+  EXPECT_THAT(joined.error().message, Not(HasSubstr("3 of 3")));
+  EXPECT_THAT(joined.error().message, Not(HasSubstr("secret")));
 }
 
 TEST_F(Members, WhoKnowsNoNamesIsTold) {

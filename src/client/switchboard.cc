@@ -1,5 +1,6 @@
 #include "client/switchboard.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/overloaded.h"
@@ -17,6 +18,7 @@ using namespace std::chrono_literals;
 using remote::Group;
 
 constexpr Duration look_within = 20ms;    // nothing comes back over a line once it is open
+constexpr Duration sweep_after = 1s;      // a process whose connections are closed has not quite ended
 constexpr std::size_t early_max = 1'000;  // greetings that come before we know who we are
 
 net::Limits line_limits() {
@@ -54,6 +56,7 @@ struct Switchboard::Inside {
   std::vector<std::pair<net::Peer, Slice>> early;
   loop::Timer timer;
   TimePoint timer_at = TimePoint::max();
+  loop::Timer sweep_timer;  // of what lost peers may have left on this host
   loop::Tasks tasks;
 };
 
@@ -71,8 +74,10 @@ std::function<void()> Switchboard::guarded(void (Switchboard::*what)()) {
 void Switchboard::fail_with(Error error) {
   {
     const std::lock_guard lock(shared_.mutex);
+    shared_.break_promises(error);
     shared_.failed = std::move(error);
   }
+  shared_.tell_kept();
   engine_.changed();
 }
 
@@ -180,9 +185,10 @@ void Switchboard::settle() {
     const std::lock_guard lock(shared_.mutex);
     if (!shared_.group) return;
     news = shared_.group->news();
-    next = shared_.group->next_tick();
+    next = std::min(shared_.group->next_tick(), shared_.next_deferred());
   }
   tell(std::move(news));
+  shared_.tell_kept();
   engine_.changed();
   if (next >= inside_->timer_at) return;
   inside_->timer_at = next;
@@ -200,6 +206,7 @@ bool Switchboard::perform_all() {
     if (!shared_.group) return true;
     const TimePoint present = now();
     if (shared_.group->next_tick() <= present) shared_.group->tick(present);
+    shared_.put_deferred(present);
     shared_.group->flush(present);
     effects = shared_.group->effects();
   }
@@ -288,12 +295,20 @@ void Switchboard::tell(std::vector<remote::News> news) {
                    },
                    [&](const remote::PeerDown& down) {
                      ++shared_.peers_version;
+                     inside_->sweep_timer =
+                         inside_->loop.at(now() + sweep_after, [folder = inside_->folder.get()] { folder->sweep(); });
                      if (on_peer_down) on_peer_down(down);
                    },
                    [&](remote::Completed& done) {
                      const std::lock_guard lock(shared_.mutex);
                      const auto awaited = shared_.answers.find(done.request);
-                     if (awaited != shared_.answers.end()) awaited->second = std::move(done.outcome);
+                     if (awaited == shared_.answers.end()) return;
+                     if (awaited->second.promise == nullptr) {
+                       awaited->second.outcome = std::move(done.outcome);
+                     } else {
+                       shared_.kept.emplace_back(std::move(awaited->second.promise), std::move(done.outcome));
+                       shared_.answers.erase(awaited);
+                     }
                    },
                },
                one);
@@ -343,6 +358,7 @@ void Switchboard::end() {
     inside_->tasks.destroy_all();
     inside_->watch = {};
     inside_->timer.cancel();
+    inside_->sweep_timer.cancel();
     inside_->lines.clear();
     inside_->hub.reset();
     inside_->names.reset();
@@ -354,7 +370,9 @@ void Switchboard::end() {
     shared_.is_ended = true;
     if (shared_.group) shared_.undelivered = shared_.group->undelivered_ids();
     shared_.failed = Error{Errc::conflict, "it was closed"};
+    shared_.break_promises(*shared_.failed);
   }
+  shared_.tell_kept();
   engine_.changed();
 }
 

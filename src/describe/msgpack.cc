@@ -1,13 +1,8 @@
-#include <bit>
-#include <limits>
-
-#include "base/check.h"
-
 #include "describe/formats.h"
+#include "describe/msgpack_cursor.h"
 #include "describe/packer.h"
 #include "describe/text_checks.h"
 #include "describe/tree.h"
-#include "describe/utf8.h"
 
 namespace cadre::describe {
 namespace {
@@ -36,149 +31,65 @@ void pack(const Value& value, Packer& to) {
 /// Reads one value; a false return means that a fault is kept and reading ends.
 class Unpacker {
  public:
-  Unpacker(BytesView bytes, const Bounds& bounds) : all_(bytes), rest_(bytes), tree_(bounds) {}
+  Unpacker(BytesView bytes, const Bounds& bounds) : cursor_(bytes), tree_(bounds) {}
 
   Parsed unpack() && {
-    if (value() && !rest_.empty()) fail_here("more bytes stand after its end; remove them");
+    if (value() && !cursor_.is_at_end()) fault(cursor_.fault_here("more bytes stand after its end; remove them"));
     return std::move(tree_).finish();
   }
 
  private:
-  bool fail_here(std::string_view message) {
-    tree_.fault(
-        "is not MessagePack: at byte " + std::to_string(all_.size() - rest_.size()) + ", " + std::string(message),
-        std::nullopt);
+  using Item = MsgpackCursor::Item;
+  using Kind = MsgpackCursor::Kind;
+
+  bool fault(const std::string& message) {
+    tree_.fault("is not MessagePack: " + message, std::nullopt);
     return false;
   }
 
-  bool cut_short() { return fail_here("it ends too early; send all of it"); }
-
-  template <std::unsigned_integral T>
-  std::optional<T> integer() {
-    if (rest_.size() < sizeof(T)) return cut_short(), std::nullopt;
-    std::uint64_t number = 0;
-    for (std::size_t i = 0; i < sizeof(T); ++i) number = number << 8 | std::to_integer<std::uint64_t>(rest_[i]);
-    rest_ = rest_.subspan(sizeof(T));
-    return static_cast<T>(number);
-  }
-
-  template <class Stored>
-  bool number() {
-    const auto bits = integer<std::make_unsigned_t<Stored>>();
-    if (!bits) return false;
-    if constexpr (std::is_signed_v<Stored>)
-      return tree_.add(Value(std::int64_t{static_cast<Stored>(*bits)}), {});
-    else
-      return tree_.add(Value(std::uint64_t{*bits}), {});
-  }
-
-  std::optional<BytesView> take(std::size_t size) {
-    if (rest_.size() < size) return cut_short(), std::nullopt;
-    const BytesView taken = rest_.first(size);
-    rest_ = rest_.subspan(size);
-    return taken;
-  }
-
-  std::optional<std::string_view> text(std::size_t size) {
-    const auto bytes = take(size);
-    if (!bytes) return std::nullopt;
-    if (!is_utf8(as_text(*bytes))) return fail_here("text before it is not UTF-8; send it as bin"), std::nullopt;
-    return as_text(*bytes);
-  }
-
-  bool add_text(std::optional<std::size_t> size) {
-    const auto found = size ? text(*size) : std::nullopt;
-    return found && tree_.add(Value(*found), {});
-  }
-
-  bool add_bytes(std::optional<std::size_t> size) {
-    const auto found = size ? take(*size) : std::nullopt;
-    return found && tree_.add(Value(Bytes(found->begin(), found->end())), {});
-  }
-
-  bool add_list(std::optional<std::size_t> size) {
-    if (!size || !tree_.start_list({})) return false;
-    for (std::size_t i = 0; i < *size; ++i) {
+  bool add_list(std::size_t size) {
+    if (!tree_.start_list({})) return false;
+    for (std::size_t i = 0; i < size; ++i) {
       if (!value()) return false;
     }
     return tree_.end(), true;
   }
 
-  bool add_map(std::optional<std::size_t> size) {
-    if (!size || !tree_.start_map({})) return false;
-    for (std::size_t i = 0; i < *size; ++i) {
+  bool add_map(std::size_t size) {
+    if (!tree_.start_map({})) return false;
+    for (std::size_t i = 0; i < size; ++i) {
       if (!key() || !value()) return false;
     }
     return tree_.end(), true;
   }
 
   bool key() {
-    const auto tag = integer<std::uint8_t>();
-    if (!tag) return false;
-    std::optional<std::size_t> size;
-    if (*tag >= 0xa0 && *tag <= 0xbf)
-      size = *tag & 0x1fu;
-    else if (*tag == 0xd9)
-      size = integer<std::uint8_t>();
-    else if (*tag == 0xda)
-      size = integer<std::uint16_t>();
-    else if (*tag == 0xdb)
-      size = integer<std::uint32_t>();
-    else
-      return fail_here("the key before it is not text; keys are str");
-    const auto found = size ? text(*size) : std::nullopt;
-    if (found) tree_.key(std::string(*found), {});
-    return found.has_value();
+    const bool is_text = cursor_.is_at_text();
+    const std::optional<Item> item = cursor_.next();
+    if (!item) return fault(cursor_.fault());
+    if (!is_text) return fault(cursor_.fault_here("the key before it is not text; keys are str"));
+    return tree_.key(std::string(as_text(item->bytes)), {}), true;
   }
 
   bool value() {
-    const auto tag = integer<std::uint8_t>();
-    if (!tag) return false;
-    if (*tag <= 0x7f) return tree_.add(Value(std::uint64_t{*tag}), {});
-    if (*tag <= 0x8f) return add_map(*tag & 0x0fu);
-    if (*tag <= 0x9f) return add_list(*tag & 0x0fu);
-    if (*tag <= 0xbf) return add_text(*tag & 0x1fu);
-    if (*tag >= 0xe0) return tree_.add(Value(std::int64_t{static_cast<std::int8_t>(*tag)}), {});
-    return tagged(*tag);
-  }
-
-  bool tagged(std::uint8_t tag) {
-    switch (tag) {
-      case 0xc0: return tree_.add(Value(), {});
-      case 0xc2: return tree_.add(Value(false), {});
-      case 0xc3: return tree_.add(Value(true), {});
-      case 0xc4: return add_bytes(integer<std::uint8_t>());
-      case 0xc5: return add_bytes(integer<std::uint16_t>());
-      case 0xc6: return add_bytes(integer<std::uint32_t>());
-      case 0xca: return add_real<float, std::uint32_t>();
-      case 0xcb: return add_real<double, std::uint64_t>();
-      case 0xcc: return number<std::uint8_t>();
-      case 0xcd: return number<std::uint16_t>();
-      case 0xce: return number<std::uint32_t>();
-      case 0xcf: return number<std::uint64_t>();
-      case 0xd0: return number<std::int8_t>();
-      case 0xd1: return number<std::int16_t>();
-      case 0xd2: return number<std::int32_t>();
-      case 0xd3: return number<std::int64_t>();
-      case 0xd9: return add_text(integer<std::uint8_t>());
-      case 0xda: return add_text(integer<std::uint16_t>());
-      case 0xdb: return add_text(integer<std::uint32_t>());
-      case 0xdc: return add_list(integer<std::uint16_t>());
-      case 0xdd: return add_list(integer<std::uint32_t>());
-      case 0xde: return add_map(integer<std::uint16_t>());
-      case 0xdf: return add_map(integer<std::uint32_t>());
-      default: return fail_here("the value before it has an ext format, which is not supported");
+    const std::optional<Item> item = cursor_.next();
+    if (!item) return fault(cursor_.fault());
+    switch (item->kind) {
+      case Kind::null: return tree_.add(Value(), {});
+      case Kind::truth: return tree_.add(Value(item->truth), {});
+      case Kind::whole: return tree_.add(Value(item->whole), {});
+      case Kind::natural: return tree_.add(Value(item->natural), {});
+      case Kind::real: return tree_.add(Value(item->real), {});
+      case Kind::text: return tree_.add(Value(as_text(item->bytes)), {});
+      case Kind::bytes: return tree_.add(Value(Bytes(item->bytes.begin(), item->bytes.end())), {});
+      case Kind::list: return add_list(item->size);
+      case Kind::map: return add_map(item->size);
+      case Kind::extension: break;
     }
+    return fault(cursor_.fault_here("the value before it has an ext format, which is not supported"));
   }
 
-  template <class Real, class Bits>
-  bool add_real() {
-    const auto bits = integer<Bits>();
-    return bits && tree_.add(Value(static_cast<double>(std::bit_cast<Real>(*bits))), {});
-  }
-
-  BytesView all_;
-  BytesView rest_;
+  MsgpackCursor cursor_;
   Tree tree_;
 };
 

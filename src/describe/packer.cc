@@ -64,6 +64,20 @@ void Packer::bytes(BytesView value) {
   out_.insert(out_.end(), value.begin(), value.end());
 }
 
+std::size_t Packer::open_extension(std::int8_t type) {
+  tag(0xc9);
+  const std::size_t place = out_.size();
+  integer(std::uint32_t{0});  // its size, once that is known
+  tag(static_cast<std::uint8_t>(type));
+  return place;
+}
+
+void Packer::close_extension(std::size_t place) {
+  const std::size_t size = out_.size() - place - 5;
+  CHECK(size <= 0xffffffff);
+  for (std::size_t i = 0; i < 4; ++i) out_[place + i] = static_cast<std::byte>(size >> (24 - 8 * i) & 0xff);
+}
+
 void Packer::list(std::size_t count) { size(count, {0x90, 16, 0, 0xdc, 0xdd}); }
 
 void Packer::map(std::size_t count) { size(count, {0x80, 16, 0, 0xde, 0xdf}); }

@@ -23,6 +23,11 @@ class Packer {
   void list(std::size_t size);
   /// So many pairs of a text and a value follow.
   void map(std::size_t size);
+  /// What is written until close_extension(), which takes what this gives, is of an application's own type.
+  [[nodiscard]] std::size_t open_extension(std::int8_t type);
+  void close_extension(std::size_t place);
+  /// Bytes as they are, inside an extension.
+  void raw(BytesView value) { out_.insert(out_.end(), value.begin(), value.end()); }
 
   const Bytes& written() const { return out_; }
   Bytes take() { return std::move(out_); }

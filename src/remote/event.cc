@@ -37,13 +37,17 @@ Result<void> check_terms(const Event& event) {
     return fail(Errc::invalid, "the amount of " + to_string(term) + " is out of range; use 1 to " +
                                    std::to_string(most_amount) + ", or a percentage of at least 1");
   }
+  if (term.distinct_sources && term.amount.unit == Amount::Unit::total) {
+    return fail(Errc::invalid, to_string(term) + " cannot be both a total and of distinct sources; use one of them");
+  }
   return {};
 }
 
 }  // namespace
 
 std::size_t Amount::of(std::size_t live_peers) const {
-  if (unit == Unit::messages) return number;
+  if (unit == Unit::total || (unit == Unit::messages && live_peers == 0)) return number;
+  if (unit == Unit::messages) return std::min<std::size_t>(number, live_peers);
   return std::max<std::size_t>(1, std::min(live_peers, live_peers * number / 100));
 }
 
@@ -76,6 +80,11 @@ Messages& Messages::percent(std::uint32_t of_peers) {
   return *this;
 }
 
+Messages& Messages::total(std::uint32_t messages) {
+  term_.amount = {messages, Amount::Unit::total};
+  return *this;
+}
+
 Messages& Messages::distinct_sources() {
   term_.distinct_sources = true;
   return *this;
@@ -85,7 +94,8 @@ Messages from(std::string source) { return Messages(std::move(source)); }
 
 std::string to_string(const Term& term) {
   return term.source + ":" + term.tag + ":" + std::to_string(term.amount.number) +
-         (term.amount.unit == Amount::Unit::percent ? "%" : "") + (term.distinct_sources ? ":distinct" : "");
+         (term.amount.unit == Amount::Unit::percent ? "%" : "") +
+         (term.amount.unit == Amount::Unit::total ? ":total" : "") + (term.distinct_sources ? ":distinct" : "");
 }
 
 std::string to_string(const Event& event) {

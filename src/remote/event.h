@@ -22,10 +22,14 @@ constexpr std::size_t most_nested = 32;  ///< parentheses inside each other; so 
 static_assert(2 * most_nested >= most_terms);
 constexpr std::size_t most_name = 128;  ///< bytes of a source or a tag
 
-/// How many messages a term waits for. A percentage is of the live peers that match its source: rounded down, at least
-/// 1, at most all of them.
+/// How many messages a term waits for. Counts and percentages refer to the live peers that match its source: at least
+/// 1, at most all of them. While there is no such peer, a count stands as it is. A total does not depend on the peers.
 struct Amount {
-  enum class Unit : std::uint8_t { messages, percent };
+  enum class Unit : std::uint8_t {
+    messages,
+    percent,  ///< rounded down
+    total,
+  };
 
   std::uint32_t number = 1;
   Unit unit = Unit::messages;
@@ -34,8 +38,9 @@ struct Amount {
   [[nodiscard]] std::size_t of(std::size_t live_peers) const;
 };
 
-/// `source:tag:amount`, and `:distinct` behind it when each message must come from another source. The source is a type
-/// or the name of one peer: it matches a message whose sender is of that type or has that name.
+/// `source:tag:amount`, followed by `:distinct` when each message must come from another source, or by `:total` when
+/// the amount may exceed the number of peers. The source is a type or the name of one peer: it matches a message whose
+/// sender is of that type or has that name.
 struct Term {
   std::string source{anything};
   std::string tag{anything};
@@ -79,6 +84,7 @@ class Messages {
   Messages& tag(std::string name);
   Messages& count(std::uint32_t messages);
   Messages& percent(std::uint32_t of_peers);
+  Messages& total(std::uint32_t messages);
   Messages& distinct_sources();
 
   operator Event() const { return Event(term_); }

@@ -74,7 +74,9 @@ class PlainTable {
       return term.source == "*" || term.source == peer.name || term.source == peer.type;
     };
     const auto peers = static_cast<std::size_t>(std::count_if(peers_.begin(), peers_.end(), is_meant));
-    if (term.amount.unit == Amount::Unit::messages) return term.amount.number;
+    const std::size_t number = term.amount.number;
+    if (term.amount.unit == Amount::Unit::total) return number;
+    if (term.amount.unit == Amount::Unit::messages) return peers == 0 || number < peers ? number : peers;
     return std::max<std::size_t>(1, std::min(peers, peers * term.amount.number / 100));
   }
 

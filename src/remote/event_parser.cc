@@ -8,10 +8,19 @@ namespace {
 
 constexpr std::string_view term_form = "write source:tag:amount, like worker:update:60%";
 constexpr std::string_view amount_form = "write a number of messages like 3, or a share of the peers like 60%";
+constexpr std::string_view infix_form =
+    "write the operator between two terms, like worker:update:60% AND tester:done:1; parentheses group";
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 bool is_mark(char c) { return c == ':' || c == '(' || c == ')'; }
+
+bool is_operator(std::string_view word) { return word == "AND" || word == "OR" || word == "&&" || word == "||"; }
+
+/// Terms as the items of a tuple or the arguments of a function: ("a:b:1", "c:d:1", "AND"), AND(a:b:1, c:d:1).
+bool is_of_a_list(std::string_view word) {
+  return word.find(',') != std::string_view::npos || word.starts_with('"') || word.starts_with('\'');
+}
 
 /// event := all {"OR" all}    all := one {"AND" one}    one := term | "(" event ")"
 class Parser {
@@ -65,6 +74,7 @@ class Parser {
   Result<Event> read_term() {
     const std::size_t begin = at_;
     Term term;
+    if (is_operator(word()) && !is_followed_by_colon()) return expected("a source or (", std::string(infix_form));
     TRY_ASSIGN(source, read_name("a source or ("));
     term.source = std::move(source);
     if (!take(':')) return expected("':' and a tag", std::string(term_form));
@@ -74,11 +84,17 @@ class Parser {
     TRY_ASSIGN(amount, read_amount());
     term.amount = amount;
     if (take(':')) {
-      if (word() != "distinct") {
-        return expected("'distinct'", "write :distinct for one message of each source, or leave it out");
+      const bool may_be_total = amount.unit == Amount::Unit::messages;
+      if (word() == "total" && may_be_total) {
+        term.amount.unit = Amount::Unit::total;
+      } else if (word() == "distinct") {
+        term.distinct_sources = true;
+      } else {
+        return expected(may_be_total ? "'distinct' or 'total'" : "'distinct'",
+                        "write :distinct for one message of each source, :total for a number of messages that may "
+                        "exceed that of the peers, or leave it out");
       }
       at_ += word().size();
-      term.distinct_sources = true;
     }
     if (++terms_ > most_terms) {
       at_ = begin;
@@ -92,6 +108,7 @@ class Parser {
     if (take('*')) return std::string(anything);
     const std::string_view name = word();
     if (name.empty()) return expected(what, std::string(term_form) + ", with * for any source or tag");
+    if (is_of_a_list(name)) return expected(what, std::string(infix_form));
     if (!is_name(name)) {
       return expected("a name of at most " + std::to_string(most_name) + " letters, digits and - _ . / @",
                       "shorten it, or leave out what is none of these");
@@ -110,6 +127,7 @@ class Parser {
     }
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), amount.number);
     const bool is_number = end == digits.data() + digits.size() && error != std::errc::invalid_argument;
+    if (!is_number && is_of_a_list(word())) return expected("an amount", std::string(infix_form));
     if (!is_number) return expected("an amount", std::string(amount_form));
     if (error != std::errc() || amount.number < 1 || amount.number > most_amount) {
       return expected("an amount from 1 to " + std::to_string(most_amount), std::string(amount_form));
@@ -127,6 +145,8 @@ class Parser {
 
   std::string operator_hint() const {
     if (word() == "and" || word() == "or") return "write AND and OR in capitals";
+    if (word() == "&&" || word() == "||") return "write AND for && and OR for ||";
+    if (is_of_a_list(word())) return std::string(infix_form);
     return "write AND or OR between two terms";
   }
 
@@ -142,6 +162,11 @@ class Parser {
     const std::string_view here = word().empty() ? text_.substr(at_, 1) : word();
     const std::string found = here.empty() ? "the end" : describe::quoted(describe::shortened(here, most_shown));
     return fail(Errc::invalid, "column " + column(at_) + ": expected " + what + ", found " + found + "; " + hint);
+  }
+
+  bool is_followed_by_colon() const {
+    const std::size_t end = at_ + word().size();
+    return end < text_.size() && text_[end] == ':';
   }
 
   static std::string column(std::size_t offset) { return std::to_string(offset + 1); }

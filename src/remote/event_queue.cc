@@ -23,8 +23,7 @@ void EventQueue::set_needs(const CountPeers& count_peers) {
   needs_in_all_ = 0;
   for (std::size_t at = 0; at < terms_.size(); ++at) {
     const Term& term = terms_[at];
-    const bool is_share = term.amount.unit == Amount::Unit::percent;
-    needs_[at] = term.amount.of(is_share ? count_peers(term.source) : 0);
+    needs_[at] = term.amount.of(count_peers(term.source));
     needs_in_all_ += needs_[at];
   }
 }

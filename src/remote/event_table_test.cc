@@ -98,12 +98,23 @@ TEST(EventTable, CountsAPeerOnceThoughItsNameIsItsType) {
 }
 
 TEST(EventTable, FiresWithoutAMessageWhenPeersGo) {
-  Table table({"worker:update:100%", "worker:update:3"});
+  Table table({"worker:update:100%", "worker:update:3", "worker:update:3:total"});
   (void)table.set_peers({"worker1", "worker2", "worker3"});
   (void)table.push("worker1", "update");
   EXPECT_THAT(table.push("worker2", "update"), IsEmpty());
-  EXPECT_THAT(table.set_peers({"worker1", "worker2"}), ElementsAre("0: 1 2"));
+  EXPECT_THAT(table.set_peers({"worker1", "worker2"}), ElementsAre("0: 1 2", "1: 1 2"));
   EXPECT_THAT(table.set_peers({}), IsEmpty());
+}
+
+TEST(EventTable, FiresWithAllPeersWhenTheAmountExceedsTheirNumber) {
+  Table table({"worker:update:5", "worker:update:5:distinct", "*:update:5:total"});
+  (void)table.set_peers({"worker1", "worker2", "tester1"});
+  EXPECT_THAT(table.push("worker1", "update"), IsEmpty());
+  EXPECT_THAT(table.push("worker1", "update"), ElementsAre("0: 1 2"));
+  EXPECT_THAT(table.push("worker2", "update"), ElementsAre("1: 1 3"));
+  (void)table.set_peers({"worker1", "worker2", "worker3"});
+  EXPECT_THAT(table.push("worker1", "update"), IsEmpty()) << "there is one more to wait for";
+  EXPECT_THAT(table.push("worker3", "update"), ElementsAre("0: 3 4 5", "2: 1 2 3 4 5"));
 }
 
 TEST(EventTable, FiresSeveralTimesWhenItIsTrueSeveralTimesOver) {

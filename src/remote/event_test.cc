@@ -23,6 +23,8 @@ TEST(Event, IsTheSameAsTextAndAsBuilt) {
   EXPECT_EQ(parse_event("worker:update:60% AND (tester:done:1 OR *:stop:1)"), built);
   EXPECT_EQ(to_string(built), "worker:update:60% AND (tester:done:1 OR *:stop:1)");
   EXPECT_EQ(to_string(Event(from("a").tag("b").count(3).distinct_sources())), "a:b:3:distinct");
+  EXPECT_EQ(to_string(Event(from("a").tag("b").total(32))), "a:b:32:total");
+  EXPECT_EQ(parse_event("a:b:32:total").value(), Event(from("a").tag("b").total(32)));
 }
 
 TEST(Event, AndBindsTighterThanOr) {
@@ -90,6 +92,11 @@ TEST(Event, ThatIsBadIsRefusedWithItsColumnWhatWasExpectedAndARemedy) {
   const std::string letters = "expected a name of at most 128 letters, digits and - _ . / @, found ";
   const std::string shorten = "; shorten it, or leave out what is none of these";
   const std::string between = "write AND or OR between two terms";
+  const std::string infix =
+      "write the operator between two terms, like worker:update:60% AND tester:done:1; parentheses group";
+  const std::string option =
+      "write :distinct for one message of each source, :total for a number of messages that may exceed that of the "
+      "peers, or leave it out";
   const std::vector<Bad> all = {
       {"", "column 1: expected a source or (, found the end; " + name},
       {"  ", "column 3: expected a source or (, found the end; " + name},
@@ -112,11 +119,9 @@ TEST(Event, ThatIsBadIsRefusedWithItsColumnWhatWasExpectedAndARemedy) {
        "column 5: expected an amount from 1 to 1000000, found \"99999999999999999999\"; " + amount},
       {"a:b:1AND c:d:1", "column 5: expected an amount, found \"1AND\"; " + amount},
       {"a:b:60 %", "column 8: expected AND, OR or the end, found \"%\"; " + between},
-      {"a:b:1:",
-       "column 7: expected 'distinct', found the end; write :distinct for one message of each source, or leave it out"},
-      {"a:b:1:unique",
-       "column 7: expected 'distinct', found \"unique\"; write :distinct for one message of each source, or leave it "
-       "out"},
+      {"a:b:1:", "column 7: expected 'distinct' or 'total', found the end; " + option},
+      {"a:b:1:unique", "column 7: expected 'distinct' or 'total', found \"unique\"; " + option},
+      {"a:b:60%:total", "column 9: expected 'distinct', found \"total\"; " + option},
       {"wor ker:b:1", "column 4: expected ':' and a tag, found \" \"; " + term},
       {"w*:b:1", "column 1: " + letters + "\"w*\"" + shorten},
       {"*w:b:1", "column 2: expected ':' and a tag, found \"w\"; " + term},
@@ -126,8 +131,15 @@ TEST(Event, ThatIsBadIsRefusedWithItsColumnWhatWasExpectedAndARemedy) {
       {"a:b:1 and c:d:1", "column 7: expected AND, OR or the end, found \"and\"; write AND and OR in capitals"},
       {"(a:b:1 or c:d:1)", "column 8: expected AND, OR or ), found \"or\"; write AND and OR in capitals"},
       {"a:b:1 AND", "column 10: expected a source or (, found the end; " + name},
-      {"a:b:1 AND OR c:d:1", "column 13: expected ':' and a tag, found \" \"; " + term},
-      {"AND a:b:1", "column 4: expected ':' and a tag, found \" \"; " + term},
+      {"a:b:1 AND OR c:d:1", "column 11: expected a source or (, found \"OR\"; " + infix},
+      {"AND a:b:1", "column 1: expected a source or (, found \"AND\"; " + infix},
+      {"AND(a:b:1, c:d:1)", "column 1: expected a source or (, found \"AND\"; " + infix},
+      {"OR (a:b:1) (c:d:1)", "column 1: expected a source or (, found \"OR\"; " + infix},
+      {"&& a:b:1 c:d:1", "column 1: expected a source or (, found \"&&\"; " + infix},
+      {"(\"a:b:1\", \"c:d:1\", \"AND\")", "column 2: expected a source or (, found \"\\\"a\"; " + infix},
+      {"a:b:1, c:d:1", "column 5: expected an amount, found \"1,\"; " + infix},
+      {"a:b:1 && c:d:1", "column 7: expected AND, OR or the end, found \"&&\"; write AND for && and OR for ||"},
+      {"a:b:1 || c:d:1", "column 7: expected AND, OR or the end, found \"||\"; write AND for && and OR for ||"},
       {"a:b:1 (c:d:1)", "column 7: expected AND, OR or the end, found \"(\"; " + between},
       {"a:b:1)", "column 6: expected AND, OR or the end, found \")\"; remove it, or open it with ("},
       {"a:b:1 AND (c:d:1", "column 17: expected AND, OR or ), found the end; close the ( of column 11"},
@@ -167,6 +179,8 @@ TEST(Event, ThatIsBuiltBadlyIsRefused) {
   EXPECT_EQ(check(from("a") && from("b").count(0)).error().message,
             "the amount of b:*:0 is out of range; use 1 to 1000000, or a percentage of at least 1");
   EXPECT_FALSE(check(from("a").percent(0)));
+  EXPECT_EQ(check(from("a").total(3).distinct_sources()).error().message,
+            "a:*:3:total:distinct cannot be both a total and of distinct sources; use one of them");
   EXPECT_FALSE(check(from("a").count(most_amount + 1)));
 
   Event wide = from("a");
@@ -189,7 +203,10 @@ TEST(Amount, OfPeersIsRoundedDownAtLeastOneAndAtMostAll) {
   EXPECT_EQ(percent(100, 9), 9U);
   EXPECT_EQ(percent(150, 9), 9U);
   EXPECT_EQ(percent(60, 0), 1U) << "an event that needs no message would fire for ever";
-  EXPECT_EQ((Amount{7}.of(3)), 7U) << "a count is of messages, not of peers";
+  EXPECT_EQ((Amount{2}.of(3)), 2U);
+  EXPECT_EQ((Amount{7}.of(3)), 3U) << "more than there are peers means all of them";
+  EXPECT_EQ((Amount{7}.of(0)), 7U);
+  EXPECT_EQ((Amount{7, Amount::Unit::total}.of(3)), 7U);
 }
 
 }  // namespace

@@ -22,7 +22,11 @@ inline Event random_term(Dice& dice) {
   } else {
     messages.count(static_cast<std::uint32_t>(dice.between(1, 4)));
   }
-  if (dice.percent(25)) messages.distinct_sources();
+  if (dice.percent(20)) {
+    messages.total(static_cast<std::uint32_t>(dice.between(1, 4)));
+  } else if (dice.percent(25)) {
+    messages.distinct_sources();
+  }
   return messages;
 }
 

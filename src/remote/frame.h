@@ -74,6 +74,9 @@ using Frame = std::variant<Hello, Welcome, Notes>;
 [[nodiscard]] Bytes spell(const Notes& head);
 void append(Bytes& frame, const Note& note);
 
+/// Where the body begins in a frame that holds nothing else.
+constexpr std::size_t body_offset(std::size_t tag_bytes) { return 2 + 37 + 32 + tag_bytes; }
+
 /// What can be spelled.
 constexpr std::size_t tag_bytes_max = 1'024;
 constexpr std::size_t body_bytes_max = std::size_t{1} << 30;

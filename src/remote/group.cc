@@ -115,14 +115,30 @@ void Group::leave(Peer& peer, const std::string& why, TimePoint now) {
   fail_requests(peer, why, Which::all);
 }
 
+/// This process stood still itself (it was stopped, or the host was suspended): that time does not count against the
+/// peers, of whom much may have come that was not read yet.
+void Group::notice_absence(TimePoint now) {
+  const TimePoint before = std::exchange(seen_, now);
+  if (before == TimePoint::max() || now <= before) return;
+  const Duration gap = now - before;
+  if (gap <= options_.beat || gap < options_.silence_max / 2) return;  // it beats more often
+  for (auto& [name, peer] : peers_) {
+    for (TimePoint* const since : {&peer.heard, &peer.is_heard_at, &peer.opened_at})
+      *since = std::min(*since + gap, now);
+  }
+}
+
 void Group::lost(const std::string& name, std::uint64_t line, TimePoint now) {
+  notice_absence(now);
   const auto at = peers_.find(name);
   if (at == peers_.end() || at->second.opened != line) return;
   Peer& peer = at->second;
+  peer.is_silent = false;
   if (peer.stage == Stage::up || peer.stage == Stage::opening) down(peer, "the connection to it is lost", now);
 }
 
 void Group::answered(const std::string& name, std::uint64_t line, const Slice& frame, TimePoint now) {
+  notice_absence(now);
   const auto at = peers_.find(name);
   if (at == peers_.end() || at->second.opened != line || at->second.stage != Stage::opening) return;
   Peer& peer = at->second;
@@ -131,6 +147,7 @@ void Group::answered(const std::string& name, std::uint64_t line, const Slice& f
   if (welcome == nullptr || welcome->line != line) return void(++counters_.malformed);
   peer.stage = Stage::up;
   peer.has_been_up = true;
+  peer.is_silent = false;
   peer.wait = options_.reopen_first;
   peer.heard = peer.spoke = peer.is_heard_at = now;
   peer.line.resumed(*welcome);
@@ -167,6 +184,7 @@ void Group::stop_listening(Peer& peer) {
 }
 
 void Group::heard(Connection from, const Slice& frame, TimePoint now) {
+  notice_absence(now);
   const auto known = from_.find(from);
   if (known == from_.end() && !is_greeting(frame)) return void(++counters_.strangers);
   Result<Frame> read = read_frame(frame);
@@ -221,7 +239,9 @@ Result<std::uint64_t> Group::put(const std::string& name, Note note, TimePoint) 
     return fail(Errc::invalid, "a tag has at most 1024 bytes and a body at most 1 GiB; send it in pieces");
   }
   const bool is_answer = note.kind == Note::Kind::reply || note.kind == Note::Kind::refusal;  // who asked was there
-  const bool may_wait = peer.stage != Stage::gone && (note.is_reliable || is_answer || !peer.has_been_up);
+  // One that was silent may be back in a moment; what waits for it is given up with the next attempt to reach it.
+  const bool may_wait =
+      peer.stage != Stage::gone && (note.is_reliable || is_answer || !peer.has_been_up || peer.is_silent);
   if (peer.stage != Stage::up && !options_.rejoin && !may_wait) return fail(Errc::unavailable, name + " is gone");
   if (!peer.line.has_room(note.cost())) {
     return fail(Errc::unavailable, "too much waits for " + name + " already; send less, or wait");
@@ -248,11 +268,14 @@ Result<std::uint64_t> Group::request(const std::string& peer, Wish wish, TimePoi
   return id;
 }
 
-Result<void> Group::reply(const Letter& to, Note::Kind kind, Slice body, TimePoint now) {
+Result<void> Group::reply(const Letter& to, Response response, TimePoint now) {
   const Card* card = find(to.peer);
   if (card == nullptr || card->epoch != to.epoch) return fail(Errc::unavailable, to.peer + ", who asked, is gone");
   const Note& asked = to.note;
-  TRY(put(to.peer, {kind, asked.is_reliable, 0, asked.session, asked.id, asked.tag, std::move(body)}, now));
+  std::string tag = response.tag.empty() ? asked.tag : std::move(response.tag);
+  TRY(put(to.peer,
+          {response.kind, asked.is_reliable, 0, asked.session, asked.id, std::move(tag), std::move(response.body)},
+          now));
   return {};
 }
 
@@ -317,12 +340,17 @@ void Group::flush(TimePoint now) {
 void Group::look_after(Peer& peer, TimePoint now) {
   if (peer.stage == Stage::broken && now >= peer.reopen) open(peer, now);
   const Duration most = options_.silence_max;
-  if (peer.stage == Stage::opening && now - peer.opened_at >= most) down(peer, "it does not answer", now);
+  if (peer.stage == Stage::opening && now - peer.opened_at >= most) {
+    peer.is_silent = true;
+    down(peer, "it does not answer", now);
+  }
   if (peer.stage == Stage::up && now - peer.heard >= most) {
+    peer.is_silent = true;
     stop_listening(peer);
     down(peer, "nothing was heard of it for " + to_string(most), now);
   }
   if (peer.stage == Stage::up && now - peer.is_heard_at >= most) {
+    peer.is_silent = true;
     down(peer, "it has heard nothing for " + to_string(most), now);
   }
   if (peer.stage == Stage::up && (now >= peer.tell_by || now - peer.spoke >= options_.beat)) transmit(peer, now);
@@ -338,6 +366,7 @@ void Group::look_after(Peer& peer, TimePoint now) {
 }
 
 void Group::tick(TimePoint now) {
+  notice_absence(now);
   next_tick_ = TimePoint::max();
   while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
     const std::uint64_t request = deadlines_.begin()->second;

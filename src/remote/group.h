@@ -117,7 +117,12 @@ class Group {
   /// Not found: there is no such peer. Unavailable: it is gone, or there is no room. Gives the id of the message.
   [[nodiscard]] Result<std::uint64_t> send(const std::string& peer, Wish wish, TimePoint now);
   [[nodiscard]] Result<std::uint64_t> request(const std::string& peer, Wish wish, TimePoint deadline, TimePoint now);
-  [[nodiscard]] Result<void> reply(const Letter& to, Note::Kind kind, Slice body, TimePoint now);
+  struct Response {
+    Note::Kind kind = Note::Kind::reply;
+    Slice body;
+    std::string tag{};  ///< empty: that of the request
+  };
+  [[nodiscard]] Result<void> reply(const Letter& to, Response response, TimePoint now);
   /// Its answer is not waited for any more.
   void forget(std::uint64_t request);
   bool has_room(const std::string& peer, std::size_t cost) const;
@@ -170,6 +175,7 @@ class Group {
     TimePoint heard;
     TimePoint spoke;
     bool has_been_up = false;  ///< this process of that name
+    bool is_silent = false;    ///< it was lost because it said nothing: it may only have stood still
     bool is_listed = true;     ///< by the names
     TimePoint reopen;
     Duration wait{};
@@ -196,6 +202,7 @@ class Group {
   void mark(Peer& peer);
   void wake_at(TimePoint time) { next_tick_ = std::min(next_tick_, time); }
   void look_after(Peer& peer, TimePoint now);
+  void notice_absence(TimePoint now);
   void forget_the_gone();
   void transmit(Peer& peer, TimePoint now);
 
@@ -208,6 +215,7 @@ class Group {
   std::vector<Peer*> dirty_;
   std::uint64_t last_id_ = 0;
   TimePoint next_tick_ = TimePoint::max();
+  TimePoint seen_ = TimePoint::max();  // when the loop was here last
   std::vector<Effect> effects_;
   std::vector<News> news_;
   Counters counters_;

@@ -57,7 +57,7 @@ TEST_F(Two, AskAndAnswer) {
   const std::optional<Letter> letter = world["b"].group.take();
   ASSERT_TRUE(letter);
   EXPECT_EQ(letter->note.kind, Note::Kind::request);
-  ASSERT_TRUE(world["b"].group.reply(*letter, Note::Kind::reply, text("that"), world.now));
+  ASSERT_TRUE(world["b"].group.reply(*letter, {Note::Kind::reply, text("that")}, world.now));
   world.settle("b");
   world.run_for(100ms);
   EXPECT_EQ(world["a"].completed, (std::map<std::uint64_t, int>{{id, 1}}));
@@ -70,7 +70,7 @@ TEST_F(Two, ARequestFailsWhenItsTimeIsOver) {
   world.run_for(2ms);
   EXPECT_EQ(world["a"].completed.at(id), 1);
   world.read_all("b");
-  ASSERT_TRUE(world["b"].group.reply(world["b"].received.at(0), Note::Kind::reply, text("late"), world.now));
+  ASSERT_TRUE(world["b"].group.reply(world["b"].received.at(0), {Note::Kind::reply, text("late")}, world.now));
   world.settle("b");
   world.run_for(1s);
   EXPECT_EQ(world["a"].completed.at(id), 1);
@@ -102,6 +102,40 @@ TEST_F(Two, WhoSaysNothingIsMissedInTime) {
   world.run_for(1200ms);
   EXPECT_THAT(world["a"].events, ElementsAre("up b", "down b"));
   EXPECT_EQ(world["a"].completed.at(id), 1);
+}
+
+TEST_F(Two, WhoStoodStillIsAskedAndAnswersAsSoonAsItGoesOn) {
+  for (const auto asks : {0ms, 1ms, 20ms, 300ms, 2000ms}) {
+    for (const auto pause : {2s, 5s, 8s, 60s}) {
+      world.freeze("b");
+      world.run_for(pause);
+      world.thaw("b");
+      world.run_for(asks);
+      const auto id = world["a"].group.request("b", {"ask", 0, false, text("this")}, world.now + 30s, world.now);
+      ASSERT_TRUE(id) << id.error().message;
+      world.settle("a");
+      for (int i = 0; i < 100; ++i) {
+        world.run_for(100ms);
+        const std::size_t before = world["b"].received.size();
+        world.read_all("b");
+        for (std::size_t at = before; at < world["b"].received.size(); ++at) {
+          ASSERT_TRUE(world["b"].group.reply(world["b"].received[at], {Note::Kind::reply, text("that")}, world.now));
+        }
+        world.settle("b");
+      }
+      EXPECT_EQ(world["a"].answered.count(*id), 1U) << "after a pause of " << to_string(Duration(pause));
+    }
+  }
+}
+
+TEST_F(Two, WhoStoodStillHoldsThatAgainstNobody) {
+  const std::size_t events = world["b"].events.size();
+  world.freeze("b");
+  world.run_for(2500ms);  // not long enough for others to miss it
+  world.thaw("b");
+  world.run_for(5s);
+  EXPECT_EQ(world["b"].events.size(), events);
+  EXPECT_THAT(world["a"].events, ElementsAre("up b"));
 }
 
 TEST_F(Two, ABreakIsHealedAndWhatIsReliableComesOnce) {
@@ -165,7 +199,43 @@ TEST_F(Two, ASlowReaderHoldsTheSenderBack) {
     small.run_for(50ms);
   }
   EXPECT_EQ(small["b"].received.size(), 30U);
-  EXPECT_TRUE(small["a"].group.drop_oldest("b") || small["a"].group.undelivered() == 0);
+  EXPECT_EQ(small["a"].group.undelivered(), 0U);
+  EXPECT_FALSE(small["a"].group.drop_oldest("b")) << "there is nothing that was not sent";
+}
+
+TEST_F(Two, TheOldestThatWasNotSentIsDroppedAndCounted) {
+  Dice other(2);
+  Group::Options options;
+  options.limits.window = 10;
+  options.limits.queue = 20;
+  GroupWorld small(other, options);
+  small.start("a");
+  small.start("b");
+  small.run_for(1s);
+  Group& a = small["a"].group;
+  std::vector<std::uint64_t> ids;
+  while (a.has_room("b", 100)) {
+    ids.push_back(*a.send("b", {"x", 0, false, text("y")}, small.now));
+    small.settle("a");
+    small.run_for(20ms);
+  }
+  ASSERT_EQ(ids.size(), 30U);
+  ASSERT_TRUE(a.drop_oldest("b"));
+  ASSERT_TRUE(a.has_room("b", 100));
+  const auto asked = a.request("b", {"ask", 0, false, text("y")}, small.now + 1min, small.now);
+  ASSERT_TRUE(asked);
+  EXPECT_FALSE(a.has_room("b", 100));
+  EXPECT_EQ(a.counters().dropped, 1U);
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(a.drop_oldest("b")) << "all that were not sent, the request last";
+  EXPECT_FALSE(a.drop_oldest("b"));
+  small.settle("a");
+  EXPECT_EQ(small["a"].completed[*asked], 1) << "who asked is told";
+  small.read_all("b");
+  small.run_for(1s);
+  small.read_all("b");
+  std::vector<std::uint64_t> got;
+  for (const Letter& letter : small["b"].received) got.push_back(letter.note.id);
+  EXPECT_EQ(got, std::vector<std::uint64_t>(ids.begin(), ids.begin() + 10)) << "the window was sent, the rest dropped";
 }
 
 TEST_F(Two, MessagesForWhoIsAwayWaitIfTheyMay) {
@@ -326,7 +396,7 @@ class History {
     for (std::size_t i = from; i < member.received.size(); ++i) {
       const Letter& letter = member.received[i];
       if (letter.note.kind != Note::Kind::request || dice_.percent(30)) continue;
-      static_cast<void>(member.group.reply(letter, Note::Kind::reply, text("answer"), world_.now));
+      static_cast<void>(member.group.reply(letter, {Note::Kind::reply, text("answer")}, world_.now));
     }
     world_.settle(name);
   }

@@ -29,6 +29,7 @@ class GroupWorld {
     std::vector<Letter> received;
     std::set<std::uint64_t> lost;
     std::map<std::uint64_t, int> completed;  ///< requests, how often
+    std::set<std::uint64_t> answered;        ///< requests that have a reply
     std::set<std::uint64_t> requests;
     std::vector<std::string> events;
   };
@@ -65,9 +66,13 @@ class GroupWorld {
     }
     return member;
   }
-  /// It does nothing any more, and nobody is told.
-  void freeze(const std::string& name) { frozen_.insert(name); }
-  void thaw(const std::string& name) { frozen_.erase(name); }
+  /// It stands still, and nobody is told. What comes to it waits until it goes on.
+  void freeze(const std::string& name) { frozen_[name]; }
+  void thaw(const std::string& name) {
+    const auto waited = std::move(frozen_.at(name));
+    frozen_.erase(name);
+    for (const auto& act : waited) events_[{now, ++made_}] = act;
+  }
   /// What comes over the present connection from the other is not heard any more.
   void deafen(const std::string& name, const std::string& other) { deaf_.insert(members_.at(other)->out.at(name)); }
   /// A connection between the two breaks; they may open another.
@@ -104,7 +109,10 @@ class GroupWorld {
                        member.events.push_back("down " + down.peer);
                        member.lost.insert(down.lost.begin(), down.lost.end());
                      },
-                     [&](const Completed& done) { ++member.completed[done.request]; },
+                     [&](const Completed& done) {
+                       ++member.completed[done.request];
+                       if (done.outcome) member.answered.insert(done.request);
+                     },
                  },
                  one);
     }
@@ -143,7 +151,10 @@ class GroupWorld {
   void at(TimePoint time, const std::string& name, std::uint64_t epoch, Act act) {
     events_[{time, ++made_}] = [this, name, epoch, act = std::move(act)] {
       const auto found = members_.find(name);
-      if (found == members_.end() || found->second->group.self().epoch != epoch || frozen_.contains(name)) return;
+      if (found == members_.end() || found->second->group.self().epoch != epoch) return;
+      if (const auto frozen = frozen_.find(name); frozen != frozen_.end()) {
+        return frozen->second.push_back([this, name, epoch, act] { at(now, name, epoch, act); });
+      }
       act(*found->second, now);
       settle(name);
     };
@@ -178,20 +189,31 @@ class GroupWorld {
       const Wire& over = wires_.at(id);
       const std::string& name = way == Way::there ? over.to : over.from;
       const auto found = members_.find(name);
-      if (over.is_cut || found == members_.end() || frozen_.contains(name)) return;
-      if (way == Way::there) {
-        found->second->group.heard(id, std::move(frame), now);
-      } else {
-        found->second->group.answered(over.to, over.line, std::move(frame), now);
+      if (found == members_.end()) return;
+      if (const auto frozen = frozen_.find(name);
+          frozen != frozen_.end()) {  // also what came before a connection ended
+        return frozen->second.push_back([this, id, way, frame] { arrive(id, way, frame); });
       }
-      settle(name);
+      if (!over.is_cut) arrive(id, way, frame);
     };
+  }
+  void arrive(Connection id, Way way, const Bytes& frame) {
+    const Wire& over = wires_.at(id);
+    const std::string& name = way == Way::there ? over.to : over.from;
+    const auto found = members_.find(name);
+    if (found == members_.end()) return;
+    if (way == Way::there) {
+      found->second->group.heard(id, frame, now);
+    } else {
+      found->second->group.answered(over.to, over.line, frame, now);
+    }
+    settle(name);
   }
 
   Dice& dice_;
   const Group::Options options_;
   std::map<std::string, std::unique_ptr<Member>> members_;
-  std::set<std::string> frozen_;
+  std::map<std::string, std::vector<std::function<void()>>> frozen_;  ///< and what waits for them
   std::set<Connection> deaf_;
   std::map<Connection, Wire> wires_;
   std::map<std::pair<TimePoint, std::uint64_t>, std::function<void()>> events_;

@@ -11,6 +11,8 @@ import tempfile
 import time
 import urllib.parse
 
+from postgres import database_of_this_run
+
 PROGRAM = os.environ["CADRE_PROGRAM"]
 
 
@@ -29,7 +31,7 @@ class Cluster:
     def __init__(self, master=(), agent=("--artificial-slots", "4")):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="cadre-api-"))
         self.data = self.folder / "m"
-        self.master_arguments = [str(one) for one in master]
+        self.master_arguments = [str(one) for one in master] + database_of_this_run()
         self.agent_arguments = list(agent)
         self.processes = {}
         self.start_master()

@@ -23,7 +23,10 @@ std::string text_of(const std::string& path) {
 
 }  // namespace
 
-MasterServer::MasterServer(Setup setup) : setup_(std::move(setup)), port_(free_port()) { launch(); }
+MasterServer::MasterServer(Setup setup)
+    : setup_(std::move(setup)), database_(uses_postgres() ? make_postgres_schema() : ""), port_(free_port()) {
+  launch();
+}
 
 MasterServer::~MasterServer() { kill(); }
 
@@ -36,6 +39,7 @@ void MasterServer::launch() {
                                      data(),           "--http", setup_.host + ":" + std::to_string(port_),
                                      "--insecure-http"};
   arguments.insert(arguments.end(), setup_.arguments.begin(), setup_.arguments.end());
+  if (!database_.empty()) arguments.insert(arguments.end(), {"--database", database_});
   pid_ = start({arguments, "", setup_.folder + "/log", SIGKILL, {}, setup_.fork});
   for (int waited = 0; waited < 6'000; ++waited) {
     std::error_code missing;

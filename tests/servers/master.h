@@ -1,5 +1,5 @@
-/// A real master for tests, on a free loopback port. When it does not start this throws std::runtime_error. One thread
-/// at a time.
+/// A real master for tests, on a free loopback port, with the database that this run of the tests wants (postgres.h).
+/// When it does not start this throws std::runtime_error. One thread at a time.
 #pragma once
 
 #include <sys/types.h>
@@ -41,6 +41,7 @@ class MasterServer {
   void launch();
 
   const Setup setup_;
+  const std::string database_;  // empty: its own
   int port_ = 0;
   pid_t pid_ = -1;
 };

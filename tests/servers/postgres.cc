@@ -151,4 +151,19 @@ PostgresServer& shared_postgres() {
   return server;
 }
 
+bool uses_postgres() {
+  const char* engine = std::getenv("CADRE_TEST_ENGINE");
+  return engine != nullptr && std::string_view(engine) == "postgresql";
+}
+
+std::string make_postgres_schema() {
+  static int made = 0;
+  const std::string schema = "test" + std::to_string(++made);
+  PostgresServer& server = shared_postgres();
+  if (run({{binary("psql"), "--quiet", server.url(), "-c", "CREATE SCHEMA " + schema}, "", ""}) != 0) {
+    throw std::runtime_error("the schema " + schema + " cannot be made");
+  }
+  return server.url("options=-csearch_path%3D" + schema);
+}
+
 }  // namespace cadre::servers

@@ -50,6 +50,12 @@ class PostgresServer {
 /// One for the whole test program; it ends with it.
 PostgresServer& shared_postgres();
 
+/// Whether this run of the tests is one with PostgreSQL in place of SQLite: CADRE_TEST_ENGINE=postgresql.
+bool uses_postgres();
+
+/// The URL of an empty schema of its own on the shared server.
+std::string make_postgres_schema();
+
 /// Makes the user that servers run as the owner of a file or folder, when the tests run as root.
 void give_to_server(const std::string& path);
 

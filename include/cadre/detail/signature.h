@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 #include <tuple>
@@ -19,12 +20,12 @@ struct Takes {
 
   /// One argument is the value itself, several are a list; without any there is no value. Throws ValueError, which
   /// names the place.
-  static Arguments read(std::span<const std::byte> body) {
+  static Arguments read(std::span<const std::byte> body, std::shared_ptr<const void> owner) {
     if constexpr (sizeof...(Given) == 0) {
       if (!body.empty() && !ValueReader(body).root().is_null()) throw ValueError("the value is one too many");
       return {};
     } else {
-      const ValueReader reader(body);
+      const ValueReader reader(body, std::move(owner));
       if constexpr (sizeof...(Given) == 1) return {read_value<std::tuple_element_t<0, Arguments>>(reader.root())};
       if constexpr (sizeof...(Given) > 1) return read_value<Arguments>(reader.root());
     }
@@ -32,8 +33,8 @@ struct Takes {
 
   /// The result as a value, null where there is none.
   template <class Call>
-  static ValueWriter call(const Call& call, Arguments arguments) {
-    ValueWriter result;
+  static ValueWriter call(const Call& call, Arguments arguments, std::size_t lead) {
+    ValueWriter result(ValueWriter::Rows::inside, lead);
     const auto call_with = [&](std::remove_cvref_t<Given>&... given) {
       if constexpr (std::is_void_v<Result>) {
         call(static_cast<Given&&>(given)...);

@@ -40,13 +40,7 @@ bool is_alive(pid_t pid) {
 }  // namespace
 
 TestCluster::TestCluster(Setup setup) : setup_(std::move(setup)) {
-  const char* engine = std::getenv("CADRE_TEST_ENGINE");
-  if (engine != nullptr && std::string(engine) == "postgresql") {
-    static int made = 0;
-    const std::string schema = "cluster" + std::to_string(++made);
-    database::open(servers::shared_postgres().url()).value()->exec("CREATE SCHEMA " + schema).value();
-    database_ = servers::shared_postgres().url("options=-csearch_path%3D" + schema);
-  }
+  if (servers::uses_postgres()) database_ = servers::make_postgres_schema();
   if (setup_.disk_bytes) {
     fs::create_directory(data());
     disk_ = std::make_unique<servers::SmallDisk>(data(), *setup_.disk_bytes);

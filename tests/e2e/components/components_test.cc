@@ -315,6 +315,15 @@ TEST_F(Processes, WhoGoesLeavesNothingBehind) {
     round == 0 ? end_all(component) : kill(pid);
     EXPECT_EQ(component.close().size(), 0);
   }
+  {
+    const pid_t pid = start("p0");
+    Component component(options(1));
+    component.join().value();
+    EXPECT_EQ(count_folders(), 2);
+    kill(pid);
+    for (int i = 0; i < 600 && count_folders() > 1; ++i) std::this_thread::sleep_for(100ms);
+    EXPECT_EQ(count_folders(), 1) << "its peers remove what a killed process has left";
+  }
   Component last(options(0));  // sweeps what the killed have left
   last.join().value();
   EXPECT_EQ(count_folders(), 1);

@@ -22,6 +22,10 @@ int main(int argc, char** argv) {
   component.on("silence", [](cadre::Component&, const Message&) {}).value();
   component.on("count", [&](cadre::Component&, const Message& m) { counted += std::string(m.text()) + ","; }).value();
   component.on("counted", [&](cadre::Component& c, const Message& m) { c.reply(m, counted).value(); }).value();
+  component
+      .on("strangers",
+          [](cadre::Component& c, const Message& m) { c.reply(m, std::to_string(c.counters().strangers)).value(); })
+      .value();
   component.on("end", [](cadre::Component& c, const Message&) { c.stop(); }).value();
   if (const cadre::Outcome<void> joined = component.join(std::chrono::seconds(60)); !joined) {
     std::fprintf(stderr, "peer %s: %s\n", argv[4], joined.reason().text.c_str());
