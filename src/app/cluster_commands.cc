@@ -1,5 +1,6 @@
 #include "app/cluster_commands.h"
 
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "cli/files.h"
 #include "cli/refusal.h"
 #include "client/data_folder.h"
+#include "client/which_master.h"
 #include "describe/describe.h"
 
 namespace cadre::app {
@@ -132,11 +134,46 @@ void add_master_options(CLI::App& command, MasterOptions& options) {
   add_log_form(command, options.log_form);
 }
 
+/// A number means the same for every command that takes one.
+void take_slots(AgentOptions& options, const std::string& text) {
+  if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos) {
+    options.slots = text;
+    return;
+  }
+  std::int32_t count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc() || count > cluster::most_slots) {
+    throw CLI::ValidationError("--slots", "must be at most " + std::to_string(cluster::most_slots) + ", is " + text);
+  }
+  options.artificial_slots = count;
+}
+
+/// Which master an agent means that names none: the one that it has joined, else the one in CADRE_MASTER, else the
+/// default on this host.
+Result<std::string> master_of_agent(const AgentOptions& options) {
+  if (agent::has_joined(options.data)) return "";
+  const char* variable = std::getenv("CADRE_MASTER");
+  const std::string named = variable == nullptr ? "" : variable;
+  if (named.empty()) return client::default_data_folder();
+  if (named.find("://") == std::string::npos) return named;
+  const auto own = client::find_master(client::default_data_folder());
+  if (own && own->url == client::plain_url(named)) return client::default_data_folder();
+  return fail(Errc::invalid, "CADRE_MASTER names the master " + named +
+                                 " of another host, which this agent has not joined; join it with --join TOKEN, as "
+                                 "`cadre agent token` there prints it");
+}
+
 void add_agent_options(CLI::App& command, AgentOptions& options) {
   command.add_option("--id", options.id, "What it is called; by default the host's name");
   command.add_option("--pool", options.pool, "Which pool it joins");
-  command.add_option("--slots", options.slots, "auto (GPUs, or cores if there is none), none, a number, or 0,2");
-  command.add_option("--artificial-slots", options.artificial_slots, "So many slots that are nothing but permits")
+  command
+      .add_option_function<std::string>(
+          "--slots", [&options](const std::string& text) { take_slots(options, text); },
+          "auto (GPUs, or cores if there is none), none, a list of devices like 0,2, or a number of slots not tied to "
+          "a device")
+      ->type_name("SLOTS")
+      ->default_str("auto");
+  command.add_option("--artificial-slots", options.artificial_slots, "The same as --slots with a number")
       ->check(CLI::Range(0, cluster::most_slots));
   command.add_option("--cpus", options.cpus, "Cores it offers; by default all");
   command.add_option("--memory", options.memory, "Memory it offers; by default all");
@@ -174,7 +211,9 @@ CLI::App& add_cluster_commands(CLI::App& app, std::function<int()>& chosen) {
   auto agent = std::make_shared<AgentOptions>();
   CLI::App* agent_command = app.add_subcommand("agent", "Run an agent, or look after agents");
   add_agent_options(*agent_command, *agent);
-  agent_command->add_option("--master", agent->master, "The data folder of a master on this host, or host:port");
+  agent_command->add_option("--master", agent->master,
+                            "The data folder of a master on this host, or host:port of one that it has joined; else "
+                            "the one that it has joined, else CADRE_MASTER, else ~/.local/share/cadre");
   agent_command->add_option("--join", agent->join, "A token from cadre agent token");
   agent_command->add_option("--data", agent->data, "Folder for everything that the agent keeps");
   agent_command->add_flag("--adopt", agent->adopt,
@@ -187,8 +226,10 @@ CLI::App& add_cluster_commands(CLI::App& app, std::function<int()>& chosen) {
     chosen = [agent, agent_form] {
       const auto log = make_log("agent", {Level::info, agent_form->form});
       if (agent->data.empty()) agent->data = client::default_data_folder() + "/agent";
-      if (agent->master.empty() && agent->join.empty() && !agent::has_joined(agent->data)) {
-        agent->master = client::default_data_folder();
+      if (agent->master.empty() && agent->join.empty()) {
+        Result<std::string> found = master_of_agent(*agent);
+        if (!found) return exit_code_of(Failure(found.error()), "agent");
+        agent->master = *std::move(found);
       }
       const Result<void> fits = check_options(*agent);
       return exit_code_of(fits ? run_agent(*agent, *log) : fits, "agent");
@@ -199,16 +240,9 @@ CLI::App& add_cluster_commands(CLI::App& app, std::function<int()>& chosen) {
   CLI::App* up_command = app.add_subcommand("up", "Run a master and one agent on this host");
   add_master_options(*up_command, up->first);
   add_agent_options(*up_command, up->second);
-  up_command->get_option("--slots")->description(
-      "So many slots that are nothing but permits; or auto (GPUs, or cores if there is none), none, or a list like "
-      "0,2");
   up_command->callback([&chosen, up] {
     chosen = [up] {
       AgentOptions& own = up->second;
-      if (!own.slots.empty() && own.slots.find_first_not_of("0123456789") == std::string::npos) {
-        own.artificial_slots = std::atoi(own.slots.c_str());
-        own.slots = AgentOptions{}.slots;
-      }
       own.adopt = up->first.flags.adopt;
       Result<master::Config> config = config_of(up->first);
       if (const Result<void> fits = check_options(own); !fits) config = Failure(fits.error());

@@ -9,6 +9,7 @@
 #include "cli/commands/commands.h"
 #include "cli/plan_command.h"
 #include "cli/refusal.h"
+#include "cli/usage.h"
 
 namespace cadre {
 namespace {
@@ -36,14 +37,14 @@ int run(int argc, char** argv) {
 
   if (argc > 1 && argv[1][0] != '-' &&
       app.get_subcommands([&](const CLI::App* one) { return one->check_name(argv[1]); }).empty()) {
-    std::fprintf(stderr, "cadre: there is no command '%s'; cadre --help lists them\n", argv[1]);
+    std::fputs(cli::unknown_command(app, argv[1]).c_str(), stderr);
     return cli::bad_usage;
   }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);
-    return code == 0 ? cli::done : cli::bad_usage;
+    return code == 0 ? cli::done : cli::usage_code(app);
   }
   return chosen();
 }

@@ -165,6 +165,12 @@ class FakeMaster {
     return {code_, parts_put_};
   }
 
+  /// Input that was sent, by the number of the command; 0: to the task itself.
+  std::string input(std::uint64_t exec = 0) {
+    const std::lock_guard lock(mutex_);
+    return input_[exec];
+  }
+
   /// Everything that was asked of this kind, in order.
   template <class T>
   std::vector<T> asked() {
@@ -298,6 +304,12 @@ class FakeMaster {
               return told_no(404, "there is no task " + to_string(get.task));
             },
             [&](const requests::ReadLogs& read) { return page(read); },
+            [&](const requests::SendInput& sent) -> std::optional<Answer> {
+              std::string& all = input_[sent.exec];
+              const std::string_view bytes = as_text(sent.bytes);
+              if (static_cast<std::size_t>(sent.offset) == all.size()) all += bytes;
+              return told(requests::InputState{static_cast<std::int64_t>(all.size())});
+            },
             [&](const requests::GetCode& get) -> std::optional<Answer> { return told(state_of(get.hash)); },
             [&](const requests::PutCode& put) -> std::optional<Answer> {
               ++parts_put_;
@@ -352,6 +364,7 @@ class FakeMaster {
   servers::TempDir directory_;
   Script script_;
   std::mutex mutex_;
+  std::map<std::uint64_t, std::string> input_;
   std::map<std::string, Bytes> code_;
   std::size_t parts_put_ = 0;
   std::vector<Request> asked_;

@@ -17,6 +17,9 @@ namespace requests = cluster::requests;
 /// The master answers after 20 s at the latest, whether or not something has changed.
 constexpr Duration ask_max = 40s;
 constexpr Duration why_every = 2s;
+/// A job that begins at once gives no cause to say anything; a reason that changes often is not told each time.
+constexpr Duration tell_after = 5s;
+constexpr Duration tell_again_after = 10s;
 constexpr Duration notice_absence_after = 2s;
 
 std::size_t terminal_width() {
@@ -43,21 +46,23 @@ void Follower::take(const JobView& job) {
   if (!waits_) clear_waiting();
   tasks_most_ = std::max(tasks_most_, job.tasks.size());
   if (options_.on_job) options_.on_job(job);
+  if (!options_.on_line) return;
   for (const requests::TaskView& task : job.tasks) {
     if (options_.only && *options_.only != task.id) continue;
     if (options_.only_rank && *options_.only_rank != task.rank) continue;
     auto& output = outputs_[task.id];
     if (!output) {
-      output = std::make_unique<TaskOutput>(
-          session_, readers_,
-          TaskOutput::Options{task.id, options_.all_leases, options_.last_lines, options_.on_line, options_.filter});
+      output = std::make_unique<TaskOutput>(session_, readers_,
+                                            TaskOutput::Options{task.id, options_.all_leases, options_.last_lines,
+                                                                options_.on_line, options_.filter, options_.idle_max});
     }
     output->tell(task);
   }
 }
 
 loop::Task<Got<JobView>> Follower::to_end(JobView job) {
-  if (options_.shows_waiting) others_.spawn(show_waiting(job.id));
+  if (options_.waiting == Waiting::on_terminal) others_.spawn(show_waiting(job.id));
+  if (options_.waiting == Waiting::in_lines) others_.spawn(tell_waiting(job.id));
   others_.spawn(watch_connection());
   for (take(job); job.stage != JobStage::ended; take(job)) {
     Got<JobView> next = co_await changed(job.id, job.version);
@@ -99,15 +104,32 @@ loop::Task<void> Follower::watch_connection() {
   }
 }
 
+loop::Task<std::string> Follower::why_it_waits(cluster::JobId job) {
+  if (!waits_ || !session_.connection.is_connected()) co_return "";
+  const Got<requests::Text> why = co_await ask(session_, requests::Why{job});
+  if (!why || !waits_) co_return "";
+  co_return "job " + std::to_string(job.value) + " " + why->text.substr(0, why->text.find('\n'));
+}
+
 loop::Task<void> Follower::show_waiting(cluster::JobId job) {
   for (;;) {
     co_await loop::sleep(session_.loop, shown_ ? why_every : Duration(500ms));
-    if (!waits_ || !session_.connection.is_connected()) continue;
-    Got<requests::Text> why = co_await ask(session_, requests::Why{job});
-    if (!why || !waits_) continue;
-    const std::string line = "job " + std::to_string(job.value) + " " + why->text.substr(0, why->text.find('\n'));
+    const std::string line = co_await why_it_waits(job);
+    if (line.empty()) continue;
     print_error("\r\x1b[K" + describe::shortened(line, terminal_width() - 4));
     shown_ = true;
+  }
+}
+
+loop::Task<void> Follower::tell_waiting(cluster::JobId job) {
+  std::string said;
+  co_await loop::sleep(session_.loop, tell_after);
+  for (;;) {
+    const std::string line = co_await why_it_waits(job);
+    const bool is_new = !line.empty() && line != said;
+    if (is_new) print_error(session_.name + ": " + line + "\n");
+    if (is_new) said = line;
+    co_await loop::sleep(session_.loop, is_new ? tell_again_after : why_every);
   }
 }
 

@@ -12,15 +12,20 @@
 
 namespace cadre::cli {
 
+/// Whether it is told why the job waits: on a line of the terminal that is written anew, or in lines of their own,
+/// after some seconds and when the reason has changed.
+enum class Waiting : std::uint8_t { unsaid, on_terminal, in_lines };
+
 struct FollowOptions {
-  OnLine on_line;
+  OnLine on_line;                                                      ///< empty: its output is not read
   std::function<void(const cluster::requests::JobView&)> on_job = {};  ///< gets it when it has changed
   std::optional<cluster::TaskId> only;                                 ///< of all its tasks, this one
   std::optional<std::int32_t> only_rank;                               ///< the same, by its rank
   bool all_leases = false;      ///< whatever its tasks wrote before they were started again, too
   std::int64_t last_lines = 0;  ///< of what is there already
   LineFilter filter;
-  bool shows_waiting = false;  ///< on a terminal, a line that says why it waits
+  Duration idle_max = question_max;  ///< of its tasks that are silent
+  Waiting waiting = Waiting::unsaid;
 };
 
 class Follower {
@@ -39,6 +44,9 @@ class Follower {
   /// How the job stands, once that may have changed.
   loop::Task<Got<cluster::requests::JobView>> changed(cluster::JobId job, std::uint64_t seen);
   loop::Task<void> show_waiting(cluster::JobId job);
+  loop::Task<void> tell_waiting(cluster::JobId job);
+  /// The first line of why it waits; empty: it waits no longer, or nobody knows.
+  loop::Task<std::string> why_it_waits(cluster::JobId job);
   loop::Task<void> watch_connection();
   void clear_waiting();
 

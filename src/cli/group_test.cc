@@ -63,7 +63,7 @@ TEST_F(Group, IsFollowedWithTheNamesOfItsComponentsAndTheirRestarts) {
   const Said all = said.get();
   EXPECT_EQ(all.code, 65);
   EXPECT_EQ(all.out, "[worker-0] one\n[worker-0] two\n");
-  EXPECT_EQ(all.err, "cadre group run: worker-0 exited with 3; it is restarted in 0s\n");
+  EXPECT_EQ(all.err, "cadre group run: worker-0 exited with 3; it is restarted in 0 s\n");
 }
 
 TEST_F(Group, IsTheOneValueAsJson) {
@@ -81,7 +81,7 @@ TEST_F(Group, IsTheOneValueAsJson) {
 TEST_F(Group, OfAFaultyFileIsNotSubmitted) {
   const std::string bad = file("name: demo\ncomponents: [{type: worker}]\n");
   const Said said = run({bad}).get();
-  EXPECT_EQ(said.code, bad_usage);
+  EXPECT_EQ(said.code, own_failure);
   EXPECT_EQ(said.err, bad +
                           ":2:14: components[0].command: is required, unless there is a class: what each of them runs\n"
                           "cadre group run: nothing was submitted; cadre group run --help lists the options\n");

@@ -10,7 +10,6 @@ namespace requests = cluster::requests;
 constexpr Duration ended_stall_max = 30s;
 /// The same for a lease of which nobody knows where its output ends.
 constexpr Duration over_stall_max = 2s;
-constexpr Duration idle_max = 60s;
 /// For what was written and has not come when somebody only looks.
 constexpr Duration late_max = 3s;
 /// Before a master is asked again that is busy, or has no room for who waits.
@@ -50,7 +49,7 @@ requests::ReadLogs question_of(const Reading& reading, bool wait) {
 /// Waits for output that is known to come: the news of an end may overtake it.
 loop::Task<bool> more_comes(Session& session, const Reading& reading) {
   requests::ReadLogs question = question_of(reading, true);
-  Inquiry<Got<requests::LogPage>> asked(session.loop, ask(session, std::move(question), idle_max));
+  Inquiry<Got<requests::LogPage>> asked(session.loop, ask(session, std::move(question), question_max));
   const std::optional<Got<requests::LogPage>> page = co_await asked.answer(late_max);
   co_return page&&* page && (*page)->next > reading.offset;
 }
@@ -115,8 +114,9 @@ bool TaskOutput::is_done(const Lease& lease, TimePoint last_progress) {
 }
 
 Duration TaskOutput::wait_for(const Lease& lease, TimePoint last_progress) const {
-  const Duration most = lease.end ? ended_stall_max : lease.is_over ? over_stall_max : idle_max;
-  return std::clamp<Duration>(last_progress + most - session_.loop.now(), 1ms, idle_max);
+  if (!lease.end && !lease.is_over) return options_.idle_max;  // however long it has been silent
+  const Duration most = lease.end ? ended_stall_max : over_stall_max;
+  return std::clamp<Duration>(last_progress + most - session_.loop.now(), 1ms, options_.idle_max);
 }
 
 loop::Task<void> TaskOutput::follow() {

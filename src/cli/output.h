@@ -27,6 +27,9 @@ struct LineFilter {
   std::string grep;
 };
 
+/// How long one question for more output waits.
+constexpr Duration question_max = std::chrono::seconds(60);
+
 /// How much of the output of one lease has been read.
 struct Reading {
   cluster::LeaseId lease;
@@ -48,6 +51,7 @@ class TaskOutput {
     std::int64_t last_lines = 0;  ///< of the first that is read
     OnLine on_line;
     LineFilter filter;
+    Duration idle_max = question_max;  ///< a task that is silent is asked for again after so long
   };
 
   /// The coroutines that read are spawned among `tasks`.

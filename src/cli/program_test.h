@@ -12,6 +12,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/refusal.h"
+#include "cli/usage.h"
 
 namespace cadre::cli {
 
@@ -45,7 +46,7 @@ inline Said cadre(std::vector<std::string> words) {
     std::ostringstream out;
     std::ostringstream err;
     const int code = program.app.exit(error, out, err);
-    return {code == 0 ? done : bad_usage, out.str(), err.str()};
+    return {code == 0 ? done : usage_code(program.app), out.str(), err.str()};
   }
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();

@@ -12,6 +12,7 @@ using client::ExitCode;
 using client::failed;
 using client::Got;
 using client::NotGot;
+using client::own_failure;
 using client::Refusal;
 using client::refused;
 using client::unreachable;

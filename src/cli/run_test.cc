@@ -1,11 +1,17 @@
+#include <netinet/in.h>
 #include <pty.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <termios.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <fstream>
 
 #include "cli/fake_master_test.h"
+#include "cli/follow.h"
 #include "cli/program_test.h"
 
 namespace cadre::cli {
@@ -71,11 +77,12 @@ TEST_F(Run, SaysHowItEndedWhenNotByItself) {
     int exit;
     std::string words;
   };
-  for (const Case& one :
-       {Case{Reason::signalled, 9, "", 137, "ended by signal 9 (SIGKILL)"},
-        Case{Reason::out_of_memory, 9, "used 512MiB of 512MiB", 1, "ran out of memory: used 512MiB of 512MiB"},
-        Case{Reason::failed_to_start, 0, "there is no program 'x'", 1, "failed to start: there is no program 'x'"},
-        Case{Reason::killed_by_user, 15, "", 1, "stopped"}}) {
+  for (const Case& one : {Case{Reason::signalled, 9, "", 137, "ended by signal 9 (SIGKILL)"},
+                          Case{Reason::out_of_memory, 9, "used 512MiB of 512MiB", own_failure,
+                               "ran out of memory: used 512MiB of 512MiB"},
+                          Case{Reason::failed_to_start, 0, "there is no program 'x'", own_failure,
+                               "failed to start: there is no program 'x'"},
+                          Case{Reason::killed_by_user, 15, "", own_failure, "stopped"}}) {
     master.start_task();
     master.end_task(one.reason, one.code, one.detail);
     const Said said = run({"run", "--", "x"}).get();
@@ -107,6 +114,7 @@ TEST_F(Run, SeesAChangeThatAMasterOfTheSameVersionMade) {
   ASSERT_TRUE(master.wait_asked<requests::GetJob>());
   master.stop();
   master.job.stage = cluster::control::JobStage::ended;
+  master.job.reason = Reason::exited;
   master.job.code = 5;  // and its version is what it was
   master.start();
   ASSERT_EQ(said.wait_for(10s), std::future_status::ready) << "or it waits for another";
@@ -145,7 +153,7 @@ TEST(Follow, EndsWhenTheTokenIsNotKnownAnyMore) {
   is_known = false;
   master.change([](requests::JobView& job) { job.priority = 3; });
   const Said all = said.get();
-  EXPECT_EQ(all.code, refused);
+  EXPECT_EQ(all.code, own_failure);
   EXPECT_EQ(all.err,
             "cadre run: this token has expired\n"
             "cadre run: job 17 may still run; follow it again with: cadre task logs -f 17\n");
@@ -197,7 +205,7 @@ TEST_F(Run, StopsTheJobAtTheFirstInterruptAndKillsItAtTheSecond) {
   ASSERT_TRUE(master.wait_asked<requests::EndJob>(2));
   master.end_task(Reason::killed_by_user, 9);
   const Said all = said.get();
-  EXPECT_EQ(all.code, 1);
+  EXPECT_EQ(all.code, own_failure);
   EXPECT_EQ(all.err,
             "\ncadre run: stopping job 17, which has its grace to end; once more kills it\n"
             "\ncadre run: killing job 17; once more leaves it alone\n"
@@ -290,7 +298,7 @@ TEST_F(Run, SendsTheCodeOnce) {
     EXPECT_EQ(submit.job.members.at(0).command.code, code.begin()->first);
   }
   const Said none = run({"run", "--dir", "/nonexistent", "--", "x"}).get();
-  EXPECT_EQ(none.code, bad_usage);
+  EXPECT_EQ(none.code, own_failure);
   EXPECT_THAT(none.err, testing::StartsWith("cadre run: --dir: "));
 }
 
@@ -300,8 +308,8 @@ TEST_F(Run, EndsUnreachableWhenTheAnswerToASubmitIsLost) {
   ASSERT_TRUE(silent.wait_asked<requests::Submit>());
   silent.stop();
   const Said all = said.get();
-  EXPECT_EQ(all.code, unreachable);
-  EXPECT_THAT(all.err, HasSubstr("has not answered for 30s; it may have taken the job"));
+  EXPECT_EQ(all.code, own_failure);
+  EXPECT_THAT(all.err, HasSubstr("it may have taken the job: look with `cadre job list`"));
 }
 
 struct Logs : Run {
@@ -423,8 +431,9 @@ std::string exec_end(int code, const std::string& error = "") {
   return line_of({1, cluster::supervision::ExecEnded{1, code, error}});
 }
 FakeMaster::Script says(Answer::Way way, std::vector<std::string> pieces) {
-  return
-      [answer = told_in_pieces(way, std::move(pieces))](const FakeMaster::Request&) { return std::optional(answer); };
+  return [answer = told_in_pieces(way, std::move(pieces))](const FakeMaster::Request& request) {
+    return std::holds_alternative<requests::RunExec>(request) ? std::optional(answer) : std::nullopt;
+  };
 }
 
 TEST(Exec, ShowsTheOutputAndPassesTheCode) {
@@ -445,7 +454,7 @@ TEST(Exec, ShowsTheOutputAndPassesTheCode) {
 TEST(Exec, SaysWhyItCouldNotRun) {
   const FakeMaster master(says(Answer::Way::stream, {exec_end(127, "there is no program 'x'")}));
   const Said said = cadre({"task", "exec", "--master", master.folder(), "17", "--", "x"});
-  EXPECT_EQ(said.code, 127);
+  EXPECT_EQ(said.code, own_failure);
   EXPECT_EQ(said.err, "cadre task exec: there is no program 'x'\n");
 }
 
@@ -455,17 +464,17 @@ TEST(Exec, EndsWithTheConnection) {
   ASSERT_TRUE(master.wait_asked<requests::RunExec>());
   master.stop();
   const Said all = said.get();
-  EXPECT_EQ(all.code, unreachable);
+  EXPECT_EQ(all.code, own_failure);
   EXPECT_EQ(all.err, "cadre task exec: the connection to the master was lost; what was run is ended\n");
 }
 
 TEST(Exec, EndsWithAStreamThatIsCut) {
   FakeMaster master(says(Answer::Way::cut_stream, {exec_output(1, "some\n"), exec_output(1, "lost").substr(0, 10)}));
   const Said said = cadre({"task", "exec", "--master", master.folder(), "17", "--", "x"});
-  EXPECT_EQ(said.code, unreachable);
+  EXPECT_EQ(said.code, own_failure);
   EXPECT_EQ(said.out, "some\n");
   EXPECT_EQ(said.err, "cadre task exec: the connection to the master was lost; what was run is ended\n");
-  EXPECT_EQ(master.heard().size(), 1U) << "it is not run again";
+  EXPECT_EQ(master.asked<requests::RunExec>().size(), 1U) << "it is not run again";
 }
 
 TEST(Exec, IsDoneOnceItsEndIsKnown) {
@@ -479,7 +488,7 @@ TEST(Exec, IsDoneOnceItsEndIsKnown) {
 TEST(Exec, SaysThatAnEndIsMissing) {
   const FakeMaster master(says(Answer::Way::stream, {exec_output(1, "some")}));
   const Said said = cadre({"task", "exec", "--master", master.folder(), "17", "--", "x"});
-  EXPECT_EQ(said.code, unreachable);
+  EXPECT_EQ(said.code, own_failure);
   EXPECT_EQ(said.out, "some");
   EXPECT_EQ(said.err, "cadre task exec: the connection to the master was lost; what was run is ended\n");
 }
@@ -488,7 +497,7 @@ TEST(Exec, SaysThatALineIsNone) {
   for (const char* line : {"<html>\n", "{}\n", "{\"number\":1,\"news\":{\"type\":\"other\"}}\n", "17\n"}) {
     const FakeMaster master(says(Answer::Way::stream, {exec_output(1, "some\n"), line, exec_output(1, "more\n")}));
     const Said said = cadre({"task", "exec", "--master", master.folder(), "17", "--", "x"});
-    EXPECT_EQ(said.code, failed) << line;
+    EXPECT_EQ(said.code, own_failure) << line;
     EXPECT_EQ(said.out, "some\n") << line;
     EXPECT_THAT(said.err, HasSubstr("; are `cadre` here and the master of one version?\n")) << line;
   }
@@ -497,7 +506,7 @@ TEST(Exec, SaysThatALineIsNone) {
 TEST(Exec, EndsAtOnceWithALineThatIsNone) {
   FakeMaster master(says(Answer::Way::open_stream, {"<html>\n"}));
   const Said said = cadre({"task", "exec", "--master", master.folder(), "17", "--", "x"});
-  EXPECT_EQ(said.code, failed);
+  EXPECT_EQ(said.code, own_failure);
   EXPECT_TRUE(master.wait_gone()) << "so that what is run there ends";
 }
 
@@ -523,6 +532,304 @@ TEST(Exec, IsEndedByAnInterruptBeforeItSaysAnything) {
   std::raise(SIGINT);
   EXPECT_EQ(said.get().code, 130);
   EXPECT_TRUE(master.wait_gone());
+}
+
+/// Puts something else in the place of standard input.
+class StandardInput {
+ public:
+  explicit StandardInput(int instead) : saved_(dup(0)) { dup2(instead, 0); }
+  StandardInput(const StandardInput&) = delete;
+  StandardInput& operator=(const StandardInput&) = delete;
+  ~StandardInput() {
+    dup2(saved_, 0);
+    close(saved_);
+  }
+
+ private:
+  int saved_;
+};
+
+struct InputPipe {
+  InputPipe() { EXPECT_EQ(pipe(ends.data()), 0); }
+  ~InputPipe() {
+    close(ends[0]);
+    close_writer();
+  }
+  void close_writer() {
+    if (ends[1] >= 0) close(std::exchange(ends[1], -1));
+  }
+  void write_all(std::string_view text) const {
+    while (!text.empty()) {
+      const ssize_t count = write(ends[1], text.data(), text.size());
+      ASSERT_GT(count, 0);
+      text.remove_prefix(static_cast<std::size_t>(count));
+    }
+  }
+  std::array<int, 2> ends{};
+};
+
+template <class Holds>
+bool comes_true(Holds holds) {
+  for (int i = 0; i < 10'000 && !holds(); ++i) std::this_thread::sleep_for(1ms);
+  return holds();
+}
+
+TEST(Exec, PassesItsInputOnInOrderAndToItsEnd) {
+  FakeMaster master(says(Answer::Way::open_stream, {exec_output(1, "")}));
+  InputPipe input;
+  std::string all;
+  for (int i = 0; all.size() < 100'000; ++i) all += std::to_string(i) + "\n";
+  const StandardInput instead(input.ends[0]);
+  auto said = cadre_beside({"exec", "--master", master.folder(), "17", "--", "cat"});
+  input.write_all(all);
+  input.close_writer();
+  EXPECT_TRUE(comes_true([&] { return master.input(1) == all; })) << master.input(1).size();
+  EXPECT_TRUE(comes_true([&] {
+    const auto sent = master.asked<requests::SendInput>();
+    return !sent.empty() && sent.back().end;
+  })) << "its end is told";
+  EXPECT_TRUE(master.asked<requests::RunExec>().at(0).input);
+  std::raise(SIGTERM);
+  EXPECT_EQ(said.get().code, 128 + SIGTERM);
+}
+
+TEST(Exec, SendsInputAgainForWhichThereWasNoRoom) {
+  std::atomic<int> refused_times = 0;
+  const FakeMaster::Script stream = says(Answer::Way::open_stream, {exec_output(1, "")});
+  FakeMaster master([&](const FakeMaster::Request& request) -> std::optional<Answer> {
+    const auto* sent = std::get_if<requests::SendInput>(&request);
+    if (sent != nullptr && !sent->bytes.empty() && ++refused_times <= 3) return told(requests::InputState{0});
+    return stream(request);
+  });
+  InputPipe input;
+  const StandardInput instead(input.ends[0]);
+  auto said = cadre_beside({"exec", "--master", master.folder(), "17", "--", "cat"});
+  input.write_all("hello\n");
+  EXPECT_TRUE(comes_true([&] { return master.input(1) == "hello\n"; }));
+  EXPECT_GE(refused_times, 4);
+  std::raise(SIGTERM);
+  said.get();
+}
+
+TEST(Exec, SaysHowMuchOfTheOutputItHasSeen) {
+  std::vector<std::string> pieces;
+  for (int i = 0; i < 40; ++i) pieces.push_back(exec_output(1, std::string(16'384, 'x')));
+  FakeMaster master(says(Answer::Way::open_stream, pieces));
+  InputPipe input;
+  const StandardInput instead(input.ends[0]);
+  auto said = cadre_beside({"exec", "--master", master.folder(), "17", "--", "yes"});
+  const std::int64_t window = 1 << 20;
+  EXPECT_TRUE(comes_true([&] {
+    const auto sent = master.asked<requests::SendInput>();
+    return !sent.empty() && sent.back().seen > window / 4;
+  }));
+  EXPECT_EQ(master.asked<requests::RunExec>().at(0).window, window);
+  std::raise(SIGTERM);
+  said.get();
+}
+
+/// A terminal in the place of standard input.
+struct TerminalInput {
+  TerminalInput() {
+    winsize size{};
+    size.ws_row = 33;
+    size.ws_col = 77;
+    EXPECT_EQ(openpty(&outside, &inside, nullptr, nullptr, &size), 0);
+    tcgetattr(inside, &before);
+  }
+  ~TerminalInput() {
+    close(inside);
+    close(outside);
+  }
+  bool is_raw() const {
+    termios now{};
+    tcgetattr(inside, &now);
+    return (now.c_lflag & (ICANON | ECHO)) == 0;
+  }
+  bool is_as_before() const {
+    termios now{};
+    tcgetattr(inside, &now);
+    return now.c_lflag == before.c_lflag && now.c_iflag == before.c_iflag && now.c_oflag == before.c_oflag;
+  }
+  int outside = -1;
+  int inside = -1;
+  termios before{};
+};
+
+TEST(Exec, GivesTheCommandATerminalThatResizesAndRestoresItsOwn) {
+  TerminalInput terminal;
+  const StandardInput instead(terminal.inside);
+  for (const bool ends_by_itself : {true, false}) {
+    FakeMaster master(
+        says(ends_by_itself ? Answer::Way::stream : Answer::Way::open_stream,
+             ends_by_itself ? std::vector{exec_output(1, "$ "), exec_end(0)} : std::vector{exec_output(1, "$ ")}));
+    auto said = cadre_beside({"exec", "-t", "--master", master.folder(), "17", "--", "bash"});
+    ASSERT_TRUE(master.wait_asked<requests::RunExec>());
+    const auto wanted = master.asked<requests::RunExec>().at(0).terminal;
+    ASSERT_TRUE(wanted);
+    EXPECT_EQ(wanted->rows, 33);
+    EXPECT_EQ(wanted->columns, 77);
+    if (!ends_by_itself) {
+      EXPECT_TRUE(comes_true([&] { return terminal.is_raw(); }));
+      EXPECT_EQ(write(terminal.outside, "\3", 1), 1);  // Ctrl-C goes to the command
+      EXPECT_TRUE(comes_true([&] { return master.input(1) == "\3"; }));
+      winsize size{};
+      size.ws_row = 44;
+      size.ws_col = 99;
+      ioctl(terminal.outside, TIOCSWINSZ, &size);
+      std::raise(SIGWINCH);
+      EXPECT_TRUE(comes_true([&] {
+        const auto sent = master.asked<requests::SendInput>();
+        return !sent.empty() && sent.back().terminal && sent.back().terminal->columns == 99;
+      }));
+      std::raise(SIGTERM);
+    }
+    said.get();
+    EXPECT_TRUE(terminal.is_as_before()) << ends_by_itself;
+  }
+}
+
+TEST(Exec, RefusesATerminalWithoutOne) {
+  FakeMaster master;
+  InputPipe input;
+  const StandardInput instead(input.ends[0]);
+  const Said said = cadre({"exec", "-t", "--master", master.folder(), "17", "--", "bash"});
+  EXPECT_EQ(said.code, own_failure);
+  EXPECT_EQ(said.err, "cadre exec: standard input is no terminal; leave out -t\n");
+  EXPECT_EQ(cadre({"run", "-t", "--master", master.folder(), "--", "bash"}).code, own_failure);
+}
+
+TEST_F(Run, PassesItsInputOnOnceTheTaskRuns) {
+  InputPipe input;
+  const StandardInput instead(input.ends[0]);
+  input.write_all("one\ntwo\n");
+  input.close_writer();
+  auto said = run({"run", "-i", "--", "sort"});
+  ASSERT_TRUE(comes_true([&] { return master.input() == "one\ntwo\n"; }));
+  EXPECT_TRUE(master.asked<requests::Submit>().at(0).job.members.at(0).command.input);
+  master.start_task();
+  master.end_task(Reason::exited, 0);
+  EXPECT_EQ(said.get().code, 0);
+  EXPECT_EQ(run({"run", "-i", "--detach", "--", "sort"}).get().code, own_failure);
+  EXPECT_EQ(run({"run", "-i", "--count", "2", "--", "sort"}).get().code, own_failure);
+}
+
+TEST_F(Run, SaysWithoutATerminalWhyItWaitsOnceAndWhenThatChanges) {
+  std::atomic<int> asked = 0;
+  FakeMaster slow([&](const FakeMaster::Request& request) -> std::optional<Answer> {
+    if (!std::holds_alternative<requests::Why>(request)) return std::nullopt;
+    ++asked;
+    return told(requests::Text{"waits for 1 slot: nothing is free\n  agents that take no work: blue is draining"});
+  });
+  auto said = cadre_beside({"run", "--master", slow.folder(), "--", "x"});
+  ASSERT_TRUE(slow.wait_asked<requests::Why>());
+  std::this_thread::sleep_for(100ms);
+  slow.start_task();
+  slow.end_task(Reason::exited, 0);
+  EXPECT_EQ(said.get().err, "cadre run: job 17 waits for 1 slot: nothing is free\n");
+}
+
+TEST_F(Run, NamesTheTaskThatFailedAndThoseThatWereStoppedForIt) {
+  auto said = run({"run", "--count", "4", "--", "x"});
+  ASSERT_TRUE(master.wait_asked<requests::GetJob>());
+  master.change([](requests::JobView& job) {
+    job.stage = cluster::control::JobStage::ended;
+    job.reason = Reason::exited;
+    job.code = 3;
+    job.failed = cluster::TaskId{{17}, 2};
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      job.tasks.push_back(running_task({{17}, i}));
+      const bool failed = i == 2;
+      job.tasks.back().ending =
+          cluster::TaskEnding{failed ? Reason::exited : Reason::signalled, failed ? 3 : 15, "", {}, 0};
+    }
+  });
+  const Said all = said.get();
+  EXPECT_EQ(all.code, 3);
+  EXPECT_THAT(all.err, HasSubstr("cadre run: job 17: task 17.2 (task, rank 2, on blue) exited with 3; "
+                                 "stopped for it: ranks 0-1,3\n"));
+}
+
+TEST_F(Run, AsksASilentTaskForMoreNotMoreOftenThanItMust) {
+  master.start_task();
+  cluster::KnownMaster known{master.url(), "somebody", FakeMaster::token, ""};
+  int code = -1;
+  std::thread ender([&] {
+    std::this_thread::sleep_for(2s);
+    master.end_task(Reason::exited, 0);
+  });
+  code = with_master("cadre run", known, [](Session& session) -> loop::Task<int> {
+    FollowOptions options;
+    options.on_line = [](cluster::TaskId, const logs::Line&) {};
+    options.idle_max = 100ms;  // long past after two seconds of silence
+    Follower follower(session, std::move(options));
+    requests::GetJob request{{17}, std::nullopt};
+    Got<requests::JobView> job = co_await ask(session, request);
+    if (!job) co_return failed;
+    const Got<requests::JobView> ended = co_await follower.to_end(*std::move(job));
+    co_return ended ? done : failed;
+  });
+  ender.join();
+  EXPECT_EQ(code, done);
+  EXPECT_LT(master.asked<requests::ReadLogs>().size(), 60U) << "about ten each second, not one each millisecond";
+}
+
+/// Takes connections at the port of a master that is away, and counts them.
+class ClosedDoor {
+ public:
+  explicit ClosedDoor(std::uint16_t port) : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const int yes = 1;
+    setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(listen(listener_, 1'000), 0);
+    thread_ = std::thread([this] {
+      for (int one = accept(listener_, nullptr, nullptr); one >= 0; one = accept(listener_, nullptr, nullptr)) {
+        ++count;
+        close(one);
+      }
+    });
+  }
+  ~ClosedDoor() {
+    shutdown(listener_, SHUT_RDWR);
+    thread_.join();
+    close(listener_);
+  }
+  std::atomic<int> count = 0;
+
+ private:
+  int listener_;
+  std::thread thread_;
+};
+
+TEST_F(Run, WaitsForAMasterThatIsAwayWithFewAttempts) {
+  auto said = run({"run", "--count", "30", "--", "x"});
+  ASSERT_TRUE(master.wait_asked<requests::GetJob>());
+  master.change([](requests::JobView& job) {
+    job.stage = cluster::control::JobStage::running;
+    for (std::uint32_t i = 0; i < 30; ++i) job.tasks.push_back(running_task({{17}, i}));
+  });
+  ASSERT_TRUE(master.wait_asked<requests::ReadLogs>(30));
+  master.stop();
+  const std::string url = master.url();
+  {
+    const ClosedDoor door(static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1))));
+    std::raise(SIGTERM);
+    std::this_thread::sleep_for(4s);
+    EXPECT_LT(door.count, 200) << "30 tasks that each try ten times a second would be 1,200";
+    EXPECT_GT(door.count, 0);
+  }
+  master.job.stage = cluster::control::JobStage::ended;
+  master.job.reason = Reason::killed_by_user;
+  master.job.code = 15;
+  master.start();
+  const Said all = said.get();
+  EXPECT_EQ(all.code, own_failure);
+  EXPECT_THAT(all.err, HasSubstr("the master is gone; waiting for it to come back"));
+  EXPECT_THAT(all.err, HasSubstr("the master is back"));
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ loop::Task<void> run_body(Session& session, loop::Task<int> body) {
 
 int Session::complain(const Refusal& refusal) const {
   print_error(name + ": " + describe::escaped_lines(refusal.message) + "\n");
-  return refusal.code;
+  return passes_code ? own_failure : refusal.code;
 }
 
 int with_master(const std::string& name, const ClientOptions& options,
@@ -25,16 +25,16 @@ int with_master(const std::string& name, const ClientOptions& options,
   Got<cluster::KnownMaster> master = client::find_master(options.master);
   if (!master) {
     print_error(name + ": " + master.error().message + "\n");
-    return master.error().code;
+    return options.passes_code ? own_failure : master.error().code;
   }
-  return with_master(name, *std::move(master), body);
+  return with_master(name, *std::move(master), body, options.passes_code ? PassesCode::yes : PassesCode::no);
 }
 
 int with_master(const std::string& name, cluster::KnownMaster master,
-                const std::function<loop::Task<int>(Session&)>& body) {
+                const std::function<loop::Task<int>(Session&)>& body, PassesCode passes) {
   loop::RealLoop loop;
   client::Connection connection(loop, std::move(master));
-  Session session{name, loop, connection, loop::Calendar(loop)};
+  Session session{name, loop, connection, loop::Calendar(loop), passes == PassesCode::yes};
   loop.spawn(run_body(session, body(session)));
   loop.run();
   loop.destroy_tasks();  // before what they talk over

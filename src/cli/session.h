@@ -16,6 +16,8 @@ namespace cadre::cli {
 struct ClientOptions {
   std::string master;
   bool json = false;
+  bool watch = false;        ///< show it again and again
+  bool passes_code = false;  ///< it ends with the code of what it ran, so its own failures have one code of their own
 };
 
 struct Session {
@@ -23,6 +25,7 @@ struct Session {
   loop::RealLoop& loop;
   client::Connection& connection;
   loop::Calendar calendar;
+  bool passes_code = false;
   int exit_code = failed;
 
   /// Ends the command at once.
@@ -35,9 +38,10 @@ struct Session {
   int complain(const Refusal& refusal) const;
 };
 
+enum class PassesCode : bool { no, yes };
 /// Runs the body against this master to its end, and gives the exit code.
 int with_master(const std::string& name, cluster::KnownMaster master,
-                const std::function<loop::Task<int>(Session&)>& body);
+                const std::function<loop::Task<int>(Session&)>& body, PassesCode passes = PassesCode::no);
 /// The same against the one that the options mean.
 int with_master(const std::string& name, const ClientOptions& options,
                 const std::function<loop::Task<int>(Session&)>& body);

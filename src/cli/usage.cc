@@ -1,9 +1,11 @@
 #include "cli/usage.h"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <vector>
 
+#include "cli/command_tree.h"
 #include "cli/commands/verb.h"
 #include "describe/fault.h"
 
@@ -27,21 +29,105 @@ void add_options(const CLI::App& command, std::vector<std::string>& names) {
   }
 }
 
+/// Words that people know from elsewhere for what is called otherwise here.
+struct Synonym {
+  std::string_view word;
+  std::string_view verb;     ///< below a noun
+  std::string_view command;  ///< of the whole program; empty: there is none
+};
+constexpr std::array synonyms = {
+    Synonym{"abort", "kill", "kill"},
+    Synonym{"attach", "exec", "exec"},
+    Synonym{"cancel", "stop", "stop"},
+    Synonym{"create", "run", "run"},
+    Synonym{"delete", "kill", "kill"},
+    Synonym{"end", "stop", "stop"},
+    Synonym{"follow", "logs", "logs"},
+    Synonym{"get", "describe", "job describe"},
+    Synonym{"hosts", "", "agent list"},
+    Synonym{"info", "describe", "job describe"},
+    Synonym{"inspect", "describe", "job describe"},
+    Synonym{"jobs", "", "job list"},
+    Synonym{"launch", "run", "run"},
+    Synonym{"ls", "list", "job list"},
+    Synonym{"nodes", "", "agent list"},
+    Synonym{"output", "logs", "logs"},
+    Synonym{"ps", "list", "job list"},
+    Synonym{"queue", "", "job list"},
+    Synonym{"remove", "kill", "kill"},
+    Synonym{"rm", "kill", "kill"},
+    Synonym{"show", "describe", "job describe"},
+    Synonym{"squeue", "", "job list"},
+    Synonym{"start", "run", "run"},
+    Synonym{"submit", "run", "run"},
+    Synonym{"tail", "logs", "logs"},
+    Synonym{"terminate", "stop", "stop"},
+    Synonym{"top", "list", "status"},
+    Synonym{"watch", "list", "job list --watch"},
+    Synonym{"workers", "", "agent list"},
+};
+
+/// The full name of every command below `command` that is called so.
+void find_verbs(const CLI::App& command, const std::string& word, std::vector<std::string>& found) {
+  for (const CLI::App* verb : verbs_of(command)) {
+    if (verb->get_name() == word) found.push_back(full_name(*verb));
+    find_verbs(*verb, word, found);
+  }
+}
+
+const CLI::App& program_of(const CLI::App& command) {
+  return command.get_parent() == nullptr ? command : program_of(*command.get_parent());
+}
+
+/// The command that is probably meant by a word that `command` does not know; empty: none.
+std::string meant_command(const CLI::App& command, const std::string& word) {
+  std::vector<std::string> names;
+  for (const CLI::App* verb : verbs_of(command)) names.push_back(verb->get_name());
+  const auto has = [&](std::string_view name) { return std::find(names.begin(), names.end(), name) != names.end(); };
+  const std::string near = describe::suggestion(word, {names.begin(), names.end()});
+  const bool is_near = near.find("did you mean") != std::string::npos;
+  if (is_near)
+    return full_name(command) + " " + near.substr(near.find('\'') + 1, near.rfind('\'') - near.find('\'') - 1);
+  for (const Synonym& synonym : synonyms) {
+    if (synonym.word != word) continue;
+    if (command.get_parent() != nullptr && has(synonym.verb))
+      return full_name(command) + " " + std::string(synonym.verb);
+    if (command.get_parent() == nullptr) return full_name(command) + " " + std::string(synonym.command);
+  }
+  std::vector<std::string> elsewhere;
+  find_verbs(program_of(command), word, elsewhere);
+  std::string text;
+  for (std::size_t i = 0; i < std::min<std::size_t>(elsewhere.size(), 3); ++i) {
+    text += (i == 0 ? "" : "' or '") + elsewhere[i];
+  }
+  return text;
+}
+
 /// What fits where a word was not understood.
 std::string hint(const CLI::App& command, const std::string& word) {
-  std::vector<std::string> names;
-  if (word.starts_with('-')) {
-    add_options(command, names);
-  } else {
-    for (const CLI::App* verb : command.get_subcommands([](const CLI::App* one) { return !one->get_name().empty(); })) {
-      names.push_back(verb->get_name());
-    }
+  if (!word.starts_with('-')) {
+    const std::string meant = meant_command(command, word);
+    return meant.empty() ? "" : "; did you mean '" + meant + "'?";
   }
+  std::vector<std::string> names;
+  add_options(command, names);
   const std::string words = describe::suggestion(word, {names.begin(), names.end()});
   return words.find("did you mean") == std::string::npos ? "" : ";" + words;
 }
 
 }  // namespace
+
+bool passes_code(const CLI::App& command) {
+  const std::string name = full_name(command);
+  return name == "cadre run" || name == "cadre group run" || name.ends_with(" exec") || name.ends_with(" wait");
+}
+
+int usage_code(const CLI::App& app) { return passes_code(innermost(app)) ? own_failure : bad_usage; }
+
+std::string unknown_command(const CLI::App& app, const std::string& word) {
+  return full_name(app) + ": there is no command '" + word + "'" + hint(app, word) + "\n" + full_name(app) +
+         " --help lists them\n";
+}
 
 std::string usage_message(const CLI::App* app, const CLI::Error& error) {
   const CLI::App& command = innermost(*app);

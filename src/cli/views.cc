@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 
 #include "cli/facts.h"
 #include "cli/table.h"
@@ -16,12 +17,13 @@ using cluster::control::SlotState;
 using cluster::requests::ActorView;
 using cluster::requests::AgentView;
 using cluster::requests::JobView;
+using cluster::requests::MemberView;
 using cluster::requests::Status;
 using cluster::requests::TaskView;
 
 std::string stage_words(const JobView& job) {
-  if (job.stage != JobStage::ended) return std::string(describe::name_of(job.stage));
-  return ending_words(job.reason, job.code, "");
+  if (!job.reason) return std::string(describe::name_of(job.stage));
+  return ending_words(*job.reason, job.code.value_or(0), "");
 }
 
 std::string stage_words(const TaskView& task) {
@@ -40,6 +42,57 @@ std::string slots_words(const TaskView& task) { return task.slots.empty() ? "" :
 
 std::string with_time(std::optional<TimePoint> time, TimePoint now) {
   return time ? ago(time, now) + " (" + to_utc(std::chrono::floor<std::chrono::seconds>(*time)) + ")" : "";
+}
+
+/// `4 tasks, each with 1 cuda slot, 2 cpus and 8GiB of memory`
+std::string request_words(const MemberView& member) {
+  std::string each;
+  const auto add = [&](const std::string& part) { each += (each.empty() ? "" : ", ") + part; };
+  const std::string kind = member.slot_kind ? std::string(describe::name_of(*member.slot_kind)) + " " : "";
+  if (member.slots > 0) add(counted(member.slots, kind + "slot"));
+  if (member.cpus.milli > 0) add(to_string(member.cpus) + (member.cpus.milli == 1000 ? " cpu" : " cpus"));
+  if (member.memory.value > 0) add(short_size(member.memory) + " of memory");
+  if (each.empty()) each = "no slots, cpus or memory reserved";
+  if (member.count.value_or(1) == 1) return each;
+  return counted(*member.count, "task") + ", each with " + each;
+}
+
+std::string joined(const std::vector<std::string>& texts, const std::string& separator) {
+  std::string all;
+  for (const std::string& text : texts) all += (all.empty() ? "" : separator) + text;
+  return all;
+}
+
+std::string mounts_words(const MemberView& member) {
+  std::vector<std::string> texts;
+  for (const cluster::Mount& mount : member.mounts) {
+    texts.push_back(mount.source + ":" + mount.target + (mount.read_only ? ":ro" : ""));
+  }
+  return joined(texts, ", ");
+}
+
+void add_member(Facts& facts, const MemberView& member, const std::string& prefix) {
+  constexpr std::size_t hash_shown = 12;
+  facts.add(prefix + "command", command_words(member.argv));
+  facts.add(prefix + "requests", request_words(member));
+  facts.add(prefix + "environment", joined(member.variables, ", "));
+  facts.add(prefix + "folder", member.folder);
+  facts.add(prefix + "code", member.code.substr(0, hash_shown));
+  facts.add(prefix + "python", member.python);
+  facts.add(prefix + "setup", joined(member.setup, "; "));
+  facts.add(prefix + "mounts", mounts_words(member));
+}
+
+std::string attempts_text(const JobView& job, const Showing& showing) {
+  Table table({"RUN", "STARTED", "RAN", "AGENTS", "ENDED"});
+  for (const cluster::control::Attempt& attempt : job.attempts) {
+    std::vector<std::string> agents;
+    for (const cluster::AgentId& agent : attempt.agents) agents.push_back(agent.value);
+    table.add({std::to_string(attempt.run), ago(attempt.started, showing.now),
+               ran(attempt.started, attempt.ended, showing.now), joined(agents, ","),
+               attempt.stop.empty() ? ending_words(attempt.reason, attempt.code, attempt.detail) : attempt.stop});
+  }
+  return table.empty() ? "" : "\nearlier runs\n" + table.to_text(showing.coloured);
 }
 
 std::vector<std::string> task_row(const TaskView& task, TimePoint now) {
@@ -94,7 +147,12 @@ std::string job_text(const JobView& job, const Showing& showing) {
   Facts facts;
   facts.add("job", std::to_string(job.id.value));
   facts.add("name", job.name);
-  facts.add("state", job.stage == JobStage::ended ? ending_words(job) : stage_words(job));
+  facts.add("state", ending_words(job));
+  if (job.reason != cluster::lease::Reason::killed_by_user || job.stopped_by.empty()) facts.add("stopped", job.stop);
+  if (job.failed && job.tasks.size() > 1) facts.add("failed", "task " + to_string(*job.failed));
+  for (const MemberView& member : job.members) {
+    add_member(facts, member, job.members.size() > 1 ? member.role + " " : "");
+  }
   facts.add("priority", std::to_string(job.priority));
   facts.add("owner", job.owner);
   facts.add("workspace", job.workspace);
@@ -106,9 +164,10 @@ std::string job_text(const JobView& job, const Showing& showing) {
   facts.add("submitted", with_time(job.submitted, showing.now));
   facts.add("started", with_time(job.started, showing.now));
   facts.add("ended", with_time(job.ended, showing.now));
-  if (job.runs > 1) facts.add("placed", std::to_string(job.runs) + " times");
+  if (job.runs > 0) facts.add("attempts", std::to_string(job.runs));
   std::string text = facts.to_text(showing.coloured);
-  return job.tasks.empty() ? text : text + "\n" + tasks_text({job}, showing);
+  if (!job.tasks.empty()) text += "\n" + tasks_text({job}, showing);
+  return text + attempts_text(job, showing);
 }
 
 std::string tasks_text(const std::vector<JobView>& jobs, const Showing& showing) {
@@ -149,13 +208,10 @@ std::string actors_text(const std::vector<ActorView>& actors, const Showing& sho
   Table table(
       {"ACTOR", "CLASS", "NAME", "STATE", "OWNER", "AGENT", "MEMORY", "CALLS", "ERRORS", "RESTARTS", "RAN", "SESSION"});
   for (const ActorView& actor : actors) {
-    const bool has_ended = actor.stage == JobStage::ended;
-    table.add(
-        {std::to_string(actor.id.value), actor.actor, actor.name,
-         has_ended ? ending_words(actor.reason, actor.code, actor.detail) : std::string(describe::name_of(actor.stage)),
-         actor.owner, actor.agent.value, actor.memory.value == 0 ? "" : short_size(actor.memory),
-         std::to_string(actor.calls), std::to_string(actor.errors), std::to_string(actor.restarts),
-         ran(actor.started, actor.ended, showing.now), actor.session.value});
+    table.add({std::to_string(actor.id.value), actor.actor, actor.name, ending_words(actor), actor.owner,
+               actor.agent.value, actor.memory.value == 0 ? "" : short_size(actor.memory), std::to_string(actor.calls),
+               std::to_string(actor.errors), std::to_string(actor.restarts),
+               ran(actor.started, actor.ended, showing.now), actor.session.value});
   }
   return table.to_text(showing.coloured);
 }
@@ -238,6 +294,9 @@ std::string slots_text(const std::vector<cluster::requests::SlotView>& slots, co
 std::string status_text(const Status& status) {
   Facts facts;
   facts.add("agents", std::to_string(status.agents_up) + " of " + std::to_string(status.agents) + " up");
+  std::map<std::string, std::vector<std::string>> off;
+  for (const cluster::requests::AgentNote& note : status.agents_off) off[note.state].push_back(note.id.value);
+  for (const auto& [state, agents] : off) facts.add("  " + state, joined(agents, ", "));
   facts.add("slots", share_line(std::to_string(status.slots_used), std::to_string(status.slots),
                                 share(status.slots_used, status.slots)));
   facts.add("cpus", share_line(to_string(status.cpus_used), to_string(status.cpus),
@@ -250,7 +309,6 @@ std::string status_text(const Status& status) {
   facts.add("actors", std::to_string(status.actors));
   facts.add("sessions", std::to_string(status.sessions));
   std::string text = facts.to_text(false);
-  for (const std::string& obstacle : status.obstacles) text += "\n" + obstacle + "\n";
   if (status.agents == 0) text += "\nnothing can run yet: start an agent with: cadre agent\n";
   return text;
 }

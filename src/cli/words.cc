@@ -4,6 +4,9 @@
 #include <cstdio>
 #include <cstring>
 
+#include "client/exit_code.h"
+#include "describe/describe.h"
+
 namespace cadre::cli {
 
 using cluster::lease::Reason;
@@ -68,13 +71,46 @@ std::string ranges(const std::vector<std::int32_t>& sorted) {
 }
 
 std::string ending_words(const cluster::requests::JobView& job) {
-  return cluster::ending_words(job.reason, job.code, job.detail);
+  if (!job.reason) return std::string(describe::name_of(job.stage));
+  if (*job.reason != Reason::killed_by_user || job.stopped_by.empty()) {
+    return cluster::ending_words(*job.reason, job.code.value_or(0), job.detail);
+  }
+  return job.detail.empty() ? job.stop : job.stop + ": " + job.detail;
+}
+
+std::string ending_words(const cluster::requests::ActorView& actor) {
+  if (!actor.reason) return std::string(describe::name_of(actor.stage));
+  return cluster::ending_words(*actor.reason, actor.code.value_or(0), actor.detail);
+}
+
+std::string rank_words(const std::vector<std::int32_t>& sorted) {
+  return (sorted.size() == 1 ? "rank " : "ranks ") + ranges(sorted);
+}
+
+std::string command_words(const std::vector<std::string>& argv) {
+  static constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_";
+  std::string text;
+  for (const std::string& word : argv) {
+    if (!text.empty()) text += ' ';
+    if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) {
+      text += word;
+      continue;
+    }
+    text += "'";
+    for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    text += "'";
+  }
+  return text;
+}
+
+int exit_code_of(const cluster::requests::JobView& job) {
+  return exit_code_of(job.reason.value_or(Reason::exited), job.code.value_or(0));
 }
 
 int exit_code_of(Reason reason, std::int32_t code) {
   if (reason == Reason::exited) return code & 0xff;
   if (reason == Reason::signalled) return 128 + code;
-  return 1;
+  return client::own_failure;
 }
 
 }  // namespace cadre::cli

@@ -62,7 +62,7 @@ TEST(Endings, AreSaidInWordsAndCodes) {
   EXPECT_EQ(exit_code_of(Reason::signalled, 9), 137);
   for (const Reason reason : {Reason::killed_by_user, Reason::preempted, Reason::out_of_memory, Reason::unresponsive,
                               Reason::agent_lost, Reason::failed_to_start}) {
-    EXPECT_EQ(exit_code_of(reason, 0), 1) << static_cast<int>(reason);
+    EXPECT_EQ(exit_code_of(reason, 0), 125) << static_cast<int>(reason);
   }
 }
 
@@ -187,6 +187,65 @@ TEST(Views, ShowTheWholeCluster) {
             "actors    5\n"
             "sessions  2\n");
   EXPECT_NE(status_text({}).find("start an agent with: cadre agent"), std::string::npos);
+}
+
+TEST(Views, DescribeWhatAJobRunsAsksForAndWhoStoppedIt) {
+  JobView job = ended();
+  job.reason = Reason::killed_by_user;
+  job.detail.clear();
+  job.stopped_by = "ann";
+  job.stop = "killed by ann";
+  job.runs = 3;
+  cluster::requests::MemberView member;
+  member.role = "task";
+  member.count = 4;
+  member.argv = {"python3", "train.py", "--name", "it's mine"};
+  member.slots = 1;
+  member.slot_kind = cluster::SlotKind::cuda;
+  member.cpus = {2'000};
+  member.memory = {std::int64_t{8} << 30};
+  member.variables = {"MODE", "SECRET"};
+  job.members = {member};
+  cluster::control::Attempt attempt;
+  attempt.run = 1;
+  attempt.started = TimePoint(1'000'000s);
+  attempt.ended = TimePoint(1'000'060s);
+  attempt.reason = Reason::preempted;
+  attempt.stop = "preempted for job 12 (priority 10)";
+  attempt.agents = {cluster::AgentId("blue"), cluster::AgentId("red")};
+  job.attempts = {attempt};
+  const std::string text = job_text(job, later);
+  for (const char* line : {"state        killed by ann\n", "command      python3 train.py --name 'it'\\''s mine'\n",
+                           "requests     4 tasks, each with 1 cuda slot, 2 cpus, 8GiB of memory\n",
+                           "environment  MODE, SECRET\n", "attempts     3\n",
+                           "\nearlier runs\nRUN  STARTED   RAN  AGENTS    ENDED\n"
+                           "1    1h1m ago  1m   blue,red  preempted for job 12 (priority 10)\n"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << "is missing in\n" << text;
+  }
+}
+
+TEST(Views, NameAgentsThatTakeNoWork) {
+  cluster::requests::Status status;
+  status.agents = 4;
+  status.agents_up = 2;
+  status.agents_off = {{cluster::AgentId("blue"), "draining"},
+                       {cluster::AgentId("green"), "silent"},
+                       {cluster::AgentId("red"), "draining"}};
+  EXPECT_NE(status_text(status).find("agents      2 of 4 up\n  draining  blue, red\n  silent    green\n"),
+            std::string::npos)
+      << status_text(status);
+}
+
+TEST(Views, JsonOfAJobThatRunsHasNoEnding) {
+  JobView job = waiting();
+  job.stage = cluster::control::JobStage::running;
+  const std::string running = describe::write_json(job);
+  EXPECT_EQ(running.find("\"reason\""), std::string::npos) << running;
+  EXPECT_EQ(running.find("\"code\""), std::string::npos) << running;
+  job.stage = cluster::control::JobStage::ended;
+  job.reason = Reason::exited;
+  job.code = 0;
+  EXPECT_NE(describe::write_json(job).find("\"reason\":\"exited\",\"code\":0"), std::string::npos);
 }
 
 }  // namespace

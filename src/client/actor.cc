@@ -285,7 +285,8 @@ void Actor::come_to_nothing(const Error& error) {
 void Actor::news(const cluster::requests::JobView& view) {
   if (is_over() || view.id != job()) return;
   if (view.stage == cluster::control::JobStage::ended) {
-    std::string words = "the actor " + cluster::ending_words(view.reason, view.code, view.detail);
+    std::string words = "the actor " + cluster::ending_words(view.reason.value_or(cluster::lease::Reason::exited),
+                                                             view.code.value_or(0), view.detail);
     if (view.reason == cluster::lease::Reason::exited) {
       words += "; `cadre actor logs " + std::to_string(view.id.value) + "` has what it said";
     }

@@ -4,6 +4,7 @@
 
 #include "access/creation.h"
 #include "access/problem.h"
+#include "base/rounded.h"
 #include "client/host_identity.h"
 #include "net/http/fields.h"
 
@@ -16,13 +17,15 @@ using net::http::Method;
 
 /// How long to wait until it is clear that nobody is there.
 constexpr Duration connect_max = 1s;
+/// Between two attempts to reach a master that is away, of all that wait for it together: longer each time.
 constexpr Duration ask_again_after = 100ms;
+constexpr Duration ask_again_after_max = 2s;
 
 /// What creates something carries a key, by which the master knows it again. Everything else says how things are to be,
 /// or only asks.
 Repeat repeat_of(const access::Route& route) {
   const bool is_new_each_time = route.method == "POST" && !access::creates(route) && !route.path.ends_with("/stop") &&
-                                !route.path.ends_with("/kill");
+                                !route.path.ends_with("/kill") && !route.path.ends_with("/input");
   return is_new_each_time ? Repeat::when_unheard : Repeat::when_lost;
 }
 
@@ -34,7 +37,7 @@ ExitCode code_of(int status) {
 }  // namespace
 
 Connection::Connection(loop::RealLoop& loop, cluster::KnownMaster master)
-    : loop_(loop), master_(std::move(master)), client_(loop, {master_.ca, 5s}) {}
+    : loop_(loop), master_(std::move(master)), client_(loop, {master_.ca, 5s}), pause_(ask_again_after) {}
 
 Connection::Call Connection::call_of(const access::Route& route, Value fields, std::string bytes, Duration wait) const {
   Value::Map& map = *fields.as<Value::Map>();
@@ -63,6 +66,7 @@ loop::Task<Got<std::string>> Connection::send(Call call) {
     question.wait = std::max<Duration>(call.wait - (loop_.now() - begun), 1ms);
     Result<net::http::Response> response = co_await client_.ask(std::move(question));
     is_there_ = response.has_value();
+    pause_ = is_there_ ? ask_again_after : std::min<Duration>(2 * pause_, ask_again_after_max);
     const Errc code = response ? Errc{} : response.error().code;
     was_there_ = was_there_ || is_there_ || code == Errc::timed_out;  // who went away was there
     if (response && response->status / 100 == 2) co_return std::move(response->body);
@@ -82,7 +86,13 @@ loop::Task<Got<std::string>> Connection::send(Call call) {
     if (!may_repeat || loop_.now() - begun + ask_again_after >= patience) {
       co_return NotGot(explain(response.error(), call));
     }
-    co_await loop::sleep(loop_, ask_again_after);
+    // Many may wait, one for each task of a job: only one of them tries at a time, the others go on once it is there.
+    const TimePoint until = begun + patience;
+    do {
+      const Duration wait = std::clamp<Duration>(next_attempt_ - loop_.now(), ask_again_after, ask_again_after_max);
+      co_await loop::sleep(loop_, std::min<Duration>(wait, std::max<Duration>(until - loop_.now(), 1ms)));
+    } while (!is_there_ && loop_.now() < next_attempt_ && loop_.now() < until);
+    next_attempt_ = loop_.now() + pause_;
   }
 }
 
@@ -133,7 +143,7 @@ Refusal Connection::explain(const Error& error, const Call& call) const {
     return {unreachable, "the master at " + master_.url + " has not answered for " + to_string(call.wait) +
                              "; it may have taken the job: look with `cadre job list` before you submit it again"};
   }
-  return {unreachable, "the master at " + master_.url + " has not answered for " + to_string(call.wait) +
+  return {unreachable, "the master at " + master_.url + " has not answered for " + rounded(call.wait) +
                            ", or went away before it did; try again when it is back"};
 }
 

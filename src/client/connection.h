@@ -108,6 +108,8 @@ class Connection {
   net::http::Client client_;
   bool is_there_ = true;
   bool was_there_ = false;
+  Duration pause_;          ///< after the next attempt to reach a master that is away
+  TimePoint next_attempt_;  ///< not before that, while it is away
 };
 
 }  // namespace cadre::client

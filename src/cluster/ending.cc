@@ -48,6 +48,7 @@ std::string ending_words(Reason reason, std::int32_t code, const std::string& de
   switch (reason) {
     case Reason::exited: words = code == 0 ? "ended well" : "exited with " + std::to_string(code); break;
     case Reason::signalled: {
+      if (code == 0) return detail.empty() ? "stopped with its job" : "stopped with its job: " + detail;
       const char* name = sigabbrev_np(code);
       words = "ended by signal " + std::to_string(code) + (name == nullptr ? "" : std::string(" (SIG") + name + ")");
       break;

@@ -159,9 +159,21 @@ void describe(V& v, Goodbye& m) {
   v.field("last", m.last, "Whether its process ends now and says nothing more.");
 }
 
+/// What became of input.
+struct InputTaken {
+  static constexpr std::string_view type_name = "input_taken";
+  LeaseId lease;
+  supervision::ExecTaken taken;
+};
+template <class V>
+void describe(V& v, InputTaken& m) {
+  v.required("lease", m.lease, "Of which task.");
+  v.required("taken", m.taken, "How much.");
+}
+
 struct FromAgent {
   std::uint64_t session = 0;
-  std::variant<Hello, Beat, Started, Exited, Report, ExecNews, Goodbye> body;
+  std::variant<Hello, Beat, Started, Exited, Report, ExecNews, Goodbye, InputTaken> body;
 };
 template <class V>
 void describe(V& v, FromAgent& m) {
@@ -308,8 +320,19 @@ void describe(V& v, ExecCancel& m) {
   v.required("cancel", m.cancel, "Which one.");
 }
 
-using MasterMessage =
-    std::variant<Welcome, Refused, HelloAgain, MasterBeat, Start, Stop, EndStored, ReportAnswer, Exec, ExecCancel>;
+struct ExecInput {
+  static constexpr std::string_view type_name = "exec_input";
+  LeaseId lease;
+  supervision::ExecInput input;
+};
+template <class V>
+void describe(V& v, ExecInput& m) {
+  v.required("lease", m.lease, "For which task.");
+  v.required("input", m.input, "The input.");
+}
+
+using MasterMessage = std::variant<Welcome, Refused, HelloAgain, MasterBeat, Start, Stop, EndStored, ReportAnswer, Exec,
+                                   ExecCancel, ExecInput>;
 
 struct FromMaster {
   std::uint64_t session = 0;

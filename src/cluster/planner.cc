@@ -228,6 +228,12 @@ std::string Planner::why(const GangId& id, const MayName& may_name) const {
   return explain(state_, policy_, state_.gangs[index_of(id)], may_name);
 }
 
+std::optional<GangId> Planner::preempted_for(const GangId& id) const {
+  const GangRow& row = state_.gangs[index_of(id)];
+  if (row.stage != Stage::stopping || row.others.empty()) return std::nullopt;
+  return row.others.front();
+}
+
 std::string Planner::why(const GangId& id) const {
   return why(id, [](const GangId&) { return true; });
 }

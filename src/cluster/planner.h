@@ -86,6 +86,8 @@ class Planner {
   std::string why(const GangId& id, const std::function<bool(const GangId&)>& may_name) const;
   /// For somebody who may know of all.
   std::string why(const GangId& id) const;
+  /// The gang for which this one was told to stop by the last plan; with an empty name: its group holds too much.
+  std::optional<GangId> preempted_for(const GangId& id) const;
 
   std::size_t queued() const { return state_.queue.size(); }
   /// What the queue asks for, by slots and limits, for who provides agents; who is furthest ahead comes first.

@@ -1,10 +1,12 @@
 /// What a client asks of the master, each with its route and what it is answered with. Values; safe on any thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -47,6 +49,19 @@ void describe(V& v, RunTask& m) {
   describe(v, m.member);
 }
 
+enum class JobKind : std::uint8_t { job, actor };
+constexpr auto enum_names(JobKind) {
+  return std::array{std::pair{JobKind::job, "job"}, std::pair{JobKind::actor, "actor"}};
+}
+
+/// `failed` is ended, but not well.
+enum class JobState : std::uint8_t { queued, running, stopping, ended, failed };
+constexpr auto enum_names(JobState) {
+  return std::array{std::pair{JobState::queued, "queued"}, std::pair{JobState::running, "running"},
+                    std::pair{JobState::stopping, "stopping"}, std::pair{JobState::ended, "ended"},
+                    std::pair{JobState::failed, "failed"}};
+}
+
 /// Jobs, the newest first.
 struct ListJobs {
   static constexpr std::string_view type_name = "list_jobs";
@@ -57,6 +72,9 @@ struct ListJobs {
   std::optional<JobId> before;
   std::optional<std::string> workspace;
   std::optional<std::string> owner;
+  std::optional<JobKind> kind;
+  std::optional<JobState> state;
+  std::optional<std::string> name;
 };
 template <class V>
 void describe(V& v, ListJobs& m) {
@@ -65,6 +83,9 @@ void describe(V& v, ListJobs& m) {
   v.field("before", m.before, "Only those submitted before this one: `next` of the page before.");
   v.field("workspace", m.workspace, "Only those of this workspace.");
   v.field("owner", m.owner, "Only those of this user.");
+  v.field("kind", m.kind, "Only actors, or only what is none; left out: both.");
+  v.field("state", m.state, "Only those that are so; `failed`: ended, but not well.");
+  v.field("name", m.name, "Only those whose name contains this text.", length(0, 256));
 }
 
 /// One job with its tasks. With `seen`, the answer waits until the job's version is another.
@@ -217,11 +238,47 @@ struct RunExec {
   using Answer = messages::ExecNews;
   TaskId task;
   std::vector<std::string> argv;
+  bool input = false;
+  std::optional<Terminal> terminal{};
+  std::int64_t window = 0;
 };
 template <class V>
 void describe(V& v, RunExec& m) {
   v.required("task", m.task, "In which task.");
   v.required("argv", m.argv, "Program and arguments.", length(1, 4096));
+  v.field("input", m.input, "Whether it gets what is sent to `/tasks/{task}/input`; else its standard input is empty.");
+  v.field("terminal", m.terminal, "Run it on a terminal of this size; left out: without one.");
+  v.field("window", m.window,
+          "Most bytes of output that may be under way; the client says with its input how much it has `seen`. 0: no "
+          "limit.",
+          range(0, std::int64_t{1} << 30));
+}
+
+/// Input for a command that RunExec runs or, with `exec` 0, for a task that was submitted with `input`. Its offset
+/// makes it safe to send it again.
+struct SendInput {
+  static constexpr std::string_view type_name = "send_input";
+  static constexpr Route route{"POST", "/tasks/{task}/input",
+                               "Sends input to a command inside a task, or to the task itself.", Need::editor};
+  using Answer = InputState;
+  TaskId task;
+  std::uint64_t exec = 0;
+  std::int64_t offset = 0;
+  Bytes bytes;
+  bool end = false;
+  std::optional<Terminal> terminal{};
+  std::int64_t seen = 0;
+};
+template <class V>
+void describe(V& v, SendInput& m) {
+  v.required("task", m.task, "To which task.");
+  v.field("exec", m.exec, "`number` of the command, as its output says; 0: the task itself.");
+  v.field("offset", m.offset, "How much input came before it, in bytes.", at_least(0));
+  v.field("bytes", m.bytes, "The input, at most 16 KiB.");
+  v.field("end", m.end, "Whether no more will come.");
+  v.field("terminal", m.terminal, "The new size of its terminal.");
+  v.field("seen", m.seen, "How much of the command's output was seen, in bytes.", at_least(0));
+  v.check(m.bytes.size() <= supervision::input_piece_max, "bytes", "are more than 16 KiB; send the rest afterwards");
 }
 
 /// Actors, the newest first.
@@ -421,7 +478,7 @@ void describe(V&, GetSnapshot&) {}
 
 using Request =
     std::variant<Submit, RunTask, ListJobs, GetJob, EndJob, KillJob, MoveJob, SetJob, Why, ListTasks, GetTask, EndTask,
-                 KillTask, RunExec, ListActors, ListSessions, Attend, EndSession, ListAgents, GetAgent, SetAgent,
-                 RemoveAgent, SetSlot, ListSlots, ListPools, GetStatus, MakeJoinToken, GetSnapshot>;
+                 KillTask, RunExec, SendInput, ListActors, ListSessions, Attend, EndSession, ListAgents, GetAgent,
+                 SetAgent, RemoveAgent, SetSlot, ListSlots, ListPools, GetStatus, MakeJoinToken, GetSnapshot>;
 
 }  // namespace cadre::cluster::requests

@@ -130,13 +130,44 @@ void describe(V& v, ReportAnswer& m) {
 /// Run another command inside the task.
 struct Exec {
   static constexpr std::string_view type_name = "exec";
-  std::uint64_t number = 0;
+  std::uint64_t number = 0;  ///< never 0, which stands for the task's own process
   std::vector<std::string> argv;
+  bool input = false;
+  std::optional<Terminal> terminal{};
+  std::int64_t window = 0;
 };
 template <class V>
 void describe(V& v, Exec& m) {
   v.required("number", m.number, "Chosen by who asks.");
   v.required("argv", m.argv, "Program and arguments.", length(1, 4096));
+  v.field("input", m.input, "Whether it gets what is sent as input; else its standard input is empty.");
+  v.field("terminal", m.terminal, "Run it on a terminal of this size; left out: without one.");
+  v.field("window", m.window, "Most bytes of output that may be under way unseen; 0: no limit.", at_least(0));
+}
+
+/// Bytes of input in one message, and what is kept of it until the program reads.
+constexpr std::size_t input_piece_max = 16'384;
+constexpr std::size_t input_kept_max = 65'536;
+
+/// Input for a command that an Exec runs or, with number 0, for the task's own process. Answered by ExecTaken; what
+/// was taken already is not taken twice, so it may be sent again.
+struct ExecInput {
+  static constexpr std::string_view type_name = "exec_input";
+  std::uint64_t number = 0;
+  std::int64_t offset = 0;
+  Bytes bytes;
+  bool end = false;
+  std::optional<Terminal> terminal{};
+  std::int64_t seen = 0;
+};
+template <class V>
+void describe(V& v, ExecInput& m) {
+  v.field("number", m.number, "Which one; 0: the task's own process.");
+  v.field("offset", m.offset, "How much input came before it, in bytes.", at_least(0));
+  v.field("bytes", m.bytes, "The input.");
+  v.field("end", m.end, "Whether no more will come.");
+  v.field("terminal", m.terminal, "The new size of its terminal.");
+  v.field("seen", m.seen, "How much of its output was seen, in bytes.", at_least(0));
 }
 
 /// Kill what an Exec runs: who asked is gone.
@@ -160,7 +191,7 @@ void describe(V& v, Adopt& m) {
   v.required("launch", m.launch, "Of the task.");
 }
 
-using FromAgent = std::variant<Stop, Permit, OutputStored, ReportAnswer, Exec, ExecCancel, Adopt>;
+using FromAgent = std::variant<Stop, Permit, OutputStored, ReportAnswer, Exec, ExecCancel, Adopt, ExecInput>;
 
 // From the supervisor to the agent.
 
@@ -228,6 +259,20 @@ void describe(V& v, ExecEnded& m) {
   v.field("error", m.error, "Why it could not run.");
 }
 
+/// How much input was taken so far. Less than was sent: there is no room yet, and the rest is to be sent again.
+struct ExecTaken {
+  static constexpr std::string_view type_name = "exec_taken";
+  std::uint64_t number = 0;
+  std::int64_t offset = 0;
+  std::string error;
+};
+template <class V>
+void describe(V& v, ExecTaken& m) {
+  v.field("number", m.number, "Which one; 0: the task's own process.");
+  v.field("offset", m.offset, "Input that was taken so far, in bytes.");
+  v.field("error", m.error, "Why it takes none; empty: it does.");
+}
+
 /// What comes after this is of the task that it was adopted for.
 struct Adopted {
   static constexpr std::string_view type_name = "adopted";
@@ -235,7 +280,7 @@ struct Adopted {
 template <class V>
 void describe(V&, Adopted&) {}
 
-using FromSupervisor = std::variant<Status, Report, ExecOutput, ExecEnded, Adopted>;
+using FromSupervisor = std::variant<Status, Report, ExecOutput, ExecEnded, Adopted, ExecTaken>;
 
 // From a process of the task. Each of these is also a sign of life.
 

@@ -51,6 +51,21 @@ void describe(V& v, Mount& m) {
   v.field("read_only", m.read_only, "Whether the task may only read it.");
 }
 
+struct Terminal {
+  std::int32_t rows = 24;
+  std::int32_t columns = 80;
+  std::string type = "xterm";
+
+  static constexpr std::string_view doc = "A terminal on which a program runs.";
+  bool operator==(const Terminal&) const = default;
+};
+template <class V>
+void describe(V& v, Terminal& t) {
+  v.field("rows", t.rows, "Lines that it shows.", range(1, 10'000));
+  v.field("columns", t.columns, "Characters in a line.", range(1, 10'000));
+  v.field("type", t.type, "What the variable TERM says.", length(1, 64));
+}
+
 struct Command {
   std::vector<std::string> argv;
   std::map<std::string, std::string> variables;
@@ -60,6 +75,8 @@ struct Command {
   std::vector<std::string> setup;
   std::vector<Mount> mounts;
   bool warm = false;
+  bool input = false;
+  std::optional<Terminal> terminal{};
 
   static constexpr std::string_view doc = "What a task runs.";
   bool operator==(const Command&) const = default;
@@ -74,6 +91,9 @@ void describe(V& v, Command& c) {
   v.field("setup", c.setup, "Shell commands that run once for each code and list of commands on an agent.");
   v.field("mounts", c.mounts, "Folders of the host that the task sees.");
   v.field("warm", c.warm, "Whether agents keep some of these ready: it waits to be told for which task it runs.");
+  v.field("input", c.input, "Whether it can be sent input while it runs; else its standard input is empty.");
+  v.field("terminal", c.terminal, "Run it on a terminal of this size; left out: without one.");
+  v.check(!c.warm || (!c.input && !c.terminal), "warm", "is not for commands with input or a terminal; leave one out");
 }
 
 struct TaskLimits {

@@ -58,6 +58,39 @@ void describe(V& v, TaskView& m) {
   v.field("restart_at", m.restart_at, "When it is started again, if it has failed and waits for that.");
 }
 
+struct MemberView {
+  static constexpr std::string_view doc = "What the tasks of one role run and ask for.";
+  std::string role;
+  std::optional<std::int32_t> count;
+  std::vector<std::string> argv;
+  std::int32_t slots = 0;
+  std::optional<SlotKind> slot_kind;
+  Cpus cpus;
+  ByteSize memory;
+  std::vector<std::string> variables;
+  std::string folder;
+  std::string python;
+  std::vector<std::string> setup;
+  std::vector<Mount> mounts;
+  std::string code;
+};
+template <class V>
+void describe(V& v, MemberView& m) {
+  v.field("role", m.role, "What these tasks do.");
+  v.field("count", m.count, "How many of them; left out: one, or one on each agent over which its slots are divided.");
+  v.field("argv", m.argv, "Program and arguments.");
+  v.field("slots", m.slots, "Slots for each.");
+  v.field("slot_kind", m.slot_kind, "The kind of slot it needs; any, if left out.");
+  v.field("cpus", m.cpus, "Cpus for each.");
+  v.field("memory", m.memory, "Memory for each.");
+  v.field("variables", m.variables, "Names of the environment variables that it sets; values are not shown.");
+  v.field("folder", m.folder, "Working folder; empty: the task's own.");
+  v.field("python", m.python, "Interpreter or virtual environment.");
+  v.field("setup", m.setup, "Shell commands that prepare an agent for it.");
+  v.field("mounts", m.mounts, "Folders of the host that the task sees.");
+  v.field("code", m.code, "Content hash of the packed code.");
+}
+
 struct JobView {
   static constexpr std::string_view type_name = "job";
   static constexpr std::string_view doc = "What a user submitted, and how it stands.";
@@ -76,11 +109,16 @@ struct JobView {
   std::optional<TimePoint> submitted;
   std::optional<TimePoint> started;
   std::optional<TimePoint> ended;
-  lease::Reason reason = lease::Reason::exited;
-  std::int32_t code = 0;
+  std::optional<lease::Reason> reason;
+  std::optional<std::int32_t> code;
   std::string detail;
+  std::string stopped_by;
+  std::string stop;
+  std::optional<TaskId> failed;
   std::int32_t runs = 0;
   std::uint64_t version = 0;
+  std::vector<MemberView> members;
+  std::vector<control::Attempt> attempts;
   std::vector<TaskView> tasks;
 };
 template <class V>
@@ -100,11 +138,16 @@ void describe(V& v, JobView& m) {
   v.field("submitted", m.submitted, "When it was submitted.");
   v.field("started", m.started, "When it was last placed.");
   v.field("ended", m.ended, "When it ended.");
-  v.field("reason", m.reason, "Why it ended.");
-  v.field("code", m.code, "Exit code, or number of the signal.");
+  v.field("reason", m.reason, "Why it ended; left out until then.");
+  v.field("code", m.code, "Exit code, or number of the signal; left out until it has ended.");
   v.field("detail", m.detail, "More of it, for people.");
+  v.field("stopped_by", m.stopped_by, "The user who asked for its end.");
+  v.field("stop", m.stop, "By whom or for what it is or was stopped, for people.");
+  v.field("failed", m.failed, "The task for which it ended, if one failed.");
   v.field("runs", m.runs, "How many times it was placed.");
   v.field("version", m.version, "Changes with it.");
+  v.field("members", m.members, "What it runs and asks for; only when one job is asked for.");
+  v.field("attempts", m.attempts, "Earlier runs, the oldest first; only when one job is asked for.");
   v.field("tasks", m.tasks, "Its tasks.");
 }
 
@@ -122,8 +165,8 @@ struct ActorView {
   std::optional<TimePoint> submitted;
   std::optional<TimePoint> started;
   std::optional<TimePoint> ended;
-  lease::Reason reason = lease::Reason::exited;
-  std::int32_t code = 0;
+  std::optional<lease::Reason> reason;
+  std::optional<std::int32_t> code;
   std::string detail;
   ByteSize memory{0};
   std::uint64_t calls = 0;
@@ -144,8 +187,8 @@ void describe(V& v, ActorView& m) {
   v.field("submitted", m.submitted, "When it was asked for.");
   v.field("started", m.started, "When its process began.");
   v.field("ended", m.ended, "When it ended.");
-  v.field("reason", m.reason, "Why it ended.");
-  v.field("code", m.code, "Exit code, or number of the signal.");
+  v.field("reason", m.reason, "Why it ended; left out until then.");
+  v.field("code", m.code, "Exit code, or number of the signal; left out until it has ended.");
   v.field("detail", m.detail, "More of it, for people.");
   v.field("memory", m.memory, "Memory in use.");
   v.field("calls", m.calls, "Calls that it has answered.");
@@ -260,10 +303,12 @@ struct Jobs {
   static constexpr std::string_view type_name = "jobs";
   std::vector<JobView> jobs;
   std::optional<JobId> next;
+  std::int64_t actors_skipped = 0;
 };
 template <class V>
 void describe(V& v, Jobs& m) {
   v.required("jobs", m.jobs, "The jobs.");
+  v.field("actors_skipped", m.actors_skipped, "Actors among them that were left out, since only jobs were asked for.");
   v.field("next", m.next, "Ask for those before this one; left out: there are no more.");
 }
 
@@ -366,10 +411,25 @@ void describe(V& v, Snapshot& m) {
   v.required("agents", m.agents, "All agents.");
 }
 
+struct AgentNote {
+  static constexpr std::string_view doc = "An agent that takes no work, and why.";
+  AgentId id;
+  std::string state;
+};
+template <class V>
+void describe(V& v, AgentNote& m) {
+  v.required("id", m.id, "The agent.");
+  v.required("state", m.state, "silent, lost, disabled or draining.");
+}
+
+/// Named in a status.
+constexpr std::size_t agent_notes_most = 100;
+
 struct Status {
   static constexpr std::string_view type_name = "status";
   std::int64_t agents = 0;
   std::int64_t agents_up = 0;
+  std::vector<AgentNote> agents_off;
   std::int64_t slots = 0;
   std::int64_t slots_used = 0;
   Cpus cpus;
@@ -383,12 +443,12 @@ struct Status {
   std::int64_t actors = 0;
   std::int64_t sessions = 0;
   std::uint64_t refused = 0;
-  std::vector<std::string> obstacles;
 };
 template <class V>
 void describe(V& v, Status& m) {
   v.field("agents", m.agents, "Agents that are known.");
   v.field("agents_up", m.agents_up, "Agents that are there.");
+  v.field("agents_off", m.agents_off, "Agents that take no work, by their names; the first 100.");
   v.field("slots", m.slots, "Slots of agents that are there.");
   v.field("slots_used", m.slots_used, "How many are in use.");
   v.field("cpus", m.cpus, "Cores they offer.");
@@ -402,7 +462,6 @@ void describe(V& v, Status& m) {
   v.field("actors", m.actors, "Those of the jobs that wait or run that are actors.");
   v.field("sessions", m.sessions, "Sessions of clients.");
   v.field("refused", m.refused, "Connections and messages that the master has refused since its start.");
-  v.field("obstacles", m.obstacles, "Agents that take no work for a reason of their own, such as a full disk.");
 }
 
 struct Text {
@@ -414,6 +473,16 @@ void describe(V& v, Text& m) {
   v.required("text", m.text, "For people.");
 }
 
+struct InputState {
+  static constexpr std::string_view type_name = "input_state";
+  static constexpr std::string_view doc = "How much input a program has taken.";
+  std::int64_t offset = 0;
+};
+template <class V>
+void describe(V& v, InputState& m) {
+  v.required("offset", m.offset, "Bytes taken so far; when that is less than was sent, the rest is to be sent again.");
+}
+
 /// No. When something that was asked is faulty, each fault has its path.
 struct Failed {
   static constexpr std::string_view type_name = "failed";
@@ -423,6 +492,6 @@ struct Failed {
 };
 
 using Reply = std::variant<Done, Failed, Text, JobView, Jobs, TaskView, Tasks, Actors, Sessions, SessionNews, AgentView,
-                           Agents, Slots, Pools, Status, Snapshot, messages::ExecNews>;
+                           Agents, Slots, Pools, Status, Snapshot, messages::ExecNews, InputState>;
 
 }  // namespace cadre::cluster::requests

@@ -40,10 +40,10 @@ const std::string* workspace_wanted(const requests::Request& request) {
   return nullptr;
 }
 
-/// A sign of life changes nothing that anybody would want to look up later.
+/// A sign of life changes nothing that anybody would want to look up later, and input is not kept.
 template <class T>
 constexpr bool changes_something() {
-  if constexpr (std::is_same_v<T, requests::Attend>) return false;
+  if constexpr (std::is_same_v<T, requests::Attend> || std::is_same_v<T, requests::SendInput>) return false;
   if constexpr (access::Routed<T>) return !T::route.reads();
   return false;
 }

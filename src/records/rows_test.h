@@ -74,8 +74,8 @@ inline cluster::TaskEnding random_ending(Dice& dice) {
 
 inline control::JobRow random_job(Dice& dice, cluster::JobId job) {
   control::JobRow row;
-  auto& [id, spec, owner, position, stage, submitted, queued, started, ended, reason, code, detail, grace, runs, why] =
-      row;
+  auto& [id, spec, owner, position, stage, submitted, queued, started, ended, reason, code, detail, grace, runs, why,
+         history] = row;
   id = job;
   spec = describe::random_value<cluster::JobSpec>(dice);
   owner = random_said(dice);
@@ -88,6 +88,7 @@ inline control::JobRow random_job(Dice& dice, cluster::JobId job) {
   if (dice.percent(50)) grace = Duration(random_number<std::int64_t>(dice));
   runs = random_number<std::int32_t>(dice);
   why = random_said(dice);
+  history = describe::random_value<control::JobHistory>(dice);
   return row;
 }
 

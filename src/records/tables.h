@@ -86,6 +86,7 @@ void columns(V& v, cluster::control::JobRow& row) {
   v.column("grace", row.grace);
   v.column("runs", row.runs);
   v.column("why", row.why);
+  v.json("history", row.history);
 }
 
 template <class V>

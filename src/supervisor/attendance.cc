@@ -109,11 +109,14 @@ Result<void> Attendance::start() {
   for (const char* folder : {"work", "tmp"}) ::mkdir(folder, 0700);
   TRY(enclosure_.make(task_.launch, task_.means));
   TRY(socket_path_.make(task_.folder, enclosure_.has_private_tmp()));
-  TRY_ASSIGN(program, program_of(task_.launch.command.argv, enclosure_.around_leader(task_.launch, task_.folder)));
+  const cluster::Command& command = task_.launch.command;
+  TRY_ASSIGN(program, program_of(command.argv, command.terminal, enclosure_.around_leader(task_.launch, task_.folder)));
+  program.input = command.input;
   TRY_ASSIGN(started, spawn(program));
   leader_ = started.pid;
   fault_ = std::move(started.fault);
-  capture_->follow(std::move(started.out), std::move(started.err));
+  if (started.in) input_.open(std::move(started.in), command.terminal ? Input::Into::terminal : Input::Into::pipe);
+  capture_->follow(std::move(started.out), std::move(started.err), command.terminal ? Lines::as_written : Lines::whole);
   watch_limits();
   return {};
 }
@@ -127,9 +130,12 @@ Places Attendance::places() const {
   return {enclosure_.has_private_tmp() ? "/tmp" : task_.folder + "/tmp", socket_path_.path()};
 }
 
-Result<Program> Attendance::program_of(std::vector<std::string> argv, Program around) const {
+Result<Program> Attendance::program_of(std::vector<std::string> argv, const std::optional<cluster::Terminal>& terminal,
+                                       Program around) const {
   TRY_ASSIGN(variables, environment_of(task_.launch, places()));
+  if (terminal) variables["TERM"] = terminal->type;
   around.argv = std::move(argv);
+  around.terminal = terminal;
   around.environment = assignments(variables);
   const std::string& folder = task_.launch.command.folder;
   around.folder = folder.starts_with('/') ? folder : task_.folder + "/work" + (folder.empty() ? "" : "/" + folder);
@@ -146,6 +152,7 @@ void Attendance::turn() {
   agent_.watch(watch, agent_calls_);
   tasks_.watch(watch, task_calls_);
   execs_.watch(watch);
+  input_.watch(watch);
   capture_->watch(watch);
   if (fault_) watch.add(fault_.get(), POLLIN, [this] { look_at_fault(); });
   watch.wait_until(next_time());
@@ -330,6 +337,9 @@ void Attendance::take(const FromAgent& message) {
                         [this](const ReportAnswer& answer) { tasks_.answer(answer); },
                         [this](const Exec& request) { run_beside(request); },
                         [this](const ExecCancel& request) { execs_.cancel(request.number); },
+                        [this](const cluster::supervision::ExecInput& input) {
+                          agent_.send(input.number == 0 ? input_.take(input) : execs_.input(input));
+                        },
                         [this](const Adopt& request) { adopt(request.launch); }},
              message);
 }
@@ -378,8 +388,9 @@ void Attendance::run_beside(const Exec& request) {
   std::string obstacle = execs_.obstacle(request.number);
   if (phase_ != Phase::running || !running_) obstacle = "the task does not run";
   if (!obstacle.empty()) return agent_.send(ExecEnded{request.number, 127, obstacle});
-  auto program = program_of(request.argv, enclosure_.around_other(task_.launch));
-  execs_.start(request.number, program ? spawn(*program) : Failure(program.error()));
+  auto program = program_of(request.argv, request.terminal, enclosure_.around_other(task_.launch));
+  if (program) program->input = request.input;
+  execs_.start(request, program ? spawn(*program) : Failure(program.error()));
 }
 
 }  // namespace cadre::supervisor

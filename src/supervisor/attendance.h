@@ -46,7 +46,8 @@ class Attendance {
 
   Result<void> start();
   [[nodiscard]] Places places() const;
-  Result<Program> program_of(std::vector<std::string> argv, Program around) const;
+  Result<Program> program_of(std::vector<std::string> argv, const std::optional<cluster::Terminal>& terminal,
+                             Program around) const;
   /// Looks from now on whether it keeps within its limits.
   void watch_limits();
   void turn();
@@ -82,6 +83,7 @@ class Attendance {
   TaskSide tasks_;
   TaskSide::Calls task_calls_;
   Execs execs_{agent_};
+  Input input_;  ///< of the leading process
   std::optional<Capture> capture_;
   Life life_;
 

@@ -31,7 +31,8 @@ Result<Capture> Capture::open(const std::string& folder, const cluster::TaskLimi
 
 void Capture::limit(const cluster::TaskLimits& limits) { spool_.limit(options_of(limits)); }
 
-void Capture::follow(Descriptor out, Descriptor err) {
+void Capture::follow(Descriptor out, Descriptor err, Lines lines) {
+  patience_ = lines == Lines::whole ? patience : Duration{0};
   sources_[0] = {logs::Stream::out, std::move(out)};
   sources_[1] = {logs::Stream::err, std::move(err)};
 }
@@ -58,7 +59,7 @@ bool Capture::read_some(Source& source) {
 }
 
 void Capture::tick(TimePoint at) {
-  if (rest_since_ && at >= *rest_since_ + patience) {
+  if (rest_since_ && at >= *rest_since_ + patience_) {
     spool_.flush(wall_now());
     rest_since_.reset();
   }
@@ -72,7 +73,7 @@ void Capture::tick(TimePoint at) {
 
 TimePoint Capture::next() const {
   TimePoint next = TimePoint::max();
-  if (rest_since_) next = std::min(next, *rest_since_ + patience);
+  if (rest_since_) next = std::min(next, *rest_since_ + patience_);
   if (retry_at_) next = std::min(next, *retry_at_);
   return next;
 }

@@ -15,11 +15,15 @@
 
 namespace cadre::supervisor {
 
+/// Whether a line that has no end yet is waited for a moment, or passed on as it was written: what runs on a terminal
+/// echoes and prompts.
+enum class Lines : std::uint8_t { whole, as_written };
+
 class Capture {
  public:
   [[nodiscard]] static Result<Capture> open(const std::string& folder, const cluster::TaskLimits& limits);
 
-  void follow(Descriptor out, Descriptor err);
+  void follow(Descriptor out, Descriptor err, Lines lines = Lines::whole);
   /// Reads nothing while the spool is full: then the pipes fill up and the task waits.
   void watch(Watch& watch);
   /// What is due by the time alone: a line that waits too long for its end, another attempt at a disk that was full.
@@ -51,6 +55,7 @@ class Capture {
 
   logs::SpoolWriter spool_;
   std::array<Source, 2> sources_;
+  Duration patience_{};                  ///< with a line that has no end
   std::optional<TimePoint> rest_since_;  ///< when the last piece of an unfinished line came
   std::optional<TimePoint> retry_at_;
 };

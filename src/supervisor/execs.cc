@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -26,12 +27,22 @@ std::string Execs::obstacle(std::uint64_t number) const {
   return "";
 }
 
-void Execs::start(std::uint64_t number, Result<Started> started) {
-  if (!started) {
-    agent_.send(ExecEnded{number, 127, started.error().message});
-  } else {
-    running_[number].process = *std::move(started);
+void Execs::start(const cluster::supervision::Exec& request, Result<Started> started) {
+  if (!started) return agent_.send(ExecEnded{request.number, 127, started.error().message});
+  Running& running = running_[request.number];
+  running.process = *std::move(started);
+  running.window = request.window;
+  if (running.process.in) {
+    running.input.open(std::move(running.process.in), request.terminal ? Input::Into::terminal : Input::Into::pipe);
   }
+}
+
+cluster::supervision::ExecTaken Execs::input(const cluster::supervision::ExecInput& message) {
+  const auto found = running_.find(message.number);
+  if (found == running_.end()) return {message.number, message.offset, "the command has ended"};
+  Running& running = found->second;
+  running.seen = std::clamp(message.seen, running.seen, running.sent);
+  return running.input.take(message);
 }
 
 void Execs::cancel(std::uint64_t number) {
@@ -46,7 +57,8 @@ void Execs::cancel_all() {
 }
 
 void Execs::watch(Watch& watch) {
-  for (const auto& [number, running] : running_) {
+  for (auto& [number, running] : running_) {
+    running.input.watch(watch);
     if (running.process.fault) watch.add(running.process.fault.get(), POLLIN, [] {});
     if (!can_pass_on(running)) continue;
     for (const Descriptor* pipe : {&running.process.out, &running.process.err}) {
@@ -76,6 +88,7 @@ void Execs::pass_on(std::uint64_t number, Running& running, std::int32_t stream)
   if (!pipe) return;
   const ssize_t got = ::read(pipe.get(), buffer.data(), buffer.size());
   if (got > 0) agent_.send(ExecOutput{number, stream, Bytes(buffer.begin(), buffer.begin() + got)});
+  if (got > 0) running.sent += got;
   if (got == 0 || (got < 0 && errno != EAGAIN)) pipe.close();
   // Something that the command has left behind may hold the pipe open, and even go on to write.
   if (running.wait_status && (got < 0 || ++running.pieces_after_end > pieces_after_end_max)) pipe.close();

@@ -11,6 +11,7 @@
 
 #include "cluster/supervision.h"
 #include "supervisor/agent_side.h"
+#include "supervisor/input.h"
 #include "supervisor/spawn.h"
 #include "supervisor/watch.h"
 
@@ -23,7 +24,9 @@ class Execs {
 
   explicit Execs(AgentSide& agent) : agent_(agent) {}
 
-  void start(std::uint64_t number, Result<Started> started);
+  void start(const cluster::supervision::Exec& request, Result<Started> started);
+  /// Input for one of them, and how much of its output was seen.
+  [[nodiscard]] cluster::supervision::ExecTaken input(const cluster::supervision::ExecInput& message);
   /// Why no more can be started now; empty: they can.
   [[nodiscard]] std::string obstacle(std::uint64_t number) const;
   void cancel(std::uint64_t number);
@@ -40,13 +43,20 @@ class Execs {
  private:
   struct Running {
     Started process;
+    Input input;
+    std::int64_t window = 0;  ///< most of its output that may be under way; 0: no limit
+    std::int64_t sent = 0;    ///< of its output, in bytes
+    std::int64_t seen = 0;
     std::string error;
     std::optional<int> wait_status;
     int pieces_after_end = 0;
     bool cancelled = false;
   };
 
-  [[nodiscard]] bool can_pass_on(const Running& running) const { return agent_.ready() || running.cancelled; }
+  [[nodiscard]] bool can_pass_on(const Running& running) const {
+    const bool has_room = running.window == 0 || running.sent - running.seen < running.window;
+    return (agent_.ready() && has_room) || running.cancelled;
+  }
   void pass_on(std::uint64_t number, Running& running, std::int32_t stream);
   void say_ended(std::uint64_t number, const Running& running);
 

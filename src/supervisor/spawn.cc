@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -13,6 +14,9 @@
 #include <csignal>
 #include <cstdlib>
 #include <sstream>
+#include <utility>
+
+#include "supervisor/terminal.h"
 
 namespace cadre::supervisor {
 
@@ -42,6 +46,7 @@ Result<void> die_with(pid_t parent) {
 
 Result<void> take_place(const Program& program, pid_t supervisor) {
   ::setsid();
+  if (program.terminal && ::ioctl(0, TIOCSCTTY, 0) != 0) return system_failure("cannot take a terminal");
   reset_signals();
   if (program.dies_with_us) TRY(die_with(supervisor));
   if (program.group != nullptr) TRY(program.group->enter());
@@ -98,27 +103,64 @@ void take_stream(int fd, int number) {
   }
 }
 
+/// Both ends of the standard streams of a program. On a terminal `in` is all three of its own.
+struct Streams {
+  Descriptor in;
+  Descriptor out;
+  Descriptor err;
+  Started ours;
+};
+
+Result<Streams> make_streams(const Program& program) {
+  Streams streams;
+  if (program.terminal) {
+    TRY_ASSIGN(terminal, make_terminal(*program.terminal));
+    streams.ours.out = Descriptor(::fcntl(terminal.ours.get(), F_DUPFD_CLOEXEC, 0));
+    if (!streams.ours.out) return system_failure("cannot read a terminal");
+    streams.ours.in = std::move(terminal.ours);
+    streams.in = std::move(terminal.programs);
+    return streams;
+  }
+  TRY_ASSIGN(out, make_pipe());
+  TRY_ASSIGN(err, make_pipe());
+  streams.out = std::move(out.write);
+  streams.err = std::move(err.write);
+  streams.ours.out = std::move(out.read);
+  streams.ours.err = std::move(err.read);
+  if (program.input) {
+    TRY_ASSIGN(in, make_pipe());
+    streams.in = std::move(in.read);
+    streams.ours.in = std::move(in.write);
+  } else {
+    streams.in = Descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  }
+  return streams;
+}
+
 }  // namespace
 
 Result<Started> spawn(const Program& program) {
-  TRY_ASSIGN(out, make_pipe());
-  TRY_ASSIGN(err, make_pipe());
+  TRY_ASSIGN(streams, make_streams(program));
   TRY_ASSIGN(fault, make_pipe());  // closed by the kernel when the program runs
-  const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const pid_t supervisor = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) return system_failure("fork");
   if (child == 0) {
-    take_stream(nothing.get(), 0);
-    take_stream(out.write.get(), 1);
-    take_stream(err.write.get(), 2);
+    take_stream(streams.in.get(), 0);
+    take_stream(streams.out ? streams.out.get() : 0, 1);
+    take_stream(streams.err ? streams.err.get() : 0, 2);
     ::umask(022);  // ours keeps everything to ourselves; a program expects the usual one
     const std::string why = become(program, supervisor).message;
     [[maybe_unused]] const ssize_t written = ::write(fault.write.get(), why.data(), why.size());
     ::_exit(127);
   }
-  for (const Pipe* pipe : {&out, &err, &fault}) set_nonblocking(pipe->read.get());
-  return Started{child, std::move(out.read), std::move(err.read), std::move(fault.read)};
+  Started& ours = streams.ours;
+  ours.pid = child;
+  ours.fault = std::move(fault.read);
+  for (const Descriptor* one : {&ours.out, &ours.err, &ours.in, &ours.fault}) {
+    if (*one) set_nonblocking(one->get());
+  }
+  return std::move(streams.ours);
 }
 
 std::string read_fault(Descriptor& fault) {

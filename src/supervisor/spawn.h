@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cluster/task.h"
 #include "supervisor/cgroup.h"
 #include "supervisor/descriptor.h"
 #include "supervisor/view.h"
@@ -23,13 +24,16 @@ struct Program {
   int mount_namespace = -1;          ///< one to join instead
   std::optional<int> processes_max;  ///< of this user in this user namespace
   bool dies_with_us = false;
+  bool input = false;                           ///< else its standard input is empty
+  std::optional<cluster::Terminal> terminal{};  ///< on which it runs, with its input
 };
 
 struct Started {
   pid_t pid = 0;
   Descriptor out;
-  Descriptor err;
+  Descriptor err;    ///< none on a terminal, where all of its output is one stream
   Descriptor fault;  ///< ends when the program runs; says before that why it cannot
+  Descriptor in;     ///< where its input goes, if it gets any
 };
 
 /// Does not wait until the program runs, which may take long where files lie far away.

@@ -30,7 +30,7 @@ class World:
             "stranger": cluster.user("stranger", {"vision": "admin"}),
         }
         cluster.user("gone")
-        self.job = cluster.run(["sleep", "1000"], token=self.tokens["ed"])
+        self.job = cluster.run([], token=self.tokens["ed"], command={"argv": ["sleep", "1000"], "input": True})
         self.other = cluster.run(["sleep", "1000"], token=self.tokens["ed"])
         for job in (self.job, self.other):
             cluster.until(lambda: cluster.get(f"/tasks/{job}.0").json["stage"] == "running")
@@ -110,6 +110,9 @@ def cases(world):
         "exec": Case({"path": {"task": task}, "body": {"argv": ["echo", "here"]}},
                      {"path": {"task": task}, "body": {"argv": [], "x": 1}}, ["argv", "x"], not_as="viewer",
                      hidden="stranger"),
+        "send_input": Case({"path": {"task": task}, "body": {"offset": 0}},
+                           {"path": {"task": task}, "body": {"offset": -1, "seen": -1, "x": 1}},
+                           ["offset", "seen", "x"], not_as="viewer", hidden="stranger"),
         "read_logs": Case({"path": {"task": task}, "query": {"tail": 3}},
                           {"path": {"task": task}, "query": {"tail": -1, "level": "loud", "since": "noon", "x": 1}},
                           ["tail", "level", "since", "x"], as_="viewer", hidden="stranger"),

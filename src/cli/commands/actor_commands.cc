@@ -124,6 +124,7 @@ void add_actor_commands(CLI::App& app, Chosen& chosen) {
       actor, {"list", "List actors, the newest first", "  cadre actor list\n  cadre actor list --all --owner ann\n"},
       listing->client);
   list_command.add_flag("--all", listing->request.ended, "Those that have ended, too");
+  add_watch(list_command, listing->client);
   list_command.add_option("--session", listing->session, "Only those of this session")->type_name("SESSION");
   list_command.add_option("--workspace", listing->request.workspace, "Only those of this workspace")->type_name("NAME");
   list_command.add_option("--owner", listing->request.owner, "Only those of this user")->type_name("NAME");

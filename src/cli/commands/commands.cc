@@ -8,6 +8,10 @@ namespace cadre::cli {
 void add_client_commands(CLI::App& app, Chosen& chosen) {
   add_program_options(app);
   add_run_command(app, chosen);
+  add_logs_command(app, chosen);
+  add_wait_command(app, chosen);
+  add_end_commands(app, chosen);
+  add_exec_command(app, chosen);
   add_task_commands(app, chosen);
   add_job_commands(app, chosen);
   add_group_commands(app, chosen);

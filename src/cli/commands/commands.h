@@ -21,9 +21,12 @@ void add_agent_verbs(CLI::App& agent, Chosen& chosen);
 void add_run_command(CLI::App& app, Chosen& chosen);
 void add_task_run_command(CLI::App& task, Chosen& chosen);
 void add_task_commands(CLI::App& app, Chosen& chosen);
-void add_logs_command(CLI::App& task, Chosen& chosen);
+/// stop and kill, of jobs or tasks.
+void add_end_commands(CLI::App& noun, Chosen& chosen);
+void add_wait_command(CLI::App& noun, Chosen& chosen);
+void add_logs_command(CLI::App& noun, Chosen& chosen);
 void add_actor_logs_command(CLI::App& actor, Chosen& chosen);
-void add_exec_command(CLI::App& task, Chosen& chosen);
+void add_exec_command(CLI::App& noun, Chosen& chosen);
 void add_job_commands(CLI::App& app, Chosen& chosen);
 void add_actor_commands(CLI::App& app, Chosen& chosen);
 void add_group_commands(CLI::App& app, Chosen& chosen);

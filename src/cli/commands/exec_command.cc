@@ -1,8 +1,12 @@
+#include <unistd.h>
+
 #include <csignal>
 
 #include "base/overloaded.h"
 #include "cli/commands/verb.h"
+#include "cli/input.h"
 #include "cli/inquiry.h"
+#include "cli/terminal.h"
 #include "loop/signals.h"
 
 namespace cadre::cli {
@@ -12,10 +16,15 @@ using namespace std::chrono_literals;
 namespace requests = cluster::requests;
 namespace supervision = cluster::supervision;
 
+/// Of output that may be under way; the program waits when nobody takes it.
+constexpr std::int64_t output_window = std::int64_t{1} << 20;
+
 struct ExecOptions {
   ClientOptions client;
   Target target;
   std::vector<std::string> command;
+  bool terminal = false;
+  bool no_input = false;
 };
 
 struct ExecOutcome {
@@ -48,53 +57,93 @@ int finish(const Session& session, const ExecOutcome& outcome, bool json) {
   if (json) print_json(outcome);
   if (outcome.error.empty()) return outcome.code & 0xff;
   session.complain({failed, outcome.error});
-  return outcome.code == 0 ? failed : outcome.code & 0xff;
+  return own_failure;
 }
 
-loop::Task<int> exec(Session& session, std::shared_ptr<const ExecOptions> options) {
-  const bool json = options->client.json;
-  std::optional<ExecOutcome> outcome;
-  std::optional<Refusal> trouble;
-  Inquiry<Got<void>>* asked = nullptr;
-  const auto on_line = [&](std::string_view line) {
+/// A command that runs in a task, as it is told about line by line.
+class Talk {
+ public:
+  /// Reads from that descriptor what it passes on; -1: nothing.
+  Talk(Session& session, const ExecOptions& options, int input) : session_(session), options_(options), input_(input) {}
+
+  void hear(std::string_view line) {
     if (line.empty() || outcome || trouble) return;
-    const Got<cluster::messages::ExecNews> news = session.connection.read<cluster::messages::ExecNews>(line);
+    const Got<cluster::messages::ExecNews> news = session_.connection.read<cluster::messages::ExecNews>(line);
     if (!news) {
       trouble = news.error();
-      asked->interrupt();
-    } else {
-      outcome = take(*news, json);
+      return;
     }
+    if (!sender_) {
+      sender_.emplace(
+          session_, InputSender::Options{options_.target.task, news->number, input_, options_.terminal, output_window});
+    }
+    if (const auto* output = std::get_if<supervision::ExecOutput>(&news->news)) sender_->saw(output->bytes.size());
+    outcome = take(*news, options_.client.json);
+  }
+
+  std::optional<ExecOutcome> outcome;
+  std::optional<Refusal> trouble;
+
+ private:
+  Session& session_;
+  const ExecOptions& options_;
+  const int input_;
+  std::optional<InputSender> sender_;
+};
+
+loop::Task<int> exec(Session& session, std::shared_ptr<const ExecOptions> options) {
+  const bool reads = !options->no_input && may_read_input();
+  requests::RunExec request{options->target.task, options->command, reads, std::nullopt, output_window};
+  std::optional<RawMode> raw;
+  if (options->terminal) {
+    request.terminal = terminal_here();
+    if (isatty(0) != 1) co_return session.complain({bad_usage, "standard input is no terminal; leave out -t"});
+    Result<RawMode> begun = RawMode::begin();
+    if (!begun) co_return session.complain({failed, begun.error().message});
+    raw.emplace(*std::move(begun));
+  }
+  Talk talk(session, *options, reads ? 0 : -1);
+  Inquiry<Got<void>>* asked = nullptr;
+  const auto on_line = [&](std::string_view line) {
+    talk.hear(line);
+    if (talk.trouble) asked->interrupt();
   };
-  requests::RunExec request{options->target.task, options->command};
   Inquiry<Got<void>> question(session.loop, session.connection.stream(std::move(request), on_line));
   asked = &question;
   int interrupted = 0;
-  const auto watch = loop::on_signal(session.loop, {SIGINT, SIGTERM}, [&](int signal) {
+  const auto watch = loop::on_signal(session.loop, {SIGINT, SIGTERM, SIGHUP}, [&](int signal) {
     interrupted = signal;
     question.interrupt();
   });
   if (!watch) co_return session.complain({failed, watch.error().message});
   const std::optional<Got<void>> ended = co_await question.answer(Duration::max());
+  raw.reset();
   if (interrupted != 0) {  // that nobody listens any more ends it
     print_error("\n" + session.name + ": ended it\n");
     co_return 128 + interrupted;
   }
-  if (outcome) co_return finish(session, *outcome, json);
-  if (trouble) co_return session.complain(*trouble);
+  if (talk.outcome) co_return finish(session, *talk.outcome, options->client.json);
+  if (talk.trouble) co_return session.complain(*talk.trouble);
   if (ended && !*ended) co_return session.complain(ended->error());
   co_return session.complain({unreachable, std::string(client::stream_lost)});
 }
 
 }  // namespace
 
-void add_exec_command(CLI::App& task, Chosen& chosen) {
+void add_exec_command(CLI::App& noun, Chosen& chosen) {
   const auto options = std::make_shared<ExecOptions>();
-  CLI::App& command = add_verb(task,
+  options->client.passes_code = true;
+  CLI::App& command = add_verb(noun,
                                {"exec", "Run a command inside a running task, with its output here and its exit code",
-                                "  cadre task exec 17.0 -- nvidia-smi\n"},
+                                "  " + full_name(noun) + " exec 17.0 -- nvidia-smi\n  " + full_name(noun) +
+                                    " exec -t 17 -- bash\n  " + full_name(noun) +
+                                    " exec 17 -- tee notes.txt < notes.txt\n"
+                                    "Ends with the exit code of the command, and with 125 for a failure of its own.\n"},
                                options->client);
   add_target(command, "task", options->target, "The task; of a job, its first");
+  command.add_flag("-t,--terminal", options->terminal, "Run it on a terminal that has the size of this one");
+  command.add_flag("--no-input", options->no_input, "Its standard input is empty; else it gets what comes in here");
+  command.add_flag("-i,--input")->description("Pass standard input on, which is the default")->group("");
   command.add_option("command", options->command, "What to run, after --")->required()->type_name("COMMAND");
   on_choice(command, chosen, options, exec);
 }

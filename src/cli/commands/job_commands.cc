@@ -11,10 +11,10 @@ loop::Task<int> list(Session& session, std::shared_ptr<const ListOptions> option
   if (!jobs) co_return session.complain(jobs.error());
   if (options->client.json) {
     print_json(*jobs);
-  } else if (options->active && jobs->jobs.empty()) {
-    print("no job waits or runs; all of them: cadre job list\n");
   } else {
-    print(jobs_text(jobs->jobs, showing(session)));
+    print(jobs->jobs.empty() && options->is_filtered() ? nothing_listed(*options)
+                                                       : jobs_text(jobs->jobs, showing(session)));
+    print(skipped_words(*jobs));
   }
   co_return done;
 }
@@ -117,6 +117,9 @@ void add_job_commands(CLI::App& app, Chosen& chosen) {
   add_target(show_command, "job", one->target, "The job");
   on_choice(show_command, chosen, one, show);
 
+  add_end_commands(job, chosen);
+  add_wait_command(job, chosen);
+  add_logs_command(job, chosen);
   add_move(job, chosen);
   add_set(job, chosen);
 }

@@ -17,7 +17,7 @@ constexpr Duration late_most = std::chrono::minutes(2);
 struct LogsOptions {
   std::optional<std::uint64_t> epoch;
   ClientOptions client;
-  Target target;
+  std::vector<Target> targets;
   bool follow = false;
   std::int64_t tail = 0;
   std::optional<Duration> since;
@@ -55,62 +55,112 @@ std::vector<TaskView> meant(const JobView& job, const Target& target, std::optio
   return tasks;
 }
 
-std::string nothing_words(const JobView& job, const LogsOptions& options) {
+std::string nothing_words(const JobView& job, const Target& target, const LogsOptions& options) {
   const std::string id = std::to_string(job.id.value);
   if (!job.tasks.empty() && options.rank) {
     return "there is no task of rank " + std::to_string(*options.rank) + "; see cadre job describe " + id;
   }
   if (!job.tasks.empty()) {
-    return "there is no task " + to_string(options.target.task) + "; see cadre job describe " + id;
+    return "there is no task " + to_string(target.task) + "; see cadre job describe " + id;
   }
   if (job.stage == cluster::control::JobStage::ended) return "job " + id + " never ran; see cadre why " + id;
   return "job " + id + " waits and has written nothing yet; see cadre why " + id + ", or follow it with -f";
 }
 
-loop::Task<int> logs(Session& session, std::shared_ptr<const LogsOptions> options) {
-  const Got<JobView> job = co_await ask(session, requests::GetJob{options->target.job(), std::nullopt});
-  if (!job) co_return session.complain(job.error());
-  const std::vector<TaskView> tasks = meant(*job, options->target, options->rank);
-  const bool has_ended = job->stage == cluster::control::JobStage::ended;
-  const bool follows = options->follow && !has_ended && !options->epoch;
-  if (tasks.empty() && (!follows || !job->tasks.empty())) {
-    co_return session.complain({failed, nothing_words(*job, *options)});
+/// Prints the lines of all tasks that are meant.
+class LineSink {
+ public:
+  explicit LineSink(const LogsOptions& options)
+      : options_(options), printer_([](LinePrinter::To to, std::string_view text) {
+          to == LinePrinter::To::out ? print(text) : print_error(text);
+        }) {}
+
+  /// `tasks` are those of its job that are shown.
+  void take(cluster::TaskId task, const logs::Line& line, std::size_t tasks) {
+    if (options_.client.json && options_.follow) return print_json(output_line(task, line));
+    if (options_.client.json) return lines_.push_back(output_line(task, line));
+    printer_.print(options_.targets.size() > 1 ? "[" + to_string(task) + "] " : prefix_of(task, tasks), line);
   }
-  LineFilter filter = options->filter;
-  if (options->since) filter.since = session.calendar.now() - *options->since;
-  LinePrinter printer(
-      [](LinePrinter::To to, std::string_view text) { to == LinePrinter::To::out ? print(text) : print_error(text); });
-  const bool json = options->client.json;
-  std::vector<OutputLine> lines;  // of the one JSON value; what is followed has no end and comes line by line
-  std::size_t count = options->target.names_task ? 1 : job->tasks.size();
+  /// What is followed has no end and comes line by line; all else is one JSON value.
+  void finish() const {
+    if (options_.client.json && !options_.follow) print_json(lines_);
+  }
+
+ private:
+  const LogsOptions& options_;
+  LinePrinter printer_;
+  std::vector<OutputLine> lines_;
+};
+
+/// What all that read one log share. They must outlive it.
+struct LogsCommand {
+  Session& session;
+  const LogsOptions& options;
+  LineSink& sink;
+};
+
+loop::Task<int> follow_one(LogsCommand command, Target target, JobView job, LineFilter filter) {
   std::optional<Follower> follower;
-  const OnLine on_line = [&](cluster::TaskId task, const logs::Line& line) {
-    if (json && follows) return print_json(output_line(task, line));
-    if (json) return lines.push_back(output_line(task, line));
-    if (follower && !options->target.names_task) count = follower->tasks_most();
-    printer.print(prefix_of(task, count), line);
+  FollowOptions following;
+  following.on_line = [&](cluster::TaskId task, const logs::Line& line) {
+    command.sink.take(task, line, target.names_task ? 1 : follower->tasks_most());
   };
-  if (follows) {
-    FollowOptions following;
-    following.on_line = on_line;
-    if (options->target.names_task) following.only = options->target.task;
-    following.only_rank = options->rank;
-    following.filter = filter;
-    following.last_lines = options->tail;
-    follower.emplace(session, std::move(following));
-    const Got<JobView> ended = co_await follower->to_end(*job);
-    co_return ended ? done : session.complain(ended.error());
+  if (target.names_task) following.only = target.task;
+  following.only_rank = command.options.rank;
+  following.filter = std::move(filter);
+  following.last_lines = command.options.tail;
+  follower.emplace(command.session, std::move(following));
+  const Got<JobView> ended = co_await follower->to_end(std::move(job));
+  co_return ended ? done : command.session.complain(ended.error());
+}
+
+loop::Task<int> logs_of(LogsCommand command, Target target) {
+  Session& session = command.session;
+  const LogsOptions& options = command.options;
+  const Got<JobView> job = co_await ask(session, requests::GetJob{target.job(), std::nullopt});
+  if (!job) co_return session.complain(job.error());
+  const std::vector<TaskView> tasks = meant(*job, target, options.rank);
+  const bool has_ended = job->stage == cluster::control::JobStage::ended;
+  const bool follows = options.follow && !has_ended && !options.epoch;
+  if (tasks.empty() && (!follows || !job->tasks.empty())) {
+    co_return session.complain({failed, nothing_words(*job, target, options)});
   }
+  LineFilter filter = options.filter;
+  if (options.since) filter.since = session.calendar.now() - *options.since;
+  if (follows) {
+    const int code = co_await follow_one(command, target, *job, filter);
+    co_return code;
+  }
+  const std::size_t count = target.names_task ? 1 : job->tasks.size();
+  const OnLine on_line = [&](cluster::TaskId task, const logs::Line& line) { command.sink.take(task, line, count); };
   for (const TaskView& task : tasks) {
-    const std::uint64_t epoch = options->epoch.value_or(task.epoch);
-    Reading reading{{task.id, {epoch}}, 0, options->tail, 0, filter};
+    const std::uint64_t epoch = options.epoch.value_or(task.epoch);
+    Reading reading{{task.id, {epoch}}, 0, options.tail, 0, filter};
     const bool just_ended = task.ended && session.calendar.now() - *task.ended < late_most;
     if (just_ended && task.ending && epoch == task.epoch) reading.end = task.ending->output_end;
     const Got<void> read = co_await read_all(session, reading, on_line);
     if (!read) co_return session.complain(read.error());
   }
-  if (json) print_json(lines);
   co_return done;
+}
+
+loop::Task<void> note_code(loop::Task<int> task, int& code) {
+  const int own = co_await std::move(task);
+  code = code == done ? own : code;
+}
+
+loop::Task<int> logs(Session& session, std::shared_ptr<const LogsOptions> options) {
+  LineSink sink(*options);
+  const LogsCommand command{session, *options, sink};
+  int code = done;
+  loop::Tasks tasks(session.loop);
+  for (const Target& target : options->targets) {
+    tasks.spawn(note_code(logs_of(command, target), code));
+    if (!options->follow) co_await tasks.ended();  // one after the other; those that are followed all at once
+  }
+  co_await tasks.ended();
+  sink.finish();
+  co_return code;
 }
 
 /// What all that show output take, but for whose it is.
@@ -142,16 +192,17 @@ CLI::App& add_logs(CLI::App& noun, Chosen& chosen, const Verb& verb, const std::
 
 }  // namespace
 
-void add_logs_command(CLI::App& task, Chosen& chosen) {
+void add_logs_command(CLI::App& noun, Chosen& chosen) {
   const auto options = std::make_shared<LogsOptions>();
-  CLI::App& command = add_logs(task, chosen,
-                               {"logs", "Show what a task has written, or all tasks of a job",
-                                "  cadre task logs 17.0\n"
-                                "  cadre task logs -f --tail 20 17\n"
-                                "  cadre task logs --level warning --since 10m --grep loss 17\n"
-                                "Lines of several tasks begin with the number of their task.\n"},
-                               options);
-  add_target(command, "task", options->target, "The task, or its job");
+  const std::string name = "  " + full_name(noun);
+  CLI::App& command =
+      add_logs(noun, chosen,
+               {"logs", "Show what jobs or tasks have written",
+                name + " logs 17.0\n" + name + " logs -f --tail 20 17\n" + name + " logs -f 17 18\n" + name +
+                    " logs --level warning --since 10m --grep loss 17\n" +
+                    "Lines of several tasks begin with the number of their task, those of several jobs with its id.\n"},
+               options);
+  add_targets(command, "job", options->targets, "The jobs, or tasks of them");
   command.add_option("--rank", options->rank, "Of the tasks of a job, only the one of this rank")
       ->type_name("NUMBER")
       ->check(CLI::NonNegativeNumber);
@@ -159,11 +210,11 @@ void add_logs_command(CLI::App& task, Chosen& chosen) {
 
 void add_actor_logs_command(CLI::App& actor, Chosen& chosen) {
   const auto options = std::make_shared<LogsOptions>();
-  CLI::App& command = add_logs(
-      actor, chosen,
-      {"logs", "Show what an actor has written", "  cadre actor logs 17\n  cadre actor logs -f --tail 20 17\n"},
-      options);
-  add_target(command, "actor", options->target, "The actor");
+  CLI::App& command =
+      add_logs(actor, chosen,
+               {"logs", "Show what actors have written", "  cadre actor logs 17\n  cadre actor logs -f --tail 20 17\n"},
+               options);
+  add_targets(command, "actor", options->targets, "The actors");
 }
 
 }  // namespace cadre::cli

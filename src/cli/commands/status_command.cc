@@ -42,7 +42,7 @@ void describe(V& v, Reasons& r) {
 
 bool ended_badly(const JobView& job) {
   return job.stage == cluster::control::JobStage::ended &&
-         (job.reason != cluster::lease::Reason::exited || job.code != 0);
+         (job.reason != cluster::lease::Reason::exited || job.code.value_or(0) != 0);
 }
 
 /// Of the first task that did not end well.
@@ -84,6 +84,7 @@ void add_status_command(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<StatusOptions>();
   CLI::App& command =
       add_verb(app, {"status", "Show what the cluster has and uses", "  cadre status\n"}, options->client);
+  add_watch(command, options->client);
   on_choice(command, chosen, options, status);
 }
 

@@ -2,10 +2,15 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 
+#include "base/rounded.h"
 #include "cli/follow.h"
+#include "cli/input.h"
 #include "cli/line_printer.h"
+#include "cli/terminal.h"
+#include "cli/usage.h"
 #include "cli/words.h"
 #include "client/packed_code.h"
 #include "loop/signals.h"
@@ -24,7 +29,7 @@ class Interrupts {
   Interrupts(Session& session, cluster::JobId job) : session_(session), job_(job), tasks_(session.loop) {}
 
   Result<void> watch() {
-    TRY_ASSIGN(watch, loop::on_signal(session_.loop, {SIGINT, SIGTERM}, [this](int) { hear(); }));
+    TRY_ASSIGN(watch, loop::on_signal(session_.loop, {SIGINT, SIGTERM, SIGHUP}, [this](int) { hear(); }));
     watch_ = std::move(watch);
     return {};
   }
@@ -72,8 +77,7 @@ class Failures {
       if (std::exchange(told_[task.id], task.epoch) == task.epoch) continue;
       std::string words = ending_words(task.ending->reason, task.ending->code, task.ending->detail);
       if (task.restart_at) {
-        const auto wait = std::chrono::ceil<std::chrono::milliseconds>(*task.restart_at - session_.calendar.now());
-        words += "; it is restarted in " + to_string(std::max<Duration>(wait, Duration(0)));
+        words += "; it is restarted in " + rounded(*task.restart_at - session_.calendar.now());
       }
       const std::string name = name_of(task.id);
       printer.note(session_.name + ": " + (name.empty() ? "the task" : name) + " " + words);
@@ -85,12 +89,32 @@ class Failures {
   std::map<cluster::TaskId, std::uint64_t> told_;  ///< the epoch
 };
 
+/// Which of several tasks it ended for, how that one ended, and which were stopped for it; empty: no single one.
+std::string failure_words(const JobView& job) {
+  if (!job.failed || job.tasks.size() < 2 || job.reason == cluster::lease::Reason::killed_by_user) return "";
+  const auto failed = std::find_if(job.tasks.begin(), job.tasks.end(),
+                                   [&](const TaskView& task) { return task.id == *job.failed && task.ending; });
+  if (failed == job.tasks.end()) return "";
+  std::vector<std::int32_t> stopped;
+  for (const TaskView& task : job.tasks) {
+    const bool ended_well = task.ending && exit_code_of(task.ending->reason, task.ending->code) == done;
+    if (task.id != failed->id && !ended_well) stopped.push_back(task.rank);
+  }
+  std::sort(stopped.begin(), stopped.end());
+  std::string words = "task " + to_string(failed->id) + " (" + failed->role + ", rank " + std::to_string(failed->rank) +
+                      ", on " + failed->agent.value + ") " +
+                      ending_words(failed->ending->reason, failed->ending->code, failed->ending->detail);
+  return stopped.empty() ? words : words + "; stopped for it: " + rank_words(stopped);
+}
+
 int show_end(const Session& session, const JobView& job, const ClientOptions& client) {
   if (client.json) print_json(job);
-  if (job.reason != cluster::lease::Reason::exited) {
-    print_error(session.name + ": job " + std::to_string(job.id.value) + ": " + ending_words(job) + "\n");
+  const std::string failure = failure_words(job);
+  if (!failure.empty() || job.reason != cluster::lease::Reason::exited) {
+    print_error(session.name + ": job " + std::to_string(job.id.value) + ": " +
+                (failure.empty() ? ending_words(job) : failure) + "\n");
   }
-  return exit_code_of(job.reason, job.code);
+  return exit_code_of(job);
 }
 
 loop::Task<int> follow(Session& session, JobView job, std::shared_ptr<const Submission> submission) {
@@ -112,10 +136,22 @@ loop::Task<int> follow(Session& session, JobView job, std::shared_ptr<const Subm
   };
   following.on_job = [&](const JobView& one) { failures.look(one, name_of, printer); };
   following.all_leases = true;
-  following.shows_waiting = isatty(2) == 1;
+  following.waiting = isatty(2) == 1 ? Waiting::on_terminal : Waiting::in_lines;
   follower.emplace(session, std::move(following));
   const std::string id = std::to_string(job.id.value);
+  std::optional<RawMode> raw;
+  if (submission->terminal) {
+    Result<RawMode> begun = RawMode::begin();
+    if (!begun) co_return session.complain({failed, begun.error().message});
+    raw.emplace(*std::move(begun));
+  }
+  std::optional<InputSender> sender;
+  if (submission->input && may_read_input()) {
+    sender.emplace(session, InputSender::Options{{job.id, 0}, 0, 0, submission->terminal, 0});
+  }
   const Got<JobView> ended = co_await follower->to_end(std::move(job));
+  sender.reset();
+  raw.reset();
   if (!ended) {
     const int code = session.complain(ended.error());
     print_error(session.name + ": job " + id + " may still run; follow it again with: cadre task logs -f " + id + "\n");
@@ -156,7 +192,8 @@ loop::Task<int> submit_to(Session& session, std::shared_ptr<const Submission> su
 }  // namespace
 
 int submit(const CLI::App& command, Submission submission) {
-  const ClientOptions client = settled(command, submission.client);
+  ClientOptions client = settled(command, submission.client);
+  client.passes_code = submission.follows || passes_code(command);
   const auto shared = std::make_shared<const Submission>(std::move(submission));
   return with_master(full_name(command), client, [shared](Session& session) { return submit_to(session, shared); });
 }
@@ -165,7 +202,7 @@ int refuse(const CLI::App& command, const std::string& faults) {
   const std::string name = full_name(command);
   print_error(faults);
   print_error(name + ": nothing was submitted; " + name + " --help lists the options\n");
-  return bad_usage;
+  return passes_code(command) ? own_failure : bad_usage;
 }
 
 }  // namespace cadre::cli

@@ -16,6 +16,8 @@ struct Submission {
   bool follows = false;  ///< else only its number is printed
   /// What people call a task, given how many there are at most; empty: it needs no name.
   std::function<std::string(cluster::TaskId, std::size_t)> name_of;
+  bool input = false;     ///< of its only task is passed on
+  bool terminal = false;  ///< on which it runs
 };
 
 /// The exit code: that of the job, if it was followed.

@@ -1,6 +1,4 @@
 #include "cli/commands/verb.h"
-#include "cli/words.h"
-#include "describe/utf8.h"
 
 namespace cadre::cli {
 namespace {
@@ -25,7 +23,9 @@ loop::Task<int> list(Session& session, std::shared_ptr<const ListOptions> option
     for (const JobView& job : jobs->jobs) all.tasks.insert(all.tasks.end(), job.tasks.begin(), job.tasks.end());
     print_json(all);
   } else {
-    print(tasks_text(jobs->jobs, showing(session)));
+    print(jobs->jobs.empty() && options->is_filtered() ? nothing_listed(*options)
+                                                       : tasks_text(jobs->jobs, showing(session)));
+    print(skipped_words(*jobs));
   }
   co_return done;
 }
@@ -33,8 +33,6 @@ loop::Task<int> list(Session& session, std::shared_ptr<const ListOptions> option
 struct TargetOptions {
   ClientOptions client;
   Target target;
-  std::optional<Duration> grace;
-  bool kills = false;
 };
 
 loop::Task<int> show(Session& session, std::shared_ptr<const TargetOptions> options) {
@@ -46,39 +44,6 @@ loop::Task<int> show(Session& session, std::shared_ptr<const TargetOptions> opti
     print(task_text(*task, showing(session)));
   }
   co_return done;
-}
-
-loop::Task<int> end(Session& session, std::shared_ptr<const TargetOptions> options) {
-  const Target& target = options->target;
-  const std::optional<Duration> grace = options->kills ? Duration(0) : options->grace;
-  Got<JobView> job;
-  if (target.names_task) {
-    job = co_await ask(session, requests::EndTask{target.task, grace});
-  } else {
-    job = co_await ask(session, requests::EndJob{target.job(), grace});
-  }
-  if (!job) co_return session.complain(job.error());
-  const std::string id = std::to_string(target.job().value);
-  if (options->client.json) {
-    print_json(*job);
-  } else if (job->stage == cluster::control::JobStage::ended) {
-    print("job " + id + " has ended: " + describe::escaped_lines(ending_words(*job)) + "\n");
-  } else {
-    print("job " + id + (options->kills ? " is being killed\n" : " is stopping\n"));
-  }
-  co_return done;
-}
-
-void add_end(CLI::App& task, Chosen& chosen, const Verb& verb, bool kills) {
-  const auto options = std::make_shared<TargetOptions>();
-  options->kills = kills;
-  CLI::App& command = add_verb(task, verb, options->client);
-  add_target(command, "task", options->target, "The task, or its job");
-  if (!kills) {
-    add_duration(command, "--grace", options->grace, Duration(0),
-                 "Time to end by itself before it is killed; else as the job says");
-  }
-  on_choice(command, chosen, options, end);
 }
 
 }  // namespace
@@ -99,8 +64,8 @@ void add_task_commands(CLI::App& app, Chosen& chosen) {
   add_target(show_command, "task", showing_one->target, "The task; of a job, its first");
   on_choice(show_command, chosen, showing_one, show);
 
-  add_end(task, chosen, {"stop", "Ask a task to end, and kill it after its grace", "  cadre task stop 17\n"}, false);
-  add_end(task, chosen, {"kill", "Kill a task at once", "  cadre task kill 17\n"}, true);
+  add_end_commands(task, chosen);
+  add_wait_command(task, chosen);
   add_exec_command(task, chosen);
   add_logs_command(task, chosen);
 }

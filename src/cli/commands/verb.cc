@@ -1,6 +1,11 @@
 #include "cli/commands/verb.h"
 
+#include <unistd.h>
+
+#include <csignal>
+
 #include "cli/table.h"
+#include "loop/signals.h"
 
 namespace cadre::cli {
 
@@ -38,21 +43,56 @@ void add_program_options(CLI::App& app) {
   app.add_option("--master", "Which master the commands speak to, as their own --master says")->type_name("MASTER");
 }
 
+namespace {
+
+Target read_target(const std::string& name, const std::string& text) {
+  const Result<cluster::TaskId> id = cluster::parse_task_id(text);
+  if (!id) {
+    throw CLI::ValidationError(name, "'" + text + "' is neither a job nor a task; write a number like 17, or 17.0");
+  }
+  return {*id, text.find('.') != std::string::npos};
+}
+
+}  // namespace
+
 CLI::Option& add_target(CLI::App& command, const std::string& name, Target& target, const std::string& help) {
   return *command
               .add_option_function<std::string>(
+                  name, [&target, name](const std::string& text) { target = read_target(name, text); }, help)
+              ->required()
+              ->type_name("ID");
+}
+
+CLI::Option& add_targets(CLI::App& command, const std::string& name, std::vector<Target>& targets,
+                         const std::string& help) {
+  return *command
+              .add_option_function<std::vector<std::string>>(
                   name,
-                  [&target, name](const std::string& text) {
-                    const Result<cluster::TaskId> id = cluster::parse_task_id(text);
-                    if (!id) {
-                      throw CLI::ValidationError(
-                          name, "'" + text + "' is neither a job nor a task; write a number like 17, or 17.0");
-                    }
-                    target = {*id, text.find('.') != std::string::npos};
+                  [&targets, name](const std::vector<std::string>& words) {
+                    targets.clear();
+                    for (const std::string& word : words) targets.push_back(read_target(name, word));
                   },
                   help)
               ->required()
               ->type_name("ID");
+}
+
+void add_watch(CLI::App& command, ClientOptions& options) {
+  command.add_flag("--watch", options.watch, "Show it again every 2 s, until Ctrl-C");
+}
+
+loop::Task<int> watch(Session& session, std::function<loop::Task<int>()> once) {
+  constexpr Duration refresh_every = std::chrono::seconds(2);
+  const auto signals = loop::on_signal(session.loop, {SIGINT, SIGTERM}, [&session](int) { session.leave(done); });
+  if (!signals) co_return session.complain({failed, signals.error().message});
+  const bool clears = isatty(1) == 1;
+  for (;;) {
+    if (clears) print("\x1b[H\x1b[J");
+    const int code = co_await once();
+    flush_output();
+    if (code != done && code != unreachable) co_return code;
+    co_await loop::sleep(session.loop, refresh_every);
+  }
 }
 
 CLI::Option& add_duration(CLI::App& command, const std::string& name, std::optional<Duration>& value, Duration least,
@@ -83,11 +123,41 @@ int show_job(const Session& session, const cluster::requests::JobView& job, cons
   return done;
 }
 
+std::string nothing_listed(const ListOptions& options) {
+  const bool only_active = options.active && !options.request.workspace && !options.request.owner &&
+                           !options.request.name && !options.request.state && options.kind != "actor";
+  return only_active ? "no job waits or runs; all of them: cadre job list\n"
+                     : "no such job; all of them: cadre job list\n";
+}
+
+std::string skipped_words(const cluster::requests::Jobs& jobs) {
+  if (jobs.actors_skipped == 0) return "";
+  const bool is_one = jobs.actors_skipped == 1;
+  return std::to_string(jobs.actors_skipped) + (is_one ? " actor is" : " actors are") +
+         " not shown; show them with --kind all, or cadre actor list\n";
+}
+
 CLI::App& add_list(CLI::App& noun, const Verb& verb, ListOptions& options) {
   CLI::App& command = add_verb(noun, verb, options.client);
   command.add_flag("--active", options.active, "Leave out jobs that have ended");
   command.add_option("--workspace", options.request.workspace, "Only jobs of this workspace")->type_name("NAME");
   command.add_option("--owner", options.request.owner, "Only jobs of this user")->type_name("NAME");
+  command.add_option("--name", options.request.name, "Only jobs whose name contains this text")->type_name("TEXT");
+  command
+      .add_option_function<std::string>(
+          "--state",
+          [&options](const std::string& text) {
+            const auto state = describe::read<cluster::requests::JobState>(describe::Value(text));
+            if (!state) throw CLI::ValidationError("--state", state.error().begin()->message);
+            options.request.state = *state;
+          },
+          "Only jobs in this state: queued, running, stopping, ended, or failed, which is ended but not well")
+      ->type_name("STATE");
+  command.add_option("--kind", options.kind, "job, actor or all")
+      ->check(CLI::IsMember({"job", "actor", "all"}))
+      ->type_name("KIND")
+      ->capture_default_str();
+  add_watch(command, options.client);
   command.add_option("--most", options.most, "So many jobs at most")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
@@ -98,6 +168,9 @@ loop::Task<Got<cluster::requests::Jobs>> list_jobs(Session& session, const ListO
   constexpr std::int32_t page_most = 1'000;
   cluster::requests::ListJobs request = options.request;
   request.ended = !options.active;
+  if (options.kind != "all") {
+    request.kind = options.kind == "actor" ? cluster::requests::JobKind::actor : cluster::requests::JobKind::job;
+  }
   cluster::requests::Jobs all;
   for (std::int32_t left = options.most; left > 0;) {
     request.most = std::min(left, page_most);
@@ -105,6 +178,7 @@ loop::Task<Got<cluster::requests::Jobs>> list_jobs(Session& session, const ListO
     if (!page) co_return page;
     left -= static_cast<std::int32_t>(page->jobs.size());
     std::move(page->jobs.begin(), page->jobs.end(), std::back_inserter(all.jobs));
+    all.actors_skipped += page->actors_skipped;
     all.next = request.before = page->next;
     if (!page->next) break;
   }

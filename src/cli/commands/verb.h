@@ -32,14 +32,23 @@ ClientOptions settled(const CLI::App& command, ClientOptions options);
 /// Adds those.
 void add_program_options(CLI::App& app);
 
-/// When the command is chosen, runs a body that is made from its options against the master.
+/// Adds --watch.
+void add_watch(CLI::App& command, ClientOptions& options);
+/// Shows it anew every 2 s until it is interrupted, or fails while the master is there.
+[[nodiscard]] loop::Task<int> watch(Session& session, std::function<loop::Task<int>()> once);
+
+/// When the command is chosen, runs a body that is made from its options against the master; with --watch, again and
+/// again.
 template <class Options>
 void on_choice(CLI::App& command, Chosen& chosen, std::shared_ptr<Options> options,
                loop::Task<int> (*body)(Session&, std::shared_ptr<const Options>)) {
   command.callback([&command, &chosen, options, body] {
     chosen = [&command, options, body] {
-      return with_master(full_name(command), settled(command, options->client),
-                         [options, body](Session& session) { return body(session, options); });
+      const ClientOptions client = settled(command, options->client);
+      return with_master(full_name(command), client, [options, body, client](Session& session) {
+        const auto once = [&session, options, body] { return body(session, options); };
+        return client.watch ? watch(session, once) : once();
+      });
     };
   });
 }
@@ -50,7 +59,17 @@ struct ListOptions {
   cluster::requests::ListJobs request;
   std::int32_t most = 100;
   bool active = false;
+  std::string kind = "job";  ///< or actor, or all
+
+  /// Whether some of all jobs may be left out, actors aside.
+  bool is_filtered() const {
+    return active || request.workspace || request.owner || request.name || request.state || kind == "actor";
+  }
 };
+/// What is said when no job is as the options want it.
+std::string nothing_listed(const ListOptions& options);
+/// How many actors were left out, and how to see them; empty: none.
+std::string skipped_words(const cluster::requests::Jobs& jobs);
 CLI::App& add_list(CLI::App& noun, const Verb& verb, ListOptions& options);
 /// As many as asked for, page by page.
 [[nodiscard]] loop::Task<Got<cluster::requests::Jobs>> list_jobs(Session& session, const ListOptions& options);
@@ -63,6 +82,10 @@ struct Target {
   cluster::JobId job() const { return task.job; }
 };
 CLI::Option& add_target(CLI::App& command, const std::string& name, Target& target, const std::string& help);
+
+/// One or more of them, in the order in which they are given.
+CLI::Option& add_targets(CLI::App& command, const std::string& name, std::vector<Target>& targets,
+                         const std::string& help);
 
 /// An option that takes a duration of at least `least`.
 CLI::Option& add_duration(CLI::App& command, const std::string& name, std::optional<Duration>& value, Duration least,

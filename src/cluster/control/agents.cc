@@ -174,6 +174,8 @@ void Control::hello(Peer peer, const messages::Hello& hello, const std::optional
   ledger_.note(now, id, "up");
   const std::size_t first = outcome_.to_agents.size();
   end_execs([&](const Exec& exec) { return exec.agent == id; }, "the agent was cut off for a while");
+  end_inputs([&](const InputTarget&, const Input& input) { return input.agent == id; },
+             {Errc::unavailable, "the agent was cut off; send it again"});
 
   const std::set<LeaseId> reported(hello.leases.begin(), hello.leases.end());
   take_back(agent, reported, now);
@@ -290,21 +292,6 @@ void Control::note_obstacle(AgentEntry& agent, const std::string& obstacle, Time
   offer(agent);
 }
 
-std::vector<std::string> Control::obstacles(const std::string* pool) const {
-  constexpr std::size_t shown_max = 10;
-  std::vector<std::string> words;
-  for (const auto& [id, agent] : ledger_.agents()) {
-    if (agent.obstacle.empty() || !agent.peer || agent.row.lost || (pool != nullptr && agent.row.pool != *pool))
-      continue;
-    if (words.size() == shown_max) {
-      words.back() = "other agents take no work, too; see cadre agent list";
-      break;
-    }
-    words.push_back("agent '" + id.value + "' takes no work: " + agent.obstacle);
-  }
-  return words;
-}
-
 void Control::offer(const AgentEntry& agent) {
   Pool& pool = pools_.at(agent.row.pool);
   Agent offered = agent.row.agent;
@@ -344,7 +331,8 @@ void Control::set_agent(const Guest& guest, const requests::SetAgent& request, T
   ledger_.note(now, request.agent, std::string(describe::name_of(request.state)));
   if (request.state == SlotState::disabled) {
     stop_tasks_on(
-        agent, [](const TaskRow&) { return true; }, now);
+        agent, [](const TaskRow&) { return true; },
+        "agent " + request.agent.value + " was disabled by " + guest.who.user, now);
   }
   answer(guest.asker, requests::Done{});
 }
@@ -367,17 +355,23 @@ void Control::set_slot(const Guest& guest, const requests::SetSlot& request, Tim
     const auto holds_it = [&](const TaskRow& task) {
       return std::find(task.slots.begin(), task.slots.end(), request.slot) != task.slots.end();
     };
-    stop_tasks_on(agent, holds_it, now);
+    stop_tasks_on(agent, holds_it,
+                  "slot " + std::to_string(request.slot) + " of agent " + request.agent.value + " was disabled by " +
+                      guest.who.user,
+                  now);
   }
   answer(guest.asker, requests::Done{});
 }
 
-void Control::stop_tasks_on(const AgentEntry& agent, const std::function<bool(const TaskRow&)>& chosen, TimePoint now) {
+void Control::stop_tasks_on(const AgentEntry& agent, const std::function<bool(const TaskRow&)>& chosen,
+                            const std::string& why, TimePoint now) {
   std::set<JobId> stopped;
   const std::set<TaskId> tasks = agent.tasks;
   for (const TaskId id : tasks) {
     if (!chosen(*ledger_.find(id))) continue;
-    if (stopped.insert(id.job).second) stop_tasks(id.job, lease::Reason::preempted, now);
+    if (!stopped.insert(id.job).second) continue;
+    if (std::string& stop = ledger_.change(id.job).row.history.stop; stop.empty()) stop = why;
+    stop_tasks(id.job, lease::Reason::preempted, now);
   }
 }
 

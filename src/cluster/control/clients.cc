@@ -2,6 +2,7 @@
 #include <iterator>
 #include <vector>
 
+#include "base/rounded.h"
 #include "cluster/control/control.h"
 
 namespace cadre::cluster::control {
@@ -71,7 +72,7 @@ void Control::tick_sessions(TimePoint now) {
     if (const auto waited = sessions_.stop_waiting(id)) answer(waited->asker, news_of(id, waited->who, waited->seen));
   }
   for (const SessionId& id : due.gone)
-    close_session(id, "its client gave no sign of life for " + cadre::to_string(settings_.session_timeout), now);
+    close_session(id, "its client gave no sign of life for " + rounded(settings_.session_timeout), now);
 }
 
 void Control::close_session(const SessionId& id, const std::string& why, TimePoint now) {
@@ -81,6 +82,7 @@ void Control::close_session(const SessionId& id, const std::string& why, TimePoi
   }
   for (const JobId job : left) {
     ledger_.change(job).row.why = why;
+    ledger_.change(job).row.history.stop = why;
     ledger_.note(now, job, why);
     end(job, Duration{0}, now);
   }

@@ -87,6 +87,7 @@ void Control::hear(Peer peer, const messages::FromAgent& message, const std::opt
           [&](const messages::Report& news) { report(*agent, news, now); },
           [&](const messages::ExecNews& news) { exec_news(*agent, news); },
           [&](const messages::Goodbye& news) { goodbye(id, news, now); },
+          [&](const messages::InputTaken& news) { input_taken(*agent, news); },
       },
       message.body);
 }
@@ -123,7 +124,7 @@ Outcome Control::settle(TimePoint now) {
     const Job& job = *ledger_.find(id);
     std::erase_if(waiting->second, [&](const auto& watcher) {
       if (watcher.second == job.version) return false;
-      answer(watcher.first, view(job));
+      answer(watcher.first, whole_view(job));
       --watching_;
       return true;
     });
@@ -141,6 +142,8 @@ void Control::forget_peer(Peer peer) {
   agent.peer.reset();
   agent.session = 0;
   peers_.erase(known);
+  end_inputs([&](const InputTarget&, const Input& input) { return input.agent == agent.row.agent.id; },
+             {Errc::unavailable, "the agent was cut off; send it again"});
   offer(agent);
 }
 
@@ -151,6 +154,7 @@ void Control::forget_asker(Asker asker) {
     at = at->second.empty() ? watchers_.erase(at) : std::next(at);
   }
   sessions_.forget_asker(asker);
+  std::erase_if(inputs_, [&](const auto& one) { return one.second.asker == asker; });
   for (auto at = execs_.begin(); at != execs_.end();) {
     if (at->second.asker != asker) {
       ++at;

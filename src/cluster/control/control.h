@@ -152,8 +152,8 @@ class Control {
   Snapshot planned(const std::string& pool, TimePoint now) const { return pools_.at(pool).planner.snapshot(now); }
   /// How much is remembered beside the ledger; for tests.
   std::size_t remembered() const {
-    return watchers_.size() + static_cast<std::size_t>(watching_) + execs_.size() + usages_.size() + to_offer_.size() +
-           sessions_.all().size() + sessions_.waiting() + impaired_.size();
+    return watchers_.size() + static_cast<std::size_t>(watching_) + execs_.size() + inputs_.size() + usages_.size() +
+           to_offer_.size() + sessions_.all().size() + sessions_.waiting() + impaired_.size();
   }
   std::size_t peers() const { return peers_.size(); }
 
@@ -168,6 +168,13 @@ class Control {
   struct Exec {
     Asker asker = 0;
     LeaseId lease;
+    AgentId agent;
+    std::string user;
+  };
+  /// A command that runs in a task, or the task itself: number 0.
+  using InputTarget = std::pair<LeaseId, std::uint64_t>;
+  struct Input {
+    Asker asker = 0;
     AgentId agent;
   };
   /// Somebody who asks.
@@ -198,12 +205,11 @@ class Control {
   /// Whether a gang that has not ended as a whole has, or had, a task there.
   bool is_occupied(const AgentId& id) const;
   void note_obstacle(AgentEntry& agent, const std::string& obstacle, TimePoint now);
-  /// What agents say themselves why they take no work, some of them; of one pool, or of all.
-  std::vector<std::string> obstacles(const std::string* pool) const;
   void offer(const AgentEntry& agent);
   void set_agent(const Guest& guest, const requests::SetAgent& request, TimePoint now);
   void set_slot(const Guest& guest, const requests::SetSlot& request, TimePoint now);
-  void stop_tasks_on(const AgentEntry& agent, const std::function<bool(const TaskRow&)>& chosen, TimePoint now);
+  void stop_tasks_on(const AgentEntry& agent, const std::function<bool(const TaskRow&)>& chosen, const std::string& why,
+                     TimePoint now);
   /// The agent, if he may change it; else he is answered.
   AgentEntry* own_agent(const Guest& guest, const AgentId& id);
   void send(const AgentEntry& agent, messages::MasterMessage message);
@@ -227,6 +233,8 @@ class Control {
   void requeue(Job& job, TimePoint now);
   void resume(Job& job, TimePoint now);
   void stop_tasks(JobId id, lease::Reason why, TimePoint now);
+  /// For which job the last plan preempts it, in words; one of another workspace is not named.
+  std::string preemption_words(const Job& job) const;
   Running running_of(const Job& job) const;
 
   // Tasks that fail while the others of their job go on (restarts.cc).
@@ -270,8 +278,19 @@ class Control {
   void list_tasks(const Guest& guest, const requests::ListTasks& request);
   void move_job(const Guest& guest, const requests::MoveJob& request, TimePoint now);
   void set_job(const Guest& guest, const requests::SetJob& request, TimePoint now);
-  void why(const Guest& guest, const requests::Why& request);
+  void why(const Guest& guest, const requests::Why& request, TimePoint now);
+
+  // Commands inside tasks, and input (execs.cc).
   void exec(const Guest& guest, const requests::RunExec& request);
+  void exec_news(const AgentEntry& agent, const messages::ExecNews& news);
+  /// Nothing more will be heard of the commands that run there.
+  void end_execs(const std::function<bool(const Exec&)>& chosen, const std::string& why);
+  void send_input(const Guest& guest, const requests::SendInput& request);
+  void input_taken(const AgentEntry& agent, const messages::InputTaken& news);
+  /// Nobody will say any more what became of it.
+  void end_inputs(const std::function<bool(const InputTarget&, const Input&)>& chosen, const Error& why);
+  /// The lease of a task that runs on an agent that is there; else he is answered.
+  std::optional<lease::Held> running_lease(const Guest& guest, TaskId id);
 
   // Sessions of clients (clients.cc).
   void attend(const Guest& guest, const requests::Attend& request, TimePoint now);
@@ -293,14 +312,17 @@ class Control {
   void get_agent(Asker asker, const AgentId& id, TimePoint now);
   void list_slots(const Guest& guest, const requests::ListSlots& request);
   void list_pools(Asker asker);
-  void get_status(Asker asker);
+  void get_status(Asker asker, TimePoint now);
+  /// up, silent or lost.
+  std::string state_of(const AgentEntry& agent, TimePoint now) const;
+  /// Why it takes no work; empty: it does.
+  std::string obstacle_to_work(const AgentEntry& agent, TimePoint now) const;
   void get_snapshot(const Guest& guest, TimePoint now);
   requests::AgentView view(const AgentEntry& agent, TimePoint now) const;
-  void exec_news(const AgentEntry& agent, const messages::ExecNews& news);
-  /// Nothing more will be heard of the commands that run there.
-  void end_execs(const std::function<bool(const Exec&)>& chosen, const std::string& why);
   const Member& member_of(TaskId id) const;
   requests::JobView view(const Job& job) const;
+  /// The same with what it runs, and its earlier runs.
+  requests::JobView whole_view(const Job& job) const;
   requests::TaskView view(const Job& job, const TaskRow& task) const;
 
   Settings settings_;
@@ -313,7 +335,8 @@ class Control {
   std::int64_t watching_ = 0;
   Sessions sessions_;
   std::map<std::uint64_t, Exec> execs_;
-  std::uint64_t last_exec_;  ///< those of an earlier master may still be heard of
+  std::map<InputTarget, Input> inputs_;  ///< those that were sent and not answered yet, one for each
+  std::uint64_t last_exec_;              ///< those of an earlier master may still be heard of
   std::map<TaskId, Usage> usages_;
   std::set<JobId> impaired_;
   std::set<AgentId> to_offer_;  ///< agents that offer less now that something has ended there

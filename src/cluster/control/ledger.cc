@@ -26,30 +26,6 @@ std::string stage_name(const lease::State& state) {
                     state.stage);
 }
 
-std::string ending_in_words(const Job& job) {
-  const JobRow& row = job.row;
-  const std::string code = std::to_string(row.code);
-  std::string words;
-  switch (row.reason) {
-    case lease::Reason::exited: words = row.code == 0 ? "it ended well" : "it exited with code " + code; break;
-    case lease::Reason::signalled: words = "it was ended by signal " + code; break;
-    case lease::Reason::killed_by_user: words = row.why.empty() ? "a user stopped it" : "it was stopped"; break;
-    case lease::Reason::preempted: words = "it was stopped for others"; break;
-    case lease::Reason::out_of_memory: words = "it ran out of memory"; break;
-    case lease::Reason::unresponsive: words = "it gave no sign of life"; break;
-    case lease::Reason::agent_lost: words = "its agent was lost"; break;
-    case lease::Reason::failed_to_start: words = "it could not be started"; break;
-  }
-  if (!row.detail.empty()) words += ": " + row.detail;
-  for (const auto& [member, task] : job.tasks) {
-    if (!job.in_run(task)) continue;
-    words += "\n  " + to_string(task.id) + " on " + task.agent.value + ": used at most " +
-             cadre::to_string(task.ending.usage.memory_most) + " of memory, " +
-             cadre::to_string(task.ending.usage.cpu_time) + " of processor time";
-  }
-  return words;
-}
-
 std::optional<lease::Held> lost_of(const TaskRow& task) {
   const auto* queued = std::get_if<lease::Queued>(&task.lease.stage);
   return queued == nullptr ? std::nullopt : queued->lost;

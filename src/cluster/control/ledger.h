@@ -62,8 +62,6 @@ bool was_interrupted(const lease::Ending& ending);
 Gang gang_of(const JobRow& row);
 /// queued, placed, running, stopping or ended.
 std::string stage_name(const lease::State& state);
-/// Why and how an ended job ended, for people.
-std::string ending_in_words(const Job& job);
 
 /// How many of the newest jobs that have ended stay, and what their specifications may take.
 struct EndedKept {

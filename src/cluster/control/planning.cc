@@ -11,7 +11,11 @@ void Control::plan(const std::string& name, Pool& pool, TimePoint now) {
   std::optional<PlanFile> file;
   if (settings_.record_plans) file = to_plan_file(pool.planner.snapshot(now));
   Plan plan = pool.planner.plan(now);
-  for (const GangId& id : plan.preempt) stop_tasks(job_id(id), lease::Reason::preempted, now);
+  for (const GangId& id : plan.preempt) {
+    Job& job = ledger_.change(job_id(id));
+    job.row.history.stop = preemption_words(job);
+    stop_tasks(job_id(id), lease::Reason::preempted, now);
+  }
   for (const Start& one : plan.start) {
     Job& job = ledger_.change(job_id(one.id));
     for (const auto& [member, task] : job.tasks) {  // what was left of the run before is given up
@@ -28,6 +32,17 @@ void Control::plan(const std::string& name, Pool& pool, TimePoint now) {
   for (const GangId& id : plan.preempt) review(job_id(id), now);  // of one whose tasks wait for a restart nothing runs
   const bool decided = !plan.start.empty() || !plan.grow.empty() || !plan.preempt.empty();
   if (file && decided) outcome_.plans.push_back({name, *std::move(file), std::move(plan)});
+}
+
+std::string Control::preemption_words(const Job& job) const {
+  const auto by = pools_.at(job.row.spec.pool).planner.preempted_for(gang_id(job.row.id));
+  if (!by || by->value.empty()) return "preempted: its group holds more than the slots it is offered";
+  const Job* other = ledger_.find(job_id(*by));
+  if (other == nullptr) return "preempted";
+  const std::string priority = "priority " + std::to_string(other->row.spec.priority);
+  // Whoever sees this job sees the others of its workspace.
+  if (other->row.spec.workspace != job.row.spec.workspace) return "preempted for another job of " + priority;
+  return "preempted for job " + std::to_string(other->row.id.value) + " (" + priority + ")";
 }
 
 void Control::set_quota(const AccountId& account, std::optional<std::int64_t> max_slots) {

@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "base/overloaded.h"
 #include "cluster/control/control.h"
+#include "cluster/control/history.h"
 #include "cluster/job_size.h"
 #include "describe/utf8.h"
 
@@ -49,6 +50,34 @@ std::vector<requests::Fault> faults_of(const JobSpec& spec) {
   return faults;
 }
 
+bool is_in(const JobRow& row, requests::JobState state) {
+  using requests::JobState;
+  switch (state) {
+    case JobState::queued: return row.stage == JobStage::queued;
+    case JobState::running: return row.stage == JobStage::running;
+    case JobState::stopping: return row.stage == JobStage::stopping;
+    case JobState::ended: return row.stage == JobStage::ended;
+    case JobState::failed: return row.stage == JobStage::ended && !went_well({row.reason, row.code});
+  }
+  return false;
+}
+
+/// Whether all but its kind is as asked.
+bool is_wanted(const JobRow& row, const requests::ListJobs& request) {
+  return (request.ended || row.stage != JobStage::ended) && (!request.state || is_in(row, *request.state)) &&
+         (!request.workspace || row.spec.workspace == *request.workspace) &&
+         (!request.owner || row.owner == *request.owner) &&
+         (!request.name || row.spec.name.find(*request.name) != std::string::npos);
+}
+
+/// `a, b, c and 5 more`
+std::string some_of(const std::vector<std::string>& all) {
+  constexpr std::size_t most = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(all.size(), most); ++i) text += (i == 0 ? "" : ", ") + all[i];
+  return all.size() <= most ? text : text + " and " + std::to_string(all.size() - most) + " more";
+}
+
 JobSpec spec_of(const requests::RunTask& request) {
   JobSpec spec;
   spec.name = request.name;
@@ -86,12 +115,13 @@ void Control::ask(Asker asker, const access::Principal& who, const requests::Req
                  [&](const requests::KillJob& one) { end_job(guest, one.job, Duration{0}, now); },
                  [&](const requests::MoveJob& one) { move_job(guest, one, now); },
                  [&](const requests::SetJob& one) { set_job(guest, one, now); },
-                 [&](const requests::Why& one) { why(guest, one); },
+                 [&](const requests::Why& one) { why(guest, one, now); },
                  [&](const requests::ListTasks& one) { list_tasks(guest, one); },
                  [&](const requests::GetTask& one) { get_task(guest, one.task); },
                  [&](const requests::EndTask& one) { end_task(one.task, one.grace); },
                  [&](const requests::KillTask& one) { end_task(one.task, Duration{0}); },
                  [&](const requests::RunExec& one) { exec(guest, one); },
+                 [&](const requests::SendInput& one) { send_input(guest, one); },
                  [&](const requests::ListActors& one) { list_actors(guest, one); },
                  [&](const requests::ListSessions& one) { list_sessions(guest, one); },
                  [&](const requests::Attend& one) { attend(guest, one, now); },
@@ -103,7 +133,7 @@ void Control::ask(Asker asker, const access::Principal& who, const requests::Req
                  [&](const requests::SetSlot& one) { set_slot(guest, one, now); },
                  [&](const requests::ListSlots& one) { list_slots(guest, one); },
                  [&](const requests::ListPools&) { list_pools(asker); },
-                 [&](const requests::GetStatus&) { get_status(asker); },
+                 [&](const requests::GetStatus&) { get_status(asker, now); },
                  [&](const requests::MakeJoinToken&) {
                    fail(asker, Errc::invalid, "join tokens are made where the keys are");
                  },
@@ -206,7 +236,14 @@ void Control::submit(const Guest& guest, const JobSpec& spec, TimePoint now) {
 void Control::end_job(const Guest& guest, JobId id, std::optional<Duration> chosen, TimePoint now) {
   const Job* job = own_job(guest, id);
   if (job == nullptr) return;
-  if (job->row.stage != JobStage::ended) end(id, chosen, now);
+  if (job->row.stage != JobStage::ended) {
+    const bool kills = chosen == Duration{0};
+    if (JobHistory& history = ledger_.change(id).row.history; kills || history.stopped_by.empty()) {
+      history.stopped_by = guest.who.user;
+      history.stop = (kills ? "killed by " : "stopped by ") + guest.who.user;
+    }
+    end(id, chosen, now);
+  }
   answer(guest.asker, view(*job));
 }
 
@@ -239,7 +276,7 @@ void Control::get_job(const Guest& guest, const requests::GetJob& request) {
   const Job* job = seen_job(guest, request.job);
   if (job == nullptr) return;
   const bool may_change = job->row.stage != JobStage::ended;
-  if (!may_change || !request.seen || *request.seen != job->version) return answer(guest.asker, view(*job));
+  if (!may_change || !request.seen || *request.seen != job->version) return answer(guest.asker, whole_view(*job));
   if (watching_ >= settings_.watchers_max) {
     return fail(guest.asker, Errc::unavailable, "too many clients wait for changes; try again later");
   }
@@ -265,10 +302,12 @@ void Control::list_jobs(const Guest& guest, const requests::ListJobs& request) {
   const auto from = request.before ? jobs.lower_bound(*request.before) : jobs.end();
   for (auto at = std::make_reverse_iterator(from); at != jobs.rend(); ++at) {
     const JobRow& row = at->second.row;
-    const bool is_wanted = (request.ended || row.stage != JobStage::ended) &&
-                           (!request.workspace || row.spec.workspace == *request.workspace) &&
-                           (!request.owner || row.owner == *request.owner);
-    if (!is_wanted || !access::may_read(guest.who, row.spec.workspace)) continue;
+    if (!is_wanted(row, request) || !access::may_read(guest.who, row.spec.workspace)) continue;
+    const requests::JobKind kind = row.spec.actor.empty() ? requests::JobKind::job : requests::JobKind::actor;
+    if (request.kind && *request.kind != kind) {
+      page.actors_skipped += kind == requests::JobKind::actor ? 1 : 0;
+      continue;
+    }
     if (page.jobs.size() == static_cast<std::size_t>(request.most)) {
       page.next = page.jobs.back().id;
       break;
@@ -300,67 +339,37 @@ void Control::list_tasks(const Guest& guest, const requests::ListTasks& request)
   answer(guest.asker, std::move(page));
 }
 
-void Control::why(const Guest& guest, const requests::Why& request) {
+void Control::why(const Guest& guest, const requests::Why& request, TimePoint now) {
   const Asker asker = guest.asker;
   const Job* job = seen_job(guest, request.job);
   if (job == nullptr) return;
-  if (job->row.stage != JobStage::ended && pool_of(*job).closed) {
+  const JobHistory& history = job->row.history;
+  if (job->row.stage == JobStage::ended) return answer(asker, requests::Text{ending_in_words(*job)});
+  if (pool_of(*job).closed) {
     return answer(asker,
                   requests::Text{"there is no pool '" + job->row.spec.pool + "' any more; it waits until there is"});
   }
-  if (job->row.stage != JobStage::ended) {
-    const auto may_name = [&](const GangId& id) {
-      const Job* other = ledger_.find(job_id(id));
-      return other != nullptr && access::may_read(guest.who, other->row.spec.workspace);
-    };
-    std::string text = pool_of(*job).planner.why(gang_id(request.job), may_name);
-    if (job->row.stage == JobStage::queued) {
-      for (const std::string& words : obstacles(&job->row.spec.pool)) text += "; " + words;
+  const auto may_name = [&](const GangId& id) {
+    const Job* other = ledger_.find(job_id(id));
+    return other != nullptr && access::may_read(guest.who, other->row.spec.workspace);
+  };
+  std::string text = pool_of(*job).planner.why(gang_id(request.job), may_name);
+  // What the planner has forgotten since a restart is kept with the job.
+  if (text == "is stopping" && !history.stop.empty()) text += ": " + history.stop;
+  if (job->row.stage == JobStage::queued) {
+    std::vector<std::string> off;
+    for (const auto& [id, agent] : ledger_.agents()) {
+      if (agent.row.pool != job->row.spec.pool) continue;
+      if (const std::string obstacle = obstacle_to_work(agent, now); !obstacle.empty()) {
+        off.push_back(id.value + " is " + obstacle);
+      }
     }
-    return answer(asker, requests::Text{std::move(text)});
+    text += off.empty() ? "" : "\n  agents that take no work: " + some_of(off);
   }
-  answer(asker, requests::Text{ending_in_words(*job)});
-}
-
-void Control::exec(const Guest& guest, const requests::RunExec& request) {
-  const Asker asker = guest.asker;
-  if (own_job(guest, request.task.job) == nullptr) return;
-  const TaskRow* task = ledger_.find(request.task);
-  if (task == nullptr) return fail(asker, Errc::not_found, "there is no task " + to_string(request.task));
-  const auto held = lease::current(task->lease);
-  AgentEntry* agent = held ? ledger_.find(held->agent) : nullptr;
-  if (agent == nullptr || !agent->peer) {
-    return fail(asker, Errc::conflict, "task " + to_string(request.task) + " does not run on an agent that is there");
+  if (!history.attempts.empty() && job->row.stage != JobStage::stopping) {
+    text += "\n  " + attempt_in_words(history.attempts.back());
   }
-  if (std::holds_alternative<lease::Placed>(task->lease.stage)) {
-    return fail(asker, Errc::conflict, "task " + to_string(request.task) + " is only starting; try again");
-  }
-  if (static_cast<std::int64_t>(execs_.size()) >= settings_.execs_max) {
-    return fail(asker, Errc::unavailable, "too many commands run inside tasks; try again later");
-  }
-  const LeaseId lease{request.task, held->epoch};
-  execs_[++last_exec_] = {asker, lease, held->agent};
-  send(*agent, messages::Exec{lease, {last_exec_, request.argv}});
-}
-
-void Control::exec_news(const AgentEntry& agent, const messages::ExecNews& news) {
-  const auto found = execs_.find(news.number);
-  if (found == execs_.end() || found->second.agent != agent.row.agent.id) return;
-  answer(found->second.asker, news);
-  if (std::holds_alternative<supervision::ExecEnded>(news.news)) execs_.erase(found);
-}
-
-void Control::end_execs(const std::function<bool(const Exec&)>& chosen, const std::string& why) {
-  for (auto at = execs_.begin(); at != execs_.end();) {
-    const auto& [number, exec] = *at;
-    if (!chosen(exec)) {
-      ++at;
-      continue;
-    }
-    answer(exec.asker, messages::ExecNews{number, supervision::ExecEnded{number, 0, why}});
-    if (const AgentEntry* agent = ledger_.find(exec.agent)) send(*agent, messages::ExecCancel{exec.lease, {number}});
-    at = execs_.erase(at);
-  }
+  answer(asker, requests::Text{std::move(text)});
 }
 
 }  // namespace cadre::cluster::control

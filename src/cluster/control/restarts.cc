@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/overloaded.h"
+#include "base/rounded.h"
 #include "cluster/control/control.h"
 
 namespace cadre::cluster::control {
@@ -117,7 +118,7 @@ void Control::end_if_too_few(JobId id, TimePoint now) {
   if (!found || now < found->since + found->member.minimum->within) return;
   const Minimum& minimum = *found->member.minimum;
   ledger_.change(id).row.detail = "of " + found->member.role + " fewer than " + std::to_string(minimum.count) +
-                                  " were there for " + cadre::to_string(minimum.within);
+                                  " were there for " + rounded(minimum.within);
   stop_tasks(id, Reason::signalled, now);
   review(id, now);
 }

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,6 +30,52 @@ constexpr auto enum_names(JobStage) {
                     std::pair{JobStage::stopping, "stopping"}, std::pair{JobStage::ended, "ended"}};
 }
 
+/// A run of a job that ended before the job did.
+struct Attempt {
+  static constexpr std::string_view doc = "A run of a job that ended before the job did.";
+  std::int32_t run = 0;
+  TimePoint started;
+  TimePoint ended;
+  lease::Reason reason = lease::Reason::exited;
+  std::int32_t code = 0;
+  std::string detail;
+  std::string stop;
+  std::vector<AgentId> agents;
+  bool operator==(const Attempt&) const = default;
+};
+template <class V>
+void describe(V& v, Attempt& a) {
+  v.field("run", a.run, "Its number, from 1.");
+  v.field("started", a.started, "When it was placed.");
+  v.field("ended", a.ended, "When it ended.");
+  v.field("reason", a.reason, "Why it ended.");
+  v.field("code", a.code, "Exit code, or number of the signal.");
+  v.field("detail", a.detail, "More, for people.");
+  v.field("stop", a.stop, "By whom or for what it was stopped, for people.");
+  v.field("agents", a.agents, "Where it ran; the first 8.");
+}
+
+/// Of an attempt, and of a job.
+constexpr std::size_t attempt_agents_most = 8;
+constexpr std::size_t attempts_most = 10;
+
+/// What is kept of a job for the question why it is where it is.
+struct JobHistory {
+  static constexpr std::string_view doc = "Who stopped a job, which task failed, and what became of earlier runs.";
+  std::string stopped_by;               ///< the user who asked for its end
+  std::string stop;                     ///< by whom or for what its last run is or was stopped, for people
+  std::optional<std::uint32_t> failed;  ///< member: the task for which it ended
+  std::vector<Attempt> attempts;        ///< the last `attempts_most`, the oldest first
+  bool operator==(const JobHistory&) const = default;
+};
+template <class V>
+void describe(V& v, JobHistory& h) {
+  v.field("stopped_by", h.stopped_by, "The user who asked for its end.");
+  v.field("stop", h.stop, "By whom or for what its last run was stopped, for people.");
+  v.field("failed", h.failed, "The number of the task for which it ended.");
+  v.field("attempts", h.attempts, "Earlier runs, the oldest first.");
+}
+
 /// Times are counted from 1970; see Clock in the master.
 struct JobRow {
   JobId id;
@@ -46,6 +93,7 @@ struct JobRow {
   std::optional<Duration> grace;  ///< that a user has chosen for its end
   std::int32_t runs = 0;          ///< how many times it was placed
   std::string why;                ///< what became of its client, if it is stopped for that, for people
+  JobHistory history;
   bool operator==(const JobRow&) const = default;
 };
 

@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "base/overloaded.h"
 #include "cluster/control/control.h"
+#include "cluster/control/history.h"
 
 namespace cadre::cluster::control {
 namespace {
@@ -77,6 +78,8 @@ void Control::step(TaskId id, const lease::Event& event, TimePoint now) {
       usages_.erase(id);
       const LeaseId over{id, before->epoch};
       end_execs([&](const Exec& exec) { return exec.lease == over; }, "the task has ended");
+      end_inputs([&](const InputTarget& to, const Input&) { return to.first == over; },
+                 {Errc::conflict, "the task has ended"});
     }
     note_lost(task, Lost::no);
     task.lease = std::move(result.next);
@@ -230,6 +233,7 @@ void Control::finish(Job& job, TimePoint now) {
   job.row.stage = JobStage::ended;
   job.row.ended = now;
   if (blamed != nullptr) {
+    job.row.history.failed = blamed->id.member;
     job.row.reason = ending_of(*blamed)->reason;
     job.row.code = ending_of(*blamed)->code;
     if (job.row.detail.empty()) job.row.detail = blamed->ending.detail;
@@ -244,6 +248,7 @@ void Control::finish(Job& job, TimePoint now) {
 }
 
 void Control::requeue(Job& job, TimePoint now) {
+  note_attempt(job, now);
   for (auto& [member, task] : job.tasks) {
     if (ending_of(task) != nullptr) step(task.id, lease::Again{}, now);
   }
@@ -259,6 +264,8 @@ void Control::requeue(Job& job, TimePoint now) {
 
 void Control::resume(Job& job, TimePoint now) {
   job.row.stage = JobStage::running;
+  std::vector<Attempt>& attempts = job.row.history.attempts;
+  if (!attempts.empty() && attempts.back().run == job.row.runs) attempts.pop_back();  // it was not over
   Pool& pool = pool_of(job);
   pool.planner.resume(gang_id(job.row.id), running_of(job));
   pool.changed = true;

@@ -17,18 +17,27 @@ bool is_there(const AgentEntry& agent) { return agent.peer && !agent.row.lost &&
 
 }  // namespace
 
+std::string Control::state_of(const AgentEntry& agent, TimePoint now) const {
+  if (agent.removed) return "removed";
+  if (agent.row.stopped) return "stopped";
+  if (agent.row.lost) return "lost";
+  return !agent.peer || now - agent.heard > 3 * settings_.beat_every ? "silent" : "up";
+}
+
+std::string Control::obstacle_to_work(const AgentEntry& agent, TimePoint now) const {
+  if (const std::string state = state_of(agent, now); state != "up") return state;
+  if (!agent.row.agent.enabled) return "disabled";
+  if (agent.row.agent.draining) return "draining";
+  return agent.obstacle.empty() ? "" : "out of service: " + agent.obstacle;
+}
+
 requests::AgentView Control::view(const AgentEntry& agent, TimePoint now) const {
-  const bool silent = !agent.peer || now - agent.heard > 3 * settings_.beat_every;
   const AgentRow& row = agent.row;
   return {row.agent.id,
           row.pool,
           row.host,
           row.version,
-          agent.removed ? "removed"
-          : row.stopped ? "stopped"
-          : row.lost    ? "lost"
-          : silent      ? "silent"
-                        : "up",
+          state_of(agent, now),
           row.agent.enabled,
           row.agent.draining,
           row.agent.slot_kind,
@@ -115,10 +124,14 @@ void Control::get_snapshot(const Guest& guest, TimePoint now) {
   answer(guest.asker, std::move(snapshot));
 }
 
-void Control::get_status(Asker asker) {
+void Control::get_status(Asker asker, TimePoint now) {
   requests::Status status;
   for (const auto& [id, agent] : ledger_.agents()) {
     ++status.agents;
+    if (const std::string obstacle = obstacle_to_work(agent, now);
+        !obstacle.empty() && status.agents_off.size() < requests::agent_notes_most) {
+      status.agents_off.push_back({id, obstacle});
+    }
     if (!is_there(agent)) continue;
     ++status.agents_up;
     status.slots += agent.row.agent.slots;
@@ -138,7 +151,6 @@ void Control::get_status(Asker asker) {
   status.ended = ledger_.ended();
   status.actors = ledger_.actors();
   status.sessions = static_cast<std::int64_t>(sessions_.all().size());
-  status.obstacles = obstacles(nullptr);
   status.running = static_cast<std::int64_t>(ledger_.jobs().size()) - status.queued - status.ended;
   answer(asker, status);
 }
@@ -170,30 +182,59 @@ requests::TaskView Control::view(const Job& job, const TaskRow& task) const {
 
 requests::JobView Control::view(const Job& job) const {
   const JobRow& row = job.row;
-  requests::JobView view{row.id,
-                         row.spec.name,
-                         row.spec.workspace,
-                         row.owner,
-                         row.spec.pool,
-                         row.spec.priority,
-                         row.position,
-                         row.spec.group,
-                         row.spec.session,
-                         row.spec.actor,
-                         row.stage,
-                         slots_in_full(gang_of(row.id, 0, row.spec).wants),
-                         row.submitted,
-                         unless_never(row.started),
-                         unless_never(row.ended),
-                         row.reason,
-                         row.code,
-                         row.detail,
-                         row.runs,
-                         job.version,
-                         {}};
+  requests::JobView view;
+  view.id = row.id;
+  view.name = row.spec.name;
+  view.workspace = row.spec.workspace;
+  view.owner = row.owner;
+  view.pool = row.spec.pool;
+  view.priority = row.spec.priority;
+  view.position = row.position;
+  view.group = row.spec.group;
+  view.session = row.spec.session;
+  view.actor = row.spec.actor;
+  view.stage = row.stage;
+  view.slots = slots_in_full(gang_of(row.id, 0, row.spec).wants);
+  view.submitted = row.submitted;
+  view.started = unless_never(row.started);
+  view.ended = unless_never(row.ended);
+  if (row.stage == JobStage::ended) {
+    view.reason = row.reason;
+    view.code = row.code;
+    if (row.history.failed) view.failed = TaskId{row.id, *row.history.failed};
+  }
+  view.detail = row.detail;
+  view.stopped_by = row.history.stopped_by;
+  view.stop = row.history.stop;
+  view.runs = row.runs;
+  view.version = job.version;
   for (const auto& [member, task] : job.tasks) {
     if (job.in_run(task)) view.tasks.push_back(this->view(job, task));
   }
+  return view;
+}
+
+requests::JobView Control::whole_view(const Job& job) const {
+  requests::JobView view = this->view(job);
+  for (const Member& member : job.row.spec.members) {
+    const Command& command = member.command;
+    requests::MemberView shown;
+    shown.role = member.role;
+    shown.count = member.count;
+    shown.argv = command.argv;
+    shown.slots = member.slots;
+    shown.slot_kind = member.slot_kind;
+    shown.cpus = member.cpus;
+    shown.memory = member.memory;
+    for (const auto& [name, value] : command.variables) shown.variables.push_back(name);
+    shown.folder = command.folder;
+    shown.python = command.python;
+    shown.setup = command.setup;
+    shown.mounts = command.mounts;
+    shown.code = command.code;
+    view.members.push_back(std::move(shown));
+  }
+  view.attempts = job.row.history.attempts;
   return view;
 }
 

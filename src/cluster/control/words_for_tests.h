@@ -52,6 +52,9 @@ inline std::string in_words(const messages::FromAgent& message) {
             return std::string("exec: ") + (ended ? "ended" : "output");
           },
           [](const messages::Goodbye& one) { return std::string(one.last ? "goodbye" : "is about to stop"); },
+          [](const messages::InputTaken& one) {
+            return "input of " + to_string(one.lease) + " taken up to " + std::to_string(one.taken.offset);
+          },
       },
       message.body);
 }
@@ -76,52 +79,56 @@ inline std::string in_words(const messages::FromMaster& message) {
           },
           [](const messages::Exec& one) { return "exec in " + to_string(one.lease) + ": " + one.exec.argv.front(); },
           [](const messages::ExecCancel& one) { return "cancel an exec in " + to_string(one.lease); },
+          [](const messages::ExecInput& one) {
+            return "input for " + to_string(one.lease) + ": " + std::string(as_text(one.input.bytes));
+          },
       },
       message.body);
 }
 
 inline std::string in_words(const requests::JobView& job) {
   std::string text = "job " + std::to_string(job.id.value) + " " + name_of(job.stage);
-  if (job.stage == JobStage::ended) text += ", " + name_of(job.reason) + " " + std::to_string(job.code);
+  if (job.stage == JobStage::ended) text += ", " + name_of(*job.reason) + " " + std::to_string(*job.code);
   return text;
 }
 
 inline std::string in_words(const requests::Reply& reply) {
-  return std::visit(overloaded{
-                        [](const requests::Done&) { return std::string("done"); },
-                        [](const requests::Failed& one) {
-                          std::string text = name_of(one.code) + ": " + one.message;
-                          for (const requests::Fault& fault : one.faults)
-                            text += "; " + fault.path + " " + fault.message;
-                          return text;
-                        },
-                        [](const requests::Text& one) { return one.text; },
-                        [](const requests::JobView& one) { return in_words(one); },
-                        [](const requests::Jobs& one) { return std::to_string(one.jobs.size()) + " jobs"; },
-                        [](const requests::TaskView& one) { return "task " + to_string(one.id) + " " + one.stage; },
-                        [](const requests::Tasks& one) { return std::to_string(one.tasks.size()) + " tasks"; },
-                        [](const requests::Actors& one) { return std::to_string(one.actors.size()) + " actors"; },
-                        [](const requests::Sessions& one) { return std::to_string(one.sessions.size()) + " sessions"; },
-                        [](const requests::SessionNews& one) {
-                          std::string text;
-                          for (const requests::JobView& job : one.jobs) text += "; " + in_words(job);
-                          return "news" + (text.empty() ? ": nothing" : ":" + text.substr(1));
-                        },
-                        [](const requests::AgentView& one) { return "agent " + one.id.value + " " + one.state; },
-                        [](const requests::Agents& one) { return std::to_string(one.agents.size()) + " agents"; },
-                        [](const requests::Slots& one) { return std::to_string(one.slots.size()) + " slots"; },
-                        [](const requests::Pools& one) { return std::to_string(one.pools.size()) + " pools"; },
-                        [](const requests::Snapshot& one) {
-                          return std::to_string(one.jobs.size()) + " jobs at change " + std::to_string(one.seq);
-                        },
-                        [](const requests::Status& one) { return describe::write_json(one); },
-                        [](const messages::ExecNews& one) {
-                          const auto* ended = std::get_if<supervision::ExecEnded>(&one.news);
-                          if (ended == nullptr) return std::string("exec wrote something");
-                          return "exec ended: " + (ended->error.empty() ? std::to_string(ended->code) : ended->error);
-                        },
-                    },
-                    reply);
+  return std::visit(
+      overloaded{
+          [](const requests::Done&) { return std::string("done"); },
+          [](const requests::Failed& one) {
+            std::string text = name_of(one.code) + ": " + one.message;
+            for (const requests::Fault& fault : one.faults) text += "; " + fault.path + " " + fault.message;
+            return text;
+          },
+          [](const requests::Text& one) { return one.text; },
+          [](const requests::JobView& one) { return in_words(one); },
+          [](const requests::Jobs& one) { return std::to_string(one.jobs.size()) + " jobs"; },
+          [](const requests::TaskView& one) { return "task " + to_string(one.id) + " " + one.stage; },
+          [](const requests::Tasks& one) { return std::to_string(one.tasks.size()) + " tasks"; },
+          [](const requests::Actors& one) { return std::to_string(one.actors.size()) + " actors"; },
+          [](const requests::Sessions& one) { return std::to_string(one.sessions.size()) + " sessions"; },
+          [](const requests::SessionNews& one) {
+            std::string text;
+            for (const requests::JobView& job : one.jobs) text += "; " + in_words(job);
+            return "news" + (text.empty() ? ": nothing" : ":" + text.substr(1));
+          },
+          [](const requests::AgentView& one) { return "agent " + one.id.value + " " + one.state; },
+          [](const requests::Agents& one) { return std::to_string(one.agents.size()) + " agents"; },
+          [](const requests::Slots& one) { return std::to_string(one.slots.size()) + " slots"; },
+          [](const requests::Pools& one) { return std::to_string(one.pools.size()) + " pools"; },
+          [](const requests::Snapshot& one) {
+            return std::to_string(one.jobs.size()) + " jobs at change " + std::to_string(one.seq);
+          },
+          [](const requests::Status& one) { return describe::write_json(one); },
+          [](const requests::InputState& one) { return "input taken up to " + std::to_string(one.offset); },
+          [](const messages::ExecNews& one) {
+            const auto* ended = std::get_if<supervision::ExecEnded>(&one.news);
+            if (ended == nullptr) return std::string("exec wrote something");
+            return "exec ended: " + (ended->error.empty() ? std::to_string(ended->code) : ended->error);
+          },
+      },
+      reply);
 }
 
 }  // namespace cadre::cluster::control

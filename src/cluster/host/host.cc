@@ -22,11 +22,11 @@ Host::Host(messages::Hello introduction, const std::vector<Found>& found, TimePo
 
 template <class Body>
 void Host::tell_master(Body body) {
-  if (session_ != 0) effects_.push_back(ToMaster{{session_, std::move(body)}});
+  if (session_ != 0) effects_.emplace_back(std::in_place_type<ToMaster>, ToMaster{{session_, std::move(body)}});
 }
 
 void Host::tell(const LeaseId& lease, supervision::FromAgent message) {
-  effects_.push_back(ToSupervisor{lease, std::move(message)});
+  effects_.emplace_back(std::in_place_type<ToSupervisor>, ToSupervisor{lease, std::move(message)});
 }
 
 void Host::say_hello(TimePoint now) {
@@ -37,7 +37,7 @@ void Host::say_hello(TimePoint now) {
   hello.number = ++hello_number_;
   hello.obstacle = obstacle_;
   for (const auto& [lease, task] : tasks_) hello.leases.push_back(lease);
-  effects_.push_back(ToMaster{{0, std::move(hello)}});
+  effects_.emplace_back(std::in_place_type<ToMaster>, ToMaster{{0, std::move(hello)}});
 }
 
 void Host::hear(const messages::FromMaster& message, TimePoint now) {
@@ -82,6 +82,7 @@ void Host::hear(const messages::FromMaster& message, TimePoint now) {
                  },
                  [&](const messages::ReportAnswer& one) { tell(one.lease, one.answer); },
                  [&](const messages::Exec& one) { exec(one); },
+                 [&](const messages::ExecInput& one) { input(one); },
                  [&](const messages::ExecCancel& one) {
                    if (tasks_.contains(one.lease)) tell(one.lease, one.cancel);
                  },
@@ -190,6 +191,14 @@ void Host::exec(const messages::Exec& exec) {
   tell_master(messages::ExecNews{number, supervision::ExecEnded{number, 0, "the task does not run any more"}});
 }
 
+void Host::input(const messages::ExecInput& input) {
+  const auto task = tasks_.find(input.lease);
+  if (task != tasks_.end() && task->second.stage == Stage::running) return tell(input.lease, input.input);
+  tell_master(messages::InputTaken{
+      input.lease,
+      {input.input.number, input.input.offset, "the task does not run on its agent (yet); send it again"}});
+}
+
 void Host::hear(const LeaseId& lease, const supervision::FromSupervisor& message, TimePoint now) {
   const auto found = tasks_.find(lease);
   if (found == tasks_.end()) return;
@@ -214,6 +223,9 @@ void Host::hear(const LeaseId& lease, const supervision::FromSupervisor& message
                  },
                  [&](const supervision::ExecEnded& ended) {
                    tell_master(messages::ExecNews{ended.number, ended});
+                 },
+                 [&](const supervision::ExecTaken& taken) {
+                   tell_master(messages::InputTaken{lease, taken});
                  },
                  [](const supervision::Adopted&) {},  // its status comes next, as of any other
              },

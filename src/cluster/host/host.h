@@ -104,6 +104,7 @@ class Host {
   void launch(const messages::Start& start);
   void stop(const messages::Stop& stop, TimePoint now);
   void exec(const messages::Exec& exec);
+  void input(const messages::ExecInput& input);
   void condemn(const LeaseId& lease, Task& task);
   /// Tells the supervisors of strictly fenced tasks, which hold the fence even if this agent is stuck.
   void permit();

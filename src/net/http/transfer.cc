@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/rounded.h"
 
 namespace cadre::net::http {
 
@@ -203,7 +204,7 @@ void Transfer::tell() {
 std::string Transfer::describe_failure() const {
   const std::string what = problem_[0] != '\0' ? problem_ : curl_easy_strerror(*code_);
   return std::string(to_string(question_.method)) + " " + question_.url + ": " +
-         (was_silent_ ? "nothing came for " + cadre::to_string(question_.wait) : what);
+         (was_silent_ ? "nothing came for " + rounded(question_.wait) : what);
 }
 
 Result<Response> Transfer::result() {

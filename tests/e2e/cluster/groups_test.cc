@@ -83,7 +83,7 @@ TEST_F(Groups, StartAllTogetherOrNotAtAll) {
 
 TEST_F(Groups, ThatCouldNeverRunAreRefused) {
   const Said said = run(component("worker", "true", ", count: 3, slots: 3"));
-  EXPECT_EQ(said.code, 3);
+  EXPECT_EQ(said.code, 125);
   EXPECT_THAT(said.err, HasSubstr("could never run"));
   EXPECT_EQ(slots_used(), 0);
 }
@@ -152,7 +152,7 @@ TEST_F(Groups, EndWithTheCommandThatIsInterrupted) {
   }));
   ::kill(command.pid, SIGINT);
   const Said said = command.wait();
-  EXPECT_EQ(said.code, 1);
+  EXPECT_EQ(said.code, 125);
   EXPECT_THAT(said.err, HasSubstr("stopping job 1"));
   EXPECT_EQ(cluster_.job(1).reason, Reason::killed_by_user);
   EXPECT_FALSE(is_left());

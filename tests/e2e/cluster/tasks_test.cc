@@ -1,9 +1,14 @@
 // One task after another through the real master, agent and supervisor.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <pty.h>
 #include <signal.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 
 #include "database/database.h"
 #include "tests/e2e/cluster/test_cluster.h"
@@ -35,7 +40,7 @@ TEST_F(Tasks, EndedByASignalGiveItsNumber) {
 
 TEST_F(Tasks, ThatCannotBeStartedSayWhy) {
   const Said said = cluster_.cadre({"run", "--", "there-is-no-such-program"});
-  EXPECT_EQ(said.code, 1);
+  EXPECT_EQ(said.code, 125);
   EXPECT_THAT(said.err, HasSubstr("there-is-no-such-program"));
   EXPECT_THAT(said.err, HasSubstr("No such file"));
 }
@@ -103,9 +108,116 @@ TEST_F(Tasks, CanBeLookedIntoWhileTheyRun) {
   EXPECT_EQ(cluster_.wait_for_end(id).reason, Reason::killed_by_user);
 }
 
+TEST_F(Tasks, GetTheInputOfTheCommandThatRunsThem) {
+  std::string words;
+  for (int i = 0; i < 20'000; ++i) words += "word " + std::to_string(i % 10) + "\n";
+  const Said counted = cluster_.cadre({"run", "-i", "--", "sh", "-c", "sort | uniq -c | wc -l; cat"}, words);
+  EXPECT_EQ(counted.code, 0) << counted.err;
+  EXPECT_EQ(counted.out, "10\n");
+  EXPECT_EQ(cluster_.cadre({"run", "--", "cat"}, "not passed on").out, "");
+  const std::uint64_t id = cluster_.submit({"--", "sleep", "1000"});
+  ASSERT_TRUE(TestCluster::until([&] { return cluster_.runs_on(id, "a1"); }));
+  const Said copied = cluster_.cadre({"exec", std::to_string(id), "--", "cat"}, words);
+  EXPECT_EQ(copied.code, 0) << copied.err;
+  EXPECT_EQ(copied.out, words);
+  EXPECT_EQ(cluster_.cadre({"exec", "--no-input", std::to_string(id), "--", "cat"}, words).out, "");
+}
+
+/// `cadre` on a terminal of its own.
+class OnTerminal {
+ public:
+  OnTerminal(const TestCluster& cluster, std::vector<std::string> arguments) {
+    ::setenv("CADRE_MASTER", cluster.data().c_str(), 1);
+    winsize size{};
+    size.ws_row = 33;
+    size.ws_col = 77;
+    pid_ = ::forkpty(&terminal_, nullptr, nullptr, &size);
+    if (pid_ != 0) return;
+    std::vector<char*> argv{const_cast<char*>(CADRE_PROGRAM)};
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    ::execv(CADRE_PROGRAM, argv.data());
+    ::_exit(126);
+  }
+  ~OnTerminal() {
+    if (pid_ > 0) ::kill(pid_, SIGKILL);
+    ::close(terminal_);
+  }
+  /// Reads on until that is there.
+  bool shows(const std::string& text) {
+    std::array<char, 4096> buffer;
+    while (shown.find(text) == std::string::npos) {
+      pollfd one{terminal_, POLLIN, 0};
+      if (::poll(&one, 1, 60'000) <= 0) return false;
+      const ssize_t got = ::read(terminal_, buffer.data(), buffer.size());
+      if (got <= 0) return false;
+      shown.append(buffer.data(), static_cast<std::size_t>(got));
+    }
+    return true;
+  }
+  void type(const std::string& text) const {
+    EXPECT_EQ(::write(terminal_, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  }
+  void resize(unsigned short rows, unsigned short columns) const {
+    winsize size{};
+    size.ws_row = rows;
+    size.ws_col = columns;
+    ::ioctl(terminal_, TIOCSWINSZ, &size);
+  }
+  int wait() {
+    const int code = servers::wait_for(pid_);
+    pid_ = -1;
+    return code;
+  }
+  std::string shown;
+
+ private:
+  int terminal_ = -1;
+  pid_t pid_ = -1;
+};
+
+TEST_F(Tasks, RunOnATerminalThatResizes) {
+  const std::string script =
+      "trap 'stty size' WINCH; stty size; while read word; do echo got $word; test $word = end && exit 6; done";
+  const std::uint64_t id = cluster_.submit({"--", "sleep", "1000"});
+  ASSERT_TRUE(TestCluster::until([&] { return cluster_.runs_on(id, "a1"); }));
+  for (const std::vector<std::string>& how :
+       {std::vector<std::string>{"exec", "-t", std::to_string(id)}, std::vector<std::string>{"run", "-t"}}) {
+    std::vector<std::string> words = how;
+    words.insert(words.end(), {"--", "bash", "-c", script});
+    OnTerminal terminal(cluster_, words);
+    ASSERT_TRUE(terminal.shows("33 77")) << terminal.shown;
+    terminal.type("hello\r");
+    EXPECT_TRUE(terminal.shows("got hello")) << terminal.shown;
+    terminal.resize(44, 99);
+    terminal.type("x\r");  // a shell runs its trap when it has read a line
+    EXPECT_TRUE(terminal.shows("44 99")) << terminal.shown;
+    terminal.type("end\r");
+    EXPECT_TRUE(terminal.shows("got end")) << terminal.shown;
+    EXPECT_EQ(terminal.wait(), 6) << terminal.shown;
+  }
+}
+
+TEST_F(Tasks, SayWhoKilledThemAfterARestartOfTheMaster) {
+  const std::uint64_t id = cluster_.submit({"--env", "SECRET=42", "--", "sleep", "1000"});
+  ASSERT_TRUE(TestCluster::until([&] { return cluster_.runs_on(id, "a1"); }));
+  EXPECT_EQ(cluster_.cadre({"kill", std::to_string(id)}).code, 0);
+  EXPECT_EQ(cluster_.cadre({"wait", std::to_string(id)}).code, 125);
+  cluster_.kill_master();
+  cluster_.start_master();
+  const Said said = cluster_.cadre({"job", "describe", std::to_string(id)});
+  EXPECT_THAT(said.out, testing::ContainsRegex("state +killed by admin\n"));
+  EXPECT_THAT(said.out, testing::ContainsRegex("command +sleep 1000\n"));
+  EXPECT_THAT(said.out, testing::ContainsRegex("environment +SECRET\n"));
+  EXPECT_THAT(cluster_.cadre({"why", std::to_string(id)}).out, HasSubstr("it was killed by admin"));
+  const Said listed = cluster_.cadre({"agent", "drain", "a1"});
+  EXPECT_EQ(listed.code, 0) << listed.err;
+  EXPECT_THAT(cluster_.cadre({"status"}).out, testing::ContainsRegex("draining +a1\n"));
+}
+
 TEST_F(Tasks, ThatCouldNeverRunAreRefused) {
   const Said said = cluster_.cadre({"run", "--slots", "5", "--", "true"});
-  EXPECT_EQ(said.code, 3);
+  EXPECT_EQ(said.code, 125);
   EXPECT_THAT(said.err, HasSubstr("could never"));
 }
 

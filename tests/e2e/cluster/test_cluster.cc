@@ -175,7 +175,7 @@ requests::JobView TestCluster::job(std::uint64_t id) const {
 }
 
 std::vector<requests::JobView> TestCluster::jobs() const {
-  return read_answer<requests::Jobs>(cadre({"job", "list", "--most", "100000", "--json"})).jobs;
+  return read_answer<requests::Jobs>(cadre({"job", "list", "--kind", "all", "--most", "100000", "--json"})).jobs;
 }
 
 std::vector<requests::AgentView> TestCluster::agents() const {

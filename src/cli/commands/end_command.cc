@@ -1,0 +1,70 @@
+#include "cli/commands/verb.h"
+#include "cli/words.h"
+
+namespace cadre::cli {
+namespace {
+
+using cluster::requests::JobView;
+namespace requests = cluster::requests;
+
+struct EndOptions {
+  ClientOptions client;
+  std::vector<Target> targets;
+  std::optional<Duration> grace;
+  bool kills = false;
+};
+
+loop::Task<Got<JobView>> end_one(Session& session, Target target, std::optional<Duration> grace) {
+  if (target.names_task) return ask(session, requests::EndTask{target.task, grace});
+  return ask(session, requests::EndJob{target.job(), grace});
+}
+
+loop::Task<int> end(Session& session, std::shared_ptr<const EndOptions> options) {
+  const std::optional<Duration> grace = options->kills ? Duration(0) : options->grace;
+  int code = done;
+  std::vector<JobView> jobs;
+  for (const Target& target : options->targets) {  // one that is not there is no reason to spare the others
+    const Got<JobView> job = co_await end_one(session, target, grace);
+    if (!job) {
+      const int bad = session.complain(job.error());
+      code = code == done ? bad : code;
+      continue;
+    }
+    jobs.push_back(*job);
+    if (options->client.json) continue;
+    const std::string id = std::to_string(target.job().value);
+    if (job->stage == cluster::control::JobStage::ended) {
+      print("job " + id + " has ended: " + ending_words(*job) + "\n");
+    } else {
+      print("job " + id + (options->kills ? " is being killed\n" : " is stopping\n"));
+    }
+  }
+  if (options->client.json && options->targets.size() > 1) print_json(jobs);
+  if (options->client.json && options->targets.size() == 1 && !jobs.empty()) print_json(jobs.front());
+  co_return code;
+}
+
+void add_end(CLI::App& noun, Chosen& chosen, const Verb& verb, bool kills) {
+  const auto options = std::make_shared<EndOptions>();
+  options->kills = kills;
+  CLI::App& command = add_verb(noun, verb, options->client);
+  add_targets(command, "job", options->targets, "The jobs; of a job of one task, the task will do");
+  if (!kills) {
+    add_duration(command, "--grace", options->grace, Duration(0),
+                 "Time to end by itself before it is killed; else as the job says");
+  }
+  on_choice(command, chosen, options, end);
+}
+
+}  // namespace
+
+void add_end_commands(CLI::App& noun, Chosen& chosen) {
+  const std::string name = "  " + full_name(noun);
+  add_end(noun, chosen,
+          {"stop", "Ask jobs to end, and kill them after their grace",
+           name + " stop 17\n" + name + " stop --grace 5s 17 18\n"},
+          false);
+  add_end(noun, chosen, {"kill", "Kill jobs at once", name + " kill 17\n" + name + " kill 17 18\n"}, true);
+}
+
+}  // namespace cadre::cli

@@ -1,0 +1,113 @@
+#include "cluster/control/control.h"
+
+namespace cadre::cluster::control {
+
+std::optional<lease::Held> Control::running_lease(const Guest& guest, TaskId id) {
+  const Asker asker = guest.asker;
+  const Job* job = own_job(guest, id.job);
+  if (job == nullptr) return std::nullopt;
+  const auto no = [&](Errc code, const std::string& why) {
+    fail(asker, code, why);
+    return std::nullopt;
+  };
+  const TaskRow* task = ledger_.find(id);
+  if (task == nullptr && job->row.stage == JobStage::queued) {
+    const std::string number = std::to_string(id.job.value);
+    return no(Errc::conflict, "job " + number + " waits and has no tasks yet; see cadre why " + number);
+  }
+  if (task == nullptr) return no(Errc::not_found, "there is no task " + to_string(id));
+  const auto held = lease::current(task->lease);
+  const AgentEntry* agent = held ? ledger_.find(held->agent) : nullptr;
+  if (agent == nullptr || !agent->peer) {
+    return no(Errc::conflict, "task " + to_string(id) + " does not run on an agent that is there");
+  }
+  if (std::holds_alternative<lease::Placed>(task->lease.stage)) {
+    return no(Errc::conflict, "task " + to_string(id) + " is only starting; try again");
+  }
+  return held;
+}
+
+void Control::exec(const Guest& guest, const requests::RunExec& request) {
+  const auto held = running_lease(guest, request.task);
+  if (!held) return;
+  if (static_cast<std::int64_t>(execs_.size()) >= settings_.execs_max) {
+    return fail(guest.asker, Errc::unavailable, "too many commands run inside tasks; try again later");
+  }
+  const LeaseId lease{request.task, held->epoch};
+  execs_[++last_exec_] = {guest.asker, lease, held->agent, guest.who.user};
+  // Nothing written yet, but now its number is known, under which it can be sent input.
+  answer(guest.asker, messages::ExecNews{last_exec_, supervision::ExecOutput{last_exec_, 1, {}}});
+  send(*ledger_.find(held->agent),
+       messages::Exec{lease, {last_exec_, request.argv, request.input, request.terminal, request.window}});
+}
+
+void Control::exec_news(const AgentEntry& agent, const messages::ExecNews& news) {
+  const auto found = execs_.find(news.number);
+  if (found == execs_.end() || found->second.agent != agent.row.agent.id) return;
+  answer(found->second.asker, news);
+  if (std::holds_alternative<supervision::ExecEnded>(news.news)) execs_.erase(found);
+}
+
+void Control::end_execs(const std::function<bool(const Exec&)>& chosen, const std::string& why) {
+  for (auto at = execs_.begin(); at != execs_.end();) {
+    const auto& [number, exec] = *at;
+    if (!chosen(exec)) {
+      ++at;
+      continue;
+    }
+    answer(exec.asker, messages::ExecNews{number, supervision::ExecEnded{number, 0, why}});
+    if (const AgentEntry* agent = ledger_.find(exec.agent)) send(*agent, messages::ExecCancel{exec.lease, {number}});
+    at = execs_.erase(at);
+  }
+}
+
+void Control::send_input(const Guest& guest, const requests::SendInput& request) {
+  const Asker asker = guest.asker;
+  const auto held = running_lease(guest, request.task);
+  if (!held) return;
+  const LeaseId lease{request.task, held->epoch};
+  if (request.exec == 0) {
+    const Command& command = member_of(request.task).command;
+    if (!command.input && !command.terminal) {
+      return fail(asker, Errc::invalid, "task " + to_string(request.task) + " was not started with input (run -i)");
+    }
+  } else {
+    const auto exec = execs_.find(request.exec);
+    const bool is_own = exec != execs_.end() && exec->second.lease == lease && exec->second.user == guest.who.user;
+    if (!is_own)
+      return fail(asker, Errc::not_found, "no such command of yours runs in task " + to_string(request.task));
+  }
+  if (static_cast<std::int64_t>(inputs_.size()) >= settings_.execs_max) {
+    return fail(asker, Errc::unavailable, "too many clients send input; try again later");
+  }
+  const InputTarget target{lease, request.exec};
+  if (const auto before = inputs_.find(target); before != inputs_.end()) {
+    fail(before->second.asker, Errc::conflict, "other input was sent before this was taken");
+  }
+  inputs_[target] = {asker, held->agent};
+  send(*ledger_.find(held->agent),
+       messages::ExecInput{lease,
+                           {request.exec, request.offset, request.bytes, request.end, request.terminal, request.seen}});
+}
+
+void Control::input_taken(const AgentEntry& agent, const messages::InputTaken& news) {
+  const auto found = inputs_.find({news.lease, news.taken.number});
+  if (found == inputs_.end() || found->second.agent != agent.row.agent.id) return;
+  const Asker asker = found->second.asker;
+  inputs_.erase(found);
+  if (!news.taken.error.empty()) return fail(asker, Errc::conflict, news.taken.error);
+  answer(asker, requests::InputState{news.taken.offset});
+}
+
+void Control::end_inputs(const std::function<bool(const InputTarget&, const Input&)>& chosen, const Error& why) {
+  for (auto at = inputs_.begin(); at != inputs_.end();) {
+    if (!chosen(at->first, at->second)) {
+      ++at;
+      continue;
+    }
+    fail(at->second.asker, why.code, why.message);
+    at = inputs_.erase(at);
+  }
+}
+
+}  // namespace cadre::cluster::control

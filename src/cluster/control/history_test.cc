@@ -1,0 +1,291 @@
+#include "cluster/control/history.h"
+
+#include <gmock/gmock.h>
+
+#include "cluster/control/desk_for_tests.h"
+
+namespace cadre::cluster::control {
+namespace {
+
+using namespace std::chrono_literals;
+using lease::Reason;
+using testing::HasSubstr;
+using testing::Not;
+
+requests::JobView shown(Desk& desk, std::uint64_t id) {
+  desk.ask("describe " + std::to_string(id), requests::GetJob{{id}, std::nullopt});
+  return std::get<requests::JobView>(desk.answer());
+}
+
+std::string why(Desk& desk, std::uint64_t id) {
+  desk.ask("why " + std::to_string(id), requests::Why{{id}});
+  return std::get<requests::Text>(desk.answer()).text;
+}
+
+requests::Status status(Desk& desk) {
+  desk.ask("status", requests::GetStatus{});
+  return std::get<requests::Status>(desk.answer());
+}
+
+TEST(History, ShowsWhatAJobRunsAndNoValuesOfItsVariables) {
+  Desk desk;
+  JobSpec spec = job_of({2, 3});
+  spec.members.front().command.argv = {"python3", "train.py"};
+  spec.members.front().command.variables = {{"MODE", "test"}, {"SECRET", "hunter2"}};
+  spec.members.front().memory = {1 << 30};
+  desk.submit(spec, "three");
+  EXPECT_TRUE(std::get<requests::JobView>(desk.answer()).members.empty()) << "only when one job is asked for";
+  const requests::JobView view = shown(desk, 1);
+  ASSERT_EQ(view.members.size(), 1U);
+  EXPECT_EQ(view.members[0].argv, (std::vector<std::string>{"python3", "train.py"}));
+  EXPECT_EQ(view.members[0].count, 3);
+  EXPECT_EQ(view.members[0].slots, 2);
+  EXPECT_EQ(view.members[0].variables, (std::vector<std::string>{"MODE", "SECRET"}));
+  EXPECT_THAT(describe::write_json(view), Not(HasSubstr("hunter2")));
+  EXPECT_EQ(view.reason, std::nullopt) << "it has not ended";
+  EXPECT_EQ(view.code, std::nullopt);
+}
+
+TEST(History, KeepsWhoStoppedAJobOverARestart) {
+  Desk desk;
+  desk.hello("a1");
+  const access::Principal ann{"ann", true, {}, "t2", ""};
+  desk.submit({1}, "one");
+  desk.started("a1", lease_of(1));
+  desk.ask(ann, "stop", requests::EndJob{{1}, std::nullopt});
+  EXPECT_EQ(shown(desk, 1).stop, "stopped by ann");
+  desk.restart();
+  EXPECT_EQ(why(desk, 1), "is stopping: stopped by ann");
+  desk.ask("kill", requests::EndJob{{1}, Duration{0}});
+  EXPECT_EQ(shown(desk, 1).stopped_by, "admin") << "who kills it ends it for good";
+  desk.exited("a1", lease_of(1), 9, Reason::signalled);
+  desk.restart();
+  const requests::JobView view = shown(desk, 1);
+  EXPECT_EQ(view.reason, Reason::killed_by_user);
+  EXPECT_EQ(view.stop, "killed by admin");
+  EXPECT_THAT(why(desk, 1), testing::StartsWith("it was killed by admin\n"));
+}
+
+TEST(History, KeepsForWhichJobOneWasPreemptedOverARestart) {
+  Settings settings;
+  settings.pools["default"].policy = PriorityPolicy{};
+  std::get<PriorityPolicy>(settings.pools["default"].policy).preemption = true;
+  Desk desk(settings);
+  desk.hello("a1");
+  desk.submit({4, {}, {}, 50, true}, "low, preemptible");
+  desk.started("a1", lease_of(1));
+  desk.submit({4, {}, {}, 10}, "high");
+  EXPECT_EQ(shown(desk, 1).stage, JobStage::stopping);
+  EXPECT_EQ(shown(desk, 1).stop, "preempted for job 2 (priority 10)");
+  desk.restart();
+  EXPECT_EQ(why(desk, 1), "is stopping: preempted for job 2 (priority 10)");
+  desk.pass(2s);
+  desk.exited("a1", lease_of(1), 15, Reason::signalled);
+  desk.restart();
+  const requests::JobView view = shown(desk, 1);
+  EXPECT_EQ(view.stage, JobStage::queued);
+  EXPECT_EQ(view.stop, "") << "it is not stopped any more";
+  ASSERT_EQ(view.attempts.size(), 1U);
+  EXPECT_EQ(view.attempts[0].run, 1);
+  EXPECT_EQ(view.attempts[0].reason, Reason::preempted);
+  EXPECT_EQ(view.attempts[0].stop, "preempted for job 2 (priority 10)");
+  EXPECT_EQ(view.attempts[0].agents, std::vector{AgentId("a1")});
+  EXPECT_THAT(why(desk, 1), HasSubstr("run 1 on a1 ended after 2 s: preempted for job 2 (priority 10)"));
+}
+
+TEST(History, DoesNotNameAPreemptingJobOfAnotherWorkspace) {
+  Settings settings;
+  settings.pools["default"].policy = PriorityPolicy{};
+  std::get<PriorityPolicy>(settings.pools["default"].policy).preemption = true;
+  Desk desk(settings);
+  desk.hello("a1");
+  desk.submit({4, {}, {}, 50, true}, "low, preemptible");
+  desk.started("a1", lease_of(1));
+  JobSpec other = job_of({4, {}, {}, 10});
+  other.workspace = "secret";
+  desk.submit(other, "high, elsewhere");
+  EXPECT_EQ(shown(desk, 1).stop, "preempted for another job of priority 10");
+}
+
+TEST(History, ForgetsALostRunThatCameBack) {
+  Settings settings;
+  settings.agent_timeout = 10s;
+  Desk desk(settings);
+  desk.hello("a1");
+  desk.submit({1}, "one");
+  desk.started("a1", lease_of(1));
+  desk.falls_silent("a1");
+  desk.pass(20s);
+  ASSERT_EQ(shown(desk, 1).attempts.size(), 1U);
+  EXPECT_EQ(shown(desk, 1).attempts[0].stop, "agent a1 was lost");
+  desk.hello("a1");
+  EXPECT_EQ(shown(desk, 1).stage, JobStage::running);
+  EXPECT_TRUE(shown(desk, 1).attempts.empty()) << "nothing was lost after all";
+}
+
+TEST(History, KeepsOnlyTheLastAttempts) {
+  Desk desk;
+  desk.hello("a1");
+  desk.submit({1}, "one");
+  for (std::uint64_t run = 1; run <= attempts_most + 3; ++run) {
+    desk.started("a1", lease_of(1, 0, run));
+    desk.ask("disable", requests::SetAgent{AgentId("a1"), SlotState::disabled});
+    EXPECT_EQ(shown(desk, 1).stop, "agent a1 was disabled by admin");
+    desk.exited("a1", lease_of(1, 0, run), 15, Reason::signalled);
+    desk.ask("enable", requests::SetAgent{AgentId("a1"), SlotState::enabled});
+  }
+  const auto attempts = shown(desk, 1).attempts;
+  ASSERT_EQ(attempts.size(), attempts_most);
+  EXPECT_EQ(attempts.front().run, 4);
+  EXPECT_EQ(attempts.back().run, static_cast<std::int32_t>(attempts_most) + 3);
+}
+
+TEST(History, NamesTheTaskForWhichTheOthersWereStopped) {
+  Desk desk;
+  desk.hello("a1");
+  desk.submit({1, 3}, "three");
+  for (std::uint32_t i = 0; i < 3; ++i) desk.started("a1", lease_of(1, i));
+  desk.exited("a1", lease_of(1, 1), 7);
+  desk.pass(1s);
+  desk.exited("a1", lease_of(1, 0), 15, Reason::signalled);
+  desk.exited("a1", lease_of(1, 2), 0);
+  const requests::JobView view = shown(desk, 1);
+  EXPECT_EQ(view.failed, (TaskId{{1}, 1}));
+  EXPECT_EQ(view.code, 7);
+  EXPECT_THAT(why(desk, 1), HasSubstr("\n  task 1.1 (rank 1 on a1) failed first; the others were stopped for it\n"));
+}
+
+TEST(History, NamesAgentsThatTakeNoWork) {
+  Settings settings;
+  settings.agent_timeout = 30s;
+  Desk desk(settings);
+  for (const char* name : {"busy", "draining", "off", "silent"}) desk.hello(name);
+  desk.ask("drain", requests::SetAgent{AgentId("draining"), SlotState::draining});
+  desk.ask("disable", requests::SetAgent{AgentId("off"), SlotState::disabled});
+  desk.submit({4}, "all of busy or silent");
+  desk.submit({4}, "the other");
+  desk.falls_silent("silent");
+  desk.submit({4}, "waits");
+  desk.pass(10s);
+  EXPECT_THAT(why(desk, 3), HasSubstr("\n  agents that take no work: draining is draining, off is disabled, "
+                                      "silent is silent"));
+  desk.pass(30s);
+  EXPECT_THAT(why(desk, 3), HasSubstr("silent is lost"));
+  std::map<std::string, std::string> off;
+  for (const requests::AgentNote& note : status(desk).agents_off) off[note.id.value] = note.state;
+  const std::map<std::string, std::string> expected{{"draining", "draining"}, {"off", "disabled"}, {"silent", "lost"}};
+  EXPECT_EQ(off, expected);
+  desk.restart();
+  off.clear();
+  for (const requests::AgentNote& note : status(desk).agents_off) off[note.id.value] = note.state;
+  EXPECT_EQ(off, expected) << "a restart of the master changes nothing";
+}
+
+TEST(History, ListsByKindStateAndName) {
+  Desk desk;
+  requests::Attend session;
+  session.session = SessionId("s");
+  desk.ask("open a session", session);
+  JobSpec actor = job_of({0});
+  actor.session = SessionId("s");
+  actor.actor = "Counter";
+  desk.submit(actor, "an actor");
+  JobSpec named = job_of({1});
+  named.name = "train resnet";
+  desk.submit(named, "a job");
+  desk.ask("kill", requests::EndJob{{2}, Duration{0}});
+  desk.submit(named, "another");
+  const auto listed = [&](requests::ListJobs request) {
+    desk.ask("list", std::move(request));
+    const auto& jobs = std::get<requests::Jobs>(desk.answer());
+    std::string ids;
+    for (const requests::JobView& job : jobs.jobs) ids += std::to_string(job.id.value);
+    return ids + (jobs.actors_skipped == 0 ? "" : " without " + std::to_string(jobs.actors_skipped));
+  };
+  requests::ListJobs request;
+  EXPECT_EQ(listed(request), "321");
+  request.kind = requests::JobKind::job;
+  EXPECT_EQ(listed(request), "32 without 1");
+  request.kind = requests::JobKind::actor;
+  EXPECT_EQ(listed(request), "1");
+  request.kind.reset();
+  request.state = requests::JobState::failed;
+  EXPECT_EQ(listed(request), "2");
+  request.state = requests::JobState::queued;
+  EXPECT_EQ(listed(request), "31");
+  request.name = "resnet";
+  EXPECT_EQ(listed(request), "3");
+}
+
+struct InputTest : testing::Test {
+  InputTest() {
+    desk.hello("a1");
+    JobSpec spec = job_of({1});
+    spec.members.front().command.input = true;
+    desk.submit(spec, "with input");
+  }
+  requests::SendInput piece(std::uint64_t exec, std::string_view text) {
+    requests::SendInput request;
+    request.task = {{1}, 0};
+    request.exec = exec;
+    request.bytes.assign(as_bytes(text).begin(), as_bytes(text).end());
+    return request;
+  }
+  template <class T>
+  const T* answered() {
+    return std::get_if<T>(&desk.answer());
+  }
+  Desk desk;
+};
+
+TEST_F(InputTest, ReachesTheTaskAndIsAnsweredWithHowMuchWasTaken) {
+  desk.ask("too early", piece(0, "x"));
+  ASSERT_NE(answered<requests::Failed>(), nullptr);
+  EXPECT_EQ(answered<requests::Failed>()->code, Errc::conflict);
+  desk.started("a1", lease_of(1));
+  const std::size_t before = desk.answers();
+  desk.ask("input", piece(0, "hello"));
+  EXPECT_THAT(desk.text(), HasSubstr("to a1     input for 1.0/1: hello"));
+  EXPECT_EQ(desk.answers(), before) << "nobody knows yet what became of it";
+  desk.says("a1", messages::InputTaken{lease_of(1), {0, 5, ""}});
+  ASSERT_NE(answered<requests::InputState>(), nullptr);
+  EXPECT_EQ(answered<requests::InputState>()->offset, 5);
+  desk.says("a1", messages::InputTaken{lease_of(1), {0, 5, ""}});
+  EXPECT_EQ(desk.answers(), before + 1) << "who has an answer gets no second one";
+  EXPECT_EQ(desk.control().remembered(), 0U);
+}
+
+TEST_F(InputTest, IsAnsweredWhenNobodyWillTakeItAnyMore) {
+  desk.started("a1", lease_of(1));
+  desk.ask("input", piece(0, "one"));
+  desk.ask("input again", piece(0, "one"));
+  EXPECT_THAT(desk.text(), HasSubstr("conflict: other input was sent before this was taken"));
+  desk.exited("a1", lease_of(1));
+  EXPECT_THAT(desk.text(), HasSubstr("conflict: the task has ended"));
+  EXPECT_EQ(desk.control().remembered(), 0U);
+}
+
+TEST_F(InputTest, IsRefusedWhereItDoesNotBelong) {
+  desk.started("a1", lease_of(1));
+  desk.ask("to a command that does not run", piece(77, "x"));
+  EXPECT_EQ(answered<requests::Failed>()->code, Errc::not_found);
+  desk.ask("exec", requests::RunExec{{{1}, 0}, {"cat"}, true});
+  const auto* news = answered<messages::ExecNews>();
+  ASSERT_NE(news, nullptr) << "its number is told at once";
+  const std::uint64_t number = news->number;
+  const access::Principal eve{"eve", true, {}, "t9", ""};
+  desk.ask(eve, "input for the command of another", piece(number, "x"));
+  EXPECT_EQ(answered<requests::Failed>()->code, Errc::not_found);
+  desk.ask("input", piece(number, "mine"));
+  EXPECT_THAT(desk.text(), HasSubstr("to a1     input for 1.0/1: mine"));
+  desk.leaves();
+  desk.submit({1}, "without input");
+  desk.started("a1", lease_of(2));
+  requests::SendInput request = piece(0, "x");
+  request.task = {{2}, 0};
+  desk.ask("input", request);
+  EXPECT_EQ(answered<requests::Failed>()->code, Errc::invalid);
+}
+
+}  // namespace
+}  // namespace cadre::cluster::control
