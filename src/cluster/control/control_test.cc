@@ -131,7 +131,7 @@ TEST(Control, PlacesNothingOnAnAgentThatSaysItTakesNoWork) {
   desk.submit({1}, "one");
   EXPECT_EQ(desk.job(1).stage, JobStage::queued);
   desk.ask("why", requests::Why{JobId{1}});
-  EXPECT_NE(desk.text().find("agent 'a1' takes no work: the disk is full"), std::string::npos);
+  EXPECT_NE(desk.text().find("a1 is out of service: the disk is full"), std::string::npos);
   desk.says("a1", messages::Beat{});
   EXPECT_EQ(desk.job(1).stage, JobStage::running);
 
