@@ -28,7 +28,7 @@ TEST(Commands, ListJobs) {
   FakeMaster none(always(requests::Jobs{}));
   EXPECT_EQ(ask(none, {"job", "list"}).out, "no jobs yet; run one with: cadre run -- hostname\n");
   EXPECT_EQ(ask(none, {"job", "list", "--active"}).out, "no job waits or runs; all of them: cadre job list\n");
-  EXPECT_EQ(ask(none, {"job", "list", "--json"}).out, "{\"jobs\":[]}\n");
+  EXPECT_EQ(ask(none, {"job", "list", "--json"}).out, "{\"jobs\":[],\"actors_skipped\":0}\n");
   const auto asked = none.asked<requests::ListJobs>();
   ASSERT_EQ(asked.size(), 3U);
   EXPECT_TRUE(asked[0].ended);
@@ -248,7 +248,7 @@ TEST(Commands, ShowTheStatus) {
   status.slots = 8;
   const FakeMaster master(always(status));
   EXPECT_THAT(ask(master, {"status"}).out, StartsWith("agents    0 of 1 up\nslots     0 of 8 in use"));
-  EXPECT_THAT(ask(master, {"status", "--json"}).out, StartsWith("{\"agents\":1,\"agents_up\":0,\"slots\":8"));
+  EXPECT_THAT(ask(master, {"status", "--json"}).out, StartsWith("{\"agents\":1,\"agents_up\":0,\"agents_off\":[],\"slots\":8"));
 }
 
 TEST(Commands, TakeTheMasterBeforeThemToo) {

@@ -69,7 +69,10 @@ void InputReader::read_all(int descriptor, const std::function<void(Piece)>& on_
   }
 }
 
-bool may_read_input() { return ::isatty(0) != 1 || ::tcgetpgrp(0) == ::getpgrp(); }
+bool may_read_input() {
+  const pid_t foreground = ::isatty(0) == 1 ? ::tcgetpgrp(0) : -1;  // -1: not the terminal that controls us
+  return foreground < 0 || foreground == ::getpgrp();
+}
 
 InputSender::InputSender(Session& session, const Options& options)
     : session_(session), options_(options), events_(session.loop, {"input", 1'024}), tasks_(session.loop) {

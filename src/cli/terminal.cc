@@ -22,7 +22,7 @@ volatile std::sig_atomic_t is_raw = 0;
 void restore() {
   if (is_raw == 0) return;
   is_raw = 0;
-  ::tcsetattr(0, TCSADRAIN, &mode_before);  // may be called in a handler
+  ::tcsetattr(0, TCSANOW, &mode_before);  // may be called in a handler, and must not wait for the terminal
 }
 
 /// What would end the process without running anything else of it.

@@ -181,7 +181,7 @@ TEST_P(Interactive, KeysOnATerminalAreSignals) {
   const std::string folder = begin(script("sleep 1000"));
   FakeAgent agent(folder);
   ASSERT_TRUE(agent.running());
-  Exec exec = shell(1, "echo ready; cat");
+  Exec exec = shell(1, "echo ready; exec cat");
   exec.terminal = Terminal{};
   agent.send(exec);
   read_until(agent, "ready");
