@@ -60,7 +60,8 @@ Result<Figures> bench_logs() {
   const Scratch scratch;
   const std::string data = scratch.path() + "/master";
   const Process master({"master", "--data", data, "--port", "0"}, scratch.path() + "/master.log");
-  const Process agent({"agent", "--master", data, "--data", scratch.path() + "/agent", "--artificial-slots", "1"},
+  const Process agent({"agent", "--master", data, "--data", scratch.path() + "/agent", "--allow-isolation-off",
+                       "--artificial-slots", "1"},
                       scratch.path() + "/agent.log");
   TRY_ASSIGN(client, Client::connect(data));
   TRY(client->until([](const requests::Status& status) { return status.agents_up == 1; }));

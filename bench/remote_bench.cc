@@ -76,8 +76,8 @@ Result<Figures> bench_remote() {
   const std::string data = scratch.path() + "/master";
   const Process master({"master", "--data", data, "--port", "0"}, scratch.path() + "/master.log");
   TRY_ASSIGN(client, Client::connect(data));
-  const Process agent({"agent", "--master", data, "--data", scratch.path() + "/agent", "--cpus", "64", "--memory",
-                       "64GiB", "--warm", "50", "--warm-memory", "16GiB"},
+  const Process agent({"agent", "--master", data, "--data", scratch.path() + "/agent", "--allow-isolation-off",
+                       "--cpus", "64", "--memory", "64GiB", "--warm", "50", "--warm-memory", "16GiB"},
                       scratch.path() + "/agent.log");
   TRY(client->until([](const cluster::requests::Status& status) { return status.agents_up == 1; }));
   const std::string folder = raw_program("").substr(0, raw_program("").size() - std::string("/bench/raw/").size());

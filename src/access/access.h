@@ -48,6 +48,12 @@ class Access {
   [[nodiscard]] Result<Principal> who_of_task(const std::string& user, const std::string& workspace,
                                               std::string task) const;
 
+  /// Nothing, if there is no such user.
+  [[nodiscard]] const UserRow* find_user(const std::string& name) const {
+    const User* user = directory_.find_user(name);
+    return user == nullptr ? nullptr : &user->row;
+  }
+
   /// Decides and does. The error says what is wrong, for who asked: `denied`, `not_found` (also of what he may not
   /// see), `conflict`, `invalid`.
   [[nodiscard]] Result<Reply> ask(const Principal& who, const Request& request, TimePoint now);

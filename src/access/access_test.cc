@@ -341,7 +341,7 @@ TEST(Access, IsFoundedOnceAndNeverAgain) {
     Access access({}, database.rows());
     access.found(noon + start * 1h);
     database.apply(access.take());
-    EXPECT_EQ(database.users.at("admin"), (UserRow{"admin", "", true, true, {}, noon}));
+    EXPECT_EQ(database.users.at("admin"), (UserRow{"admin", "", true, true, {}, noon, ""}));
     EXPECT_EQ(database.workspaces.at("default"), (WorkspaceRow{"default", {}, noon}));
   }
   Rows others;

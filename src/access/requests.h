@@ -21,6 +21,8 @@ namespace cadre::access {
 constexpr std::size_t name_most = 64;
 constexpr std::size_t password_least = 8;
 constexpr std::size_t password_most = 1024;
+constexpr std::string_view unix_user_doc =
+    "Account as which tasks of this user run on agents that run as root; empty: a number of its own on each agent.";
 /// In place of a number: no limit.
 constexpr std::int64_t unlimited = -1;
 
@@ -42,6 +44,7 @@ struct UserView {
   std::optional<std::int64_t> max_slots;
   std::map<std::string, Role> workspaces;
   TimePoint created;
+  std::string unix_user;
 };
 template <class V>
 void describe(V& v, UserView& m) {
@@ -52,6 +55,7 @@ void describe(V& v, UserView& m) {
   v.field("max_slots", m.max_slots, "Most slots that his jobs may hold together; left out: no limit.");
   v.field("workspaces", m.workspaces, "His role in each of his workspaces.");
   v.field("created", m.created, "Since when.");
+  v.field("unix_user", m.unix_user, unix_user_doc);
 }
 
 struct Users {
@@ -252,6 +256,7 @@ struct CreateUser {
   std::string password;  ///< hashed by the shell before the core sees it
   bool is_admin = false;
   std::int64_t max_slots = unlimited;
+  std::string unix_user;
 };
 template <class V>
 void describe(V& v, CreateUser& m) {
@@ -261,6 +266,7 @@ void describe(V& v, CreateUser& m) {
   v.field("admin", m.is_admin, "Whether he is admin of the cluster.");
   v.field("max_slots", m.max_slots, "Most slots that his jobs may hold together; -1: no limit.",
           range(unlimited, 1'000'000'000));
+  v.field("unix_user", m.unix_user, unix_user_doc, length(0, name_most));
   v.check(m.password.empty() || m.password.size() >= password_least, "password",
           "is too short; use at least 8 characters");
 }
@@ -276,6 +282,7 @@ struct SetUser {
   std::optional<bool> is_admin;
   std::optional<bool> is_active;
   std::optional<std::int64_t> max_slots;
+  std::optional<std::string> unix_user;
 };
 template <class V>
 void describe(V& v, SetUser& m) {
@@ -287,6 +294,7 @@ void describe(V& v, SetUser& m) {
   v.field("active", m.is_active, "Whether he may use it; if not, his tokens are refused, his jobs go on.");
   v.field("max_slots", m.max_slots, "Most slots that his jobs may hold together; -1: no limit.",
           range(unlimited, 1'000'000'000));
+  v.field("unix_user", m.unix_user, unix_user_doc, length(0, name_most));
   v.check(!m.password || m.password->empty() || m.password->size() >= password_least, "password",
           "is too short; use at least 8 characters");
 }

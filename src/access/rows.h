@@ -19,6 +19,7 @@ struct UserRow {
   bool is_active = true;
   std::optional<std::int64_t> max_slots;
   TimePoint created;
+  std::string unix_user;  ///< account as which this user's tasks run on agents that run as root; empty: none
   bool operator==(const UserRow&) const = default;
 };
 

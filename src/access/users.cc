@@ -1,10 +1,24 @@
 #include <algorithm>
+#include <cctype>
 
 #include "access/access.h"
 #include "access/views.h"
 #include "access/words.h"
 
 namespace cadre::access {
+
+namespace {
+
+/// As accounts are called; what else could be in a name would only be refused by every agent.
+Result<void> check_unix_user(const std::string& name) {
+  const auto is_allowed = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
+  };
+  if (name.empty() || (std::ranges::all_of(name, is_allowed) && name.front() != '-')) return {};
+  return fail(Errc::invalid, "unix_user: '" + name + "' is no name of an account; use letters, digits, - _ and .");
+}
+
+}  // namespace
 
 Result<const User*> Access::see_user(const Principal& who, const std::string& name) const {
   const User* user = directory_.find_user(name);
@@ -67,13 +81,15 @@ Result<Reply> Access::answer(const Asked& asked, const CreateUser& request) {
     return fail(Errc::conflict, "there are " + std::to_string(settings_.users_max) +
                                     " users, as many as there may be; delete some first");
   }
-  directory_.put_user({request.name, request.password, request.is_admin, true, max_slots, asked.now});
+  TRY(check_unix_user(request.unix_user));
+  directory_.put_user(
+      {request.name, request.password, request.is_admin, true, max_slots, asked.now, request.unix_user});
   return view_of(*directory_.find_user(request.name));
 }
 
 Result<Reply> Access::answer(const Asked& asked, const SetUser& request) {
   TRY_ASSIGN(user, see_user(asked.who, request.user));
-  if (!asked.who.is_admin && (request.is_admin || request.is_active || request.max_slots)) {
+  if (!asked.who.is_admin && (request.is_admin || request.is_active || request.max_slots || request.unix_user)) {
     return only_for_admins("change more of a user than his password");
   }
   UserRow row = user->row;
@@ -83,6 +99,10 @@ Result<Reply> Access::answer(const Asked& asked, const SetUser& request) {
   if (request.max_slots) {
     TRY_ASSIGN(max_slots, limit_from(*request.max_slots));
     row.max_slots = max_slots;
+  }
+  if (request.unix_user) {
+    TRY(check_unix_user(*request.unix_user));
+    row.unix_user = *request.unix_user;
   }
   TRY(check_admins(user->row, row));
   const bool ends_tokens = row.password != user->row.password && !request.keep_tokens;

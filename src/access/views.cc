@@ -4,7 +4,7 @@ namespace cadre::access {
 
 UserView view_of(const User& user) {
   return {user.row.name,      user.row.is_admin, user.row.is_active, !user.row.password.empty(),
-          user.row.max_slots, user.roles,        user.row.created};
+          user.row.max_slots, user.roles,        user.row.created,   user.row.unix_user};
 }
 
 TokenView view_of(const TokenRow& token) {

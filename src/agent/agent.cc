@@ -90,6 +90,8 @@ class Claim {
   std::string key_;
 };
 
+std::string first_word(const cluster::Command& command) { return command.argv.empty() ? "" : command.argv.front(); }
+
 std::string join(const std::vector<std::int32_t>& numbers) {
   std::string text;
   for (const std::int32_t number : numbers) text += (text.empty() ? "" : ",") + std::to_string(number);
@@ -100,9 +102,11 @@ std::string join(const std::vector<std::int32_t>& numbers) {
 
 Result<std::unique_ptr<Agent>> Agent::make(const Ground& ground, Options options) {
   const std::vector<FoundTask> found = find_tasks(options.tasks, options.boot, ground.log);
-  std::unique_ptr<Agent> agent(new Agent(ground, std::move(options), found));
+  TRY_ASSIGN(walls, Walls::open(options.walls));
+  std::unique_ptr<Agent> agent(new Agent(ground, std::move(options), std::move(walls), found));
   TRY(agent->connect());
   for (const FoundTask& one : found) {
+    if (!one.launch.confinement.runtime.empty()) agent->use_runtime(one.lease);
     if (one.launch.waited_as) agent->folders_.settle(one.lease, *one.launch.waited_as);
     if (one.ending) {
       agent->ship_rest(one.lease, *one.ending);
@@ -116,9 +120,10 @@ Result<std::unique_ptr<Agent>> Agent::make(const Ground& ground, Options options
   return agent;
 }
 
-Agent::Agent(const Ground& ground, Options options, const std::vector<FoundTask>& found)
+Agent::Agent(const Ground& ground, Options options, Walls walls, const std::vector<FoundTask>& found)
     : ground_(ground),
       options_(std::move(options)),
+      walls_(std::move(walls)),
       host_(options_.introduction, leases_of(found), ground.loop.now()),
       folders_(options_.tasks),
       bulk_(ground.network, ground.log),
@@ -134,6 +139,16 @@ Agent::Agent(const Ground& ground, Options options, const std::vector<FoundTask>
       warm_({ground_.loop, ground_.pool, ground_.log, folders_,
              [this](supervision::Launch launch, std::string owner) {
                return start_waiting(std::move(launch), std::move(owner));
+             },
+             [this](const host::WarmKind& kind) {
+               return walls_.confine({kind.owner,
+                                      kind.rights,
+                                      kind.isolation,
+                                      kind.run_as_root,
+                                      kind.command.python,
+                                      first_word(kind.command),
+                                      kind.command.mounts,
+                                      {}});
              },
              [this] { return cold_.size(); }},
             options_.warm, options_.cgroup),
@@ -270,12 +285,17 @@ void Agent::perform(const host::Effect& effect) {
 }
 
 loop::Task<void> Agent::launch(messages::Start start) {
-  if (!adopt(start)) co_await launch_cold(std::move(start));
+  const Result<bool> adopted = adopt(start);
+  if (!adopted) co_return ended(start.lease, {Reason::failed_to_start, 0, adopted.error().message, {}, 0});
+  if (!*adopted) co_await launch_cold(std::move(start));
 }
 
-bool Agent::adopt(const messages::Start& start) {
+Result<bool> Agent::adopt(const messages::Start& start) {
   if (!start.command.warm) return false;
-  const supervision::FromAgent message = supervision::Adopt{launch_of(start)};
+  TRY_ASSIGN(launch, launch_of(start));
+  if (!launch.confinement.devices.empty()) return false;  // one that waits sees no devices
+  launch.confinement.runtime.clear();                     // it has one of its own
+  const supervision::FromAgent message = supervision::Adopt{std::move(launch)};
   if (describe::write_msgpack(message).size() > supervision::packet_bytes_max) return false;
   std::optional<WarmProcesses::Taken> taken = warm_.take(start);
   if (!taken) return false;
@@ -301,14 +321,16 @@ void Agent::not_adopted(const LeaseId& lease) {
 
 loop::Task<void> Agent::launch_cold(messages::Start start) {
   if (start.command.warm) cold_[start.lease] = ground_.loop.now();
-  std::optional<TaskEnding> failed = co_await prepare(start);
+  const Result<supervision::Launch> admitted = launch_of(start);  // one that is refused runs no setup either
+  std::optional<TaskEnding> failed;
+  if (!admitted) failed = not_started(admitted.error());
+  if (!failed) failed = co_await prepare(start);
   if (!failed && !host_.may_start(start.lease)) failed = stopped_before();
   if (failed) {
     ended(start.lease, *std::move(failed));
     co_return;
   }
-  const supervision::Launch launch = launch_of(start);
-  Result<loop::Descriptor> socket = co_await start_in_folder(launch);
+  Result<loop::Descriptor> socket = co_await start_supervisor(start);
   if (!socket) {
     TaskEnding ending = not_started(socket.error());
     if (!start.command.setup.empty()) ending.output_end = all_output;  // of its setup
@@ -317,6 +339,16 @@ loop::Task<void> Agent::launch_cold(messages::Start start) {
   }
   shipper_.add(start.lease, folders_.at(start.lease).output());
   links_[start.lease] = std::make_unique<SupervisorLink>(ground_.loop, std::move(*socket), handler_for(start.lease));
+}
+
+loop::Task<Result<loop::Descriptor>> Agent::start_supervisor(messages::Start start) {
+  CO_TRY_ASSIGN(launch, launch_of(start));
+  if (start.size > 1) {  // one alone shares it with nobody, and has one in memory
+    CO_TRY_ASSIGN(runtime, walls_.make_runtime(start.lease.task.job, launch.confinement));
+    launch.confinement.runtime = std::move(runtime);
+    use_runtime(start.lease);
+  }
+  co_return co_await start_in_folder(launch);
 }
 
 /// Of an agent whose disk is full it is no fault of the task: it runs again, elsewhere or when there is room.
@@ -377,7 +409,9 @@ loop::Task<std::optional<TaskEnding>> Agent::prepare(messages::Start start) {
 
 loop::Task<std::optional<TaskEnding>> Agent::run_setup(messages::Start start) {
   const LeaseId lease = start.lease;
-  supervision::Launch launch = launch_of(start);
+  Result<supervision::Launch> made = launch_of(start);
+  if (!made) co_return not_started(made.error());
+  supervision::Launch launch = *std::move(made);
   launch.prepares = true;
   launch.command.argv = setup_program(start.command.setup);
   launch.command.folder.clear();
@@ -454,8 +488,12 @@ loop::Task<Result<loop::Descriptor>> Agent::start_in_folder(const supervision::L
   });
 }
 
-supervision::Launch Agent::launch_of(const messages::Start& start) const {
+Result<supervision::Launch> Agent::launch_of(const messages::Start& start) {
   supervision::Launch launch;
+  TRY_ASSIGN(confinement,
+             walls_.confine({start.owner, start.rights, start.manners.isolation, start.manners.run_as_root,
+                             start.command.python, first_word(start.command), start.command.mounts, start.slots}));
+  launch.confinement = std::move(confinement);
   launch.lease = start.lease;
   launch.command = start.command;
   launch.limits = start.limits;
@@ -586,6 +624,13 @@ void Agent::let_go(const LeaseId& lease) {
 }
 
 loop::Task<void> Agent::give_back(LeaseId lease) {
+  const auto sharing = sharing_.find(lease.task.job);
+  if (sharing != sharing_.end() && sharing->second.erase(lease) > 0 && sharing->second.empty()) {
+    sharing_.erase(sharing);
+    const std::string runtime = walls_.runtime_of(lease.task.job);
+    const auto removed = co_await ground_.pool.run([&] { return loop::remove_all(runtime); });
+    if (!removed) ground_.log.warning("a runtime folder stays: " + removed.error().message);
+  }
   const auto done = co_await ground_.pool.run([&]() -> Result<void> { return folders_.give_back(folders_.at(lease)); });
   if (!done) ground_.log.warning("a folder of a task stays: " + done.error().message);
 }

@@ -16,6 +16,7 @@
 #include "agent/shipper.h"
 #include "agent/supervisor_link.h"
 #include "agent/task_folder.h"
+#include "agent/walls.h"
 #include "agent/warm_processes.h"
 #include "base/log.h"
 #include "cluster/host/host.h"
@@ -41,6 +42,7 @@ struct Options {
   net::LinkOptions bulk;
   cluster::supervision::CgroupParent cgroup;
   cluster::host::WarmRules warm;
+  WallOptions walls;
   std::string python_path;  ///< of tasks that set none; empty: the system's own
   /// Starts the supervisor of the task in this folder and gives a connection to it. Called away from the loop.
   std::function<Result<loop::Descriptor>(const std::string&)> start_supervisor;
@@ -68,7 +70,7 @@ class Agent {
   void say_goodbye();
 
  private:
-  Agent(const Ground& ground, Options options, const std::vector<FoundTask>& found);
+  Agent(const Ground& ground, Options options, Walls walls, const std::vector<FoundTask>& found);
   Result<void> connect();
   void tick();
   void hear_master(BytesView bytes);
@@ -79,6 +81,7 @@ class Agent {
   void look_if_admitted();
   loop::Task<void> launch(cluster::messages::Start start);
   loop::Task<void> launch_cold(cluster::messages::Start start);
+  loop::Task<Result<loop::Descriptor>> start_supervisor(cluster::messages::Start start);
   loop::Task<Result<loop::Descriptor>> start_waiting(cluster::supervision::Launch launch, std::string owner);
   /// Puts the code of a task, with what its setup commands make of it, into its folder. Gives its ending if that fails.
   loop::Task<std::optional<cluster::TaskEnding>> prepare(cluster::messages::Start start);
@@ -88,11 +91,14 @@ class Agent {
   std::optional<cluster::TaskEnding> judge_setup(const cluster::LeaseId& lease, cluster::TaskEnding ending, bool late);
   loop::Task<Result<loop::Descriptor>> start_in_folder(const cluster::supervision::Launch& launch);
   /// Whether a process that waits is asked to be this task.
-  bool adopt(const cluster::messages::Start& start);
+  Result<bool> adopt(const cluster::messages::Start& start);
   void adopted(const cluster::LeaseId& lease);
   /// The process that was asked is gone.
   void not_adopted(const cluster::LeaseId& lease);
-  cluster::supervision::Launch launch_of(const cluster::messages::Start& start) const;
+  /// An error when it may not run here like this.
+  Result<cluster::supervision::Launch> launch_of(const cluster::messages::Start& start);
+  /// Its lease shares the runtime folder of its job.
+  void use_runtime(const cluster::LeaseId& lease) { sharing_[lease.task.job].insert(lease); }
   std::map<std::string, std::string> variables_for(const cluster::messages::Start& start) const;
   void ship_rest(const cluster::LeaseId& lease, const cluster::TaskEnding& ending);
   /// Of one that another agent has started.
@@ -115,6 +121,7 @@ class Agent {
 
   Ground ground_;
   Options options_;
+  Walls walls_;
   cluster::host::Host host_;
   TaskFolders folders_;
   std::unique_ptr<net::Link> control_;
@@ -139,8 +146,9 @@ class Agent {
   std::map<cluster::LeaseId, std::unique_ptr<SetupRun>> setups_;
   std::set<std::string> preparing_;                    ///< what is being set up: others who need the same wait for it
   std::map<cluster::LeaseId, TimePoint> unconfirmed_;  ///< endings, since when
-  std::set<cluster::LeaseId> forgettable_;             ///< nobody needs them any more but for their output
-  std::set<cluster::LeaseId> shipped_;                 ///< all of whose output is stored
+  std::map<cluster::JobId, std::set<cluster::LeaseId>> sharing_;  ///< runtime folders that are in use
+  std::set<cluster::LeaseId> forgettable_;                        ///< nobody needs them any more but for their output
+  std::set<cluster::LeaseId> shipped_;                            ///< all of whose output is stored
   std::function<void(const std::string&)> end_;
   loop::Timer ticking_;
   loop::Timer ending_;

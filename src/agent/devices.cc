@@ -1,5 +1,7 @@
 #include "agent/devices.h"
 
+#include <unistd.h>
+
 #include <charconv>
 #include <set>
 
@@ -13,15 +15,18 @@ using cluster::SlotKind;
 using cluster::messages::Slot;
 
 FoundSlots permits(std::int32_t count) {
-  FoundSlots found{{}, SlotKind::artificial};
+  FoundSlots found{{}, SlotKind::artificial, {}};
   for (std::int32_t i = 0; i < count; ++i) found.slots.push_back({"", "permit " + std::to_string(i)});
   return found;
 }
 
 Result<FoundSlots> all_devices() {
   TRY_ASSIGN(gpus, find_gpus());
-  FoundSlots found{{}, gpus.empty() ? SlotKind::cpu : SlotKind::cuda};
-  for (const Gpu& gpu : gpus) found.slots.push_back({gpu.uuid, gpu.name});
+  FoundSlots found{{}, gpus.empty() ? SlotKind::cpu : SlotKind::cuda, {}};
+  for (const Gpu& gpu : gpus) {
+    found.slots.push_back({gpu.uuid, gpu.name});
+    found.nodes.push_back(gpu.node);
+  }
   if (!gpus.empty()) return found;
   const std::int64_t cores = facts_of_host().cpus.milli / 1000;
   for (std::int64_t i = 0; i < cores; ++i) found.slots.push_back({"", "core " + std::to_string(i)});
@@ -64,17 +69,27 @@ Result<FoundSlots> find_slots(const SlotChoice& choice) {
     const std::size_t count = *numbers.begin();
     if (count > all.slots.size()) return fail(Errc::invalid, "--slots " + choice.slots + ": " + there);
     all.slots.resize(count);
+    if (!all.nodes.empty()) all.nodes.resize(count);
     return all;
   }
-  FoundSlots chosen{{}, all.kind};
+  FoundSlots chosen{{}, all.kind, {}};
   for (const std::size_t number : numbers) {
     if (number >= all.slots.size()) {
       return fail(Errc::invalid,
                   "--slots " + choice.slots + ": there is no device " + std::to_string(number) + "; " + there);
     }
     chosen.slots.push_back(all.slots[number]);
+    if (!all.nodes.empty()) chosen.nodes.push_back(all.nodes[number]);
   }
   return chosen;
+}
+
+std::vector<std::string> shared_device_nodes() {
+  std::vector<std::string> nodes;
+  for (const char* path : {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidia-modeset"}) {
+    if (::access(path, F_OK) == 0) nodes.emplace_back(path);
+  }
+  return nodes;
 }
 
 }  // namespace cadre::agent

@@ -18,9 +18,13 @@ struct SlotChoice {
 struct FoundSlots {
   std::vector<cluster::messages::Slot> slots;
   cluster::SlotKind kind = cluster::SlotKind::cpu;
+  std::vector<std::string> nodes;  ///< the device node of each slot; empty: it has none
 };
 
 /// `auto` takes all GPUs, or all cores when there is none. Invalid when the choice cannot be read or met.
 [[nodiscard]] Result<FoundSlots> find_slots(const SlotChoice& choice);
+
+/// Device nodes that every task with a GPU needs beside that of the GPU.
+[[nodiscard]] std::vector<std::string> shared_device_nodes();
 
 }  // namespace cadre::agent

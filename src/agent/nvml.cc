@@ -15,6 +15,7 @@ using Init = int (*)();
 using Count = int (*)(unsigned int*);
 using HandleByIndex = int (*)(unsigned int, Device*);
 using TextOf = int (*)(Device, char*, unsigned int);
+using NumberOf = int (*)(Device, unsigned int*);
 using ErrorText = const char* (*)(int);
 constexpr int driver_not_loaded = 9;
 constexpr int library_not_found = 12;
@@ -47,6 +48,7 @@ class Nvml {
         handle_(library.find<HandleByIndex>("nvmlDeviceGetHandleByIndex_v2")),
         uuid_(library.find<TextOf>("nvmlDeviceGetUUID")),
         name_(library.find<TextOf>("nvmlDeviceGetName")),
+        minor_(library.find<NumberOf>("nvmlDeviceGetMinorNumber")),
         error_(library.find<ErrorText>("nvmlErrorString")) {}
 
   bool complete() const {
@@ -73,9 +75,16 @@ class Nvml {
       if (const int code = handle_(i, &device); code != 0) return broken("open GPU " + std::to_string(i), code);
       TRY_ASSIGN(uuid, text(uuid_, device, "uuid", i));
       TRY_ASSIGN(name, text(name_, device, "name", i));
-      gpus.push_back({uuid, name});
+      gpus.push_back({uuid, name, node(device, i)});
     }
     return gpus;
+  }
+
+  /// Most are numbered alike; the driver knows for sure.
+  std::string node(Device device, unsigned int index) const {
+    unsigned int minor = index;
+    if (minor_ != nullptr && minor_(device, &minor) != 0) minor = index;
+    return "/dev/nvidia" + std::to_string(minor);
   }
 
   Result<std::string> text(TextOf function, Device device, const std::string& what, unsigned int index) const {
@@ -97,6 +106,7 @@ class Nvml {
   HandleByIndex handle_;
   TextOf uuid_;
   TextOf name_;
+  NumberOf minor_;  ///< may be missing
   ErrorText error_;
 };
 

@@ -12,6 +12,7 @@ namespace cadre::agent {
 struct Gpu {
   std::string uuid;
   std::string name;
+  std::string node;  ///< /dev/nvidia0; empty: unknown
 };
 
 /// None when there is no such library or no driver; unavailable when there is one that does not work. The variable

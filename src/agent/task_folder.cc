@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -43,6 +44,18 @@ bool is_plain_folder(const fs::path& path) {
   return ::lstat(path.c_str(), &facts) == 0 && facts.st_mode == (S_IFDIR | 0700) && facts.st_uid == ::geteuid();
 }
 
+/// One that was handed to the user of a task is ours again, with nothing left of what that user allowed others.
+bool take_back(const fs::path& path) {
+  struct stat facts {};
+  if (::lstat(path.c_str(), &facts) != 0 || facts.st_mode != (S_IFDIR | 0700)) return false;
+  if (facts.st_uid == ::geteuid()) return true;
+  if (::lchown(path.c_str(), ::geteuid(), ::getegid()) != 0) return false;
+  for (const char* name : {"system.posix_acl_access", "system.posix_acl_default"}) {
+    if (::lremovexattr(path.c_str(), name) != 0 && errno != ENODATA && errno != EOPNOTSUPP) return false;
+  }
+  return true;
+}
+
 void empty(const fs::path& folder) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) fs::remove_all(entry.path());
 }
@@ -69,7 +82,7 @@ bool clean(const std::string& folder) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename();
     if (name == "work" || name == "tmp") {
-      if (!is_plain_folder(entry.path())) return false;
+      if (!take_back(entry.path())) return false;
       empty(entry.path());
     } else if (name != "launch.new" && name != "ending.new") {
       fs::remove_all(entry.path());

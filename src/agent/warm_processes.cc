@@ -85,6 +85,13 @@ void WarmProcesses::end_all() {
 loop::Task<void> WarmProcesses::start(std::uint64_t number, host::WarmKind kind) {
   ones_[number].name = "'" + words_of(kind.command.argv) + "' of " + kind.owner;
   supervision::Launch launch = launch_of(number, kind);  // named: g++ 12 destroys such a temporary twice
+  Result<supervision::Confinement> confinement = ground_.confine(kind);
+  if (!confinement) {
+    ones_.at(number).ending = confinement.error().message;
+    gone(number);
+    co_return;
+  }
+  launch.confinement = *std::move(confinement);
   std::string owner = kind.owner;
   Result<loop::Descriptor> socket = co_await ground_.start(std::move(launch), std::move(owner));
   if (!socket) {

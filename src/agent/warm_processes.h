@@ -29,6 +29,8 @@ class WarmProcesses {
     TaskFolders& folders;
     /// Makes the folder for this launch of a user and starts a supervisor in it.
     std::function<loop::Task<Result<loop::Descriptor>>(cluster::supervision::Launch, std::string owner)> start;
+    /// As whom it runs and what it sees.
+    std::function<Result<cluster::supervision::Confinement>(const cluster::host::WarmKind&)> confine;
     /// How many tasks are starting that somebody waits for.
     std::function<std::size_t()> others;
   };

@@ -103,6 +103,7 @@ class WarmProcessesTest : public testing::Test {
   bool fails_ = false;
   WarmProcesses processes_{{loop_, pool_, log_, folders_,
                             [this](supervision::Launch launch, const std::string&) { return start(std::move(launch)); },
+                            [](const cluster::host::WarmKind&) { return supervision::Confinement(); },
                             [] { return std::size_t{0}; }},
                            rules(),
                            {}};

@@ -105,6 +105,7 @@ class AgentProcess {
     TRY_ASSIGN(way, way_to_master(introduction.agent.id));
     if (!way.pool.empty()) introduction.pool = way.pool;
     TRY_ASSIGN(warm, warm_rules(introduction.agent.cpus));
+    TRY_ASSIGN(walls, wall_options());
     agent::Options options{introduction,
                            data_ + "/tasks",
                            data_ + "/code",
@@ -112,6 +113,7 @@ class AgentProcess {
                            way.bulk,
                            cgroup_,
                            warm,
+                           walls,
                            python_path(),
                            [this](const std::string& folder) -> Result<loop::Descriptor> {
                              TRY_ASSIGN(born, nursery_->start(folder));
@@ -167,7 +169,62 @@ class AgentProcess {
     cgroup_hold_ = supervisor::CgroupHold(cgroup_);
     supervisor::remove_abandoned_cgroups(cgroup_, cgroup_prefix);
     hello.isolation = supervisor::in_words(nursery_->means(), cgroup_);
+    hello.owner = options_.owner;
+    hello.owner_only = !has_namespaces();
+    if (hello.owner_only) {
+      hello.isolation.insert(hello.isolation.begin(),
+                             "none: takes only jobs of " +
+                                 (options_.owner.empty() ? "the owner of the cluster" : "'" + options_.owner + "'"));
+    } else if (::geteuid() == 0) {
+      hello.isolation.emplace_back("each user's tasks run as a unix user of their own");
+    }
+    device_nodes_ = devices.nodes;
     return hello;
+  }
+
+  bool has_namespaces() const { return nursery_->means().mount_namespace && nursery_->means().pid_namespace; }
+
+  Result<agent::WallOptions> wall_options() const {
+    agent::WallOptions walls;
+    walls.data = data_;
+    walls.is_root = ::geteuid() == 0;
+    walls.has_namespaces = has_namespaces();
+    walls.allow_isolation_off = options_.allow_isolation_off;
+    walls.device_nodes = device_nodes_;
+    walls.shared_nodes = agent::shared_device_nodes();
+    if (!options_.uids.empty()) {
+      TRY_ASSIGN(uids, agent::parse_uid_range(options_.uids));
+      walls.uids = uids;
+    }
+    for (const std::string& text : options_.allow_mounts) {
+      TRY_ASSIGN(allowed, agent::parse_allowed_mount(text));
+      walls.mounts.push_back(std::move(allowed));
+    }
+    if (is_master_folder()) walls.hidden.push_back(options_.master);
+    walls.shown = programs();
+    for (const std::string& python : options_.pythons) {
+      const std::string folder = agent::folder_of_python(python);
+      if (folder.empty()) return fail(Errc::not_found, "--python: there is no '" + python + "' on this host");
+      walls.shown.push_back(folder);
+    }
+    return walls;
+  }
+
+  /// What tasks use of cadre, wherever it was built.
+  static std::vector<std::string> programs() {
+    std::vector<std::string> found;
+    std::error_code unknown;
+    for (const auto& entry : fs::directory_iterator(fs::path(supervisor::program_beside_us()).parent_path(), unknown)) {
+      const std::string name = entry.path().filename();
+      if (name == "cadre" || name.starts_with("cadre-") || name.starts_with("libcadre")) found.push_back(entry.path());
+    }
+    if (const std::string python = python_path(); !python.empty()) found.push_back(python);
+    return found;
+  }
+
+  bool is_master_folder() const {
+    return options_.join.empty() &&
+           (options_.master.find('/') != std::string::npos || fs::is_directory(options_.master));
   }
 
   /// Where the Python package is when this program was not installed.
@@ -192,8 +249,7 @@ class AgentProcess {
   }
 
   Result<agent::Way> way_to_master(const cluster::AgentId& id) {
-    const bool is_folder = options_.master.find('/') != std::string::npos || fs::is_directory(options_.master);
-    if (options_.join.empty() && is_folder) {
+    if (is_master_folder()) {
       const cluster::DataFolder folder{fs::absolute(options_.master).lexically_normal().string()};
       return agent::way_by_folder({loop_, *network_, log_, data_, id, folder});
     }
@@ -249,6 +305,7 @@ class AgentProcess {
   std::unique_ptr<net::ZmqNetwork> network_;
   cluster::supervision::CgroupParent cgroup_;
   supervisor::CgroupHold cgroup_hold_;
+  std::vector<std::string> device_nodes_;
   std::unique_ptr<agent::Agent> agent_;
   std::string ended_;
   int stops_ = 0;
@@ -273,7 +330,9 @@ Result<void> check_options(const AgentOptions& options) {
 
 Result<void> run_agent(const AgentOptions& options, Log& log) {
   TRY_ASSIGN(data, open_data_folder(options.data, log));
-  TRY_ASSIGN(nursery, supervisor::Nursery::open(supervisor::program_beside_us()));  // before there are threads
+  std::optional<supervisor::Means> means;
+  if (options.namespaces == "none") means.emplace();
+  TRY_ASSIGN(nursery, supervisor::Nursery::open(supervisor::program_beside_us(), means));  // before there are threads
   TRY_ASSIGN(lock, lock_folder(data));
   AgentProcess process(options, data, std::move(nursery), log);
   return process.run();

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/log.h"
 #include "base/result.h"
@@ -23,8 +24,14 @@ struct AgentOptions {
   std::optional<std::int32_t> warm;        ///< processes kept ready of each kind; else as many as it offers cpus
   std::optional<std::string> warm_memory;  ///< for all of these; else a tenth of the host's
   cluster::Labels labels;
-  bool adopt = false;      ///< its data may be of another cluster: what it holds of that is set aside
-  bool end_tasks = false;  ///< at its end, rather than leave them to the next agent
+  bool adopt = false;                     ///< its data may be of another cluster: what it holds of that is set aside
+  std::string owner;                      ///< user of the cluster that it runs for; empty: the cluster's owner
+  std::string uids;                       ///< range of numbers for users without an account; empty: the default one
+  std::vector<std::string> allow_mounts;  ///< /folder or /folder:rw
+  std::vector<std::string> pythons;       ///< interpreters or virtual environments that tasks may use
+  bool allow_isolation_off = false;
+  std::optional<std::string> namespaces;  ///< for tests: "none", as if the kernel gave none
+  bool end_tasks = false;                 ///< at its end, rather than leave them to the next agent
 };
 
 /// Errc::invalid, with the flag, when an option cannot be: the same checks as what agents say to the master passes.

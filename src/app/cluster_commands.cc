@@ -182,6 +182,31 @@ void add_agent_options(CLI::App& command, AgentOptions& options) {
       ->check(CLI::Range(0, 4096));
   command.add_option("--warm-memory", options.warm_memory,
                      "Memory that all of these may use; by default a tenth of the host's");
+  command
+      .add_option("--owner", options.owner, "User of the cluster that it runs for; by default the owner of the cluster")
+      ->type_name("USER");
+  command
+      .add_option("--uids", options.uids,
+                  "Range of unix user numbers for users without an account, if it runs as root; 200000-265535, if "
+                  "left out")
+      ->type_name("FIRST-LAST");
+  command
+      .add_option("--allow-mount", options.allow_mounts,
+                  "Folder that tasks of all users may mount, with :rw also for writing; may be repeated")
+      ->type_name("PREFIX[:rw]")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command
+      .add_option("--python", options.pythons,
+                  "Interpreter or virtual environment that tasks may use wherever it is; may be repeated")
+      ->type_name("PATH")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command.add_flag("--allow-isolation-off", options.allow_isolation_off,
+                   "Let its owner and admins of the cluster run tasks without isolation");
+  command.add_option("--namespaces", options.namespaces, "For tests: none, as if the kernel offered none")
+      ->check(CLI::IsMember({"none"}))
+      ->group("");
   command.add_option_function<std::vector<std::string>>(
       "--label",
       [&options](const std::vector<std::string>& labels) {

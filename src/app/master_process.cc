@@ -218,6 +218,7 @@ class MasterProcess {
     }
     if (known_.token.empty()) known_.token = gateway::make_secret().text;
     known_.user = owner_of(rows);
+    options.settings.owner = known_.user;
     options.local_token = access::TokenRow{std::string(access::local_token_id),
                                            gateway::hash_of_token(known_.token),
                                            known_.user,

@@ -50,6 +50,7 @@ std::string user_text(const access::UserView& user, const Showing& showing) {
   facts.add("password",
             user.has_password ? "yes" : "none; a token must be made: cadre token create --user " + user.name);
   facts.add("max slots", limit_words(user.max_slots));
+  if (!user.unix_user.empty()) facts.add("unix user", user.unix_user);
   facts.add("workspaces", user.workspaces.empty() ? "none" : roles_words(user.workspaces));
   facts.add("created", ago(user.created, showing.now));
   return facts.to_text(showing.coloured);

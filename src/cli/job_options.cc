@@ -41,8 +41,8 @@ constexpr std::array job_options = {
               "How many tasks; left out: one, or one on each agent over which the slots are divided."},
     JobOption{"--env", "members.command.variables", Form::pairs, "NAME=VALUE", "An environment variable."},
     JobOption{"--workdir", "members.command.folder", Form::text, "FOLDER"},
-    JobOption{"--mount", "members.command.mounts", Form::mounts, "SOURCE:TARGET[:ro]",
-              "A folder of the host that the task sees."},
+    JobOption{"--mount", "members.command.mounts", Form::mounts, "SOURCE:TARGET[:rw]",
+              "Folder of the host that the task sees, read-only unless :rw follows; the agent must allow it."},
     JobOption{"--python", "members.command.python", Form::text, "PATH"},
     JobOption{"--setup", "members.command.setup", Form::list, "COMMAND",
               "A shell command that runs once for each code and list of such commands on an agent."},
@@ -57,6 +57,7 @@ constexpr std::array job_options = {
     JobOption{"--liveness", "members.manners.liveness", Form::text, "DURATION"},
     JobOption{"--fence", "members.manners.fence", Form::text, "keep|strict"},
     JobOption{"--isolation", "members.manners.isolation", Form::text, "on|off"},
+    JobOption{"--run-as-root", "members.manners.run_as_root", Form::flag, ""},
     JobOption{"--processes", "members.limits.processes", Form::number, "NUMBER"},
     JobOption{"--spool-size", "members.limits.spool", Form::text, "SIZE"},
     JobOption{"--spool-full", "members.limits.spool_full", Form::text, "block|drop_oldest"},
@@ -129,13 +130,13 @@ Result<Value> mounts(const std::vector<std::string>& texts, std::string_view for
     const std::size_t first = text.find(':');
     const std::size_t second = first == std::string::npos ? first : text.find(':', first + 1);
     const std::string mode = second == std::string::npos ? "" : text.substr(second + 1);
-    if (first == std::string::npos || (second != std::string::npos && mode != "ro")) {
+    if (first == std::string::npos || (second != std::string::npos && mode != "ro" && mode != "rw")) {
       return fail(Errc::invalid, "'" + text + "' is not of the form " + std::string(form));
     }
     Value mount;
     mount.set("source", Value(text.substr(0, first)));
     mount.set("target", Value(text.substr(first + 1, second == std::string::npos ? second : second - first - 1)));
-    mount.set("read_only", Value(mode == "ro"));
+    mount.set("writable", Value(mode == "rw"));
     list.push_back(std::move(mount));
   }
   return Value(std::move(list));

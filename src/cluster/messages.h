@@ -44,6 +44,8 @@ struct Hello {
   std::string identity;  ///< kept with the agent's data: who shows it again is the same agent
   std::vector<Slot> slots;
   std::vector<std::string> isolation;
+  std::string owner;
+  bool owner_only = false;
   std::vector<LeaseId> leases;  ///< that run, or whose end the master has not confirmed
   std::uint64_t number = 0;     ///< grows with every hello of one agent
   std::string place;            ///< of the agent's data folder: the same after a restart, another for a copy
@@ -61,6 +63,8 @@ void describe(V& v, Hello& m) {
   v.required("identity", m.identity, "Kept with the agent's data.", length(1, 128));
   v.field("slots", m.slots, "Its devices.");
   v.field("isolation", m.isolation, "What keeps tasks apart there, for people.");
+  v.field("owner", m.owner, "User of the cluster that it runs for; empty: the owner of the cluster.", length(0, 64));
+  v.field("owner_only", m.owner_only, "Whether it takes only that user's jobs, since it cannot keep tasks apart.");
   v.field("leases", m.leases, "What it runs, or has not been able to report the end of.");
   v.field("number", m.number, "Grows with every hello.");
   v.field("place", m.place, "Where the agent's data is: another for a copy of it.", length(0, 128));
@@ -235,6 +239,20 @@ void describe(V& v, Pass& p) {
   v.field("token", p.token, "Good for this task only.");
 }
 
+/// What an agent must know of the user whose job it is.
+struct OwnerRights {
+  std::string unix_user;
+  bool is_admin = false;
+  bool owns_agent = false;
+  bool operator==(const OwnerRights&) const = default;
+};
+template <class V>
+void describe(V& v, OwnerRights& r) {
+  v.field("unix_user", r.unix_user, "Account named in the record of the user; empty: none.");
+  v.field("admin", r.is_admin, "Whether the user is admin of the cluster.");
+  v.field("owns_agent", r.owns_agent, "Whether the agent runs for this user.");
+}
+
 struct Start {
   static constexpr std::string_view type_name = "start";
   LeaseId lease;
@@ -248,6 +266,7 @@ struct Start {
   Manners manners;
   Pass pass;
   std::string owner;
+  OwnerRights rights;
 };
 template <class V>
 void describe(V& v, Start& m) {
@@ -262,6 +281,7 @@ void describe(V& v, Start& m) {
   v.field("manners", m.manners, "How it is stopped and watched.");
   v.field("pass", m.pass, "With what it asks the master by itself.");
   v.field("owner", m.owner, "Whose job it is.");
+  v.field("rights", m.rights, "What that user may do on the agent.");
 }
 
 struct Stop {

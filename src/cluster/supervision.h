@@ -44,6 +44,49 @@ void describe(V& v, CgroupParent& c) {
   v.field("folders", c.folders, "By controller (memory, cpu, pids); in version 2 all are the same.");
 }
 
+/// A unix user as which a task runs.
+struct UnixUser {
+  std::int64_t uid = 0;
+  std::int64_t gid = 0;
+  std::vector<std::int64_t> groups;  ///< beside the main one
+  std::string name;
+};
+template <class V>
+void describe(V& v, UnixUser& u) {
+  v.required("uid", u.uid, "Number of the user.", range(0, 4'294'967'294));
+  v.required("gid", u.gid, "Number of the main group.", range(0, 4'294'967'294));
+  v.field("groups", u.groups, "Numbers of further groups.");
+  v.field("name", u.name, "Name of the user: USER and LOGNAME.");
+}
+
+/// As whom a task runs and what it sees of the host, as its agent has decided. Paths are absolute and without symbolic
+/// links.
+struct Confinement {
+  std::optional<UnixUser> user;
+  std::string home;
+  std::vector<std::string> hidden;
+  std::vector<std::string> emptied;
+  std::vector<std::string> shown;
+  std::vector<std::string> shown_private;
+  std::string passwd;
+  std::string group;
+  std::string runtime;
+  std::vector<std::string> devices;
+};
+template <class V>
+void describe(V& v, Confinement& c) {
+  v.field("user", c.user, "As which user it runs; left out: that of the agent.");
+  v.field("home", c.home, "Home folder that it sees; empty: none, and HOME is its working folder.");
+  v.field("hidden", c.hidden, "Folders that it must not see: data folders of masters and agents.");
+  v.field("emptied", c.emptied, "Further folders in whose place it sees empty ones: the agent's home folder.");
+  v.field("shown", c.shown, "What it may read wherever that is: programs of cadre, the Python package.");
+  v.field("shown_private", c.shown_private, "The same, which only the agent's user may read on the host.");
+  v.field("passwd", c.passwd, "File in place of /etc/passwd; empty: the host's.");
+  v.field("group", c.group, "File in place of /etc/group; empty: the host's.");
+  v.field("runtime", c.runtime, "Folder that its job's tasks share here, its XDG_RUNTIME_DIR; empty: one of its own.");
+  v.field("devices", c.devices, "Device nodes of its slots.");
+}
+
 /// All that a supervisor needs to know.
 struct Launch {
   LeaseId lease;
@@ -57,6 +100,7 @@ struct Launch {
   std::optional<LeaseId> waited_as;
   std::string boot;       ///< of the host, when it was written
   bool prepares = false;  ///< runs the setup commands; the task itself comes after it, in the same folder
+  Confinement confinement;
 
   /// Whether there is no task for it yet.
   bool waits() const { return waited_as == lease; }
@@ -76,6 +120,7 @@ void describe(V& v, Launch& l) {
   v.field("waited_as", l.waited_as, "Its lease before it was adopted; left out: it was started for its task.");
   v.field("boot", l.boot, "Boot id of the host at the start; left out: not known.");
   v.field("prepares", l.prepares, "Whether it runs the setup commands of the task.");
+  v.field("confinement", l.confinement, "As whom it runs and what it sees.");
 }
 
 // From the agent.

@@ -39,7 +39,7 @@ constexpr auto enum_names(Isolation) {
 struct Mount {
   std::string source;
   std::string target;
-  bool read_only = false;
+  bool writable = false;
 
   static constexpr std::string_view doc = "A folder or file of the host that the task sees.";
   bool operator==(const Mount&) const = default;
@@ -48,7 +48,7 @@ template <class V>
 void describe(V& v, Mount& m) {
   v.required("source", m.source, "Path on the host.", not_empty());
   v.required("target", m.target, "Path in the task.", not_empty());
-  v.field("read_only", m.read_only, "Whether the task may only read it.");
+  v.field("writable", m.writable, "Whether the task may write to it; the agent must allow that, too.");
 }
 
 struct Terminal {
@@ -121,6 +121,7 @@ struct Manners {
   Duration liveness = std::chrono::seconds(60);
   Fence fence = Fence::keep;
   Isolation isolation = Isolation::on;
+  bool run_as_root = false;
 
   static constexpr std::string_view doc = "How a task is stopped, watched and kept apart.";
   bool operator==(const Manners&) const = default;
@@ -132,7 +133,10 @@ void describe(V& v, Manners& m) {
   v.field("liveness", m.liveness, "Longest silence of a task that has promised to beat.",
           at_least(std::chrono::milliseconds(1)));
   v.field("fence", m.fence, "What an agent that is cut off from the master does with it.");
-  v.field("isolation", m.isolation, "Whether it is kept apart from the host and other tasks.");
+  v.field("isolation", m.isolation,
+          "Whether it is kept apart from the host and other tasks; `off` needs the consent of the agent.");
+  v.field("run_as_root", m.run_as_root,
+          "Whether it runs as root, on an agent that runs as root; only for admins of the cluster.");
 }
 
 /// What a task tree uses.

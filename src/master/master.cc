@@ -315,8 +315,12 @@ void Master::act(control::Outcome outcome) {
   for (control::ToAgent& one : outcome.to_agents) {
     const auto peer = peers_.find(one.peer);
     if (peer == peers_.end()) continue;
-    if (auto* start = std::get_if<messages::Start>(&one.message.body); start != nullptr && make_pass_) {
-      start->pass = make_pass_(start->lease);
+    if (auto* start = std::get_if<messages::Start>(&one.message.body)) {
+      if (make_pass_) start->pass = make_pass_(start->lease);
+      if (const access::UserRow* owner = access_.find_user(start->owner)) {
+        start->rights.unix_user = owner->unix_user;
+        start->rights.is_admin = owner->is_admin && owner->is_active;
+      }
     }
     if (agents_->send(peer->second.peer, describe::write_msgpack(one.message))) continue;
     control_.forget_peer(one.peer);

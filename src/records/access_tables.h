@@ -20,6 +20,7 @@ void columns(V& v, access::UserRow& row) {
   v.column("is_active", row.is_active);
   v.column("max_slots", row.max_slots);
   v.column("created", row.created);
+  v.column("unix_user", row.unix_user);
 }
 
 template <class V>

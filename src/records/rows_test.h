@@ -146,13 +146,14 @@ inline control::ChangeRow random_change(Dice& dice, std::uint64_t number) {
 
 inline access::UserRow random_user(Dice& dice, std::string user) {
   access::UserRow row;
-  auto& [name, password, is_admin, is_active, max_slots, created] = row;
+  auto& [name, password, is_admin, is_active, max_slots, created, unix_user] = row;
   name = std::move(user);
   password = random_said(dice);
   is_admin = dice.percent(50);
   is_active = dice.percent(50);
   if (dice.percent(50)) max_slots = random_number<std::int64_t>(dice);
   created = random_time(dice);
+  unix_user = random_said(dice);
   return row;
 }
 

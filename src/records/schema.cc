@@ -208,7 +208,11 @@ constexpr std::string_view job_history = R"(
 ALTER TABLE jobs ADD COLUMN history TEXT NOT NULL DEFAULT '{}';
 )";
 
-constexpr std::array<database::Migration, 7> steps{{
+constexpr std::string_view unix_users = R"(
+ALTER TABLE users ADD COLUMN unix_user TEXT NOT NULL DEFAULT '';
+)";
+
+constexpr std::array<database::Migration, 8> steps{{
     {1, "agents, groups, jobs, tasks, changes, join tokens and agent keys", first},
     {2, "users, tokens, workspaces, members and audit; to whom a job belongs", second},
     {3, "calls that a task has answered", third},
@@ -216,6 +220,7 @@ constexpr std::array<database::Migration, 7> steps{{
     {5, "what requests with an Idempotency-Key have created", idempotency},
     {6, "the cluster's id; where agents have their data, and whether they were stopped", cluster_ids},
     {7, "who stopped a job, and its earlier runs", job_history},
+    {8, "accounts of users on agents", unix_users},
 }};
 
 }  // namespace

@@ -9,12 +9,14 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
 #include <utility>
 
 #include "base/overloaded.h"
 #include "describe/describe.h"
 #include "supervisor/clock.h"
 #include "supervisor/environment.h"
+#include "supervisor/view.h"
 
 namespace cadre::supervisor {
 
@@ -39,6 +41,28 @@ constexpr int ending_attempts = 5;
 /// How often use is measured: rarely enough to cost little, whatever a look costs here.
 Duration measure_pause(bool is_limit, Duration cost) {
   return is_limit ? std::max<Duration>(milliseconds(100), cost * 10) : std::max<Duration>(seconds(1), cost * 100);
+}
+
+Result<void> give_to(const UnixUser& user, const char* path) {
+  if (::lchown(path, static_cast<uid_t>(user.uid), static_cast<gid_t>(user.gid)) == 0) return {};
+  return system_failure(path);
+}
+
+/// Makes what the task may write its own. The folders may have been another task's before.
+Result<void> hand_over_folders(const std::optional<UnixUser>& user) {
+  for (const char* folder : {"work", "tmp"}) {
+    ::mkdir(folder, 0700);
+    if (!user) continue;
+    std::error_code error;
+    for (auto at = std::filesystem::recursive_directory_iterator(folder, error); at != std::filesystem::end(at);
+         at.increment(error)) {
+      TRY(give_to(*user, at->path().c_str()));
+    }
+    if (error) return fail(Errc::unavailable, std::string(folder) + ": " + error.message());
+    if (::chmod(folder, 0700) != 0) return system_failure(folder);
+    TRY(give_to(*user, folder));
+  }
+  return user ? give_to(*user, "task.sock") : Result<void>();
 }
 
 Life life_of(const Launch& launch) {
@@ -106,7 +130,7 @@ Result<void> Attendance::start() {
   TRY(tasks_.open());
   TRY_ASSIGN(capture, Capture::open("output", task_.launch.limits));
   capture_ = std::move(capture);
-  for (const char* folder : {"work", "tmp"}) ::mkdir(folder, 0700);
+  TRY(hand_over_folders(task_.launch.confinement.user));
   TRY(enclosure_.make(task_.launch, task_.means));
   TRY(socket_path_.make(task_.folder, enclosure_.has_private_tmp()));
   const cluster::Command& command = task_.launch.command;
@@ -127,7 +151,8 @@ void Attendance::watch_limits() {
 }
 
 Places Attendance::places() const {
-  return {enclosure_.has_private_tmp() ? "/tmp" : task_.folder + "/tmp", socket_path_.path()};
+  return {enclosure_.has_private_tmp() ? "/tmp" : task_.folder + "/tmp", socket_path_.path(), task_.folder + "/work",
+          enclosure_.has_private_tmp() ? runtime_folder(task_.launch.confinement) : ""};
 }
 
 Result<Program> Attendance::program_of(std::vector<std::string> argv, const std::optional<cluster::Terminal>& terminal,

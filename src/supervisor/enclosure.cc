@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <utility>
 
 #include "supervisor/cgroup_parent.h"
@@ -22,6 +23,16 @@ namespace {
 constexpr int gentle_kills = 10;  // after these, what has left its group is looked for, too
 /// The supervisor and the first process of the pid namespace, who count in the user namespace as well.
 constexpr int own_processes = 2;
+constexpr int processes_least = 4096;
+
+/// So many processes and threads may one user have here: others must be able to start some, too.
+int processes_of_a_user() {
+  static const int most = [] {
+    const auto text = read_file("/proc/sys/kernel/pid_max");
+    return std::max(text ? std::atoi(text->c_str()) / 4 : 0, processes_least);
+  }();
+  return most;
+}
 
 Duration to_duration(const timeval& time) {
   return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
@@ -31,17 +42,25 @@ Duration to_duration(const timeval& time) {
 
 Result<void> Enclosure::make(const Launch& launch, const Means& means) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  if (launch.manners.isolation == cluster::Isolation::on) {
+  const bool stays_who_it_is = !launch.confinement.user;
+  walled_ = launch.manners.isolation == cluster::Isolation::on;
+  plain_view_ = !walled_ && !stays_who_it_is;  // another user could not reach its folder
+  if (walled_) {
     means_ = means;
     auto purpose = means.pid_namespace ? Group::Purpose::limits : Group::Purpose::limits_and_killing;
     if (launch.waits()) purpose = Group::Purpose::limits_to_come;
     group_ = Group::make(launch.cgroup, cgroup_name(launch.home()), launch.limits, purpose);
   }
   note_limits(launch);
+  processes_max_ = processes_max(launch);
   if (!means_.mount_namespace && !launch.command.mounts.empty()) {
     return fail(Errc::unavailable, launch.manners.isolation == cluster::Isolation::on
                                        ? "mounts need a mount namespace, which this agent cannot make"
                                        : "mounts need isolation, which is off for this task");
+  }
+  if (means_.mount_namespace && !launch.confinement.shown_private.empty() && !stays_who_it_is) {
+    TRY_ASSIGN(map, make_id_map(*launch.confinement.user));
+    id_map_ = std::move(map);
   }
   if (means_.user_namespace) TRY(enter_user_namespace());
   if (means_.pid_namespace) {
@@ -55,7 +74,8 @@ Result<void> Enclosure::make(const Launch& launch, const Means& means) {
 
 void Enclosure::adopt(const Launch& launch) {
   group_.limit(launch.limits);
-  if (const auto most = processes_max(launch)) {
+  if (const auto most = processes_max(launch); most && most != processes_max_) {
+    processes_max_ = most;
     const rlimit limit{static_cast<rlim_t>(*most), static_cast<rlim_t>(*most)};
     for (const Process& process : descendants(::getpid())) {
       if (process.pid != init_) ::prlimit(process.pid, RLIMIT_NPROC, &limit, nullptr);
@@ -71,14 +91,18 @@ void Enclosure::note_limits(const Launch& launch) {
 }
 
 std::optional<int> Enclosure::processes_max(const Launch& launch) const {
-  if (launch.limits.processes == 0 || group_.holds("pids") || !means_.user_namespace) return std::nullopt;
+  if (!walled_) return std::nullopt;
+  if (launch.limits.processes == 0 || group_.holds("pids") || !means_.user_namespace) return processes_of_a_user();
   return launch.limits.processes + own_processes;
 }
 
 void Enclosure::put_in_words(const Launch& launch) {
   words_ = {"a session of its own"};
+  if (const auto& user = launch.confinement.user) {
+    words_.push_back("unix user " + std::to_string(user->uid) + (user->name.empty() ? "" : " (" + user->name + ")"));
+  }
   if (means_.user_namespace) words_.emplace_back("a user namespace");
-  if (means_.mount_namespace) words_.emplace_back("a mount namespace: private /tmp, other tasks hidden");
+  if (means_.mount_namespace) words_.emplace_back("a mount namespace: system read-only, private /tmp, others hidden");
   if (means_.pid_namespace) words_.emplace_back("a pid namespace");
   if (std::string words = group_.in_words(); !words.empty()) words_.push_back(std::move(words));
   if (must_watch_memory_) words_.emplace_back("memory is watched by its supervisor");
@@ -91,9 +115,14 @@ void Enclosure::put_in_words(const Launch& launch) {
 
 Program Enclosure::around_leader(const Launch& launch, const std::string& folder) const {
   Program program = around_other(launch);
-  program.mount_namespace = -1;
-  if (means_.mount_namespace) {
-    program.view = View{folder, folder + "/work", launch.command.mounts, means_.pid_namespace};
+  program.mount_namespace = program.ipc_namespace = -1;
+  if (has_view()) {
+    program.view = View{plain_view_ ? View::Kind::plain : View::Kind::walled,
+                        folder,
+                        launch.command.mounts,
+                        launch.confinement,
+                        means_.pid_namespace,
+                        id_map_.get()};
   }
   return program;
 }
@@ -102,6 +131,8 @@ Program Enclosure::around_other(const Launch& launch) const {
   Program program;
   program.group = &group_;
   program.mount_namespace = mount_namespace_.get();
+  program.ipc_namespace = ipc_namespace_.get();
+  program.rights = {launch.confinement.user, walled_};
   program.dies_with_us = init_ == 0;
   program.processes_max = processes_max(launch);
   return program;
@@ -109,8 +140,9 @@ Program Enclosure::around_other(const Launch& launch) const {
 
 void Enclosure::leader_runs(pid_t leader) {
   const std::string about = "/proc/" + std::to_string(leader);
+  if (has_view()) mount_namespace_ = Descriptor(::open((about + "/ns/mnt").c_str(), O_RDONLY | O_CLOEXEC));
   if (means_.mount_namespace) {
-    mount_namespace_ = Descriptor(::open((about + "/ns/mnt").c_str(), O_RDONLY | O_CLOEXEC));
+    ipc_namespace_ = Descriptor(::open((about + "/ns/ipc").c_str(), O_RDONLY | O_CLOEXEC));
   }
   if (means_.pid_namespace) proc_ = Descriptor(::open((about + "/root/proc").c_str(), O_PATH | O_CLOEXEC));
 }

@@ -56,6 +56,8 @@ class Enclosure {
 
  private:
   void note_limits(const cluster::supervision::Launch& launch);
+  /// Whether what it sees is changed at all.
+  [[nodiscard]] bool has_view() const { return means_.mount_namespace || plain_view_; }
   [[nodiscard]] std::optional<int> processes_max(const cluster::supervision::Launch& launch) const;
   void put_in_words(const cluster::supervision::Launch& launch);
   void look_at_processes(cluster::Usage& usage) const;
@@ -66,7 +68,12 @@ class Enclosure {
   int kills_ = 0;
   bool must_watch_memory_ = false;
   ByteSize memory_limit_{0};
+  bool walled_ = false;               ///< it was asked for
+  std::optional<int> processes_max_;  ///< in force
+  bool plain_view_ = false;           ///< it sees the host, but for data folders of cadre
+  Descriptor id_map_;
   Descriptor mount_namespace_;
+  Descriptor ipc_namespace_;
   Descriptor proc_;  ///< the task's own /proc, which shows its processes only
   std::vector<std::string> words_;
   cluster::Usage usage_;

@@ -43,13 +43,21 @@ Result<void> prefer_python(std::string python, std::map<std::string, std::string
 
 Result<std::map<std::string, std::string>> environment_of(const cluster::supervision::Launch& launch,
                                                           const Places& places) {
+  const cluster::supervision::Confinement& confinement = launch.confinement;
+  std::string user = own_or("USER", ::geteuid() == 0 ? "root" : "nobody");
+  if (confinement.user && !confinement.user->name.empty()) user = confinement.user->name;
+  const bool has_no_home = confinement.user || !places.runtime.empty();
+  std::string home = confinement.home;
+  if (home.empty()) home = has_no_home ? places.work : own_or("HOME", "/");
   std::map<std::string, std::string> variables{
       {"PATH", own_or("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")},
-      {"HOME", own_or("HOME", "/")},
+      {"HOME", home},
       {"LANG", own_or("LANG", "C.UTF-8")},
-      {"USER", own_or("USER", ::geteuid() == 0 ? "root" : "nobody")},
+      {"USER", user},
+      {"LOGNAME", user},
       {"TMPDIR", places.tmp},
   };
+  if (!places.runtime.empty()) variables["XDG_RUNTIME_DIR"] = places.runtime;
   for (const auto* set : {&launch.variables, &launch.command.variables}) {
     for (const auto& [name, value] : *set) variables[name] = value;
   }

@@ -12,8 +12,10 @@
 namespace cadre::supervisor {
 
 struct Places {
-  std::string tmp;     ///< the task's own temporary folder, as it sees it
-  std::string socket;  ///< where its processes reach the supervisor, as they see it
+  std::string tmp;      ///< the task's own temporary folder, as it sees it
+  std::string socket;   ///< where its processes reach the supervisor, as they see it
+  std::string work;     ///< its working folder
+  std::string runtime;  ///< its XDG_RUNTIME_DIR; empty: it sees the host as it is, home folders included
 };
 
 [[nodiscard]] Result<std::map<std::string, std::string>> environment_of(const cluster::supervision::Launch& launch,

@@ -24,8 +24,12 @@ bool child_can(const std::function<bool()>& attempt) {
 }
 
 bool can_mount() {
-  return ::unshare(CLONE_NEWNS) == 0 && ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&
-         ::mount("/tmp", "/tmp", nullptr, MS_BIND | MS_REC, nullptr) == 0 &&
+  mount_attr read_only{};
+  read_only.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID;
+  return ::unshare(CLONE_NEWNS | CLONE_NEWIPC) == 0 &&
+         ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+         Descriptor(::open_tree(AT_FDCWD, "/tmp", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE)) &&
+         ::mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &read_only, sizeof(read_only)) == 0 &&
          ::mount("cadre", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "size=64k") == 0;
 }
 
@@ -61,8 +65,9 @@ Means probe() {
 std::vector<std::string> in_words(const Means& means, const cluster::supervision::CgroupParent& cgroup) {
   std::vector<std::string> words{"a session of its own"};
   if (means.user_namespace) words.emplace_back("a user namespace");
-  words.emplace_back(means.mount_namespace ? "a mount namespace: private /tmp, other tasks hidden, mounts"
-                                           : "no mount namespace: /tmp is shared, mounts are refused");
+  words.emplace_back(means.mount_namespace
+                         ? "a mount namespace: system read-only, private /tmp, other users hidden, mounts"
+                         : "no mount namespace: /tmp is shared, mounts are refused");
   words.emplace_back(means.pid_namespace ? "a pid namespace: other processes hidden, the whole tree killed at once"
                                          : "no pid namespace: other processes are visible");
   if (cgroup.version == 0) {

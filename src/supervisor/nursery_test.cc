@@ -23,10 +23,10 @@ TEST_F(NurseryOf, TwoHundredAtOnce) {
   std::vector<std::string> folders;
   for (int i = 0; i < 200; ++i) {
     folders.push_back(begin(script("echo task " + std::to_string(i) +
-                                   "; while [ ! -e ../go ]; do sleep 0.5; done; exit " + std::to_string(i % 100))));
+                                   "; while [ ! -e go ]; do sleep 0.5; done; exit " + std::to_string(i % 100))));
   }
   for (const std::string& folder : folders) wait_for("output", [&] { return !output(folder).empty(); });
-  for (const std::string& folder : folders) EXPECT_TRUE(write_whole(folder + "/go", {}));
+  for (const std::string& folder : folders) EXPECT_TRUE(write_whole(folder + "/work/go", {}));
   for (int i = 0; i < 200; ++i) {
     const std::string& folder = folders[static_cast<std::size_t>(i)];
     EXPECT_EQ(wait_for_ending(folder).code, i % 100);
@@ -35,7 +35,7 @@ TEST_F(NurseryOf, TwoHundredAtOnce) {
 }
 
 TEST_F(NurseryOf, AnAgentThatDiesEndsWithItAndTheTasksGoOn) {
-  Launch launch = script("while [ ! -e ../go ]; do sleep 0.05; done; exit 8");
+  Launch launch = script("while [ ! -e go ]; do sleep 0.05; done; exit 8");
   const std::string folder = make_folder(launch);
   Result<Pipe> pipe = make_pipe();
   ASSERT_TRUE(pipe);
@@ -55,7 +55,7 @@ TEST_F(NurseryOf, AnAgentThatDiesEndsWithItAndTheTasksGoOn) {
   ::waitpid(agent, nullptr, 0);
   wait_for("the nursery's end", [&] { return !is_alive(pids[0]); });
   EXPECT_TRUE(is_alive(pids[1]));
-  EXPECT_TRUE(write_whole(folder + "/go", {}));
+  EXPECT_TRUE(write_whole(folder + "/work/go", {}));
   EXPECT_EQ(wait_for_ending(folder).code, 8);
 }
 

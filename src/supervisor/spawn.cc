@@ -44,20 +44,25 @@ Result<void> die_with(pid_t parent) {
   return {};
 }
 
+Result<void> join(int space, int kind) {
+  if (space < 0 || ::setns(space, kind) == 0) return {};
+  return system_failure("cannot enter what the task sees");
+}
+
 Result<void> take_place(const Program& program, pid_t supervisor) {
   ::setsid();
   if (program.terminal && ::ioctl(0, TIOCSCTTY, 0) != 0) return system_failure("cannot take a terminal");
   reset_signals();
-  if (program.dies_with_us) TRY(die_with(supervisor));
   if (program.group != nullptr) TRY(program.group->enter());
-  if (program.mount_namespace >= 0 && ::setns(program.mount_namespace, CLONE_NEWNS) != 0) {
-    return system_failure("cannot enter what the task sees");
-  }
+  TRY(join(program.ipc_namespace, CLONE_NEWIPC));
+  TRY(join(program.mount_namespace, CLONE_NEWNS));
   if (program.view) TRY(take_view(*program.view));
   if (program.processes_max) {
     const rlimit limit{static_cast<rlim_t>(*program.processes_max), static_cast<rlim_t>(*program.processes_max)};
     if (::setrlimit(RLIMIT_NPROC, &limit) != 0) return system_failure("limit of processes");
   }
+  TRY(take_rights(program.rights));
+  if (program.dies_with_us) TRY(die_with(supervisor));  // another user would have to ask for it again
   if (::chdir(program.folder.c_str()) != 0) {
     return Failure(system_error("cannot start in the folder '" + program.folder + "'", errno));
   }

@@ -11,6 +11,7 @@
 #include "cluster/task.h"
 #include "supervisor/cgroup.h"
 #include "supervisor/descriptor.h"
+#include "supervisor/rights.h"
 #include "supervisor/view.h"
 
 namespace cadre::supervisor {
@@ -22,6 +23,8 @@ struct Program {
   const Group* group = nullptr;      ///< what it is put in
   std::optional<View> view;          ///< what it is to see, in a mount namespace of its own
   int mount_namespace = -1;          ///< one to join instead
+  int ipc_namespace = -1;            ///< the same
+  Rights rights;                     ///< as whom it runs
   std::optional<int> processes_max;  ///< of this user in this user namespace
   bool dies_with_us = false;
   bool input = false;                           ///< else its standard input is empty

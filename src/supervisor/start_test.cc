@@ -95,6 +95,7 @@ TEST_P(Start, AVirtualEnvironmentComesFirst) {
   for (const std::string& python : {home, home + "/bin/greet"}) {
     Launch launch = program({"greet"});
     launch.command.python = python;
+    launch.confinement.shown = {home};
     const std::string folder = begin(launch);
     wait_for_ending(folder);
     EXPECT_EQ(output(folder), "hello from " + home + "\n");

@@ -60,7 +60,7 @@ TEST_F(Stopping, WhoIgnoresItIsKilledWhenTheGraceIsOver) {
 
 TEST_F(Stopping, WhoIsAttachedGetsANoticeAndNoSignal) {
   const std::string folder =
-      begin(script("trap 'echo signalled' TERM; while [ ! -e ../go ]; do sleep 0.05; done; exit 6"));
+      begin(script("trap 'echo signalled' TERM; while [ ! -e go ]; do sleep 0.05; done; exit 6"));
   FakeAgent agent(folder);
   Peer process = attach(folder);
   ASSERT_TRUE(agent.status([](const Status& status) { return status.attached; }));
@@ -71,7 +71,7 @@ TEST_F(Stopping, WhoIsAttachedGetsANoticeAndNoSignal) {
   EXPECT_GT(std::get<StopNotice>(*notice).grace, milliseconds(1));
   Peer late = attach(folder);
   EXPECT_TRUE(late.receive<ToTask>()) << "who attaches later is told, too";
-  EXPECT_TRUE(write_whole(folder + "/go", {}));
+  EXPECT_TRUE(write_whole(folder + "/work/go", {}));
   const auto last = agent.status(has_ended);
   ASSERT_TRUE(last);
   EXPECT_EQ(last->ending->code, 6);

@@ -1,118 +1,382 @@
 #include "supervisor/view.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/openat2.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-
-#include "supervisor/descriptor.h"
+#include <climits>
+#include <csignal>
+#include <cstdlib>
+#include <utility>
 
 namespace cadre::supervisor {
 
+using cluster::supervision::Confinement;
+using cluster::supervision::UnixUser;
+
 namespace {
 
-constexpr std::array private_folders{"/tmp", "/var/tmp"};
+/// Replaced by empty ones. Control groups are there, since a task must not reach its own or others'.
+constexpr std::array emptied{"/home", "/root", "/run", "/sys/fs/cgroup"};
+constexpr std::array private_tmp{"/tmp", "/var/tmp"};
+constexpr const char* small_tmpfs = "mode=0755,size=1m,nr_inodes=4096";
 
-/// The thing itself, whatever is mounted over its path later.
-Result<Descriptor> hold(const std::string& path, const std::string& what) {
-  Descriptor thing(::open(path.c_str(), O_PATH | O_CLOEXEC));
-  if (!thing) return Failure(system_error(what, errno));
-  return thing;
+struct Node {
+  const char* name;
+  unsigned major;
+  unsigned minor;
+};
+constexpr std::array nodes{Node{"null", 1, 3},   Node{"zero", 1, 5},    Node{"full", 1, 7},
+                           Node{"random", 1, 8}, Node{"urandom", 1, 9}, Node{"tty", 5, 0}};
+
+/// It is cheaper than to bind those of the host.
+bool can_make_nodes() {
+  static const bool can = ::geteuid() == 0 && ::prctl(PR_CAPBSET_READ, CAP_MKNOD) == 1;
+  return can;
 }
 
-Result<void> bind_to(const Descriptor& source, const std::string& target, const std::string& what) {
-  const std::string from = "/proc/self/fd/" + std::to_string(source.get());
-  if (::mount(from.c_str(), target.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0) {
+bool is_below(const std::string& path, const std::string& folder) {
+  return path == folder || path.starts_with(folder == "/" ? folder : folder + "/");
+}
+
+std::string parent_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string real_path(const std::string& path) {
+  std::array<char, PATH_MAX> real;
+  return ::realpath(path.c_str(), real.data()) == nullptr ? "" : real.data();
+}
+
+bool is_folder(const std::string& path) {
+  struct stat found {};
+  return ::stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode);
+}
+
+void make_folders(const std::string& path) {
+  for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
+    ::mkdir(path.substr(0, slash).c_str(), 0755);
+  }
+  ::mkdir(path.c_str(), 0755);
+}
+
+/// A copy of a mount that is nowhere yet, with the flags that the original has now.
+Result<Descriptor> clone_mount(int at, const std::string& path, const std::string& what) {
+  const unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE;
+  Descriptor tree(::open_tree(at, path.c_str(), flags | (path.empty() ? AT_EMPTY_PATH : 0)));
+  if (!tree) return Failure(system_error(what, errno));
+  return tree;
+}
+
+Result<void> set_flags(int mount, const mount_attr& flags, const std::string& what) {
+  mount_attr copy = flags;
+  if (::mount_setattr(mount, "", AT_EMPTY_PATH | AT_RECURSIVE, &copy, sizeof(copy)) != 0) {
     return Failure(system_error(what, errno));
   }
   return {};
 }
 
-bool is_below(const std::string& path, const std::string& folder) {
-  return path == folder || path.starts_with(folder + "/");
-}
+/// Something that is taken from the host's view and put into the task's.
+struct Piece {
+  Descriptor mount;
+  std::string target;
+  std::string what;  ///< for people, should it fail
+  bool is_folder = true;
+};
 
-bool is_in_private_tmp(const std::string& path) {
-  return std::ranges::any_of(private_folders, [&](const char* folder) { return is_below(path, folder); });
-}
+class Builder {
+ public:
+  explicit Builder(const View& view) : view_(view), confinement_(view.confinement) {}
 
-std::string parent_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
-
-void make_folders(const std::string& path) {
-  for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
-    ::mkdir(path.substr(0, slash).c_str(), 0700);
+  Result<void> build() {
+    TRY(separate());
+    TRY(hold_pieces());
+    if (walled()) TRY(take_system());
+    for (const std::string& folder : confinement_.emptied) {
+      if (!walled() && is_below(view_.folder, folder)) TRY(empty(folder));  // another user could not pass it
+    }
+    if (home_) TRY(attach(*home_));
+    for (const std::string& folder : confinement_.hidden) TRY(empty(folder));
+    TRY(attach_all());
+    return attach_mounts();
   }
-  ::mkdir(path.c_str(), 0700);
-}
 
-/// Covers the folder that holds those of all tasks, if there is such a one, with one in memory that holds a place for
-/// ours only.
-Result<void> hide_others(const std::string& folder) {
-  const std::string parent = parent_of(folder);
-  struct stat found {};
-  if (parent.empty() || ::stat(parent.c_str(), &found) != 0 || (found.st_mode & 0777) != 0700) return {};
-  if (::mount("cadre", parent.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=0700,size=64k,nr_inodes=8") != 0 ||
-      ::mkdir(folder.c_str(), 0700) != 0) {
-    return system_failure("hiding other tasks in " + parent);
+ private:
+  bool walled() const { return view_.kind == View::Kind::walled; }
+
+  Result<void> separate() {
+    if (::unshare(CLONE_NEWNS | (walled() ? CLONE_NEWIPC : 0)) != 0) return system_failure("mount namespace");
+    if (walled()) ::unshare(CLONE_NEWCGROUP);  // only names would be seen without it
+    // Private: what is mounted on the host later would not be read-only here.
+    if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return system_failure("mount namespace");
+    return {};
   }
-  return {};
-}
 
-Result<void> make_read_only(const std::string& target, const std::string& what) {
-  mount_attr attributes{};
-  attributes.attr_set = MOUNT_ATTR_RDONLY;
-  if (::mount_setattr(AT_FDCWD, target.c_str(), AT_RECURSIVE, &attributes, sizeof(attributes)) != 0) {
-    return Failure(system_error(what + " read-only", errno));
+  /// Before anything is covered or made read-only.
+  Result<void> hold_pieces() {
+    TRY(hold("work", view_.folder + "/work", Access::write));
+    TRY(hold("task.sock", view_.folder + "/task.sock", Access::write));
+    if (!walled()) {
+      TRY(hold("tmp", view_.folder + "/tmp", Access::write));
+    } else {
+      for (const char* folder : private_tmp) {
+        if (::access(folder, F_OK) != 0) continue;
+        TRY_ASSIGN(piece, hold_one("tmp", folder, Access::write));
+        tmp_.push_back(std::move(piece));
+      }
+      for (const std::string& path : confinement_.shown) TRY(hold_shown(path, -1));
+      for (const std::string& path : confinement_.shown_private) TRY(hold_shown(path, view_.id_map));
+      for (const std::string& path : confinement_.devices) {
+        if (::access(path.c_str(), F_OK) == 0) TRY(hold(path, path, Access::device));
+      }
+      for (const Node& node : nodes) {
+        const std::string path = device_path(node);
+        if (!can_make_nodes() && ::access(path.c_str(), F_OK) == 0) TRY(hold(path, path, Access::device));
+      }
+      if (!confinement_.passwd.empty()) TRY(hold(confinement_.passwd, "/etc/passwd", Access::read));
+      if (!confinement_.group.empty()) TRY(hold(confinement_.group, "/etc/group", Access::read));
+      if (!confinement_.runtime.empty()) {
+        TRY(hold(confinement_.runtime, runtime_folder(confinement_), Access::write));
+      }
+      if (!confinement_.home.empty() && is_folder(confinement_.home)) {
+        TRY_ASSIGN(home, hold_one(confinement_.home, confinement_.home, Access::write));
+        home_ = std::move(home);
+      }
+    }
+    for (const cluster::Mount& mount : view_.mounts) TRY(hold_mount(mount));
+    return {};
   }
-  return {};
-}
 
-/// A place to mount on is made only where the host does not see it.
-void make_target(const Descriptor& source, const std::string& target, const View& view) {
-  if (::access(target.c_str(), F_OK) == 0) return;
-  if (!is_in_private_tmp(target) && !is_below(target, view.folder)) return;
-  struct stat found {};
-  if (::fstat(source.get(), &found) == 0 && S_ISDIR(found.st_mode)) return make_folders(target);
-  make_folders(parent_of(target));
-  const Descriptor file(::open(target.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-}
+  enum class Access : std::uint8_t { read, write, device };
 
-Result<void> mount_one(const cluster::Mount& mount, const Descriptor& source, const View& view) {
-  const std::string target = mount.target.starts_with('/') ? mount.target : view.work + "/" + mount.target;
-  const std::string what = "cannot mount '" + mount.source + "' at '" + mount.target + "'";
-  make_target(source, target, view);
-  TRY(bind_to(source, target, what));
-  return mount.read_only ? make_read_only(target, what) : Result<void>{};
-}
+  static std::string device_path(const Node& node) { return std::string("/dev/") + node.name; }
+
+  Result<Piece> hold_one(const std::string& source, const std::string& target, Access access) {
+    const std::string what = "view of " + target;
+    TRY_ASSIGN(mount, clone_mount(AT_FDCWD, source, what));
+    mount_attr flags{};
+    flags.attr_set = MOUNT_ATTR_NOSUID;
+    if (access == Access::read) flags.attr_set |= MOUNT_ATTR_RDONLY;
+    if (access != Access::device) flags.attr_set |= MOUNT_ATTR_NODEV;
+    TRY(set_flags(mount.get(), flags, what));
+    return Piece{std::move(mount), target, what, is_folder(source)};
+  }
+
+  Result<void> hold(const std::string& source, const std::string& target, Access access) {
+    TRY_ASSIGN(piece, hold_one(source, target, access));
+    pieces_.push_back(std::move(piece));
+    return {};
+  }
+
+  /// What stays visible without our doing needs no place of its own.
+  Result<void> hold_shown(const std::string& path, int id_map) {
+    if (::access(path.c_str(), F_OK) != 0 || (!will_be_gone(path) && id_map < 0)) return {};
+    TRY_ASSIGN(piece, hold_one(path, path, Access::read));
+    if (id_map >= 0) {
+      mount_attr flags{};
+      flags.attr_set = MOUNT_ATTR_IDMAP;
+      flags.userns_fd = static_cast<std::uint64_t>(id_map);
+      TRY(set_flags(piece.mount.get(), flags,
+                    "cannot show " + path + " to other users; make it readable for all on the agent"));
+    }
+    pieces_.push_back(std::move(piece));
+    return {};
+  }
+
+  bool will_be_gone(const std::string& path) const {
+    const auto holds = [&](const std::string& folder) { return is_below(path, folder); };
+    return is_below(path, "/dev") || std::ranges::any_of(masks(), holds) ||
+           std::ranges::any_of(confinement_.hidden, holds) ||
+           std::ranges::any_of(private_tmp, [&](const char* folder) { return is_below(path, folder); });
+  }
+
+  Result<void> hold_mount(const cluster::Mount& mount) {
+    const std::string source = real_path(mount.source);
+    const std::string what = "cannot mount '" + mount.source + "' at '" + mount.target + "'";
+    if (source.empty()) {
+      return Failure(system_error("cannot mount '" + mount.source + "', which this agent lacks", errno));
+    }
+    for (const std::string& hidden : confinement_.hidden) {
+      if (!is_below(source, hidden)) continue;
+      return fail(Errc::denied, what + ": it belongs to a master or an agent of cadre; mount another folder");
+    }
+    open_how how{};
+    how.flags = O_PATH | O_CLOEXEC;
+    how.resolve = RESOLVE_NO_SYMLINKS;  // nobody puts a link in its place after it was looked at
+    const Descriptor held(static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, source.c_str(), &how, sizeof(how))));
+    if (!held) return Failure(system_error(what, errno));
+    TRY_ASSIGN(tree, clone_mount(held.get(), "", what));
+    mount_attr flags{};
+    flags.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (mount.writable ? 0 : MOUNT_ATTR_RDONLY);
+    TRY(set_flags(tree.get(), flags, what));
+    const std::string target = mount.target.starts_with('/') ? mount.target : view_.folder + "/work/" + mount.target;
+    mounts_.push_back({Piece{std::move(tree), target, what, is_folder(source)}, source});
+    return {};
+  }
+
+  std::vector<std::string> masks() const {
+    std::vector<std::string> paths;
+    for (const char* path : emptied) {
+      if (std::string real = real_path(path); !real.empty()) paths.push_back(std::move(real));
+    }
+    paths.insert(paths.end(), confinement_.emptied.begin(), confinement_.emptied.end());
+    return paths;
+  }
+
+  /// The whole system, read-only, with empty folders over what belongs to others.
+  Result<void> take_system() {
+    mount_attr flags{};
+    flags.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID;
+    if (::mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &flags, sizeof(flags)) != 0) {
+      return system_failure("making the system read-only");
+    }
+    for (const std::string& path : masks()) TRY(empty(path));
+    TRY(make_devices());
+    for (const Piece& piece : tmp_) TRY(attach(piece));
+    if (view_.own_proc && ::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0) {
+      return system_failure("own /proc");
+    }
+    if (view_.own_proc && !confinement_.user && ::geteuid() == 0) TRY(protect_kernel_settings());
+    return make_runtime();
+  }
+
+  /// Root could change them by the rights of the files alone.
+  static Result<void> protect_kernel_settings() {
+    for (const char* path : {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"}) {
+      if (::access(path, F_OK) != 0) continue;
+      TRY_ASSIGN(mount, clone_mount(AT_FDCWD, path, path));
+      mount_attr flags{};
+      flags.attr_set = MOUNT_ATTR_RDONLY;
+      TRY(set_flags(mount.get(), flags, path));
+      if (::move_mount(mount.get(), "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) != 0) return system_failure(path);
+    }
+    return {};
+  }
+
+  Result<void> make_devices() {
+    if (::mount("dev", "/dev", "tmpfs", MS_NOSUID | MS_NOEXEC, small_tmpfs) != 0) return system_failure("own /dev");
+    if (can_make_nodes()) {
+      for (const Node& node : nodes) {
+        const std::string path = device_path(node);
+        if (::mknod(path.c_str(), S_IFCHR | 0666, ::makedev(node.major, node.minor)) != 0 ||
+            ::chmod(path.c_str(), 0666) != 0) {
+          return system_failure(path);
+        }
+      }
+    }
+    constexpr std::array links{std::pair{"/proc/self/fd", "/dev/fd"}, std::pair{"/proc/self/fd/0", "/dev/stdin"},
+                               std::pair{"/proc/self/fd/1", "/dev/stdout"}, std::pair{"/proc/self/fd/2", "/dev/stderr"},
+                               std::pair{"pts/ptmx", "/dev/ptmx"}};
+    for (const auto& [to, from] : links) [[maybe_unused]] const int made = ::symlink(to, from);
+    ::mkdir("/dev/shm", 0755);
+    ::mkdir("/dev/pts", 0755);
+    if (::mount("shm", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") != 0) return system_failure("/dev/shm");
+    if (::mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620") != 0) {
+      return system_failure("/dev/pts");
+    }
+    return {};
+  }
+
+  Result<void> make_runtime() {
+    const std::string folder = runtime_folder(confinement_);
+    make_folders(folder);
+    ::chmod(folder.c_str(), 0700);
+    if (!confinement_.user) return {};
+    const UnixUser& user = *confinement_.user;
+    if (::chown(folder.c_str(), static_cast<uid_t>(user.uid), static_cast<gid_t>(user.gid)) == 0) return {};
+    return system_failure(folder);
+  }
+
+  /// Covers a folder, if it is there to be seen.
+  static Result<void> empty(const std::string& path) {
+    struct stat found {};
+    if (::lstat(path.c_str(), &found) != 0 || !S_ISDIR(found.st_mode)) return {};
+    if (::mount("empty", path.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, small_tmpfs) == 0) return {};
+    return system_failure("hiding " + path);
+  }
+
+  static Result<void> attach(const Piece& piece) {
+    if (::access(piece.target.c_str(), F_OK) != 0) make_point(piece);
+    if (::move_mount(piece.mount.get(), "", AT_FDCWD, piece.target.c_str(),
+                     MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_SYMLINKS) != 0) {
+      return Failure(system_error(piece.what, errno));
+    }
+    return {};
+  }
+
+  /// All of the host is read-only by now, so that this changes nothing there.
+  static void make_point(const Piece& piece) {
+    if (piece.is_folder) return make_folders(piece.target);
+    make_folders(parent_of(piece.target));
+    const Descriptor file(::open(piece.target.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644));
+  }
+
+  Result<void> attach_all() {
+    for (const Piece& piece : pieces_) TRY(attach(piece));
+    return {};
+  }
+
+  Result<void> attach_mounts() {
+    for (const auto& [piece, source] : mounts_) {
+      TRY(attach(piece));
+      for (const std::string& hidden : confinement_.hidden) {
+        if (is_below(hidden, source)) TRY(empty(piece.target + "/" + hidden.substr(source == "/" ? 1 : source.size())));
+      }
+    }
+    return {};
+  }
+
+  const View& view_;
+  const Confinement& confinement_;
+  std::vector<Piece> pieces_;
+  std::vector<Piece> tmp_;
+  std::optional<Piece> home_;
+  std::vector<std::pair<Piece, std::string>> mounts_;  ///< with what they show of the host
+};
 
 }  // namespace
 
-Result<void> take_view(const View& view) {
-  if (::unshare(CLONE_NEWNS) != 0) return system_failure("mount namespace");
-  if (::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) return system_failure("mount namespace");
-  // Only what is opened inside the new namespace can be mounted there, and only before it is covered.
-  std::vector<Descriptor> sources;
-  for (const cluster::Mount& mount : view.mounts) {
-    TRY_ASSIGN(source, hold(mount.source, "cannot mount '" + mount.source + "', which this agent lacks"));
-    sources.push_back(std::move(source));
+std::string runtime_folder(const Confinement& confinement) {
+  return "/run/user/" + std::to_string(confinement.user ? confinement.user->uid : ::geteuid());
+}
+
+Result<void> take_view(const View& view) { return Builder(view).build(); }
+
+Result<Descriptor> make_id_map(const UnixUser& user) {
+  TRY_ASSIGN(ready, make_pipe());
+  TRY_ASSIGN(done, make_pipe());
+  const pid_t child = ::fork();
+  if (child < 0) return system_failure("fork");
+  if (child == 0) {
+    char nothing = ::unshare(CLONE_NEWUSER) == 0 ? 1 : 0;
+    done.write.close();
+    [[maybe_unused]] const ssize_t written = ::write(ready.write.get(), &nothing, 1);
+    [[maybe_unused]] const ssize_t waited = ::read(done.read.get(), &nothing, 1);
+    ::_exit(0);
   }
-  TRY_ASSIGN(own, hold(".", view.folder));
-  TRY_ASSIGN(tmp, hold("tmp", view.folder + "/tmp"));
-  if (!is_in_private_tmp(view.folder)) TRY(hide_others(view.folder));
-  for (const char* folder : private_folders) {
-    if (::access(folder, F_OK) == 0) TRY(bind_to(tmp, folder, std::string("private ") + folder));
+  char made = 0;
+  const bool heard = ::read(ready.read.get(), &made, 1) == 1 && made == 1;
+  const std::string about = "/proc/" + std::to_string(child);
+  Result<Descriptor> map = fail(Errc::unavailable, "no user namespace for other users' view of the agent's programs");
+  if (heard && write_existing(about + "/uid_map", "0 " + std::to_string(user.uid) + " 1") &&
+      write_existing(about + "/gid_map", "0 " + std::to_string(user.gid) + " 1")) {
+    map = Descriptor(::open((about + "/ns/user").c_str(), O_RDONLY | O_CLOEXEC));
   }
-  if (is_in_private_tmp(view.folder)) make_folders(view.folder);
-  TRY(bind_to(own, view.folder, "own folder"));
-  for (std::size_t i = 0; i < sources.size(); ++i) TRY(mount_one(view.mounts[i], sources[i], view));
-  if (view.own_proc && ::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0)
-    return system_failure("own /proc");
-  return {};
+  done.write.close();
+  ::waitpid(child, nullptr, 0);
+  return map;
 }
 
 }  // namespace cadre::supervisor

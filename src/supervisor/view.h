@@ -1,27 +1,39 @@
-/// What a task sees of the file system: a private /tmp, its own folder but not those of other tasks, its mounts. For a
-/// child process that is about to become the task.
+/// What a task sees of the file system. For a child process that is about to become the task.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "cluster/task.h"
+#include "cluster/supervision.h"
+#include "supervisor/descriptor.h"
 
 namespace cadre::supervisor {
 
 struct View {
+  enum class Kind : std::uint8_t {
+    walled,  ///< the system, read-only, without what belongs to others
+    plain,   ///< the host as it is, but for data folders of cadre
+  };
+  Kind kind = Kind::walled;
   std::string folder;  ///< of the task, without symbolic links; it is the current folder, too
-  std::string work;    ///< where a mount with a relative target goes
   std::vector<cluster::Mount> mounts;
+  cluster::supervision::Confinement confinement;
   bool own_proc = false;  ///< whether the calling process is in a pid namespace that needs a /proc of its own
+  int id_map = -1;        ///< makes what is shown look as if it belonged to the task's user; -1: none
 };
 
 /// Gives the calling process a mount namespace of its own and changes what it sees. The error says, for people, which
 /// part of the command is at fault.
 ///
-/// The folder above the task's, which holds those of all tasks, is covered if it is private (mode 0700), and so must
-/// hold nothing else that tasks need.
+/// Of the task's own folder it sees `work`, `task.sock` and, as /tmp and /var/tmp, `tmp`; its launch, its output and
+/// its ending are not there. Needs to be root, or in a user namespace of its own.
 [[nodiscard]] Result<void> take_view(const View& view);
+
+/// Where the task finds its XDG_RUNTIME_DIR in a walled view.
+[[nodiscard]] std::string runtime_folder(const cluster::supervision::Confinement& confinement);
+
+/// A user namespace in which root is that user, for View::id_map. For root, before there is a pid namespace.
+[[nodiscard]] Result<Descriptor> make_id_map(const cluster::supervision::UnixUser& user);
 
 }  // namespace cadre::supervisor

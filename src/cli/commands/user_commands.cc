@@ -19,6 +19,7 @@ struct UserOptions {
   std::optional<access::Role> role;
   std::optional<std::string> password;
   std::optional<std::string> old_password;
+  std::optional<std::string> unix_user;
 };
 
 From from_of(const UserOptions& options) { return options.password_stdin ? From::standard_input : From::terminal; }
@@ -56,7 +57,7 @@ loop::Task<int> describe_user(Session& session, std::shared_ptr<const UserOption
 
 loop::Task<int> create(Session& session, std::shared_ptr<const UserOptions> options) {
   access::CreateUser request{options->name, options->password.value_or(""), options->is_admin,
-                             options->max_slots.value_or(access::unlimited)};
+                             options->max_slots.value_or(access::unlimited), options->unix_user.value_or("")};
   Got<access::UserView> user = co_await ask(session, std::move(request));
   if (user && options->role) {
     access::SetMember membership{options->workspace, options->name, *options->role};
@@ -74,6 +75,7 @@ loop::Task<int> set(Session& session, std::shared_ptr<const UserOptions> options
   request.max_slots = options->max_slots;
   request.password = options->password;
   request.old_password = options->old_password;
+  request.unix_user = options->unix_user;
   if (options->is_admin || options->is_no_admin) request.is_admin = options->is_admin;
   if (options->is_active || options->is_inactive) request.is_active = options->is_active;
   const Got<access::UserView> got = co_await ask(session, std::move(request));
@@ -125,6 +127,13 @@ Got<void> read_changed_password(UserOptions& options) {
   return read_first_password(options);
 }
 
+void add_unix_user(CLI::App& command, std::optional<std::string>& unix_user) {
+  command
+      .add_option("--unix-user", unix_user,
+                  "Account as which the user's tasks run on agents that run as root; '' for none")
+      ->type_name("ACCOUNT");
+}
+
 CLI::App& add_user_verb(CLI::App& user, const Verb& verb, UserOptions& options) {
   CLI::App& command = add_verb(user, verb, options.client);
   command.add_option("user", options.name, "Who")->required()->type_name("NAME");
@@ -143,6 +152,7 @@ void add_create(CLI::App& user, Chosen& chosen) {
   command.add_flag("--no-password", options->without_password, "None: only by tokens that are made for him");
   command.add_flag("--admin", options->is_admin, "Make him admin of the cluster");
   add_max_slots(command, options->max_slots, "Most slots that his jobs may hold together");
+  add_unix_user(command, options->unix_user);
   add_role(command, options->role, "His role in a workspace: viewer, editor or admin; else he is in none");
   command.add_option("--workspace", options->workspace, "In which one")->capture_default_str()->type_name("NAME");
   on_choice_with_password(command, chosen, options, read_first_password, create);
@@ -153,10 +163,11 @@ void add_set(CLI::App& user, Chosen& chosen) {
   CLI::App& command = add_user_verb(user,
                                     {"set", "Change a user",
                                      "  cadre user set ann --max-slots 8\n  cadre user set ann --max-slots none\n"
-                                     "  cadre user set bob --inactive\n"},
+                                     "  cadre user set bob --inactive\n  cadre user set ann --unix-user ann\n"},
                                     *options);
   CLI::Option_group& what = *command.add_option_group("what");
   add_max_slots(what, options->max_slots, "Most slots that his jobs may hold together");
+  add_unix_user(what, options->unix_user);
   CLI::Option* admin = what.add_flag("--admin", options->is_admin, "Make him admin of the cluster");
   what.add_flag("--no-admin", options->is_no_admin, "Let him be admin no more")->excludes(admin);
   CLI::Option* active = what.add_flag("--active", options->is_active, "Let him use the cluster again");

@@ -163,7 +163,40 @@ AgentEntry& Control::welcome(Peer peer, const messages::Hello& hello, TimePoint 
   agent.boot = hello.boot;
   agent.removed = false;
   peers_[peer] = id;
+  const bool is_closed_anew = agent.owner_only != hello.owner_only || (hello.owner_only && agent.owner != hello.owner);
+  agent.owner = hello.owner;
+  agent.owner_only = hello.owner_only;
+  if (is_closed_anew) admit_again(hello.pool, now);
   return agent;
+}
+
+const std::string& Control::owner_of(const AgentEntry& agent) const {
+  return agent.owner.empty() ? settings_.owner : agent.owner;
+}
+
+std::vector<AgentId> Control::closed_to(const std::string& user, const std::string& pool) const {
+  std::vector<AgentId> closed;
+  for (const auto& [id, agent] : ledger_.agents()) {
+    if (agent.owner_only && agent.row.pool == pool && owner_of(agent) != user) closed.push_back(id);
+  }
+  return closed;
+}
+
+std::string Control::closed_words(const std::vector<AgentId>& agents) const {
+  std::string words;
+  for (const AgentId& id : agents) {
+    words += "; agent '" + id.value + "' cannot keep tasks of several users apart and takes only jobs of '" +
+             owner_of(ledger_.agents().at(id)) + "'";
+    if (words.size() > 1'000) return words + "; and so do others";
+  }
+  return words;
+}
+
+Gang Control::admitted_gang(const JobRow& row) const {
+  Gang gang = gang_of(row);
+  const std::vector<AgentId> closed = closed_to(row.owner, row.spec.pool);
+  gang.exclude.insert(gang.exclude.end(), closed.begin(), closed.end());
+  return gang;
 }
 
 void Control::hello(Peer peer, const messages::Hello& hello, const std::optional<AgentId>& proven, TimePoint now) {

@@ -45,7 +45,7 @@ Control::Control(Settings settings, const Rows& rows, std::uint64_t boot, TimePo
   for (const auto& [id, job] : ledger_.jobs()) {
     if (job.row.stage == JobStage::ended) continue;
     keep_pool(job.row.spec.pool);
-    const Gang gang = gang_of(job.row);
+    const Gang gang = admitted_gang(job.row);
     Planner& planner = pool_of(job).planner;
     job.row.stage == JobStage::queued ? planner.submit(gang, job.row.queued) : planner.adopt(gang, running_of(job));
     if (is_impaired(job)) impaired_.insert(id);

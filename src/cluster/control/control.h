@@ -49,6 +49,7 @@ struct Settings {
   std::int64_t execs_max = 1'000;
   bool record_plans = false;
   std::string cluster;  ///< id of this cluster, made with its database; not configured
+  std::string owner = "admin";  ///< of the data folder; agents that name no user run for this one
 
   static constexpr std::string_view doc = "How the master runs its cluster.";
 };
@@ -186,7 +187,16 @@ class Control {
   // Agents (agents.cc).
   void hello(Peer peer, const messages::Hello& hello, const std::optional<AgentId>& proven, TimePoint now);
   /// Why not even an idle cluster could run it, as far as is known.
-  std::optional<std::string> never_fits(const JobSpec& spec, TimePoint now);
+  std::optional<std::string> never_fits(const JobSpec& spec, const std::string& owner, TimePoint now);
+  /// The user of the cluster that an agent runs for.
+  const std::string& owner_of(const AgentEntry& agent) const;
+  /// Agents that take no jobs of this user, since they cannot keep tasks of several users apart.
+  std::vector<AgentId> closed_to(const std::string& user, const std::string& pool) const;
+  std::string closed_words(const std::vector<AgentId>& agents) const;
+  /// The gang of a job, which must not be placed on agents that are closed to its owner.
+  Gang admitted_gang(const JobRow& row) const;
+  /// Which agents are closed to whom has changed.
+  void admit_again(const std::string& pool, TimePoint now);
   /// Why it cannot wait in that pool from now on, if it cannot.
   std::optional<Error> obstacle_to_pool(const Job& job, const std::string& pool, TimePoint now);
   /// In words, when there is no such pool.

@@ -77,8 +77,17 @@ std::optional<Error> Control::obstacle_to_pool(const Job& job, const std::string
   }
   JobSpec spec = job.row.spec;
   spec.pool = pool;
-  if (auto why = never_fits(spec, now)) return Error{Errc::invalid, *std::move(why)};
+  if (auto why = never_fits(spec, job.row.owner, now)) return Error{Errc::invalid, *std::move(why)};
   return std::nullopt;
+}
+
+void Control::admit_again(const std::string& pool, TimePoint now) {
+  rebuild(pools_.at(pool).planner, now, [&](Snapshot& all) {
+    for (GangStatus& one : all.gangs) {
+      if (const Job* job = ledger_.find(job_id(one.gang.id))) one.gang.exclude = admitted_gang(job->row).exclude;
+    }
+  });
+  pools_.at(pool).changed = true;
 }
 
 void Control::set_job(const Guest& guest, const requests::SetJob& request, TimePoint now) {
@@ -110,7 +119,7 @@ void Control::set_job(const Guest& guest, const requests::SetJob& request, TimeP
     rebuild(pool_of(*job).planner, now, [&](Snapshot& all) {
       const auto later = std::find_if(all.gangs.begin(), all.gangs.end(),
                                       [&](const GangStatus& one) { return job_id(one.gang.id).value > row.id.value; });
-      all.gangs.insert(later, GangStatus{gang_of(row), row.queued, {}, {}});
+      all.gangs.insert(later, GangStatus{admitted_gang(row), row.queued, {}, {}});
     });
   }
   Pool& pool = pool_of(*job);

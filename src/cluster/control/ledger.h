@@ -33,7 +33,9 @@ struct AgentEntry {
   AgentRow row;
   std::optional<Peer> peer;  ///< if it has said hello since the master's start
   std::uint64_t session = 0;
-  bool clean = false;  ///< all that it runs has the right to: only then does it get more
+  std::string owner;        ///< user that it runs for, as it says; empty: the owner of the cluster
+  bool owner_only = false;  ///< it takes no jobs of others
+  bool clean = false;       ///< all that it runs has the right to: only then does it get more
   TimePoint heard;
   std::string boot = {};  ///< of its host, as it said hello since the master's start
   bool removed = false;   ///< a user has removed it: it is forgotten as soon as nothing holds a place on it

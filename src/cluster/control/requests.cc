@@ -194,18 +194,20 @@ std::optional<std::string> Control::no_memory_for(const std::string& user, std::
   return full("all jobs", all, settings_.job_bytes_max, "job_bytes_max");
 }
 
-std::optional<std::string> Control::never_fits(const JobSpec& spec, TimePoint now) {
+std::optional<std::string> Control::never_fits(const JobSpec& spec, const std::string& owner, TimePoint now) {
   const bool has_agents = std::any_of(ledger_.agents().begin(), ledger_.agents().end(),
                                       [&](const auto& agent) { return agent.second.row.pool == spec.pool; });
   if (!has_agents) return std::nullopt;  // nobody knows yet
   Planner& ideal = pools_.at(spec.pool).ideal;
-  const Gang gang = gang_of({0}, 0, spec);
+  Gang gang = gang_of({0}, 0, spec);
+  const std::vector<AgentId> closed = closed_to(owner, spec.pool);
+  gang.exclude.insert(gang.exclude.end(), closed.begin(), closed.end());
   ideal.submit(gang, now);
   const Plan plan = ideal.plan(now);
   const std::string why = ideal.why(gang.id);
   ideal.remove(gang.id);
   if (!plan.start.empty()) return std::nullopt;
-  return "it could never run: " + why;
+  return "it could never run: " + why + closed_words(closed);
 }
 
 void Control::submit(const Guest& guest, const JobSpec& spec, TimePoint now) {
@@ -223,11 +225,15 @@ void Control::submit(const Guest& guest, const JobSpec& spec, TimePoint now) {
   if (auto faults = faults_of(spec); !faults.empty()) {
     return answer(asker, requests::Failed{Errc::invalid, "the job is faulty", std::move(faults)});
   }
+  const bool as_root = std::ranges::any_of(spec.members, [](const Member& one) { return one.manners.run_as_root; });
+  if (as_root && !guest.who.is_admin) {
+    return fail(asker, Errc::denied, "run_as_root: only admins of the cluster may run tasks as root; leave it out");
+  }
   if (auto why = no_memory_for(guest.who.user, bytes_of(spec))) return fail(asker, Errc::denied, *std::move(why));
-  if (auto why = never_fits(spec, now)) return fail(asker, Errc::invalid, *std::move(why));
+  if (auto why = never_fits(spec, guest.who.user, now)) return fail(asker, Errc::invalid, *std::move(why));
   Pool& pool = pools_.at(spec.pool);
   Job& job = ledger_.add_job(spec, guest.who.user, now);
-  pool.planner.submit(gang_of(job.row), now);
+  pool.planner.submit(admitted_gang(job.row), now);
   pool.changed = true;
   ledger_.note(now, job.row.id, "queued");
   answer(asker, view(job));
@@ -365,6 +371,7 @@ void Control::why(const Guest& guest, const requests::Why& request, TimePoint no
       }
     }
     text += off.empty() ? "" : "\n  agents that take no work: " + some_of(off);
+    text += closed_words(closed_to(job->row.owner, job->row.spec.pool));
   }
   if (!history.attempts.empty() && job->row.stage != JobStage::stopping) {
     text += "\n  " + attempt_in_words(history.attempts.back());

@@ -124,6 +124,9 @@ messages::Start Control::start_of(const Job& job, const TaskRow& task) const {
   const Member& member = job.row.spec.members[static_cast<std::size_t>(task.role)];
   const auto size =
       std::count_if(job.tasks.begin(), job.tasks.end(), [&](const auto& one) { return job.in_run(one.second); });
+  const auto agent = ledger_.agents().find(task.agent);
+  const bool owns_agent = agent != ledger_.agents().end() && owner_of(agent->second) == job.row.owner;
+  const messages::OwnerRights rights{"", false, owns_agent};
   return {{task.id, task.lease.epoch},
           member.role,
           task.rank,
@@ -134,7 +137,8 @@ messages::Start Control::start_of(const Job& job, const TaskRow& task) const {
           limits_of(member),
           member.manners,
           {},
-          job.row.owner};
+          job.row.owner,
+          rights};
 }
 
 void Control::take_slots(const TaskRow& task) {

@@ -78,7 +78,7 @@ void Host::hear(const messages::FromMaster& message, TimePoint now) {
                    const auto task = tasks_.find(one.lease);
                    if (task == tasks_.end() || task->second.stage != Stage::ended) return;
                    tasks_.erase(task);
-                   effects_.push_back(Forget{one.lease});
+                   effects_.emplace_back(Forget{one.lease});
                  },
                  [&](const messages::ReportAnswer& one) { tell(one.lease, one.answer); },
                  [&](const messages::Exec& one) { exec(one); },
@@ -105,7 +105,7 @@ void Host::welcome(const messages::Welcome& welcome, TimePoint now) {
     auto& [lease, task] = *at;
     if (task.condemned || !keep.contains(lease)) {
       if (task.stage == Stage::ended) {
-        effects_.push_back(Forget{lease});
+        effects_.emplace_back(Forget{lease});
         at = tasks_.erase(at);
         hello_when_clean_ = true;
         continue;
@@ -167,7 +167,7 @@ bool Host::may_start(const LeaseId& lease) const {
 
 void Host::launch(const messages::Start& start) {
   tasks_[start.lease].fence = start.manners.fence;
-  effects_.push_back(Launch{start});
+  effects_.emplace_back(Launch{start});
 }
 
 void Host::stop(const messages::Stop& stop, TimePoint now) {
@@ -249,7 +249,7 @@ void Host::end(const LeaseId& lease, Task& task, const TaskEnding& ending, TimeP
     tell_master(messages::Exited{lease, task.ending});
     return;
   }
-  effects_.push_back(Forget{lease});
+  effects_.emplace_back(Forget{lease});
   tasks_.erase(lease);
   look_if_clean(now);
 }

@@ -19,8 +19,10 @@ namespace cadre::cluster::host {
 /// What processes have in common of which one will do for the other: never processes of two users.
 struct WarmKind {
   std::string owner;
+  messages::OwnerRights rights;
   Command command;
   Isolation isolation = Isolation::on;
+  bool run_as_root = false;
   bool operator==(const WarmKind&) const = default;
 };
 

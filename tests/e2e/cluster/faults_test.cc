@@ -68,6 +68,7 @@ class Faults : public testing::Test {
  protected:
   Faults() {
     std::filesystem::create_directory(shared());
+    std::filesystem::permissions(shared(), std::filesystem::perms::all);  // tasks run as another user
     write_text(script(), reporter);
     for (const char* name : {"a1", "a2", "a3"}) cluster_.start_agent(name);
   }
@@ -86,7 +87,7 @@ class Faults : public testing::Test {
             "--env",
             "PYTHONPATH=" CADRE_PYTHON_PATH,
             "--mount",
-            shared() + ":/mnt",
+            shared() + ":/mnt:rw",
             "--preemptible",
             "--grace",
             "2s",

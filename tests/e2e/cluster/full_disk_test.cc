@@ -88,8 +88,8 @@ TEST(FullDisk, OfAnAgentStopsItFromTakingWorkAndHoldsOutputBack) {
   SmallAgent small;
   TestCluster& cluster = small.cluster;
   const std::string go = cluster.folder() + "/go";
-  const std::uint64_t writer = cluster.submit({"--slots", "1", "--isolation", "off", "--", "sh", "-c",
-                                               "while [ ! -e " + go + " ]; do sleep 0.05; done; seq 1 100000; exit 3"});
+  const std::uint64_t writer = cluster.submit(TestCluster::on_the_host(
+      {"--slots", "1"}, {"sh", "-c", "while [ ! -e " + go + " ]; do sleep 0.05; done; seq 1 100000; exit 3"}));
   ASSERT_TRUE(TestCluster::until([&] { return cluster.job(writer).stage == JobStage::running; }));
   std::vector<std::uint64_t> waiting;
   {

@@ -94,7 +94,7 @@ void TestCluster::start_agent_on(int host, const std::vector<std::string>& argum
 }
 
 void TestCluster::start_agent_with(const std::string& name, int host, std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), {"agent", "--id", name, "--data", agent_folder(name)});
+  arguments.insert(arguments.begin(), {"agent", "--id", name, "--data", agent_folder(name), "--allow-isolation-off"});
   agents_[name] = {start_logged(host, name, std::move(arguments)), host};
   ASSERT_TRUE(until([&] { return is_up(name); })) << read_text(folder() + "/" + name + ".log");
 }
@@ -161,6 +161,14 @@ TestCluster::Background TestCluster::start_cadre(const std::vector<std::string>&
 Said TestCluster::Background::wait() const {
   const int code = servers::wait_for(pid);
   return {code, read_text(out), read_text(err)};
+}
+
+std::vector<std::string> TestCluster::on_the_host(std::vector<std::string> options, std::vector<std::string> command) {
+  options.insert(options.end(), {"--isolation", "off"});
+  if (::geteuid() == 0) options.emplace_back("--run-as-root");
+  options.emplace_back("--");
+  options.insert(options.end(), command.begin(), command.end());
+  return options;
 }
 
 std::uint64_t TestCluster::submit(std::vector<std::string> arguments) const {

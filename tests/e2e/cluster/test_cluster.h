@@ -73,6 +73,9 @@ class TestCluster {
   };
   Background start_cadre(const std::vector<std::string>& arguments) const;
 
+  /// Options of a job, and then a command, whose task sees the host as the test does.
+  static std::vector<std::string> on_the_host(std::vector<std::string> options, std::vector<std::string> command);
+
   /// `cadre run --detach`; the job's number.
   std::uint64_t submit(std::vector<std::string> arguments) const;
   cluster::requests::JobView job(std::uint64_t id) const;

@@ -1,0 +1,63 @@
+#include "agent/uid_range.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/servers/scratch.h"
+
+namespace cadre::agent {
+namespace {
+
+TEST(UidRange, ReadsTwoNumbersWithADash) {
+  const auto range = parse_uid_range("200000-265535");
+  ASSERT_TRUE(range);
+  EXPECT_EQ(range->first, 200'000);
+  EXPECT_EQ(range->last, 265'535);
+}
+
+TEST(UidRange, RefusesWhatIsNoRangeAndNumbersOfTheSystem) {
+  for (const char* text : {"", "x", "5-", "-5", "10-20", "0-70000", "3000-2000", "2000-5000000000", "2000-3000x"}) {
+    const auto range = parse_uid_range(text);
+    ASSERT_FALSE(range) << text;
+    EXPECT_NE(range.error().message.find("--uids"), std::string::npos);
+  }
+}
+
+TEST(UidTable, GivesEachUserANumberThatNobodyElseHasAndKeepsIt) {
+  const servers::TempDir scratch;
+  const std::string path = scratch.path() + "/uids";
+  std::int64_t ann = 0;
+  {
+    auto table = UidTable::open(path, {200'000, 200'010});
+    ASSERT_TRUE(table);
+    ann = *table->uid_of("ann");
+    EXPECT_EQ(*table->uid_of("bob"), ann + 1);
+    EXPECT_EQ(*table->uid_of("ann"), ann);
+  }
+  auto table = UidTable::open(path, {200'000, 200'010});
+  ASSERT_TRUE(table);
+  EXPECT_EQ(*table->uid_of("cid"), ann + 2);
+  EXPECT_EQ(*table->uid_of("ann"), ann);
+}
+
+TEST(UidTable, NeverGivesANumberTwiceWhenTheRangeChanges) {
+  const servers::TempDir scratch;
+  const std::string path = scratch.path() + "/uids";
+  ASSERT_TRUE(UidTable::open(path, {200'000, 200'010})->uid_of("ann"));
+  auto table = UidTable::open(path, {200'000, 200'001});
+  EXPECT_EQ(*table->uid_of("bob"), 200'001);
+  const auto third = table->uid_of("cid");
+  ASSERT_FALSE(third);
+  EXPECT_NE(third.error().message.find("larger --uids"), std::string::npos);
+  EXPECT_EQ(*UidTable::open(path, {300'000, 300'001})->uid_of("ann"), 200'000);
+}
+
+TEST(UidTable, AFileThatCannotBeReadIsAnError) {
+  const servers::TempDir scratch;
+  std::ofstream(scratch.path() + "/uids") << "200000 ann\nbroken\n";
+  EXPECT_FALSE(UidTable::open(scratch.path() + "/uids", {}));
+}
+
+}  // namespace
+}  // namespace cadre::agent

@@ -1,0 +1,178 @@
+#include "agent/walls.h"
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "loop/file.h"
+#include "tests/servers/scratch.h"
+
+namespace cadre::agent {
+namespace {
+
+namespace fs = std::filesystem;
+using cluster::Isolation;
+using testing::Contains;
+using testing::HasSubstr;
+
+class WallsTest : public testing::Test {
+ protected:
+  WallsTest() {
+    options_.data = folder_.path() + "/a";
+    options_.is_root = true;
+    options_.has_namespaces = true;
+    options_.hidden = {folder_.path() + "/m"};
+    for (const char* name : {"a", "m", "shared", "mine"}) fs::create_directory(folder_.path() + "/" + name);
+    fs::create_directory_symlink(folder_.path() + "/m", folder_.path() + "/shared/link");
+  }
+  static WallRequest of(const std::string& user) {
+    WallRequest request;
+    request.owner = user;
+    return request;
+  }
+  WallRequest with_mount(const std::string& user, const std::string& name, bool writable = false) const {
+    WallRequest request = of(user);
+    request.mounts = {{folder_.path() + "/" + name, "/mnt", writable}};
+    return request;
+  }
+  std::string refusal(const WallRequest& request) const {
+    const auto confinement = Walls::open(options_)->confine(request);
+    return confinement ? "" : confinement.error().message;
+  }
+
+  servers::TempDir folder_;
+  WallOptions options_;
+};
+
+TEST_F(WallsTest, EachUserGetsANumberOfItsOwnWithAName) {
+  auto walls = Walls::open(options_);
+  ASSERT_TRUE(walls);
+  const auto ann = walls->confine(of("ann@lab"));
+  const auto bob = walls->confine(of("bob"));
+  ASSERT_TRUE(ann && bob);
+  EXPECT_NE(ann->user->uid, bob->user->uid);
+  EXPECT_EQ(ann->user->gid, ann->user->uid);
+  EXPECT_THAT(loop::read_file(ann->passwd).value_or(""),
+              HasSubstr("\nann@lab:x:" + std::to_string(ann->user->uid) + ":"));
+  EXPECT_THAT(loop::read_file(ann->group).value_or(""), HasSubstr("\nann@lab:x:"));
+  EXPECT_EQ(Walls::open(options_)->confine(of("bob"))->user->uid, bob->user->uid);
+  EXPECT_EQ(ann->home, "");
+}
+
+TEST_F(WallsTest, ANameThatTheHostKnowsIsNotTakenForThatAccount) {
+  EXPECT_EQ(Walls::open(options_)->confine(of("root"))->user->name, "cadre-root");
+}
+
+TEST_F(WallsTest, AnAccountNamedInTheRecordIsUsedButNeverRoot) {
+  WallRequest request = of("ann");
+  request.rights.unix_user = "nobody";
+  const auto confinement = Walls::open(options_)->confine(request);
+  ASSERT_TRUE(confinement);
+  EXPECT_EQ(confinement->user->name, "nobody");
+  EXPECT_EQ(confinement->passwd, "");
+  request.rights.unix_user = "root";
+  EXPECT_THAT(refusal(request), HasSubstr("account 'root' is root"));
+  request.rights.unix_user = "no-such-account";
+  EXPECT_THAT(refusal(request), HasSubstr("has no account 'no-such-account'"));
+}
+
+TEST_F(WallsTest, AnAgentThatIsNotRootStaysWhoItIs) {
+  options_.is_root = false;
+  EXPECT_FALSE(Walls::open(options_)->confine(of("ann"))->user);
+}
+
+TEST_F(WallsTest, OnlyAdminsRunAsRootAndOnlyOnAnAgentOfRoot) {
+  WallRequest request = of("ann");
+  request.run_as_root = true;
+  EXPECT_THAT(refusal(request), HasSubstr("only jobs of admins"));
+  request.rights.is_admin = true;
+  EXPECT_EQ(refusal(request), "");
+  EXPECT_FALSE(Walls::open(options_)->confine(request)->user);
+  options_.is_root = false;
+  EXPECT_THAT(refusal(request), HasSubstr("does not run as root"));
+}
+
+TEST_F(WallsTest, IsolationIsOffOnlyWithConsentAndForOwnersAndAdmins) {
+  WallRequest request = of("ann");
+  request.isolation = Isolation::off;
+  request.rights.is_admin = request.rights.owns_agent = true;
+  EXPECT_THAT(refusal(request), HasSubstr("--allow-isolation-off"));
+  options_.allow_isolation_off = true;
+  EXPECT_EQ(refusal(request), "");
+  request.rights = {};
+  EXPECT_THAT(refusal(request), HasSubstr("for the user that it runs for and for admins"));
+  request.rights.owns_agent = true;
+  EXPECT_EQ(refusal(request), "");
+}
+
+TEST_F(WallsTest, WithoutNamespacesOnlyTheOwnerIsServed) {
+  options_.has_namespaces = false;
+  WallRequest request = of("ann");
+  EXPECT_THAT(refusal(request), HasSubstr("takes only jobs of the user it runs for"));
+  request.rights.is_admin = true;
+  EXPECT_NE(refusal(request), "");
+  request.rights.owns_agent = true;
+  EXPECT_EQ(refusal(request), "");
+}
+
+TEST_F(WallsTest, OnlyAllowedFoldersAreMounted) {
+  EXPECT_THAT(refusal(with_mount("ann", "shared")), HasSubstr("--allow-mount"));
+  options_.mounts = {{folder_.path() + "/shared", false}};
+  EXPECT_EQ(refusal(with_mount("ann", "shared")), "");
+  EXPECT_THAT(refusal(with_mount("ann", "shared", true)), HasSubstr("for writing"));
+  EXPECT_NE(refusal(with_mount("ann", "mine")), "");
+  EXPECT_NE(refusal(with_mount("ann", "shared/../mine")), "");
+  options_.mounts = {{folder_.path() + "/shared", true}};
+  EXPECT_EQ(refusal(with_mount("ann", "shared", true)), "");
+  WallRequest owner = with_mount("admin", "mine", true);
+  owner.rights.owns_agent = true;
+  EXPECT_EQ(refusal(owner), "");
+}
+
+TEST_F(WallsTest, DataFoldersAreNeverMounted) {
+  options_.mounts = {{"/", true}};
+  for (const char* name : {"m", "a", "shared/link", "a/tasks"}) {
+    fs::create_directories(folder_.path() + "/a/tasks");
+    WallRequest request = with_mount("admin", name);
+    request.rights = {"", true, true};
+    EXPECT_THAT(refusal(request), HasSubstr("belongs to a master or an agent")) << name;
+  }
+}
+
+TEST_F(WallsTest, AllowedFoldersAreAbsoluteAndThere) {
+  EXPECT_TRUE(parse_allowed_mount("/data:rw")->writable);
+  EXPECT_EQ(parse_allowed_mount("/data/")->prefix, "/data");
+  EXPECT_FALSE(parse_allowed_mount("data"));
+  EXPECT_FALSE(parse_allowed_mount("/data:ro"));
+  options_.mounts = {{"/no/such/folder", false}};
+  EXPECT_FALSE(Walls::open(options_));
+}
+
+TEST_F(WallsTest, DataFoldersAreHiddenAndProgramsAreShown) {
+  const std::string program = folder_.path() + "/mine/program";
+  std::ofstream(program) << "x";
+  options_.shown = {program};
+  ::chmod(program.c_str(), 0755);
+  auto confinement = Walls::open(options_)->confine(of("ann"));
+  EXPECT_THAT(confinement->hidden, Contains(fs::canonical(folder_.path() + "/m").string()));
+  EXPECT_THAT(confinement->hidden, Contains(fs::canonical(folder_.path() + "/a").string()));
+  EXPECT_THAT(confinement->shown, Contains(fs::canonical(program).string()));
+  ::chmod(program.c_str(), 0700);  // as umask 077 leaves it
+  confinement = Walls::open(options_)->confine(of("ann"));
+  EXPECT_THAT(confinement->shown_private, Contains(fs::canonical(program).string()));
+}
+
+TEST_F(WallsTest, ATaskSeesTheDevicesOfItsSlotsOnly) {
+  options_.device_nodes = {"/dev/nvidia0", "/dev/nvidia1"};
+  options_.shared_nodes = {"/dev/nvidiactl"};
+  WallRequest request = of("ann");
+  EXPECT_TRUE(Walls::open(options_)->confine(request)->devices.empty());
+  request.slots = {1, 7};
+  EXPECT_THAT(Walls::open(options_)->confine(request)->devices, testing::ElementsAre("/dev/nvidia1", "/dev/nvidiactl"));
+}
+
+}  // namespace
+}  // namespace cadre::agent

@@ -1,0 +1,590 @@
+"""What a task may touch. Two users share one agent, once one that runs as root and once one that does not: bob's tasks
+try to reach ann's tasks, the agent and the master in every way that we know of, and must fail each time."""
+import glob
+import http.client
+import json
+import os
+import pathlib
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+import unittest
+import urllib.parse
+
+PROGRAM = pathlib.Path(os.environ["CADRE_PROGRAM"])
+SECRET = "the-secret-of-ann-4711"
+IS_ROOT = os.geteuid() == 0
+
+# Runs as ann's task: leaves something to find wherever a task can leave something.
+VICTIM = """
+import ctypes, os, socket, time
+for path in ("secret", "/tmp/secret", "/dev/shm/secret", os.environ["XDG_RUNTIME_DIR"] + "/secret"):
+    with open(path, "w") as file:
+        file.write(os.environ["ANN_SECRET"])
+    os.chmod(path, 0o666)
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.shmget(4711, 4096, 0o1000 | 0o666) >= 0
+assert libc.mq_open(b"/ann", os.O_CREAT | os.O_RDWR, 0o666, None) >= 0
+listener = socket.socket(socket.AF_UNIX)
+listener.bind("/tmp/ann.sock")
+listener.listen()
+print("ready", flush=True)
+time.sleep(1_000_000)
+"""
+
+# Before each attempt. What the attempt gives back is what it got.
+PRELUDE = """
+import ctypes, glob, json, os, signal, socket, stat, subprocess, sys
+facts = json.loads(sys.argv[1])
+libc = ctypes.CDLL(None, use_errno=True)
+
+def call(result):
+    if result in (-1, 2**64 - 1):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read(200)
+
+def write(path, text="x"):
+    with open(path, "a") as file:
+        file.write(text)
+    return "wrote " + path
+
+def connect(path, kind=socket.SOCK_STREAM):
+    client = socket.socket(socket.AF_UNIX, kind)
+    client.connect(path)
+    return "connected to " + path
+
+def everywhere(name):
+    found = [path for folder in ("/", "/proc/1/root") for path in glob.glob(folder + "/**/" + name, recursive=True)]
+    if not found:
+        raise OSError("no such file anywhere: " + name)
+    return found
+
+def attempt():
+"""
+EPILOGUE = """
+try:
+    print("GOT", attempt())
+except OSError as failure:
+    print("REFUSED", failure)
+"""
+
+ATTEMPTS = {
+    # What belongs to the system.
+    "read_shadow_passwords": "return read('/etc/shadow')",
+    "write_to_the_system": "return write('/etc/cadre-was-here')",
+    "write_to_programs": "return write('/usr/bin/cadre-was-here')",
+    "list_the_home_of_the_agents_user": "return os.listdir(facts['home']) or call(-1)",
+    "read_the_hosts_tmp": "return read(facts['host_tmp'])",
+    "list_sockets_of_services": """
+        others = [name for name in os.listdir('/run') if name != 'user' and name not in facts['resolver']]
+        return others or call(-1)""",
+    # What belongs to the master.
+    "read_the_owners_token": "return read(facts['data'] + '/client.json')",
+    "read_the_secret_of_passes": "return read(facts['data'] + '/passes.secret')",
+    "read_the_keys_of_the_master": "return read(facts['data'] + '/master.keys')",
+    "read_the_database": "return read(facts['data'] + '/cadre.db')",
+    "list_the_data_folder": "return os.listdir(facts['data'] + '/run')",
+    "connect_to_the_agents_socket": "return connect(facts['data'] + '/run/agents')",
+    "connect_to_the_bulk_socket": "return connect(facts['data'] + '/run/bulk')",
+    "speak_to_the_agents_port_without_a_key": """
+        client = socket.create_connection(('127.0.0.1', facts['agents_port']))
+        client.settimeout(20)
+        client.sendall(b'\\xff' + b'\\0' * 8 + b'\\x7f\\x03\\0' + b'NULL'.ljust(20, b'\\0') + b'\\0' * 32)
+        client.sendall(b'\\x04\\x19\\x05READY\\x0bSocket-Type\\0\\0\\0\\x06DEALER')
+        client.sendall(b'\\x00\\x05hello')
+        heard = b''
+        while True:
+            piece = client.recv(4096)
+            if not piece:
+                break
+            heard += piece
+        if b'READY' not in heard:
+            raise OSError('closed after its greeting')
+        return heard""",
+    "ask_the_api_without_a_token": """
+        import urllib.request
+        return urllib.request.urlopen(os.environ['CADRE_MASTER'] + '/api/v1/jobs').read()""",
+    "ask_the_api_for_users_with_the_tasks_token": """
+        import urllib.request
+        request = urllib.request.Request(os.environ['CADRE_MASTER'] + '/api/v1/users')
+        request.add_header('Authorization', 'Bearer ' + os.environ['CADRE_TOKEN'])
+        return urllib.request.urlopen(request).read()""",
+    # What belongs to the agent.
+    "read_the_identity_of_the_agent": "return read(facts['agent'] + '/identity')",
+    "find_the_identity_of_the_agent": "return everywhere('identity.cadre-test')",
+    "list_the_agents_folder": "return os.listdir(facts['agent'] + '/code')",
+    "kill_the_agent": "os.kill(facts['agent_pid'], signal.SIGKILL); return 'killed'",
+    "kill_the_supervisor_of_another": "os.kill(facts['supervisor_pid'], signal.SIGKILL); return 'killed'",
+    "write_into_the_own_launch": "return write('../launch')",
+    "write_into_the_own_spool": "return os.listdir('../output')",
+    "pose_as_the_own_agent": "return connect('../agent.sock', socket.SOCK_SEQPACKET)",
+    # What belongs to another's task.
+    "read_the_launch_of_another": "return read(facts['folder'] + '/launch')",
+    "read_the_work_of_another": "return read(facts['folder'] + '/work/secret')",
+    "read_the_tmp_of_another": "return read(facts['folder'] + '/tmp/secret')",
+    "read_the_same_path_in_tmp": "return read('/tmp/secret')",
+    "write_into_the_spool_of_another": "return write(facts['folder'] + '/output/x')",
+    "read_the_code_of_another": "return read(facts['tree'] + '/model.txt')",
+    "write_into_the_code_of_another": "return write(facts['tree'] + '/model.txt')",
+    "connect_to_the_task_socket_of_another":
+        "return connect(facts['folder'] + '/task.sock', socket.SOCK_SEQPACKET)",
+    "pose_as_the_agent_of_another":
+        "return connect(facts['folder'] + '/agent.sock', socket.SOCK_SEQPACKET)",
+    "connect_to_a_socket_of_another": "return connect('/tmp/ann.sock')",
+    "read_the_environment_of_another": """
+        for path in glob.glob('/proc/[0-9]*/environ'):
+            if b'ANN_SECRET' in read(path) or b'ANN_SECRET' in open(path, 'rb').read():
+                return path
+        raise OSError('in no environment')""",
+    "find_processes_of_others": """
+        pids = [name for name in os.listdir('/proc') if name.isdigit()]
+        if len(pids) <= 2:
+            raise OSError('only its own')
+        return pids""",
+    "kill_a_process_of_another": "os.kill(facts['pid'], signal.SIGKILL); return 'killed'",
+    "trace_a_process_of_another": "return call(libc.ptrace(16, facts['pid'], 0, 0))",
+    "read_memory_of_another": "return read('/proc/%d/mem' % facts['pid'])",
+    "read_shared_memory_of_another": "return read('/dev/shm/secret')",
+    "attach_shared_memory_of_another": "return call(libc.shmget(4711, 4096, 0o666))",
+    "open_the_message_queue_of_another": "return call(libc.mq_open(b'/ann', os.O_RDWR))",
+    "read_the_runtime_folder_of_another": "return read(os.environ['XDG_RUNTIME_DIR'] + '/secret')",
+    # Ways out.
+    "unmount_what_hides_others": """
+        for path in (facts['data'], '/run', '/home', '/dev', '/proc', '/tmp'):
+            if libc.umount2(path.encode(), 2) == 0:
+                return path
+        return call(-1)""",
+    "mount_a_folder": "return call(libc.mount(b'/', b'/tmp', None, 4096, None))",
+    "mount_control_groups": "return call(libc.mount(b'x', b'/tmp', b'cgroup2', 0, None))",
+    "make_a_user_namespace": "return call(libc.unshare(0x10000000 | 0x20000))",
+    "enter_another_namespace": "return call(libc.setns(os.open('/proc/1/ns/mnt', os.O_RDONLY), 0))",
+    "regain_rights": """
+        status = read('/proc/self/status') + open('/proc/self/status', 'rb').read()
+        fields = dict(line.split(b':', 1) for line in status.splitlines() if b':' in line)
+        rights = [fields[b'Cap' + kind].strip() for kind in (b'Eff', b'Prm', b'Bnd', b'Amb')]
+        if set(rights) == {b'0' * 16} and fields[b'NoNewPrivs'].strip() == b'1':
+            raise OSError('no capabilities, and none to come')
+        return rights, fields[b'NoNewPrivs']""",
+    "become_root_by_a_program": """
+        os.setuid(0)
+        return os.geteuid()""" if IS_ROOT else """
+        os.setuid(os.getuid() + 1)
+        return os.geteuid()""",
+    "open_a_disk": "return read('/dev/' + facts['disk'])",
+    "make_a_device_node": """
+        os.mknod('/tmp/disk', 0o666 | stat.S_IFBLK, os.makedev(254, 0))
+        return read('/tmp/disk')""",
+    "read_the_memory_of_the_kernel": "return read('/dev/mem') or read('/proc/kcore')",
+    "use_keys_of_the_session": "return call(libc.syscall(250, 0, -3, 1, 0, 0))",
+    "open_files_by_handle": "return call(libc.syscall(304, 3, None, 0))",
+    # Limits.
+    "raise_the_own_limit": """
+        for name in ('memory.limit_in_bytes', 'memory.max', 'pids.max', 'cgroup.procs', 'tasks'):
+            for path in glob.glob('/sys/fs/cgroup/**/' + name, recursive=True):
+                return write(path, '0')
+        raise OSError('no control groups to be seen')""",
+    "kill_by_the_control_group_of_another": "return write(facts['cgroup'] + '/cgroup.procs', str(os.getpid()))",
+    "fill_what_all_tasks_see": """
+        with open('/run/full', 'wb') as file:
+            for _ in range(64):
+                file.write(b'x' * (1 << 20))
+                file.flush()
+        return 'wrote 64 MiB'""",
+    "use_up_all_process_numbers": """
+        import resource
+        most, hard = resource.getrlimit(resource.RLIMIT_NPROC)
+        if 0 < hard <= int(read('/proc/sys/kernel/pid_max')) // 2:
+            resource.setrlimit(resource.RLIMIT_NPROC, (hard, hard + 1))
+        return hard""",
+}
+
+
+def free_ports():
+    """The first of three that follow each other."""
+    for first in range(20_000 + os.getpid() % 20_000, 60_000, 7):
+        try:
+            for port in range(first, first + 3):
+                with socket.socket() as probe:
+                    probe.bind(("127.0.0.1", port))
+            return first
+        except OSError:
+            continue
+    raise AssertionError("no free ports")
+
+
+def pids_with(text):
+    found = []
+    for path in glob.glob("/proc/[0-9]*/cmdline"):
+        try:
+            if text.encode() in pathlib.Path(path).read_bytes():
+                found.append(int(path.split("/")[2]))
+        except OSError:
+            pass
+    return found
+
+
+def parent_of(pid):
+    return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def is_alive(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def cgroup_of(pid):
+    for line in pathlib.Path(f"/proc/{pid}/cgroup").read_text().splitlines():
+        _, names, path = line.split(":", 2)
+        for point in (f"/sys/fs/cgroup/{names}" if names else "/sys/fs/cgroup", "/sys/fs/cgroup/unified"):
+            if names in ("", "memory", "pids") and os.path.exists(point + path + "/cgroup.procs"):
+                return point + path
+    return "/sys/fs/cgroup"
+
+
+class Cluster:
+    """`cadre up`, as root or as an ordinary user, in a folder that is neither a home folder nor below /tmp."""
+
+    def __init__(self, as_root, *arguments):
+        base = "/var/lib" if os.access("/var/lib", os.W_OK) else None
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="cadre-walls-", dir=base))
+        self.data = self.folder / "data"
+        self.home = self.folder / "home"
+        self.shared = self.folder / "shared"
+        self.command = []
+        programs = self.folder / "bin"
+        for folder in (self.home, self.shared, programs):
+            folder.mkdir()
+        for name in (PROGRAM.name, "cadre-supervisor"):
+            shutil.copy(PROGRAM.parent / name, programs / name)
+        (self.shared / "file").write_text("for all\n")
+        (self.shared / "link").symlink_to(self.data)
+        if not as_root and IS_ROOT:
+            user = pwd.getpwnam("nobody")
+            self.command = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]
+            for path in (self.folder, self.home, self.shared):
+                os.chown(path, user.pw_uid, user.pw_gid)
+        if IS_ROOT:
+            for path in (self.folder, programs, self.shared):
+                os.chmod(path, 0o755)
+            for name in (PROGRAM.name, "cadre-supervisor"):
+                os.chmod(programs / name, 0o755)
+        if as_root:
+            for path in (programs, programs / PROGRAM.name, programs / "cadre-supervisor"):
+                os.chmod(path, 0o700)  # as in a checkout that was made with umask 077
+        self.program = str(programs / PROGRAM.name)
+        self.agents_port = free_ports()
+        with open(self.folder / "log", "wb") as log:
+            self.process = subprocess.Popen(
+                [*self.command, self.program, "up", "--data", str(self.data), "--port", "0", "--slots", "8",
+                 "--listen", f"127.0.0.1:{self.agents_port}", "--allow-mount", str(self.shared), *arguments],
+                stdout=log, stderr=log, cwd="/", env={**os.environ, "HOME": str(self.home)})
+        self.until(self.is_up)
+        self.ann = self.user("ann")
+        self.bob = self.user("bob")
+
+    def close(self):
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(60)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def until(self, holds, seconds=120):
+        end = time.monotonic() + seconds
+        while not holds():
+            if time.monotonic() > end or self.process.poll() is not None:
+                raise AssertionError("it did not come to that; " + (self.folder / "log").read_text())
+            time.sleep(0.02)
+
+    def is_up(self):
+        try:
+            known = json.loads((self.data / "client.json").read_text())
+            self.url, self.admin = known["url"], known["token"]
+            return self.ask("GET", "/status")["agents_up"] == 1
+        except (OSError, ValueError, http.client.HTTPException, AssertionError):
+            return False
+
+    def ask(self, method, path, body=None, token=None):
+        connection = http.client.HTTPConnection("127.0.0.1", urllib.parse.urlsplit(self.url).port, timeout=60)
+        headers = {"Authorization": "Bearer " + (token or self.admin), "Content-Type": "application/json"}
+        try:
+            connection.request(method, "/api/v1" + path, body=json.dumps(body) if body else None, headers=headers)
+            response = connection.getresponse()
+            text = response.read()
+        finally:
+            connection.close()
+        assert response.status == 200, text
+        return json.loads(text)
+
+    def user(self, name):
+        self.ask("POST", "/users", {"name": name})
+        self.ask("PUT", f"/workspaces/default/members/{name}", {"role": "editor"})
+        return self.ask("POST", "/tokens", {"user": name})["token"]
+
+    def run(self, token, *words):
+        """`cadre run` as that user, from a place of its own."""
+        environment = {**os.environ, "CADRE_TOKEN": token, "CADRE_MASTER": self.url, "HOME": str(self.home)}
+        return subprocess.run([str(PROGRAM), "run", *words], cwd="/", env=environment, text=True, timeout=300,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+class Walls:
+    """The table, and what is promised beside it."""
+
+    AS_ROOT = True
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster(cls.AS_ROOT)
+        cls.addClassCleanup(cls.cluster.close)
+        code = cls.cluster.folder / "code"
+        code.mkdir()
+        (code / "model.txt").write_text(SECRET)
+        mark = f"mark-{os.getpid()}-{cls.__name__}"
+        started = cls.cluster.run(cls.cluster.ann, "--detach", "--dir", str(code), "--memory", "64MiB", "--env",
+                                  "ANN_SECRET=" + SECRET, "--", "/usr/bin/python3", "-c", VICTIM, mark)
+        assert started.returncode == 0, started.stderr
+        cls.job = started.stdout.split()[0] if started.stdout.strip().isdigit() else started.stdout.strip().split()[-1]
+        agent = cls.cluster.data / "agent"
+
+        def is_ready():
+            found = glob.glob(f"{agent}/tasks/*/tmp/ann.sock")
+            cls.victim = pathlib.Path(found[0]).parent.parent if found else None
+            return bool(found)
+
+        cls.cluster.until(is_ready)
+        cls.pid = next(pid for pid in pids_with(mark) if b"python3" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+                       and b"cadre" not in pathlib.Path(f"/proc/{pid}/exe").resolve().name.encode())
+        (agent / "identity.cadre-test").write_text("x")
+        os.chmod(agent / "identity.cadre-test", 0o644)
+        host_tmp = tempfile.NamedTemporaryFile(prefix="cadre-walls-", dir="/tmp", delete=False)
+        os.chmod(host_tmp.name, 0o644)
+        host_tmp.write(b"of the host")
+        host_tmp.close()
+        cls.addClassCleanup(os.unlink, host_tmp.name)
+        (cls.cluster.home / "private").write_text("x")
+        disks = [path.split("/")[-1] for path in glob.glob("/dev/[vs]d[a-z]") + glob.glob("/dev/nvme*n1")] or ["kmsg"]
+        agents = [pid for pid in pids_with(str(cls.cluster.data)) if parent_of(pid) == cls.cluster.process.pid]
+        trees = [path for path in glob.glob(f"{agent}/code/trees/*") if os.path.isdir(path)]
+        cls.facts = {
+            "data": str(cls.cluster.data), "agent": str(agent), "folder": str(cls.victim), "tree": trees[0],
+            "home": str(cls.cluster.home), "host_tmp": host_tmp.name, "pid": cls.pid, "agent_pid": agents[-1],
+            "supervisor_pid": parent_of(cls.pid), "cgroup": cgroup_of(cls.pid), "disk": disks[0],
+            "agents_port": cls.cluster.agents_port,
+            "resolver": os.path.realpath("/etc/resolv.conf").split("/")[2:3],
+        }
+        for name in ("data", "agent", "folder", "tree", "home", "host_tmp", "cgroup"):
+            assert os.path.exists(cls.facts[name]), name
+        for name in ("launch", "output", "task.sock", "work/secret", "tmp/secret"):
+            assert os.path.exists(cls.victim / name), name
+
+    def attempt(self, body, *options):
+        program = PRELUDE + textwrap.indent(textwrap.dedent(body if "\n" in body else "\n" + body), "    ") + EPILOGUE
+        return self.cluster.run(self.cluster.bob, *options, "--", "/usr/bin/python3", "-c", program,
+                                json.dumps(self.facts))
+
+    def fails_with(self, token, words, *command):
+        """What `cadre run` says of a job that is refused."""
+        done = self.cluster.run(token, *command)
+        self.assertNotEqual(done.returncode, 0, done.stdout)
+        self.assertIn(words, done.stderr)
+
+    def test_the_victim_lives_through_all_of_it(self):
+        self.assertTrue(is_alive(self.pid))  # and again in tearDownClass, after the others
+
+    @classmethod
+    def tearDownClass(cls):
+        assert is_alive(cls.pid), "ann's task was killed"
+        assert is_alive(cls.facts["agent_pid"]), "the agent was killed"
+
+    def test_a_task_can_do_its_work(self):
+        """Else all of the above would be easy."""
+        program = """
+            import os, pwd, subprocess, tempfile
+            assert pwd.getpwuid(os.getuid()).pw_name == os.environ['USER'] == os.environ['LOGNAME']
+            for folder in ('.', '/tmp', '/var/tmp', '/dev/shm', os.environ['HOME'], os.environ['XDG_RUNTIME_DIR']):
+                with tempfile.NamedTemporaryFile(dir=folder, mode='w') as file:
+                    file.write('x')
+            assert os.listdir(os.getcwd()) is not None and not os.listdir('/home')
+            assert subprocess.run(['id', '-un'], capture_output=True).stdout.strip()
+            assert socket.gethostbyname('localhost')
+            os.openpty()
+            open('/dev/null', 'w').write('x'); read('/dev/urandom'); read('/dev/zero')
+            return 'all of it'"""
+        done = self.attempt(program)
+        self.assertEqual(done.stdout, "GOT all of it\n", done.stderr)
+
+    def test_run_as_its_own_user(self):
+        uids = [self.cluster.run(token, "--", "id", "-u").stdout.strip()
+                for token in (self.cluster.ann, self.cluster.bob, self.cluster.bob)]
+        self.assertEqual(uids[1], uids[2])
+        if self.AS_ROOT:
+            self.assertNotEqual(uids[0], uids[1])
+            for uid in uids:
+                self.assertGreaterEqual(int(uid), 200_000)
+        else:
+            self.assertNotEqual(uids[0], "0")
+
+    def test_leave_the_control_group_and_use_more_memory(self):
+        body = """
+            for path in glob.glob('/sys/fs/cgroup/**/cgroup.procs', recursive=True):
+                write(path, '0')
+            block = bytearray(200 << 20)
+            for at in range(0, len(block), 4096):
+                block[at] = 1
+            import time
+            time.sleep(5)
+            return len(block)"""
+        done = self.attempt(body, "--memory", "64MiB")
+        self.assertNotIn("GOT", done.stdout)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("memory", done.stderr)
+
+    def test_fork_without_end(self):
+        body = """
+            import time
+            children = []
+            try:
+                while len(children) < 200:
+                    child = os.fork()
+                    if child == 0:
+                        time.sleep(60)
+                        os._exit(0)
+                    children.append(child)
+            finally:
+                for child in children:
+                    os.kill(child, signal.SIGKILL)
+            return len(children)"""
+        done = self.attempt(body, "--processes", "50")
+        self.assertTrue(done.stdout.startswith("REFUSED"), done.stdout + done.stderr)
+
+    def test_mount_the_masters_folder(self):
+        self.fails_with(self.cluster.bob, "may not be mounted", "--mount", f"{self.cluster.data}:/tmp/m", "--", "true")
+
+    def test_mount_the_masters_folder_through_a_link(self):
+        self.fails_with(self.cluster.bob, "may not be mounted", "--mount", f"{self.cluster.shared}/link:/tmp/m", "--",
+                        "true")
+
+    def test_mount_the_masters_folder_as_the_owner_of_the_agent(self):
+        self.fails_with(self.cluster.admin, "may not be mounted", "--mount", f"{self.cluster.data}:/tmp/m", "--",
+                        "true")
+
+    def test_mount_a_folder_above_the_masters_as_the_owner_of_the_agent(self):
+        done = self.cluster.run(self.cluster.admin, "--mount", f"{self.cluster.folder}:/tmp/m", "--", "sh", "-c",
+                                "cat /tmp/m/shared/file; ls -A /tmp/m/data")
+        self.assertEqual((done.stdout, done.returncode), ("for all\n", 0), done.stderr)
+
+    def test_mount_what_the_agent_does_not_allow(self):
+        self.fails_with(self.cluster.bob, "--allow-mount", "--mount", "/etc:/tmp/etc", "--", "true")
+
+    def test_mount_for_writing_what_may_be_read(self):
+        self.fails_with(self.cluster.bob, "for writing", "--mount", f"{self.cluster.shared}:/tmp/s:rw", "--", "true")
+
+    def test_mount_what_the_agent_allows(self):
+        done = self.cluster.run(self.cluster.bob, "--mount", f"{self.cluster.shared}:/tmp/s", "--", "sh", "-c",
+                                "cat /tmp/s/file; touch /tmp/s/new 2>/dev/null || echo read-only")
+        self.assertEqual(done.stdout, "for all\nread-only\n", done.stderr)
+
+    def test_turn_isolation_off_without_consent_of_the_agent(self):
+        self.fails_with(self.cluster.bob, "--allow-isolation-off", "--isolation", "off", "--", "true")
+        self.fails_with(self.cluster.admin, "--allow-isolation-off", "--isolation", "off", "--", "true")
+
+    def test_run_as_root_without_being_admin(self):
+        self.fails_with(self.cluster.bob, "only admins", "--run-as-root", "--", "true")
+
+    def test_run_as_root_as_an_admin(self):
+        done = self.cluster.run(self.cluster.admin, "--run-as-root", "--", "sh", "-c",
+                                f"id -u; ls -A {self.cluster.data}; umount /home 2>/dev/null || echo walled; "
+                                "echo x > /proc/sys/kernel/core_pattern || echo protected")
+        if self.AS_ROOT:
+            agent = "agent\n"  # the way to its own folder
+            self.assertEqual(done.stdout, f"0\n{agent}walled\nprotected\n", done.stderr)
+        else:
+            self.assertIn("does not run as root", done.stderr)
+
+    def test_command_in_a_task_has_no_more_rights_than_the_task(self):
+        environment = {**os.environ, "CADRE_TOKEN": self.cluster.ann, "CADRE_MASTER": self.cluster.url}
+        done = subprocess.run([str(PROGRAM), "task", "exec", f"{self.job}.0", "--", "sh", "-c",
+                               f"id -u; cat secret; echo; ls {self.cluster.data}/run; grep -c 'CapEff:.0*$' "
+                               "/proc/self/status; umount /tmp || echo walled"],
+                              env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+        uid, secret, capabilities, unmounted = done.stdout.split()
+        self.assertEqual((secret, capabilities, unmounted), (SECRET, "1", "walled"), done.stderr)
+        self.assertNotEqual(uid, "0")
+
+
+def add_attempts():
+    for name, body in ATTEMPTS.items():
+        def test(self, body=body):
+            done = self.attempt(body)
+            self.assertTrue(done.stdout.startswith("REFUSED"), done.stdout + done.stderr)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        setattr(Walls, "test_" + name, test)
+
+
+add_attempts()
+
+if IS_ROOT:
+    class AgentOfRoot(Walls, unittest.TestCase):
+        AS_ROOT = True
+
+
+class AgentOfAnOrdinaryUser(Walls, unittest.TestCase):
+    AS_ROOT = False
+
+
+class Consent(unittest.TestCase):
+    """An agent that allows isolation to be off."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster(IS_ROOT, "--allow-isolation-off")
+        cls.addClassCleanup(cls.cluster.close)
+
+    def test_isolation_may_be_off_for_its_owner_only(self):
+        done = self.cluster.run(self.cluster.bob, "--isolation", "off", "--", "true")
+        self.assertIn("only for the user that it runs for and for admins", done.stderr)
+        done = self.cluster.run(self.cluster.admin, "--isolation", "off", "--", "sh", "-c",
+                                f"id -u; pwd; echo x > f; cat f; cat {self.cluster.data}/client.json || echo hidden")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        if IS_ROOT:
+            uid, _, text, hidden = done.stdout.split()
+            self.assertEqual((text, hidden), ("x", "hidden"))
+            self.assertGreaterEqual(int(uid), 200_000)
+
+
+class WithoutNamespaces(unittest.TestCase):
+    """Where the kernel gives none, only the owner's jobs are taken."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster(IS_ROOT, "--namespaces", "none")
+        cls.addClassCleanup(cls.cluster.close)
+
+    def test_the_owner_is_served_and_others_are_refused_in_words(self):
+        done = self.cluster.run(self.cluster.admin, "--", "echo", "hello")
+        self.assertEqual((done.stdout, done.returncode), ("hello\n", 0), done.stderr)
+        done = self.cluster.run(self.cluster.bob, "--", "echo", "hello")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("cannot keep tasks of several users apart and takes only jobs of 'admin'", done.stderr)
+
+    def test_the_agent_says_so(self):
+        agent = self.cluster.ask("GET", "/agents")["agents"][0]
+        self.assertIn("takes only jobs of", " ".join(agent["isolation"]))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2 if "-v" in sys.argv else 1)
