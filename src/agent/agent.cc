@@ -73,7 +73,7 @@ std::string last_lines(const std::string& output, std::int64_t end) {
   return text;
 }
 
-TaskEnding stopped_before() { return {Reason::failed_to_start, 0, "it was stopped before it began", {}, 0}; }
+TaskEnding stopped_before() { return {Reason::signalled, 0, "it was stopped before it began", {}, 0}; }
 
 const supervision::Stop kill_now{Reason::killed_by_user, Duration{0}};
 

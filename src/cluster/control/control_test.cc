@@ -183,7 +183,7 @@ TEST(Control, EndsAGangWithTheFailureOfOneThoughAnotherNeverBegan) {
     EXPECT_EQ(desk.job(1).reason, lease::Reason::exited);
     EXPECT_EQ(desk.job(1).code, 7);
     EXPECT_EQ(desk.job(1).runs, 1);
-    EXPECT_EQ(desk.task(1, 1 - on_a1).ending.reason, lease::Reason::agent_lost);
+    EXPECT_EQ(desk.task(1, 1 - on_a1).ending.reason, lease::Reason::signalled) << "it was stopped with its gang";
   }
 }
 

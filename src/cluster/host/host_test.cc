@@ -321,5 +321,43 @@ TEST(Host, BearsAnyMessage) {
   });
 }
 
+TEST(Host, SaysAtOnceAndInEveryHelloWhyItTakesNoWork) {
+  messages::Hello introduction;
+  introduction.agent.id = AgentId("a1");
+  TimePoint now{1h};
+  Host host(introduction, {}, now);
+  const auto said = [&] {
+    std::vector<std::string> obstacles;
+    for (const Effect& effect : host.take()) {
+      const auto* message = std::get_if<ToMaster>(&effect);
+      if (message == nullptr) continue;
+      if (const auto* hello = std::get_if<messages::Hello>(&message->message.body)) {
+        obstacles.push_back("hello " + hello->obstacle);
+        host.hear({1, messages::Welcome{30s, 1s, {}, hello->number}}, now);
+      }
+      if (const auto* beat = std::get_if<messages::Beat>(&message->message.body)) {
+        obstacles.push_back("beat " + beat->obstacle);
+      }
+    }
+    return obstacles;
+  };
+  using Said = std::vector<std::string>;
+  host.set_obstacle("full", now);
+  EXPECT_EQ(said(), Said{}) << "nobody listens yet";
+  host.tick({}, now);
+  EXPECT_EQ(said(), Said{"hello full"});
+  host.set_obstacle("full", now);
+  EXPECT_EQ(said(), Said{}) << "that is known";
+  host.set_obstacle("", now);
+  EXPECT_EQ(said(), Said{"beat "}) << "not only at the next beat";
+  host.set_obstacle("full again", now);
+  EXPECT_EQ(said(), Said{"beat full again"});
+  now += 2s;
+  host.tick({}, now);
+  EXPECT_EQ(said(), Said{"beat full again"});
+  host.hear({1, messages::HelloAgain{}}, now);
+  EXPECT_EQ(said(), Said{"hello full again"});
+}
+
 }  // namespace
 }  // namespace cadre::cluster::host
