@@ -56,10 +56,14 @@ class Drawer {
       case 5:
       case 6:
       case 7:
-        return SetUser{
-            user(),        maybe(password()), maybe(password()), maybe(dice_.percent(50)), maybe(dice_.percent(50)),
-            maybe(slots())};
-      case 8: return SetUser{user(), password(), password(), {}, {}, {}};
+        return SetUser{user(),
+                       maybe(password()),
+                       maybe(password()),
+                       dice_.percent(50),
+                       maybe(dice_.percent(50)),
+                       maybe(dice_.percent(50)),
+                       maybe(slots())};
+      case 8: return SetUser{user(), password(), password(), dice_.percent(50), {}, {}, {}};
       case 9: return DeleteUser{user()};
       case 10: return ListTokens{maybe(user()), dice_.percent(30)};
       case 11:

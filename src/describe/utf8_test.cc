@@ -34,7 +34,9 @@ TEST(Escaped, IsPrintableWhateverItIsGiven) {
     std::string text(dice.below(40), ' ');
     for (char& c : text) c = static_cast<char>(dice.below(256));
     ASSERT_TRUE(is_printable(escaped(text)));
-    if (is_printable(text)) ASSERT_EQ(escaped(text), text);
+    if (is_printable(text)) {
+      ASSERT_EQ(escaped(text), text);
+    }
   });
 }
 

@@ -178,6 +178,14 @@ class Api {
       if constexpr (std::is_same_v<T, access::Logout>) return;  // it would end the token that all is asked with
       Value tree = hostile<T>(dice);
       if (tree.template as<Value::Map>() == nullptr) tree = Value(Value::Map{});
+      for (std::size_t at = T::route.path.find('{'); at != std::string_view::npos;
+           at = T::route.path.find('{', at + 1)) {
+        const std::string key(T::route.path.substr(at + 1, T::route.path.find('}', at) - at - 1));
+        const Value* value = tree.find(key);
+        const bool is_text = value != nullptr && (value->template as<std::string>() != nullptr ||
+                                                  value->template as<std::int64_t>() != nullptr);
+        if (!is_text) tree.set(key, Value(std::to_string(dice.bits() >> dice.below(64))));
+      }
       const std::string path = "/" + net::http::fill(T::route.path, *tree.template as<Value::Map>()).substr(1);
       const net::http::Method method = net::http::parse_method(T::route.method);
       net::http::Question one = question(method, path, "", 30s);
@@ -282,7 +290,7 @@ class Evil {
     run_for(loop_, 100ms);
     for (int i = 0; i < 120; ++i) {
       Value message = hostile<messages::FromAgent>(dice);
-      if (dice.percent(90)) message.set("session", Value(session_.value_or(0)));
+      if (message.as<Value::Map>() != nullptr && dice.percent(90)) message.set("session", Value(session_.value_or(0)));
       if (Value* body = find(message, "body"); body != nullptr && !leases_.empty() && dice.percent(70)) {
         if (body->find("lease") != nullptr) body->set("lease", Value(some_lease(dice)));
       }

@@ -333,7 +333,7 @@ TEST(Control, BoundsWhatTheSpecificationsOfJobsTake) {
 
 TEST(Control, RefusesAgentsAndJobsWhoseNamesCannotBeShown) {
   Desk desk;
-  for (const std::string id :
+  for (const std::string& id :
        {std::string("a\nb"), std::string(".."), std::string("-x"), std::string(5'000, 'x'), std::string("\x1b[2J")}) {
     desk.hello(id);
     EXPECT_TRUE(desk.control().ledger().agents().empty()) << id.size();
