@@ -44,6 +44,7 @@ class Future {
   }
   /// The call is not wanted any more. If it has not begun to run, get() throws OutcomeError.
   void cancel() const { call_.cancel(); }
+  const detail::CallHandle& handle() const { return call_; }
 
  private:
   detail::CallHandle call_;
@@ -61,6 +62,24 @@ auto gather(const std::vector<Future<T>>& futures, Wait wait = std::chrono::hour
     for (const Future<T>& one : futures) all.push_back(one.get(left()));
     return all;
   }
+}
+
+/// Futures that are ready and those that are not, each in the order in which they were given.
+template <class T>
+struct Waited {
+  std::vector<Future<T>> ready;
+  std::vector<Future<T>> open;
+};
+
+/// Waits until `count` of them are ready, or for so long; there may be more or fewer ready ones then.
+template <class T>
+Waited<T> wait(const std::vector<Future<T>>& futures, std::size_t count, Wait timeout = std::chrono::hours(24 * 365)) {
+  std::vector<detail::CallHandle> calls;
+  for (const Future<T>& one : futures) calls.push_back(one.handle());
+  detail::wait_for_count(calls, count, timeout);
+  Waited<T> waited;
+  for (const Future<T>& one : futures) (one.ready() ? waited.ready : waited.open).push_back(one);
+  return waited;
 }
 
 /// An object on the cluster; ends with the last copy of this.

@@ -17,15 +17,22 @@ import json
 import threading
 from typing import Any, Optional, Tuple
 
-from cadre import _native
+from cadre import _built
+
+_built.check()
+
+from cadre import _native  # noqa: E402
 from cadre.component import (Component, ComponentError, ComponentTimeoutError, Message, MessageFuture, Reply, concurrent,
                              dist)
-from cadre.errors import ActorError, RemoteError
+from cadre.errors import ActorError, ActorTimeoutError, RemoteError
+from cadre.futures import CancelledError, Future, gather, wait
 from cadre.names import Names, NamesError
-from cadre.remote import CancelledError, Future, connect, disconnect, gather, is_connected, kill, remote_class
+from cadre.remote import kill, remote_class
+from cadre.session import connect, disconnect, is_connected
 
 __all__ = [
     "ActorError",
+    "ActorTimeoutError",
     "CancelledError",
     "Component",
     "ComponentError",
@@ -57,6 +64,7 @@ __all__ = [
     "should_stop",
     "stop",
     "task",
+    "wait",
 ]
 
 

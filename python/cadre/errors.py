@@ -3,7 +3,7 @@ import sys
 import types
 from typing import Any, Dict, Optional, Type
 
-__all__ = ["ActorError", "RemoteError"]
+__all__ = ["ActorError", "ActorTimeoutError", "RemoteError"]
 
 _descriptors = (types.MemberDescriptorType, types.GetSetDescriptorType)
 _scalars = (type(None), bool, int, float, complex, str, bytes)
@@ -21,7 +21,16 @@ class ActorError(RuntimeError):
         self.code = code
 
     def __reduce__(self):  # type: ignore[no-untyped-def]
-        return (ActorError, (self.code, str(self)))
+        return (actor_error, (self.code, str(self)))
+
+
+class ActorTimeoutError(ActorError, TimeoutError):
+    """No answer came in time; ``except TimeoutError`` finds it."""
+
+
+def actor_error(code: str, text: str) -> ActorError:
+    """The one of this code."""
+    return ActorTimeoutError(code, text) if code == "timed_out" else ActorError(code, text)
 
 
 class RemoteError(RuntimeError):

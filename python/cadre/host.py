@@ -4,9 +4,9 @@ import os
 import sys
 import threading
 import traceback
-from typing import Any, Dict, Tuple
+from typing import Any, Dict, FrozenSet, Iterable, Tuple
 
-from cadre import _native, pickling, remote
+from cadre import _native, files, interpreter, pickling, session
 from cadre.errors import RemoteError, fields_of
 
 _verbs = _native.verbs
@@ -18,11 +18,22 @@ class _Object:
     def __init__(self, host: Any) -> None:
         self.host = host
         self.instance: Any = None
+        self.methods: FrozenSet[str] = frozenset()
 
-    def create(self, made_of: Tuple[Any, Tuple[Any, ...], Any]) -> None:
-        cls, args, kwargs = made_of
-        original = _load(*cls) if isinstance(cls, tuple) else cls.__cadre_class__
+    def create(self, body: Any, parts: Any) -> None:
+        interpreter.check_caller()
+        with session.importing_class():
+            cls, args, kwargs = _load(body, parts)
+            original = _load(*cls) if isinstance(cls, tuple) else cls.__cadre_class__
+        self.methods = frozenset(name for name in dir(original) if callable(getattr(original, name, None)))
         self.instance = original(*args, **kwargs)
+
+    def hidden(self) -> str:
+        """Methods of the class that attributes of the object hide, unless those can be called as well."""
+        own = getattr(self.instance, "__dict__", None)
+        if not own or self.methods.isdisjoint(own):
+            return ""
+        return ",".join(sorted(name for name in self.methods.intersection(own) if not callable(own[name])))
 
     def run(self, verb: int, name: str, body: Any, parts: Any) -> Any:
         if verb == _verbs["call"]:
@@ -32,7 +43,7 @@ class _Object:
             return getattr(self.instance, name)
         if verb == _verbs["set"]:
             return setattr(self.instance, name, _load(body, parts))
-        return self.create(_load(body, parts))
+        return self.create(body, parts)
 
     def serve(self) -> None:
         while True:
@@ -43,7 +54,7 @@ class _Object:
             try:
                 value = self.run(verb, name, body, parts)
                 said, buffers = pickling.dump_as(f"the result of {name}", value)
-                self.host.answer(answer, _verbs["value"], "", said, buffers)
+                self.host.answer(answer, _verbs["value"], self.hidden(), said, buffers)
             except BaseException as error:  # also SystemExit: the actor lives on
                 said, buffers = pickling.dump(_words_of(error))
                 self.host.answer(answer, _verbs["error"], _type_name(error)[:1000], said, buffers)
@@ -51,14 +62,50 @@ class _Object:
             wanted = answer = body = parts = value = said = buffers = error = None
 
 
+class _Shown:
+    """A stream whose lines the callers of the actor see, too."""
+
+    def __init__(self, stream: Any, host: Any, is_error: bool) -> None:
+        self._stream = stream
+        self._host = host
+        self._is_error = is_error
+        self._line = ""
+        self._pid = os.getpid()
+        self._lock = threading.RLock()
+
+    def write(self, text: str) -> int:
+        written = self._stream.write(text)
+        if os.getpid() == self._pid:  # a child process has no callers
+            with self._lock:
+                lines, end, self._line = (self._line + text).rpartition("\n")
+                if len(self._line) > _line_max:
+                    lines, end, self._line = lines + end + self._line, "\n", ""
+                if end:
+                    self._host.show(self._is_error, lines + end)
+        return int(written)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+_line_max = 16_384  # characters; a longer line is shown in parts
+
+
 def _load(body: Any, parts: Any) -> Any:
     try:
+        session.imports.depth += 1
         return pickling.load(body, parts)
     except ModuleNotFoundError as error:
         top = (error.name or "").partition(".")[0]
-        hint = f"{error}; the actor does not have it: if it is yours, give remote_class files=[{top!r}], a folder or file " \
-               "beside the main script; else it must be installed where the actor runs"
+        hint = f"{error}; the actor does not have it: if it is yours, give remote_class files=['/path/to/{top}'], its " \
+               "folder or file; else it must be installed where the actor runs"
         raise ModuleNotFoundError(hint, name=error.name, path=error.path) from error
+    finally:
+        session.imports.depth -= 1
 
 
 def _type_name(error: BaseException) -> str:
@@ -99,8 +146,11 @@ def main() -> None:
     if variables is None:
         return
     os.environ.update(variables)  # Python read the environment before they were set
-    remote.remember_what_came_along()
+    files.remember_what_came_along()
     host = _native.Host()
+    if host.shows_output:
+        sys.stdout = _Shown(sys.stdout, host, is_error=False)  # type: ignore[assignment]
+        sys.stderr = _Shown(sys.stderr, host, is_error=True)  # type: ignore[assignment]
     host.announce()
     target = _Object(host)
     lanes = int(os.environ.get("CADRE_ACTOR_LANES", "1"))

@@ -1,9 +1,11 @@
 """Objects to bytes and back. Large buffers (numpy arrays, bytearrays) are kept out of the pickle."""
 import pickle
+import sys
 from typing import Any, List, Sequence, Tuple
 
-__all__ = ["bytes_of", "dump", "dump_as", "load"]
+__all__ = ["bytes_of", "dump", "dump_as", "load", "main_names"]
 
+main_names = ("__main__", "__mp_main__")  # of the main script, also in a child process of multiprocessing
 _apart_from = 4096  # bytes; smaller buffers are cheaper in the pickle
 _apart_max = 1000  # buffers
 
@@ -23,12 +25,14 @@ def dump(value: Any, by_value: bool = False) -> Tuple[bytes, List[Any]]:
     if not by_value:
         try:
             body = pickle.dumps(value, 5, buffer_callback=apart)
-            if b"__main__" not in body:
+            if b"__main__" not in body and b"__mp_main__" not in body:
                 return body, buffers
         except Exception:  # cloudpickle may know better, and says it better if not
             pass
         buffers.clear()
     import cloudpickle
+    if "__mp_main__" in sys.modules:  # a child process of multiprocessing calls the main script so, and another cannot
+        cloudpickle.register_pickle_by_value(sys.modules["__mp_main__"])
     body = cloudpickle.dumps(value, 5, buffer_callback=apart)
     return body, buffers
 

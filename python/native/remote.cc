@@ -79,13 +79,13 @@ BytesView view_of(const py::bytes& bytes) { return as_bytes(static_cast<std::str
 
 /// Raised as cadre.ActorError(code, text).
 [[noreturn]] void raise(const Error& error) {
-  const py::object type = py::module_::import("cadre.errors").attr("ActorError");
+  const py::object make = py::module_::import("cadre.errors").attr("actor_error");
   const char* code = "invalid";
   for (const auto& [one, name] : enum_names(Errc())) {
     if (one == error.code) code = name;
   }
-  const py::object made = type(code, error.message);
-  PyErr_SetObject(type.ptr(), made.ptr());
+  const py::object made = make(code, error.message);
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
   throw py::error_already_set();
 }
 
@@ -155,6 +155,26 @@ struct PyActor {
   }
 };
 
+/// The whole of a call that is waited for: Python's lock is let go once, for sending and waiting together.
+py::tuple ask(const PyActor& self, int verb, std::string_view name, const py::bytes& body, const py::list& parts,
+              double room_wait) {
+  constexpr Duration at_first = std::chrono::milliseconds(200);
+  const Views views(parts);
+  const Actor::Saying saying{static_cast<Verb>(verb), name, view_of(body), views.all()};
+  loop::RealLoop& loop = self.session->engine().loop();
+  PyAnswer asked{self.session, self.actor, nullptr};
+  Result<void> sent;
+  unlocked([&] {
+    const TimePoint now = loop.now();
+    Result<std::shared_ptr<Answer>> answer = self.actor->call(saying, now + duration_of(room_wait));
+    if (!answer) return void(sent = Failure(answer.error()));
+    asked.answer = *std::move(answer);
+    self.actor->wait(*asked.answer, loop.now() + at_first);
+  });
+  take(std::move(sent));
+  return asked.get(1e9);
+}
+
 PyActor create(const SharedSession& session, const py::dict& from) {
   client::ActorOptions options;
   cluster::Member member;
@@ -196,12 +216,63 @@ SharedSession shared(const SharedSession& session) {
           }};
 }
 
+/// Held so that it is let go with the lock, wherever that happens.
+std::shared_ptr<py::function> held(py::function function) {
+  return {new py::function(std::move(function)), [](py::function* one) {
+            if (Py_IsInitialized() == 0) return;
+            const py::gil_scoped_acquire locked;
+            delete one;
+          }};
+}
+
+client::Printer::Sink sink_of(const py::function& write) {
+  return [call = held(write)](client::Printer::Stream stream, const std::string& text) {
+    if (Py_IsInitialized() == 0) return;
+    const py::gil_scoped_acquire locked;
+    try {
+      (*call)(stream == client::Printer::Stream::err,
+              py::reinterpret_steal<py::str>(
+                  PyUnicode_DecodeUTF8(text.data(), static_cast<py::ssize_t>(text.size()), "replace")));
+    } catch (py::error_already_set& error) {
+      error.discard_as_unraisable("the output of an actor");
+    }
+  };
+}
+
+/// Waits until as many of them are there.
+void wait_for_count(const std::vector<PyAnswer>& answers, std::size_t count, double timeout) {
+  std::vector<const PyAnswer*> open;
+  for (const PyAnswer& one : answers) {
+    if (!one.answer->is_there()) open.push_back(&one);
+  }
+  const std::size_t enough = answers.size() - std::min(count, answers.size());  // that may be open still
+  if (open.size() <= enough) return;
+  take(open.front()->actor->check_process());
+  for (const PyAnswer* one : open) one->actor->flush();
+  Session& session = *open.front()->session;
+  wait_for(session, timeout, [&](TimePoint until) {
+    return unlocked([&] {
+      return session.engine().wait(
+          until, [] {},
+          [&] {
+            std::erase_if(open, [](const PyAnswer* one) { return one->answer->is_there(); });
+            return open.size() <= enough;
+          });
+    });
+  });
+}
+
 void add_client(py::module_& module) {
   py::class_<Session, SharedSession>(module, "Session")
-      .def(py::init([](const std::string& url, double wait) {
-        auto session = unlocked([&] { return Session::open(url, duration_of(wait)); });
+      .def(py::init([](const std::string& url, double wait, std::optional<bool> output, const py::function& write) {
+        Session::Options options;
+        options.wait = duration_of(wait);
+        options.shows_output = output;
+        options.sink = sink_of(write);
+        auto session = unlocked([&] { return Session::open(url, std::move(options)); });
         return shared(take(std::move(session)));
       }))
+      .def("is_at", &Session::is_at)
       .def_property_readonly("master", &Session::master)
       .def_property_readonly("id", &Session::id)
       .def("create", &create)
@@ -212,6 +283,7 @@ void add_client(py::module_& module) {
       });
   py::class_<PyActor>(module, "Actor")
       .def("call", &PyActor::call)
+      .def("ask", &ask)
       .def("created",
            [](const PyActor& self, double timeout) {
              std::shared_ptr<Answer> made;
@@ -233,16 +305,11 @@ void add_client(py::module_& module) {
       .def("get", &PyAnswer::get)
       .def_property_readonly("is_there", [](const PyAnswer& self) { return self.answer->is_there(); })
       .def("then", [](const PyAnswer& self, py::function call) {
-        // Held so that it is let go with the lock, wherever that happens.
-        std::shared_ptr<py::function> held(new py::function(std::move(call)), [](py::function* function) {
-          const py::gil_scoped_acquire locked;
-          delete function;
-        });
-        unlocked([&] {
-          self.answer->then([held] {
+        unlocked([&, kept = held(std::move(call))] {
+          self.answer->then([kept] {
             const py::gil_scoped_acquire locked;
             try {
-              (*held)();
+              (*kept)();
             } catch (py::error_already_set& error) {
               error.discard_as_unraisable("a callback of cadre.Future.then");
             }
@@ -252,12 +319,19 @@ void add_client(py::module_& module) {
 }
 
 void add_host(py::module_& module) {
+  module.def("wait_for_count", &wait_for_count);
   py::class_<ActorHost::Wanted>(module, "Wanted");
   py::class_<ActorHost>(module, "Host")
       .def(py::init([] {
         const ActorHost::Options options = take(ActorHost::options_from_environment());
         return take(unlocked([&] { return ActorHost::open(options); }));
       }))
+      .def_property_readonly("shows_output", &ActorHost::shows_output)
+      .def("show",
+           [](ActorHost& host, bool is_error, const std::string& lines) {
+             const auto stream = is_error ? client::Printer::Stream::err : client::Printer::Stream::out;
+             unlocked([&] { host.show(stream, lines); });
+           })
       .def("announce", [](ActorHost& host) { take(unlocked([&] { return host.announce(); })); })
       .def("next",
            [](ActorHost& host) -> py::object {

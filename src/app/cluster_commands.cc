@@ -178,7 +178,8 @@ void add_agent_options(CLI::App& command, AgentOptions& options) {
   command.add_option("--cpus", options.cpus, "Cores it offers; by default all");
   command.add_option("--memory", options.memory, "Memory it offers; by default all");
   command
-      .add_option("--warm", options.warm, "Processes kept ready of each kind that jobs ask for; by default one a core")
+      .add_option("--warm", options.warm,
+                  "Processes kept ready for each user and interpreter or program of actors; by default one a core")
       ->check(CLI::Range(0, 4096));
   command.add_option("--warm-memory", options.warm_memory,
                      "Memory that all of these may use; by default a tenth of the host's");

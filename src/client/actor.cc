@@ -130,7 +130,7 @@ bool Actor::wait(const Answer& answer, TimePoint deadline) {
   if (!check_process()) return false;
   flush();
   return place_.engine().wait(
-      deadline, [] {}, [&] { return answer.is_there(); });
+      deadline, [] {}, [&] { return answer.is_there(); }, &answer);
 }
 
 void Actor::flush() {
@@ -240,9 +240,10 @@ void Actor::send_kept(std::uint64_t id, const Call& call) {
 void Actor::settle_all(Lock& lock) {
   auto settled = std::exchange(settled_, {});
   lock.unlock();
-  if (settled.empty()) return;
-  for (auto& [answer, outcome] : settled) settle(*answer, std::move(outcome));
-  place_.engine().changed();
+  for (auto& [answer, outcome] : settled) {
+    settle(*answer, std::move(outcome));
+    place_.engine().changed(answer.get());
+  }
 }
 
 void Actor::settle(Answer& answer, Result<Heard> heard) { place_.callbacks().run(answer.settle(std::move(heard))); }
@@ -254,11 +255,28 @@ void Actor::begin() {
   patience_ = place_.engine().loop().after(options_.place_wait, [self = weak_from_this()] {
     const std::shared_ptr<Actor> there = self.lock();
     if (!there) return;
-    there->come_to_nothing({Errc::unavailable, "the cluster had no place for the actor within " +
-                                                   to_string(there->options_.place_wait) +
-                                                   "; `cadre status` shows what it has, `cadre job list` what runs"});
+    there->died(there->too_late(), Caller::Fault::its_own);
   });
+  await(Await::master);
   place_.submit(shared_from_this(), job, options_.place_wait);
+}
+
+void Actor::await(Await what) {
+  if (awaits_ != what || what == Await::master) awaits_since_ = place_.engine().loop().now();
+  awaits_ = what;
+}
+
+/// Why it cannot be called when its time is over.
+Error Actor::too_late() const {
+  const std::string within = " within " + to_string(options_.place_wait);
+  const std::string number = std::to_string(job().value);
+  if (awaits_ == Await::master) return {Errc::timed_out, "the master did not answer" + within + "; raise timeout"};
+  if (awaits_ == Await::place) {
+    return {Errc::timed_out, "the cluster had no place for the actor" + within + "; `cadre why " + number +
+                                 "` says why, `cadre status` shows what the cluster has"};
+  }
+  return {Errc::timed_out, "the actor has a place on agent " + agent_ + ", but its process was not ready" + within +
+                               "; raise timeout, or see `cadre actor logs " + number + "`"};
 }
 
 void Actor::begun(cluster::JobId job) {
@@ -268,7 +286,7 @@ void Actor::begun(cluster::JobId job) {
     job_ = job;
     is_wanted = core_.stage() != Caller::Stage::over;
   }
-  if (is_wanted) return;
+  if (is_wanted) return await(Await::place);
   place_.kill(job);
   place_.forget(job);
 }
@@ -276,11 +294,7 @@ void Actor::begun(cluster::JobId job) {
 void Actor::failed(const Error& error) { died(error, Caller::Fault::its_own); }
 
 /// It is not to be hoped for any more.
-void Actor::come_to_nothing(const Error& error) {
-  const cluster::JobId old = job();
-  if (old.value != 0) place_.kill(old);
-  died(error, Caller::Fault::its_own);
-}
+void Actor::come_to_nothing(const Error& error) { died(error, Caller::Fault::its_own); }
 
 void Actor::news(const cluster::requests::JobView& view) {
   if (is_over() || view.id != job()) return;
@@ -308,14 +322,19 @@ void Actor::news(const cluster::requests::JobView& view) {
                                      });
     return;
   }
-  const std::string report = view.tasks.empty() ? "" : view.tasks.front().last_report;
+  std::string report = view.tasks.empty() ? "" : view.tasks.front().last_report;
+  auto card = describe::read_json<ActorCard>(report);
+  if (!report.empty() && (!card || !net::parse_public_key(card->key))) report = known_card_;  // the user's own report
+  if (awaits_ != Await::nothing) {
+    const bool has_place = view.stage != cluster::control::JobStage::queued && !view.tasks.empty();
+    if (has_place) agent_ = view.tasks.front().agent.value;
+    await(has_place ? Await::process : Await::place);
+  }
   const bool is_queued_again = !known_card_.empty() && view.stage == cluster::control::JobStage::queued;
   if (is_queued_again || (!known_card_.empty() && report != known_card_)) {
     return died({Errc::unavailable, "the actor was stopped for others, or its agent was lost"}, Caller::Fault::other);
   }
   if (report.empty() || report == known_card_) return;
-  auto card = describe::read_json<ActorCard>(report);
-  if (!card || !net::parse_public_key(card->key)) return;  // something else that it reported
   known_card_ = report;
   card_ = *std::move(card);
   was_connected_ = false;
@@ -355,6 +374,7 @@ void Actor::connect_to(std::size_t address) {
 
 void Actor::opened() {
   patience_.cancel();
+  await(Await::nothing);
   Lock lock(mutex_);
   const bool is_known = std::exchange(was_connected_, true);
   if (is_known && !core_.is_made()) {  // nobody knows what became of its constructor
@@ -370,6 +390,10 @@ void Actor::opened() {
 }
 
 void Actor::heard(Heard heard) {
+  if (heard.verb == Verb::output) {
+    const auto stream = heard.name == "stderr" ? Printer::Stream::err : Printer::Stream::out;
+    return place_.show(*this, stream, as_text(heard.body.view()));
+  }
   if (heard.id == 0) {
     const bool is_made = heard.verb == Verb::value;
     std::shared_ptr<Answer> created;

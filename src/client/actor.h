@@ -18,6 +18,7 @@
 #include "client/actor_card.h"
 #include "client/callbacks.h"
 #include "client/engine.h"
+#include "client/printer.h"
 #include "client/wire.h"
 #include "cluster/job.h"
 #include "cluster/views.h"
@@ -71,13 +72,18 @@ class Actor final : public std::enable_shared_from_this<Actor>, private Wire::Us
     virtual Engine& engine() = 0;
     virtual Callbacks& callbacks() = 0;
     virtual const net::Keys& keys() = 0;
-    /// A job is wanted; begun() or failed() follows. So long it may take the master to be there.
+    /// A job is wanted; begun() or failed() follows, also for an actor that is over by then. So long it may take the
+    /// master to be there.
     virtual void submit(const std::shared_ptr<Actor>& actor, const cluster::JobSpec& job, Duration wait) = 0;
     /// Nobody needs that job any more.
     virtual void kill(cluster::JobId job) = 0;
     /// This actor is over.
     virtual void forget(cluster::JobId job) = 0;
+    /// The actor has written these lines.
+    virtual void show(const Actor& actor, Printer::Stream stream, std::string_view lines) = 0;
   };
+  /// What has to happen before it can be called.
+  enum class Await : std::uint8_t { master, place, process, nothing };
 
   Actor(Place& place, ActorOptions options);
   ~Actor() override;
@@ -99,6 +105,8 @@ class Actor final : public std::enable_shared_from_this<Actor>, private Wire::Us
   [[nodiscard]] Result<std::shared_ptr<Answer>> created(TimePoint deadline);
   /// Says whether it came in time. Not in a child process.
   bool wait(const Answer& answer, TimePoint deadline);
+  /// Calls that wait for others, to go with them, go now.
+  void flush();
   /// `conflict` in a child process of who made it.
   [[nodiscard]] Result<void> check_process() const;
   /// Ends it; calls that have not ended fail.
@@ -113,6 +121,9 @@ class Actor final : public std::enable_shared_from_this<Actor>, private Wire::Us
   void begun(cluster::JobId job);
   void failed(const Error& error);
   void news(const cluster::requests::JobView& job);
+  const std::string& class_name() const { return options_.job.actor; }
+  Await awaits() const { return awaits_; }
+  TimePoint awaits_since() const { return awaits_since_; }
   /// The session ends: so does this, at once.
   void drop(const Error& why);
 
@@ -130,6 +141,8 @@ class Actor final : public std::enable_shared_from_this<Actor>, private Wire::Us
   void drained() override { place_.engine().changed(); }
   void lost(Error error) override;
 
+  void await(Await what);
+  Error too_late() const;
   void connect();
   void connect_to(std::size_t address);
   void come_to_nothing(const Error& error);
@@ -145,8 +158,6 @@ class Actor final : public std::enable_shared_from_this<Actor>, private Wire::Us
   void settle(Answer& answer, Result<Heard> heard);
   void send_kept(std::uint64_t id, const Call& call);
   Wire::Urgency urgency() const;
-  /// Of what waits for more that goes to the actor.
-  void flush();
 
   Place& place_;
   const ActorOptions options_;
@@ -166,6 +177,9 @@ class Actor final : public std::enable_shared_from_this<Actor>, private Wire::Us
   std::optional<ActorCard> card_;
   std::string known_card_;
   std::vector<net::PipeAddress> addresses_;
+  Await awaits_ = Await::master;
+  TimePoint awaits_since_;
+  std::string agent_;  ///< where it has its place
   std::size_t address_ = 0;
   bool was_connected_ = false;  ///< to the process of this card
   Error last_error_;            ///< why an address did not do

@@ -21,7 +21,12 @@ using remote::Verb;
 constexpr Duration attend_every = 500ms;
 constexpr std::size_t waiting_max = 100'000;  // calls
 constexpr std::size_t unsent_max = 64 << 20;  // of answers
-constexpr std::size_t strangers_max = 32;     // who have not said yet who they are
+/// Output is shown while no more than this is not sent: it must not delay answers.
+constexpr std::size_t unshown_max = 1 << 20;
+constexpr std::size_t shown_at_once_max = 64 << 10;
+/// Of what is no answer to any call.
+constexpr std::uint64_t no_call = ~std::uint64_t{0};
+constexpr std::size_t strangers_max = 32;  // who have not said yet who they are
 /// Answers to calls that take less may wait for each other while more calls are there.
 constexpr Duration brief = 50us;
 constexpr std::string_view loopback = "127.0.0.1";
@@ -55,6 +60,7 @@ Result<ActorHost::Options> ActorHost::options_from_environment() {
   options.owner = owner;
   const std::string lanes = variable("CADRE_ACTOR_LANES");
   if (!lanes.empty()) options.lanes = std::max<std::size_t>(1, std::strtoul(lanes.c_str(), nullptr, 10));
+  options.shows_output = variable(output_variable) == "1";
   options.is_local = variable("CADRE_ACTOR_HOST") == network_identity();
   return options;
 }
@@ -125,6 +131,8 @@ void ActorHost::Connection::opened() {
   is_open = true;
   host.was_called_ = true;
   ++host.open_connections_;
+  const std::lock_guard lock(host.mutex_);
+  host.readers_[number].wire = wire;
 }
 
 void ActorHost::take(Connection& from, Heard heard) {
@@ -158,6 +166,7 @@ void ActorHost::leave(std::uint64_t number) {
   {
     const std::lock_guard lock(mutex_);
     callee_.gone(number);
+    readers_.erase(number);
   }
   engine_.loop().post([connection = std::shared_ptr<Connection>(std::move(found->second))] {});  // never while it calls
   connections_.erase(found);
@@ -197,6 +206,23 @@ std::optional<ActorHost::Wanted> ActorHost::next() {
         TimePoint::max(), [] {}, look);
   if (!found) return std::nullopt;
   return Wanted{found->key, std::move(found->what.heard), std::move(found->what.wire), engine_.loop().now()};
+}
+
+void ActorHost::show(Printer::Stream stream, std::string_view lines) {
+  if (!options_.shows_output) return;
+  const std::lock_guard lock(mutex_);
+  const std::string_view name = stream == Printer::Stream::out ? "stdout" : "stderr";
+  for (auto& [number, reader] : readers_) {
+    if (lines.size() > shown_at_once_max || reader.wire->unsent() > unshown_max) {
+      reader.skipped += static_cast<std::size_t>(std::count(lines.begin(), lines.end(), '\n'));
+      continue;
+    }
+    std::string text(lines);
+    if (const std::size_t skipped = std::exchange(reader.skipped, 0)) {
+      text = "... " + std::to_string(skipped) + " lines are not shown here; `cadre actor logs` has them\n" + text;
+    }
+    reader.wire->send(Verb::output, no_call, name, as_bytes(text), Wire::Shared(), Wire::Urgency::soon);
+  }
 }
 
 void ActorHost::answer(const Wanted& wanted, Verb verb, std::string_view name, BytesView body,

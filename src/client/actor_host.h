@@ -17,10 +17,14 @@
 
 #include "client/actor_card.h"
 #include "client/engine.h"
+#include "client/printer.h"
 #include "client/wire.h"
 #include "remote/callee.h"
 
 namespace cadre::client {
+
+/// Whether what an actor writes is shown where its caller runs: not with 0.
+inline constexpr const char* output_variable = "CADRE_ACTOR_OUTPUT";
 
 class ActorHost {
  public:
@@ -28,10 +32,12 @@ class ActorHost {
     net::PublicKey owner;                            ///< who may call
     std::size_t lanes = 1;                           ///< calls that run at a time
     bool is_local = true;                            ///< only callers on the same host
+    bool shows_output = false;                       ///< the caller wants to see what the actor writes
     Duration caller_wait = std::chrono::minutes(1);  ///< without one for so long at first, it ends …
     Duration linger = std::chrono::seconds(10);      ///< … and when the last has gone, after that
   };
-  /// As the environment of a task says: CADRE_ACTOR_CALLER, CADRE_ACTOR_HOST, CADRE_ACTOR_LANES.
+  /// As the environment of a task says: CADRE_ACTOR_CALLER, CADRE_ACTOR_HOST, CADRE_ACTOR_LANES,
+  /// CADRE_ACTOR_OUTPUT.
   [[nodiscard]] static Result<Options> options_from_environment();
 
   [[nodiscard]] static Result<std::unique_ptr<ActorHost>> open(const Options& options);
@@ -60,6 +66,12 @@ class ActorHost {
   /// Waits while too much was not taken by who is to be answered.
   void answer(const Wanted& wanted, remote::Verb verb, std::string_view name, BytesView body,
               std::span<const BytesView> parts);
+
+  /// Whether show() shows anything.
+  bool shows_output() const { return options_.shows_output; }
+  /// Lines that the actor has written, for its callers to see. Never waits: what they do not take is skipped, and they
+  /// are told how many lines that was. Not in a child process.
+  void show(Printer::Stream stream, std::string_view lines);
 
  private:
   struct Connection final : Wire::User {
@@ -101,6 +113,11 @@ class ActorHost {
   std::mutex mutex_;  // for what follows
   Calls callee_;
   bool is_over_ = false;
+  struct Reader {
+    std::shared_ptr<Wire> wire;
+    std::size_t skipped = 0;  ///< lines
+  };
+  std::map<std::uint64_t, Reader> readers_;  ///< of the output: the connections that are open
 
   std::atomic<std::uint64_t> calls_ = 0;
   std::atomic<std::uint64_t> errors_ = 0;

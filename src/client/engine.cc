@@ -56,7 +56,7 @@ void Engine::run(loop::Call call) {
   {
     const std::lock_guard lock(mutex_);
     if (is_driven_) return loop_.post(std::move(call));
-    take();
+    take(nullptr);
   }
   call();
   const std::lock_guard lock(mutex_);
@@ -80,25 +80,39 @@ void Engine::run_soon(std::unique_lock<std::mutex>& lock) {
 }
 
 /// With the lock held.
-void Engine::take() {
+void Engine::take(const void* on) {
   is_driven_ = true;
   driver_ = std::this_thread::get_id();
+  driver_on_ = on;
 }
 
 void Engine::leave() {
   is_driven_ = false;
   driver_ = {};
   left_ = loop_.now();
-  if (waiting_ > 0) changed_.notify_all();
+  wake_next_driver();
   if (wanting_ == 0 && is_asleep_) idle_.notify_one();
 }
 
-void Engine::changed() {
+void Engine::wake(Waiter& waiter) {
+  if (std::exchange(waiter.is_woken, true)) return;
+  waiter.wake.notify_one();
+}
+
+/// What came last is answered last: it drives for longest, and wakes the others when their answers come.
+void Engine::wake_next_driver() {
+  if (!is_driven_ && !waiters_.empty()) wake(*waiters_.back());
+}
+
+void Engine::changed(const void* what) {
+  const auto concerns = [what](const void* on) { return what == nullptr || on == nullptr || on == what; };
   const std::lock_guard lock(mutex_);
   ++changes_;
-  if (waiting_ > 0) changed_.notify_all();
+  for (Waiter* const one : waiters_) {
+    if (concerns(one->on)) wake(*one);
+  }
   const bool another_drives = is_driven_ && wanting_ > 0 && driver_ != std::this_thread::get_id();
-  if (another_drives) loop_.post([] {});  // he asks before each call of the loop
+  if (another_drives && concerns(driver_on_)) loop_.post([] {});  // it asks before each call of the loop
 }
 
 /// The own thread.
@@ -132,14 +146,14 @@ void Engine::attend() {
       continue;
     }
     has_work_ = false;
-    take();
+    take(nullptr);
     run_soon(lock);
     lock.unlock();
     static_cast<void>(loop_.run_until(TimePoint::max(), [this] { return wanting_ > 0; }));
     lock.lock();
     is_driven_ = false;
     driver_ = {};
-    if (waiting_ > 0) changed_.notify_all();
+    wake_next_driver();
   }
 }
 
@@ -162,7 +176,8 @@ bool Engine::wait_or_interrupt(TimePoint end, std::function<void()> begin, const
   }
 }
 
-bool Engine::wait(TimePoint end, const std::function<void()>& begin, const std::function<bool()>& done) {
+bool Engine::wait(TimePoint end, const std::function<void()>& begin, const std::function<bool()>& done,
+                  const void* on) {
   std::unique_lock lock(mutex_);
   if (is_driven_ && driver_ == std::this_thread::get_id()) {
     lock.unlock();
@@ -172,9 +187,11 @@ bool Engine::wait(TimePoint end, const std::function<void()>& begin, const std::
   ++wanting_;
   bool has_begun = false;
   bool holds = false;
+  Waiter me;
+  me.on = on;
   for (;;) {
     if (!is_driven_) {
-      take();
+      take(on);
       lock.unlock();
       if (!std::exchange(has_begun, true)) begin();
       holds = loop_.run_until(end, done);
@@ -188,15 +205,18 @@ bool Engine::wait(TimePoint end, const std::function<void()>& begin, const std::
     lock.lock();
     if (holds || loop_.now() >= end) break;
     if (seen != changes_ || !is_driven_) continue;
-    ++waiting_;
-    end == TimePoint::max() ? changed_.wait(lock) : void(changed_.wait_until(lock, steady(end)));
-    --waiting_;
+    me.is_woken = false;
+    waiters_.push_back(&me);
+    const auto is_woken = [&me] { return me.is_woken; };
+    end == TimePoint::max() ? me.wake.wait(lock, is_woken) : void(me.wake.wait_until(lock, steady(end), is_woken));
+    std::erase(waiters_, &me);
   }
   --wanting_;
   if (driver_ == std::this_thread::get_id()) {
     leave();
-  } else if (wanting_ == 0 && is_asleep_) {
-    idle_.notify_one();
+  } else {
+    wake_next_driver();  // this one may have been woken to drive
+    if (wanting_ == 0 && is_asleep_) idle_.notify_one();
   }
   return holds;
 }

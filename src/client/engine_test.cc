@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
+#include <memory>
 #include <vector>
 
 namespace cadre::client {
@@ -88,6 +90,76 @@ TEST(Engine, WhoDrivesIsToldWhatChangesElsewhere) {
     EXPECT_TRUE(engine.wait(
         TimePoint::max(), [] {}, [&] { return is_done.load(); }));
   }
+}
+
+TEST(Engine, WhoWaitsForOneThingIsNotWokenForAnother) {
+  Engine engine;
+  constexpr int threads = 4;
+  std::array<std::atomic<bool>, threads> is_done{};
+  std::array<std::atomic<int>, threads> asked{};
+  std::atomic<bool> is_over = false;
+  std::jthread driver([&] {
+    engine.wait(
+        TimePoint::max(), [] {}, [&] { return is_over.load(); });
+  });
+  std::vector<std::jthread> waiting;
+  for (std::size_t i = 0; i < threads; ++i) {
+    waiting.emplace_back([&, i] {
+      const auto look = [&, i] {
+        ++asked[i];
+        return is_done[i].load();
+      };
+      EXPECT_TRUE(engine.wait(
+          TimePoint::max(), [] {}, look, &is_done[i]));
+    });
+  }
+  for (const auto& one : asked) {
+    while (one == 0) std::this_thread::sleep_for(100us);
+  }
+  std::this_thread::sleep_for(50ms);  // they sleep
+  const int before = asked[1];
+  for (int i = 0; i < 1'000; ++i) engine.changed(&is_done[0]);
+  std::this_thread::sleep_for(50ms);
+  EXPECT_LE(asked[1], before + 2) << "they may have been on their way to sleep";
+  for (auto& one : is_done) {
+    one = true;
+    engine.changed(&one);
+  }
+  waiting.clear();
+  is_over = true;
+  engine.changed();
+}
+
+TEST(Engine, SomebodyDrivesWhoeverIsWokenAndGivesUp) {
+  Engine engine;
+  std::atomic<int> failures = 0;
+  std::vector<std::jthread> threads;
+  for (int thread = 0; thread < 6; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (int i = 0; i < 300; ++i) {
+        if (thread < 3) {  // they give up again and again
+          static_cast<void>(engine.wait(
+              engine.loop().now() + 200us, [] {}, [] { return false; }, &failures));
+          continue;
+        }
+        const auto is_done = std::make_shared<std::atomic<bool>>(false);
+        const auto begin = [&engine, is_done] {
+          engine.loop()
+              .after(300us,
+                     [&engine, is_done] {
+                       *is_done = true;
+                       engine.changed(is_done.get());
+                     })
+              .detach();
+        };
+        if (!engine.wait(
+                engine.loop().now() + 60s, begin, [&] { return is_done->load(); }, is_done.get()))
+          ++failures;
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(failures, 0);
 }
 
 TEST(Engine, GivesUpInTime) {

@@ -6,6 +6,7 @@
 #include <openssl/ssl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +19,7 @@
 
 #include "client/actor_host.h"
 #include "client/outcomes.h"
+#include "client/output_tee.h"
 #include "client/session.h"
 
 namespace cadre {
@@ -80,13 +82,6 @@ bool was_started_as_actor() {
   std::string program;
   std::string flag;
   return std::getline(file, program, '\0') && std::getline(file, flag, '\0') && flag == host_flag;
-}
-
-/// Of a cluster that is called by its own scheme.
-std::string http_url(std::string url) {
-  constexpr std::string_view scheme = "cadre://";
-  while (url.ends_with('/')) url.pop_back();
-  return url.starts_with(scheme) ? "http://" + url.substr(scheme.size()) : url;
 }
 
 [[noreturn]] void raise(const Error& error) { throw OutcomeError(client::reason_of(error)); }
@@ -188,6 +183,7 @@ int serve_as_actor() {
     std::fprintf(stderr, "this process cannot be an actor: %s\n", error.message.c_str());
     return 1;
   }
+  const client::OutputTee tee(**host);
   Stage stage(**host);
   std::vector<std::thread> others;
   for (std::size_t i = 1; i < options->lanes; ++i) others.emplace_back([&stage] { stage.serve(); });
@@ -205,7 +201,9 @@ void init(int argc, char** argv) {
   std::exit(serve_as_actor());
 }
 
-Outcome<void> connect(const std::string& url, Wait wait) {
+Outcome<void> connect(const std::string& url, Wait wait) { return connect(url, ConnectOptions{.wait = wait}); }
+
+Outcome<void> connect(const std::string& url, const ConnectOptions& options) {
   if (!is_served && was_started_as_actor()) {  // it would make actors that make actors
     return Reason{Reason::Code::conflict,
                   "this process is to be an actor; call cadre::init(argc, argv) first of all in main"};
@@ -213,12 +211,15 @@ Outcome<void> connect(const std::string& url, Wait wait) {
   Current& now = current();
   const std::lock_guard lock(now.mutex);
   if (own_session(now)) {
-    if (url.empty() || url == now.url || http_url(url) == now.session->master()) return {};
+    if (url.empty() || url == now.url || now.session->is_at(url)) return {};
     const std::string where = now.session->master();
     return Reason{Reason::Code::conflict,
                   "this process is connected to " + where + "; disconnect() before you connect to " + url};
   }
-  Result<std::shared_ptr<Session>> opened = Session::open(url, wait);
+  Session::Options chosen;
+  chosen.wait = options.wait;
+  if (!options.output) chosen.shows_output = false;
+  Result<std::shared_ptr<Session>> opened = Session::open(url, std::move(chosen));
   if (!opened) return client::reason_of(opened.error());
   now.session = *std::move(opened);
   now.pid = ::getpid();
@@ -298,6 +299,25 @@ ValueReader CallHandle::value() const {
   std::vector<ValueReader::Part> parts;
   for (const remote::Segment& slice : heard->parts) parts.push_back({{slice.data, slice.size}, slice.owner});
   return ValueReader(heard->body.view(), std::move(parts));
+}
+
+bool wait_for_count(const std::vector<CallHandle>& calls, std::size_t count, Wait wait) {
+  std::vector<const CallHandle*> open;
+  const auto look = [&open] { std::erase_if(open, [](const CallHandle* one) { return one->is_there(); }); };
+  for (const CallHandle& one : calls) open.push_back(&one);
+  look();
+  const std::size_t enough = calls.size() - std::min(count, calls.size());  // that may be open still
+  if (open.size() <= enough) return true;
+  const CallHandle::Inside& first = *open.front()->inside;
+  if (const Result<void> own = first.actor->check_process(); !own) raise(own.error());
+  for (const CallHandle* one : open) one->inside->actor->flush();
+  client::Engine& engine = first.session->engine();
+  return engine.wait(
+      engine.loop().now() + wait, [] {},
+      [&] {
+        look();
+        return open.size() <= enough;
+      });
 }
 
 struct ActorHandle::Inside {

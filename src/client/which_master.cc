@@ -1,11 +1,11 @@
 #include "client/which_master.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 
 #include "client/data_folder.h"
+#include "client/master_address.h"
 #include "describe/describe.h"
 #include "loop/file.h"
 
@@ -38,43 +38,23 @@ Got<KnownMaster> in_folder(const std::string& named) {
   return *std::move(master);
 }
 
-/// Scheme, host and perhaps more of a path; without a host, the first word of the path would be taken for one.
-bool is_address(std::string_view url) {
-  std::string_view authority = url.substr(url.find("://") + 3);
-  authority = authority.substr(0, authority.find('/'));
-  authority.remove_prefix(authority.rfind('@') + 1);
-  if (authority.empty() || authority.starts_with(':') || url.find_first_of("?#") != std::string_view::npos)
-    return false;
-  const std::size_t colon = authority.rfind(':');
-  if (colon == std::string_view::npos || authority.find(']', colon) != std::string_view::npos) return true;
-  const std::string_view port = authority.substr(colon + 1);
-  std::uint16_t number = 0;
-  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
-  return error == std::errc() && end == port.data() + port.size() && number > 0;
-}
-
 Got<KnownMaster> at_url(const std::string& named) {
   KnownMaster master;
-  master.url = plain_url(named);
+  master.url = named;
   const Got<Logins> logins = read_logins();
   if (!logins) return NotGot(logins.error());
   for (const KnownMaster& known : logins->masters) {
-    if (known.url == master.url) master = known;
+    if (is_same_master(known.url, named)) master = known;
   }
   if (master.token.empty()) {  // it may be this host's own
     const Got<KnownMaster> own = in_folder(default_data_folder());
-    if (own && own->url == master.url) master = *own;
+    if (own && is_same_master(own->url, named)) master = *own;
   }
   if (const std::string ca = variable("CADRE_CA"); !ca.empty()) master.ca = ca;
   return master;
 }
 
 }  // namespace
-
-std::string plain_url(std::string url) {
-  while (url.ends_with('/')) url.pop_back();
-  return url;
-}
 
 std::string logins_file() {
   const std::string config = variable("XDG_CONFIG_HOME");
@@ -109,11 +89,9 @@ Got<KnownMaster> find_master(const std::string& given) {
     if (!logins) return NotGot(logins.error());
     named = logins->current.empty() ? default_data_folder() : logins->current;
   }
-  const bool is_url = named.starts_with("http://") || named.starts_with("https://");
-  if (is_url ? !is_address(named) : named.find("://") != std::string::npos) {
-    return NotGot(Refusal{bad_usage, named + " is no master; name one like http://host:7310, or its data folder"});
-  }
-  Got<KnownMaster> master = is_url ? at_url(named) : in_folder(named);
+  const Result<MasterAddress> address = parse_master_address(named);
+  if (!address) return NotGot(Refusal{bad_usage, address.error().message});
+  Got<KnownMaster> master = address->url.empty() ? in_folder(address->folder) : at_url(address->url);
   if (const std::string token = variable("CADRE_TOKEN"); master && !token.empty()) {
     master->token = token;
     master->user.clear();

@@ -9,9 +9,9 @@
 
 namespace cadre::client {
 
-/// By `given`, else CADRE_MASTER, else where the user logged in last, else the default data folder: a URL, for which
-/// the token is CADRE_TOKEN or that of a login, and who is believed CADRE_CA or as at that login; or the data folder of
-/// a master on this host.
+/// By `given`, else CADRE_MASTER, else where the user logged in last, else the default data folder, each written as
+/// client/master_address.h says: an address, for which the token is CADRE_TOKEN or that of a login, and who is believed
+/// CADRE_CA or as at that login; or the data folder of a master on this host.
 [[nodiscard]] Got<cluster::KnownMaster> find_master(const std::string& given);
 
 /// Masters where the user has logged in, kept in his config folder, for him only.
@@ -29,8 +29,5 @@ void describe(V& v, Logins& l) {
 std::string logins_file();
 [[nodiscard]] Got<Logins> read_logins();
 [[nodiscard]] Got<void> write_logins(const Logins& logins);
-
-/// A URL without the slash at its end.
-std::string plain_url(std::string url);
 
 }  // namespace cadre::client

@@ -37,8 +37,10 @@ enum class Verb : std::uint8_t {
   cancelled,  ///< the call of this id was not run
   // From both.
   pieces,  ///< pieces of shared memory that are given back, or gone: the body is a list of PieceNews
+  // From the actor, if its caller has asked for it (CADRE_ACTOR_OUTPUT).
+  output,  ///< lines that it has written: the name is the stream, stdout or stderr
 };
-constexpr Verb last_verb = Verb::pieces;
+constexpr Verb last_verb = Verb::output;
 
 /// Bytes and what keeps them alive.
 struct Segment {

@@ -32,15 +32,22 @@ void describe(V& v, Strategy& s) {
 }
 
 struct RegisteredClass {
-  static constexpr std::string_view doc = "A class that a program of your own has registered.";
+  static constexpr std::string_view doc =
+      "A class of which each component is an object; `class: module:Class` is short for `class: {name: module:Class}`.";
   std::string name;
   std::vector<std::string> program;
   bool operator==(const RegisteredClass&) const = default;
+
+  /// `module:Class`, with dots between the names of packages and of nested classes.
+  bool is_python() const;
 };
 template <class V>
 void describe(V& v, RegisteredClass& c) {
-  v.required("name", c.name, "As it was registered.", length(1, 256));
-  v.required("program", c.program, "Program and arguments that register it.", length(1, 4096));
+  v.required("name", c.name, "In Python module:Class; else as the program has registered it.", length(1, 256));
+  v.field("program", c.program, "Program and arguments that register it; left out: it is a class in Python.",
+          length(0, 4096));
+  v.check(!c.program.empty() || c.is_python(), "name",
+          "must be module:Class, a class in Python, unless there is a program that registers it");
 }
 
 struct ComponentType {
@@ -69,7 +76,7 @@ void describe(V& v, ComponentType& c) {
   v.field("slots", c.slots, "Slots for each.", range(0, cluster::most_slots));
   v.field("slot_kind", c.slot_kind, "The kind of slot it needs; any, if left out.");
   v.field("command", c.command, "Program and arguments that each runs.", length(1, 4096));
-  v.field("class", c.registered_class, "In place of a command: the class of which each is an object.");
+  v.field("class", c.registered_class, "In place of a command: the class of which each is an object, module:Class in Python.");
   v.field("env", c.env, "Environment variables beside those that cadre sets.");
   v.field("restart", c.restart,
           "What becomes of one that has failed. Exit code 64 asks not to be restarted, 65 that the whole group ends.");

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
+#include <iterator>
 #include <utility>
 
 #include "base/overloaded.h"
@@ -159,6 +160,9 @@ Result<Program> Attendance::program_of(std::vector<std::string> argv, const std:
                                        Program around) const {
   TRY_ASSIGN(variables, environment_of(task_.launch, places()));
   if (terminal) variables["TERM"] = terminal->type;
+  const std::vector<std::string> pythons = alternatives(task_.launch.command.python);
+  const auto chosen = std::find(pythons.begin(), pythons.end(), argv.front());
+  if (chosen != pythons.end()) around.otherwise.assign(std::next(chosen), pythons.end());
   around.argv = std::move(argv);
   around.terminal = terminal;
   around.environment = assignments(variables);

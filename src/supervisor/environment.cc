@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <sstream>
+#include <utility>
 
 #include "supervisor/descriptor.h"
 
@@ -25,7 +27,7 @@ std::string parent_of(const std::string& path) {
 bool is_reserved(const std::string& name) { return name.starts_with("CADRE_") || name == "CUDA_VISIBLE_DEVICES"; }
 
 /// Puts an interpreter or a virtual environment first.
-Result<void> prefer_python(std::string python, std::map<std::string, std::string>& variables) {
+Result<void> prefer_one(std::string python, std::map<std::string, std::string>& variables) {
   while (python.size() > 1 && python.ends_with('/')) python.pop_back();
   struct stat found {};
   if (::stat(python.c_str(), &found) != 0) {
@@ -37,6 +39,17 @@ Result<void> prefer_python(std::string python, std::map<std::string, std::string
   variables["PATH"] = bin + ":" + variables["PATH"];
   if (::access((home + "/pyvenv.cfg").c_str(), F_OK) == 0) variables["VIRTUAL_ENV"] = home;
   return {};
+}
+
+/// The first that is there.
+Result<void> prefer_python(const std::string& pythons, std::map<std::string, std::string>& variables) {
+  Result<void> preferred;
+  for (const std::string& python : alternatives(pythons)) {
+    Result<void> tried = prefer_one(python, variables);
+    if (tried) return {};
+    if (preferred) preferred = std::move(tried);  // the first is what the user has chosen
+  }
+  return preferred;
 }
 
 }  // namespace
@@ -67,6 +80,15 @@ Result<std::map<std::string, std::string>> environment_of(const cluster::supervi
   if (!launch.command.python.empty()) TRY(prefer_python(launch.command.python, variables));
   variables["CADRE_SOCKET"] = places.socket;
   return variables;
+}
+
+std::vector<std::string> alternatives(const std::string& python) {
+  std::vector<std::string> paths;
+  std::istringstream text(python);
+  for (std::string path; std::getline(text, path, ':');) {
+    if (!path.empty()) paths.push_back(path);
+  }
+  return paths;
 }
 
 std::vector<std::string> assignments(const std::map<std::string, std::string>& variables) {

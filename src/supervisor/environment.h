@@ -22,6 +22,9 @@ struct Places {
                                                                         const Places& places);
 
 /// As execve takes it.
-[[nodiscard]] std::vector<std::string> assignments(const std::map<std::string, std::string>& variables);
+[[nodiscard]]  /// The paths of Command::python, which are separated by colons.
+std::vector<std::string>
+alternatives(const std::string& python);
+std::vector<std::string> assignments(const std::map<std::string, std::string>& variables);
 
 }  // namespace cadre::supervisor

@@ -89,11 +89,16 @@ int find_and_run(const std::string& name, char* const* argv) {
 /// Gives only an error: when all goes well this process is another program.
 Error become(const Program& program, pid_t supervisor) {
   if (auto placed = take_place(program, supervisor); !placed) return placed.error();
-  const std::vector<char*> argv = pointers(program.argv);
+  std::vector<char*> argv = pointers(program.argv);
   std::vector<char*> environment = pointers(program.environment);
   environ = environment.data();  // the program is looked for in its own PATH
   const int why = find_and_run(program.argv[0], argv.data());
   const bool missing = why == ENOENT || why == EACCES;
+  for (const std::string& other : program.otherwise) {
+    if (!missing) break;
+    argv[0] = const_cast<char*>(other.c_str());
+    ::execvp(other.c_str(), argv.data());
+  }
   Error error = system_error("cannot run '" + program.argv[0] + "'", why);
   if (missing) error.message += "; is it installed on this agent?";
   return error;

@@ -29,6 +29,7 @@ struct Program {
   bool dies_with_us = false;
   bool input = false;                           ///< else its standard input is empty
   std::optional<cluster::Terminal> terminal{};  ///< on which it runs, with its input
+  std::vector<std::string> otherwise;  ///< tried in turn instead of argv[0] if that is not there
 };
 
 struct Started {

@@ -64,6 +64,18 @@ TEST_P(Start, AMissingPythonIsNamed) {
   EXPECT_EQ(run(launch).detail, "python '/no/python' cannot be used on this agent: No such file or directory");
 }
 
+TEST_P(Start, AnotherPythonRunsWhereTheChosenOneIsMissing) {
+  Launch launch = program({"/no/python", "-c", "import os; print('instead', os.environ['PATH'].split(':')[0])"});
+  launch.command.python = "/no/python:/neither/python:/usr/bin/python3";
+  const std::string folder = begin(launch);
+  EXPECT_EQ(wait_for_ending(folder).code, 0);
+  EXPECT_EQ(output(folder), "instead /usr/bin\n");
+  launch.command.argv = {"/no/other"};  // only the interpreter is replaced
+  EXPECT_NE(run(launch).detail.find("cannot run '/no/other'"), std::string::npos);
+  launch.command.python = "/no/python:/neither/python";
+  EXPECT_EQ(run(launch).detail, "python '/no/python' cannot be used on this agent: No such file or directory");
+}
+
 TEST_P(Start, AnUnreadableLaunchIsAnEnding) {
   const std::string folder = make_folder(program({"true"}));
   std::ofstream(folder + "/launch") << "garbage";

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <thread>
@@ -49,6 +50,16 @@ class Thing {
   cadre::Array<double> same(const cadre::Array<double>& given) { return given; }
   void fail(const std::string& text) { throw std::out_of_range(text); }
   void throw_number() { throw 3; }
+  int late(int milliseconds) {
+    sleep(milliseconds);
+    return milliseconds;
+  }
+  void speak() {
+    std::printf("by stdio\n");
+    std::cout << "by a stream" << std::endl;
+    std::fprintf(stderr, "an error by stdio\n");
+    std::cerr << "an error by a stream\n";
+  }
   void sleep(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
   void die() { ::kill(::getpid(), SIGKILL); }
   int count = 0;
@@ -134,6 +145,20 @@ void futures() {
   for (int i = 0; i < 5'000; ++i) many.push_back(thing.call(&Thing::add, 1));
   const std::vector<int> all = cadre::gather(many);
   for (int i = 0; i < 5'000; ++i) EXPECT(all[static_cast<std::size_t>(i)] == i + 2);
+  const auto other = cadre::remote<Thing>(small);
+  const std::vector<cadre::Future<int>> two{thing.call(&Thing::late, 100'000), other.call(&Thing::late, 0)};
+  EXPECT(cadre::wait(two, 1, std::chrono::minutes(1)).ready.size() == 1);
+  EXPECT(cadre::wait(two, 1).ready.front().get() == 0);
+  EXPECT(cadre::wait(two, 2, std::chrono::milliseconds(5)).open.size() == 1);
+  EXPECT(cadre::wait(many, 5'000).open.empty());
+}
+
+/// What an actor writes is shown here.
+int speak() {
+  const auto thing = cadre::remote<Thing>(small);
+  thing.call(&Thing::speak).get();
+  std::cout << thing.job() << std::endl;
+  return 0;
 }
 
 void threads() {
@@ -199,13 +224,14 @@ int hold() {
 
 CADRE_REMOTE(Thing, .ctor<>(), .ctor(cadre::types<int, std::string>), .method(&Thing::add), .method(&Thing::name),
              .method(&Thing::echo), .method(&Thing::numbers), .method(&Thing::sum), .method(&Thing::same),
-             .method(&Thing::fail), .method(&Thing::throw_number), .method(&Thing::sleep), .method(&Thing::die),
-             .field(&Thing::count));
+             .method(&Thing::fail), .method(&Thing::throw_number), .method(&Thing::sleep), .method(&Thing::late),
+             .method(&Thing::speak), .method(&Thing::die), .field(&Thing::count));
 
 int main(int argc, char** argv) {
   cadre::init(argc, argv);
   cadre::connect().value();
   if (argc > 1 && std::string(argv[1]) == "hold") return hold();
+  if (argc > 1 && std::string(argv[1]) == "speak") return speak();
   values();
   errors();
   futures();

@@ -13,6 +13,8 @@ import textwrap
 import time
 import unittest
 
+import numpy
+
 from scene import Scene, hosts_of_actors, process_is_there, until  # first: it knows where cadre is
 import cadre
 
@@ -31,6 +33,9 @@ class Actor:
 
     def sleep(self, seconds):
         time.sleep(seconds)
+
+    def echo(self, value):
+        return value
 
     def die(self):
         os.kill(os.getpid(), signal.SIGKILL)
@@ -70,6 +75,24 @@ class Faults(Scene):
             self.assertEqual(raised.exception.code, "unavailable")
         with self.assertRaises(cadre.ActorError):
             actor.add()
+
+    def test_callers_are_told_of_a_death_within_a_second(self):
+        """The promise is a second. This machine may be busy, so the quickest of some counts; all must be told by the news
+        of the death, and not only when the connection is given up, after 10 s."""
+        waits = []
+        for _ in range(5):
+            actor = Actor()
+            pid = self.process_of(actor)
+            waiting = [actor.sleep.remote(1000), actor.add.remote()]
+            os.kill(pid, signal.SIGKILL)
+            killed = time.monotonic()
+            for future in waiting:
+                with self.assertRaises(cadre.ActorError) as raised:
+                    future.get(timeout=60)
+                self.assertIn("signal 9", str(raised.exception))
+            waits.append(time.monotonic() - killed)
+        self.assertLess(min(waits), 1, waits)
+        self.assertLess(max(waits), 8, waits)
 
     def test_one_that_somebody_killed_is_not_made_anew(self):
         @cadre.remote_class(cpus=0.1, max_restarts=5)
@@ -146,18 +169,31 @@ class Faults(Scene):
             actor.add.remote().get(timeout=60)
         self.assertIn("no sign of life", str(raised.exception))
 
-    def test_calls_go_on_while_master_and_agent_are_stopped(self):
+    def test_calls_go_on_at_their_rate_while_master_and_agent_are_stopped(self):
         actor = Actor()
-        actor.add()
-        for name in ("master", "agent"):
-            self.cluster.processes[name].send_signal(signal.SIGSTOP)
-        try:
-            for i in range(2000):
-                self.assertEqual(actor.add(), i + 2)
-        finally:
+        done = 0
+
+        def calls_per_second():
+            nonlocal done
+            start = time.monotonic()
+            for _ in range(1000):
+                done += 1
+                self.assertEqual(actor.add(), done)
+            return 1000 / (time.monotonic() - start)
+
+        running, stopped = [], []
+        for _ in range(4):  # in turn, since other programs run on this machine
+            running.append(calls_per_second())
             for name in ("master", "agent"):
-                self.cluster.processes[name].send_signal(signal.SIGCONT)
-        self.assertEqual(actor.x, 2001)
+                self.cluster.processes[name].send_signal(signal.SIGSTOP)
+            try:
+                stopped.append(calls_per_second())
+            finally:
+                for name in ("master", "agent"):
+                    self.cluster.processes[name].send_signal(signal.SIGCONT)
+            time.sleep(1)  # the master hears of everybody again
+        self.assertGreater(max(stopped), 0.6 * max(running), (running, stopped))
+        self.assertEqual(actor.x, 8000)
 
     def test_a_client_that_dies_leaves_nothing(self):
         script = textwrap.dedent("""
@@ -278,11 +314,6 @@ class Faults(Scene):
 
     tokens = {}
 
-    @classmethod
-    def setUpClass(cls):
-        cls.shared_before = set(os.listdir("/dev/shm"))
-        super().setUpClass()
-
     def test_valid_frames_of_a_stranger_run_no_code(self):
         """A pickle that would make a file, in a frame as callers send it, by one who has not shown who he is."""
         actor = Actor()
@@ -307,19 +338,61 @@ class Faults(Scene):
         self.assertEqual(actor.add(), 2)
         self.assertFalse(os.path.exists(trap))
 
-    def test_zz_nothing_is_left_when_all_are_gone(self):
-        """Last: after all the deaths of the other tests."""
+    @staticmethod
+    def folder_of(pid):
+        try:
+            return os.readlink(f"/proc/{pid}/cwd")
+        except OSError:
+            return ""
+
+
+class Leftovers(Scene):
+    """With a cluster of its own, of which nothing may be left."""
+
+    AGENT = Faults.AGENT
+
+    @classmethod
+    def setUpClass(cls):
+        cls.shared_before = set(os.listdir("/dev/shm"))
+        super().setUpClass()
+
+    def test_nothing_is_left_when_all_are_gone(self):
+        """After deaths of all kinds: of a process, an actor that is killed, a client; and with shared memory in use."""
+        dying = [Actor() for _ in range(3)]
+        array = numpy.zeros(1 << 20)
+        for one in dying:
+            self.assertEqual(one.echo(array).nbytes, array.nbytes)
+        with self.assertRaises(cadre.ActorError):
+            dying[0].die()
+        job = dying[1]._cadre_actor.job
+        subprocess.run([os.environ["CADRE_PROGRAM"], "actor", "kill", str(job)], timeout=60, check=True,
+                       stdout=subprocess.PIPE)
+        until(lambda: job not in [one["id"] for one in self.actors()], "it is killed")
+        client = subprocess.Popen([sys.executable, "-c", textwrap.dedent("""
+            import cadre, time
+            @cadre.remote_class(cpus=0.1)
+            class Orphan:
+                def f(self): return 1
+            actors = [Orphan() for _ in range(2)]
+            print("ready", flush=True)
+            time.sleep(1000)
+            """)], stdout=subprocess.PIPE, text=True)
+        self.assertEqual(client.stdout.readline(), "ready\n")
+        client.kill()
+        client.communicate()
         names = self.names_of_all()
-        self.assertGreater(len(names), 0)
+        self.assertEqual(len(names), 5)
+        del dying, one
         cadre.disconnect()
-        until(lambda: not self.actors(), f"all actors end: {self.actors()}")
+        until(lambda: not self.actors(), "all actors end")
         self.assertEqual([file for file in self.own_files() if "memfd" in file], [])
         agent = self.cluster.processes["agent"]
-        mine = {pid for pid in hosts_of_actors() if str(self.cluster.folder) in self.folder_of(pid)}
+        mine = {pid for pid in hosts_of_actors() if str(self.cluster.folder) in Faults.folder_of(pid)}
         agent.terminate()
         agent.wait(60)
         until(lambda: not any(process_is_there(pid) for pid in mine), f"no process is left of {mine}")
-        left = {name for name in os.listdir("/dev/shm") if not name.startswith("PostgreSQL")}  # those of other tests
+        of_other_tests = ("PostgreSQL", "cadre-venv")
+        left = {name for name in os.listdir("/dev/shm") if not name.startswith(of_other_tests)}
         self.assertEqual(left - self.shared_before, set())
         sockets = pathlib.Path("/proc/net/unix").read_text()
         self.assertEqual([name for name in names if name in sockets], [])
@@ -343,13 +416,6 @@ class Faults(Scene):
             except OSError:
                 pass
         return found
-
-    @staticmethod
-    def folder_of(pid):
-        try:
-            return os.readlink(f"/proc/{pid}/cwd")
-        except OSError:
-            return ""
 
 
 if __name__ == "__main__":

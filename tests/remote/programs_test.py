@@ -22,6 +22,18 @@ class Programs(Scene):
     def test_classes_in_cpp(self):
         self.assertEqual(self.run_it(os.environ["CADRE_ACTORS"]), "fine\n")
 
+    def test_what_actors_in_cpp_write_appears_here_with_their_names(self):
+        done = subprocess.run([os.environ["CADRE_ACTORS"], "speak"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, timeout=300)
+        number = re.search(r"^(\d+)$", done.stdout, re.MULTILINE).group(1)
+        said = [line for line in done.stdout.split("\n") if line.startswith("(")]
+        self.assertEqual(said, [f"(Thing {number}) by stdio", f"(Thing {number}) by a stream"])
+        self.assertEqual(done.stderr, f"(Thing {number}) an error by stdio\n(Thing {number}) an error by a stream\n")
+        kept = subprocess.run([os.environ["CADRE_PROGRAM"], "actor", "logs", number], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=60).stdout
+        for line in ("by stdio", "by a stream", "an error by stdio", "an error by a stream"):
+            self.assertIn(line, kept)
+
     def test_a_program_without_init_makes_no_actors_of_actors(self):
         done = subprocess.run([os.environ["CADRE_WITHOUT_INIT"]], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True, timeout=300)

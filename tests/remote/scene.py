@@ -5,6 +5,8 @@ import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
+import textwrap
 import time
 import unittest
 
@@ -65,7 +67,44 @@ class Scene(unittest.TestCase):
     def actors(self):
         return self.cluster.get("/actors").json["actors"]
 
+    def folder(self):
+        """One of this test's own."""
+        made = tempfile.TemporaryDirectory()
+        self.addCleanup(made.cleanup)
+        return made.name
+
     def run_program(self, text, **more):
         """A Python program with this session's cluster."""
         return subprocess.run([sys.executable, "-c", text], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               timeout=120, **more)
+
+
+class Scripts(Scene):
+    """With programs in folders of their own, and files beside them."""
+
+    def start_script(self, files, script, *, folder, command=("main.py",), python=sys.executable, **more):
+        for name, text in {**files, "main.py": script}.items():
+            path = pathlib.Path(folder) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if not name.endswith("/"):
+                path.write_text(textwrap.dedent(text))
+            else:
+                path.mkdir(exist_ok=True)
+        return subprocess.Popen([python, *command], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                text=True, **more)
+
+    def try_script(self, files, script, **more):
+        """Its exit code, standard output and standard error."""
+        with tempfile.TemporaryDirectory() as folder:
+            process = self.start_script(files, script, folder=folder, **more)
+            try:
+                said, errors = process.communicate(timeout=120)
+            finally:
+                process.kill()
+        return process.returncode, said, errors
+
+    def run_script(self, files, script, **more):
+        """Its standard output."""
+        code, said, errors = self.try_script(files, script, **more)
+        self.assertEqual(code, 0, errors)
+        return said

@@ -48,10 +48,18 @@ class RemoteError : public std::runtime_error {
 /// To be called first in main: a process that was started as an actor serves as one, and does not come back.
 void init(int argc, char** argv);
 
-/// Opens a session with a cluster: cadre://host:port, or http, https; empty: that of CADRE_MASTER, or where `cadre
-/// login` was last, or this host's own. To the same one twice is the same session; to another one it is a `conflict`
-/// until disconnect().
+struct ConnectOptions {
+  Wait wait = std::chrono::seconds(10);  ///< for the master to answer
+  /// Whether what actors write to standard output and standard error is shown here, too, each line with its actor.
+  /// CADRE_ACTOR_OUTPUT=0 in the environment turns it off as well.
+  bool output = true;
+};
+
+/// Opens a session with a cluster: host:port, cadre://host:port, http://host:port, https://host:port, or the data
+/// folder of a master on this host; empty: that of CADRE_MASTER, or where `cadre login` was last, or this host's own.
+/// To the same one twice is the same session; to another one it is a `conflict` until disconnect().
 Outcome<void> connect(const std::string& url = "", Wait wait = std::chrono::seconds(10));
+Outcome<void> connect(const std::string& url, const ConnectOptions& options);
 /// Ends the session, and with it all its actors.
 void disconnect();
 
@@ -114,6 +122,9 @@ class CallHandle {
   struct Inside;
   std::shared_ptr<Inside> inside;
 };
+
+/// Waits until as many of them are there; says whether they are.
+bool wait_for_count(const std::vector<CallHandle>& calls, std::size_t count, Wait wait);
 
 class ActorHandle {
  public:

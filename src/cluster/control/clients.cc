@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iterator>
+#include <utility>
 #include <vector>
 
 #include "base/rounded.h"
@@ -28,6 +29,32 @@ requests::SessionNews Control::news_of(const SessionId& id, const access::Princi
   return news;
 }
 
+Result<std::optional<LeaseId>> Control::parent_of(const Guest& guest) const {
+  if (guest.who.task.empty()) return std::optional<LeaseId>();
+  const Result<TaskId> id = parse_task_id(guest.who.task);
+  const TaskRow* task = id ? ledger_.find(*id) : nullptr;
+  const auto held = task == nullptr ? std::nullopt : lease::current(task->lease);
+  if (!held) return cadre::fail(Errc::conflict, "task " + guest.who.task + " has ended, and opens no session any more");
+  const JobRow& job = ledger_.find(id->job)->row;
+  if (ends_at_once(job) && std::holds_alternative<lease::Stopping>(task->lease.stage)) {
+    return cadre::fail(Errc::conflict, "task " + guest.who.task + " is being stopped, and opens no session any more");
+  }
+  return std::optional(LeaseId{*id, held->epoch});
+}
+
+bool Control::ends_at_once(const JobRow& job) { return !job.spec.actor.empty() || job.grace == Duration{0}; }
+
+void Control::close_orphans(TimePoint now) {
+  while (!over_.empty()) {
+    const std::vector<LeaseId> over = std::exchange(over_, {});
+    for (const LeaseId& lease : over) {
+      for (const SessionId& id : sessions_.within(lease)) {
+        close_session(id, "its client, task " + to_string(lease.task) + ", has ended", now);
+      }
+    }
+  }
+}
+
 void Control::attend(const Guest& guest, const requests::Attend& request, TimePoint now) {
   const SessionId& id = request.session;
   Session* session = sessions_.find(id);
@@ -42,9 +69,15 @@ void Control::attend(const Guest& guest, const requests::Attend& request, TimePo
                   "you have " + std::to_string(settings_.sessions_of_user_max) +
                       " sessions already; end some (cadre session list), or raise sessions_of_user_max");
     }
+    if (const auto parent = parent_of(guest); !parent) {
+      return fail(guest.asker, parent.error().code, parent.error().message);
+    }
     session = &sessions_.open(id, guest.who.user, now);
   } else if (session->owner != guest.who.user) {
     return fail(guest.asker, Errc::denied, "session '" + id.value + "' is another user's; choose another word");
+  }
+  if (!session->parent) {  // a master that was restarted knows only the jobs of a session
+    if (const auto parent = parent_of(guest); parent && *parent) sessions_.set_parent(id, **parent);
   }
   session->host = request.host;
   session->pid = request.pid;

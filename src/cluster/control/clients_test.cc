@@ -116,6 +116,76 @@ TEST(Clients, AreToldOfManyJobsInSeveralAnswers) {
   EXPECT_EQ(news(desk).jobs.front().id, JobId{1'001});
 }
 
+access::Principal client_in(const std::string& task) {
+  access::Principal who = ann;
+  who.task = task;
+  return who;
+}
+
+requests::Attend attend_as(const std::string& name) { return {SessionId(name), "node", 17, "python3", 0, 0s}; }
+
+/// A chain of actors, each made by the one before: job 1 by the driver (s1), job 2 by job 1 (s2), ...
+void make_chain(Desk& desk, std::uint64_t length) {
+  desk.hello("a1", 8);
+  for (std::uint64_t i = 1; i <= length; ++i) {
+    const access::Principal who = i == 1 ? ann : client_in(std::to_string(i - 1) + ".0");
+    const std::string name = "s" + std::to_string(i);
+    desk.ask(who, "attend", attend_as(name));
+    desk.ask(who, "submit", requests::Submit{actor_of(SessionId(name))});
+    desk.started("a1", lease_of(i));
+  }
+}
+
+std::size_t stopping(const Desk& desk, std::uint64_t length) {
+  std::size_t count = 0;
+  for (std::uint64_t i = 1; i <= length; ++i) count += desk.job(i).stage != JobStage::running ? 1 : 0;
+  return count;
+}
+
+TEST(Clients, InActorsEndWithThemAtAllLevelsAtOnce) {
+  for (const bool is_killed : {true, false}) {
+    Desk desk;
+    make_chain(desk, 4);
+    ASSERT_EQ(desk.control().sessions().size(), 4U);
+    if (is_killed) {
+      desk.ask(ann, "end 1", requests::KillJob{{1}});
+    } else {
+      desk.ask(ann, "leave", requests::EndSession{SessionId("s1")});
+    }
+    EXPECT_EQ(stopping(desk, 4), 4U);
+    EXPECT_EQ(desk.control().sessions().size(), is_killed ? 1U : 0U);
+    // Nor does one of them begin again while it is stopped.
+    desk.ask(client_in("2.0"), "attend", attend_as("s3"));
+    EXPECT_EQ(failure(desk), "task 2.0 is being stopped, and opens no session any more");
+    EXPECT_EQ(desk.job(4).why, "its client, task 3.0, has ended");
+  }
+}
+
+TEST(Clients, InTasksEndWithTheirLease) {
+  Desk desk;
+  desk.hello("a1", 8);
+  desk.ask(ann, "submit", requests::Submit{job_of({1, 1})});
+  desk.started("a1", lease_of(1));
+  desk.ask(client_in("1.0"), "attend", attend_as("s2"));
+  desk.ask(client_in("1.0"), "submit", requests::Submit{actor_of(SessionId("s2"))});
+  desk.started("a1", lease_of(2));
+  desk.ask(ann, "stop 1", requests::EndJob{{1}});
+  EXPECT_EQ(desk.job(2).stage, JobStage::running) << "it may need its actors until it has ended";
+  desk.exited("a1", lease_of(1));
+  EXPECT_EQ(desk.job(2).stage, JobStage::stopping);
+  EXPECT_TRUE(desk.control().sessions().empty());
+}
+
+TEST(Clients, InActorsAreKnownAgainByARestartedMaster) {
+  Desk desk;
+  make_chain(desk, 2);
+  desk.restart();
+  desk.ask(ann, "attend", attend_as("s1"));
+  desk.ask(client_in("1.0"), "attend", attend_as("s2"));
+  desk.ask(ann, "end 1", requests::KillJob{{1}});
+  EXPECT_EQ(stopping(desk, 2), 2U);
+}
+
 TEST(Clients, TakeTheirJobsWithThemWhenTheyAreGone) {
   Desk desk;
   desk.hello("a1", 1);

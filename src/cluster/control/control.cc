@@ -107,6 +107,7 @@ void Control::tick(TimePoint now) {
 }
 
 Outcome Control::settle(TimePoint now) {
+  close_orphans(now);
   for (const AgentId& id : std::exchange(to_offer_, {})) {
     if (const AgentEntry* agent = ledger_.find(id)) offer(*agent);
   }

@@ -309,6 +309,12 @@ class Control {
   void end_session(const Guest& guest, const requests::EndSession& request, TimePoint now);
   /// Why a job cannot belong to that session of his, if it cannot.
   std::optional<Error> obstacle_to_session(const Guest& guest, const SessionId& id);
+  /// The lease of the task in which the client runs, if it runs in one; an error when that is not to go on.
+  Result<std::optional<LeaseId>> parent_of(const Guest& guest) const;
+  /// Whether the sessions of its tasks end as soon as it is told to stop, not only when it has.
+  static bool ends_at_once(const JobRow& job);
+  /// Closes the sessions whose clients ran in tasks that are over, and those of their actors, at all levels.
+  void close_orphans(TimePoint now);
   /// Kills its jobs, for a reason in words.
   void close_session(const SessionId& id, const std::string& why, TimePoint now);
   void tick_sessions(TimePoint now);
@@ -344,6 +350,7 @@ class Control {
   std::map<JobId, std::vector<std::pair<Asker, std::uint64_t>>> watchers_;  ///< with the version they have seen
   std::int64_t watching_ = 0;
   Sessions sessions_;
+  std::vector<LeaseId> over_;  ///< leases that ended: the sessions within them are to be closed
   std::map<std::uint64_t, Exec> execs_;
   std::map<InputTarget, Input> inputs_;  ///< those that were sent and not answered yet, one for each
   std::uint64_t last_exec_;              ///< those of an earlier master may still be heard of

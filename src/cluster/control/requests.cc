@@ -259,6 +259,11 @@ void Control::end(JobId id, std::optional<Duration> chosen, TimePoint now) {
     std::optional<Duration>& grace = ledger_.change(id).row.grace;
     grace = std::min(grace.value_or(*chosen), *chosen);
   }
+  if (ends_at_once(job->row)) {
+    for (const auto& [member, task] : job->tasks) {
+      if (const auto held = lease::current(task.lease)) over_.push_back({task.id, held->epoch});
+    }
+  }
   if (job->row.stage == JobStage::queued) {
     stop_tasks(id, lease::Reason::killed_by_user, now);  // one may be left on a lost agent
     Job& row = ledger_.change(id);

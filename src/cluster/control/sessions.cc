@@ -19,9 +19,29 @@ Session& Sessions::open(const SessionId& id, const std::string& owner, TimePoint
   return session->second;
 }
 
+void Sessions::set_parent(const SessionId& id, LeaseId parent) {
+  Session* session = find(id);
+  CHECK(session != nullptr && !session->parent);
+  session->parent = parent;
+  by_parent_[parent].insert(id);
+}
+
 void Sessions::close(const SessionId& id) {
   static_cast<void>(stop_waiting(id));
-  sessions_.erase(id);
+  const auto found = sessions_.find(id);
+  if (found == sessions_.end()) return;
+  if (const std::optional<LeaseId>& parent = found->second.parent) {
+    const auto siblings = by_parent_.find(*parent);
+    siblings->second.erase(id);
+    if (siblings->second.empty()) by_parent_.erase(siblings);
+  }
+  sessions_.erase(found);
+}
+
+std::vector<SessionId> Sessions::within(LeaseId lease) const {
+  const auto found = by_parent_.find(lease);
+  if (found == by_parent_.end()) return {};
+  return {found->second.begin(), found->second.end()};
 }
 
 void Sessions::wait(const SessionId& id, Attendance attendance) {

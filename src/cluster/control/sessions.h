@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,7 @@ struct Session {
   std::string program;
   TimePoint since;
   TimePoint heard;
+  std::optional<LeaseId> parent;      ///< if its client runs in a task, the lease with which it ends
   std::optional<Attendance> waiting;  ///< as long as it does, the client is there
 };
 
@@ -45,7 +47,12 @@ class Sessions {
   Session* find(const SessionId& id);
   /// There must be none of that name yet.
   Session& open(const SessionId& id, const std::string& owner, TimePoint now);
+  /// The client runs in a task, and the session ends with this lease of it. Once for each session.
+  void set_parent(const SessionId& id, LeaseId parent);
   void close(const SessionId& id);
+
+  /// Those whose clients run under this lease.
+  std::vector<SessionId> within(LeaseId lease) const;
 
   /// Nobody may wait there already.
   void wait(const SessionId& id, Attendance attendance);
@@ -66,6 +73,7 @@ class Sessions {
   TimePoint ticked_;
   std::map<SessionId, Session> sessions_;
   std::map<Asker, SessionId> by_asker_;
+  std::map<LeaseId, std::set<SessionId>> by_parent_;
 };
 
 }  // namespace cadre::cluster::control

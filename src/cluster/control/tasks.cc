@@ -80,6 +80,7 @@ void Control::step(TaskId id, const lease::Event& event, TimePoint now) {
       end_execs([&](const Exec& exec) { return exec.lease == over; }, "the task has ended");
       end_inputs([&](const InputTarget& to, const Input&) { return to.first == over; },
                  {Errc::conflict, "the task has ended"});
+      if (!sessions_.within(over).empty()) over_.push_back(over);  // closing them here would step tasks within a step
     }
     note_lost(task, Lost::no);
     task.lease = std::move(result.next);

@@ -12,6 +12,12 @@ std::optional<WarmKind> warm_kind_of(const messages::Start& start) {
   return kind;
 }
 
+std::string warm_runtime_of(const WarmKind& kind) {
+  const std::string program = kind.command.argv.empty() ? "" : kind.command.argv.front();
+  const bool is_of_the_host = program.starts_with('/');  // else it came with the code
+  return kind.owner + '\n' + program + '\n' + (is_of_the_host ? "" : kind.command.code);
+}
+
 std::optional<std::uint64_t> WarmStock::take(const WarmKind& kind, TimePoint now) {
   if (rules_.each_max == 0) return std::nullopt;
   Kind& found = use(kind, now);
@@ -32,6 +38,7 @@ WarmStock::Kind& WarmStock::use(const WarmKind& kind, TimePoint now) {
   } else {
     if (kinds_.size() == rules_.kinds_max) forget_last();
     kinds_.emplace_front().kind = kind;
+    kinds_.front().runtime = warm_runtime_of(kind);
   }
   kinds_.front().used = now;
   return kinds_.front();
@@ -115,6 +122,7 @@ void WarmStock::refill(std::size_t others, TimePoint now) {
   for (Kind& kind : kinds_) {
     while (wants(kind, now)) {
       if (starting() + others >= rules_.starting_max) return;
+      if (of_runtime(kind.runtime) >= rules_.each_max) make_room_in_runtime(kind);
       if (!has_room_for(kind)) return make_room_for(kind);  // there may be room at the next tick
       kind.ones[++last_] = {false, now, kind.memory_each};
       effects_.emplace_back(Start{last_, kind.kind});
@@ -123,13 +131,34 @@ void WarmStock::refill(std::size_t others, TimePoint now) {
 }
 
 bool WarmStock::wants(const Kind& kind, TimePoint now) const {
-  if (kind.ones.size() >= rules_.each_max || is_given_up(kind) || now < kind.not_before) return false;
+  if (up_to(kind) >= rules_.each_max || is_given_up(kind) || now < kind.not_before) return false;
   // One that would not fit into an empty stock must not drive out the others.
   return memory_of(kind) + kind.memory_each <= rules_.memory_max && memory_of(kind) < rules_.memory_max;
 }
 
 bool WarmStock::has_room_for(const Kind& kind) const {
   return count() < rules_.all_max && memory() + kind.memory_each <= rules_.memory_max && memory() < rules_.memory_max;
+}
+
+std::size_t WarmStock::up_to(const Kind& kind) const {
+  std::size_t sum = 0;
+  for (const Kind& one : kinds_) {
+    if (one.runtime == kind.runtime) sum += one.ones.size();
+    if (&one == &kind) break;
+  }
+  return sum;
+}
+
+std::size_t WarmStock::of_runtime(const std::string& runtime) const {
+  std::size_t sum = 0;
+  for (const Kind& one : kinds_) sum += one.runtime == runtime ? one.ones.size() : 0;
+  return sum;
+}
+
+void WarmStock::make_room_in_runtime(const Kind& kind) {
+  for (auto other = kinds_.rbegin(); other != kinds_.rend() && &*other != &kind; ++other) {
+    if (other->runtime == kind.runtime && !other->ones.empty()) return let_go(*other, other->ones.rbegin()->first);
+  }
 }
 
 void WarmStock::make_room_for(const Kind& kind) {

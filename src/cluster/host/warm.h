@@ -30,8 +30,12 @@ struct WarmKind {
 /// when it starts (PYTHONPATH, OMP_NUM_THREADS); but for CADRE_*, which it is told when it begins.
 [[nodiscard]] std::optional<WarmKind> warm_kind_of(const messages::Start& start);
 
+/// What kinds have in common that run the same interpreter or program for the same user, with whatever code and
+/// variables.
+[[nodiscard]] std::string warm_runtime_of(const WarmKind& kind);
+
 struct WarmRules {
-  std::size_t each_max = 0;  ///< of one kind; 0: none are kept
+  std::size_t each_max = 0;  ///< of one user and runtime; 0: none are kept
   std::size_t all_max = 0;
   ByteSize memory_max{0};        ///< that all may use together
   std::size_t starting_max = 2;  ///< at the same time, with tasks that somebody waits for
@@ -83,6 +87,7 @@ class WarmStock {
   };
   struct Kind {
     WarmKind kind;
+    std::string runtime;
     TimePoint used;
     ByteSize memory_each{0};  ///< the most that one has used
     std::int32_t failures = 0;
@@ -101,6 +106,11 @@ class WarmStock {
   void refill(std::size_t others, TimePoint now);
   bool wants(const Kind& kind, TimePoint now) const;
   bool has_room_for(const Kind& kind) const;
+  /// Of its runtime, in kinds that were used no longer ago than this one, and in all.
+  std::size_t up_to(const Kind& kind) const;
+  std::size_t of_runtime(const std::string& runtime) const;
+  /// Lets one go of its runtime, of the kind that was used longest ago.
+  void make_room_in_runtime(const Kind& kind);
   /// Lets one go of the kind that was used longest ago, if that is not this one.
   void make_room_for(const Kind& kind);
 

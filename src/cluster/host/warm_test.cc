@@ -136,6 +136,43 @@ TEST(WarmKind, IsOfOneUserAndOneCommand) {
   EXPECT_EQ(warm_kind_of(start), std::nullopt);
 }
 
+/// Of one user's interpreter, with the code of a program.
+WarmKind python_kind(const std::string& owner, const std::string& code) {
+  messages::Start start = start_of(owner, "/usr/bin/python3");
+  start.command.code = code;
+  return warm_kind_of(start).value();
+}
+
+TEST(WarmStock, KeepsAsManyOfOneUserAndInterpreterHoweverManyProgramsItRuns) {
+  Bench bench(rules_for(2));
+  for (int program = 0; program < 8; ++program) {
+    static_cast<void>(bench.take(python_kind("ann", "code" + std::to_string(program))));
+    bench.settle();
+    EXPECT_EQ(bench.processes().size(), 2U);
+    EXPECT_EQ(bench.count(python_kind("ann", "code" + std::to_string(program))), 2U) << "those of the last program";
+  }
+  static_cast<void>(bench.take(python_kind("bob", "code0")));
+  bench.settle();
+  EXPECT_EQ(bench.processes().size(), 4U) << "each user has their own";
+}
+
+TEST(WarmStock, GivesWhatANewerProgramLeavesToAnOlderOne) {
+  Bench bench(rules_for(3));
+  static_cast<void>(bench.take(python_kind("ann", "old")));
+  bench.settle();
+  static_cast<void>(bench.take(python_kind("ann", "broken")));
+  for (int i = 0; i < 100; ++i) {  // whose processes never get ready
+    bench.pass(10ms);
+    bench.tick();
+    bench.leave();
+    for (const auto& [number, process] : std::map(bench.processes())) {
+      if (process.kind == python_kind("ann", "broken")) static_cast<void>(bench.dies(number));
+    }
+  }
+  bench.settle();
+  EXPECT_EQ(bench.count(python_kind("ann", "old")) + bench.count(python_kind("ann", "broken")), 3U);
+}
+
 TEST(WarmKind, HoldsTheVariablesThatAProcessReadsWhenItStarts) {
   messages::Start start = start_of("ann", "host");
   start.command.variables = {{"CADRE_SCRIPT", "echo"}};

@@ -1,0 +1,59 @@
+"""Under which Python an actor runs, and whether it can read what its caller's Python has written."""
+import functools
+import os
+import sys
+from typing import Dict, List
+
+__all__: List[str] = []
+
+usual = "/usr/bin/python3"
+_variable = "CADRE_ACTOR_PYTHON"
+
+
+def own() -> str:
+    """The interpreter of this process."""
+    return sys.executable or usual
+
+
+def alternatives() -> str:
+    """Which interpreters an agent is to try, one after another."""
+    return own() if own() == usual else f"{own()}:{usual}"
+
+
+def command(interpreter: str) -> List[str]:
+    """What starts the process of an actor."""
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    start = f"import sys; sys.path.append({package!r}); from cadre.host import main; main()"
+    return [interpreter, "-c", start]
+
+
+@functools.lru_cache(maxsize=None)
+def _versions() -> Dict[str, str]:
+    try:
+        import cloudpickle
+        pickler = str(cloudpickle.__version__)
+    except ImportError:
+        pickler = "missing"
+    return {"Python": "%d.%d" % sys.version_info[:2], "cloudpickle": pickler}
+
+
+def variables() -> Dict[str, str]:
+    """Tells an actor what its caller has."""
+    return {_variable: ";".join([own(), *_versions().values()])}
+
+
+def check_caller() -> None:
+    """In the process of an actor, before anything of its caller is decoded: raises in words if it could not be."""
+    told = os.environ.get(_variable, "")
+    if not told:
+        return
+    theirs, *versions = told.split(";")
+    ours = _versions()
+    different = [(name, own, other) for (name, own), other in zip(ours.items(), versions)
+                 if own.split(".")[:2] != other.split(".")[:2]]
+    if not different:
+        return
+    name, own_version, their_version = different[0]
+    raise RuntimeError(f"the actor has {name} {own_version} ({own()}), its caller {name} {their_version} ({theirs}): what "
+                       f"one writes the other cannot read. Install {theirs} with the same versions where the actor runs, "
+                       f"or run the caller with {own()}; remote_class(python=...) names another interpreter there")

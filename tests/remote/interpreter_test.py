@@ -1,0 +1,89 @@
+"""Under which Python actors run: the caller's where the agent has it; other versions are refused in words."""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from scene import Scripts  # first: it knows where cadre is
+import cadre
+
+SCRIPT = """
+    import cadre, sys
+    cadre.connect()
+    @cadre.remote_class(cpus=0.1{options})
+    class A:
+        def f(self): return sys.executable, sys.prefix
+    print(*A().f())
+    """
+
+
+class Interpreter(Scripts):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        # Where tasks see it, too: /tmp is their own.
+        cls.place = tempfile.mkdtemp(prefix="python-", dir=os.path.dirname(os.environ["CADRE_PROGRAM"]))
+        cls.home = cls.place + "/env"
+        subprocess.run([sys.executable, "-m", "venv", "--system-site-packages", "--without-pip", cls.home], check=True,
+                       timeout=120)
+        cls.python = cls.home + "/bin/python3"
+
+    @classmethod
+    def tearDownClass(cls):
+        super().tearDownClass()
+        shutil.rmtree(cls.place)
+
+    def test_it_is_that_of_the_caller(self):
+        said = self.run_script({}, SCRIPT.format(options=""), python=self.python)
+        self.assertEqual(said.split(), [self.python, self.home])
+        said = self.run_script({}, SCRIPT.format(options=""))
+        self.assertEqual(said.split(), [sys.executable, sys.prefix])
+
+    def test_it_is_the_usual_one_where_the_agent_does_not_have_that(self):
+        hidden = self.folder() + "/env"  # in /tmp, of which a task has its own
+        shutil.copytree(self.home, hidden, symlinks=True)
+        said = self.run_script({}, SCRIPT.format(options=""), python=hidden + "/bin/python3")
+        self.assertEqual(said.split()[0], "/usr/bin/python3")
+
+    def test_it_can_be_named(self):
+        said = self.run_script({}, SCRIPT.format(options=f", python={self.python!r}"))
+        self.assertEqual(said.split(), [self.python, self.home])
+        code, said, errors = self.try_script({}, SCRIPT.format(options=", python='/no/python'"))
+        self.assertNotEqual(code, 0)
+        self.assertIn("python '/no/python' cannot be used on this agent", errors)
+
+    def test_versions_that_differ_are_refused_before_anything_is_decoded(self):
+        for own, told in (("Python", "/far/python3;2.7;2.2.0"), ("cloudpickle", "/far/python3;3.11;0.9.9")):
+            with unittest.mock.patch.object(cadre.interpreter, "variables", lambda: {"CADRE_ACTOR_PYTHON": told}):
+                with self.assertRaises(RuntimeError) as raised:
+                    cadre.remote_class(cpus=0.1)(Unreadable)()
+            text = raised.exception.args[0]
+            self.assertRegex(text, f"the actor has {own} [0-9.]+ \\(/usr/bin/python3.*, its caller {own} ")
+            self.assertIn("(/far/python3)", text)
+            self.assertIn("remote_class(python=...)", text)
+
+    def test_the_package_says_for_which_python_it_was_built(self):
+        source = pathlib.Path(cadre.__file__).parent
+        package = pathlib.Path(self.folder()) / "cadre"
+        package.mkdir()
+        for file in source.iterdir():
+            name = file.name.replace("cpython-3", "cpython-9") if file.suffix == ".so" else file.name
+            if file.is_file():
+                (package / name).symlink_to(file)
+        done = subprocess.run([sys.executable, "-c", "import cadre"], stderr=subprocess.PIPE, text=True, timeout=60,
+                              env={**os.environ, "PYTHONPATH": str(package.parent)})
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"ImportError: cadre in .* was built for Python 9\.11, but this is Python 3\.11 "
+                                      rf"\({sys.executable}\)")
+
+
+class Unreadable:
+    pass
+
+
+if __name__ == "__main__":
+    import unittest.mock
+    unittest.main(verbosity=2)
