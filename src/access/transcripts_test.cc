@@ -102,7 +102,9 @@ std::vector<Scene> users() {
          with(desk, {"ann", "bob"});
          desk.ask("ann", "who am I", GetMe{});
          desk.ask("ann", "show ann", GetUser{"ann"});
-         desk.ask("ann", "set my password", password_of("ann", "hash"));
+         SetUser keeping = password_of("ann", "hash");
+         keeping.keep_tokens = true;
+         desk.ask("ann", "set my password and keep my tokens", keeping);
          desk.ask("ann", "make me admin", admin_or_not("ann", true));
          desk.ask("ann", "list users", ListUsers{});
          desk.ask("ann", "show bob", GetUser{"bob"});
@@ -111,6 +113,8 @@ std::vector<Scene> users() {
          desk.ask("ann", "delete bob", DeleteUser{"bob"});
          desk.ask("ann", "delete ann", DeleteUser{"ann"});
          desk.ask("ann", "make user cid", new_user("cid"));
+         desk.ask("ann", "set another password", password_of("ann", "another hash"));
+         desk.ask("ann", "who am I", GetMe{});
        }},
       {"What nobody may be called",
        [](Desk& desk) {

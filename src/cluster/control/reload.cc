@@ -12,6 +12,11 @@ void Control::take_connections(const Control& dropped) {
     agent->session = known.session;
     agent->clean = known.clean;
     agent->heard = known.heard;
+    agent->owner = known.owner;
+    agent->owner_only = known.owner_only;
+    agent->boot = known.boot;
+    agent->removed = known.removed;
+    agent->obstacle = known.obstacle;
     peers_[peer] = id;
     offer(*agent);
   }
@@ -26,6 +31,7 @@ std::vector<Asker> Control::waiting() const {
     if (session.waiting) all.push_back(session.waiting->asker);
   }
   for (const auto& [number, exec] : execs_) all.push_back(exec.asker);
+  for (const auto& [target, input] : inputs_) all.push_back(input.asker);
   return all;
 }
 
