@@ -66,7 +66,7 @@ std::string joined(const std::vector<std::string>& texts, const std::string& sep
 std::string mounts_words(const MemberView& member) {
   std::vector<std::string> texts;
   for (const cluster::Mount& mount : member.mounts) {
-    texts.push_back(mount.source + ":" + mount.target + (mount.read_only ? ":ro" : ""));
+    texts.push_back(mount.source + ":" + mount.target + (mount.writable ? ":rw" : ""));
   }
   return joined(texts, ", ");
 }
