@@ -55,6 +55,7 @@ Result<Figures> bench_logs();
 Result<Figures> bench_net();
 Result<Figures> bench_planner();
 Result<Figures> bench_remote();
+Result<Figures> bench_scale();
 Result<Figures> bench_supervisor();
 Result<Figures> bench_tasks();
 

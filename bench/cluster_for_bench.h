@@ -41,6 +41,7 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
   ~Process();
+  pid_t pid() const { return pid_; }
   /// Processor time that it has used.
   [[nodiscard]] Duration cpu_time() const;
 

@@ -13,6 +13,7 @@
 #include "bench/cluster_for_bench.h"
 #include "bench/forked.h"
 #include "client/member.h"
+#include "loop/boot_clock.h"
 
 namespace cadre::bench {
 namespace {
@@ -172,7 +173,7 @@ Result<double> join(const std::function<std::string()>& names, std::size_t count
       });
     }
     for (Forked& process : processes) process.await_ready();
-    const double begin = milliseconds(TimePoint(std::chrono::steady_clock::now().time_since_epoch()));
+    const double begin = milliseconds(loop::boot_now());
     for (Forked& process : processes) process.go();
     double last = 0;
     for (Forked& process : processes) {

@@ -50,6 +50,7 @@ Result<void> Door::open(Options options, cluster::Desk& desk, cluster::BulkDesk&
   door.web = options.http.web;
   door.open_metrics = options.http.open_metrics;
   door.pass_secret = std::move(options.pass_secret);
+  door.names_begin = options.names_begin;
   door.last_change = options.last_change;
   door.changes = std::move(options.changes);
   door.figures = std::move(options.figures);

@@ -26,6 +26,7 @@ class Door {
   struct Options {
     master::Http http;
     std::string pass_secret;
+    std::uint64_t names_begin = 1;
     std::uint64_t last_change = 0;
     std::vector<cluster::control::ChangeRow> changes;
     std::function<std::vector<gateway::Figure>()> figures;

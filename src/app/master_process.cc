@@ -124,6 +124,7 @@ class MasterProcess {
         is_up_(std::move(is_up)),
         log_(log),
         pool_(loop_, {"the records", 1, 1'000}),
+        archive_pool_(loop_, {"ended jobs", 1, 1'000}),
         calendar_(loop_),
         door_(log) {}
 
@@ -159,6 +160,8 @@ class MasterProcess {
     TRY_ASSIGN(records,
                records::Records::open(config_.database.empty() ? data_.database_url() : config_.database, log_));
     records_ = std::move(records);
+    TRY_ASSIGN(archive, records::Archive::open(config_.database.empty() ? data_.database_url() : config_.database));
+    archive_ = std::move(archive);
     TRY_ASSIGN(boot, master::claim_files(data_, *records_, adopt(), log_));
     TRY_ASSIGN(rows, records_->load(std::max(config_.cluster.ended_jobs_kept, ended_jobs_loaded_min)));
     TRY_ASSIGN(known, agent_keys());
@@ -194,6 +197,7 @@ class MasterProcess {
     options.tell_changes = [this](const auto& changes) { door_.tell_changes(changes); };
     options.keep_code = [this](const std::string& hash) { bulk_->keep(hash); };
     options.release_code = [this](const std::string& hash) { bulk_->release(hash); };
+    options.release_output = [this](cluster::LeaseId lease) { bulk_->remove(lease); };
     if (!config_.record.empty()) {
       TRY_ASSIGN(folder, make_private_folder(config_.record, log_));
       options.settings.record_plans = true;
@@ -204,7 +208,9 @@ class MasterProcess {
         return make_join_token(std::move(request));
       };
     }
-    TRY_ASSIGN(master, master::Master::make({loop_, *network_, pool_, *records_, calendar_, log_}, std::move(options)));
+    TRY_ASSIGN(master, master::Master::make(
+                           {loop_, *network_, pool_, *records_, calendar_, log_, archive_.get(), &archive_pool_},
+                           std::move(options)));
     master_ = std::move(master);
     TRY(open_join(outside, keys));
     return open_door(last_change);
@@ -239,6 +245,8 @@ class MasterProcess {
     options.http = config_.http;
     options.pass_secret = pass_secret_;
     options.last_change = last_change;
+    TRY_ASSIGN(names_begin, records_->begin_names(calendar_.wall()));
+    options.names_begin = names_begin;
     const std::uint64_t kept = std::min<std::uint64_t>(last_change, gateway::ChangeFeed::kept_max);
     TRY_ASSIGN(changes, records_->changes_since(last_change - kept, static_cast<std::int64_t>(kept)));
     options.changes = std::move(changes);
@@ -355,7 +363,7 @@ class MasterProcess {
 
   /// An agent of this host was started by the owner of the master, and may take the place of one that is gone.
   loop::Task<Result<std::string>> write_key(const master::JoinOptions::Wanted& wanted) {
-    const TimePoint now = calendar_.now();
+    const TimePoint now = calendar_.wall();
     if (!wanted.token_hash.empty()) {
       const records::Joining joining{wanted.token_hash, wanted.agent, wanted.key.text(), now};
       co_return co_await pool_.run([&] { return records_->use_join_token(joining); });
@@ -374,7 +382,7 @@ class MasterProcess {
 
   loop::Task<Result<std::string>> make_join_token(cluster::requests::MakeJoinToken request) {
     const std::string secret = net::make_keys().secret.reveal();
-    const records::JoinToken token{objects::sha256(as_bytes(secret)), calendar_.now() + request.valid, request.pool};
+    const records::JoinToken token{objects::sha256(as_bytes(secret)), calendar_.wall() + request.valid, request.pool};
     CO_TRY(co_await pool_.run([&] { return records_->add_join_token(token); }));
     join_->add(token);
     const std::string address = seen_from_outside(join_->addresses().back(), config_.advertise);
@@ -402,6 +410,8 @@ class MasterProcess {
   Log& log_;
   loop::RealLoop loop_;
   loop::ThreadPool pool_;
+  std::unique_ptr<records::Archive> archive_;
+  loop::ThreadPool archive_pool_;  // joined before what it reads goes
   loop::Calendar calendar_;
   cluster::KnownMaster known_;
   std::string pass_secret_;

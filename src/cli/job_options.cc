@@ -31,6 +31,7 @@ constexpr std::array job_options = {
     JobOption{"--workspace", "workspace", Form::text, "NAME"},
     JobOption{"--pool", "pool", Form::text, "POOL"},
     JobOption{"--priority", "priority", Form::number, "NUMBER"},
+    JobOption{"--max-time", "max_time", Form::text, "DURATION"},
     JobOption{"--slots", "members.slots", Form::number, "NUMBER",
               "Slots for each task; without --count they may be divided over agents, one task on each."},
     JobOption{"--slot-kind", "members.slot_kind", Form::text, "KIND", "cuda, cpu or artificial; any, if left out."},

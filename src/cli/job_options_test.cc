@@ -31,6 +31,8 @@ TEST(JobOptions, MakeTheJobThatAFileWould) {
                           "gpu",
                           "--priority",
                           "7",
+                          "--max-time",
+                          "1h",
                           "--slots",
                           "2",
                           "--slot-kind",
@@ -94,6 +96,7 @@ TEST(JobOptions, MakeTheJobThatAFileWould) {
   want.name = "n";
   want.pool = "gpu";
   want.priority = 7;
+  want.max_time = 1h;
   want.preemptible = true;
   want.group = "g";
   want.selector = {{"disk", "fast"}};

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "client/interrupt.h"
+#include "loop/boot_clock.h"
 
 namespace cadre::client {
 namespace {
@@ -24,8 +25,11 @@ constexpr Duration soon_is = 1ms;
 /// For interrupts of the user.
 constexpr Duration look_every = 200ms;
 
+/// The loop's time as one that a condition variable takes.
 std::chrono::steady_clock::time_point steady(TimePoint time) {
-  return std::chrono::steady_clock::time_point(time.time_since_epoch());
+  const auto now = std::chrono::steady_clock::now();
+  const Duration wait = time - loop::boot_now();
+  return wait > std::chrono::hours(24) ? now + std::chrono::hours(24) : now + wait;  // who wakes early looks again
 }
 
 }  // namespace

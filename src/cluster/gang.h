@@ -73,6 +73,8 @@ struct Gang {
   Labels selector;  ///< labels an agent must carry
   std::vector<AgentId> exclude;
   std::vector<AccountId> accounts = {};  ///< whose limits bind it beside that of its group
+  /// Which submission it was: smaller ones came before it. Left out: it comes after all that are known.
+  std::optional<std::uint64_t> submission = {};
 };
 
 /// Some of a gang's tasks on one agent. For a divisible gang: one task with `slots` slots.

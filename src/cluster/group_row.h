@@ -15,6 +15,7 @@ struct GroupRow {
   Limit limit;
   double weight = 1;
   std::list<std::uint64_t> submissions;  ///< of all its gangs, oldest first; the first one is its age
+  std::vector<std::uint32_t> members;    ///< all its gangs, in no order
   std::vector<std::uint32_t> running;    ///< gangs that run or stop, in no order
   std::vector<GangClass*> classes;       ///< under fair share, in no order
   std::set<Order> growing;               ///< gangs that run with fewer elastic tasks than they want

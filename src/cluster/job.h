@@ -93,6 +93,7 @@ struct JobSpec {
   std::vector<Member> members;
   SessionId session;
   std::string actor;
+  std::optional<Duration> max_time;
 
   static constexpr std::string_view doc = "A job: tasks that are placed all or nothing.";
   bool operator==(const JobSpec&) const = default;
@@ -114,6 +115,11 @@ void describe(V& v, JobSpec& j) {
           length(0, session_most));
   v.field("actor", j.actor, "The class of which its only task is an object, for people; empty: it is none.",
           length(0, 256));
+  v.field(
+      "max_time", j.max_time,
+      "Longest time that it may run, counted from its start and again from each later one, for instance 1h; then it is "
+      "stopped gracefully. Left out: no limit.",
+      range(std::chrono::seconds(1), std::chrono::hours(24 * 365)));
   v.check(is_plain(j.session), "session", "has characters that are not allowed; use letters, digits, - and _");
   v.check(j.actor.empty() || !j.session.value.empty(), "actor", "needs a session, with which it ends; name one");
 }

@@ -38,7 +38,7 @@ inline std::optional<std::int64_t> room_under(const Limits& limits) {
 struct AccountRow {
   AccountId id;
   Limit limit;
-  std::size_t gangs = 0;
+  std::vector<std::uint32_t> members;  ///< all its gangs, in no order
 };
 
 }  // namespace cadre::cluster

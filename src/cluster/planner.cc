@@ -19,8 +19,10 @@ std::int32_t slotless_tasks_max(const Policy& policy) {
 }
 
 /// Named groups and the groups of single gangs never share a key.
+std::string named_group_key(const GroupId& id) { return "group/" + id.value; }
+
 std::string group_key(const Gang& gang) {
-  return gang.group.value.empty() ? "gang/" + gang.id.value : "group/" + gang.group.value;
+  return gang.group.value.empty() ? "gang/" + gang.id.value : named_group_key(gang.group);
 }
 
 }  // namespace
@@ -59,15 +61,17 @@ void Planner::join_group(GangRow& row) {
       group.limit.max_slots = settings->second.max_slots;
     }
   }
-  row.group = &group;
-  row.in_submissions = group.submissions.insert(group.submissions.end(), row.order.submission);
+  state_.join(row.order.gang, group);
+  auto later = group.submissions.end();
+  while (later != group.submissions.begin() && *std::prev(later) > row.order.submission) --later;
+  row.in_submissions = group.submissions.insert(later, row.order.submission);
 }
 
 void Planner::join_accounts(GangRow& row) {
   const std::set<AccountId> ids(row.gang.accounts.begin(), row.gang.accounts.end());
   for (const AccountId& id : ids) {
     AccountRow& account = state_.accounts[id];
-    if (account.gangs++ == 0) {
+    if (account.members.empty()) {
       account.id = id;
       account.limit.key = "account/" + id.value;
       if (const auto settings = accounts_.find(id); settings != accounts_.end()) {
@@ -75,7 +79,7 @@ void Planner::join_accounts(GangRow& row) {
         account.limit.elsewhere = settings->second.elsewhere;
       }
     }
-    row.accounts.push_back(&account);
+    state_.join(row.order.gang, account);
   }
 }
 
@@ -85,7 +89,22 @@ void Planner::set_account(const AccountId& id, std::optional<std::int64_t> max_s
   const auto account = state_.accounts.find(id);
   if (account == state_.accounts.end()) return;
   if (!max_slots) account->second.limit.elsewhere = 0;
-  state_.limit(account->second, max_slots);
+  state_.set_limit(account->second.limit, account->second.members, max_slots);
+}
+
+void Planner::set_group(const GroupId& id, const Group& settings) {
+  groups_[id] = settings;
+  const auto group = state_.groups.find(named_group_key(id));
+  if (group == state_.groups.end()) return;
+  group->second.weight = settings.weight;
+  state_.set_limit(group->second.limit, group->second.members, settings.max_slots);
+}
+
+void Planner::reorder(const GangId& id, std::int32_t priority, double position) {
+  const std::uint32_t index = index_of(id);
+  const Order& order = state_.gangs[index].order;
+  if (order.priority == priority && order.position == position) return;
+  state_.reorder(index, {priority, position, order.submission, index});
 }
 
 bool Planner::set_elsewhere(const AccountId& id, std::int64_t slots) {
@@ -104,6 +123,11 @@ std::vector<AccountId> Planner::limited_accounts() const {
     if (account.limit.max_slots) limited.push_back(id);
   }
   return limited;
+}
+
+std::optional<std::int64_t> Planner::quota_of(const AccountId& id) const {
+  const auto account = accounts_.find(id);
+  return account == accounts_.end() ? std::nullopt : account->second.max_slots;
 }
 
 std::int64_t Planner::held_by(const AccountId& id) const {
@@ -126,7 +150,9 @@ std::uint32_t Planner::add(const Gang& gang, TimePoint since) {
   }
   GangRow& row = state_.gangs[index];
   row.gang = gang;
-  row.order = {gang.priority, gang.position, ++submissions_, index};
+  if (gang.submission) CHECK(*gang.submission > 0);
+  submissions_ = std::max(submissions_ + (gang.submission ? 0 : 1), gang.submission.value_or(0));
+  row.order = {gang.priority, gang.position, gang.submission.value_or(submissions_), index};
   row.since = row.saved = since;
   join_group(row);
   join_accounts(row);
@@ -192,9 +218,10 @@ void Planner::remove(const GangId& id) {
   GangRow& row = state_.gangs[index];
   row.stage == Stage::queued ? state_.dequeue(index) : state_.end(index);
   row.group->submissions.erase(row.in_submissions);
+  state_.leave_all(index);
   if (row.group->submissions.empty()) state_.groups.erase(row.group->limit.key);
   for (AccountRow* account : row.accounts) {
-    if (--account->gangs == 0) state_.accounts.erase(account->id);
+    if (account->members.empty()) state_.accounts.erase(AccountId(account->id));
   }
   state_.holders.erase(index);
   row = {};

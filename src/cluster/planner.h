@@ -57,10 +57,15 @@ class Planner {
 
   /// Sets, changes or removes the limit of an account. It binds from the next plan on; nobody is stopped for it.
   void set_account(const AccountId& id, std::optional<std::int64_t> max_slots);
+  /// Sets weight and limit of a group, of its gangs that are there and of those to come. It binds from the next plan
+  /// on.
+  void set_group(const GroupId& id, const Group& settings);
   /// Its gangs hold so many slots in other pools. Whether that leaves it more room here than before.
   bool set_elsewhere(const AccountId& id, std::int64_t slots);
   /// Accounts with a limit that have gangs here.
   std::vector<AccountId> limited_accounts() const;
+  /// The limit of an account, if it has one.
+  std::optional<std::int64_t> quota_of(const AccountId& id) const;
   /// Slots that the gangs of an account hold here, those that stop included.
   std::int64_t held_by(const AccountId& id) const;
 
@@ -76,6 +81,8 @@ class Planner {
   void requeue(const GangId& id, TimePoint now);
   /// A queued gang runs after all: its agent came back with it.
   void resume(const GangId& id, const Running& running);
+  /// Gives a gang another priority and position, whether it waits, runs or stops.
+  void reorder(const GangId& id, std::int32_t priority, double position);
   /// A gang has ended or was withdrawn.
   void remove(const GangId& id);
 
@@ -90,6 +97,8 @@ class Planner {
   std::optional<GangId> preempted_for(const GangId& id) const;
 
   std::size_t queued() const { return state_.queue.size(); }
+  /// All of them, queued or not.
+  std::size_t gangs() const { return state_.by_id.size(); }
   /// What the queue asks for, by slots and limits, for who provides agents; who is furthest ahead comes first.
   std::vector<QueuedDemand> queued_demand() const;
   Snapshot snapshot(TimePoint now) const;

@@ -53,6 +53,7 @@ class History {
     const auto what = dice_.between(0, 99);
     if (what < 45 && present.gangs.size() < 16) return submit(present);
     if (what < 80) return change_a_gang(present);
+    if (what < 84) return planner_.set_group(oracle::any_group(dice_), random_group());
     if (what < 90) return change_an_account();
     if (what < 94 && present.agents.size() < 6) return planner_.put_agent(new_agent());
     if (what < 98) return change_an_agent(present);
@@ -69,6 +70,11 @@ class History {
     if (present.gangs.empty()) return;
     const GangStatus& gang = present.gangs[dice_.below(present.gangs.size())];
     const GangId& id = gang.gang.id;
+    if (dice_.percent(30)) {
+      const GangStatus& other = present.gangs[dice_.below(present.gangs.size())];
+      const double position = other.gang.position + (dice_.percent(50) ? 0.5 : -0.5);
+      return planner_.reorder(id, dice_.percent(50) ? gang.gang.priority : other.gang.priority, position);
+    }
     if (!gang.running) {
       if (dice_.percent(20)) planner_.remove(id);
       return;
@@ -85,6 +91,13 @@ class History {
     if (what == 0) planner_.set_account(id, std::nullopt);
     if (what == 1) planner_.set_account(id, dice_.between(0, 20));
     if (what == 2) planner_.set_elsewhere(id, dice_.between(0, 8));
+  }
+
+  Group random_group() {
+    Group group;
+    group.weight = static_cast<double>(dice_.between(1, 4));
+    if (dice_.percent(60)) group.max_slots = dice_.between(0, 12);
+    return group;
   }
 
   Agent new_agent() {

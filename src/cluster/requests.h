@@ -38,6 +38,7 @@ struct RunTask {
   std::string workspace = access::default_workspace;
   std::string pool = "default";
   std::int32_t priority = 42;
+  std::optional<Duration> max_time;
   Member member;
 };
 template <class V>
@@ -46,6 +47,8 @@ void describe(V& v, RunTask& m) {
   v.field("workspace", m.workspace, "Whose members may see it.", length(1, access::name_most));
   v.field("pool", m.pool, "Where it runs.", length(1, 128));
   v.field("priority", m.priority, "1 to 99, smaller is more important.", range(1, 99));
+  v.field("max_time", m.max_time, "Longest time that it may run; then it is stopped gracefully. Left out: no limit.",
+          range(std::chrono::seconds(1), std::chrono::hours(24 * 365)));
   describe(v, m.member);
 }
 
@@ -468,13 +471,6 @@ void describe(V& v, MakeJoinToken& m) {
   v.field("valid", m.valid, "For how long it may be used.",
           range(std::chrono::seconds(1), std::chrono::hours(24 * 365)));
 }
-
-/// What who follows changes begins with. Has no route of its own.
-struct GetSnapshot {
-  static constexpr std::string_view type_name = "get_snapshot";
-};
-template <class V>
-void describe(V&, GetSnapshot&) {}
 
 using Request =
     std::variant<Submit, RunTask, ListJobs, GetJob, EndJob, KillJob, MoveJob, SetJob, Why, ListTasks, GetTask, EndTask,

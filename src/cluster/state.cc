@@ -144,15 +144,75 @@ void State::note_release(const Release& release) {
   released.push_back(release);
 }
 
-void State::limit(AccountRow& account, std::optional<std::int64_t> max_slots) {
-  const bool rebinds = account.limit.max_slots.has_value() != max_slots.has_value();
-  account.limit.max_slots = max_slots;
+void State::set_limit(Limit& limit, const std::vector<std::uint32_t>& members, std::optional<std::int64_t> max_slots) {
+  const bool rebinds = limit.max_slots.has_value() != max_slots.has_value();
+  limit.max_slots = max_slots;
   if (!rebinds) return;
-  for (GangRow& row : gangs) {
-    const bool is_bound = std::find(row.accounts.begin(), row.accounts.end(), &account) != row.accounts.end();
-    if (row.stage != Stage::queued || !is_bound) continue;
-    dequeue(row.order.gang);
-    enqueue(row.order.gang);
+  for (const std::uint32_t gang : members) {
+    if (gangs[gang].stage != Stage::queued) continue;
+    dequeue(gang);
+    enqueue(gang);
+  }
+}
+
+void State::join(std::uint32_t gang, GroupRow& group) {
+  gangs[gang].group = &group;
+  gangs[gang].in_group = group.members.size();
+  group.members.push_back(gang);
+}
+
+void State::join(std::uint32_t gang, AccountRow& account) {
+  gangs[gang].accounts.push_back(&account);
+  gangs[gang].in_accounts.push_back(account.members.size());
+  account.members.push_back(gang);
+}
+
+void State::leave_all(std::uint32_t gang) {
+  GangRow& row = gangs[gang];
+  std::vector<std::uint32_t>& group = row.group->members;
+  gangs[group.back()].in_group = row.in_group;
+  group[row.in_group] = group.back();
+  group.pop_back();
+  for (std::size_t i = 0; i < row.accounts.size(); ++i) {
+    std::vector<std::uint32_t>& members = row.accounts[i]->members;
+    GangRow& last = gangs[members.back()];
+    const auto at = std::find(last.accounts.begin(), last.accounts.end(), row.accounts[i]) - last.accounts.begin();
+    last.in_accounts[static_cast<std::size_t>(at)] = row.in_accounts[i];
+    members[row.in_accounts[i]] = members.back();
+    members.pop_back();
+  }
+}
+
+void State::reorder(std::uint32_t gang, const Order& order) {
+  GangRow& row = gangs[gang];
+  const auto take_over = [&] {
+    row.gang.priority = order.priority;
+    row.gang.position = order.position;
+    row.order = order;
+  };
+  if (row.stage == Stage::queued) {
+    dequeue(gang);
+    take_over();
+    return enqueue(gang);
+  }
+  const bool is_evictable = row.stage == Stage::running && row.gang.preemptible;
+  const bool grows = growing.contains(row.order);
+  if (is_evictable) forget_evictable(row);
+  if (grows) stop_growing(row);
+  if (row.stage == Stage::stopping) stopping.erase(row.order);
+  take_over();
+  if (row.stage == Stage::stopping) stopping.insert(row.order);
+  if (is_evictable) {
+    row.in_evictable = evictable.insert(row.order).first;
+    row.in_losses = losses.insert(loss_of(row)).first;
+  }
+  if (grows) {
+    growing.insert(row.order);
+    row.group->growing.insert(row.order);
+  }
+  for (const Part& part : row.parts) {
+    presence(part.agent, gang)->order = row.order;
+    note_release({part.agent, false, {}});  // others may be able to preempt it now
   }
 }
 

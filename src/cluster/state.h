@@ -41,8 +41,10 @@ struct Loss {
 
 struct GangRow {
   Gang gang;
-  GroupRow* group = nullptr;          ///< a named one, or one of its own
-  std::vector<AccountRow*> accounts;  ///< in the order of their names
+  GroupRow* group = nullptr;             ///< a named one, or one of its own
+  std::size_t in_group = 0;              ///< among its members
+  std::vector<AccountRow*> accounts;     ///< in the order of their names
+  std::vector<std::size_t> in_accounts;  ///< among the members of each
   Order order;
   Stage stage = Stage::vacant;
   std::list<std::uint64_t>::iterator in_submissions;  ///< of its group
@@ -157,8 +159,14 @@ struct State {
   /// Forgets what the last plan noted.
   void forget_notes();
 
-  /// Sets, changes or removes the limit of an account; who waits is bound by it from now on, or no longer.
-  void limit(AccountRow& account, std::optional<std::int64_t> max_slots);
+  /// Sets, changes or removes a limit of these gangs; those that wait are bound by it from now on, or no longer.
+  void set_limit(Limit& limit, const std::vector<std::uint32_t>& members, std::optional<std::int64_t> max_slots);
+  /// Gives a gang another place in the order of all.
+  void reorder(std::uint32_t gang, const Order& order);
+  void join(std::uint32_t gang, GroupRow& group);
+  void join(std::uint32_t gang, AccountRow& account);
+  /// Of its group and all its accounts it is a member no longer.
+  void leave_all(std::uint32_t gang);
   /// A gang holds so many more slots under its limits, whether they bind or not.
   static void hold(const GangRow& row, std::int64_t slots);
   /// Slots on agents that take work; those on others are nobody's to share.

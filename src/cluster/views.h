@@ -411,6 +411,29 @@ void describe(V& v, Snapshot& m) {
   v.required("agents", m.agents, "All agents.");
 }
 
+/// With what who follows changes begins: all that there is, in pages. Has no route of its own.
+struct GetSnapshot {
+  static constexpr std::string_view type_name = "get_snapshot";
+  JobId after_job;
+  std::optional<AgentId> after_agent;  ///< once all jobs are told
+};
+template <class V>
+void describe(V& v, GetSnapshot& r) {
+  v.field("after_job", r.after_job, "Jobs after this one.");
+  v.field("after_agent", r.after_agent, "No jobs, and agents after this one.");
+}
+
+struct SnapshotPage {
+  static constexpr std::string_view type_name = "snapshot_page";
+  Snapshot part;
+  std::optional<GetSnapshot> next;  ///< asks for the next page, if there is one
+};
+template <class V>
+void describe(V& v, SnapshotPage& m) {
+  v.required("part", m.part, "What this page holds.");
+  v.field("next", m.next, "The request for the next page.");
+}
+
 struct AgentNote {
   static constexpr std::string_view doc = "An agent that takes no work, and why.";
   AgentId id;
@@ -492,6 +515,6 @@ struct Failed {
 };
 
 using Reply = std::variant<Done, Failed, Text, JobView, Jobs, TaskView, Tasks, Actors, Sessions, SessionNews, AgentView,
-                           Agents, Slots, Pools, Status, Snapshot, messages::ExecNews, InputState>;
+                           Agents, Slots, Pools, Status, SnapshotPage, messages::ExecNews, InputState>;
 
 }  // namespace cadre::cluster::requests

@@ -53,15 +53,30 @@ struct Reset {
       "Too much was missed, or other things may be seen than before: forget what you know, this is how things are.";
   std::string cursor;
   cluster::requests::Snapshot snapshot;
+  bool more = false;
 };
 template <class V>
 void describe(V& v, Reset& r) {
-  v.required("cursor", r.cursor, "All up to here is in the snapshot; who comes back says since=CURSOR.");
-  v.required("snapshot", r.snapshot, "All that is there.");
+  v.required("cursor", r.cursor,
+             "All up to here is in the snapshot, once it is complete; who comes back says since=CURSOR.");
+  v.required("snapshot", r.snapshot, "All that is there, or the first part of it.");
+  v.field("more", r.more, "Whether messages of type snapshot follow with the rest.");
+}
+
+struct SnapshotPart {
+  static constexpr std::string_view type_name = "snapshot";
+  static constexpr std::string_view doc = "More of the snapshot that the reset before it began.";
+  cluster::requests::Snapshot snapshot;
+  bool more = false;
+};
+template <class V>
+void describe(V& v, SnapshotPart& r) {
+  v.required("snapshot", r.snapshot, "The next part.");
+  v.required("more", r.more, "Whether yet another one follows.");
 }
 
 /// One message to who follows.
-using ChangeMessage = std::variant<Changes, Reset>;
+using ChangeMessage = std::variant<Changes, Reset, SnapshotPart>;
 
 /// How far somebody has followed, and what he could see: who sees other things now cannot just go on. Its text is for
 /// those who follow to keep and hand back.

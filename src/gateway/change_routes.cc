@@ -80,17 +80,27 @@ loop::Task<void> Gateway::follow_changes(Visit visit, cluster::Credential who) {
       if (now) user = now;
     }
     if (!seq || !feed_.can_follow(*seq)) {
-      const Told told = co_await inquire(who, requests::Request(requests::GetSnapshot{}));
-      const auto* reply = std::get_if<requests::Reply>(&told);
-      const auto* snapshot = reply == nullptr ? nullptr : std::get_if<requests::Snapshot>(reply);
-      if (snapshot == nullptr) {  // nothing can be decided at the moment
+      seq.reset();
+      std::optional<requests::GetSnapshot> page = requests::GetSnapshot{};
+      while (page && !is_gone) {
+        const Told told = co_await inquire(who, requests::Request(*page));
+        const auto* reply = std::get_if<requests::Reply>(&told);
+        const auto* part = reply == nullptr ? nullptr : std::get_if<requests::SnapshotPage>(reply);
+        if (part == nullptr) break;
+        page = part->next;
+        ChangeMessage message = SnapshotPart{part->part, page.has_value()};
+        // What changes from the first page on is told after the last one.
+        if (!seq) message = Reset{to_string({part->part.seq, sight_of(*user)}), part->part, page.has_value()};
+        if (!seq) seq = part->part.seq;
+        std::string text = describe::write_json(message);
+        const Result<void> sent = co_await socket->send(std::move(text));
+        if (!sent) co_return;
+      }
+      if (page) {  // nothing can be decided at the moment: another reset begins it all again
+        seq.reset();
         co_await loop::sleep(ground_.loop, 1s);
         continue;
       }
-      seq = snapshot->seq;
-      std::string message = describe::write_json(ChangeMessage(Reset{to_string({*seq, sight_of(*user)}), *snapshot}));
-      const Result<void> sent = co_await socket->send(std::move(message));
-      if (!sent) co_return;
     }
     const std::vector<cluster::control::ChangeRow> rows = feed_.after(*seq, changes_at_once);
     if (!rows.empty() || is_late) {

@@ -20,11 +20,6 @@ ByteSize body_max_of(Method, std::string_view target) {
   return target.starts_with("/api/v1/login") ? ByteSize{16 << 10} : body_max;
 }
 
-/// Nothing changes more often than that, so that who counts on from here has not been there before.
-std::uint64_t microseconds_of(TimePoint time) {
-  return static_cast<std::uint64_t>(std::chrono::floor<std::chrono::microseconds>(time.time_since_epoch()).count());
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Gateway>> Gateway::open(const Ground& ground, Options options) {
@@ -48,7 +43,7 @@ Gateway::Gateway(const Ground& ground, Options options)
       told_([this](cluster::Desk::Asker asker) { ground_.desk.forget(asker); }),
       bulk_told_([this](cluster::Desk::Asker asker) { ground_.bulk.forget(asker); }),
       feed_(options_.last_change, options_.changes),
-      names_(ground.loop, microseconds_of(calendar_.now())),
+      names_(ground.loop, options_.names_begin),
       started_(calendar_.now()),
       tasks_(ground.loop) {
   add_routes();

@@ -41,6 +41,8 @@ struct Options {
   std::string web;            ///< folder of the page; empty: there is none
   std::string pass_secret;    ///< by which tokens of tasks are signed
   bool open_metrics = false;  ///< whether /metrics takes no token
+  std::uint64_t names_begin =
+      1;  ///< from where epochs of names count on: more than any gateway of this cluster gave out
   std::uint64_t last_change = 0;
   std::vector<cluster::control::ChangeRow> changes;  ///< that were written last, up to `last_change`
   std::function<std::vector<Figure>()> figures;      ///< called on the door's thread

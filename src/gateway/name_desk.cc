@@ -20,6 +20,9 @@ names::RegistriesOptions options_from(std::uint64_t begin) {
   return options;
 }
 
+/// Something happens at least so often: what is longer is an absence of this process.
+constexpr Duration tick_every = std::chrono::milliseconds(250);
+
 Response refusal(const Error& error) { return problem(error.code, error.message, {}); }
 
 Response no_name(const std::string& key) { return problem(404, "nobody has the name " + key); }
@@ -39,7 +42,22 @@ Response news_response(names::News news) {
 
 }  // namespace
 
-NameDesk::NameDesk(loop::Loop& loop, std::uint64_t begin) : loop_(loop), registries_(options_from(begin)) {}
+NameDesk::NameDesk(loop::Loop& loop, std::uint64_t begin)
+    : loop_(loop), awake_({2 * tick_every, tick_every}, loop.now()), registries_(options_from(begin)) {
+  tick_later();
+}
+
+void NameDesk::tick_later() {
+  ticking_ = loop_.after(tick_every, [this] {
+    settle();
+    tick_later();
+  });
+}
+
+TimePoint NameDesk::now() {
+  awake_.advance(loop_.now());
+  return awake_.now();
+}
 
 void NameDesk::serve(const std::string& workspace, const requests::Request& request,
                      const std::shared_ptr<net::http::Exchange>& exchange) {
@@ -53,18 +71,18 @@ void NameDesk::serve(const std::string& workspace, const requests::Request& requ
 
 Response NameDesk::answer(const std::string& workspace, const requests::ListNames& request) {
   requests::NameList list;
-  for (names::Entry& entry : registries_.list(workspace, request.prefix.value, loop_.now())) {
+  for (names::Entry& entry : registries_.list(workspace, request.prefix.value, now())) {
     list.names.push_back(view_of(std::move(entry)));
   }
   return json(list);
 }
 
 Response NameDesk::answer(const std::string& workspace, const requests::RemoveNames& request) {
-  return json(requests::Removed{registries_.remove_subtree(workspace, request.prefix.value, loop_.now())});
+  return json(requests::Removed{registries_.remove_subtree(workspace, request.prefix.value, now())});
 }
 
 Response NameDesk::answer(const std::string& workspace, const requests::GetName& request) {
-  std::optional<names::Entry> entry = registries_.get(workspace, request.key.value, loop_.now());
+  std::optional<names::Entry> entry = registries_.get(workspace, request.key.value, now());
   return entry ? json(view_of(*std::move(entry))) : no_name(request.key.value);
 }
 
@@ -72,33 +90,32 @@ Response NameDesk::answer(const std::string& workspace, const requests::PutName&
   const names::Claim claim{request.key.value, requests::value_of(request.content), request.ttl,
                            request.epoch.value_or(names::Epoch{})};
   const names::PutMode mode = request.only_if_absent ? names::PutMode::only_if_absent : names::PutMode::over;
-  const Result<names::Epoch> epoch = request.epoch
-                                         ? registries_.restore(workspace, request.session, claim, loop_.now())
-                                         : registries_.put(workspace, request.session, claim, mode, loop_.now());
+  const Result<names::Epoch> epoch = request.epoch ? registries_.restore(workspace, request.session, claim, now())
+                                                   : registries_.put(workspace, request.session, claim, mode, now());
   return epoch ? json(requests::Owned{*epoch}) : refusal(epoch.error());
 }
 
 Response NameDesk::answer(const std::string& workspace, const requests::RemoveName& request) {
-  const bool was_there = registries_.remove(workspace, request.key.value, loop_.now());
+  const bool was_there = registries_.remove(workspace, request.key.value, now());
   return was_there ? json(requests::Removed{1}) : no_name(request.key.value);
 }
 
 Response NameDesk::answer(const std::string& workspace, const requests::KeepNames& request) {
   std::vector<names::Claim> claims;
   for (const requests::HeldName& held : request.names) claims.push_back({held.key.value, "", held.ttl, held.epoch});
-  return json(requests::Holds{registries_.keep(workspace, request.session, claims, loop_.now())});
+  return json(requests::Holds{registries_.keep(workspace, request.session, claims, now())});
 }
 
 Response NameDesk::answer(const std::string& workspace, const requests::ReleaseNames& request) {
   std::vector<std::string> keys;
   for (const names::Key& key : request.keys) keys.push_back(key.value);
-  return json(requests::Removed{registries_.release(workspace, request.session, keys, loop_.now())});
+  return json(requests::Removed{registries_.release(workspace, request.session, keys, now())});
 }
 
 void NameDesk::watch(const std::string& workspace, const requests::WatchNames& request,
                      const std::shared_ptr<net::http::Exchange>& exchange) {
-  const TimePoint now = loop_.now();
-  auto outcome = registries_.watch(workspace, {request.prefix.value, request.seen, now + request.wait}, now);
+  const TimePoint present = now();
+  auto outcome = registries_.watch(workspace, {request.prefix.value, request.seen, present + request.wait}, present);
   if (!outcome) return exchange->answer(refusal(outcome.error()));
   if (auto* news = std::get_if<names::News>(&*outcome)) return exchange->answer(news_response(std::move(*news)));
   const names::WatcherId watcher = std::get<names::WatcherId>(*outcome);
@@ -110,14 +127,14 @@ void NameDesk::watch(const std::string& workspace, const requests::WatchNames& r
 }
 
 void NameDesk::settle() {
-  for (names::Registries::Told& told : registries_.settle(loop_.now())) {
+  for (names::Registries::Told& told : registries_.settle(now())) {
     const auto waiting = waiting_.extract(told.watcher);
     waiting.mapped()->answer(news_response(std::move(told.news)));
   }
   const TimePoint next = registries_.next();
   if (next >= timer_at_) return;
   timer_at_ = next;
-  timer_ = loop_.at(next, [this] {
+  timer_ = loop_.after(next - now(), [this] {
     timer_at_ = TimePoint::max();
     settle();
   });

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "base/awake_clock.h"
 #include "loop/loop.h"
 #include "names/master/requests.h"
 #include "names/registries.h"
@@ -36,8 +37,13 @@ class NameDesk {
   void watch(const std::string& workspace, const names::requests::WatchNames& request,
              const std::shared_ptr<net::http::Exchange>& exchange);
   void settle();
+  /// The time that this process was awake: while it was stopped or suspended nobody could keep a name alive.
+  TimePoint now();
+  void tick_later();
 
   loop::Loop& loop_;
+  AwakeClock awake_;
+  loop::Timer ticking_;
   names::Registries registries_;
   std::map<names::WatcherId, std::shared_ptr<net::http::Exchange>> waiting_;  // shared with who let them in
   loop::Timer timer_;

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +20,16 @@ namespace {
 
 constexpr std::int64_t active_bytes_max = std::int64_t{2} << 30;  // positions have 32 bits
 constexpr std::int64_t offset_max = std::int64_t{1} << 62;
+
+/// The time of the clock is written down so often.
+constexpr Duration clock_kept_every = std::chrono::minutes(10);
+
+/// As the file system has it.
+Result<TimePoint> written_at(const File& file) {
+  struct stat facts {};
+  if (fstat(file.fd(), &facts) != 0) return fail(Errc::unavailable, file.path() + ": its time cannot be read");
+  return TimePoint(std::chrono::seconds(facts.st_mtim.tv_sec) + Duration(facts.st_mtim.tv_nsec));
+}
 
 /// How many bytes at the front of the chunk end at `end`; nothing when no record ends there.
 std::optional<std::size_t> bytes_up_to(const Chunk& chunk, std::int64_t end) {
@@ -54,9 +65,23 @@ Result<void> LogStore::load() {
   for (const std::int64_t number : indexes) {
     if (!std::ranges::binary_search(numbers, number)) unlink(index_path(number).c_str());
   }
-  if (numbers.empty()) return {};
   for (std::size_t i = 0; i + 1 < numbers.size(); ++i) TRY(load_sealed(numbers[i]));
-  return load_active(numbers.back());
+  if (!numbers.empty()) TRY(load_active(numbers.back()));
+  load_clock();
+  return {};
+}
+
+/// One that was never kept, or cannot be read, goes on from the newest record.
+void LogStore::load_clock() {
+  TimePoint time = std::max(active_newest_, TimePoint{});
+  for (const SealedSegment& segment : sealed_) time = std::max(time, segment.newest);
+  const auto text = loop::read_file(clock_path());
+  const auto kept = text ? parse_utc(std::string_view(*text).substr(0, text->find('\n')))
+                         : Result<TimePoint>(fail(Errc::not_found, ""));
+  if (kept) clock_kept_ = *kept;
+  if (kept || time != TimePoint{}) clock_ = RetentionClock(kept ? *kept : time);
+  for (SealedSegment& segment : sealed_) segment.written = std::min(segment.written, clock_.time());
+  active_written_ = std::min(active_written_, clock_.time());
 }
 
 Result<void> LogStore::load_sealed(std::int64_t number) {
@@ -68,7 +93,8 @@ Result<void> LogStore::load_sealed(std::int64_t number) {
     summary = write_index(index_path(number), contents);
     if (!summary) return Failure(std::move(summary).error());
   }
-  sealed_.push_back({number, size, summary->newest});
+  TRY_ASSIGN(written, written_at(file));
+  sealed_.push_back({number, size, summary->newest, written});
   take_in(number, *std::move(summary));
   return {};
 }
@@ -103,6 +129,8 @@ Result<void> LogStore::load_active(std::int64_t number) {
   active_number_ = number;
   active_size_ = synced_size_ = contents.end;
   active_newest_ = contents.newest;
+  TRY_ASSIGN(written, written_at(active_));
+  active_written_ = written;
   return {};
 }
 
@@ -141,6 +169,7 @@ Result<std::int64_t> LogStore::append(std::string_view log, const Chunk& chunk) 
   unsynced_.emplace_back(log);
   logs_[unsynced_.back()].pieces.push_back({frame.offset, position, static_cast<std::uint32_t>(fresh.size())});
   active_newest_ = std::max(active_newest_, newest_of(fresh));
+  active_written_ = clock_.time();
   return chunk.next();
 }
 
@@ -220,7 +249,7 @@ Result<void> LogStore::seal() {
     entry.extents.push_back({active_number_, part.pieces});
     entry.pieces = {};
   }
-  sealed_.push_back({active_number_, active_size_, active_newest_});
+  sealed_.push_back({active_number_, active_size_, active_newest_, active_written_});
   removed_.clear();
   active_.close();
   active_size_ = synced_size_ = 0;
@@ -252,10 +281,20 @@ ByteSize LogStore::size() const {
 }
 
 Result<void> LogStore::prune(TimePoint now, const Retention& retention) {
-  const auto is_old = [&](TimePoint newest) { return newest < now - retention.age_max; };
+  const TimePoint time = clock_.advance(now);
+  if (clock_.time() >= clock_kept_ + clock_kept_every) {
+    TRY(loop::write_whole(clock_path(), as_bytes(to_utc(clock_.time()) + "\n")));
+    clock_kept_ = clock_.time();
+  }
+  const auto is_old = [&](TimePoint newest, TimePoint written) {
+    return std::max(newest, written) < time - retention.age_max;
+  };
   const std::size_t before = sealed_.size();
-  while (!sealed_.empty() && (is_old(sealed_.front().newest) || size() > retention.bytes_max)) drop_oldest_segment();
-  if (sealed_.empty() && active_size_ > 0 && is_old(active_newest_)) {
+  while (!sealed_.empty() &&
+         (is_old(sealed_.front().newest, sealed_.front().written) || size() > retention.bytes_max)) {
+    drop_oldest_segment();
+  }
+  if (sealed_.empty() && active_size_ > 0 && is_old(active_newest_, active_written_)) {
     TRY(flush());
     TRY(seal());
     drop_oldest_segment();

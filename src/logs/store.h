@@ -24,6 +24,7 @@
 #include "logs/frame.h"
 #include "logs/numbered.h"
 #include "logs/record.h"
+#include "logs/retention_clock.h"
 #include "loop/file.h"
 
 namespace cadre::logs {
@@ -63,7 +64,8 @@ class LogStore {
 
   /// The log is as if it had never been. Its space is free when the files that hold it go.
   [[nodiscard]] Result<void> remove(std::string_view log);
-  /// Removes files that need not be kept, by the times in their records.
+  /// Removes files that need not be kept. A file is old when its records are, and when it was written long ago, by a
+  /// clock that this store keeps itself and that a jump of the system's clock cannot advance (logs/retention_clock.h).
   [[nodiscard]] Result<void> prune(TimePoint now, const Retention& retention);
   ByteSize size() const;
   /// Of all logs, in no order.
@@ -83,7 +85,8 @@ class LogStore {
   struct SealedSegment {
     std::int64_t number = 0;
     std::int64_t size = 0;
-    TimePoint newest;
+    TimePoint newest;   ///< of the times in its records
+    TimePoint written;  ///< for the last time, by the clock of retention
   };
   /// A piece, and the segment it stands in.
   struct Place {
@@ -116,6 +119,8 @@ class LogStore {
   Result<const std::vector<Piece>*> pieces_of(const Extent& extent);
   Result<Bytes> read_piece(const Place& place, std::int64_t offset, std::size_t bytes_max);
 
+  void load_clock();
+  std::string clock_path() const { return folder_ + "/clock"; }
   std::string segment_path(std::int64_t number) const { return numbered_path(folder_, number, ".segment"); }
   std::string index_path(std::int64_t number) const { return numbered_path(folder_, number, ".index"); }
 
@@ -124,6 +129,8 @@ class LogStore {
   loop::File lock_;
   std::unordered_map<std::string, LogEntry, TextHash, std::equal_to<>> logs_;
   std::deque<SealedSegment> sealed_;
+  RetentionClock clock_;
+  TimePoint clock_kept_;  ///< what stands in its file
 
   loop::File active_;
   std::int64_t active_number_ = 0;
@@ -131,6 +138,7 @@ class LogStore {
   std::int64_t synced_size_ = 0;
   bool torn_ = false;  ///< something stands behind active_size_ that could not be cut off yet
   TimePoint active_newest_ = TimePoint::min();
+  TimePoint active_written_;
   std::vector<std::string> removed_;   ///< logs whose removal stands in the active segment
   std::vector<std::string> unsynced_;  ///< the log of each piece since the last sync, in order
 

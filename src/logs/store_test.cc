@@ -208,6 +208,62 @@ TEST(Store, PrunesByAgeAndBySize) {
   EXPECT_EQ(store->append("9", {4'064, 4'064, records({"on"})}), 4'064 + 18);
 }
 
+/// Times around a day of 2026.
+TimePoint day(int days) { return TimePoint(std::chrono::hours(24) * (20'000 + days)); }
+
+Bytes records_of(TimePoint time) {
+  Bytes bytes;
+  encode({Stream::out, false, time, "a line"}, bytes);
+  return bytes;
+}
+
+const Retention month{std::chrono::hours(24) * 30, ByteSize{1 << 30}};
+
+TEST(Store, RemovesNothingBecauseTheClockIsWrongAtTheStart) {
+  const servers::TempDir folder;
+  {
+    const auto store = open_store(folder.path());
+    ASSERT_TRUE(store->append("log", {0, 0, records_of(day(0))}));
+    ASSERT_TRUE(store->sync());
+    ASSERT_TRUE(store->prune(day(0), month));
+  }
+  {
+    const auto store = open_store(folder.path());
+    ASSERT_TRUE(store->prune(day(400), month));
+    for (int hour = 1; hour <= 48; ++hour) ASSERT_TRUE(store->prune(day(400) + std::chrono::hours(hour), month));
+    EXPECT_GT(store->end("log"), 0) << "the clock is a year ahead";
+  }
+  const auto store = open_store(folder.path());
+  for (int i = 1; i <= 29; ++i) ASSERT_TRUE(store->prune(day(i), month));
+  EXPECT_GT(store->end("log"), 0) << "the clock is right again";
+  for (int i = 30; i <= 40; ++i) ASSERT_TRUE(store->prune(day(i), month));
+  EXPECT_EQ(store->end("log"), 0) << "now it is old";
+}
+
+TEST(Store, RemovesNothingBecauseTheClockGoesBackAndForth) {
+  const servers::TempDir folder;
+  const auto store = open_store(folder.path());
+  ASSERT_TRUE(store->prune(day(100), month));
+  ASSERT_TRUE(store->append("log", {0, 0, records_of(day(100))}));
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_TRUE(store->prune(day(0), month));
+    ASSERT_TRUE(store->prune(day(101), month));
+  }
+  EXPECT_GT(store->end("log"), 0);
+}
+
+TEST(Store, KeepsWhatWasWrittenLatelyWhateverItsRecordsSay) {
+  const servers::TempDir folder;
+  const auto store = open_store(folder.path());
+  ASSERT_TRUE(store->append("first", {0, 0, records_of(day(0))}));
+  for (int i = 0; i <= 10; ++i) ASSERT_TRUE(store->prune(day(i), month));
+  ASSERT_TRUE(store->append("log", {0, 0, records_of(TimePoint(std::chrono::hours(1)))}));  // its host has no clock
+  for (int i = 11; i <= 39; ++i) ASSERT_TRUE(store->prune(day(i), month));
+  EXPECT_GT(store->end("log"), 0);
+  for (int i = 40; i <= 42; ++i) ASSERT_TRUE(store->prune(day(i), month));
+  EXPECT_EQ(store->end("log"), 0);
+}
+
 TEST(Store, TornAtAnyByteHasItsWholeChunksAndGoesOn) {
   const servers::TempDir folder;
   const std::string path = folder.path() + "/000000000001.segment";

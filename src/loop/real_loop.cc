@@ -1,22 +1,37 @@
 #include "loop/real_loop.h"
 
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <optional>
 #include <thread>
 #include <utility>
 
 #include "base/check.h"
 #include "loop/asio_context.h"
+#include "loop/boot_clock.h"
 
 namespace cadre::loop {
 
 namespace asio = boost::asio;
-using std::chrono::steady_clock;
 
-/// All timers share one of Asio's, set to the first of them.
+namespace {
+
+int make_alarm() {
+  const int fd = ::timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+  CHECK(fd >= 0);
+  return fd;
+}
+
+}  // namespace
+
+/// All timers share one of the kernel's, set to the first of them. Asio's own would stand still in suspend.
 struct RealLoop::Inside {
   void check_thread() const {
     const std::thread::id id = runner;
@@ -24,11 +39,14 @@ struct RealLoop::Inside {
   }
   void fire(TimePoint present);
   void arm();
+  void listen();
 
   TimerHeap timers;  // outlives the context, whose pending calls may hold timers
   asio::io_context context{1};
   asio::executor_work_guard<asio::io_context::executor_type> busy{context.get_executor()};
-  asio::steady_timer alarm{context};
+  asio::posix::stream_descriptor alarm{context, make_alarm()};
+  std::array<char, 8> rings{};  // how often the alarm has rung, of no interest
+  bool is_listening = false;
   TimePoint armed = TimePoint::max();  // when the alarm rings; max: not set
   std::uint64_t added = 0;
   std::atomic<bool> stopping = false;
@@ -49,9 +67,18 @@ void RealLoop::Inside::arm() {
   const std::optional<TimePoint> next = timers.next();
   if (!next || *next >= armed) return;  // an alarm that rings too early finds nothing due and is set again
   armed = *next;
-  alarm.expires_at(steady_clock::time_point(armed.time_since_epoch()));
-  alarm.async_wait([this](const boost::system::error_code& cancelled) {
-    if (!cancelled) fire(TimePoint(steady_clock::now().time_since_epoch()));
+  if (armed == TimePoint::max()) return;
+  const Duration at = std::max(armed.time_since_epoch(), Duration{1});  // 0 would switch it off
+  const itimerspec when{{0, 0}, {at.count() / 1'000'000'000, at.count() % 1'000'000'000}};
+  CHECK(::timerfd_settime(alarm.native_handle(), TFD_TIMER_ABSTIME, &when, nullptr) == 0);
+  if (!std::exchange(is_listening, true)) listen();
+}
+
+void RealLoop::Inside::listen() {
+  alarm.async_read_some(asio::buffer(rings), [this](const boost::system::error_code& error, std::size_t) {
+    if (error == asio::error::operation_aborted) return;
+    listen();
+    fire(boot_now());
   });
 }
 
@@ -63,7 +90,7 @@ RealLoop::~RealLoop() {
   inside_->timers.clear();
 }
 
-TimePoint RealLoop::now() const { return TimePoint(steady_clock::now().time_since_epoch()); }
+TimePoint RealLoop::now() const { return boot_now(); }
 
 void RealLoop::post(Call call) {
   asio::post(inside_->context, [call = std::move(call)]() mutable { call(); });
@@ -94,9 +121,8 @@ bool RealLoop::run_until(TimePoint end, const std::function<bool()>& done) {
   inside_->runner = std::this_thread::get_id();
   bool holds = done();
   while (!holds) {
-    const std::size_t ran = end == TimePoint::max()
-                                ? inside_->context.run_one()
-                                : inside_->context.run_one_until(steady_clock::time_point(end.time_since_epoch()));
+    const std::size_t ran =
+        end == TimePoint::max() ? inside_->context.run_one() : inside_->context.run_one_for(end - boot_now());
     holds = done();
     if (ran == 0) break;
   }

@@ -1,4 +1,4 @@
-/// A loop on the steady clock and the sockets of the machine. run() makes the calling thread the loop's own; post()
+/// A loop on the clock of boot_clock.h and the sockets of the machine. run() makes the calling thread the loop's own; post()
 /// and stop() are for any thread.
 #pragma once
 
@@ -18,7 +18,7 @@ class RealLoop final : public Loop {
   RealLoop();
   ~RealLoop() override;
 
-  /// Time since the machine's start, as its steady clock has it.
+  /// Time since the host's start, which goes on while it is suspended.
   [[nodiscard]] TimePoint now() const override;
 
   /// What one thread posts runs in the order in which it posts it.

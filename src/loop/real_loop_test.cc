@@ -1,12 +1,20 @@
 #include "loop/real_loop.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
+#include <fstream>
+#include <functional>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "loop/boot_clock.h"
 #include "loop/signals.h"
 
 namespace cadre::loop {
@@ -136,6 +144,41 @@ TEST(Signals, SayWhichCannotBeWatched) {
   ASSERT_FALSE(watch);
   EXPECT_EQ(watch.error().code, Errc::invalid);
   EXPECT_NE(watch.error().message.find(std::to_string(SIGKILL)), std::string::npos);
+}
+
+/// As after a suspend of that length: in a time namespace the two clocks differ by an offset.
+int in_time_namespace(const std::string& offsets, const std::function<bool()>& holds) {
+  const pid_t outer = fork();
+  if (outer == 0) {
+    std::ofstream settings;
+    if (unshare(CLONE_NEWUSER | CLONE_NEWTIME) != 0) _exit(10);
+    settings.open("/proc/self/timens_offsets");
+    settings << offsets << std::endl;
+    if (!settings) _exit(11);
+    const pid_t inner = fork();  // only children are in it
+    if (inner == 0) _exit(holds() ? 0 : 1);
+    int status = 0;
+    waitpid(inner, &status, 0);
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 12);
+  }
+  int status = 0;
+  waitpid(outer, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 13;
+}
+
+TEST(RealLoop, CountsTimeInSuspend) {
+  const auto holds = [] {
+    RealLoop loop;
+    const Duration ahead = loop.now().time_since_epoch() - std::chrono::steady_clock::now().time_since_epoch();
+    if (ahead < hours(27) || suspended() < hours(27)) return false;
+    bool is_called = false;
+    const Timer timer = loop.after(milliseconds(20), [&] { is_called = true; });
+    const TimePoint begin = loop.now();
+    if (!loop.run_until(begin + std::chrono::minutes(1), [&] { return is_called; })) return false;
+    if (loop.now() - begin < milliseconds(20)) return false;
+    return !loop.run_until(loop.now() + milliseconds(20), [] { return false; });
+  };
+  EXPECT_EQ(in_time_namespace("boottime 100000 0", holds), 0);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ namespace cadre::master {
 struct Keeping {
   std::int64_t changes = 1'000'000;
   std::int64_t audit = 1'000'000;
+  std::int64_t jobs = 1'000'000;
   Duration tidy_every = std::chrono::minutes(10);
 };
 template <class V>
@@ -22,6 +23,11 @@ void describe(V& v, Keeping& k) {
   v.field("changes", k.changes, "So many of the last changes are kept, for who asks what has happened.",
           range(0, 1'000'000'000));
   v.field("audit", k.audit, "So many of the last entries of the audit log are kept.", range(0, 1'000'000'000));
+  v.field(
+      "jobs", k.jobs,
+      "Number of ended jobs that stay in the database, and not less than ended_jobs_kept. Those that ended first are "
+      "removed, with their output.",
+      range(0, 1'000'000'000));
   v.field("tidy_every", k.tidy_every, "How often older ones, and tokens that have expired, are removed.",
           describe::at_least(std::chrono::milliseconds(10)));
 }

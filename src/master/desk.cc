@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "access/creation.h"
@@ -40,6 +41,26 @@ const std::string* workspace_wanted(const requests::Request& request) {
   return nullptr;
 }
 
+/// Jobs that are read from the database for one page.
+constexpr std::int32_t archived_most = 500;
+
+/// The job that it is about, if it is about one.
+std::optional<cluster::JobId> job_in(const requests::Request& request) {
+  return std::visit(
+      [](const auto& one) -> std::optional<cluster::JobId> {
+        if constexpr (requires { cluster::JobId(one.job); }) return one.job;
+        if constexpr (requires { cluster::TaskId(one.task); }) return one.task.job;
+        return std::nullopt;
+      },
+      request);
+}
+
+cluster::control::Job job_of(records::ArchivedJob archived) {
+  cluster::control::Job job{std::move(archived.row), {}};
+  for (cluster::control::TaskRow& task : archived.tasks) job.tasks.emplace(task.id.member, std::move(task));
+  return job;
+}
+
 /// A sign of life changes nothing that anybody would want to look up later, and input is not kept.
 template <class T>
 constexpr bool changes_something() {
@@ -75,7 +96,7 @@ void Master::ask(Asker asker, cluster::Credential credential, cluster::Asked ask
 }
 
 std::string Master::obstacle_for(const cluster::Credential& credential) const {
-  const Result<access::Principal> who = identify(credential, ground_.calendar.now());
+  const Result<access::Principal> who = identify(credential);
   return who && who->is_admin ? ": " + obstacle_ : "; its admins can see why";
 }
 
@@ -85,8 +106,8 @@ void Master::forget(Asker asker) {
 
 void Master::tell_later(Asker asker, Told told) { told_.emplace_back(asker, std::move(told)); }
 
-Result<access::Principal> Master::identify(const cluster::Credential& credential, TimePoint now) const {
-  if (!credential.lease) return access_.who(credential.token_hash, now);
+Result<access::Principal> Master::identify(const cluster::Credential& credential) const {
+  if (!credential.lease) return access_.who(credential.token_hash, ground_.calendar.wall());
   const cluster::LeaseId lease = *credential.lease;
   const auto* task = control_.ledger().find(lease.task);
   const auto held = task == nullptr ? std::nullopt : cluster::lease::current(task->lease);
@@ -98,9 +119,9 @@ Result<access::Principal> Master::identify(const cluster::Credential& credential
 }
 
 void Master::attend(const FromDoor& one, TimePoint now) {
-  if (const auto* begin = std::get_if<cluster::BeginLogin>(&one.asked)) return begin_login(one, *begin, now);
+  if (const auto* begin = std::get_if<cluster::BeginLogin>(&one.asked)) return begin_login(one, *begin);
   if (const auto* end = std::get_if<access::Access::LoginEnd>(&one.asked)) return end_login(one, *end, now);
-  Result<access::Principal> who = identify(one.credential, now);
+  Result<access::Principal> who = identify(one.credential);
   if (!who) {
     ++strangers_;
     return tell_later(one.asker, cluster::Unknown{who.error().message});
@@ -117,7 +138,7 @@ void Master::attend(const FromDoor& one, TimePoint now) {
                  [&](const requests::Request& request) { remember(serve(guest, request, now)); },
                  [&](const access::Request& request) { remember(serve(guest, request, now)); },
                  [&](const access::ListAudit& request) { ground_.loop.spawn(list_audit(guest, request)); },
-                 [&](const cluster::GetPassword&) { check_password(guest, now); },
+                 [&](const cluster::GetPassword&) { check_password(guest); },
                  [](const auto&) {},
              },
              one.asked);
@@ -129,7 +150,7 @@ bool Master::answer_repeated(const Guest& guest, const access::IdempotencyKey& k
   if (*found == nullptr) return false;
   const access::IdempotencyRow& row = **found;
   if (row.noun == "job") {
-    control_.ask(guest.asker, guest.who, requests::GetJob{{std::stoull(row.object)}, std::nullopt}, now);
+    static_cast<void>(serve(guest, requests::GetJob{{std::stoull(row.object)}, std::nullopt}, now));
     return true;
   }
   const auto ask = [&](const access::Request& request) { return access_.ask(guest.who, request, now); };
@@ -145,6 +166,56 @@ std::optional<Master::Created> Master::serve(const Guest& guest, const requests:
     ground_.loop.spawn(make_join_token(guest, *join));
     return std::nullopt;
   }
+  const std::optional<cluster::JobId> id = job_in(request);
+  if (ground_.archive != nullptr && id && control_.ledger().may_be_archived(*id)) {
+    ground_.loop.spawn(serve_archived(guest, request, *id));
+    return std::nullopt;
+  }
+  const auto* list = std::get_if<requests::ListJobs>(&request);
+  if (ground_.archive != nullptr && list != nullptr && control_.list_range(*list).has_archived) {
+    ground_.loop.spawn(list_archived(guest, *list));
+    return std::nullopt;
+  }
+  return serve_now(guest, request, nullptr, now);
+}
+
+loop::Task<void> Master::serve_archived(Guest guest, requests::Request request, cluster::JobId id) {
+  Result<std::optional<records::ArchivedJob>> found =
+      co_await ground_.archive_pool->run([this, id] { return ground_.archive->find(id); });
+  if (!found) {
+    tell_(guest.asker, failed(found.error()));
+    co_return;
+  }
+  std::optional<cluster::control::Job> job;
+  if (*found) job = job_of(**std::move(found));
+  static_cast<void>(serve_now(guest, request, job ? &*job : nullptr, ground_.calendar.now()));
+  wake(guest.asker);
+}
+
+loop::Task<void> Master::list_archived(Guest guest, requests::ListJobs request) {
+  request.most = std::min(request.most, archived_most);
+  const cluster::control::Control::JobRange range = control_.list_range(request);
+  const records::ArchiveQuery query{range.from.value, range.before.value, request.workspace, request.owner,
+                                    request.most + std::int64_t{1}};
+  Result<std::vector<records::ArchivedJob>> found =
+      co_await ground_.archive_pool->run([this, query] { return ground_.archive->list(query); });
+  if (!found) {
+    tell_(guest.asker, failed(found.error()));
+    co_return;
+  }
+  std::vector<cluster::control::Job> jobs;
+  for (records::ArchivedJob& one : *found) jobs.push_back(job_of(std::move(one)));
+  request.before = range.before;
+  tell_later(guest.asker, requests::Reply(control_.list_jobs(guest.who, request, jobs)));
+  wake(guest.asker);
+}
+
+void Master::wake(Asker asker) {
+  if (!inbox_.push(Tick{})) tell_(asker, failed({Errc::unavailable, "the master is about to stop"}));
+}
+
+std::optional<Master::Created> Master::serve_now(const Guest& guest, const requests::Request& request,
+                                                 const cluster::control::Job* archived, TimePoint now) {
   const std::string* workspace = workspace_wanted(request);
   std::optional<Told> answer;
   if (workspace != nullptr && !access_.has_workspace(*workspace)) {
@@ -155,7 +226,13 @@ std::optional<Master::Created> Master::serve(const Guest& guest, const requests:
     const auto* remove = std::get_if<requests::RemoveAgent>(&request);
     const bool has_only_key = remove != nullptr && guest.who.is_admin && has_key(remove->agent) &&
                               !control_.ledger().agents().contains(remove->agent);
-    has_only_key ? control_.revoke_key(guest.asker, remove->agent) : control_.ask(guest.asker, guest.who, request, now);
+    if (has_only_key) {
+      control_.revoke_key(guest.asker, remove->agent);
+    } else if (archived != nullptr) {
+      control_.ask(guest.asker, guest.who, request, *archived, now);
+    } else {
+      control_.ask(guest.asker, guest.who, request, now);
+    }
     if (const requests::Reply* reply = control_.answered(guest.asker)) answer = *reply;
   }
   std::visit(
@@ -188,7 +265,7 @@ std::optional<Master::Created> Master::serve(const Guest& guest, const access::R
           ? Failure(Error{Errc::conflict, "there are jobs in workspace '" + gone->workspace +
                                               "' that have not ended; stop them first: cadre job list --workspace " +
                                               gone->workspace})
-          : access_.ask(guest.who, request, now);
+          : access_.ask(guest.who, request, ground_.calendar.wall());
   if (reply) pass_on_quota(request);
   const Told told = reply ? Told(*std::move(reply)) : failed(reply.error());
   std::visit(
@@ -231,22 +308,23 @@ void Master::pass_on_quota(const access::Request& request) {
              request);
 }
 
-void Master::begin_login(const FromDoor& one, const cluster::BeginLogin& request, TimePoint now) {
-  Result<access::Challenge> challenge = access_.begin_login(request.user, one.credential.address, now);
+void Master::begin_login(const FromDoor& one, const cluster::BeginLogin& request) {
+  Result<access::Challenge> challenge =
+      access_.begin_login(request.user, one.credential.address, ground_.calendar.wall());
   tell_later(one.asker, challenge ? Told(*std::move(challenge)) : cluster::MustWait{challenge.error().message});
 }
 
 /// Who asks for it guesses like who logs in, and is slowed down like him.
-void Master::check_password(const Guest& guest, TimePoint now) {
+void Master::check_password(const Guest& guest) {
   if (!guest.who.task.empty()) {
     return tell_later(guest.asker, failed({Errc::denied, "the token of a task is not good for this; use your own"}));
   }
-  Result<access::Challenge> challenge = access_.begin_login(guest.who.user, guest.address, now);
+  Result<access::Challenge> challenge = access_.begin_login(guest.who.user, guest.address, ground_.calendar.wall());
   tell_later(guest.asker, challenge ? Told(*std::move(challenge)) : cluster::MustWait{challenge.error().message});
 }
 
 void Master::end_login(const FromDoor& one, const access::Access::LoginEnd& request, TimePoint now) {
-  Result<access::NewToken> made = access_.end_login(request, now);
+  Result<access::NewToken> made = access_.end_login(request, ground_.calendar.wall());
   const Told told = made ? Told(access::Reply(*std::move(made))) : failed(made.error());
   if (!made) ++strangers_;
   const Guest guest{one.asker,
@@ -293,7 +371,7 @@ loop::Task<void> Master::make_join_token(Guest guest, requests::MakeJoinToken re
   const Told told = token ? Told(requests::Reply(requests::Text{*token})) : failed(token.error());
   audit(guest, request.type_name, "pool " + request.pool, &told, ground_.calendar.now());
   tell_later(guest.asker, told);  // once that is written
-  if (!inbox_.push(Tick{})) tell_(guest.asker, failed({Errc::unavailable, "the master is about to stop"}));
+  wake(guest.asker);
 }
 
 }  // namespace cadre::master

@@ -47,7 +47,7 @@ void JoinService::add(records::JoinToken token) {
 }
 
 void JoinService::forget_old_tokens() {
-  const TimePoint now = ground_.calendar.now();
+  const TimePoint now = ground_.calendar.wall();
   std::erase_if(tokens_,
                 [&](const auto& one) { return one.second.expires != TimePoint() && one.second.expires <= now; });
 }

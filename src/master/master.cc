@@ -25,6 +25,9 @@ constexpr int conflicts_max = 4;
 
 /// That are removed by one transaction.
 constexpr std::int64_t changes_at_once = 5'000;
+constexpr std::int64_t jobs_at_once = 200;
+/// Leases of one task whose output is released; more than that had no task.
+constexpr std::uint64_t epochs_most = 1'000;
 
 describe::Bounds bounds() {
   describe::Bounds bounds;
@@ -77,12 +80,14 @@ Master::Master(const Ground& ground, Options options)
       local_token_(std::move(options.local_token)),
       tick_every_(options.settings.beat_every / 4),
       keeping_(options.keeping),
+      ended_jobs_kept_(options.settings.ended_jobs_kept),
       agent_keys_(std::move(options.agent_keys)),
       record_(std::move(options.record)),
       keep_code_(std::move(options.keep_code)),
       release_code_(std::move(options.release_code)),
       tell_leases_(std::move(options.tell_leases)),
       tell_revoked_(std::move(options.tell_revoked)),
+      release_output_(std::move(options.release_output)),
       make_join_token_(std::move(options.make_join_token)),
       tell_(std::move(options.tell)),
       tell_changes_(std::move(options.tell_changes)),
@@ -92,7 +97,7 @@ Master::Master(const Ground& ground, Options options)
       inbox_(ground.loop, {"the master's inbox", news_max}),
       confirm_every_(control_.settings().agent_timeout / 12) {
   for (const control::JobRow& row : options.rows.jobs) look_after_code(row);
-  access_.found(ground.calendar.now());
+  access_.found(ground.calendar.wall());
   if (!local_token_) return;
   const Result<void> put = access_.put_token(*local_token_);
   if (!put) ground_.log.warning("the owner of the data folder has no token: " + put.error().message);
@@ -157,16 +162,39 @@ void Master::tick_later() {
   });
 }
 
+loop::Task<void> Master::prune_jobs() {
+  const std::int64_t kept = std::max(keeping_.jobs, ended_jobs_kept_);
+  for (;;) {
+    const std::int64_t most = std::min(control_.ledger().ended() - kept, jobs_at_once);
+    if (most <= 0) co_return;
+    const Result<std::vector<records::PrunedJob>> pruned =
+        co_await ground_.pool.run([this, most] { return ground_.records.prune_jobs(most); });
+    if (!pruned) ground_.log.warning("old jobs stay for now: " + pruned.error().message);
+    if (!pruned || pruned->empty()) co_return;
+    control_.note_pruned(static_cast<std::int64_t>(pruned->size()));
+    for (const records::PrunedJob& job : *pruned) {
+      for (cluster::LeaseId lease : job.leases) {
+        const std::uint64_t last = lease.epoch.value;
+        for (std::uint64_t epoch = last > epochs_most ? last - epochs_most : 0; release_output_ && epoch < last;) {
+          lease.epoch.value = ++epoch;
+          release_output_(lease);
+        }
+      }
+    }
+  }
+}
+
 loop::Task<void> Master::tidy() {
   for (;;) {
     co_await loop::sleep(ground_.loop, keeping_.tidy_every);
-    const TimePoint now = ground_.calendar.now();
+    const TimePoint now = ground_.calendar.wall();
     const Result<void> done = co_await ground_.pool.run([this, now]() -> Result<void> {
       TRY(ground_.records.prune_join_tokens(now));
       return {};
     });
     if (!done) ground_.log.warning("old join tokens stay for now: " + done.error().message);
     access_.tidy(now);
+    co_await prune_jobs();
     for (std::int64_t removed = changes_at_once; removed == changes_at_once;) {  // others write in between
       const Result<std::int64_t> some = co_await ground_.pool.run([this]() -> Result<std::int64_t> {
         TRY_ASSIGN(changes, ground_.records.prune_changes(keeping_.changes, changes_at_once));
@@ -226,20 +254,21 @@ void Master::decide(const News& news) {
                      if (owner == agent_keys_.end()) return complain("a removed agent", "its key is revoked");
                      proven = owner->second;
                    }
-                   peers_[one.peer.connection.value] = {one.peer, now};
+                   peers_[one.peer.connection.value] = {one.peer, control_.awake()};
                    control_.hear(one.peer.connection.value, one.message, proven, now);
                  },
                  [&](const FromDoor& one) { attend(one, now); },
                  [&](const Left& one) { control_.forget_asker(one.asker); },
                  [&](const Tick&) {
                    control_.tick(now);
-                   if (now - swept_ >= peer_silence_max / 10) sweep(now);
+                   if (control_.awake() - swept_ >= peer_silence_max / 10) sweep();
                  },
              },
              news);
 }
 
-void Master::sweep(TimePoint now) {
+void Master::sweep() {
+  const TimePoint now = control_.awake();
   swept_ = now;
   for (auto at = peers_.begin(); at != peers_.end();) {
     if (now - at->second.heard < peer_silence_max) {

@@ -19,6 +19,7 @@
 #include "master/config.h"
 #include "master/lease_holders.h"
 #include "net/network.h"
+#include "records/archive.h"
 #include "records/records.h"
 
 namespace cadre::master {
@@ -31,6 +32,9 @@ struct Ground {
   records::Records& records;
   loop::Calendar& calendar;
   Log& log;
+  /// Ended jobs that are not in memory, read on a thread of their own; may be left out: then they are not found.
+  records::Archive* archive = nullptr;
+  loop::BlockingPool* archive_pool = nullptr;
 };
 
 struct Options {
@@ -57,6 +61,8 @@ struct Options {
   /// out.
   std::function<void(std::vector<LeaseFact>)> tell_leases;
   std::function<void(const net::PublicKey&)> tell_revoked;
+  /// The output of this lease is not needed any more. May be left out.
+  std::function<void(cluster::LeaseId)> release_output;
   /// Makes a text that lets one agent join this pool; nothing, if nobody can.
   std::function<loop::Task<Result<std::string>>(cluster::requests::MakeJoinToken)> make_join_token;
 };
@@ -81,7 +87,7 @@ class Master : public cluster::Desk {
   /// Whether the key is this agent's already.
   bool knows(const net::PublicKey& key, const cluster::AgentId& agent) const;
   /// Whether there is an agent of this name that no other may replace.
-  bool is_alive(const cluster::AgentId& agent) const { return control_.is_alive(agent, ground_.calendar.now()); }
+  bool is_alive(const cluster::AgentId& agent) const { return control_.is_alive(agent); }
 
   const std::vector<std::string>& agents_addresses() const { return agents_->addresses(); }
 
@@ -117,7 +123,7 @@ class Master : public cluster::Desk {
   void attend(const FromDoor& one, TimePoint now);
   /// Why nothing can be decided now, as far as that is his affair.
   std::string obstacle_for(const cluster::Credential& credential) const;
-  Result<access::Principal> identify(const cluster::Credential& credential, TimePoint now) const;
+  Result<access::Principal> identify(const cluster::Credential& credential) const;
   /// Something that was created, by what it is called.
   struct Created {
     std::string noun;
@@ -125,10 +131,17 @@ class Master : public cluster::Desk {
   };
   std::optional<Created> serve(const Guest& guest, const cluster::requests::Request& request, TimePoint now);
   std::optional<Created> serve(const Guest& guest, const access::Request& request, TimePoint now);
+  /// The same as the first; `archived` is the job that it is about, if that is not in memory.
+  std::optional<Created> serve_now(const Guest& guest, const cluster::requests::Request& request,
+                                   const cluster::control::Job* archived, TimePoint now);
+  loop::Task<void> serve_archived(Guest guest, cluster::requests::Request request, cluster::JobId id);
+  loop::Task<void> list_archived(Guest guest, cluster::requests::ListJobs request);
+  /// What was answered outside of a turn of the loop is told after the next.
+  void wake(Asker asker);
   /// Answers a request whose key is known with what it has created; whether it has.
   bool answer_repeated(const Guest& guest, const access::IdempotencyKey& key, TimePoint now);
-  void begin_login(const FromDoor& one, const cluster::BeginLogin& request, TimePoint now);
-  void check_password(const Guest& guest, TimePoint now);
+  void begin_login(const FromDoor& one, const cluster::BeginLogin& request);
+  void check_password(const Guest& guest);
   void end_login(const FromDoor& one, const access::Access::LoginEnd& request, TimePoint now);
   loop::Task<void> list_audit(Guest guest, access::ListAudit request);
   loop::Task<void> make_join_token(Guest guest, cluster::requests::MakeJoinToken request);
@@ -140,8 +153,10 @@ class Master : public cluster::Desk {
   void tell_later(Asker asker, cluster::Told told);
 
   /// Forgets connections of agents on which nothing was heard for long.
-  void sweep(TimePoint now);
+  void sweep();
   loop::Task<void> tidy();
+  /// Removes ended jobs that are more than are to be kept, and releases their output.
+  loop::Task<void> prune_jobs();
   loop::Task<Result<void>> write(const cluster::control::Writes& writes, const access::Writes& access);
   /// Decides about what was heard, writes and acts. An error that is_of_data() concerns only what was heard.
   loop::Task<Result<void>> take(const std::vector<News>& news);
@@ -167,12 +182,14 @@ class Master : public cluster::Desk {
   std::optional<access::TokenRow> local_token_;
   Duration tick_every_;
   Keeping keeping_;
+  std::int64_t ended_jobs_kept_;  ///< in memory
   std::map<net::PublicKey, cluster::AgentId> agent_keys_;
   std::function<void(const cluster::control::PlanRecord&)> record_;
   std::function<void(const std::string&)> keep_code_;
   std::function<void(const std::string&)> release_code_;
   std::function<void(std::vector<LeaseFact>)> tell_leases_;
   std::function<void(const net::PublicKey&)> tell_revoked_;
+  std::function<void(cluster::LeaseId)> release_output_;
   std::function<loop::Task<Result<std::string>>(cluster::requests::MakeJoinToken)> make_join_token_;
   std::function<void(Asker, cluster::Told)> tell_;
   std::function<void(const std::vector<cluster::control::ChangeRow>&)> tell_changes_;
@@ -184,7 +201,7 @@ class Master : public cluster::Desk {
   std::unique_ptr<net::Hub> agents_;
   struct Known {
     net::Peer peer;
-    TimePoint heard;
+    TimePoint heard;  ///< as the mind counts the time that the master was awake
   };
   std::map<std::uint64_t, Known> peers_;  ///< by connection, while somebody may have to be answered there
   TimePoint swept_;

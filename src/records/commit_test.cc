@@ -123,6 +123,21 @@ class CommitContract : public BothEngines {
   }
 };
 
+TEST_P(CommitContract, EpochsOfNamesOnlyGrowWhateverTheClockSays) {
+  const Backend backend(GetParam());
+  const TimePoint today(std::chrono::hours(24) * 20'000);
+  std::uint64_t last = 0;
+  for (const TimePoint wall :
+       {today, today - std::chrono::hours(24 * 365), TimePoint{}, today, today + std::chrono::hours(24 * 365), today}) {
+    const auto records = open(backend.url());
+    ASSERT_DONE(records->begin_boot());
+    const auto begin = records->begin_names(wall);
+    ASSERT_DONE(begin);
+    EXPECT_GT(*begin, last + (last == 0 ? 0 : Records::names_of_one_life - 1));
+    last = *begin;
+  }
+}
+
 TEST_P(CommitContract, EveryFieldSurvivesHoweverOftenItIsWritten) {
   FOR_SEEDS(25, [](Dice& dice) {
     const Backend backend(GetParam());

@@ -59,6 +59,10 @@ Result<void> get_last(Transaction& transaction, control::Rows& rows) {
   TRY_ASSIGN(cells, (row.read<std::int64_t, std::int64_t>()));
   rows.last_job.value = static_cast<std::uint64_t>(std::get<0>(cells));
   rows.last_change = static_cast<std::uint64_t>(std::get<1>(cells));
+  TRY_ASSIGN(ended, transaction.query("SELECT count(*) FROM jobs WHERE stage = 'ended'"));
+  TRY_ASSIGN(count, ended.one());
+  TRY_ASSIGN(total, count.get<std::int64_t>(0));
+  rows.ended_jobs = total;
   return {};
 }
 
@@ -143,6 +147,19 @@ Result<std::uint64_t> Records::begin_boot(std::uint64_t above) {
   return boot_;
 }
 
+Result<std::uint64_t> Records::begin_names(TimePoint wall) {
+  const std::int64_t micros = std::chrono::floor<std::chrono::microseconds>(wall.time_since_epoch()).count();
+  TRY_ASSIGN(begin, transact({}, [&](Transaction& transaction) -> Result<std::int64_t> {
+               TRY_ASSIGN(rows,
+                          transaction.query("UPDATE master SET names_begin = CASE WHEN names_begin + $1 > $2 THEN "
+                                            "names_begin + $1 ELSE $2 END RETURNING names_begin",
+                                            {names_of_one_life, std::max<std::int64_t>(micros, 1)}));
+               TRY_ASSIGN(row, rows.one());
+               return row.get<std::int64_t>(0);
+             }));
+  return static_cast<std::uint64_t>(begin);
+}
+
 Result<control::Rows> Records::load(std::int64_t ended_jobs_max) {
   return transact({}, [&](Transaction& transaction) -> Result<control::Rows> {
     control::Rows rows;
@@ -191,6 +208,28 @@ Result<std::vector<control::ChangeRow>> Records::changes_since(std::uint64_t num
 
 Result<std::int64_t> Records::prune_changes(std::int64_t keep, std::int64_t most) {
   return prune("changes", keep, most);
+}
+
+Result<std::vector<PrunedJob>> Records::prune_jobs(std::int64_t most) {
+  return transact({}, [&](Transaction& transaction) -> Result<std::vector<PrunedJob>> {
+    Values ids;
+    TRY(get_numbers(transaction, "SELECT id FROM jobs WHERE stage = 'ended' ORDER BY ended, id LIMIT $1",
+                    {std::max<std::int64_t>(most, 0)}, ids));
+    std::vector<PrunedJob> pruned;
+    for (const database::Value& id : ids) {
+      TRY_ASSIGN(tasks, transaction.query("SELECT job, member, epoch FROM tasks WHERE job = $1", {id}));
+      PrunedJob job;
+      for (const Values& cells : tasks.cells()) {
+        const auto number = [&](std::size_t at) { return static_cast<std::uint64_t>(std::get<std::int64_t>(cells[at])); };
+        job.leases.push_back({{{number(0)}, static_cast<std::uint32_t>(number(1))}, {number(2)}});
+      }
+      job.id.value = static_cast<std::uint64_t>(std::get<std::int64_t>(id));
+      TRY(transaction.exec("DELETE FROM tasks WHERE job = $1", {id}));
+      TRY(transaction.exec("DELETE FROM jobs WHERE id = $1", {id}));
+      pruned.push_back(std::move(job));
+    }
+    return pruned;
+  });
 }
 
 Result<std::int64_t> Records::prune(const std::string& table, std::int64_t keep, std::int64_t most) {

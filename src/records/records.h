@@ -44,6 +44,12 @@ struct AgentKey {
   bool operator==(const AgentKey&) const = default;
 };
 
+/// An ended job that was removed, and the last lease of each of its tasks.
+struct PrunedJob {
+  cluster::JobId id;
+  std::vector<cluster::LeaseId> leases;
+};
+
 class Records {
  public:
   /// Opens the database and brings it to today's schema. One that is newer is refused with Errc::invalid; one that
@@ -65,6 +71,11 @@ class Records {
   /// Whether confirm() can say anything but yes.
   bool must_confirm() const { return claim_.on_server(); }
 
+  /// From where the epochs of names count on in this life of the master: more than in any before, by as many as one
+  /// life can use, whatever the clock says; else the microseconds of `wall`.
+  [[nodiscard]] Result<std::uint64_t> begin_names(TimePoint wall);
+  static constexpr std::int64_t names_of_one_life = std::int64_t{1} << 36;
+
   /// All agents and groups; all jobs that have not ended, and those `ended_jobs_max` that ended last; their tasks. In
   /// the order of their keys. A row that cannot be read is Errc::corrupt, with its table, key and column.
   [[nodiscard]] Result<cluster::control::Rows> load(std::int64_t ended_jobs_max);
@@ -82,6 +93,9 @@ class Records {
                                                                                std::int64_t limit);
   /// Removes all but the newest `keep`, the oldest first, at most so many; gives how many.
   [[nodiscard]] Result<std::int64_t> prune_changes(std::int64_t keep, std::int64_t most);
+
+  /// Removes so many of the jobs that have ended, with their tasks: those that ended first.
+  [[nodiscard]] Result<std::vector<PrunedJob>> prune_jobs(std::int64_t most);
 
   /// The `limit` lines of the audit log before `number`, the newest first; 0: from the newest on.
   [[nodiscard]] Result<std::vector<access::AuditRow>> audit_before(std::uint64_t number, std::int64_t limit);

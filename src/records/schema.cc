@@ -212,7 +212,11 @@ constexpr std::string_view unix_users = R"(
 ALTER TABLE users ADD COLUMN unix_user TEXT NOT NULL DEFAULT '';
 )";
 
-constexpr std::array<database::Migration, 8> steps{{
+constexpr std::string_view names_floor = R"(
+ALTER TABLE master ADD COLUMN names_begin BIGINT NOT NULL DEFAULT 0;
+)";
+
+constexpr std::array<database::Migration, 9> steps{{
     {1, "agents, groups, jobs, tasks, changes, join tokens and agent keys", first},
     {2, "users, tokens, workspaces, members and audit; to whom a job belongs", second},
     {3, "calls that a task has answered", third},
@@ -221,6 +225,7 @@ constexpr std::array<database::Migration, 8> steps{{
     {6, "the cluster's id; where agents have their data, and whether they were stopped", cluster_ids},
     {7, "who stopped a job, and its earlier runs", job_history},
     {8, "accounts of users on agents", unix_users},
+    {9, "from where epochs of names count on", names_floor},
 }};
 
 }  // namespace

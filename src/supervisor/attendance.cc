@@ -237,6 +237,10 @@ void Attendance::condemn(Verdict verdict) {
 void Attendance::look_at_time() {
   const TimePoint at = now();
   if (at >= listen_at_) look_for_agents();
+  if (const Duration away = loop::suspended() - suspended_; away > milliseconds(10)) {
+    suspended_ += away;
+    life_.was_suspended(away);
+  }
   if (phase_ == Phase::running) {
     if (const auto verdict = life_.verdict(at)) condemn(*verdict);
     if (at >= measure_at_) measure(at);

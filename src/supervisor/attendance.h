@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "cluster/supervision.h"
+#include "loop/boot_clock.h"
 #include "supervisor/agent_side.h"
 #include "supervisor/capture.h"
 #include "supervisor/enclosure.h"
@@ -101,6 +102,7 @@ class Attendance {
 
   bool news_ = true;  ///< something that the agent should hear at once
   TimePoint told_at_;
+  Duration suspended_ = loop::suspended();  ///< that the life knows of
   std::int64_t told_output_end_ = 0;
   std::int64_t told_refused_ = 0;
   TimePoint listen_at_ = TimePoint::max();  ///< again, when it could not

@@ -15,6 +15,11 @@ void Life::heard(TimePoint now) {
 
 void Life::promised(TimePoint now) { heard_at_ = now; }
 
+void Life::was_suspended(Duration time) {
+  if (heard_at_) heard_at_ = later(*heard_at_, time);
+  if (stop_) stop_->until = later(stop_->until, time);
+}
+
 bool Life::stop(cluster::lease::Reason why, Duration grace, TimePoint now) {
   const TimePoint until = later(now, grace);
   if (stop_ && until >= stop_->until) return false;

@@ -41,6 +41,10 @@ class Life {
   /// It promises to say something at least every `liveness` from now on.
   void promised(TimePoint now);
 
+  /// The host was suspended for so long, and the task with it: that does not count against its promise and its grace.
+  /// It does count where others may run the task by now.
+  void was_suspended(Duration time);
+
   /// Whether this changed anything: the first request does, and one that leaves less time.
   bool stop(cluster::lease::Reason why, Duration grace, TimePoint now);
   [[nodiscard]] bool stopping() const { return stop_.has_value(); }

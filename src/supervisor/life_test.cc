@@ -19,6 +19,29 @@ constexpr TimePoint zero{};
 
 Life new_life() { return {{seconds(25), seconds(60)}, zero}; }
 
+TEST(Life, CountsNoTimeInSuspendAgainstTheTask) {
+  const TimePoint start(std::chrono::hours(1));
+  Life life({std::chrono::seconds(25), std::chrono::seconds(60)}, start);
+  life.agent_came();
+  life.promised(start);
+  life.was_suspended(std::chrono::hours(8));
+  EXPECT_EQ(life.verdict(start + std::chrono::hours(8) + std::chrono::seconds(59)), std::nullopt);
+  EXPECT_EQ(life.verdict(start + std::chrono::hours(8) + std::chrono::seconds(60)), Verdict::silent);
+  life.heard(start + std::chrono::hours(9));
+  EXPECT_TRUE(life.stop(cluster::lease::Reason::preempted, std::chrono::seconds(10), start + std::chrono::hours(9)));
+  life.was_suspended(std::chrono::hours(1));
+  EXPECT_EQ(life.grace_left(start + std::chrono::hours(10)), std::chrono::seconds(10)) << "it could not use it";
+}
+
+TEST(Life, HoldsAStrictFenceInSuspend) {
+  const TimePoint start(std::chrono::hours(1));
+  Life life({std::chrono::seconds(25), std::chrono::seconds(60)}, start);
+  life.agent_came();
+  life.permit(start + std::chrono::seconds(25));
+  life.was_suspended(std::chrono::hours(8));
+  EXPECT_EQ(life.verdict(start + std::chrono::hours(8)), Verdict::abandoned) << "by now others may run it";
+}
+
 TEST(Life, WithoutAnAgentItIsAbandoned) {
   Life life = new_life();
   EXPECT_EQ(life.next(), zero + seconds(25));

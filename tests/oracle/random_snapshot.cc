@@ -89,6 +89,8 @@ Groups random_groups(Dice& dice) {
   return groups;
 }
 
+GroupId any_group(Dice& dice) { return GroupId(std::array{"red", "green", "blue"}[dice.below(3)]); }
+
 AccountId any_account(Dice& dice) {
   return AccountId(std::array{"user ann", "user bob", "workspace vision", "workspace speech"}[dice.below(4)]);
 }

@@ -16,6 +16,7 @@ cluster::Groups random_groups(Dice& dice);
 cluster::Accounts random_accounts(Dice& dice);
 /// Such an account.
 cluster::AccountId any_account(Dice& dice);
+cluster::GroupId any_group(Dice& dice);
 /// Agents that resemble each other often enough for equal divisions to be possible.
 std::vector<cluster::Agent> random_agents(Dice& dice);
 /// An agent with that name, like those of a mixed cluster.

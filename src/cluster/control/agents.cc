@@ -49,22 +49,6 @@ std::optional<std::string> text_fault(const messages::Hello& hello) {
   return std::nullopt;
 }
 
-/// Whether all that a job ran is on this agent, runs on there, and has its slots still to itself.
-bool can_come_back(const Job& job, const AgentEntry& agent, const std::set<LeaseId>& reported) {
-  const AgentRow& row = agent.row;
-  if (job.row.stage != JobStage::queued || job.row.spec.pool != row.pool || !row.agent.enabled) return false;
-  return std::all_of(job.tasks.begin(), job.tasks.end(), [&](const auto& one) {
-    const TaskRow& task = one.second;
-    if (!job.in_run(task)) return true;
-    const auto lost = lost_of(task);
-    if (!lost || lost->agent != row.agent.id || !reported.contains({task.id, lost->epoch})) return false;
-    return std::all_of(task.slots.begin(), task.slots.end(), [&](std::int32_t slot) {
-      const auto at = static_cast<std::size_t>(slot);
-      return at < row.slot_states.size() && row.slot_states[at] != SlotState::disabled && !agent.users[at];
-    });
-  });
-}
-
 }  // namespace
 
 std::optional<std::string> Control::missing_pool(const std::string& name) const {
@@ -76,8 +60,7 @@ std::optional<std::string> Control::missing_pool(const std::string& name) const 
   return "there is no pool '" + name + "'; the pools are " + names;
 }
 
-std::optional<std::string> Control::refusal(const messages::Hello& hello, const std::optional<AgentId>& proven,
-                                            TimePoint now) {
+std::optional<std::string> Control::refusal(const messages::Hello& hello, const std::optional<AgentId>& proven) {
   const AgentId& id = hello.agent.id;
   if (ledger_.find(id) == nullptr) {  // one that is known from earlier may keep its id
     if (const Result<void> fits = check_agent_id(id.value); !fits) return fits.error().message;
@@ -102,11 +85,11 @@ std::optional<std::string> Control::refusal(const messages::Hello& hello, const 
     if (static_cast<std::int64_t>(ledger_.agents().size()) < settings_.agents_max) return std::nullopt;
     return "there are " + std::to_string(settings_.agents_max) + " agents already; raise agents_max";
   }
-  if (is_alive(id, now) && known->row.identity != hello.identity) {
+  if (is_alive(id) && known->row.identity != hello.identity) {
     return "an agent '" + id.value + "' is there already, on host '" + known->row.host +
            "'; give this one another --id";
   }
-  if (auto why = copied(*known, hello, now)) return why;
+  if (auto why = copied(*known, hello)) return why;
   const bool changes = known->row.pool != hello.pool || known->row.agent.slot_kind != hello.agent.slot_kind;
   if (changes && is_occupied(id)) {
     return "it has tasks of pool '" + known->row.pool + "'; drain it before it changes its pool or kind of slots";
@@ -114,22 +97,22 @@ std::optional<std::string> Control::refusal(const messages::Hello& hello, const 
   return std::nullopt;
 }
 
-std::optional<std::string> Control::copied(const AgentEntry& known, const messages::Hello& hello, TimePoint now) const {
-  if (!is_alive(hello.agent.id, now)) return std::nullopt;
+std::optional<std::string> Control::copied(const AgentEntry& known, const messages::Hello& hello) const {
+  if (!is_alive(hello.agent.id)) return std::nullopt;
   const auto differ = [](const std::string& a, const std::string& b) { return !a.empty() && !b.empty() && a != b; };
   // A disk may be copied with all that says where it is. Then the host's start tells the two apart, as long as the
   // first one is heard: a host that has just restarted was silent for longer than a few beats.
-  const bool is_heard = known.peer && now - known.heard <= 3 * settings_.beat_every;
+  const bool is_heard = !is_silent(known);
   if (!differ(known.row.place, hello.place) && !(is_heard && differ(known.boot, hello.boot))) return std::nullopt;
   return "agent '" + hello.agent.id.value + "' is there already, on host '" + known.row.host +
          "', and this one was started with a copy of its data folder; stop one of them. To run both, remove the "
          "copy, and start this one with another --id";
 }
 
-bool Control::is_alive(const AgentId& id, TimePoint now) const {
+bool Control::is_alive(const AgentId& id) const {
   const auto found = ledger_.agents().find(id);
   if (found == ledger_.agents().end()) return false;
-  return !found->second.row.lost && now - found->second.heard <= settings_.agent_timeout;
+  return !found->second.row.lost && awake_.now() - found->second.heard <= settings_.agent_timeout;
 }
 
 void Control::refuse(Peer peer, std::string why) {
@@ -156,10 +139,11 @@ AgentEntry& Control::welcome(Peer peer, const messages::Hello& hello, TimePoint 
   agent.users.assign(agent.row.slots.size(), std::nullopt);  // it may have other slots than it had
   for (const TaskId task : agent.tasks) take_slots(*ledger_.find(task));
   agent.peer = peer;
-  agent.clean = false;
+  agent.kept_all = false;
   agent.obstacle = hello.obstacle;
   agent.session = boot_ << 32 | ++greetings_;
-  agent.heard = now;
+  agent.heard = awake_.now();
+  agent.rejoining.clear();
   agent.boot = hello.boot;
   agent.removed = false;
   peers_[peer] = id;
@@ -200,7 +184,7 @@ Gang Control::admitted_gang(const JobRow& row) const {
 }
 
 void Control::hello(Peer peer, const messages::Hello& hello, const std::optional<AgentId>& proven, TimePoint now) {
-  if (auto why = refusal(hello, proven, now)) return refuse(peer, *std::move(why));
+  if (auto why = refusal(hello, proven)) return refuse(peer, *std::move(why));
   AgentEntry& agent = welcome(peer, hello, now);
   const AgentId& id = agent.row.agent.id;
   offer(agent);
@@ -225,25 +209,16 @@ void Control::hello(Peer peer, const messages::Hello& hello, const std::optional
   messages::Welcome welcome{settings_.agent_timeout, settings_.beat_every, {}, hello.number, settings_.cluster};
   for (const LeaseId& lease : reported) {
     const TaskRow* task = ledger_.find(lease.task);
-    if (task != nullptr && lease::current(task->lease) == lease::Held{id, lease.epoch}) welcome.keep.push_back(lease);
+    const bool is_current = task != nullptr && lease::current(task->lease) == lease::Held{id, lease.epoch};
+    if (is_current || (agent.rejoining.contains(lease.task) && lost_of(*task)->epoch == lease.epoch)) {
+      welcome.keep.push_back(lease);
+    }
   }
-  agent.clean = welcome.keep.size() == reported.size();  // else it kills the others, and says hello again
+  // Else it kills the others, and says hello again.
+  agent.kept_all = welcome.keep.size() == reported.size();
   offer(agent);
   outcome_.to_agents.insert(outcome_.to_agents.begin() + static_cast<std::ptrdiff_t>(first),
                             {peer, {agent.session, std::move(welcome)}});
-}
-
-void Control::take_back(AgentEntry& agent, const std::set<LeaseId>& reported, TimePoint now) {
-  std::map<JobId, std::vector<TaskId>> lost;
-  for (const TaskId task : agent.lost) lost[task.job].push_back(task);
-  for (const auto& [job, tasks] : lost) {
-    const bool comes_back = can_come_back(*ledger_.find(job), agent, reported);
-    for (const TaskId task : tasks) {
-      const lease::Held held = *lost_of(*ledger_.find(task));
-      step(task, comes_back ? lease::Event(lease::Reported{held}) : lease::Event(lease::NotReported{held}), now);
-    }
-    if (comes_back) resume(ledger_.change(job), now);
-  }
 }
 
 bool Control::is_occupied(const AgentId& id) const {
@@ -267,11 +242,16 @@ void Control::forget(const AgentId& id, TimePoint now) {
 }
 
 void Control::lose(AgentEntry& agent, TimePoint now) {
+  for (const JobId job : lose_leases(agent, now)) review(job, now);
+}
+
+std::set<JobId> Control::lose_leases(AgentEntry& agent, TimePoint now) {
   const AgentId id = agent.row.agent.id;
   if (agent.peer) peers_.erase(*agent.peer);
   agent.peer.reset();
   agent.session = 0;
   agent.row.lost = true;
+  agent.rejoining.clear();
   offer(agent);
   ledger_.note(now, id, "lost");
   const std::set<TaskId> tasks = agent.tasks;
@@ -280,7 +260,7 @@ void Control::lose(AgentEntry& agent, TimePoint now) {
     step(task, lease::AgentLost{id}, now);
     touched.insert(task.job);
   }
-  for (const JobId job : touched) review(job, now);
+  return touched;
 }
 
 void Control::goodbye(const AgentId& id, const messages::Goodbye& news, TimePoint now) {
@@ -329,8 +309,8 @@ void Control::offer(const AgentEntry& agent) {
   Pool& pool = pools_.at(agent.row.pool);
   Agent offered = agent.row.agent;
   offered.slots = slots_offered(agent);
-  offered.enabled = agent.row.agent.enabled && agent.peer && agent.clean && !agent.row.lost && !agent.row.stopped &&
-                    agent.obstacle.empty();
+  offered.enabled = agent.row.agent.enabled && agent.peer && agent.is_clean() && !agent.row.lost &&
+                    !agent.row.stopped && agent.obstacle.empty();
   pool.planner.put_agent(offered);
   pool.changed = true;
   offered = agent.row.agent;

@@ -12,6 +12,9 @@ namespace {
 /// Jobs that one answer tells of; who asks again is told of the others.
 constexpr std::size_t told_at_once = 1'000;
 
+/// So many jobs are looked at by one request, so that it does not keep others waiting: the next page goes on.
+constexpr std::size_t jobs_at_once = 5'000;
+
 }  // namespace
 
 requests::SessionNews Control::news_of(const SessionId& id, const access::Principal& who, std::uint64_t seen) const {
@@ -147,7 +150,12 @@ void Control::list_actors(const Guest& guest, const requests::ListActors& reques
   requests::Actors page;
   const auto& jobs = ledger_.jobs();
   const auto from = request.before ? jobs.lower_bound(*request.before) : jobs.end();
+  std::size_t looked_at = 0;
   for (auto at = std::make_reverse_iterator(from); at != jobs.rend(); ++at) {
+    if (looked_at++ == jobs_at_once) {
+      page.next = std::prev(at)->first;
+      break;
+    }
     const JobRow& row = at->second.row;
     const bool is_wanted = !row.spec.actor.empty() && (request.ended || row.stage != JobStage::ended) &&
                            (!request.session || row.spec.session == *request.session) &&

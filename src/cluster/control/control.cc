@@ -1,5 +1,6 @@
 #include "cluster/control/control.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -13,7 +14,10 @@ Control::Control(Settings settings, const Rows& rows, std::uint64_t boot, TimePo
               boot << 32),
       boot_(boot),
       sessions_(settings_.session_timeout, now),
-      last_exec_(boot << 32) {
+      last_exec_(boot << 32),
+      awake_({std::max(settings_.beat_every, std::min<Duration>(settings_.agent_timeout / 6, std::chrono::seconds(1))),
+              3 * settings_.beat_every},
+             now) {
   for (const GroupRow& row : rows.groups) {
     if (const auto pool = settings_.pools.find(row.pool); pool != settings_.pools.end()) {
       pool->second.groups[row.id] = row.settings;
@@ -39,7 +43,7 @@ Control::Control(Settings settings, const Rows& rows, std::uint64_t boot, TimePo
   for (const auto& [id, agent] : ledger_.agents()) {
     keep_pool(agent.row.pool);
     AgentEntry& entry = *ledger_.find(id);
-    entry.heard = now;
+    entry.heard = awake_.now();
     offer(entry);
   }
   for (const auto& [id, job] : ledger_.jobs()) {
@@ -49,6 +53,10 @@ Control::Control(Settings settings, const Rows& rows, std::uint64_t boot, TimePo
     Planner& planner = pool_of(job).planner;
     job.row.stage == JobStage::queued ? planner.submit(gang, job.row.queued) : planner.adopt(gang, running_of(job));
     if (is_impaired(job)) impaired_.insert(id);
+    if (job.row.stage == JobStage::running) note_deadline(job);
+    const bool is_partly_lost = std::any_of(job.tasks.begin(), job.tasks.end(),
+                                            [](const auto& one) { return lost_of(one.second).has_value(); });
+    if (job.row.stage == JobStage::running && is_partly_lost) in_doubt_.emplace(id, std::nullopt);
     const bool is_attended = !job.row.spec.session.value.empty() && job.row.why.empty();
     if (!is_attended || sessions_.find(job.row.spec.session) != nullptr) continue;
     sessions_.open(job.row.spec.session, job.row.owner, now).since = job.row.submitted;
@@ -56,6 +64,7 @@ Control::Control(Settings settings, const Rows& rows, std::uint64_t boot, TimePo
 }
 
 void Control::hear(Peer peer, const messages::FromAgent& message, const std::optional<AgentId>& proven, TimePoint now) {
+  awake_.advance(now);
   if (const auto* news = std::get_if<messages::Hello>(&message.body)) return hello(peer, *news, proven, now);
   const auto known = peers_.find(peer);
   AgentEntry* agent = known == peers_.end() ? nullptr : ledger_.find(known->second);
@@ -63,7 +72,8 @@ void Control::hear(Peer peer, const messages::FromAgent& message, const std::opt
     outcome_.to_agents.push_back({peer, {message.session, messages::HelloAgain{}}});
     return;
   }
-  agent->heard = now;
+  agent->heard = awake_.now();
+  if (defer(*agent, message.body)) return;
   const AgentId& id = agent->row.agent.id;
   std::visit(
       overloaded{
@@ -93,16 +103,21 @@ void Control::hear(Peer peer, const messages::FromAgent& message, const std::opt
 }
 
 void Control::tick(TimePoint now) {
+  awake_.advance(now);
   std::vector<AgentId> lost;
   std::vector<AgentId> gone;
   for (const auto& [id, agent] : ledger_.agents()) {
-    const Duration silence = now - agent.heard;
-    if (!agent.row.lost && silence > settings_.agent_timeout) lost.push_back(id);
+    const Duration silence = awake_.now() - agent.heard;
+    if (!agent.row.lost && silence > settings_.agent_timeout && !awake_.is_catching_up()) lost.push_back(id);
     if (agent.row.lost && (agent.removed || silence > settings_.forget_agents_after)) gone.push_back(id);
   }
-  for (const AgentId& id : lost) lose(ledger_.change(id), now);
+  std::set<JobId> touched;
+  for (const AgentId& id : lost) touched.merge(lose_leases(ledger_.change(id), now));
+  for (const JobId job : touched) review(job, now);  // agents that are lost together leave whole gangs
   for (const AgentId& id : gone) forget(id, now);
+  tick_rejoining(now);
   tick_restarts(now);
+  tick_deadlines(now);
   tick_sessions(now);
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/awake_clock.h"
 #include "cluster/control/ledger.h"
 #include "cluster/control/sessions.h"
 #include "cluster/plan_file.h"
@@ -38,7 +39,7 @@ struct Settings {
   Duration session_timeout = std::chrono::seconds(5);
   std::map<std::string, PoolSettings> pools = {{"default", {}}};
   Duration forget_agents_after = std::chrono::hours(24 * 7);
-  std::int64_t ended_jobs_kept = 100'000;
+  std::int64_t ended_jobs_kept = 10'000;
   ByteSize ended_bytes_kept{std::int64_t{256} << 20};
   ByteSize job_bytes_max{std::int64_t{1} << 30};
   ByteSize job_bytes_of_user_max{std::int64_t{256} << 20};
@@ -48,7 +49,7 @@ struct Settings {
   std::int64_t sessions_of_user_max = 1'000;
   std::int64_t execs_max = 1'000;
   bool record_plans = false;
-  std::string cluster;  ///< id of this cluster, made with its database; not configured
+  std::string cluster;          ///< id of this cluster, made with its database; not configured
   std::string owner = "admin";  ///< of the data folder; agents that name no user run for this one
 
   static constexpr std::string_view doc = "How the master runs its cluster.";
@@ -65,7 +66,8 @@ void describe(V& v, Settings& s) {
   v.field("pools", s.pools, "The pools that agents may join.", not_empty());
   v.field("forget_agents_after", s.forget_agents_after, "An agent that is lost for so long is forgotten.",
           at_least(Duration{0}));
-  v.field("ended_jobs_kept", s.ended_jobs_kept, "Ended jobs that stay in memory.", range(0, 10'000'000));
+  v.field("ended_jobs_kept", s.ended_jobs_kept,
+          "Ended jobs that stay in memory; older ones are read from the database.", range(0, 10'000'000));
   v.field("ended_bytes_kept", s.ended_bytes_kept, "Memory that the specifications of these may take.",
           range(ByteSize{0}, most_memory));
   v.field("job_bytes_max", s.job_bytes_max, "Memory for the specifications of all jobs that have not ended.",
@@ -118,12 +120,27 @@ class Control {
   void forget_peer(Peer peer);
   /// Somebody asks, and is told no more than he may know.
   void ask(Asker asker, const access::Principal& who, const requests::Request& request, TimePoint now);
+  /// The same, of a job that has ended and is not in memory any more.
+  void ask(Asker asker, const access::Principal& who, const requests::Request& request, const Job& archived,
+           TimePoint now);
+  /// A page of jobs, of which ended ones that are in the database only are part, if any: newest first, all of them of
+  /// the range that list_range() gives.
+  requests::Jobs list_jobs(const access::Principal& who, const requests::ListJobs& request,
+                           const std::vector<Job>& archived) const;
+  /// The numbers that the next page of this list covers: at most from `from` to before `before`.
+  struct JobRange {
+    JobId from;
+    JobId before;
+    bool has_archived = false;  ///< jobs that are in the database only may be among them
+  };
+  JobRange list_range(const requests::ListJobs& request) const;
+  void note_pruned(std::int64_t jobs) { ledger_.note_pruned(jobs); }
   /// Nobody waits for answers there any more.
   void forget_asker(Asker asker);
   /// The last answer that is to be sent, if it is for this one.
   const requests::Reply* answered(Asker asker) const;
   /// Whether an agent of this name counts as being there: no other may take its place.
-  bool is_alive(const AgentId& id, TimePoint now) const;
+  bool is_alive(const AgentId& id) const;
   /// Revokes the key of a name under which no agent is known.
   void revoke_key(Asker asker, const AgentId& id);
   /// Whether a job that has not ended is in this workspace.
@@ -154,8 +171,11 @@ class Control {
   /// How much is remembered beside the ledger; for tests.
   std::size_t remembered() const {
     return watchers_.size() + static_cast<std::size_t>(watching_) + execs_.size() + inputs_.size() + usages_.size() +
-           to_offer_.size() + sessions_.all().size() + sessions_.waiting() + impaired_.size();
+           to_offer_.size() + sessions_.all().size() + sessions_.waiting() + impaired_.size() + in_doubt_.size() +
+           rejoining_.size() + deadlines_.size();
   }
+  /// The time that this process has been running: timeouts of peers are measured by it.
+  TimePoint awake() const { return awake_.now(); }
   std::size_t peers() const { return peers_.size(); }
 
  private:
@@ -197,21 +217,40 @@ class Control {
   Gang admitted_gang(const JobRow& row) const;
   /// Which agents are closed to whom has changed.
   void admit_again(const std::string& pool, TimePoint now);
+  /// Why it could not even run alone under the quotas of its user and its workspace.
+  std::optional<std::string> exceeds_quota(const JobSpec& spec, const std::string& user) const;
   /// Why it cannot wait in that pool from now on, if it cannot.
   std::optional<Error> obstacle_to_pool(const Job& job, const std::string& pool, TimePoint now);
   /// In words, when there is no such pool.
   std::optional<std::string> missing_pool(const std::string& name) const;
-  std::optional<std::string> refusal(const messages::Hello& hello, const std::optional<AgentId>& proven, TimePoint now);
+  std::optional<std::string> refusal(const messages::Hello& hello, const std::optional<AgentId>& proven);
   AgentEntry& welcome(Peer peer, const messages::Hello& hello, TimePoint now);
-  /// Tasks that it lost go on, if their whole gang is there and nobody has its place.
+  // Leases whose agents were lost and come back (rejoin.cc).
+  /// Takes back the lost leases that the agent still runs. A gang over several agents goes on once all of them are
+  /// back; until then, and for agent_timeout at most, its returned leases are kept. Leases that cannot go on are ended.
   void take_back(AgentEntry& agent, const std::set<LeaseId>& reported, TimePoint now);
+  /// The lost tasks of a queued job that has come back in full run again.
+  void rejoin(JobId id, TimePoint now);
+  /// Ends the wait for the rest of a gang: its leases on agents that were lost are ended.
+  void give_up_lost(JobId id, TimePoint now);
+  /// Holds back what an agent says of a lease that waits for the rest of its gang. Whether it does.
+  bool defer(AgentEntry& agent, const AgentMessage& message);
+  /// Its lease does not go on there: the agent is to end what it runs of it.
+  void stop_rejoining(AgentEntry& agent, TaskId task);
+  void tick_rejoining(TimePoint now);
+  /// Whether a partly lost job may wait until it is known what became of its other agents.
+  bool is_in_doubt(const Job& job);
+  bool is_silent(const AgentEntry& agent) const;
+
   void lose(AgentEntry& agent, TimePoint now);
+  /// The same without a look at the jobs that had tasks there; these are returned.
+  std::set<JobId> lose_leases(AgentEntry& agent, TimePoint now);
   /// Nothing, while it is occupied.
   void forget(const AgentId& id, TimePoint now);
   void remove_agent(const Guest& guest, const requests::RemoveAgent& request, TimePoint now);
   void goodbye(const AgentId& id, const messages::Goodbye& news, TimePoint now);
   /// Why this is not the agent of that name which is there, but a copy of it, if it is.
-  std::optional<std::string> copied(const AgentEntry& known, const messages::Hello& hello, TimePoint now) const;
+  std::optional<std::string> copied(const AgentEntry& known, const messages::Hello& hello) const;
   /// Whether a gang that has not ended as a whole has, or had, a task there.
   bool is_occupied(const AgentId& id) const;
   void note_obstacle(AgentEntry& agent, const std::string& obstacle, TimePoint now);
@@ -227,11 +266,16 @@ class Control {
 
   // Tasks (tasks.cc).
   void report(const AgentEntry& agent, const messages::Report& report, TimePoint now);
+  void refuse_report(const AgentEntry& agent, const messages::Report& report);
   void exited(const AgentEntry& agent, const messages::Exited& news, TimePoint now);
   /// Takes one step in the life of a task's lease, and does what follows from it for its slots.
   void step(TaskId id, const lease::Event& event, TimePoint now);
   void perform(TaskId id, const lease::Effect& effect);
   messages::Start start_of(const Job& job, const TaskRow& task) const;
+  /// When it is to be started again; TimePoint{}: not at all.
+  void set_restart(TaskId id, TimePoint at);
+  /// The task uses, or uses no longer, what it asked for on that agent.
+  void count_use(AgentEntry& agent, const TaskRow& task, std::int64_t sign) const;
   void take_slots(const TaskRow& task);
   void release_slots(const TaskRow& task, const AgentId& agent);
   enum class Lost : bool { no, yes };
@@ -256,6 +300,10 @@ class Control {
   /// Starts what is due, in its place; a job whose place is gone waits for another.
   void restart_due(JobId id, TimePoint now);
   void end_if_too_few(JobId id, TimePoint now);
+  /// It has started: notes when it has run for as long as it may.
+  void note_deadline(const Job& job);
+  /// Stops the jobs that have run for as long as they may.
+  void tick_deadlines(TimePoint now);
 
   // Planning (planning.cc).
   void plan(const std::string& name, Pool& pool, TimePoint now);
@@ -284,11 +332,10 @@ class Control {
   void end(JobId id, std::optional<Duration> grace, TimePoint now);
   void get_job(const Guest& guest, const requests::GetJob& request);
   void get_task(const Guest& guest, TaskId id);
-  void list_jobs(const Guest& guest, const requests::ListJobs& request);
   void list_tasks(const Guest& guest, const requests::ListTasks& request);
   void move_job(const Guest& guest, const requests::MoveJob& request, TimePoint now);
   void set_job(const Guest& guest, const requests::SetJob& request, TimePoint now);
-  void why(const Guest& guest, const requests::Why& request, TimePoint now);
+  void why(const Guest& guest, const requests::Why& request);
 
   // Commands inside tasks, and input (execs.cc).
   void exec(const Guest& guest, const requests::RunExec& request);
@@ -324,17 +371,17 @@ class Control {
   requests::SessionNews news_of(const SessionId& id, const access::Principal& who, std::uint64_t seen) const;
 
   // What there is (views.cc).
-  void list_agents(Asker asker, const requests::ListAgents& request, TimePoint now);
-  void get_agent(Asker asker, const AgentId& id, TimePoint now);
+  void list_agents(Asker asker, const requests::ListAgents& request);
+  void get_agent(Asker asker, const AgentId& id);
   void list_slots(const Guest& guest, const requests::ListSlots& request);
   void list_pools(Asker asker);
-  void get_status(Asker asker, TimePoint now);
+  void get_status(Asker asker);
   /// up, silent or lost.
-  std::string state_of(const AgentEntry& agent, TimePoint now) const;
+  std::string state_of(const AgentEntry& agent) const;
   /// Why it takes no work; empty: it does.
-  std::string obstacle_to_work(const AgentEntry& agent, TimePoint now) const;
-  void get_snapshot(const Guest& guest, TimePoint now);
-  requests::AgentView view(const AgentEntry& agent, TimePoint now) const;
+  std::string obstacle_to_work(const AgentEntry& agent) const;
+  void get_snapshot(const Guest& guest, const requests::GetSnapshot& request);
+  requests::AgentView view(const AgentEntry& agent) const;
   const Member& member_of(TaskId id) const;
   requests::JobView view(const Job& job) const;
   /// The same with what it runs, and its earlier runs.
@@ -356,7 +403,14 @@ class Control {
   std::uint64_t last_exec_;              ///< those of an earlier master may still be heard of
   std::map<TaskId, Usage> usages_;
   std::set<JobId> impaired_;
-  std::set<AgentId> to_offer_;  ///< agents that offer less now that something has ended there
+  std::set<std::pair<TimePoint, JobId>> deadlines_;  ///< of jobs with a max_time, running or not any more
+  AwakeClock awake_;
+  /// Running jobs with some leases lost while the other agents are silent; with the time, if all of these are heard
+  /// again, until which the lost ones may come back.
+  std::map<JobId, std::optional<TimePoint>> in_doubt_;
+  std::map<JobId, TimePoint> rejoining_;  ///< queued jobs with leases that came back, and until when they wait
+  std::set<AgentId> to_offer_;            ///< agents that offer less now that something has ended there
+  const Job* archived_ = nullptr;         ///< while it is asked about
   Outcome outcome_;
 };
 

@@ -326,7 +326,7 @@ TEST(Control, BoundsWhatTheSpecificationsOfJobsTake) {
   EXPECT_EQ(std::get<requests::Failed>(desk.answer()).code, Errc::denied);
   for (std::uint64_t id = 1; id <= 3; ++id) desk.ask("kill", requests::KillJob{{id}});
   EXPECT_EQ(desk.control().ledger().live().bytes, 0);
-  EXPECT_EQ(desk.control().ledger().ended(), 2) << "more would take more than is kept of ended ones";
+  EXPECT_EQ(desk.control().ledger().ended_in_memory(), 2) << "more would take more than is kept of ended ones";
   desk.submit(spec, "there is room again");
   EXPECT_TRUE(std::holds_alternative<requests::JobView>(desk.answer()));
 }
@@ -353,14 +353,67 @@ TEST(Control, RefusesAgentsAndJobsWhoseNamesCannotBeShown) {
   EXPECT_EQ(refused.faults.front().path, "name");
 }
 
-TEST(Control, RefusesNoJobForAQuota) {
+TEST(Control, RefusesAJobThatCouldNeverRunUnderItsQuota) {
   Desk desk;
   desk.hello("a1", 8);
-  desk.quota(account_of_user("admin"), 0);
+  desk.quota(account_of_user("admin"), 4);
   desk.submit({8}, "8 slots");
-  EXPECT_EQ(desk.job(1).stage, JobStage::queued);
-  desk.quota(account_of_user("admin"), std::nullopt);
+  EXPECT_EQ(
+      std::get<requests::Failed>(desk.answer()).message,
+      "it could never run: it needs 8 slots to start, and user admin may hold 4 at most; ask for fewer, or an admin "
+      "to raise the quota");
+  desk.submit({4, 2, 1}, "4 slots to start, up to 8");
   EXPECT_EQ(desk.job(1).stage, JobStage::running);
+  desk.submit({4}, "as many as are allowed");
+  EXPECT_EQ(desk.job(2).stage, JobStage::queued) << "it waits for the first";
+  desk.quota(account_of_user("admin"), std::nullopt);
+  desk.quota(account_of_workspace("default"), 7);
+  desk.submit({8}, "8 slots");
+  EXPECT_EQ(std::get<requests::Failed>(desk.answer()).code, Errc::invalid);
+  desk.quota(account_of_workspace("default"), 8);
+  desk.submit({8}, "8 slots");
+  EXPECT_EQ(desk.job(3).stage, JobStage::queued);
+}
+
+TEST(Control, StopsAJobThatRunsLongerThanItMay) {
+  Desk desk;
+  desk.hello("a1", 1);
+  JobSpec spec = job_of({1});
+  spec.max_time = 1h;
+  desk.submit(spec, "an hour at most");
+  desk.submit(spec, "the same, which waits first");
+  desk.started("a1", lease_of(1));
+  desk.pass(59min);
+  EXPECT_EQ(desk.job(1).stage, JobStage::running);
+  desk.restart();
+  desk.pass(61s);
+  EXPECT_EQ(desk.job(1).stage, JobStage::stopping);
+  EXPECT_NE(desk.text().find("to a1     stop 1.0/1"), std::string::npos) << desk.text();
+  desk.restart();
+  desk.exited("a1", lease_of(1), 0);
+  EXPECT_EQ(desk.job(1).stage, JobStage::ended);
+  EXPECT_EQ(desk.job(1).detail, "it ran longer than its max_time of 1h");
+  desk.ask("why", requests::Why{{1}});
+  EXPECT_NE(std::get<requests::Text>(desk.answer()).text.find("it was stopped: it ran longer than its max_time of 1h"),
+            std::string::npos);
+  EXPECT_EQ(desk.job(2).stage, JobStage::running);
+  desk.exited("a1", lease_of(2), 0);
+  EXPECT_EQ(desk.job(2).reason, lease::Reason::exited);
+  EXPECT_EQ(desk.control().remembered(), 0U);
+}
+
+TEST(Control, CountsTheTimeOfAJobAnewWhenItRunsAgain) {
+  Desk desk;
+  desk.hello("a1", 1);
+  JobSpec spec = job_of({1});
+  spec.max_time = 10min;
+  desk.submit(spec, "ten minutes at most");
+  desk.pass(9min);
+  desk.hello("a1", 1, std::set<LeaseId>{});
+  desk.pass(9min);
+  EXPECT_EQ(desk.job(1).stage, JobStage::running);
+  desk.pass(2min);
+  EXPECT_EQ(desk.job(1).stage, JobStage::stopping);
 }
 
 TEST(Control, ForgetsAgentsThatAreGoneForGoodAndEndedJobs) {

@@ -123,6 +123,13 @@ class Desk {
     }
     end_step();
   }
+  /// The master was stopped for so long: the first that it does is to look at the time, with everything unread.
+  void sleeps(Duration time) {
+    write("the master is stopped for " + cadre::to_string(time));
+    now_ += time;
+    control_->tick(now_);
+    settle();
+  }
   void restart() {
     control_ = std::make_unique<Control>(settings_, database_.rows(), ++boot_, now_);
     for (auto& [name, agent] : agents_) {

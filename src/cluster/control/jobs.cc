@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "base/check.h"
 #include "cluster/control/control.h"
 
 namespace cadre::cluster::control {
@@ -14,13 +13,6 @@ void rebuild(Planner& planner, TimePoint now, Amend amend) {
   Snapshot snapshot = planner.snapshot(now);
   amend(snapshot);
   planner = Planner(snapshot);
-}
-
-GangStatus& status_of(Snapshot& snapshot, JobId id) {
-  const auto found = std::find_if(snapshot.gangs.begin(), snapshot.gangs.end(),
-                                  [&](const GangStatus& status) { return status.gang.id == gang_id(id); });
-  CHECK(found != snapshot.gangs.end());
-  return *found;
 }
 
 }  // namespace
@@ -46,21 +38,17 @@ void Control::move_job(const Guest& guest, const requests::MoveJob& request, Tim
   }
   // Between the other and its neighbour on that side.
   const double edge = other->row.position;
-  double next = request.behind ? edge + 2 : edge - 2;
-  for (const auto& [id, one] : ledger_.jobs()) {
-    const bool counts = one.row.stage != JobStage::ended && id != request.job && one.row.spec.pool == spec.pool &&
-                        one.row.spec.priority == spec.priority;
-    if (!counts) continue;
-    if (request.behind && one.row.position > edge) next = std::min(next, one.row.position);
-    if (!request.behind && one.row.position < edge) next = std::max(next, one.row.position);
-  }
+  const JobPlace place{spec.pool, spec.priority, edge};
+  const double next =
+      request.behind ? std::min(ledger_.index().next_position(place, request.job).value_or(edge + 2), edge + 2)
+                     : std::max(ledger_.index().previous_position(place, request.job).value_or(edge - 2), edge - 2);
   const double position = edge + (next - edge) / 2;
   if (position == edge || position == next) {
     return fail(asker, Errc::conflict, "there is no room left between these jobs; move one of them elsewhere first");
   }
-  ledger_.change(request.job).row.position = position;
+  ledger_.move(request.job, {spec.pool, spec.priority, position});
   Pool& pool = pool_of(*job);
-  rebuild(pool.planner, now, [&](Snapshot& all) { status_of(all, request.job).gang.position = position; });
+  pool.planner.reorder(gang_id(request.job), spec.priority, position);
   pool.changed = true;
   ledger_.note(now, request.job,
                (request.behind ? "moved behind " : "moved ahead of ") + std::to_string(request.other.value));
@@ -101,10 +89,8 @@ void Control::set_job(const Guest& guest, const requests::SetJob& request, TimeP
                 name_of(request.job) + " is in no group; weight and max_slots belong to a group, given at submission");
   }
   if (sets_group) {
-    for (const auto& [id, one] : ledger_.jobs()) {
-      const bool is_in_it = one.row.stage != JobStage::ended && one.row.spec.pool == job->row.spec.pool &&
-                            one.row.spec.group == job->row.spec.group;
-      if (!is_in_it || access::may_change(guest.who, one.row.spec.workspace, one.row.owner)) continue;
+    for (const auto& [of, count] : ledger_.index().owners_of_group(job->row.spec.pool, group.value)) {
+      if (access::may_change(guest.who, of.first, of.second)) continue;
       return fail(asker, Errc::denied,
                   "group '" + group.value + "' has jobs of others as well; an admin of the cluster may change it");
     }
@@ -113,14 +99,9 @@ void Control::set_job(const Guest& guest, const requests::SetJob& request, TimeP
     if (const auto why = obstacle_to_pool(*job, *request.pool, now)) return fail(asker, why->code, why->message);
     pool_of(*job).planner.remove(gang_id(request.job));
     pool_of(*job).changed = true;
-    JobRow& row = ledger_.change(request.job).row;
-    row.spec.pool = *request.pool;
+    ledger_.move(request.job, {*request.pool, job->row.spec.priority, job->row.position});
     // With its age and its place among the others, as if it had been there from the start.
-    rebuild(pool_of(*job).planner, now, [&](Snapshot& all) {
-      const auto later = std::find_if(all.gangs.begin(), all.gangs.end(),
-                                      [&](const GangStatus& one) { return job_id(one.gang.id).value > row.id.value; });
-      all.gangs.insert(later, GangStatus{admitted_gang(row), row.queued, {}, {}});
-    });
+    pool_of(*job).planner.submit(admitted_gang(job->row), job->row.queued);
   }
   Pool& pool = pool_of(*job);
   Group settings;
@@ -131,13 +112,13 @@ void Control::set_job(const Guest& guest, const requests::SetJob& request, TimeP
     if (request.max_slots) settings.max_slots = request.max_slots;
     groups[group] = settings;
     ledger_.put_group(job->row.spec.pool, group, settings);
-    rebuild(pool.ideal, now, [&](Snapshot& all) { all.groups[group] = settings; });
+    pool.ideal.set_group(group, settings);
+    pool.planner.set_group(group, settings);
   }
-  if (request.priority) ledger_.change(request.job).row.spec.priority = *request.priority;
-  rebuild(pool.planner, now, [&](Snapshot& all) {
-    if (sets_group) all.groups[group] = settings;
-    if (request.priority) status_of(all, request.job).gang.priority = *request.priority;
-  });
+  if (request.priority) {
+    ledger_.move(request.job, {job->row.spec.pool, *request.priority, job->row.position});
+    pool.planner.reorder(gang_id(request.job), *request.priority, job->row.position);
+  }
   pool.changed = true;
   ledger_.note(now, request.job, "set");
   answer(asker, view(*job));

@@ -6,12 +6,14 @@
 #include "base/check.h"
 #include "base/overloaded.h"
 #include "cluster/job_size.h"
+#include "cluster/restart.h"
 
 namespace cadre::cluster::control {
 
 Gang gang_of(const JobRow& row) {
   Gang gang = gang_of(row.id, row.position, row.spec);
   gang.accounts = {account_of_user(row.owner), account_of_workspace(row.spec.workspace)};
+  gang.submission = row.id.value;
   return gang;
 }
 
@@ -38,6 +40,31 @@ const lease::Ending* ending_of(const TaskRow& task) {
   return ended == nullptr ? nullptr : &ended->ending;
 }
 
+Tally tally_of(const Job& job, const TaskRow& task) {
+  Tally tally;
+  if (!job.in_run(task)) return tally;
+  tally.members = 1;
+  tally.active = lease::current(task.lease).has_value() || awaits_restart(task) ? 1 : 0;
+  tally.lost = lost_of(task).has_value() ? 1 : 0;
+  const lease::Ending* ending = ending_of(task);
+  if (ending == nullptr || went_well(*ending)) return tally;
+  tally.preempted = ending->reason == lease::Reason::preempted ? 1 : 0;
+  tally.agent_lost = ending->reason == lease::Reason::agent_lost ? 1 : 0;
+  const Member& member = job.row.spec.members[static_cast<std::size_t>(task.role)];
+  tally.failed = !was_interrupted(*ending) && ends_all(member, *ending) ? 1 : 0;
+  return tally;
+}
+
+Tally tally_of(const Job& job) {
+  Tally tally;
+  for (const auto& [member, task] : job.tasks) tally += tally_of(job, task);
+  return tally;
+}
+
+bool ends_all(const Member& member, const lease::Ending& ending) {
+  return !member.restart || (ending.reason == lease::Reason::exited && ending.code == restart::exit_with_gang);
+}
+
 bool went_well(const lease::Ending& ending) { return ending.reason == lease::Reason::exited && ending.code == 0; }
 
 bool was_interrupted(const lease::Ending& ending) {
@@ -53,6 +80,7 @@ Ledger::Ledger(const Rows& rows, EndedKept ended_kept, std::uint64_t first_versi
     number(job);
     count(job, 1);
     actors_ += row.spec.actor.empty() ? 0 : 1;
+    index_.add(row);
     if (row.stage == JobStage::ended) note_ended(row.id);
   }
   for (const TaskRow& row : rows.tasks) {
@@ -60,6 +88,8 @@ Ledger::Ledger(const Rows& rows, EndedKept ended_kept, std::uint64_t first_versi
     CHECK(job != jobs_.end());
     job->second.tasks.emplace(row.id.member, row);
   }
+  for (auto& [id, job] : jobs_) job.tally = tally_of(job);
+  ended_total_ = std::max(rows.ended_jobs, ended_total_);
   forget_ended();
 }
 
@@ -67,6 +97,8 @@ void Ledger::note_ended(JobId id) {
   const Job& job = jobs_.at(id);
   actors_ -= job.row.spec.actor.empty() ? 0 : 1;
   count(job, -1);
+  index_.remove(job.row);
+  ++ended_total_;
   ended_bytes_ += job.bytes;
   ended_.push_back(id);
 }
@@ -169,7 +201,17 @@ Job& Ledger::add_job(JobSpec spec, std::string owner, TimePoint now) {
   Job& job = jobs_.emplace(id, Job{std::move(row), {}, 0, bytes}).first->second;
   number(job);
   count(job, 1);
+  index_.add(job.row);
   return job;
+}
+
+void Ledger::move(JobId id, const JobPlace& place) {
+  JobRow& row = change(id).row;
+  index_.remove(row);
+  row.spec.pool = place.pool;
+  row.spec.priority = place.priority;
+  row.position = place.position;
+  index_.add(row);
 }
 
 TaskRow& Ledger::add_task(TaskId id) {

@@ -12,15 +12,42 @@
 #include <unordered_set>
 #include <vector>
 
+#include "cluster/control/live_jobs.h"
 #include "cluster/control/rows.h"
 
 namespace cadre::cluster::control {
+
+/// How many tasks of a job's last run are in which state, so that an event of one need not look at all.
+struct Tally {
+  std::int32_t members = 0;
+  std::int32_t active = 0;  ///< they hold a lease, or are to be started again while the rest goes on
+  std::int32_t lost = 0;    ///< with their agents, and may come back
+  std::int32_t failed = 0;  ///< so that all end
+  std::int32_t preempted = 0;
+  std::int32_t agent_lost = 0;
+
+  Tally& operator+=(const Tally& other) { return add(other, 1); }
+  Tally& operator-=(const Tally& other) { return add(other, -1); }
+  bool operator==(const Tally&) const = default;
+
+ private:
+  Tally& add(const Tally& other, std::int32_t sign) {
+    members += sign * other.members;
+    active += sign * other.active;
+    lost += sign * other.lost;
+    failed += sign * other.failed;
+    preempted += sign * other.preempted;
+    agent_lost += sign * other.agent_lost;
+    return *this;
+  }
+};
 
 struct Job {
   JobRow row;
   std::map<std::uint32_t, TaskRow> tasks;  ///< by member
   std::uint64_t version = 0;               ///< greater than all that were shown before, of any job
   std::int64_t bytes = 0;                  ///< that its specification takes
+  Tally tally = {};                        ///< of `tasks`, at all times
 
   /// The tasks of its last run; others are left from earlier ones.
   bool in_run(const TaskRow& task) const { return row.runs > 0 && task.run == row.runs; }
@@ -29,22 +56,30 @@ struct Job {
 /// Which connection, as the shell numbers them.
 using Peer = std::uint64_t;
 
+using AgentMessage = decltype(messages::FromAgent::body);
+
 struct AgentEntry {
   AgentRow row;
   std::optional<Peer> peer;  ///< if it has said hello since the master's start
   std::uint64_t session = 0;
   std::string owner;        ///< user that it runs for, as it says; empty: the owner of the cluster
   bool owner_only = false;  ///< it takes no jobs of others
-  bool clean = false;       ///< all that it runs has the right to: only then does it get more
-  TimePoint heard;
-  std::string boot = {};  ///< of its host, as it said hello since the master's start
-  bool removed = false;   ///< a user has removed it: it is forgotten as soon as nothing holds a place on it
+  bool kept_all = false;    ///< all leases that it reported with its last hello were kept
+  TimePoint heard;          ///< by AwakeClock
+  std::string boot = {};    ///< of its host, as it said hello since the master's start
+  bool removed = false;     ///< a user has removed it: it is forgotten as soon as nothing holds a place on it
   messages::Load load;
   std::string obstacle;                      ///< why it takes no work now, as it says itself; empty: it does
   std::vector<std::optional<TaskId>> users;  ///< of each slot, and of those that it offers no longer
   std::set<TaskId> tasks;                    ///< that hold a lease there
-  std::set<TaskId> lost;                     ///< that held one when it fell silent, and may come back with it
+  Cpus cpus_used;                            ///< by these, as they asked for it
+  ByteSize memory_used;
+  std::set<TaskId> lost;  ///< that held one when it fell silent, and may come back with it
+  /// Those of them that it runs again and that wait for the rest of their gang, with what was said of them meanwhile.
+  std::map<TaskId, std::vector<AgentMessage>> rejoining;
 
+  /// Whether all that it runs has the right to: only then does it get more.
+  bool is_clean() const { return kept_all && rejoining.empty(); }
   bool takes_work(std::size_t slot) const {
     return slot < row.slot_states.size() && row.slot_states[slot] == SlotState::enabled;
   }
@@ -55,6 +90,11 @@ struct AgentEntry {
 std::optional<lease::Held> lost_of(const TaskRow& task);
 /// Whether it has failed, and is to be started again while the others of its job go on.
 bool awaits_restart(const TaskRow& task);
+/// What one task, or all of them, add to the tally of their job.
+Tally tally_of(const Job& job, const TaskRow& task);
+Tally tally_of(const Job& job);
+/// Whether all of its job end with a task of this role that has failed so.
+bool ends_all(const Member& member, const lease::Ending& ending);
 /// How it ended, if it has.
 const lease::Ending* ending_of(const TaskRow& task);
 bool went_well(const lease::Ending& ending);
@@ -81,7 +121,15 @@ class Ledger {
   const Job* find(JobId id) const;
   const TaskRow* find(TaskId id) const;
   AgentEntry* find(const AgentId& id);
-  std::int64_t ended() const { return static_cast<std::int64_t>(ended_.size()); }
+  /// In memory and in the database.
+  std::int64_t ended() const { return ended_total_; }
+  std::int64_t ended_in_memory() const { return static_cast<std::int64_t>(ended_.size()); }
+  /// Whether it may be in the database only.
+  bool may_be_archived(JobId id) const {
+    return id.value > 0 && id <= last_job_ && ended_total_ > ended_in_memory() && !jobs_.contains(id);
+  }
+  /// So many that had ended are in the database no longer.
+  void note_pruned(std::int64_t jobs) { ended_total_ -= jobs; }
   /// What the jobs that have not ended take: of one user, and of all.
   struct Live {
     std::int64_t jobs = 0;
@@ -96,12 +144,16 @@ class Ledger {
   /// The greatest of all versions.
   std::uint64_t last_version() const { return last_version_; }
 
-  /// What is borrowed here for change is written at the next take().
+  const LiveJobs& index() const { return index_; }
+
+  /// What is borrowed here for change is written at the next take(). Pool, priority and position are changed by move().
   Job& change(JobId id);
   TaskRow& change(TaskId id);
   AgentEntry& change(const AgentId& id);
 
   Job& add_job(JobSpec spec, std::string owner, TimePoint now);
+  /// Gives a job that has not ended another place in the order of all.
+  void move(JobId id, const JobPlace& place);
   TaskRow& add_task(TaskId id);
   AgentEntry& add_agent(AgentRow row);
   void remove_agent(const AgentId& id);
@@ -114,6 +166,7 @@ class Ledger {
   void note(TimePoint now, TaskId id, std::string what);
   void note(TimePoint now, const AgentId& id, std::string what);
   std::uint64_t last_change() const { return last_change_; }
+  JobId last_job() const { return last_job_; }
   /// The job has ended: it is forgotten some time after it was written.
   void note_ended(JobId id);
 
@@ -136,7 +189,9 @@ class Ledger {
   std::map<JobId, Job> jobs_;
   std::map<AgentId, AgentEntry> agents_;
   std::map<SessionId, std::map<std::uint64_t, JobId>> of_sessions_;
+  LiveJobs index_;
   std::deque<JobId> ended_;
+  std::int64_t ended_total_ = 0;
   std::int64_t actors_ = 0;
   std::set<JobId> new_jobs_;
   std::set<JobId> jobs_changed_;

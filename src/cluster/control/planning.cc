@@ -18,12 +18,12 @@ void Control::plan(const std::string& name, Pool& pool, TimePoint now) {
   }
   for (const Start& one : plan.start) {
     Job& job = ledger_.change(job_id(one.id));
-    for (const auto& [member, task] : job.tasks) {  // what was left of the run before is given up
-      if (const auto lost = lost_of(task)) step(task.id, lease::NotReported{*lost}, now);
-    }
+    give_up_lost(job.row.id, now);  // what was left of the run before
     ++job.row.runs;
+    job.tally = {};
     job.row.stage = JobStage::running;
     job.row.started = now;
+    note_deadline(job);
     ledger_.note(now, job_id(one.id), "placed");
     start(job.row.id, one.on, now);
   }
@@ -100,6 +100,7 @@ void Control::start(JobId id, const Places& places, TimePoint now) {
 
 TaskRow& Control::place_task(Job& job, std::uint32_t member, const Place& place, std::int32_t slots, TimePoint now) {
   TaskRow& task = ledger_.add_task({job.row.id, member});
+  job.tally -= tally_of(job, task);
   task.role = place.role;
   task.run = job.row.runs;
   task.rank = static_cast<std::int32_t>(member);
@@ -108,6 +109,7 @@ TaskRow& Control::place_task(Job& job, std::uint32_t member, const Place& place,
   task.started = task.ended = {};
   task.ending = {};
   task.restart_at = {};
+  job.tally += tally_of(job, task);
   task.slots.clear();
   AgentEntry* agent = ledger_.find(place.agent);
   CHECK(agent != nullptr);

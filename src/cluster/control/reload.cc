@@ -4,13 +4,15 @@ namespace cadre::cluster::control {
 
 void Control::take_connections(const Control& dropped) {
   greetings_ = dropped.greetings_;  // no session is given out twice
+  awake_ = dropped.awake_;
   for (const auto& [peer, id] : dropped.peers_) {
     AgentEntry* agent = ledger_.find(id);
     if (agent == nullptr || agent->row.lost) continue;  // it is told to say hello again when it speaks
     const AgentEntry& known = dropped.ledger_.agents().at(id);
+    if (!known.rejoining.empty()) continue;  // the same: its next hello tells what it runs
     agent->peer = peer;
     agent->session = known.session;
-    agent->clean = known.clean;
+    agent->kept_all = known.kept_all;
     agent->heard = known.heard;
     agent->owner = known.owner;
     agent->owner_only = known.owner_only;

@@ -10,6 +10,11 @@
 namespace cadre::cluster::control {
 namespace {
 
+/// So many jobs are looked at by one request, so that it does not keep others waiting: the next page goes on.
+constexpr std::size_t jobs_at_once = 5'000;
+/// So many numbers of jobs are looked at in the database.
+constexpr std::uint64_t archived_at_once = 50'000;
+
 std::string no_job(JobId id) { return "there is no job " + std::to_string(id.value) + "; see cadre job list"; }
 
 /// What is wrong with a job beyond what its description says.
@@ -84,6 +89,7 @@ JobSpec spec_of(const requests::RunTask& request) {
   spec.workspace = request.workspace;
   spec.pool = request.pool;
   spec.priority = request.priority;
+  spec.max_time = request.max_time;
   spec.members = {request.member};
   return spec;
 }
@@ -102,6 +108,7 @@ const requests::Reply* Control::answered(Asker asker) const {
 }
 
 void Control::ask(Asker asker, const access::Principal& who, const requests::Request& request, TimePoint now) {
+  awake_.advance(now);
   const Guest guest{asker, who};
   const auto end_task = [&](TaskId task, std::optional<Duration> grace) {
     if (job_of_one(guest, task) != nullptr) end_job(guest, task.job, grace, now);
@@ -109,13 +116,13 @@ void Control::ask(Asker asker, const access::Principal& who, const requests::Req
   std::visit(overloaded{
                  [&](const requests::Submit& one) { submit(guest, one.job, now); },
                  [&](const requests::RunTask& one) { submit(guest, spec_of(one), now); },
-                 [&](const requests::ListJobs& one) { list_jobs(guest, one); },
+                 [&](const requests::ListJobs& one) { answer(asker, list_jobs(who, one, {})); },
                  [&](const requests::GetJob& one) { get_job(guest, one); },
                  [&](const requests::EndJob& one) { end_job(guest, one.job, one.grace, now); },
                  [&](const requests::KillJob& one) { end_job(guest, one.job, Duration{0}, now); },
                  [&](const requests::MoveJob& one) { move_job(guest, one, now); },
                  [&](const requests::SetJob& one) { set_job(guest, one, now); },
-                 [&](const requests::Why& one) { why(guest, one, now); },
+                 [&](const requests::Why& one) { why(guest, one); },
                  [&](const requests::ListTasks& one) { list_tasks(guest, one); },
                  [&](const requests::GetTask& one) { get_task(guest, one.task); },
                  [&](const requests::EndTask& one) { end_task(one.task, one.grace); },
@@ -126,24 +133,32 @@ void Control::ask(Asker asker, const access::Principal& who, const requests::Req
                  [&](const requests::ListSessions& one) { list_sessions(guest, one); },
                  [&](const requests::Attend& one) { attend(guest, one, now); },
                  [&](const requests::EndSession& one) { end_session(guest, one, now); },
-                 [&](const requests::ListAgents& one) { list_agents(asker, one, now); },
-                 [&](const requests::GetAgent& one) { get_agent(asker, one.agent, now); },
+                 [&](const requests::ListAgents& one) { list_agents(asker, one); },
+                 [&](const requests::GetAgent& one) { get_agent(asker, one.agent); },
                  [&](const requests::SetAgent& one) { set_agent(guest, one, now); },
                  [&](const requests::RemoveAgent& one) { remove_agent(guest, one, now); },
                  [&](const requests::SetSlot& one) { set_slot(guest, one, now); },
                  [&](const requests::ListSlots& one) { list_slots(guest, one); },
                  [&](const requests::ListPools&) { list_pools(asker); },
-                 [&](const requests::GetStatus&) { get_status(asker, now); },
+                 [&](const requests::GetStatus&) { get_status(asker); },
                  [&](const requests::MakeJoinToken&) {
                    fail(asker, Errc::invalid, "join tokens are made where the keys are");
                  },
-                 [&](const requests::GetSnapshot&) { get_snapshot(guest, now); },
+                 [&](const requests::GetSnapshot& one) { get_snapshot(guest, one); },
              },
              request);
 }
 
+void Control::ask(Asker asker, const access::Principal& who, const requests::Request& request, const Job& archived,
+                  TimePoint now) {
+  archived_ = &archived;
+  ask(asker, who, request, now);
+  archived_ = nullptr;
+}
+
 const Job* Control::seen_job(const Guest& guest, JobId id) {
   const Job* job = ledger_.find(id);
+  if (job == nullptr && archived_ != nullptr && archived_->row.id == id) job = archived_;
   if (job != nullptr && access::may_read(guest.who, job->row.spec.workspace)) return job;
   fail(guest.asker, Errc::not_found, no_job(id));  // who may not see it is not told that it is there
   return nullptr;
@@ -171,11 +186,7 @@ const Job* Control::job_of_one(const Guest& guest, TaskId id) {
   return nullptr;
 }
 
-bool Control::is_used(const std::string& workspace) const {
-  return std::any_of(ledger_.jobs().begin(), ledger_.jobs().end(), [&](const auto& one) {
-    return one.second.row.stage != JobStage::ended && one.second.row.spec.workspace == workspace;
-  });
-}
+bool Control::is_used(const std::string& workspace) const { return ledger_.index().has_workspace(workspace); }
 
 std::int64_t Control::jobs_of(const std::string& user) const { return ledger_.live_of(user).jobs; }
 
@@ -210,6 +221,17 @@ std::optional<std::string> Control::never_fits(const JobSpec& spec, const std::s
   return "it could never run: " + why + closed_words(closed);
 }
 
+std::optional<std::string> Control::exceeds_quota(const JobSpec& spec, const std::string& user) const {
+  const std::int64_t slots = slots_to_start(gang_of({0}, 0, spec).wants);
+  for (const AccountId& account : {account_of_user(user), account_of_workspace(spec.workspace)}) {
+    const auto quota = pools_.at(spec.pool).planner.quota_of(account);
+    if (!quota || slots <= *quota) continue;
+    return "it could never run: it needs " + std::to_string(slots) + " slots to start, and " + account.value +
+           " may hold " + std::to_string(*quota) + " at most; ask for fewer, or an admin to raise the quota";
+  }
+  return std::nullopt;
+}
+
 void Control::submit(const Guest& guest, const JobSpec& spec, TimePoint now) {
   const Asker asker = guest.asker;
   if (!access::may_read(guest.who, spec.workspace)) {
@@ -231,6 +253,7 @@ void Control::submit(const Guest& guest, const JobSpec& spec, TimePoint now) {
   }
   if (auto why = no_memory_for(guest.who.user, bytes_of(spec))) return fail(asker, Errc::denied, *std::move(why));
   if (auto why = never_fits(spec, guest.who.user, now)) return fail(asker, Errc::invalid, *std::move(why));
+  if (auto why = exceeds_quota(spec, guest.who.user)) return fail(asker, Errc::invalid, *std::move(why));
   Pool& pool = pools_.at(spec.pool);
   Job& job = ledger_.add_job(spec, guest.who.user, now);
   pool.planner.submit(admitted_gang(job.row), now);
@@ -307,25 +330,52 @@ void Control::get_task(const Guest& guest, TaskId id) {
                           : "there is no task " + to_string(id) + "; see cadre job describe " + number);
 }
 
-void Control::list_jobs(const Guest& guest, const requests::ListJobs& request) {
+Control::JobRange Control::list_range(const requests::ListJobs& request) const {
+  const auto& jobs = ledger_.jobs();
+  const JobId before = request.before.value_or(JobId{ledger_.last_job().value + 1});
+  JobRange range{JobId{0}, before, request.ended && ledger_.ended() > ledger_.ended_in_memory()};
+  std::size_t looked_at = 0;
+  for (auto at = std::make_reverse_iterator(jobs.lower_bound(before)); at != jobs.rend(); ++at) {
+    range.from = at->first;
+    if (++looked_at == jobs_at_once) break;
+  }
+  if (looked_at < jobs_at_once) range.from = JobId{0};
+  const std::uint64_t first_archived = before.value > archived_at_once ? before.value - archived_at_once : 0;
+  if (range.has_archived) range.from = std::max(range.from, JobId{first_archived});
+  return range;
+}
+
+requests::Jobs Control::list_jobs(const access::Principal& who, const requests::ListJobs& request,
+                                  const std::vector<Job>& archived) const {
+  JobRange range = list_range(request);
+  const auto most = static_cast<std::size_t>(request.most);
+  if (archived.size() > most) range.from = std::max(range.from, archived.back().row.id);  // there may be more below it
   requests::Jobs page;
   const auto& jobs = ledger_.jobs();
-  const auto from = request.before ? jobs.lower_bound(*request.before) : jobs.end();
-  for (auto at = std::make_reverse_iterator(from); at != jobs.rend(); ++at) {
-    const JobRow& row = at->second.row;
-    if (!is_wanted(row, request) || !access::may_read(guest.who, row.spec.workspace)) continue;
-    const requests::JobKind kind = row.spec.actor.empty() ? requests::JobKind::job : requests::JobKind::actor;
-    if (request.kind && *request.kind != kind) {
-      page.actors_skipped += kind == requests::JobKind::actor ? 1 : 0;
-      continue;
+  auto at = std::make_reverse_iterator(jobs.lower_bound(range.before));
+  auto old = archived.begin();
+  const auto is_in_range = [&] { return at != jobs.rend() && at->first >= range.from; };
+  while (is_in_range() || old != archived.end()) {
+    const bool is_old = old != archived.end() && (!is_in_range() || old->row.id > at->first);
+    const Job& job = is_old ? *old : at->second;
+    const bool is_known = is_old && ledger_.find(job.row.id) != nullptr;  // what memory says is newer
+    const requests::JobKind kind = job.row.spec.actor.empty() ? requests::JobKind::job : requests::JobKind::actor;
+    const bool is_of_kind = !request.kind || *request.kind == kind;
+    const bool counts = !is_known && is_wanted(job.row, request) && access::may_read(who, job.row.spec.workspace);
+    if (counts && !is_of_kind) page.actors_skipped += kind == requests::JobKind::actor ? 1 : 0;
+    if (counts && is_of_kind) {
+      if (page.jobs.size() == most) break;
+      page.jobs.push_back(view(job));
     }
-    if (page.jobs.size() == static_cast<std::size_t>(request.most)) {
-      page.next = page.jobs.back().id;
-      break;
-    }
-    page.jobs.push_back(view(at->second));
+    is_old ? void(++old) : void(++at);
   }
-  answer(guest.asker, std::move(page));
+  const bool is_full = page.jobs.size() == most && (is_in_range() || old != archived.end());
+  if (is_full) {
+    page.next = page.jobs.back().id;
+  } else if (range.from.value > 1) {
+    page.next = range.from;
+  }
+  return page;
 }
 
 void Control::list_tasks(const Guest& guest, const requests::ListTasks& request) {
@@ -333,16 +383,18 @@ void Control::list_tasks(const Guest& guest, const requests::ListTasks& request)
   const auto& jobs = ledger_.jobs();
   const auto from = request.before ? jobs.lower_bound(*request.before) : jobs.end();
   std::int32_t count = 0;
+  std::size_t looked_at = 0;
   JobId last;
   for (auto at = std::make_reverse_iterator(from); at != jobs.rend(); ++at) {
-    const Job& job = at->second;
-    const bool is_wanted = request.ended || job.row.stage != JobStage::ended;
-    if (!is_wanted || !access::may_read(guest.who, job.row.spec.workspace)) continue;
-    if (count++ == request.most) {
+    if (count == request.most || looked_at++ == jobs_at_once) {
       page.next = last;
       break;
     }
+    const Job& job = at->second;
     last = job.row.id;
+    const bool is_wanted = request.ended || job.row.stage != JobStage::ended;
+    if (!is_wanted || !access::may_read(guest.who, job.row.spec.workspace)) continue;
+    ++count;
     for (const auto& [member, task] : job.tasks) {
       if (job.in_run(task)) page.tasks.push_back(view(job, task));
     }
@@ -350,7 +402,7 @@ void Control::list_tasks(const Guest& guest, const requests::ListTasks& request)
   answer(guest.asker, std::move(page));
 }
 
-void Control::why(const Guest& guest, const requests::Why& request, TimePoint now) {
+void Control::why(const Guest& guest, const requests::Why& request) {
   const Asker asker = guest.asker;
   const Job* job = seen_job(guest, request.job);
   if (job == nullptr) return;
@@ -371,7 +423,7 @@ void Control::why(const Guest& guest, const requests::Why& request, TimePoint no
     std::vector<std::string> off;
     for (const auto& [id, agent] : ledger_.agents()) {
       if (agent.row.pool != job->row.spec.pool) continue;
-      if (const std::string obstacle = obstacle_to_work(agent, now); !obstacle.empty()) {
+      if (const std::string obstacle = obstacle_to_work(agent); !obstacle.empty()) {
         off.push_back(id.value + " is " + obstacle);
       }
     }

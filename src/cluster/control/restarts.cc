@@ -61,7 +61,7 @@ void Control::judge_end(TaskId id, TimePoint now) {
   };
   std::visit(overloaded{
                  [&](const restart::Restart& one) {
-                   task.restart_at = one.at;
+                   set_restart(id, one.at);
                    step(id, lease::Again{}, now);
                  },
                  [](const restart::Finish&) {},
@@ -105,7 +105,7 @@ void Control::restart_due(JobId id, TimePoint now) {
       stop_tasks(id, agent.row.lost ? Reason::agent_lost : Reason::preempted, now);
       return review(id, now);
     }
-    if (!agent.peer || !agent.clean) continue;  // it may come back, or be lost
+    if (!agent.peer || !agent.is_clean()) continue;  // it may come back, or be lost
     const auto slots = static_cast<std::int32_t>(task.slots.size());
     place_task(ledger_.change(id), each.member, {task.agent, task.role, 1, slots}, slots, now);
     step(each, lease::Place{task.agent}, now);
@@ -121,6 +121,29 @@ void Control::end_if_too_few(JobId id, TimePoint now) {
                                   " were there for " + rounded(minimum.within);
   stop_tasks(id, Reason::signalled, now);
   review(id, now);
+}
+
+void Control::note_deadline(const Job& job) {
+  if (job.row.spec.max_time) deadlines_.emplace(job.row.started + *job.row.spec.max_time, job.row.id);
+}
+
+void Control::tick_deadlines(TimePoint now) {
+  std::vector<std::pair<TimePoint, JobId>> due;
+  for (const auto& one : deadlines_) {
+    if (one.first > now) break;
+    due.push_back(one);
+  }
+  for (const auto& [at, id] : due) {
+    deadlines_.erase({at, id});
+    const Job* job = ledger_.find(id);
+    const bool counts = job != nullptr && job->row.stage == JobStage::running && job->row.spec.max_time &&
+                        job->row.started + *job->row.spec.max_time == at;
+    if (!counts) continue;  // it has ended, or was started again since
+    const std::string why = "it ran longer than its max_time of " + cadre::to_string(*job->row.spec.max_time);
+    ledger_.change(id).row.why = why;
+    ledger_.note(now, id, why);
+    end(id, std::nullopt, now);
+  }
 }
 
 }  // namespace cadre::cluster::control

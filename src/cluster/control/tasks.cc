@@ -13,11 +13,6 @@ using lease::Reason;
 /// Whether something of it runs, or is to be started again while the rest goes on.
 bool is_active(const TaskRow& task) { return lease::current(task.lease).has_value() || awaits_restart(task); }
 
-/// Whether all of its job end with a task of this role that has failed so.
-bool ends_all(const Member& member, const lease::Ending& ending) {
-  return !member.restart || (ending.reason == Reason::exited && ending.code == restart::exit_with_gang);
-}
-
 /// For which of its tasks that did not end well a job has ended: the least of all.
 struct Blame {
   enum class Kind : std::uint8_t { stopped_by_user, ended_all, failed };
@@ -47,6 +42,11 @@ void Control::report(const AgentEntry& agent, const messages::Report& report, Ti
     ledger_.note(now, report.lease.task, "refused a report of lease " + to_string(report.lease));
   }
   send(agent, messages::ReportAnswer{report.lease, std::move(answer)});
+}
+
+void Control::refuse_report(const AgentEntry& agent, const messages::Report& report) {
+  const std::string why = "lease " + to_string(report.lease) + " is over";
+  send(agent, messages::ReportAnswer{report.lease, {report.number, false, why}});
 }
 
 void Control::exited(const AgentEntry& agent, const messages::Exited& news, TimePoint now) {
@@ -83,7 +83,10 @@ void Control::step(TaskId id, const lease::Event& event, TimePoint now) {
       if (!sessions_.within(over).empty()) over_.push_back(over);  // closing them here would step tasks within a step
     }
     note_lost(task, Lost::no);
+    Job& job = ledger_.change(id.job);
+    job.tally -= tally_of(job, task);
     task.lease = std::move(result.next);
+    job.tally += tally_of(job, task);
     note_lost(task, Lost::yes);
     if (after && before != after) take_slots(task);
     const std::string stage = stage_name(task.lease);
@@ -123,8 +126,6 @@ void Control::perform(TaskId id, const lease::Effect& effect) {
 
 messages::Start Control::start_of(const Job& job, const TaskRow& task) const {
   const Member& member = job.row.spec.members[static_cast<std::size_t>(task.role)];
-  const auto size =
-      std::count_if(job.tasks.begin(), job.tasks.end(), [&](const auto& one) { return job.in_run(one.second); });
   const auto agent = ledger_.agents().find(task.agent);
   const bool owns_agent = agent != ledger_.agents().end() && owner_of(agent->second) == job.row.owner;
   const messages::OwnerRights rights{"", false, owns_agent};
@@ -132,7 +133,7 @@ messages::Start Control::start_of(const Job& job, const TaskRow& task) const {
           member.role,
           task.rank,
           task.role_rank,
-          static_cast<std::int32_t>(size),
+          job.tally.members,
           task.slots,
           member.command,
           limits_of(member),
@@ -142,10 +143,26 @@ messages::Start Control::start_of(const Job& job, const TaskRow& task) const {
           rights};
 }
 
+void Control::set_restart(TaskId id, TimePoint at) {
+  TaskRow& task = ledger_.change(id);
+  Job& job = ledger_.change(id.job);
+  job.tally -= tally_of(job, task);
+  task.restart_at = at;
+  job.tally += tally_of(job, task);
+}
+
+void Control::count_use(AgentEntry& agent, const TaskRow& task, std::int64_t sign) const {
+  const Member& member = member_of(task.id);
+  const auto slots = static_cast<std::int64_t>(task.slots.size());
+  const std::int64_t core_slots = agent.row.agent.slot_kind == SlotKind::cpu ? slots : 0;
+  agent.cpus_used.milli += sign * (member.cpus.milli + core_slots * 1000);
+  agent.memory_used.value += sign * member.memory.value;
+}
+
 void Control::take_slots(const TaskRow& task) {
   AgentEntry* agent = ledger_.find(lease::current(task.lease)->agent);
   if (agent == nullptr) return;
-  agent->tasks.insert(task.id);
+  if (agent->tasks.insert(task.id).second) count_use(*agent, task, 1);
   for (const std::int32_t slot : task.slots) {
     const auto at = static_cast<std::size_t>(slot);
     if (at >= agent->users.size()) agent->users.resize(at + 1);  // the agent offers it no longer
@@ -157,13 +174,18 @@ void Control::note_lost(const TaskRow& task, Lost is) {
   const auto lost = lost_of(task);
   AgentEntry* agent = lost ? ledger_.find(lost->agent) : nullptr;
   if (agent == nullptr) return;
-  is == Lost::yes ? void(agent->lost.insert(task.id)) : void(agent->lost.erase(task.id));
+  if (is == Lost::yes) {
+    agent->lost.insert(task.id);
+  } else {
+    agent->lost.erase(task.id);
+    stop_rejoining(*agent, task.id);
+  }
 }
 
 void Control::release_slots(const TaskRow& task, const AgentId& id) {
   AgentEntry* agent = ledger_.find(id);
   if (agent == nullptr) return;
-  agent->tasks.erase(task.id);
+  if (agent->tasks.erase(task.id) > 0) count_use(*agent, task, -1);
   bool shrinks = false;
   for (const std::int32_t slot : task.slots) {
     const auto at = static_cast<std::size_t>(slot);
@@ -177,30 +199,19 @@ void Control::release_slots(const TaskRow& task, const AgentId& id) {
 void Control::review(JobId id, TimePoint now) {
   const Job& job = *ledger_.find(id);
   if (job.row.stage != JobStage::running && job.row.stage != JobStage::stopping) return;
-  std::size_t members = 0;
-  std::size_t active = 0;
-  std::size_t lost = 0;
-  bool failed = false;
-  std::optional<Reason> interrupted;
-  for (const auto& [member, task] : job.tasks) {
-    if (!job.in_run(task)) continue;
-    ++members;
-    active += is_active(task);
-    lost += lost_of(task).has_value();
-    const lease::Ending* ending = ending_of(task);
-    if (ending == nullptr || went_well(*ending)) continue;
-    if (was_interrupted(*ending)) interrupted = ending->reason;
-    failed |= !was_interrupted(*ending) && ends_all(member_of(task.id), *ending);
-  }
-  if (lost > 0 && lost == members) return requeue(ledger_.change(id), now);  // all of it may come back together
-  if (lost > 0) {
+  const Tally& tally = job.tally;
+  if (tally.lost > 0 && tally.lost < tally.members && is_in_doubt(job)) return;
+  in_doubt_.erase(id);
+  // All of it may come back together.
+  if (tally.lost > 0 && tally.lost == tally.members) return requeue(ledger_.change(id), now);
+  const bool interrupted = tally.preempted > 0 || tally.agent_lost > 0;
+  if (tally.lost > 0) {
     stop_tasks(id, Reason::agent_lost, now);
-  } else if (active > 0 && job.row.stage == JobStage::running && (failed || interrupted)) {
-    stop_tasks(id, failed ? Reason::signalled : *interrupted, now);
+  } else if (tally.active > 0 && job.row.stage == JobStage::running && (tally.failed > 0 || interrupted)) {
+    const Reason why = tally.agent_lost > 0 ? Reason::agent_lost : Reason::preempted;
+    stop_tasks(id, tally.failed > 0 ? Reason::signalled : why, now);
   }
-  const bool is_over =
-      std::none_of(job.tasks.begin(), job.tasks.end(), [](const auto& one) { return is_active(one.second); });
-  if (is_over) finish(ledger_.change(id), now);
+  if (tally.active == 0) finish(ledger_.change(id), now);
 }
 
 void Control::stop_tasks(JobId id, Reason why, TimePoint now) {
@@ -214,7 +225,7 @@ void Control::stop_tasks(JobId id, Reason why, TimePoint now) {
   }
   for (auto& [member, task] : job.tasks) {
     if (!is_active(task) && !lost_of(task)) continue;
-    if (awaits_restart(task)) ledger_.change(task.id).restart_at = {};
+    if (awaits_restart(task)) set_restart(task.id, {});
     step(task.id, lease::Stop{why}, now);
   }
 }
@@ -248,6 +259,8 @@ void Control::finish(Job& job, TimePoint now) {
   pool.planner.remove(gang_id(job.row.id));
   pool.changed = true;
   impaired_.erase(job.row.id);
+  rejoining_.erase(job.row.id);
+  if (job.row.spec.max_time) deadlines_.erase({job.row.started + *job.row.spec.max_time, job.row.id});
   ledger_.note(now, job.row.id, "ended");
   ledger_.note_ended(job.row.id);
 }
@@ -257,6 +270,7 @@ void Control::requeue(Job& job, TimePoint now) {
   for (auto& [member, task] : job.tasks) {
     if (ending_of(task) != nullptr) step(task.id, lease::Again{}, now);
   }
+  if (job.row.spec.max_time) deadlines_.erase({job.row.started + *job.row.spec.max_time, job.row.id});
   job.row.stage = JobStage::queued;
   job.row.queued = now;
   job.row.detail.clear();
@@ -271,6 +285,7 @@ void Control::resume(Job& job, TimePoint now) {
   job.row.stage = JobStage::running;
   std::vector<Attempt>& attempts = job.row.history.attempts;
   if (!attempts.empty() && attempts.back().run == job.row.runs) attempts.pop_back();  // it was not over
+  note_deadline(job);
   Pool& pool = pool_of(job);
   pool.planner.resume(gang_id(job.row.id), running_of(job));
   pool.changed = true;

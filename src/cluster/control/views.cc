@@ -13,31 +13,35 @@ std::int64_t slots_used(const AgentEntry& agent) {
   return std::count_if(agent.users.begin(), agent.users.end(), [](const auto& user) { return user.has_value(); });
 }
 
+/// By one request, so that it does not keep others waiting.
+constexpr std::size_t looked_at_most = 5'000;
+constexpr std::size_t shown_most = 500;
+
 bool is_there(const AgentEntry& agent) { return agent.peer && !agent.row.lost && !agent.row.stopped; }
 
 }  // namespace
 
-std::string Control::state_of(const AgentEntry& agent, TimePoint now) const {
+std::string Control::state_of(const AgentEntry& agent) const {
   if (agent.removed) return "removed";
   if (agent.row.stopped) return "stopped";
   if (agent.row.lost) return "lost";
-  return !agent.peer || now - agent.heard > 3 * settings_.beat_every ? "silent" : "up";
+  return is_silent(agent) ? "silent" : "up";
 }
 
-std::string Control::obstacle_to_work(const AgentEntry& agent, TimePoint now) const {
-  if (const std::string state = state_of(agent, now); state != "up") return state;
+std::string Control::obstacle_to_work(const AgentEntry& agent) const {
+  if (const std::string state = state_of(agent); state != "up") return state;
   if (!agent.row.agent.enabled) return "disabled";
   if (agent.row.agent.draining) return "draining";
   return agent.obstacle.empty() ? "" : "out of service: " + agent.obstacle;
 }
 
-requests::AgentView Control::view(const AgentEntry& agent, TimePoint now) const {
+requests::AgentView Control::view(const AgentEntry& agent) const {
   const AgentRow& row = agent.row;
   return {row.agent.id,
           row.pool,
           row.host,
           row.version,
-          state_of(agent, now),
+          state_of(agent),
           row.agent.enabled,
           row.agent.draining,
           row.agent.slot_kind,
@@ -52,23 +56,23 @@ requests::AgentView Control::view(const AgentEntry& agent, TimePoint now) const 
           agent.obstacle};
 }
 
-void Control::list_agents(Asker asker, const requests::ListAgents& request, TimePoint now) {
+void Control::list_agents(Asker asker, const requests::ListAgents& request) {
   requests::Agents page;
   for (auto at = ledger_.agents().upper_bound(request.after); at != ledger_.agents().end(); ++at) {
     if (page.agents.size() == static_cast<std::size_t>(request.most)) {
       page.next = page.agents.back().id;
       break;
     }
-    page.agents.push_back(view(at->second, now));
+    page.agents.push_back(view(at->second));
   }
   answer(asker, std::move(page));
 }
 
-void Control::get_agent(Asker asker, const AgentId& id, TimePoint now) {
+void Control::get_agent(Asker asker, const AgentId& id) {
   const AgentEntry* agent = ledger_.find(id);
   if (agent == nullptr)
     return fail(asker, Errc::not_found, "there is no agent '" + id.value + "'; see cadre agent list");
-  answer(asker, view(*agent, now));
+  answer(asker, view(*agent));
 }
 
 void Control::list_slots(const Guest& guest, const requests::ListSlots& request) {
@@ -98,6 +102,7 @@ void Control::list_pools(Asker asker) {
     if (pool.closed) continue;
     requests::PoolView view{
         name, settings_.pools.at(name).policy, 0, 0, 0, static_cast<std::int64_t>(pool.planner.queued()), 0};
+    view.running = static_cast<std::int64_t>(pool.planner.gangs() - pool.planner.queued());
     for (const auto& [id, agent] : ledger_.agents()) {
       if (agent.row.pool != name || !is_there(agent)) continue;
       ++view.agents;
@@ -106,29 +111,47 @@ void Control::list_pools(Asker asker) {
     }
     pools.pools.push_back(std::move(view));
   }
-  for (const auto& [id, job] : ledger_.jobs()) {
-    if (job.row.stage != JobStage::running && job.row.stage != JobStage::stopping) continue;
-    for (requests::PoolView& view : pools.pools) view.running += view.name == job.row.spec.pool ? 1 : 0;
-  }
   answer(asker, std::move(pools));
 }
 
-void Control::get_snapshot(const Guest& guest, TimePoint now) {
-  requests::Snapshot snapshot;
-  snapshot.seq = ledger_.last_change();
-  for (const auto& [id, job] : ledger_.jobs()) {
+void Control::get_snapshot(const Guest& guest, const requests::GetSnapshot& request) {
+  requests::SnapshotPage page;
+  page.part.seq = ledger_.last_change();
+  requests::GetSnapshot next = request;
+  std::size_t looked_at = 0;
+  const auto is_full = [&] {
+    return looked_at == looked_at_most || page.part.jobs.size() + page.part.agents.size() == shown_most;
+  };
+  for (auto at = ledger_.jobs().upper_bound(request.after_job); !request.after_agent && at != ledger_.jobs().end();
+       ++at) {
+    if (is_full()) {
+      page.next = next;
+      return answer(guest.asker, std::move(page));
+    }
+    ++looked_at;
+    next.after_job = at->first;
+    const Job& job = at->second;
     if (job.row.stage == JobStage::ended || !access::may_read(guest.who, job.row.spec.workspace)) continue;
-    snapshot.jobs.push_back(view(job));
+    page.part.jobs.push_back(view(job));
   }
-  for (const auto& [id, agent] : ledger_.agents()) snapshot.agents.push_back(view(agent, now));
-  answer(guest.asker, std::move(snapshot));
+  const AgentId after = request.after_agent.value_or(AgentId());
+  next.after_agent = after;
+  for (auto at = ledger_.agents().upper_bound(after); at != ledger_.agents().end(); ++at) {
+    if (is_full()) {
+      page.next = next;
+      break;
+    }
+    page.part.agents.push_back(view(at->second));
+    next.after_agent = at->first;
+  }
+  answer(guest.asker, std::move(page));
 }
 
-void Control::get_status(Asker asker, TimePoint now) {
+void Control::get_status(Asker asker) {
   requests::Status status;
   for (const auto& [id, agent] : ledger_.agents()) {
     ++status.agents;
-    if (const std::string obstacle = obstacle_to_work(agent, now);
+    if (const std::string obstacle = obstacle_to_work(agent);
         !obstacle.empty() && status.agents_off.size() < requests::agent_notes_most) {
       status.agents_off.push_back({id, obstacle});
     }
@@ -139,19 +162,14 @@ void Control::get_status(Asker asker, TimePoint now) {
     status.memory += agent.row.agent.memory;
     status.load += agent.load.average;
     status.slots_used += slots_used(agent);
-    for (const TaskId task : agent.tasks) {
-      const Member& member = member_of(task);
-      const std::int64_t core_slots =
-          agent.row.agent.slot_kind == SlotKind::cpu ? static_cast<std::int64_t>(ledger_.find(task)->slots.size()) : 0;
-      status.cpus_used.milli += member.cpus.milli + core_slots * 1000;
-      status.memory_used += member.memory;
-    }
+    status.cpus_used.milli += agent.cpus_used.milli;
+    status.memory_used += agent.memory_used;
   }
   for (const auto& [name, pool] : pools_) status.queued += static_cast<std::int64_t>(pool.planner.queued());
   status.ended = ledger_.ended();
   status.actors = ledger_.actors();
   status.sessions = static_cast<std::int64_t>(sessions_.all().size());
-  status.running = static_cast<std::int64_t>(ledger_.jobs().size()) - status.queued - status.ended;
+  status.running = static_cast<std::int64_t>(ledger_.jobs().size()) - status.queued - ledger_.ended_in_memory();
   answer(asker, status);
 }
 

@@ -75,6 +75,7 @@ class World {
     bool agents_die = true;
     bool links_fail = true;
     bool users_meddle = true;
+    bool master_stops = true;  ///< for a while, as by SIGSTOP or suspend
   };
 
   World(Dice& dice, Settings settings, int agents);
@@ -107,6 +108,7 @@ class World {
     std::optional<TimePoint> returns;  ///< if it is dead
     bool heals_broken = false;         ///< what was under way is lost when both ways are whole again
     bool leaves = false;
+    TimePoint troubled;  ///< when it was last dead, or a link of it not as it should be
   };
 
   void step(const Faults& faults);
@@ -117,6 +119,9 @@ class World {
   // The master.
   void start_master();
   void kill_master();
+  /// Whether it takes messages and requests.
+  bool master_is_awake() const { return control_ && !master_wakes_; }
+  void wake_master();
   void settle();
   void record(const Writes& writes);
   void act(const Outcome& outcome);
@@ -181,9 +186,10 @@ class World {
   std::unique_ptr<Control> control_;
   std::uint64_t boot_ = 0;
   std::optional<TimePoint> master_returns_;
-  int deadly_settles_ = 0;  ///< the master dies in the middle of one of the next
+  std::optional<TimePoint> master_wakes_;  ///< if it is stopped
+  int deadly_settles_ = 0;                 ///< the master dies in the middle of one of the next
   TimePoint ticked_;
-  TimePoint master_began_;
+  TimePoint master_began_;  ///< or woke
   std::vector<std::unique_ptr<Node>> nodes_;
   std::map<SessionId, Client> clients_;
   std::map<SessionId, TimePoint> departed_;  ///< clients that are gone, and since when

@@ -15,6 +15,7 @@ using namespace std::chrono_literals;
 
 void World::break_link(Node& node) {
   trace(node.introduction.agent.id.value, "has a new connection");
+  node.troubled = now_;
   node.peer = ++last_peer_;
   node.to_agent.under_way.clear();
   if (dice_.percent(70)) node.to_master.under_way.clear();
@@ -58,7 +59,9 @@ void World::carry(Node& node) {
   const bool was_cut = node.to_master.heals || node.to_agent.heals;
   const auto is_cut = [&](const auto& wire) { return wire.heals && now_ < *wire.heals; };
   if (was_cut && node.heals_broken && !is_cut(node.to_master) && !is_cut(node.to_agent)) break_link(node);
-  while (const auto message = arrived(node.to_master)) {
+  while (!master_wakes_) {
+    const auto message = arrived(node.to_master);
+    if (!message) break;
     trace("master hears of " + name, in_words(*message));
     if (control_) control_->hear(node.peer, *message, std::nullopt, now_);
   }
@@ -71,6 +74,8 @@ void World::carry(Node& node) {
 
 void World::step_node(Node& node) {
   if (node.returns && now_ >= *node.returns) start_agent(node);
+  const auto is_cut = [&](const auto& wire) { return wire.heals && now_ < *wire.heals; };
+  if (!node.host || is_cut(node.to_master) || is_cut(node.to_agent)) node.troubled = now_;
   carry(node);
   for (std::size_t at = 0; at < node.launches.size();) {
     if (now_ < node.launches[at].first) {

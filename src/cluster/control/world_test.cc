@@ -86,8 +86,9 @@ void World::calm_down(Duration time) {
   }
   for (auto& [id, client] : clients_) client.wakes.reset();
   if (master_returns_) master_returns_ = now_;
+  if (master_wakes_) wake_master();
   deadly_settles_ = 0;
-  const Faults none{0, false, false, false, false};
+  const Faults none{0, false, false, false, false, false};
   live(2s, none);
   for (const auto& [account, max_slots] : Quotas(database_.quotas)) set_quota(account, std::nullopt);
   for (auto& node : nodes_) {
@@ -137,9 +138,10 @@ void World::step(const Faults& faults) {
   }
   if (faults.users_meddle && dice_.between(1, 1000) <= 10) meddle();
   if (master_returns_ && now_ >= *master_returns_) start_master();
+  if (master_wakes_ && now_ >= *master_wakes_) wake_master();
   step_clients(faults);
   for (auto& node : nodes_) step_node(*node);
-  if (!control_) return;
+  if (!master_is_awake()) return;
   if (now_ - ticked_ >= 500ms) {
     ticked_ = now_;
     control_->tick(now_);
@@ -158,9 +160,18 @@ void World::start_master() {
   if (boot_ > 1) check_planner();
 }
 
+/// What was sent to it meanwhile may be read before or after it learns how late it is.
+void World::wake_master() {
+  trace("master", "goes on");
+  master_wakes_.reset();
+  master_began_ = ticked_ = now_;
+  if (control_ && dice_.percent(50)) control_->tick(now_);
+}
+
 void World::kill_master() {
   trace("master", "dies");
   control_.reset();
+  master_wakes_.reset();
   asked_.clear();
   for (auto& [id, client] : clients_) client.waits.reset();
   deadly_settles_ = 0;
@@ -210,7 +221,14 @@ void World::record(const Writes& writes) {
     }
   }
   database_.apply(writes);
-  for (const ChangeRow& row : writes.changes) trace("master", row.noun + " " + row.id + " " + row.what);
+  for (const ChangeRow& row : writes.changes) {
+    trace("master", row.noun + " " + row.id + " " + row.what);
+    for (const auto& node : nodes_) {
+      const bool is_lost = row.noun == "agent" && row.what == "lost" && row.id == node->introduction.agent.id.value;
+      const bool was_there = now_ - node->troubled > settings_.agent_timeout;
+      if (is_lost && was_there) complain("agent " + row.id + " is lost though it was there all the time");
+    }
+  }
 }
 
 void World::act(const Outcome& outcome) {
@@ -265,6 +283,7 @@ void World::check_ledger() {
   std::map<AgentId, std::set<TaskId>> tasks;
   std::map<AgentId, std::set<TaskId>> lost;
   for (const auto& [id, job] : ledger.jobs()) {
+    if (!(job.tally == tally_of(job))) complain("the tally of job " + std::to_string(id.value) + " is wrong");
     if (!(database_.jobs.at(id) == job.row)) complain("job " + std::to_string(id.value) + " is not as it was written");
     for (const auto& [member, task] : job.tasks) {
       if (!(database_.tasks.at(task.id) == task)) complain("task " + to_string(task.id) + " is not as it was written");
@@ -403,11 +422,11 @@ void World::compare(const Snapshot& mine, const Snapshot& its) {
 // Users.
 
 void World::ask(requests::Request request, const std::string& user) {
-  if (!control_) return;
+  if (!master_is_awake()) return;
   const auto& agents = control_->ledger().agents();
-  may_refuse_ |= agents.size() < nodes_.size() || std::any_of(agents.begin(), agents.end(), [](const auto& agent) {
-                   return agent.second.row.slots.size() != 4;
-                 });
+  may_refuse_ |=
+      has_quotas_ || agents.size() < nodes_.size() ||
+      std::any_of(agents.begin(), agents.end(), [](const auto& agent) { return agent.second.row.slots.size() != 4; });
   asked_.emplace(++last_question_, request);
   access::Principal who = an_admin();
   who.user = user;
@@ -513,9 +532,14 @@ void World::cut(Node& node) {
 
 void World::make_fault(const Faults& faults) {
   Node& node = *nodes_[dice_.below(nodes_.size())];
-  switch (dice_.below(6)) {
+  switch (dice_.below(7)) {
     case 0:
       if (faults.master_dies && control_) deadly_settles_ = static_cast<int>(dice_.between(1, 5));
+      return;
+    case 6:
+      if (!faults.master_stops || !master_is_awake()) return;
+      trace("master", "is stopped");
+      master_wakes_ = now_ + (dice_.percent(60) ? seconds(0, 5) : seconds(5, 40));
       return;
     case 1:
       if (!faults.agents_die || !node.host) return;
@@ -555,10 +579,19 @@ Settings settings_for(Dice& dice) {
 TEST(WholeCluster, RunsJobsToTheirEndInPeace) {
   FOR_SEEDS(seeds_wanted(10), [](Dice& dice) {
     World world(dice, settings_for(dice), 3);
-    world.live(60s, {0, false, false, false, true});
+    world.live(60s, {0, false, false, false, true, false});
     world.calm_down(600s);
     EXPECT_EQ(world.complaint(), "");
     EXPECT_GT(world.jobs_ended(), 0);
+  });
+}
+
+TEST(WholeCluster, LosesNoAgentWhileTheMasterIsStopped) {
+  FOR_SEEDS(seeds_wanted(40), [](Dice& dice) {
+    World world(dice, settings_for(dice), static_cast<int>(dice.between(2, 4)));
+    world.live(120s, {static_cast<int>(dice.between(10, 60)), false, false, false, true, true});
+    world.calm_down(900s);
+    EXPECT_EQ(world.complaint(), "");
   });
 }
 
@@ -569,6 +602,7 @@ TEST(WholeCluster, KeepsItsPromisesWhateverFails) {
     faults.master_dies = dice.percent(80);
     faults.agents_die = dice.percent(80);
     faults.links_fail = dice.percent(80);
+    faults.master_stops = dice.percent(50);
     World world(dice, settings_for(dice), static_cast<int>(dice.between(2, 4)));
     world.live(90s, faults);
     world.calm_down(900s);

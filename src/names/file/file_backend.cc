@@ -5,6 +5,7 @@
 #include <functional>
 #include <utility>
 
+#include "loop/boot_clock.h"
 #include "names/file/file_tree.h"
 #include "names/pending.h"
 #include "names/session_name.h"
@@ -22,9 +23,7 @@ using Question = std::function<Result<T>(FileTree&)>;
 class FileBackend final : public Backend, public std::enable_shared_from_this<FileBackend> {
  public:
   FileBackend(loop::Loop& loop, loop::BlockingPool& pool, FileTreeOptions tree, const Options& options)
-      : loop_(loop), pool_(pool), options_(options), folder_(tree.folder), tree_(std::move(tree), [] {
-          return TimePoint(std::chrono::steady_clock::now().time_since_epoch());
-        }) {}
+      : loop_(loop), pool_(pool), options_(options), folder_(tree.folder), tree_(std::move(tree), loop::boot_now) {}
 
   loop::Task<Result<Epoch>> put(const Claim& claim, PutMode mode, TimePoint deadline) override {
     return ask<Epoch>([claim, mode](FileTree& tree) { return tree.put(claim, mode); }, deadline);
