@@ -108,7 +108,8 @@ loop::Task<std::string> Follower::why_it_waits(cluster::JobId job) {
   if (!waits_ || !session_.connection.is_connected()) co_return "";
   const Got<requests::Text> why = co_await ask(session_, requests::Why{job});
   if (!why || !waits_) co_return "";
-  co_return "job " + std::to_string(job.value) + " " + why->text.substr(0, why->text.find('\n'));
+  const std::string first = why->text.substr(0, why->text.find('\n'));
+  co_return "job " + std::to_string(job.value) + " " + describe::escaped(first);
 }
 
 loop::Task<void> Follower::show_waiting(cluster::JobId job) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "client/data_folder.h"
+#include "client/encryption.h"
 #include "client/master_address.h"
 #include "describe/describe.h"
 #include "loop/file.h"
@@ -92,6 +93,10 @@ Got<KnownMaster> find_master(const std::string& given) {
   const Result<MasterAddress> address = parse_master_address(named);
   if (!address) return NotGot(Refusal{bad_usage, address.error().message});
   Got<KnownMaster> master = address->url.empty() ? in_folder(address->folder) : at_url(address->url);
+  if (master && named.starts_with("cadre://") && master->url == address->url) {
+    const std::string url = prefer_tls(master->url);  // unless a login or this host's own master says it
+    if (url != master->url) master = at_url(url);
+  }
   if (const std::string token = variable("CADRE_TOKEN"); master && !token.empty()) {
     master->token = token;
     master->user.clear();

@@ -267,6 +267,11 @@ class Tls(unittest.TestCase):
                                   env={**os.environ, "CADRE_TOKEN": known["token"], "XDG_CONFIG_HOME": str(self.folder),
                                        "CADRE_CA": str(self.folder / "root.pem")})
             self.assertEqual(said.returncode, 0, said.stderr)
+            # cadre:// finds out that it speaks TLS.
+            said = subprocess.run([PROGRAM, "me", "--master", known["url"].replace("https", "cadre")], capture_output=True,
+                                  env={**os.environ, "CADRE_TOKEN": known["token"], "XDG_CONFIG_HOME": str(self.folder),
+                                       "CADRE_CA": str(self.folder / "root.pem")})
+            self.assertEqual((said.returncode, said.stderr), (0, b""))
         finally:
             master.kill()
             master.wait()

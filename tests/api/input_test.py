@@ -538,6 +538,14 @@ class Flags(unittest.TestCase):
         while "without TLS" not in (lines or [""])[-1]:
             lines.append(master.stderr.readline())
             self.assertTrue(lines[-1], lines)  # else it has ended
+        # A client that prefers TLS says that there is none; on this host's own addresses there is nobody to listen.
+        known = json.loads((data / "client.json").read_text())
+        port = known["url"].rsplit(":", 1)[1]
+        for host, is_told in (("0.0.0.0", True), ("127.0.0.1", False)):
+            said = subprocess.run([PROGRAM, "me", "--master", f"cadre://{host}:{port}"], capture_output=True, text=True,
+                                  timeout=60, env={**os.environ, "CADRE_TOKEN": known["token"]})
+            self.assertEqual(said.returncode, 0, said.stderr)
+            self.assertEqual("is not encrypted" in said.stderr, is_told, said.stderr)
 
 
 if __name__ == "__main__":

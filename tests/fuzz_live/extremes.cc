@@ -64,8 +64,6 @@ std::string extreme_text(Dice& dice) {
                                   "1.0/1"s,
                                   "default"s,
                                   "admin"s,
-                                  "evil"s,
-                                  "a1"s,
                                   "%s%n"s},
                                  dice);
   }

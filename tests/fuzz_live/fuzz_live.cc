@@ -2,18 +2,14 @@
 // values. The master must stay the same process, answer, run ordinary jobs, keep its memory bounded and start again
 // from what it has stored. No request may be answered with a status of 5xx other than 503.
 //
-//   fuzz_live PROGRAM SECONDS [SEED [postgresql]]     the whole
-//   fuzz_live --task SEED                            inside a task: its packets
+//   fuzz_live PROGRAM SECONDS [SEED [postgresql]]
 #include <signal.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
@@ -64,35 +60,46 @@ Value hostile(Dice& dice) {
   return tree;
 }
 
-// Inside a task.
-
-int run_task(std::uint64_t seed) {
-  Dice dice(seed);
-  const char* path = std::getenv("CADRE_SOCKET");
-  if (path == nullptr) return 1;
-  for (int connections = 0; connections < 40; ++connections) {
-    const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET, 0);
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::strncpy(address.sun_path, path, sizeof address.sun_path - 1);
-    if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return 2;
-    for (int packets = 0; packets < 50; ++packets) {
-      Value packet = hostile<supervision::FromTask>(dice);
-      if (packets % 5 == 0) {  // the counters that once ended a master
-        packet = describe::write(supervision::FromTask(supervision::Beat{}));
-        packet.set("calls", extreme(dice));
-        packet.set("errors", Value(~std::uint64_t{0} >> dice.below(3)));
-      }
-      const Bytes bytes = packed(packet, dice);
-      if (::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno == EPIPE) break;
-    }
-    ::close(fd);
-    std::this_thread::sleep_for(20ms);
+std::string hexadecimal(BytesView bytes) {
+  std::string text;
+  for (const std::byte byte : bytes) {
+    text += "0123456789abcdef"[std::to_integer<unsigned>(byte) >> 4];
+    text += "0123456789abcdef"[std::to_integer<unsigned>(byte) & 0xf];
   }
-  return static_cast<int>(dice.below(3));
+  return text;
 }
 
-// Outside.
+/// A program for a task that sends hostile packets on its socket, some of them among the counters of a beat. Python,
+/// and not this program: that need not be visible inside of a task.
+std::string task_program(Dice& dice) {
+  std::string packets;
+  for (int number = 0; packets.size() < 90'000; ++number) {
+    Value packet = hostile<supervision::FromTask>(dice);
+    if (number % 5 == 0) {
+      packet = describe::write(supervision::FromTask(supervision::Beat{}));
+      packet.set("calls", extreme(dice));
+      packet.set("errors", Value(~std::uint64_t{0} >> dice.below(3)));
+    }
+    const Bytes bytes = packed(packet, dice);
+    if (bytes.size() <= 2'000) packets += "'" + hexadecimal(bytes) + "',";
+  }
+  return "import os, socket, sys\n"
+         "packets = [bytes.fromhex(one) for one in [" +
+         packets +
+         "]]\n"
+         "packets += [b'\\xff' * 60000, b'\\x91' * 60000, b'\\xdb\\x00\\x00\\xea\\x60' + b'x' * 60000]\n"
+         "sent = 0\n"
+         "for begin in range(0, len(packets), 20):\n"
+         "    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:\n"
+         "        peer.settimeout(5)\n"
+         "        peer.connect(os.environ['CADRE_SOCKET'])\n"
+         "        for packet in packets[begin:begin + 20]:\n"
+         "            try:\n"
+         "                sent += peer.send(packet) > 0\n"
+         "            except OSError:\n"
+         "                break\n"
+         "sys.exit(0 if sent > 50 else 9)\n";
+}
 
 struct Cluster {
   Cluster(std::string program_, std::string database_) : program(std::move(program_)), database(std::move(database_)) {
@@ -385,25 +392,29 @@ std::uint64_t submit(Api& api, const std::string& spec) {
   return view->id.value;
 }
 
+/// Waits for its end.
+bool ended_well(Api& api, std::uint64_t id) {
+  for (int i = 0; i < 600; ++i) {
+    const auto view = describe::read_json<cluster::requests::JobView>(
+        api.ask(net::http::Method::get, "/jobs/" + std::to_string(id)).body);
+    if (!view) return false;
+    if (view->stage == cluster::control::JobStage::ended) {
+      return view->reason == cluster::lease::Reason::exited && view->code == 0;
+    }
+    std::this_thread::sleep_for(100ms);
+  }
+  return false;
+}
+
 /// An ordinary job must run to its end; one that a request killed by chance is tried again.
 void run_ordinary_job(Api& api) {
-  for (int attempt = 0; attempt < 20; ++attempt) {
-    const std::uint64_t id = submit(api, job("default", {"true"}, 0));
-    for (int i = 0; i < 600; ++i) {
-      const auto view = describe::read_json<cluster::requests::JobView>(
-          api.ask(net::http::Method::get, "/jobs/" + std::to_string(id)).body);
-      if (!view) break;
-      if (view->stage == cluster::control::JobStage::ended) {
-        if (view->reason == cluster::lease::Reason::exited && view->code == 0) return;
-        break;
-      }
-      std::this_thread::sleep_for(100ms);
-    }
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    if (ended_well(api, submit(api, job("default", {"true"}, 0)))) return;
   }
   give_up("an ordinary job does not run any more");
 }
 
-int run_all(const std::string& self, const std::vector<std::string>& arguments) {
+int run_all(const std::vector<std::string>& arguments) {
   const std::string& program = arguments.at(0);
   const auto seconds = std::chrono::seconds(std::stoll(arguments.at(1)));
   const std::uint64_t seed = arguments.size() > 2 ? std::stoull(arguments[2]) : 1;
@@ -421,8 +432,10 @@ int run_all(const std::string& self, const std::vector<std::string>& arguments) 
     const auto begun = std::chrono::steady_clock::now();
     std::uint64_t rounds = 0;
     std::int64_t most_kib = 0;
+    std::vector<std::uint64_t> tasks;
     for (; std::chrono::steady_clock::now() - begun < seconds || rounds < 3; ++rounds) {
-      if (rounds % 4 == 0) submit(api, job("default", {self, "--task", std::to_string(dice.bits() >> 2)}, 0));
+      if (rounds % 4 == 0)
+        tasks.push_back(submit(api, job("default", {"/usr/bin/python3", "-c", task_program(dice)}, 0)));
       submit(api, job("evil", {"true"}, 1));
       evil.burst(dice);
       api.burst(dice);
@@ -433,6 +446,8 @@ int run_all(const std::string& self, const std::vector<std::string>& arguments) 
       if (rounds % 10 == 0) run_ordinary_job(api);
     }
     run_ordinary_job(api);
+    const auto has_sent = [&](std::uint64_t id) { return ended_well(api, id); };
+    if (std::none_of(tasks.begin(), tasks.end(), has_sent)) give_up("no task has sent its packets");
     if (cluster.master != first || !cluster.is_master_alive()) give_up("the master is another one");
     if (evil.welcomes() == 0 || evil.answers() == 0) give_up("the links of the second agent were never served");
     std::printf("%llu rounds, memory at most %lld MiB; statuses:", static_cast<unsigned long long>(rounds),
@@ -461,7 +476,6 @@ int run_all(const std::string& self, const std::vector<std::string>& arguments) 
 
 int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
-  if (arguments.size() == 2 && arguments[0] == "--task") return cadre::fuzz_live::run_task(std::stoull(arguments[1]));
   if (arguments.size() < 2) return std::fprintf(stderr, "usage: fuzz_live PROGRAM SECONDS [SEED [postgresql]]\n"), 2;
-  return cadre::fuzz_live::run_all(std::filesystem::canonical("/proc/self/exe").string(), arguments);
+  return cadre::fuzz_live::run_all(arguments);
 }

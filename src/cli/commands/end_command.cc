@@ -1,5 +1,6 @@
 #include "cli/commands/verb.h"
 #include "cli/words.h"
+#include "describe/utf8.h"
 
 namespace cadre::cli {
 namespace {
@@ -34,7 +35,7 @@ loop::Task<int> end(Session& session, std::shared_ptr<const EndOptions> options)
     if (options->client.json) continue;
     const std::string id = std::to_string(target.job().value);
     if (job->stage == cluster::control::JobStage::ended) {
-      print("job " + id + " has ended: " + ending_words(*job) + "\n");
+      print("job " + id + " has ended: " + describe::escaped(ending_words(*job)) + "\n");
     } else {
       print("job " + id + (options->kills ? " is being killed\n" : " is stopping\n"));
     }

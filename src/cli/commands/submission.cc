@@ -13,6 +13,7 @@
 #include "cli/usage.h"
 #include "cli/words.h"
 #include "client/packed_code.h"
+#include "describe/utf8.h"
 #include "loop/signals.h"
 
 namespace cadre::cli {
@@ -112,7 +113,7 @@ int show_end(const Session& session, const JobView& job, const ClientOptions& cl
   const std::string failure = failure_words(job);
   if (!failure.empty() || job.reason != cluster::lease::Reason::exited) {
     print_error(session.name + ": job " + std::to_string(job.id.value) + ": " +
-                (failure.empty() ? ending_words(job) : failure) + "\n");
+                describe::escaped(failure.empty() ? ending_words(job) : failure) + "\n");
   }
   return exit_code_of(job);
 }

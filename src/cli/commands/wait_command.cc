@@ -1,6 +1,7 @@
 #include "cli/commands/verb.h"
 #include "cli/follow.h"
 #include "cli/words.h"
+#include "describe/utf8.h"
 
 namespace cadre::cli {
 namespace {
@@ -27,7 +28,9 @@ loop::Task<int> wait(Session& session, std::shared_ptr<const WaitOptions> option
     code = code == done ? own : code;
     if (!job) continue;
     jobs.push_back(*job);
-    if (!options->client.json) print("job " + std::to_string(job->id.value) + ": " + ending_words(*job) + "\n");
+    if (!options->client.json) {
+      print("job " + std::to_string(job->id.value) + ": " + describe::escaped(ending_words(*job)) + "\n");
+    }
     flush_output();
   }
   if (options->client.json && options->targets.size() > 1) print_json(jobs);
