@@ -15,6 +15,7 @@
 #include "cli/files.h"
 #include "cli/refusal.h"
 #include "client/data_folder.h"
+#include "client/master_address.h"
 #include "client/which_master.h"
 #include "describe/describe.h"
 
@@ -155,9 +156,10 @@ Result<std::string> master_of_agent(const AgentOptions& options) {
   const char* variable = std::getenv("CADRE_MASTER");
   const std::string named = variable == nullptr ? "" : variable;
   if (named.empty()) return client::default_data_folder();
-  if (named.find("://") == std::string::npos) return named;
+  TRY_ASSIGN(address, client::parse_master_address(named));
+  if (!address.folder.empty()) return address.folder;
   const auto own = client::find_master(client::default_data_folder());
-  if (own && own->url == client::plain_url(named)) return client::default_data_folder();
+  if (own && client::is_same_master(own->url, address.url)) return client::default_data_folder();
   return fail(Errc::invalid, "CADRE_MASTER names the master " + named +
                                  " of another host, which this agent has not joined; join it with --join TOKEN, as "
                                  "`cadre agent token` there prints it");

@@ -110,12 +110,12 @@ Result<void> run_both(const master::Config& config, AgentOptions agent, const Lo
   const loop::Descriptor hears(news[0]);
   const loop::Descriptor says(news[1]);
   Part master_part("master", [&]() -> Result<void> {
-    const auto log = make_log("master", logging);
-    return run_master(config, *log, [&] { [[maybe_unused]] const ssize_t said = ::write(says.get(), "!", 1); });
+    const auto own_log = make_log("master", logging);
+    return run_master(config, *own_log, [&] { [[maybe_unused]] const ssize_t said = ::write(says.get(), "!", 1); });
   });
   Part agent_part("agent", [&]() -> Result<void> {
-    const auto log = make_log("agent", logging);
-    return run_agent(agent, *log);
+    const auto own_log = make_log("agent", logging);
+    return run_agent(agent, *own_log);
   });
   master_part.start();
   pollfd is_up{hears.get(), POLLIN, 0};
