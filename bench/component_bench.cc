@@ -79,7 +79,7 @@ std::vector<double> serve(Seat& seat) {
     if (!seat.is_good(letter) || letter->note.tag == "end") break;
     if (count++ == 0) begin = seat.member.now();
     if (letter->note.kind != Note::Kind::request) continue;
-    if (!seat.is_good(seat.member.reply(*letter, Note::Kind::reply, letter->note.body, seat.deadline()))) break;
+    if (!seat.is_good(seat.member.reply(*letter, {Note::Kind::reply, letter->note.body}, seat.deadline()))) break;
   }
   const double rate = (count - 1) / std::chrono::duration<double>(seat.member.now() - begin).count();
   return {rate, static_cast<double>(seat.member.copied_bytes())};
