@@ -50,7 +50,7 @@ TEST(JobOptions, MakeTheJobThatAFileWould) {
                           "--workdir",
                           "/w",
                           "--mount",
-                          "/data:/d:ro",
+                          "/data:/d:rw",
                           "--mount",
                           "/m:/n",
                           "--python",
@@ -144,7 +144,7 @@ TEST(JobOptions, GiveEveryFaultWithItsPlaceAtOnce) {
   EXPECT_THAT(job.error(), HasSubstr("--memory: "));
   EXPECT_THAT(job.error(), HasSubstr("--fence: \"none\" is not a known choice; the known ones are: keep, strict\n"));
   EXPECT_THAT(job.error(), HasSubstr("--env: 'A' is not of the form NAME=VALUE\n"));
-  EXPECT_THAT(job.error(), HasSubstr("--mount: '/a' is not of the form SOURCE:TARGET[:ro]\n"));
+  EXPECT_THAT(job.error(), HasSubstr("--mount: '/a' is not of the form SOURCE:TARGET[:rw]\n"));
 }
 
 TEST(JobOptions, NeedACommand) {

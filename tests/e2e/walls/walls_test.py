@@ -63,12 +63,6 @@ def connect(path, kind=socket.SOCK_STREAM):
     client.connect(path)
     return "connected to " + path
 
-def everywhere(name):
-    found = [path for folder in ("/", "/proc/1/root") for path in glob.glob(folder + "/**/" + name, recursive=True)]
-    if not found:
-        raise OSError("no such file anywhere: " + name)
-    return found
-
 def attempt():
 """
 EPILOGUE = """
@@ -121,11 +115,18 @@ ATTEMPTS = {
         return urllib.request.urlopen(request).read()""",
     # What belongs to the agent.
     "read_the_identity_of_the_agent": "return read(facts['agent'] + '/identity')",
-    "find_the_identity_of_the_agent": "return everywhere('identity.cadre-test')",
+    "reach_the_agents_folder_through_proc": """
+        for process in ('self', '1'):
+            for link in ('root', 'cwd'):
+                try:
+                    return read('/proc/%s/%s%s/identity' % (process, link, facts['agent']))
+                except OSError as failure:
+                    last = failure
+        raise last""",
     "list_the_agents_folder": "return os.listdir(facts['agent'] + '/code')",
     "kill_the_agent": "os.kill(facts['agent_pid'], signal.SIGKILL); return 'killed'",
     "kill_the_supervisor_of_another": "os.kill(facts['supervisor_pid'], signal.SIGKILL); return 'killed'",
-    "write_into_the_own_launch": "return write('../launch')",
+    "write_into_the_own_launch": "return os.open('../launch', os.O_WRONLY)",
     "write_into_the_own_spool": "return os.listdir('../output')",
     "pose_as_the_own_agent": "return connect('../agent.sock', socket.SOCK_SEQPACKET)",
     # What belongs to another's task.
@@ -204,7 +205,10 @@ ATTEMPTS = {
         import resource
         most, hard = resource.getrlimit(resource.RLIMIT_NPROC)
         if 0 < hard <= int(read('/proc/sys/kernel/pid_max')) // 2:
-            resource.setrlimit(resource.RLIMIT_NPROC, (hard, hard + 1))
+            try:
+                resource.setrlimit(resource.RLIMIT_NPROC, (hard, hard + 1))
+            except ValueError as failure:
+                raise OSError(failure)
         return hard""",
 }
 
@@ -368,8 +372,7 @@ class Walls:
         cls.cluster.until(is_ready)
         cls.pid = next(pid for pid in pids_with(mark) if b"python3" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
                        and b"cadre" not in pathlib.Path(f"/proc/{pid}/exe").resolve().name.encode())
-        (agent / "identity.cadre-test").write_text("x")
-        os.chmod(agent / "identity.cadre-test", 0o644)
+        os.chmod(agent / "identity", 0o644)
         host_tmp = tempfile.NamedTemporaryFile(prefix="cadre-walls-", dir="/tmp", delete=False)
         os.chmod(host_tmp.name, 0o644)
         host_tmp.write(b"of the host")
