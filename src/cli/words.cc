@@ -75,7 +75,9 @@ std::string ending_words(const cluster::requests::JobView& job) {
   if (*job.reason != Reason::killed_by_user || job.stopped_by.empty()) {
     return cluster::ending_words(*job.reason, job.code.value_or(0), job.detail);
   }
-  return job.detail.empty() ? job.stop : job.stop + ": " + job.detail;
+  // That it had no grace is what a kill means.
+  const bool is_said = job.stop.starts_with("killed by ") && job.detail.starts_with("killed after ");
+  return job.detail.empty() || is_said ? job.stop : job.stop + ": " + job.detail;
 }
 
 std::string ending_words(const cluster::requests::ActorView& actor) {

@@ -40,7 +40,9 @@ std::string ending_in_words(const Job& job) {
     case Reason::agent_lost: words = "its agent was lost"; break;
     case Reason::failed_to_start: words = "it could not be started"; break;
   }
-  if (!row.detail.empty()) words += ": " + row.detail;
+  // That it had no grace is what a kill means.
+  const bool is_said = row.history.stop.starts_with("killed by ") && row.detail.starts_with("killed after ");
+  if (!row.detail.empty() && !is_said) words += ": " + row.detail;
   const auto failed = row.history.failed ? job.tasks.find(*row.history.failed) : job.tasks.end();
   if (failed != job.tasks.end() && tasks_of(job) > 1 && row.reason != Reason::killed_by_user) {
     words += "\n  task " + to_string(failed->second.id) + " (rank " + std::to_string(failed->second.rank) + " on " +
