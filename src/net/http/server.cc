@@ -108,12 +108,16 @@ void Server::Inside::admit(tcp::socket socket) {
   std::string name = name_of(peer);
   const auto of = service->of_address.find(name);
   const bool full = service->counters.open >= limits.connections_max ||
-                    (of != service->of_address.end() &&
-                     (of->second.open >= limits.connections_max_each || of->second.silent >= limits.silent_max_each));
+                    (of != service->of_address.end() && of->second.open >= limits.connections_max_each);
   if (full) {
     ++service->counters.refused_connections;
     if (!service->tls) refuse_connection(socket);
     return;
+  }
+  // One more that says nothing takes the place of the oldest such: a client that asks at once is served.
+  if (of != service->of_address.end() && std::ssize(of->second.silent) >= limits.silent_max_each) {
+    ++service->counters.refused_connections;
+    of->second.silent.front()->cut();
   }
   socket.non_blocking(true, problem);
   if (!problem) socket.set_option(tcp::no_delay(true), problem);

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/log.h"
 #include "loop/real_loop.h"
@@ -42,7 +43,7 @@ struct Service {
   std::size_t bodies_held = 0;  ///< bytes of bodies that are not whole yet
   struct Of {
     std::int32_t open = 0;
-    std::int32_t silent = 0;  ///< of these, without a whole request so far
+    std::vector<Wire*> silent;  ///< of these, without a whole request so far, the oldest first
   };
   std::map<std::string, Of> of_address;
   loop::Timer ticking;

@@ -39,7 +39,7 @@ std::shared_ptr<Wire> Wire::add(const std::shared_ptr<Service>& service, asio::i
   ++service->counters.open;
   Service::Of& of = service->of_address[wire->peer_];
   ++of.open;
-  ++of.silent;
+  of.silent.push_back(wire.get());
   return wire;
 }
 
@@ -251,7 +251,7 @@ void Wire::cut(How how) {
 }
 
 void Wire::note_request() {
-  if (std::exchange(is_silent_, false)) --service_->of_address.at(peer_).silent;
+  if (std::exchange(is_silent_, false)) std::erase(service_->of_address.at(peer_).silent, this);
 }
 
 void Wire::drain() {
