@@ -20,24 +20,26 @@ constexpr Duration probe_wait = std::chrono::seconds(3);
 
 enum class Speaks { tls, plain, nothing };
 
-loop::Task<void> keep(net::http::Client& client, net::http::Question question, std::optional<Speaks>& found) {
-  const Result<net::http::Response> answer = co_await client.ask(std::move(question));
-  if (answer || answer.error().code == Errc::denied) {
-    found = Speaks::tls;  // also one whose certificate is not believed
-  } else {
-    found = answer.error().code == Errc::unavailable ? Speaks::nothing : Speaks::plain;
+loop::Task<void> ask_both(net::http::Client& client, const std::string& place, std::optional<Speaks>& found) {
+  net::http::Question question;
+  question.url = "https://" + place + "/api/v1/health";
+  question.wait = probe_wait;
+  const Result<net::http::Response> encrypted = co_await client.ask(question);
+  if (encrypted || encrypted.error().code == Errc::denied) {  // also one whose certificate is not believed
+    found = Speaks::tls;
+    co_return;
   }
+  question.url = "http://" + place + "/api/v1/health";
+  const Result<net::http::Response> plain = co_await client.ask(question);
+  found = plain ? Speaks::plain : Speaks::nothing;
 }
 
-Speaks probe(const std::string& https_url) {
+Speaks probe(const std::string& place) {
   loop::RealLoop loop;
   net::http::Client client(loop, {});
-  net::http::Question question;
-  question.url = https_url + "/api/v1/health";
-  question.wait = probe_wait;
   std::optional<Speaks> found;
-  loop.spawn(keep(client, std::move(question), found));
-  static_cast<void>(loop.run_until(loop.now() + 2 * probe_wait, [&] { return found.has_value(); }));
+  loop.spawn(ask_both(client, place, found));
+  static_cast<void>(loop.run_until(loop.now() + 3 * probe_wait, [&] { return found.has_value(); }));
   loop.destroy_tasks();
   return found.value_or(Speaks::nothing);
 }
@@ -62,7 +64,7 @@ void warn_once(const std::string& url) {
 std::string prefer_tls(const std::string& http_url) {
   if (!http_url.starts_with(plain_scheme)) return http_url;
   const std::string place = http_url.substr(plain_scheme.size());
-  const Speaks speaks = probe("https://" + place);
+  const Speaks speaks = probe(place);
   if (speaks == Speaks::tls) return "https://" + place;
   if (speaks == Speaks::plain && !is_own_host(place)) warn_once(http_url);
   return http_url;
