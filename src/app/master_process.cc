@@ -138,7 +138,7 @@ class MasterProcess {
     TRY(open());
     TRY_ASSIGN(signals, loop::on_signal(loop_, {SIGTERM, SIGINT}, [this](int) { master_->stop(); }));
     log_.info("the master is up: " + data_.path + ", " + known_.url +
-              (config_.listen.empty() ? "" : ", agents at " + outside_control_));
+              (config_.listen.empty() ? "" : ", agents at " + outside_control_ + ", their output at " + outside_bulk_));
     const Result<HostPort> door = parse_host_port(config_.http.listen);
     if (door && !is_loopback(door->host) && config_.http.tls_certificates.empty()) {
       log_.warning(config_.http.listen + " is served without TLS: passwords and tokens travel in plain");
@@ -339,7 +339,8 @@ class MasterProcess {
     if (outside) {
       options.hub.addresses.push_back(outside->join);
       outside_control_ = seen_from_outside(master_->agents_addresses().back(), config_.advertise);
-      options.outside = {outside_control_, seen_from_outside(bulk_->addresses().back(), config_.advertise), ""};
+      outside_bulk_ = seen_from_outside(bulk_->addresses().back(), config_.advertise);
+      options.outside = {outside_control_, outside_bulk_, ""};
     }
     options.admit = [this](master::JoinOptions::Wanted wanted, std::function<void(Result<std::string>)> done) {
       loop_.post([this, wanted = std::move(wanted), done = std::move(done)]() mutable {
@@ -421,6 +422,7 @@ class MasterProcess {
   std::unique_ptr<master::BulkServer> bulk_;
   std::unique_ptr<master::Master> master_;
   std::string outside_control_;  ///< where agents of other hosts find the master
+  std::string outside_bulk_;     ///< where they send the output of tasks
   std::string master_key_;
   std::unique_ptr<master::JoinServer> join_;
   Result<void> ended_;
