@@ -71,6 +71,7 @@ class Scene final : public Actor::Place {
   }
   void kill(cluster::JobId) override {}
   void forget(cluster::JobId) override {}
+  void show(const Actor&, Printer::Stream, std::string_view) override {}
 
   void serve() {
     while (const std::optional<ActorHost::Wanted> wanted = host_->next()) {

@@ -169,7 +169,7 @@ TEST(Clients, InTasksEndWithTheirLease) {
   desk.ask(client_in("1.0"), "attend", attend_as("s2"));
   desk.ask(client_in("1.0"), "submit", requests::Submit{actor_of(SessionId("s2"))});
   desk.started("a1", lease_of(2));
-  desk.ask(ann, "stop 1", requests::EndJob{{1}});
+  desk.ask(ann, "stop 1", requests::EndJob{{1}, std::nullopt});
   EXPECT_EQ(desk.job(2).stage, JobStage::running) << "it may need its actors until it has ended";
   desk.exited("a1", lease_of(1));
   EXPECT_EQ(desk.job(2).stage, JobStage::stopping);

@@ -55,7 +55,7 @@ class Bench {
   }
   void welcome(const std::vector<LeaseId>& keep = {}) {
     ++session_;
-    hear(messages::Welcome{30s, 1s, keep, said_});
+    hear(messages::Welcome{30s, 1s, keep, said_, ""});
   }
   void start(const LeaseId& lease, Fence fence = Fence::keep) {
     messages::Start start;
@@ -196,7 +196,7 @@ std::vector<Scene> scenes() {
       {"A welcome for an older hello is not heard",
        {{lease_of(1), Fence::keep, {}}},
        [](Bench& bench) {
-         bench.hear(messages::Welcome{30s, 1s, {}, 1});
+         bench.hear(messages::Welcome{30s, 1s, {}, 1, ""});
          bench.welcome({lease_of(1)});
        }},
       {"A strictly fenced task is killed when the master is silent for too long",
@@ -333,7 +333,7 @@ TEST(Host, SaysAtOnceAndInEveryHelloWhyItTakesNoWork) {
       if (message == nullptr) continue;
       if (const auto* hello = std::get_if<messages::Hello>(&message->message.body)) {
         obstacles.push_back("hello " + hello->obstacle);
-        host.hear({1, messages::Welcome{30s, 1s, {}, hello->number}}, now);
+        host.hear({1, messages::Welcome{30s, 1s, {}, hello->number, ""}}, now);
       }
       if (const auto* beat = std::get_if<messages::Beat>(&message->message.body)) {
         obstacles.push_back("beat " + beat->obstacle);

@@ -185,7 +185,7 @@ TEST_F(Warm, ATaskIsStartedAnywayWhenTheProcessForItDies) {
     for (const pid_t pid : waiting()) {
       if (const pid_t victim = i % 2 == 0 ? parent_of(pid) : pid; victim > 1) ::kill(victim, SIGKILL);
     }
-    const Reason reason = cluster_.wait_for_end(id).reason;
+    const std::optional<Reason> reason = cluster_.wait_for_end(id).reason;
     EXPECT_TRUE(reason == Reason::exited || reason == Reason::signalled) << "it may have begun already";
   }
 }
