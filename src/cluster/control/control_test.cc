@@ -488,6 +488,7 @@ messages::FromAgent stranger_says(Dice& dice, std::uint64_t session) {
                    for (messages::TaskUsage& usage : one.tasks) usage.lease = near_lease(dice);
                  },
                  [&](messages::ExecNews& one) { one.number = (std::uint64_t{1} << 32) + dice.below(4); },
+                 [](messages::Goodbye&) {},
                  [&](auto& one) { one.lease = near_lease(dice); },
              },
              message.body);

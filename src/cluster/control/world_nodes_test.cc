@@ -133,6 +133,7 @@ void World::perform(Node& node, const host::Effect& effect) {
                  },
                  [&](const host::Forget& one) { forget(node, one.lease); },
                  [&](const host::GiveUp& one) { complain("an agent is refused: " + one.why); },
+                 [](const host::Belong&) {},
              },
              effect);
 }
