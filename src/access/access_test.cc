@@ -182,7 +182,7 @@ TEST_F(AccessErrors, ATaskMayDoOnlyWhatItMustKnow) {
   const std::vector<Request> closed{Logout{},
                                     ListUsers{},
                                     new_user("cid"),
-                                    SetUser{"admin", "hash", {}, false, {}, {}, {}},
+                                    SetUser{"admin", "hash", {}, false, {}, {}, {}, {}},
                                     DeleteUser{"ann"},
                                     ListTokens{},
                                     new_token("t1"),
@@ -216,7 +216,7 @@ TEST_F(AccessErrors, WhatIsHiddenReadsLikeWhatIsMissing) {
   const std::vector<std::pair<Request, Request>> of_users{
       {GetUser{"ann"}, GetUser{"zoe"}},
       {DeleteUser{"ann"}, DeleteUser{"zoe"}},
-      {SetUser{"ann", "hash", {}, false, {}, {}, {}}, SetUser{"zoe", "hash", {}, false, {}, {}, {}}},
+      {SetUser{"ann", "hash", {}, false, {}, {}, {}, {}}, SetUser{"zoe", "hash", {}, false, {}, {}, {}, {}}},
       {ListTokens{"ann"}, ListTokens{"zoe"}},
       {CreateToken{"", "ann", {}, secret_of("t1")}, CreateToken{"", "zoe", {}, secret_of("t1")}}};
   for (const auto& [hidden, missing] : of_users) {
@@ -345,7 +345,7 @@ TEST(Access, IsFoundedOnceAndNeverAgain) {
     EXPECT_EQ(database.workspaces.at("default"), (WorkspaceRow{"default", {}, noon}));
   }
   Rows others;
-  others.users = {{"root", "hash", true, true, {}, noon}};
+  others.users = {{"root", "hash", true, true, {}, noon, ""}};
   Access access({}, others);
   access.found(noon);
   const Writes writes = access.take();

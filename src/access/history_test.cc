@@ -52,7 +52,7 @@ class Drawer {
       case 1: return GetMe{};
       case 2: return ListUsers{user(), static_cast<std::int32_t>(dice_.between(1, 3))};
       case 3: return GetUser{user()};
-      case 4: return CreateUser{user(), password(), dice_.percent(20), slots()};
+      case 4: return CreateUser{user(), password(), dice_.percent(20), slots(), ""};
       case 5:
       case 6:
       case 7:
@@ -62,8 +62,9 @@ class Drawer {
                        dice_.percent(50),
                        maybe(dice_.percent(50)),
                        maybe(dice_.percent(50)),
-                       maybe(slots())};
-      case 8: return SetUser{user(), password(), password(), dice_.percent(50), {}, {}, {}};
+                       maybe(slots()),
+                       {}};
+      case 8: return SetUser{user(), password(), password(), dice_.percent(50), {}, {}, {}, {}};
       case 9: return DeleteUser{user()};
       case 10: return ListTokens{maybe(user()), dice_.percent(30)};
       case 11:
@@ -179,7 +180,7 @@ class History {
     lives_.found(now_);
     settle(lives_);
     rules_.tables = database_;
-    for (const char* name : {"ann", "bob", "cid"}) ask(let_in("admin"), CreateUser{name, "", false, unlimited});
+    for (const char* name : {"ann", "bob", "cid"}) ask(let_in("admin"), CreateUser{name, "", false, unlimited, ""});
     for (const char* name : {"lab", "moon"}) ask(let_in("admin"), CreateWorkspace{name, unlimited});
   }
 

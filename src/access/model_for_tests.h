@@ -108,7 +108,8 @@ struct ModelRules {
 
   UserView show_user(const std::string& name) const {
     const UserRow& row = tables.users.at(name);
-    UserView view{name, row.is_admin, row.is_active, !row.password.empty(), row.max_slots, roles_of(name), row.created};
+    UserView view{name,          row.is_admin,   row.is_active, !row.password.empty(),
+                  row.max_slots, roles_of(name), row.created,   row.unix_user};
     if (who.task.empty()) return view;
     view.is_admin = false;
     view.workspaces.clear();
@@ -211,8 +212,8 @@ struct ModelRules {
     if (!is_good_name(request.name) || request.max_slots < -1) return fail(Errc::invalid, "");
     if (tables.users.contains(request.name)) return fail(Errc::conflict, "");
     if (std::ssize(tables.users) >= settings.users_max) return fail(Errc::conflict, "");
-    tables.users[request.name] = {request.name, request.password,         request.is_admin,
-                                  true,         limit(request.max_slots), now};
+    tables.users[request.name] = {request.name, request.password, request.is_admin, true, limit(request.max_slots),
+                                  now,          request.unix_user};
     return show_user(request.name);
   }
   Result<Reply> answer(const SetUser& request) {
@@ -231,6 +232,7 @@ struct ModelRules {
     if (request.is_admin) row.is_admin = *request.is_admin;
     if (request.is_active) row.is_active = *request.is_active;
     if (request.max_slots) row.max_slots = limit(*request.max_slots);
+    if (request.unix_user) row.unix_user = *request.unix_user;
     return show_user(request.user);
   }
   Result<Reply> answer(const DeleteUser& request) {

@@ -57,7 +57,7 @@ offset: -0x
   ASSERT_FALSE(plan);  // -0x is text
   const auto good = read_yaml<Plan>(R"(
 name: p
-trial: 18446744073709551615
+trial: 9223372036854775807
 gangs: [{id: g, slots: 4, running_on: {a1: 2}, children: [{id: inner}]}]
 policy: {type: fair, shares: {a: 1, b: 0.5}}
 spare: {min: -3}

@@ -96,7 +96,7 @@ class AccessContract : public BothEngines {
   /// A user and a workspace, in which he is viewer by a token.
   static access::Writes one_of_each() {
     access::Writes writes;
-    writes.users = {{"ann", "hash", false, true, 4, noon}};
+    writes.users = {{"ann", "hash", false, true, 4, noon, ""}};
     writes.workspaces = {{"lab", {}, noon}};
     writes.tokens = {{"t1", "hash", "ann", "a script", noon, {}}};
     writes.members = {{"lab", "ann", Role::viewer}};
@@ -144,13 +144,13 @@ TEST_P(AccessContract, TheCoreFindsItselfAgainAfterEveryStep) {
     ASSERT_DONE(core.put_token({"t1", "hash", "admin", "", noon, {}}));
     core.audit({0, noon, "admin", "t1", "", "found", "", true, ""});
   });
-  ask(access::CreateUser{"ann", "hash of a password", false, 4});
+  ask(access::CreateUser{"ann", "hash of a password", false, 4, ""});
   ask(access::CreateToken{"", "ann", 1h, {"t2", "hash 2"}});
   ask(access::CreateWorkspace{"lab", 8});
   ask(access::SetMember{"lab", "ann", Role::editor});
   ask(access::SetMember{"lab", "ann", Role::admin});
   ask(access::DeleteUser{"ann"});
-  ask(access::CreateUser{"ann", "", true, access::unlimited});
+  ask(access::CreateUser{"ann", "", true, access::unlimited, ""});
   ask(access::DeleteWorkspace{"lab"});
   step([](access::Access& core) { core.audit({0, noon, "admin", "t1", "", "delete_workspace", "lab", true, ""}); });
   EXPECT_EQ(model.users.size(), 2U);
@@ -198,7 +198,7 @@ TEST_P(AccessContract, GoneAndMadeAnewInOneIsMadeAnew) {
   writes.workspaces_gone = {"lab"};
   writes.tokens_gone = {"t1"};
   writes.members_gone = {{"lab", "ann"}};
-  writes.users = {{"ann", "", true, false, {}, noon}};
+  writes.users = {{"ann", "", true, false, {}, noon, ""}};
   ModelDatabase model;
   model.apply(writes);
   ASSERT_DONE(records->commit({}, writes));
