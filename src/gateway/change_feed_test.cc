@@ -211,7 +211,7 @@ TEST(ChangeMessages, SayWhichKindTheyAre) {
             "\"noun\":\"job\","
             "\"id\":\"17\",\"what\":\"queued\"}]}");
   EXPECT_EQ(describe::write_json(ChangeMessage(Reset{"7-a", {7, {}, {}}})),
-            "{\"type\":\"reset\",\"cursor\":\"7-a\",\"snapshot\":{\"seq\":7,\"jobs\":[],\"agents\":[]}}");
+            "{\"type\":\"reset\",\"cursor\":\"7-a\",\"snapshot\":{\"seq\":7,\"jobs\":[],\"agents\":[]},\"more\":false}");
 }
 
 }  // namespace
