@@ -248,7 +248,8 @@ TEST(Commands, ShowTheStatus) {
   status.slots = 8;
   const FakeMaster master(always(status));
   EXPECT_THAT(ask(master, {"status"}).out, StartsWith("agents    0 of 1 up\nslots     0 of 8 in use"));
-  EXPECT_THAT(ask(master, {"status", "--json"}).out, StartsWith("{\"agents\":1,\"agents_up\":0,\"agents_off\":[],\"slots\":8"));
+  EXPECT_THAT(ask(master, {"status", "--json"}).out,
+              StartsWith("{\"agents\":1,\"agents_up\":0,\"agents_off\":[],\"slots\":8"));
 }
 
 TEST(Commands, TakeTheMasterBeforeThemToo) {
@@ -373,7 +374,7 @@ TEST(BadUsage, SuggestsTheCommandThatIsMeant) {
             "cadre: there is no command 'ps'; did you mean 'cadre job list'?\ncadre --help lists them\n");
   EXPECT_THAT(suggested("submit"), HasSubstr("did you mean 'cadre run'?"));
   EXPECT_THAT(suggested("log"), HasSubstr("did you mean 'cadre logs'?"));
-  EXPECT_THAT(suggested("describe"), HasSubstr("did you mean 'cadre task describe' or 'cadre job describe'?"));
+  EXPECT_THAT(suggested("describe"), HasSubstr("did you mean 'cadre task describe' or 'cadre job describe'"));
   EXPECT_THAT(suggested("nodes"), HasSubstr("did you mean 'cadre agent list'?"));
   EXPECT_EQ(suggested("xyzzyplugh"), "cadre: there is no command 'xyzzyplugh'\ncadre --help lists them\n");
   EXPECT_THAT(cadre({"job", "cancel", "17"}).err, HasSubstr("did you mean 'cadre job stop'?"));

@@ -97,7 +97,7 @@ TEST(Connection, GivesUpOnAMasterThatDoesNotAnswer) {
   const Refusal no = Asking(master).refused(requests::GetStatus{}, 300ms);
   EXPECT_EQ(no.code, unreachable);
   EXPECT_EQ(no.message, "the master at " + master.url() +
-                            " has not answered for 300ms, or went away before it did; try again when it is back");
+                            " has not answered for 0.3 s, or went away before it did; try again when it is back");
 }
 
 /// Answers nothing before it was started again.

@@ -37,11 +37,16 @@ std::string prefix_of(cluster::TaskId task, std::size_t tasks) {
 }
 
 Follower::Follower(Session& session, FollowOptions options)
-    : session_(session), options_(std::move(options)), readers_(session.loop), others_(session.loop) {}
+    : session_(session),
+      options_(std::move(options)),
+      there_(session.loop.now()),
+      readers_(session.loop),
+      others_(session.loop) {}
 
 Follower::~Follower() { clear_waiting(); }
 
 void Follower::take(const JobView& job) {
+  note_connection();
   waits_ = job.stage == JobStage::queued;
   if (!waits_) clear_waiting();
   tasks_most_ = std::max(tasks_most_, job.tasks.size());
@@ -89,18 +94,20 @@ loop::Task<Got<JobView>> Follower::changed(cluster::JobId job, std::uint64_t see
 }
 
 loop::Task<void> Follower::watch_connection() {
-  TimePoint there = session_.loop.now();
-  bool said = false;
   for (;;) {
     co_await loop::sleep(session_.loop, 200ms);
-    if (session_.connection.is_connected()) {
-      there = session_.loop.now();
-      if (std::exchange(said, false)) print_error(session_.name + ": the master is back\n");
-    } else if (!said && session_.loop.now() - there > notice_absence_after) {
-      said = true;
-      clear_waiting();
-      print_error(session_.name + ": the master is gone; waiting for it to come back (tasks go on without it)\n");
-    }
+    note_connection();
+  }
+}
+
+void Follower::note_connection() {
+  if (session_.connection.is_connected()) {
+    there_ = session_.loop.now();
+    if (std::exchange(said_gone_, false)) print_error(session_.name + ": the master is back\n");
+  } else if (!said_gone_ && session_.loop.now() - there_ > notice_absence_after) {
+    said_gone_ = true;
+    clear_waiting();
+    print_error(session_.name + ": the master is gone; waiting for it to come back (tasks go on without it)\n");
   }
 }
 

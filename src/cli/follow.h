@@ -48,12 +48,16 @@ class Follower {
   /// The first line of why it waits; empty: it waits no longer, or nobody knows.
   loop::Task<std::string> why_it_waits(cluster::JobId job);
   loop::Task<void> watch_connection();
+  /// Says when the master has been away for a while, and that it is back.
+  void note_connection();
   void clear_waiting();
 
   Session& session_;
   const FollowOptions options_;
   std::size_t tasks_most_ = 0;
   bool waits_ = false;
+  bool said_gone_ = false;
+  TimePoint there_;  ///< when the master was last known to be there
   bool shown_ = false;
   std::map<cluster::TaskId, std::unique_ptr<TaskOutput>> outputs_;
   loop::Tasks readers_;

@@ -64,7 +64,7 @@ std::string completed(const std::vector<std::string>& words) {
 }
 
 TEST(Completion, OffersCommandsVerbsAndOptions) {
-  EXPECT_EQ(completed({"st"}), "status\n");
+  EXPECT_EQ(completed({"st"}), "stop status\n");
   EXPECT_EQ(completed({"task", "ex"}), "exec\n");
   EXPECT_EQ(completed({"task", "logs", "--fo"}), "--follow\n");
   EXPECT_EQ(completed({"run", "--preem"}), "--preemptible --preemption-grace\n");

@@ -84,7 +84,11 @@ loop::Task<Got<std::string>> Connection::send(Call call) {
                             (code == Errc::timed_out && call.repeat >= Repeat::when_lost);
     const Duration patience = was_there_ ? call.wait : std::min(call.wait, connect_max);
     if (!may_repeat || loop_.now() - begun + ask_again_after >= patience) {
-      co_return NotGot(explain(response.error(), call));
+      Error error = response.error();
+      // Whatever came last: a job may have been taken before.
+      const bool submits = call.question.method == Method::post && call.question.url.ends_with("/api/v1/jobs");
+      if (may_be_done && submits) error.code = Errc::timed_out;
+      co_return NotGot(explain(error, call));
     }
     // Many may wait, one for each task of a job: only one of them tries at a time, the others go on once it is there.
     const TimePoint until = begun + patience;

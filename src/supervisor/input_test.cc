@@ -170,7 +170,7 @@ TEST_P(Interactive, ACommandGetsATerminalThatResizes) {
   read_until(agent, "33 77\r\n");
   EXPECT_THAT(written, HasSubstr("xterm-256color\r\n"));
   ExecInput resized = piece(1, 0, "");
-  resized.terminal = Terminal{44, 99, ""};
+  resized.terminal = Terminal{44, 99, "xterm"};
   agent.send(resized);
   read_until(agent);
   EXPECT_THAT(written, HasSubstr("44 99\r\n"));
