@@ -153,7 +153,7 @@ class Component {
   enum class Overflow : std::uint8_t {
     block,        ///< until there is room, or the time is over
     fail,         ///< at once
-    drop_oldest,  ///< of those that were not sent; counted
+    drop_oldest,  ///< of those that were not sent; counted. Waits while all of them are under way
   };
   struct Options {
     std::string group;

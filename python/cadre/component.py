@@ -159,11 +159,22 @@ class MessageFuture(Generic[_T]):
         loop = asyncio.get_running_loop()
         arrived = loop.create_future()
 
-        def tell() -> None:
+        def wake() -> None:
             if not arrived.done():
                 arrived.set_result(None)
-        self.then(lambda _: loop.call_soon_threadsafe(tell))
-        yield from arrived.__await__()
+
+        def tell(_: Any) -> None:
+            try:
+                loop.call_soon_threadsafe(wake)
+            except RuntimeError:  # the loop is closed: nobody waits there any more
+                pass
+
+        self.then(tell)
+        try:
+            yield from arrived.__await__()
+        except asyncio.CancelledError:
+            self.cancel()
+            raise
         return self.get(0)
 
 

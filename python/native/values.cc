@@ -79,7 +79,9 @@ class Writer {
       return packer_.close_extension(at);
     }
     if (PyByteArray_Check(value.ptr()) || PyMemoryView_Check(value.ptr())) {
-      return packer_.bytes(as_bytes(std::string_view(py::bytes(py::reinterpret_borrow<py::object>(value)))));
+      const auto copy = py::reinterpret_steal<py::bytes>(PyBytes_FromObject(value.ptr()));
+      if (!copy) throw py::error_already_set();
+      return packer_.bytes(as_bytes(std::string_view(copy)));
     }
     write_other(value, place);
   }

@@ -29,7 +29,8 @@ std::optional<Result<std::uint64_t>> Membership::try_put(const std::string& peer
   while (!has_room && options.overflow == Overflow::drop_oldest && group->drop_oldest(peer)) {
     has_room = group->has_room(peer, cost);
   }
-  if (!has_room && options.overflow == Overflow::block) return std::nullopt;
+  // What is under way cannot be dropped, and makes room when it has arrived.
+  if (!has_room && options.overflow != Overflow::fail) return std::nullopt;
   if (!answer_by) return group->send(peer, wish, now);
   Result<std::uint64_t> id = group->request(peer, wish, *answer_by, now);
   if (id) answers[*id];

@@ -153,6 +153,7 @@ void Switchboard::watch() {
         shared_.group->met(*met, now());
       } else {
         shared_.group->parted(met->name, met->epoch, now());
+        sweep_soon();
       }
     }
     settle();
@@ -295,8 +296,7 @@ void Switchboard::tell(std::vector<remote::News> news) {
                    },
                    [&](const remote::PeerDown& down) {
                      ++shared_.peers_version;
-                     inside_->sweep_timer =
-                         inside_->loop.at(now() + sweep_after, [folder = inside_->folder.get()] { folder->sweep(); });
+                     sweep_soon();
                      if (on_peer_down) on_peer_down(down);
                    },
                    [&](remote::Completed& done) {
@@ -313,6 +313,11 @@ void Switchboard::tell(std::vector<remote::News> news) {
                },
                one);
   }
+}
+
+/// A peer that is gone may have been killed, and have left something on this host.
+void Switchboard::sweep_soon() {
+  inside_->sweep_timer = inside_->loop.at(now() + sweep_after, [folder = inside_->folder.get()] { folder->sweep(); });
 }
 
 void Switchboard::settle_soon() {

@@ -53,6 +53,7 @@ class Switchboard {
   [[nodiscard]] Result<void> perform(remote::Effect& effect);
   [[nodiscard]] Result<void> open_line(const remote::Open& one);
   void tell(std::vector<remote::News> news);
+  void sweep_soon();
   loop::Task<void> remove_name();
   void fail_with(Error error);
   TimePoint now() { return engine_.loop().now(); }

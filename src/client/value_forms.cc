@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t padding_max = 63;
 constexpr std::size_t dtype_max = 32;
+constexpr std::size_t empty_rows_max = 1'000'000;  // a few bytes must not stand for more work than that
 
 template <class T>
 void put(describe::Packer& packer, T number) {
@@ -85,6 +86,7 @@ Result<ArrayForm> read_array(BytesView extension) {
     is_too_many = is_too_many || (size != 0 && count > extension.size() / size);
     if (size != 0 && !is_too_many) count *= static_cast<std::size_t>(size);
   }
+  if (is_empty) is_too_many = *std::max_element(array.shape.begin(), array.shape.end()) > empty_rows_max;
   const std::size_t bytes = is_empty ? 0 : count * one;
   if (is_too_many || bytes > rest.size() || rest.size() - bytes > padding_max) return corrupt();
   array.data = rest.subspan(rest.size() - bytes);

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include "tests/servers/hosts.h"
@@ -172,6 +173,23 @@ void describe(V& v, Model& m) {
   v.field("facts", m.facts, "about it");
 }
 
+/// What the peer in Python says of an array.
+struct AboutArray {
+  double sum = 0;
+  std::vector<std::size_t> shape;
+  Array<double> back;
+  std::set<int> seen;
+  std::map<int, std::string> names;
+};
+template <class V>
+void describe(V& v, AboutArray& a) {
+  v.required("sum", a.sum, "of its numbers");
+  v.required("shape", a.shape, "of it");
+  v.required("back", a.back, "twice the numbers");
+  v.required("seen", a.seen, "a set");
+  v.required("names", a.names, "by number");
+}
+
 #ifdef CADRE_PYTHON_PATH  // not with sanitizers: Debian's interpreter is not built for them
 TEST_F(Processes, ValuesAreTheSameInCppAndInPython) {
   running.push_back(servers::start({{CADRE_PYTHON, CADRE_PEER_PY, names},
@@ -201,6 +219,15 @@ TEST_F(Processes, ValuesAreTheSameInCppAndInPython) {
   ASSERT_FALSE(other);
   EXPECT_THAT(other.reason().text, HasSubstr("refused: ")) << "Python was refused by us, and says so";
   EXPECT_THAT(other.reason().text, HasSubstr(".x[0] is text \"1\", not a whole number"));
+  std::vector<double> numbers(60'000);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<double>(i);
+  const auto about = component.request<AboutArray>("python", "array", Array<double>(numbers, {200, 300})).value();
+  EXPECT_EQ(about.sum, 60'000.0 * 59'999.0 / 2);
+  EXPECT_EQ(about.shape, (std::vector<std::size_t>{200, 300}));
+  EXPECT_EQ(about.back.shape(), about.shape);
+  for (std::size_t i = 0; i < numbers.size(); ++i) ASSERT_EQ(about.back[i], 2 * numbers[i]);
+  EXPECT_EQ(about.seen, (std::set<int>{1, 2}));
+  EXPECT_EQ(about.names, (std::map<int, std::string>{{7, "seven"}}));
   component.send("python", "note").value();
   end_all(component);
   component.stop();

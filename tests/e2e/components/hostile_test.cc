@@ -51,7 +51,8 @@ Bytes hostile_frame(Dice& dice, const remote::Card& card) {
     }
     case 3: {  // messages without a greeting
       Bytes frame = spell(remote::Notes{dice.below(3), false, dice.below(1'000), 0, 0, 1 + dice.below(3), {}});
-      append(frame, {remote::Note::Kind::request, false, dice.below(1'000), 0, 0, "end", Slice(random_bytes(20))});
+      remote::append(frame,
+                     {remote::Note::Kind::request, false, dice.below(1'000), 0, 0, "end", Slice(random_bytes(20))});
       return frame;
     }
     case 4: return spell(remote::Welcome{dice.below(3), 1'000, 0, 0, 10, 1 << 20});
