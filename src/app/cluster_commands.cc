@@ -85,7 +85,7 @@ Result<master::Config> config_of(const MasterOptions& options) {
   if (!flags.listen.empty()) config.listen = flags.listen;
   if (!flags.advertise.empty()) config.advertise = flags.advertise;
   if (!flags.record.empty()) config.record = flags.record;
-  config.adopt = flags.adopt;
+  config.adopt = config.adopt || flags.adopt;
   if (!options.http.empty()) config.http.listen = options.http;
   if (options.port) config.http.listen = "127.0.0.1:" + std::to_string(*options.port);
   if (!flags.http.tls_certificates.empty()) config.http.tls_certificates = flags.http.tls_certificates;

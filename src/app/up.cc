@@ -95,8 +95,7 @@ class Part {
 }  // namespace
 
 Result<void> run_both(const master::Config& config, AgentOptions agent, const LogOptions& logging) {
-  const auto log = make_log("up", logging);
-  TRY_ASSIGN(data, open_data_folder(config.data, *log));
+  TRY_ASSIGN(data, open_data_folder(config.data, *make_log("up", logging)));
   agent.master = data;
   agent.data = data + "/agent";
   agent.end_tasks = true;

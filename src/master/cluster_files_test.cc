@@ -101,8 +101,8 @@ TEST_F(ClusterFiles, OutputOfALeaseThatWasNeverGivenIsOfAnotherLife) {
   task.lease.epoch = {2};
   rows.tasks.push_back(task);
   EXPECT_TRUE(check_logs(data, {"5.0/1", "5.0/2", "3.4/9", "7.0/1", "what is this"}, rows));
-  for (const char* log : {"8.0/1", "5.0/3", "5.1/1"}) {
-    const auto checked = check_logs(data, {"5.0/1", log}, rows);
+  for (const char* name : {"8.0/1", "5.0/3", "5.1/1"}) {
+    const auto checked = check_logs(data, {"5.0/1", name}, rows);
     EXPECT_ERROR(Errc::corrupt, checked);
     EXPECT_THAT(checked.error().message, HasSubstr("--adopt"));
   }

@@ -72,7 +72,7 @@ struct Config {
   Keeping keeping;
   BulkLimits bulk;
   cluster::control::Settings cluster;
-  bool adopt = false;  ///< a flag of one start: what the data folder holds of another cluster is set aside
+  bool adopt = false;
 
   static constexpr std::string_view doc = "What a master is told at its start.";
 };
@@ -89,6 +89,9 @@ void describe(V& v, Config& c) {
   v.field("keeping", c.keeping, "What of the records stays.");
   v.field("bulk", c.bulk, "How much output and code is kept and served.");
   v.field("cluster", c.cluster, "How the cluster is run.");
+  v.field("adopt", c.adopt,
+          "Whether a data folder of another cluster, or one newer than the database, is accepted: its output and code "
+          "are set aside. For one start only.");
 }
 
 }  // namespace cadre::master

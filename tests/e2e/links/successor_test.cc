@@ -23,7 +23,7 @@ struct OnPostgres {
 
 TEST(Successor, EndsAMasterThatHasNothingToWrite) {
   const OnPostgres engine;
-  TestCluster cluster({"6s"});
+  TestCluster cluster({"6s", {}});
   cluster.start_agent("a1");
   const std::uint64_t job = cluster.submit({"--slots", "1", "--", "sleep", "600"});
   ASSERT_TRUE(TestCluster::until([&] { return cluster.runs_on(job, "a1"); }));
