@@ -197,6 +197,11 @@ std::vector<FoundTask> find_tasks(const std::string& tasks, const std::string& b
       const bool rebooted = !launch->boot.empty() && launch->boot != boot;
       auto ending = folder.ending(rebooted ? cluster::SealRequired::yes : cluster::SealRequired::no);
       found.push_back({launch->lease, *std::move(launch), std::move(ending), rebooted});
+    } else if (is_its_own && launch->prepares && wait_until_alone(path, patience)) {
+      // The master may have output of its setup already: the same lease must not begin again.
+      cluster::TaskEnding lost{
+          cluster::lease::Reason::agent_lost, 0, "its agent was killed while its setup ran", {}, 0};
+      found.push_back({launch->lease, *std::move(launch), std::move(lost), false});
     } else if (is_its_own && !wait_until_alone(path, patience)) {
       log.warning("a process that waited for a task is still in " + path);
     } else if (is_supervised(path)) {

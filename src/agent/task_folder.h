@@ -70,8 +70,8 @@ struct FoundTask {
 };
 
 /// What an earlier agent has left. `boot` is the boot id of the host. What never came to a launch, or has one that
-/// cannot be read and no supervisor, is removed, and so is what waited for a task or prepared one: its end is awaited
-/// for some seconds.
+/// cannot be read and no supervisor, is removed, and so is what waited for a task (one that prepared a task has ended
+/// as lost): its end is awaited for some seconds.
 [[nodiscard]] std::vector<FoundTask> find_tasks(const std::string& tasks, const std::string& boot, Log& log);
 
 /// The folders of tasks without a supervisor: what still runs in them has no right to.

@@ -240,15 +240,18 @@ TEST_F(Folders, KnowsWhatTheHostWasRebootedUnder) {
   EXPECT_FALSE(found[lease_of(5)].ending) << "nobody knows whether that is what was written";
 }
 
-TEST_F(Folders, WhatOnlyPreparedATaskIsRemoved) {
+TEST_F(Folders, ATaskWhoseSetupRanIsLostWithItsAgent) {
   const TaskFolder folder = used(1);
   cluster::supervision::Launch launch;
   launch.lease = lease_of(1);
   launch.prepares = true;
   launch.command.argv = {"true"};
   ASSERT_TRUE(folder.write_launch(launch));
-  EXPECT_THAT(find_tasks(tasks, "boot", log), IsEmpty());
-  EXPECT_FALSE(fs::exists(folder.path()));
+  end(folder);  // of the setup, not of the task
+  const std::vector<FoundTask> found = find_tasks(tasks, "boot", log);
+  ASSERT_EQ(found.size(), 1U);
+  ASSERT_TRUE(found[0].ending);
+  EXPECT_EQ(found[0].ending->reason, cluster::lease::Reason::agent_lost);
 }
 
 TEST_F(Folders, PipesInPlaceOfOurFilesHoldUpNobody) {
