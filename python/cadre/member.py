@@ -1,8 +1,8 @@
 """The process of a component that is an object of a class: ``python3 -m cadre.member``, started by ``cadre group run`` for
 ``class: module:Class`` in a group file.
 
-The object is made without arguments. Its ``component`` is its membership in the group; all members are joined before its
-methods are called. A message whose tag is the name of a method calls it: without arguments if the message has no value,
+The object is made without arguments. Its ``component`` is its membership in the group; the members of all other types
+can be reached before its methods are called. A message whose tag is the name of a method calls it: without arguments if the message has no value,
 with each element of a list, else with the value; what it returns is the reply to who asked. If the class has a method
 ``run``, that is called, and the process ends when it returns; else it ends when the group is stopped.
 """
@@ -85,7 +85,7 @@ def main() -> None:
     sys.path.insert(0, os.getcwd())
     group, role, rank = (os.environ[name] for name in ("CADRE_GROUP", "CADRE_ROLE", "CADRE_ROLE_RANK"))
     types = dict(one.split("=") for one in os.environ["CADRE_GROUP_TYPES"].split(","))
-    peers = {name: int(count) - (name == role) for name, count in types.items()}
+    peers = {name: int(count) for name, count in types.items() if name != role}  # one of its own type may be done already
     cls = load(os.environ["CADRE_CLASS"])
     component = _component.Component(group, role, f"{role}-{rank}", peers=peers)
     try:

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <latch>
+#include <mutex>
 #include <thread>
 
 #include "client/actor_host.h"
@@ -26,6 +27,7 @@ class Scene final : public Actor::Place {
     ActorHost::Options options;
     options.owner = keys_.open;
     options.lanes = lanes;
+    options.shows_output = true;
     host_ = ActorHost::open(options).value();
     for (std::size_t i = 0; i < lanes; ++i) serving_.emplace_back([this] { serve(); });
     ActorOptions wish;
@@ -51,6 +53,11 @@ class Scene final : public Actor::Place {
   }
 
   Engine& engine() override { return engine_; }
+  ActorHost& host() { return *host_; }
+  std::string shown() {
+    const std::lock_guard lock(shown_mutex_);
+    return shown_;
+  }
   std::shared_ptr<Actor> actor;
   std::atomic<int> answered = 0;
 
@@ -71,7 +78,10 @@ class Scene final : public Actor::Place {
   }
   void kill(cluster::JobId) override {}
   void forget(cluster::JobId) override {}
-  void show(const Actor&, Printer::Stream, std::string_view) override {}
+  void show(const Actor&, Printer::Stream stream, std::string_view lines) override {
+    const std::lock_guard lock(shown_mutex_);
+    shown_ += (stream == Printer::Stream::err ? "err " : "out ") + std::string(lines);
+  }
 
   void serve() {
     while (const std::optional<ActorHost::Wanted> wanted = host_->next()) {
@@ -89,6 +99,8 @@ class Scene final : public Actor::Place {
   std::vector<std::jthread> serving_;
   Engine engine_;
   Callbacks callbacks_{[this] { engine_.changed(); }};
+  std::mutex shown_mutex_;
+  std::string shown_;
 };
 
 Bytes echo(const Heard& heard) {
@@ -97,6 +109,40 @@ Bytes echo(const Heard& heard) {
 }
 
 class ActorTest : public testing::TestWithParam<net::Cover> {};
+
+TEST_P(ActorTest, LinesThatTheActorWritesAreThereBeforeTheAnswerOfTheCallThatWroteThem) {
+  Scene* at = nullptr;
+  Scene scene(GetParam(), 1, [&at](const Heard& heard) {
+    at->host().show(Printer::Stream::out, std::string(as_text(heard.body.view())) + "\n");
+    at->host().show(Printer::Stream::err, "trouble\n");
+    return echo(heard);
+  });
+  at = &scene;
+  EXPECT_EQ(scene.get(scene.call("one")), "one");
+  EXPECT_EQ(scene.shown(), "out one\nerr trouble\n");
+}
+
+TEST_P(ActorTest, LinesForWhichThereIsNoRoomAreSkippedAndCounted) {
+  Scene scene(GetParam(), 1, echo);
+  scene.host().show(Printer::Stream::out, std::string(100'000, 'x') + "\n\n\n");  // more than is shown at once
+  scene.host().show(Printer::Stream::out, "next\n");
+  EXPECT_EQ(scene.get(scene.call("")), "");
+  EXPECT_EQ(scene.shown(), "out ... 3 lines are not shown here; `cadre actor logs` has them\nnext\n");
+}
+
+TEST_P(ActorTest, ReportsThatAreNoCardChangeNothing) {
+  Scene scene(GetParam(), 1, echo);
+  for (const char* report : {"{\"loss\": 1}", "text", "[1]", "{\"key\": \"short\"}"}) {
+    scene.engine().perform([&] {
+      cluster::requests::JobView view;
+      view.id = {1};
+      view.stage = cluster::control::JobStage::running;
+      view.tasks.emplace_back().last_report = report;
+      scene.actor->news(view);
+    });
+    EXPECT_EQ(scene.get(scene.call("still")), "still") << report;
+  }
+}
 
 TEST_P(ActorTest, ThreadsGetTheirOwnAnswersHoweverManyAreUnderWay) {
   Scene scene(GetParam(), 1, echo);

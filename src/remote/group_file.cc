@@ -61,9 +61,11 @@ void spell_out_classes(describe::Value& tree) {
   for (Value& component : *list) {
     Value* const name = child(component, "class");
     if (name == nullptr || name->as<std::string>() == nullptr) continue;
+    const std::optional<describe::Mark> mark = name->at();
     Value::Map spelled_out;
     spelled_out.push_back({"name", std::move(*name)});
     *name = Value(std::move(spelled_out));
+    if (mark) name->set_mark(*mark);
   }
 }
 

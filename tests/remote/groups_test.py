@@ -9,7 +9,7 @@ from scene import PROGRAM, Scene, until
 class Groups(Scene):
     def run_group(self, folder, file, *more):
         return subprocess.run([PROGRAM, "group", "run", "--dir", folder, f"{folder}/{file}", *more],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300)
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
 
     def write(self, folder, **files):
         for name, text in files.items():
@@ -49,14 +49,13 @@ components:
 """)
         done = self.run_group(folder, "group.yaml", "--detach")
         job = done.stdout.strip()
-        said = lambda: subprocess.run([PROGRAM, "job", "logs", job], stdout=subprocess.PIPE, text=True, timeout=60).stdout
         logs = lambda: "".join(subprocess.run([PROGRAM, "task", "logs", f"{job}.{task}"], stdout=subprocess.PIPE, text=True,
                                               timeout=60).stdout for task in (0, 1))
         until(lambda: "missing refused" in logs(), "the asker is through")
         for line in ("none [2, 1] {'one': 'x'}\n", "fail refused\n", "_private refused\n", "missing refused\n"):
             self.assertIn(line, logs())
-        stopped = subprocess.run([PROGRAM, "task", "stop", job], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                 text=True, timeout=60)
+        subprocess.run([PROGRAM, "job", "stop", job], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                       timeout=60)
         until(lambda: self.cluster.get(f"/jobs/{job}").json["stage"] == "ended", "it ends when it is asked to")
 
     def test_a_class_that_is_not_there_is_named(self):
