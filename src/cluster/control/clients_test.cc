@@ -199,14 +199,14 @@ TEST(Clients, TakeTheirJobsWithThemWhenTheyAreGone) {
   desk.pass(2s);
   EXPECT_NE(desk.text().find("stop 1.0/1: killed_by_user, grace 0s"), std::string::npos) << desk.text();
   EXPECT_EQ(desk.job(2).stage, JobStage::ended);
-  EXPECT_EQ(desk.job(2).detail, "its client gave no sign of life for 5s");
+  EXPECT_EQ(desk.job(2).detail, "its client gave no sign of life for 5 s");
   desk.exited("a1", lease_of(1), 9, lease::Reason::signalled);
   EXPECT_EQ(desk.job(1).stage, JobStage::ended);
-  EXPECT_EQ(desk.job(1).detail, "its client gave no sign of life for 5s");
+  EXPECT_EQ(desk.job(1).detail, "its client gave no sign of life for 5 s");
   EXPECT_EQ(desk.job(3).stage, JobStage::running);
   desk.ask("why 1", requests::Why{{1}});
   EXPECT_TRUE(std::get<requests::Text>(desk.answer())
-                  .text.starts_with("it was stopped: its client gave no sign of life for 5s"));
+                  .text.starts_with("it was stopped: its client gave no sign of life for 5 s"));
   desk.ask(ann, "submit", requests::Submit{actor_of()});
   EXPECT_EQ(std::get<requests::Failed>(desk.answer()).code, Errc::conflict);
 }

@@ -121,7 +121,7 @@ TEST(Control, SaysThatTooFewWereThere) {
   EXPECT_EQ(desk.job(2).stage, JobStage::stopping);
   desk.exited("a1", lease_of(2, 3), 15, lease::Reason::signalled);
   EXPECT_EQ(desk.job(2).code, 7) << "of the first that failed";
-  EXPECT_EQ(desk.job(2).detail, "of worker fewer than 2 were there for 4s");
+  EXPECT_EQ(desk.job(2).detail, "of worker fewer than 2 were there for 4 s");
 }
 
 TEST(Control, PlacesNothingOnAnAgentThatSaysItTakesNoWork) {
@@ -408,6 +408,7 @@ TEST(Control, CountsTheTimeOfAJobAnewWhenItRunsAgain) {
   JobSpec spec = job_of({1});
   spec.max_time = 10min;
   desk.submit(spec, "ten minutes at most");
+  desk.started("a1", lease_of(1));
   desk.pass(9min);
   desk.hello("a1", 1, std::set<LeaseId>{});
   desk.pass(9min);

@@ -326,6 +326,7 @@ std::vector<Scene> quotas() {
          submit(desk, 3);
          submit(desk, 2);
          submit(desk, 5);
+         submit(desk, 4);
          why(desk, 2);
          why(desk, 3);
          desk.submit({1}, "1 slot");

@@ -65,12 +65,17 @@ std::string script_of(const Entry& entry, int pause_ms) {
 
 class Ledger : public testing::Test {
  protected:
-  Ledger() : cluster_({.agent_timeout = "3s"}), dice_(seed()), began_(Clock::now()) {
+  Ledger() : cluster_(setup()), dice_(seed()), began_(Clock::now()) {
     fs::create_directory(shared());
     fs::permissions(shared(), fs::perms::all);
     for (const std::string& name : names_) start_agent(name);
   }
 
+  static TestCluster::Setup setup() {
+    TestCluster::Setup setup;
+    setup.agent_timeout = "3s";
+    return setup;
+  }
   std::string shared() const { return cluster_.folder() + "/shared"; }
   bool in_time() const { return Clock::now() < began_ + chaos_time(); }
   int between(int low, int high) { return static_cast<int>(dice_.between(low, high)); }
@@ -236,7 +241,9 @@ class Ledger : public testing::Test {
       seen[epoch] = number;
       ++lines_;
     }
-    if (complete) EXPECT_EQ(seen[last_epoch], entry.lines) << "epoch " << last_epoch << " of:\n" << text;
+    if (complete) {
+      EXPECT_EQ(seen[last_epoch], entry.lines) << "epoch " << last_epoch << " of:\n" << text;
+    }
   }
 
   void expect_nothing_left() {
