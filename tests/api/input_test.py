@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import resource
 import shutil
 import signal
@@ -259,14 +260,14 @@ class KilledBetweenCommitAndAnswer(unittest.TestCase):
 class Connections(unittest.TestCase):
     """Connections that say nothing, on a master with few descriptors."""
 
-    def start(self, soft, hard):
+    def start(self, soft, hard, *more):
         limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         folder = pathlib.Path(tempfile.mkdtemp(prefix="cadre-idle-"))
         self.addCleanup(shutil.rmtree, folder, True)
         log = open(folder / "log", "ab")
         self.addCleanup(log.close)
-        master = subprocess.Popen([PROGRAM, "master", "--data", folder / "m", "--port", "0", "--agent-timeout", "3s"],
-                                  stderr=log, preexec_fn=limit)
+        master = subprocess.Popen([PROGRAM, "master", "--data", folder / "m", "--port", "0", "--agent-timeout", "3s",
+                                   *more], stderr=log, preexec_fn=limit)
         self.addCleanup(master.wait)
         self.addCleanup(master.kill)
         until(lambda: (folder / "m" / "client.json").exists())
@@ -308,6 +309,44 @@ class Connections(unittest.TestCase):
         until(lambda: all(is_closed(peer) for peer in idle))
         self.assertLess(time.monotonic() - begun, 60)  # ten seconds are what a silent one has
         self.assertIsNone(master.poll())
+        for peer in idle:
+            peer.close()
+
+    def test_half_open_connections_to_the_ports_of_agents_are_bounded(self):
+        folder, master = self.start(1024, 1024, "--listen", "127.0.0.1:0")
+        known = json.loads((folder / "m" / "client.json").read_text())
+        http_port = int(known["url"].rsplit(":", 1)[1])
+        ports = []
+
+        def are_logged():
+            ports[:] = [int(port) for port in re.findall(r" at tcp://127\.0\.0\.1:(\d+)", (folder / "log").read_text())]
+            return len(ports) == 2
+
+        until(are_logged)
+        idle = []
+        most = 0
+        for _ in range(400):
+            for port in ports:
+                peer = socket.socket()
+                peer.settimeout(5)
+                try:
+                    peer.connect(("127.0.0.1", port))
+                    idle.append(peer)
+                except OSError:
+                    peer.close()
+            most = max(most, len(os.listdir(f"/proc/{master.pid}/fd")))
+        self.assertLess(most, 700)
+        self.assertEqual(ask(http_port, known["token"], "/me")["user"]["name"], "admin")
+        self.assertIsNone(master.poll())
+        # Those who do not say who they are go by themselves; then it listens again, and an agent can join.
+        until(lambda: len(os.listdir(f"/proc/{master.pid}/fd")) < 120)
+        token = subprocess.run([PROGRAM, "agent", "token", "--master", folder / "m"], capture_output=True, text=True)
+        self.assertEqual(token.returncode, 0, token.stderr)
+        agent = subprocess.Popen([PROGRAM, "agent", "--join", token.stdout.split()[-1], "--data", folder / "far", "--id",
+                                  "far", "--artificial-slots", "1"], stderr=subprocess.DEVNULL)
+        self.addCleanup(agent.wait)
+        self.addCleanup(agent.kill)
+        until(lambda: ask(http_port, known["token"], "/status")["agents_up"] == 1)
         for peer in idle:
             peer.close()
 

@@ -92,7 +92,10 @@ ZmqHub::ZmqHub(ZmqContext& shared, HubOptions options, Handler handler)
       socket_(make_router(shared, options_.limits)),
       monitor_(shared, socket_, counters_, refusals_,
                [this](int event) {
-                 if (event == ZMQ_EVENT_ACCEPTED) watch_connections();
+                 if (event == ZMQ_EVENT_DISCONNECTED && open_ > 0) --open_;
+                 if (event != ZMQ_EVENT_ACCEPTED) return;
+                 ++open_;
+                 watch_connections();
                }),
       watch_(shared.loop, socket_, [this] { return take(); }) {
   ++shared_.ends;
@@ -125,22 +128,20 @@ Result<void> ZmqHub::bind(const Address& address) {
 }
 
 void ZmqHub::watch_connections() {
-  if (!paused_.empty() || counters_.connections - counters_.disconnected < connections_max()) return;
-  refusals_.note("connections beyond " + std::to_string(connections_max()) +
-                 ": it listens again when some of them have ended");
+  if (!paused_.empty() || open_ < connections_max()) return;
+  refusals_.note("connections beyond " + std::to_string(connections_max()) + ": all are closed, and it listens again");
   for (const std::string& address : addresses_) {
     if (address.starts_with("tcp://") && zmq_unbind(socket_.handle(), address.c_str()) == 0) paused_.push_back(address);
   }
+  open_ = 0;  // they end with their listener, without a word
   pause_ = shared_.loop.after(pause_time, [this] { listen_again(); });
 }
 
 void ZmqHub::listen_again() {
-  if (counters_.connections - counters_.disconnected < connections_max() / 4 * 3) {
-    std::erase_if(paused_, [&](const std::string& address) {  // the old listener may need a moment to close
-      const Result<Address> parsed = parse_address(address);
-      return parsed && listen(*parsed);
-    });
-  }
+  std::erase_if(paused_, [&](const std::string& address) {  // the old listener may need a moment to close
+    const Result<Address> parsed = parse_address(address);
+    return parsed && listen(*parsed);
+  });
   if (!paused_.empty()) pause_ = shared_.loop.after(pause_time, [this] { listen_again(); });
 }
 

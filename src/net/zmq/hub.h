@@ -29,8 +29,8 @@ class ZmqHub final : public Hub {
  private:
   bool admits(const PublicKey& key, std::string_view from);
   Result<void> listen(const Address& address);
-  /// Stops to listen on TCP while there are so many connections that others would find no descriptors. Those who do not
-  /// show who they are go after Limits::handshake_max, and make room again.
+  /// Stops to listen on TCP for a moment when there are so many connections that others would find no descriptors. That
+  /// ends all of them, since ZeroMQ has no other way to refuse one; links connect again by themselves.
   void watch_connections();
   void listen_again();
   ZmqWatch::Left take();
@@ -54,6 +54,7 @@ class ZmqHub final : public Hub {
   std::vector<std::string> unix_paths_;
   Counters counters_;
   RefusalLog refusals_;
+  std::uint64_t open_ = 0;           ///< connections now
   std::vector<std::string> paused_;  ///< addresses on which it does not listen for now
   loop::Timer pause_;
   zmq::socket_t socket_;
