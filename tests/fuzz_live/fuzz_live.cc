@@ -105,7 +105,6 @@ struct Cluster {
   Cluster(std::string program_, std::string database_) : program(std::move(program_)), database(std::move(database_)) {
     std::ofstream(folder.path() + "/master.yaml") << "cluster: {pools: {default: {}, evil: {}}}\n";
     start_master();
-    start_agent("a1", {"--master", data(), "--artificial-slots", "4"});
   }
   ~Cluster() {
     for (const auto& [name, pid] : agents) servers::kill_tree(pid);
@@ -428,6 +427,7 @@ int run_all(const std::vector<std::string>& arguments) {
   const pid_t first = cluster.master;
   try {
     api.wait_until_up(60s);
+    cluster.start_agent("a1", {"--master", cluster.data(), "--artificial-slots", "4"});
     Evil evil(cluster, api, loop, *network);
     const auto begun = std::chrono::steady_clock::now();
     std::uint64_t rounds = 0;
