@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -256,12 +257,13 @@ TEST_F(Faults, TasksGoOnWhileTheirAgentIsStartedAgain) {
   EXPECT_GT(number, 10);
 }
 
+/// A child of any of the agent's threads.
 pid_t nursery_of(pid_t agent) {
-  const std::string children = "/proc/" + std::to_string(agent) + "/task/" + std::to_string(agent) + "/children";
-  for (std::istringstream pids(read_text(children)); !pids.eof();) {
-    pid_t pid = 0;
-    if (!(pids >> pid)) break;
-    if (read_text("/proc/" + std::to_string(pid) + "/comm") == "cadre-nursery\n") return pid;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/" + std::to_string(agent) + "/task")) {
+    std::istringstream pids(read_text(thread.path().string() + "/children"));
+    for (pid_t pid = 0; pids >> pid;) {
+      if (read_text("/proc/" + std::to_string(pid) + "/comm") == "cadre-nursery\n") return pid;
+    }
   }
   return 0;
 }
@@ -356,26 +358,31 @@ TEST(Supervisor, KilledAloneEndsItsTaskAndAllOfItsProcesses) {
           exiting;  // one that has given back its working folder runs no instruction of its program any more
       const std::filesystem::path where = std::filesystem::read_symlink(about + "/cwd", exiting);
       const std::string stat = read_text(about + "/stat");
+      if (stat.find("(cadre-init)") != std::string::npos) continue;  // ours: it goes last, and nothing is left in it
       EXPECT_TRUE(exiting || stat.empty() || stat.find(") Z") != std::string::npos)
           << isolation << " in " << where << ": " << stat;
     }
   }
 }
 
-/// Without isolation a task can reach the folder of its supervisor.
-TEST(Agent, IsNotHeldUpByPipesThatATaskPutInPlaceOfItsFiles) {
+/// What a task could do that reached the folder of its supervisor, as on a host without namespaces.
+TEST(Agent, IsNotHeldUpByPipesInPlaceOfTheFilesOfATask) {
   TestCluster cluster({"30s", {}});
   cluster.start_agent("a1");
-  for (const std::string files : {"output/*.log ending agent.sock", "launch output/*.log ending agent.sock"}) {
-    const std::uint64_t id =
-        cluster.submit({"--slots", "1", "--isolation", "off", "--", "sh", "-c",
-                        "echo line; cd ..; while [ ! -e go ]; do sleep 0.05; done; for file in " + files +
-                            "; do rm -f $file; mkfifo $file; done; touch done; kill -9 $PPID; sleep 1000"});
+  for (const bool with_launch : {false, true}) {
+    const std::uint64_t id = cluster.submit({"--slots", "1", "--", "sh", "-c", "echo line; sleep 1000"});
     ASSERT_TRUE(TestCluster::until([&] { return cluster.runs_on(id, "a1") && cluster.output(id) == "line\n"; }));
     const std::string folder = cluster.agent_folder("a1") + "/tasks/" + std::to_string(id) + ".0-1";
     cluster.kill_agent("a1");
-    write_text(folder + "/go", "");
-    ASSERT_TRUE(TestCluster::until([&] { return std::filesystem::exists(folder + "/done"); }));
+    std::vector<std::filesystem::path> files{folder + "/ending", folder + "/agent.sock"};
+    if (with_launch) files.emplace_back(folder + "/launch");
+    for (const auto& entry : std::filesystem::directory_iterator(folder + "/output")) files.push_back(entry.path());
+    for (const pid_t pid : supervisors_on(cluster, "a1")) ::kill(pid, SIGKILL);
+    ASSERT_TRUE(TestCluster::until([&] { return supervisors_on(cluster, "a1").empty(); }));
+    for (const std::filesystem::path& file : files) {
+      std::filesystem::remove(file);
+      ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0) << file;
+    }
     cluster.start_agent("a1");
     EXPECT_EQ(cluster.cadre({"run", "--slots", "1", "--", "echo", "works"}).out, "works\n");
     ASSERT_TRUE(TestCluster::until([&] { return cluster.job(id).runs == 2 && cluster.runs_on(id, "a1"); }))
