@@ -138,7 +138,7 @@ TEST_F(Groups, EndWhenTooFewAreLeft) {
                                   ", count: 2, minimal_peers: {count: 2, within: 1s}"));
   EXPECT_EQ(said.code, 7);
   EXPECT_TRUE(TestCluster::until([&] { return !is_left(); }));
-  EXPECT_THAT(cluster_.job(1).detail, HasSubstr("of worker fewer than 2 were there for 1s"));
+  EXPECT_THAT(cluster_.job(1).detail, HasSubstr("of worker fewer than 2 were there for 1 s"));
 }
 
 TEST_F(Groups, EndWithTheCommandThatIsInterrupted) {
