@@ -70,8 +70,10 @@ TEST_P(Start, AnotherPythonRunsWhereTheChosenOneIsMissing) {
   const std::string folder = begin(launch);
   EXPECT_EQ(wait_for_ending(folder).code, 0);
   EXPECT_EQ(output(folder), "instead /usr/bin\n");
+  launch.lease = program({"true"}).lease;
   launch.command.argv = {"/no/other"};  // only the interpreter is replaced
   EXPECT_NE(run(launch).detail.find("cannot run '/no/other'"), std::string::npos);
+  launch.lease = program({"true"}).lease;
   launch.command.python = "/no/python:/neither/python";
   EXPECT_EQ(run(launch).detail, "python '/no/python' cannot be used on this agent: No such file or directory");
 }
