@@ -101,12 +101,12 @@ class WarmProcessesTest : public testing::Test {
   std::vector<Supervisor> supervisors_;
   int started_ = 0;
   bool fails_ = false;
-  WarmProcesses processes_{{loop_, pool_, log_, folders_,
-                            [this](supervision::Launch launch, const std::string&) { return start(std::move(launch)); },
-                            [](const cluster::host::WarmKind&) { return supervision::Confinement(); },
-                            [] { return std::size_t{0}; }},
-                           rules(),
-                           {}};
+  WarmProcesses processes_{
+      {loop_, pool_, log_, folders_,
+       [this](supervision::Launch launch, const std::string&) { return start(std::move(launch)); },
+       [](const cluster::host::WarmKind&) { return supervision::Confinement(); }, [] { return std::size_t{0}; }},
+      rules(),
+      {}};
 };
 
 TEST_F(WarmProcessesTest, AreHandedOutOnceTheyAreReady) {

@@ -210,8 +210,9 @@ TEST(ChangeMessages, SayWhichKindTheyAre) {
             "{\"type\":\"changes\",\"cursor\":\"7-a\",\"changes\":[{\"seq\":7,\"time\":\"1970-01-01T00:00:01Z\","
             "\"noun\":\"job\","
             "\"id\":\"17\",\"what\":\"queued\"}]}");
-  EXPECT_EQ(describe::write_json(ChangeMessage(Reset{"7-a", {7, {}, {}}})),
-            "{\"type\":\"reset\",\"cursor\":\"7-a\",\"snapshot\":{\"seq\":7,\"jobs\":[],\"agents\":[]},\"more\":false}");
+  EXPECT_EQ(
+      describe::write_json(ChangeMessage(Reset{"7-a", {7, {}, {}}})),
+      "{\"type\":\"reset\",\"cursor\":\"7-a\",\"snapshot\":{\"seq\":7,\"jobs\":[],\"agents\":[]},\"more\":false}");
 }
 
 }  // namespace

@@ -220,7 +220,9 @@ Result<std::vector<PrunedJob>> Records::prune_jobs(std::int64_t most) {
       TRY_ASSIGN(tasks, transaction.query("SELECT job, member, epoch FROM tasks WHERE job = $1", {id}));
       PrunedJob job;
       for (const Values& cells : tasks.cells()) {
-        const auto number = [&](std::size_t at) { return static_cast<std::uint64_t>(std::get<std::int64_t>(cells[at])); };
+        const auto number = [&](std::size_t at) {
+          return static_cast<std::uint64_t>(std::get<std::int64_t>(cells[at]));
+        };
         job.leases.push_back({{{number(0)}, static_cast<std::uint32_t>(number(1))}, {number(2)}});
       }
       job.id.value = static_cast<std::uint64_t>(std::get<std::int64_t>(id));

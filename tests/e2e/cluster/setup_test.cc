@@ -161,12 +161,17 @@ TEST_F(SetupCommands, FindTheInterpreterThatTheirTaskNames) {
 /// `cadre up` with what it is asked, in a folder of its own.
 class UpUnderFaults : public testing::Test {
  protected:
-  UpUnderFaults() { start(); }
+  UpUnderFaults() {
+    open_to_tasks(folder_.path());
+    start();
+  }
   ~UpUnderFaults() override { servers::kill_tree(pid_); }
 
   void start() {
-    pid_ =
-        servers::start({{CADRE_PROGRAM, "up", "--data", data(), "--port", "0", "--artificial-slots", "2"}, "", log()});
+    pid_ = servers::start(
+        {{CADRE_PROGRAM, "up", "--data", data(), "--port", "0", "--artificial-slots", "2", "--allow-isolation-off"},
+         "",
+         log()});
     EXPECT_TRUE(TestCluster::until([&] {
       return cadre({"agent", "list"}).out.find(" up") != std::string::npos;
     })) << read_text(log());

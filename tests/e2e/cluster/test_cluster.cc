@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -39,7 +40,13 @@ bool is_alive(pid_t pid) {
 
 }  // namespace
 
+void open_to_tasks(const std::string& folder) {
+  ::chmod(fs::path(folder).parent_path().c_str(), 0755);
+  ::chmod(folder.c_str(), 0777);
+}
+
 TestCluster::TestCluster(Setup setup) : setup_(std::move(setup)) {
+  open_to_tasks(folder());
   if (servers::uses_postgres()) database_ = servers::make_postgres_schema();
   if (setup_.disk_bytes) {
     fs::create_directory(data());

@@ -19,6 +19,9 @@
 
 namespace cadre::e2e {
 
+/// Lets tasks, which run as users of their own, reach files in a folder of a test.
+void open_to_tasks(const std::string& folder);
+
 /// Keeps its records in SQLite, or, when CADRE_TEST_ENGINE is `postgresql`, on a server that the test program starts:
 /// the same tests hold for both.
 class TestCluster {

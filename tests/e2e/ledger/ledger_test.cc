@@ -1,5 +1,6 @@
-// A ledger of jobs under chaos. Master, agents, supervisors and whole hosts are killed every second or two while jobs are
-// submitted; in the end every accepted job has ended once and as it should, every line is there once, nothing is left.
+// A ledger of jobs under chaos. Master, agents, supervisors and whole hosts are killed every second or two while jobs
+// are submitted; in the end every accepted job has ended once and as it should, every line is there once, nothing is
+// left.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -44,9 +45,9 @@ std::uint64_t seed() {
 
 struct Entry {
   std::string name;
-  int count = 1;   ///< tasks of the gang
-  int lines = 0;   ///< of each task
-  int code = 0;    ///< with which each task exits
+  int count = 1;  ///< tasks of the gang
+  int lines = 0;  ///< of each task
+  int code = 0;   ///< with which each task exits
   bool strict = false;
   bool killed = false;  ///< by its user, at some time
   std::optional<TestCluster::Background> submission;
@@ -54,7 +55,8 @@ struct Entry {
   bool ended = false;
 };
 
-/// Prints `EPOCH NUMBER` for each line. A strict task holds a lock while it runs: a second process of it finds it taken.
+/// Prints `EPOCH NUMBER` for each line. A strict task holds a lock while it runs: a second process of it finds it
+/// taken.
 std::string script_of(const Entry& entry, int pause_ms) {
   const std::string body = "i=0; while [ $i -lt " + std::to_string(entry.lines) +
                            " ]; do i=$((i+1)); echo $CADRE_EPOCH $i; sleep 0.0" + std::to_string(pause_ms) +
@@ -92,10 +94,10 @@ class Ledger : public testing::Test {
     entry.lines = between(1, 60);
     entry.code = between(1, 3) == 1 ? between(1, 60) : 0;
     entry.strict = between(0, 1) == 1;
-    entry.submission = cluster_.start_cadre(
-        {"run", "--detach", "--json", "--name", entry.name, "--count", std::to_string(entry.count), "--slots", "1",
-         "--fence", entry.strict ? "strict" : "keep", "--mount", shared() + ":/mnt:rw", "--", "sh", "-c",
-         script_of(entry, between(1, 9))});
+    entry.submission =
+        cluster_.start_cadre({"run", "--detach", "--json", "--name", entry.name, "--count", std::to_string(entry.count),
+                              "--slots", "1", "--fence", entry.strict ? "strict" : "keep", "--mount",
+                              shared() + ":/mnt:rw", "--", "sh", "-c", script_of(entry, between(1, 9))});
     entries_.push_back(std::move(entry));
   }
 
@@ -179,7 +181,8 @@ class Ledger : public testing::Test {
     }
     ++faults_[with_host ? "host" : "agent"];
     // Usually back in time, sometimes too late.
-    down_[agent] = Clock::now() + (between(1, 4) == 1 ? agent_timeout + 2s : std::chrono::milliseconds(between(0, 1500)));
+    down_[agent] =
+        Clock::now() + (between(1, 4) == 1 ? agent_timeout + 2s : std::chrono::milliseconds(between(0, 1500)));
   }
 
   void restart_master() {
@@ -194,18 +197,13 @@ class Ledger : public testing::Test {
     switch (between(0, 9)) {
       case 0:
       case 1:
-      case 2:
-        return restart_master();
+      case 2: return restart_master();
       case 3:
-      case 4:
-        return take_down(agent, false);
+      case 4: return take_down(agent, false);
       case 5:
-      case 6:
-        return take_down(agent, true);
-      case 7:
-        return kill_supervisor(agent);
-      case 8:
-        return kill_by_user();
+      case 6: return take_down(agent, true);
+      case 7: return kill_supervisor(agent);
+      case 8: return kill_by_user();
       default:  // everything at once
         for (const std::string& name : names_) take_down(name, between(0, 1) == 1);
         return restart_master();
@@ -272,8 +270,8 @@ class Ledger : public testing::Test {
   const std::vector<std::string> names_{"a1", "a2"};
   std::vector<Entry> entries_;
   std::map<std::uint64_t, std::ptrdiff_t> by_job_;
-  std::set<std::uint64_t> orphaned_;                  ///< jobs of which a supervisor was killed
-  std::map<std::string, Clock::time_point> down_;     ///< agents, and when they are to come back
+  std::set<std::uint64_t> orphaned_;               ///< jobs of which a supervisor was killed
+  std::map<std::string, Clock::time_point> down_;  ///< agents, and when they are to come back
   std::map<std::string, int> faults_;
   std::uint64_t lines_ = 0;
 };
@@ -303,13 +301,15 @@ TEST_F(Ledger, BalancesUnderChaos) {
     std::this_thread::sleep_for(50ms);
   }
   std::set<std::string> names;
-  for (const JobView& job : cluster_.jobs()) EXPECT_TRUE(names.insert(job.name).second) << job.name << " is there twice";
+  for (const JobView& job : cluster_.jobs())
+    EXPECT_TRUE(names.insert(job.name).second) << job.name << " is there twice";
   EXPECT_EQ(names.size(), entries_.size());
   for (const Entry& entry : entries_) check(entry);
   expect_nothing_left();
   int all = 0;
   for (const auto& [kind, count] : faults_) all += count;
-  std::printf("ledger: %zu jobs, %llu lines, %d faults:", entries_.size(), static_cast<unsigned long long>(lines_), all);
+  std::printf("ledger: %zu jobs, %llu lines, %d faults:", entries_.size(), static_cast<unsigned long long>(lines_),
+              all);
   for (const auto& [kind, count] : faults_) std::printf(" %s %d", kind.c_str(), count);
   std::printf("; seed %llu\n", static_cast<unsigned long long>(seed()));
   EXPECT_GT(all, static_cast<int>(chaos_time().count()) / 8);

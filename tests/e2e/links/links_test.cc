@@ -178,10 +178,8 @@ TEST(Links, ARemovedAgentIsToldSoEndsAndMayNotComeBack) {
 TEST(Links, ACopiedAgentFolderRunsNothing) {
   TestCluster cluster({"30s", {}});
   cluster.start_agent("a1");
-  const std::string mark = cluster.folder() + "/runs";
-  const std::uint64_t job =
-      cluster.submit({"--slots", "1", "--", "sh", "-c", "echo $$ >> " + mark + "; exec sleep 600"});
-  ASSERT_TRUE(TestCluster::until([&] { return cluster.runs_on(job, "a1") && fs::exists(mark); }));
+  const std::uint64_t job = cluster.submit({"--slots", "1", "--", "sh", "-c", "echo began; exec sleep 600"});
+  ASSERT_TRUE(TestCluster::until([&] { return cluster.runs_on(job, "a1") && cluster.output(job) == "began\n"; }));
   const std::string copy = cluster.folder() + "/copy";
   fs::copy(cluster.agent_folder("a1"), copy, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
   const auto start_copy = [&] {
@@ -205,8 +203,7 @@ TEST(Links, ACopiedAgentFolderRunsNothing) {
   cluster.start_agent("a1");  // the true one takes over at once
   EXPECT_TRUE(cluster.runs_on(job, "a1"));
   EXPECT_EQ(cluster.job(job).tasks[0].epoch, 1U);
-  std::ifstream runs(mark);
-  EXPECT_EQ(std::count(std::istreambuf_iterator<char>(runs), {}, '\n'), 1);
+  EXPECT_EQ(cluster.output(job), "began\n");
 }
 
 TEST(Links, ANewDatabaseNeverMeetsOldOutput) {
@@ -325,9 +322,8 @@ TEST(Links, FoldersAreClosedToOthersWhateverWasThereBefore) {
   }
   cluster.start_master();
   cluster.start_agent("a1");
-  const std::string mask = cluster.folder() + "/mask";
-  cluster.wait_for_end(cluster.submit({"--", "sh", "-c", "umask > " + mask}));
-  EXPECT_EQ(read_text(mask), "0022\n") << "tasks have the usual one";
+  const Said mask = cluster.cadre({"run", "--", "sh", "-c", "umask"});
+  EXPECT_EQ(mask.out, "0022\n") << "tasks have the usual one" << mask.err;
   for (const std::string& folder : {cluster.data(), cluster.agent_folder("a1")}) {
     EXPECT_EQ(fs::status(folder).permissions(), fs::perms::owner_all) << folder;
     for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
