@@ -1,5 +1,6 @@
 #include "agent/agent.h"
 
+#include <cstdio>
 #include <limits>
 #include <utility>
 
@@ -627,7 +628,11 @@ loop::Task<void> Agent::give_back(LeaseId lease) {
   const auto sharing = sharing_.find(lease.task.job);
   if (sharing != sharing_.end() && sharing->second.erase(lease) > 0 && sharing->second.empty()) {
     sharing_.erase(sharing);
-    const std::string runtime = walls_.runtime_of(lease.task.job);
+    // Out of the way at once: another task of the job may be about to start, and makes one anew.
+    const std::string used = walls_.runtime_of(lease.task.job);
+    const std::string runtime =
+        used + ".of-" + std::to_string(lease.task.member) + "-" + std::to_string(lease.epoch.value);
+    if (std::rename(used.c_str(), runtime.c_str()) != 0) ground_.log.warning("a runtime folder stays: " + used);
     const auto removed = co_await ground_.pool.run([&] { return loop::remove_all(runtime); });
     if (!removed) ground_.log.warning("a runtime folder stays: " + removed.error().message);
   }

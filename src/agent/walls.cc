@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
+#include <sstream>
 
 #include "loop/file.h"
 
@@ -67,6 +68,13 @@ std::optional<std::string> closed_folder_above(const std::string& path) {
     if (::stat(folder.c_str(), &facts) == 0 && (facts.st_mode & S_IXOTH) == 0) return folder;
   }
   return std::nullopt;
+}
+
+std::vector<std::string> split(const std::string& paths) {
+  std::vector<std::string> all;
+  std::istringstream text(paths);
+  for (std::string path; std::getline(text, path, ':');) all.push_back(path);
+  return all;
 }
 
 struct Account {
@@ -203,8 +211,9 @@ Result<supervision::Confinement> Walls::confine(const WallRequest& request) {
   confinement.shown = options_.shown;
   confinement.shown_private = shown_private_;
   TRY(choose_user(request, confinement));
-  const bool runs_python = fs::path(request.program).filename().string().starts_with("python");
-  for (const std::string& python : {request.python, runs_python ? request.program : ""}) {
+  std::vector<std::string> pythons = split(request.python);  // the first of them that the agent has is used
+  if (fs::path(request.program).filename().string().starts_with("python")) pythons.push_back(request.program);
+  for (const std::string& python : pythons) {
     if (!request.rights.owns_agent || !python.starts_with('/')) continue;
     std::string folder = folder_of_python(python);
     if (folder.size() > 1) confinement.shown.push_back(std::move(folder));

@@ -75,6 +75,7 @@ class Waiting(Scripts):
         """An interpreter that takes its time to start."""
         folder = tempfile.TemporaryDirectory(dir=os.path.dirname(os.environ["CADRE_PROGRAM"]))
         self.addCleanup(folder.cleanup)
+        os.chmod(folder.name, 0o755)  # tasks run as another user
         path = folder.name + "/python3"
         with open(path, "w") as file:
             file.write("#!/bin/sh\nsleep 1000\n")

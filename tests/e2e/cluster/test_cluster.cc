@@ -27,7 +27,9 @@ namespace requests = cluster::requests;
 template <class T>
 T read_answer(const Said& said) {
   auto value = describe::read_json<T>(said.out);
-  if (!value) throw std::runtime_error("not understood: " + said.out + said.err);
+  if (!value) {
+    throw std::runtime_error("exit code " + std::to_string(said.code) + ", not understood: " + said.out + said.err);
+  }
   return *std::move(value);
 }
 
