@@ -24,6 +24,7 @@ constexpr std::int64_t all_output = std::numeric_limits<std::int64_t>::max();  /
 constexpr Duration tick_every = 100ms;
 constexpr Duration refused_max = 10s;   // a master that has just started may need a moment to know its agents
 constexpr Duration look_every = 20ms;   // whether somebody else has done a setup
+constexpr Duration dying_max = 5s;      // a supervisor that was killed needs so long at most to be gone
 constexpr Duration durable_after = 1s;  // an ending that the master has not confirmed by then
 constexpr Duration up_after_max = 10s;  // then a task is taken to be up, whether it has attached or not
 
@@ -598,15 +599,21 @@ void Agent::supervisor_gone(const LeaseId& lease) {
 loop::Task<void> Agent::end_without_supervisor(LeaseId lease, TaskEnding ending) {
   const TaskFolder folder = folders_.at(lease);
   const LeaseId home = folders_.home_of(lease);
-  const Result<bool> is_supervised = co_await ground_.pool.run([&]() -> Result<bool> {
-    if (agent::is_supervised(folder.path())) return true;  // by one that was born when a nursery died
-    options_.end_leftovers(folder.path(), home);
-    return false;
-  });
-  if (is_supervised.value_or(false)) {
+  // A process that dies closes its connection before it lets go of its lock.
+  const TimePoint patience = ground_.loop.now() + dying_max;
+  bool is_supervised = agent::is_supervised(folder.path());
+  while (is_supervised && ground_.loop.now() < patience) {
+    co_await loop::sleep(ground_.loop, look_every);
+    is_supervised = agent::is_supervised(folder.path());
+  }
+  if (is_supervised) {  // by one that was born when a nursery died
     take_over(lease);
     co_return;
   }
+  co_await ground_.pool.run([&]() -> Result<void> {
+    options_.end_leftovers(folder.path(), home);
+    return {};
+  });
   ended(lease, std::move(ending));
 }
 
