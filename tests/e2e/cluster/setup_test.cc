@@ -65,8 +65,8 @@ TEST_F(SetupCommands, ThatFailSayWhatTheyWrote) {
   EXPECT_THAT(job.detail, HasSubstr("its setup ended with exit code 7"));
   EXPECT_THAT(job.detail, HasSubstr("the cause"));
   EXPECT_TRUE(TestCluster::until([&] {
-    return cluster_.output(id).find("setup command 'echo the cause; exit 7' ended with exit code 7") !=
-           std::string::npos;
+    return cluster_.cadre({"task", "logs", std::to_string(id)})
+               .err.find("setup command 'echo the cause; exit 7' ended with exit code 7") != std::string::npos;
   }));
   EXPECT_THAT(cluster_.output(id), Not(HasSubstr("never\n")));
 }
