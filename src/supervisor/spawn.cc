@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -58,7 +59,10 @@ Result<void> take_place(const Program& program, pid_t supervisor) {
   TRY(join(program.mount_namespace, CLONE_NEWNS));
   if (program.view) TRY(take_view(*program.view));
   if (program.processes_max) {
-    const rlimit limit{static_cast<rlim_t>(*program.processes_max), static_cast<rlim_t>(*program.processes_max)};
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NPROC, &limit) != 0) return system_failure("limit of processes");
+    limit.rlim_max = std::min(limit.rlim_max, static_cast<rlim_t>(*program.processes_max));  // never raised
+    limit.rlim_cur = limit.rlim_max;
     if (::setrlimit(RLIMIT_NPROC, &limit) != 0) return system_failure("limit of processes");
   }
   TRY(take_rights(program.rights));
