@@ -158,6 +158,7 @@ TEST_F(OnHostsThatBootSoon, TasksOfOneThatLostPowerRunAgainAtNoCost) {
   EXPECT_EQ(job.runs, 2);
   for (const auto& task : job.tasks) EXPECT_EQ(task.restarts, 0);
   EXPECT_TRUE(TestCluster::until([&] { return task_processes() == 3; }));
+  EXPECT_EQ(cluster_.cadre({"kill", std::to_string(id)}).code, 0) << "it may hold all slots of that host";
   expect_takes_work(lost);
 }
 
