@@ -1,4 +1,4 @@
-"""What a task asks and tells the cluster while it runs.
+"""The interface of a task to the cluster, and the client library.
 
     import cadre
 
@@ -8,9 +8,9 @@
         train(step)
     save_checkpoint()
 
-The first call of a function attaches the task: from then on it is asked to stop here, not by a signal, and must look.
-Importing, and reading ``cadre.task``, attach nothing. Off the cluster the same code runs and is never asked to stop.
-All functions may be called from any thread, and in processes that were forked.
+The first function call attaches the task: from then on it gets stop requests here instead of a signal, and must check
+for them. Importing the package and reading ``cadre.task`` do not attach the task. Off the cluster the same code runs and
+is never asked to stop. All functions are thread-safe and may be called in forked processes.
 """
 import dataclasses
 import json
@@ -70,34 +70,34 @@ __all__ = [
 
 @dataclasses.dataclass(frozen=True)
 class Task:
-    """What a task knows of itself. Off the cluster: the only one of its gang."""
+    """Information about the current task. Off the cluster: the only task of its gang."""
 
     task: str
     """17.0: the first task of job 17; empty off the cluster."""
     lease: str
-    """17.0/3: its third lease."""
+    """17.0/3: the third lease of the task."""
     epoch: int
-    """Numbers the leases of a task; what an older one reports is refused."""
+    """Number of the lease; reports with an older epoch are refused."""
     role: str
-    """Of its gang."""
+    """Role in the gang."""
     rank: int
-    """Among the tasks of its gang, from 0."""
+    """Index among the tasks of the gang, from 0."""
     size: int
-    """How many tasks the gang has."""
+    """Number of tasks in the gang."""
     slots: Tuple[str, ...]
-    """That are its own."""
+    """Slots assigned to the task."""
     master: str
-    """Where the master can be reached."""
+    """Address of the master."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Stop:
-    """Why the task is to stop, and by when."""
+    """A stop request: the reason and the remaining time."""
 
     why: str
     """killed_by_user, preempted, …"""
     grace_left: float
-    """Seconds until it is killed; not below 0."""
+    """Seconds until the task is killed; at least 0."""
 
 
 class ReportError(RuntimeError):
@@ -105,11 +105,11 @@ class ReportError(RuntimeError):
 
 
 class ReportRefused(ReportError):
-    """The report does not count, for instance since the task runs somewhere else by now."""
+    """The report was rejected, for example because the task now runs elsewhere."""
 
 
 class ReportUnknown(ReportError):
-    """No answer came: the report may or may not count."""
+    """No response came: the report may or may not have been accepted."""
 
 
 task: Task = Task(**_native.this_task())
@@ -133,35 +133,35 @@ def on_cluster() -> bool:
 
 
 def should_stop() -> bool:
-    """Whether the task has been asked to stop. Does not wait: call it as often as you like."""
+    """Whether the task has been asked to stop. Does not block; call it as often as you like."""
     return _context().should_stop()
 
 
 def stop() -> Optional[Stop]:
-    """Why the task is to stop, and by when; None while it may go on. Does not wait."""
+    """The stop request, or None if there is none. Does not block."""
     found = _context().stop()
     return None if found is None else Stop(*found)
 
 
 def promise_liveness() -> None:
-    """Promises that should_stop, stop, report or beat will be called again and again.
+    """Promises regular calls of should_stop, stop, report or beat.
 
-    A task that then does none of it for too long (60 s, as its manners say) is taken for stuck, and is ended. Without
-    a promise nobody minds.
+    A task that then makes no such call for 60 s (``liveness`` in ``manners`` of the job file) is considered stuck and is
+    ended. Without this promise there is no such timeout.
     """
     _context().promise_liveness()
 
 
 def beat() -> None:
-    """A sign of life. Does nothing before promise_liveness."""
+    """Sends a heartbeat. Does nothing before promise_liveness."""
     _context().beat()
 
 
 def report(value: Any, timeout: float = 60.0) -> None:
-    """Reports a value, which goes as JSON of at most 32768 bytes, and waits until it is accepted.
+    """Reports a value as JSON of at most 32768 bytes, and waits until it is accepted.
 
-    Raises ReportRefused if it does not count, ReportUnknown if no answer came within `timeout` seconds or the
-    supervisor was lost. Off the cluster it goes to standard error.
+    Raises ReportRefused if the report is rejected, ReportUnknown if no response came within `timeout` seconds or the
+    supervisor was lost. Off the cluster the report goes to standard error.
     """
     outcome, why = _context().report(json.dumps(value, ensure_ascii=False), timeout)
     if outcome == "refused":

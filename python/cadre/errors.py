@@ -1,4 +1,4 @@
-"""What goes wrong with actors."""
+"""Errors of actors."""
 import sys
 import types
 from typing import Any, Dict, Optional, Type
@@ -13,8 +13,9 @@ _count_max = 1_000  # of values in one that does
 
 
 class ActorError(RuntimeError):
-    """Why a call had no answer. ``code`` is unavailable: the actor is gone, or was never there; timed_out: nobody knows
-    whether the call ran; denied: one may not; invalid: it cannot be asked for like that."""
+    """A call has no result. ``code`` is unavailable: the actor is gone or was never created; timed_out: it is unknown
+    whether the call ran; denied: permission denied; conflict: not possible in the current state; invalid: the request is
+    invalid."""
 
     def __init__(self, code: str, text: str) -> None:
         super().__init__(text)
@@ -25,33 +26,33 @@ class ActorError(RuntimeError):
 
 
 class ActorTimeoutError(ActorError, TimeoutError):
-    """No answer came in time; ``except TimeoutError`` finds it."""
+    """No result arrived in time; ``except TimeoutError`` catches it."""
 
 
 def actor_error(code: str, text: str) -> ActorError:
-    """The one of this code."""
+    """The exception for this code."""
     return ActorTimeoutError(code, text) if code == "timed_out" else ActorError(code, text)
 
 
 class RemoteError(RuntimeError):
-    """An exception in the code of an actor, which lives on. It is also an exception of the type it had there, if the
-    module of that type is imported here: ``except ValueError`` finds it. Attributes that are plain data are those it had
-    there."""
+    """An exception in the code of an actor; the actor stays alive. It is also an instance of the original exception
+    type, if the module of that type is imported in the caller: ``except ValueError`` catches it. Attributes that are
+    plain data are preserved."""
 
     type_name: str
-    """Of the exception there: ``builtins.ValueError``."""
+    """Type of the original exception: ``builtins.ValueError``."""
     traceback: str
-    """As Python would have printed it there."""
+    """Traceback in the actor, as Python prints it."""
 
     def __init__(self, type_name: str, text: str, traceback: str) -> None:
-        BaseException.__init__(self, text)  # the next in line may be the type it had there, which wants who knows what
+        BaseException.__init__(self, text)  # the next base may be the original type, with unknown arguments
         self.type_name = type_name
         self.traceback = traceback
 
     def __str__(self) -> str:
         return f"{self.type_name}: {self.args[0]}\n\nIn the actor:\n{self.traceback}"
 
-    __repr__ = RuntimeError.__repr__  # that of the type it had there may want more than was carried
+    __repr__ = RuntimeError.__repr__  # that of the original type may need more than was sent
 
     def __reduce__(self):  # type: ignore[no-untyped-def]
         return (remote_error, (self.type_name, self.args[0], self.traceback, fields_of(self)))
@@ -61,18 +62,18 @@ _mixed: Dict[Type[Exception], Type[RemoteError]] = {}
 
 
 def remote_error(type_name: str, text: str, traceback: str, fields: Dict[str, Any]) -> RemoteError:
-    """The one that stands for an exception of that type."""
+    """The RemoteError for an original exception of that type."""
     original = _class_called(type_name)
     if original is not None:
         try:
             return _filled(_mixed_with(original), type_name, text, traceback, fields)
-        except Exception:  # some cannot be mixed, or do not let themselves be filled
+        except Exception:  # some types cannot be combined, or reject the attributes
             pass
     return _filled(RemoteError, type_name, text, traceback, fields)
 
 
 def _class_called(type_name: str) -> Optional[Type[Exception]]:
-    """The class of exceptions of that name, if it is here; nothing is imported for it."""
+    """The exception class of that name, if its module is already imported."""
     parts = type_name.split(".")
     for length in range(len(parts) - 1, 0, -1):
         found: Any = sys.modules.get(".".join(parts[:length]))
@@ -102,7 +103,7 @@ def _filled(cls: Type[RemoteError], type_name: str, text: str, traceback: str, f
 
 
 def _bare(cls: Type[RemoteError]) -> RemoteError:
-    """One for which no constructor of a user was called: made as the nearest of Python's own classes makes it."""
+    """An instance created by the nearest built-in base class, without calling a constructor of the user."""
     heap_type = 1 << 9  # Py_TPFLAGS_HEAPTYPE: not one of Python's own
     native: Any = cls
     while native.__flags__ & heap_type:
@@ -111,7 +112,7 @@ def _bare(cls: Type[RemoteError]) -> RemoteError:
 
 
 def fields_of(error: BaseException) -> Dict[str, Any]:
-    """Its attributes that are plain data: its own, and those that Python keeps for errors of its type, as errno."""
+    """Its attributes that are plain data: its own, and those of built-in exception types, such as errno."""
     names = set(getattr(error, "__dict__", ()))
     for cls in type(error).__mro__:
         names |= {name for name, what in vars(cls).items() if isinstance(what, _descriptors)}
