@@ -1,4 +1,4 @@
-"""Components: named members of a group that find each other by name and speak with each other.
+"""Components: named members of a group that discover each other and exchange messages.
 
     import cadre
 
@@ -7,10 +7,10 @@
     print(component.request("learner-1", "ask", {"how": "much"}).value)
 
 Values are None, bool, int, float, complex, str, bytes, numpy arrays and scalars, and lists, tuples, dicts and sets of
-those; they travel as MessagePack, so that a component in C++ reads them, too. Bytes that are to travel as they are go as
-``body=``. Messages between two components arrive in the order in which they were sent, each at most once. All may be
-called from any thread; handlers run one at a time, but for those that are concurrent. A ``timeout`` is in seconds and for
-the whole call; None stands for no deadline.
+those. They are encoded as MessagePack, so that components in C++ can read them. Pass raw bytes as ``body=``. Messages
+between two components arrive in the order in which they were sent, each at most once. All functions are thread-safe;
+handlers run one at a time, except concurrent ones. A ``timeout`` is in seconds and applies to the whole call; None means
+no deadline. A task is a message whose sender waits for a reply.
 """
 import asyncio
 import time
@@ -38,8 +38,8 @@ _options = {
 
 
 class ComponentError(RuntimeError):
-    """Why something did not happen. ``code`` is invalid, not_found, conflict, unavailable, timed_out, denied, corrupt or
-    refused: whoever was asked says no."""
+    """An operation failed. ``code`` is invalid, not_found, conflict, unavailable, timed_out, denied, corrupt, or refused
+    (by the peer)."""
 
     def __init__(self, code: str, text: str) -> None:
         super().__init__(text)
@@ -50,14 +50,14 @@ class ComponentError(RuntimeError):
 
 
 class ComponentTimeoutError(ComponentError, TimeoutError):
-    """The same when it took too long: ``code`` is timed_out."""
+    """An operation timed out: ``code`` is timed_out."""
 
     def __reduce__(self) -> Any:
         return (ComponentTimeoutError, (self.code, str(self)))
 
 
 class Reply(NamedTuple):
-    """What one of many peers said, or why it said nothing."""
+    """The reply of one peer, or its error."""
 
     peer: str
     message: Optional[Message]
@@ -68,10 +68,10 @@ _T = TypeVar("_T")
 
 
 def _content(value: Any, body: Optional[bytes]) -> Tuple[Any, bool]:
-    """What to send, and whether it is a value."""
+    """The content to send, and whether it is a value."""
     if body is not None:
         if value is not _nothing:
-            raise TypeError("give a value or a body, not both")
+            raise TypeError("pass either a value or a body, not both")
         return bytes_of("body", body), False
     return (b"", False) if value is _nothing else (value, True)
 
@@ -97,7 +97,7 @@ def _reply(peer: str, outcome: Tuple[bool, Any]) -> Reply:
 
 
 def _event_hint(event: Any) -> str:
-    """How an event that is a tuple or list, as other frameworks have them, is written as text."""
+    """The text form of an event given as a tuple or list, as in other frameworks."""
     parts = [part if isinstance(part, str) else _event_hint(part) if isinstance(part, (tuple, list)) else str(part)
              for part in event]
     names = {"AND": " AND ", "&&": " AND ", "OR": " OR ", "||": " OR "}
@@ -113,12 +113,12 @@ def _check_event(event: Any) -> str:
     if isinstance(event, (tuple, list)) and event:
         text = _event_hint(event)
         text = text[1:-1] if text.startswith("(") else text
-        raise TypeError(f"an event is text, not a {type(event).__name__}: write {text!r}")
-    raise TypeError(f"an event is text like 'worker:update:60%', not {event!r}")
+        raise TypeError(f"an event must be a str, not a {type(event).__name__}: write {text!r}")
+    raise TypeError(f"an event must be a str like 'worker:update:60%', not {event!r}")
 
 
 class MessageFuture(Generic[_T]):
-    """What becomes of a message that was sent without waiting. It can be awaited."""
+    """The future of a message that was sent without waiting. It can be awaited."""
 
     __slots__ = ("_parts", "_make", "__weakref__")
 
@@ -127,13 +127,13 @@ class MessageFuture(Generic[_T]):
         self._make = make
 
     def get(self, timeout: Optional[float] = None) -> _T:
-        """What the call that waits would have given or raised; raises ``timed_out`` when it is not there in time."""
+        """Returns or raises what the blocking call would; raises ``timed_out`` if it is not ready in time."""
         end = None if timeout is None else time.monotonic() + timeout
         outcomes = []
         for part in self._parts:
             outcomes.append(part.get(_seconds(None if end is None else max(0.0, end - time.monotonic()))))
             if not part.is_there:
-                raise _error("timed_out", "it is not there in time")
+                raise _error("timed_out", f"the future was not ready after {timeout} s")
         return self._make(outcomes)
 
     def ready(self) -> bool:
@@ -141,7 +141,7 @@ class MessageFuture(Generic[_T]):
         return all(part.is_there for part in self._parts)
 
     def then(self, call: Callable[["MessageFuture[_T]"], Any]) -> "MessageFuture[_T]":
-        """Calls it with this future once it is ready: at once, or on a thread that runs such calls in turn."""
+        """Calls ``call`` with this future when it is ready: at once, or later on the callback thread."""
         def next_part() -> None:
             for part in self._parts:
                 if not part.is_there:
@@ -151,7 +151,7 @@ class MessageFuture(Generic[_T]):
         return self
 
     def cancel(self) -> None:
-        """The answer is not wanted any more; a message that still waits for room is not sent. get() raises ``conflict``."""
+        """Discards the reply; a message that still waits for queue space is not sent. get() raises ``conflict``."""
         for part in self._parts:
             part.cancel()
 
@@ -166,7 +166,7 @@ class MessageFuture(Generic[_T]):
         def tell(_: Any) -> None:
             try:
                 loop.call_soon_threadsafe(wake)
-            except RuntimeError:  # the loop is closed: nobody waits there any more
+            except RuntimeError:  # the loop is closed: nothing waits there any more
                 pass
 
         self.then(tell)
@@ -186,11 +186,11 @@ class Component:
                  minimal_peers: Optional[Mapping[str, int]] = None, minimal_wait: float = 30.0,
                  concurrent_max: int = 4, overflow: str = "block", queue_max: int = 10_000,
                  queue_bytes_max: int = 64 << 20, heartbeat: float = 1.0, silence_max: float = 3.0) -> None:
-        """``peers`` says how many of each type join() waits for, ``names`` where they are found (a URL as for Names; left
-        out: by the master), ``host`` at which address of this host they find this one. With ``rejoin`` messages to a
-        peer that is away wait for the next of its name. With fewer than ``minimal_peers`` for longer than
-        ``minimal_wait`` seconds the group cannot go on. ``concurrent_max`` concurrent handlers run at a time, and as many
-        may wait. ``overflow`` is block, fail or drop_oldest."""
+        """``peers``: number of peers of each type that join() waits for. ``names``: URL of the names backend, as for
+        Names; default: the master. ``host``: address at which peers reach this component. ``rejoin``: messages to a lost
+        peer wait for the next component of that name. ``minimal_peers``: the group ends if it has fewer peers of a type
+        for longer than ``minimal_wait`` seconds. ``concurrent_max``: number of concurrent handlers that run at a time; as
+        many may wait. ``overflow``: what happens if a queue is full, one of block, fail and drop_oldest."""
         given: Dict[str, Any] = {
             "group": group, "type": type, "name": name, "peers": {} if peers is None else peers, "names": names,
             "host": host, "rejoin": rejoin, "minimal_peers": {} if minimal_peers is None else minimal_peers,
@@ -204,94 +204,95 @@ class Component:
 
     @property
     def name(self) -> str:
-        """Its name in the group."""
+        """Name of this component in the group."""
         return self._native.name
 
     def join(self, timeout: Optional[float] = 30.0) -> "Component":
-        """Returns when every expected peer can be reached; raises ``timed_out`` with those that cannot."""
+        """Returns when every expected peer is reachable; raises ``timed_out`` with the names of those that are not."""
         _take(self._native.join(_seconds(timeout)))
         return self
 
     def peers(self, type: str = "") -> List[str]:
-        """Peers that can be reached now, of one type or of all."""
+        """Peers that are reachable now, of one type or of all types."""
         return self._native.peers(type)
 
     def send(self, peer: str, tag: str, value: Any = _nothing, *, body: Optional[bytes] = None, session: int = 0,
              reliable: bool = False, timeout: Optional[float] = 30.0) -> int:
-        """One way; gives the message's id. A reliable one is sent again after a lost connection, and arrives once."""
+        """Sends a one-way message and returns its id. A reliable message is resent after a lost connection, and arrives
+        once."""
         return _take(self._native.send(peer, tag, *_content(value, body), session, reliable, _seconds(timeout)))
 
     def send_async(self, peer: str, tag: str, value: Any = _nothing, *, body: Optional[bytes] = None, session: int = 0,
                    reliable: bool = False, timeout: Optional[float] = 30.0) -> "MessageFuture[int]":
-        """The same without waiting for room: a future of the id. Messages to one peer keep the order of the calls."""
+        """Like send(), but returns a future of the id at once. Messages to one peer keep the order of the calls."""
         sent = self._native.send_async(peer, tag, *_content(value, body), session, reliable, _seconds(timeout))
         return MessageFuture([sent], lambda outcomes: _take(outcomes[0]))
 
     def request(self, peer: str, tag: str, value: Any = _nothing, *, body: Optional[bytes] = None, session: int = 0,
                 reliable: bool = False, timeout: Optional[float] = 30.0) -> Message:
-        """Waits for the answer; raises ``refused`` when the other side could not give one."""
+        """Sends a request and waits for the reply; raises ``refused`` if the peer refused it."""
         return _take(self._native.request(peer, tag, *_content(value, body), session, reliable, _seconds(timeout)))
 
     def request_async(self, peer: str, tag: str, value: Any = _nothing, *, body: Optional[bytes] = None, session: int = 0,
                       reliable: bool = False, timeout: Optional[float] = 30.0) -> "MessageFuture[Message]":
-        """The same without waiting: a future of the answer, which fails when there is none in ``timeout`` seconds."""
+        """Like request(), but returns a future of the reply at once; it fails after ``timeout`` seconds."""
         asked = self._native.request_async(peer, tag, *_content(value, body), session, reliable, _seconds(timeout))
         return MessageFuture([asked], lambda outcomes: _take(outcomes[0]))
 
     def broadcast(self, type: str, tag: str, value: Any = _nothing, *, body: Optional[bytes] = None,
                   timeout: Optional[float] = 30.0) -> List[Reply]:
-        """Asks all peers of a type at once."""
+        """Sends a request to all peers of a type at once; returns one reply for each."""
         replies = self._native.broadcast(type, tag, *_content(value, body), _seconds(timeout))
         return [_reply(peer, outcome) for peer, outcome in replies]
 
     def broadcast_async(self, type: str, tag: str, value: Any = _nothing, *,
                         timeout: Optional[float] = 30.0) -> "MessageFuture[List[Reply]]":
-        """The same without waiting: a future of all replies."""
+        """Like broadcast(), but returns a future of all replies at once."""
         return self.scatter_async([(peer, tag, value) for peer in self.peers(type)], timeout=timeout)
 
     def scatter(self, parcels: Sequence[Tuple[str, str, Any]], *, timeout: Optional[float] = 30.0) -> List[Reply]:
-        """Asks each peer for something of its own, (peer, tag, value); one reply each, in their order."""
+        """Sends each (peer, tag, value) as a request; returns one reply for each, in the same order."""
         return [_reply(peer, outcome) for peer, outcome in self._native.scatter(list(parcels), _seconds(timeout))]
 
     def scatter_async(self, parcels: Sequence[Tuple[str, str, Any]], *,
                       timeout: Optional[float] = 30.0) -> "MessageFuture[List[Reply]]":
-        """The same without waiting: a future of all replies, in their order."""
+        """Like scatter(), but returns a future of all replies at once."""
         parcels = list(parcels)
         asked = [self._native.request_async(peer, tag, *_content(value, None), 0, False, _seconds(timeout))
                  for peer, tag, value in parcels]
         return MessageFuture(asked, lambda outcomes: [_reply(one[0], outcome) for one, outcome in zip(parcels, outcomes)])
 
     def receive(self, timeout: Optional[float] = 30.0) -> Message:
-        """The next message; raises ``timed_out`` when none comes in time."""
+        """Returns the next message; raises ``timed_out`` if none arrives in time."""
         return _take(self._native.receive(_seconds(timeout)))
 
     def reply(self, task: Message, value: Any = _nothing, *, body: Optional[bytes] = None, tag: str = "") -> None:
-        """Answers a task, once. The answer has the tag of the task unless another is given."""
+        """Replies to a task, once. The reply has the tag of the task unless another one is given."""
         _take(self._native.reply(task, *_content(value, body), tag))
 
     def refuse(self, task: Message, why: str) -> None:
-        """Answers a task with why it cannot be done, once."""
+        """Replies to a task with an error, once."""
         _take(self._native.refuse(task, why))
 
     def forward(self, message: Message, peer: str) -> int:
-        """Sends a message on to another peer, as a notification of one's own."""
+        """Forwards a message to another peer, as a one-way message from this component."""
         return _take(self._native.forward(message, peer))
 
     def on(self, tag: str, handler: Callable[[Message], Any], *, concurrent: bool = False) -> None:
-        """For launch(): messages of this tag. What the handler returns is the answer to a task that it has not answered
-        itself. To answer later, it keeps the message and returns None. A concurrent handler runs on a thread of its own,
-        others one at a time."""
+        """Sets the handler for messages with this tag; launch() calls it. Its return value is the reply to a task, unless
+        it already replied. To reply later, it keeps the message and returns None. A concurrent handler runs on its own
+        thread, others run one at a time."""
         _take(self._native.on(tag, handler, concurrent))
 
     def when(self, event: str, handler: Callable[[List[Message]], Any]) -> None:
-        """For launch(): as soon as so many have come, ``worker:update:60% AND learner:ready:1``. What the handler returns,
-        if that is not None, is the answer to all tasks among them that have none yet."""
+        """Sets the handler for an event, ``worker:update:60% AND learner:ready:1``; launch() calls it with the messages.
+        Its return value, if not None, is the reply to all tasks among them that have no reply yet."""
         _take(self._native.when(_check_event(event), handler))
 
     def launch(self) -> None:
-        """Hands messages to their handlers until stop(). Who asks something that has no handler, or whose handler
-        raises, is refused; the loop goes on. Ends when the last concurrent handler has; raises when the group cannot go
-        on."""
+        """Passes messages to their handlers until stop(). A request without a handler, or whose handler raises, is
+        refused; the loop continues. Returns when the last concurrent handler has finished; raises if the group ends
+        because of ``minimal_peers``."""
         _take(self._native.launch())
 
     def stop(self) -> None:
@@ -299,21 +300,21 @@ class Component:
         self._native.stop()
 
     def on_peer_up(self, call: Callable[[str], Any]) -> None:
-        """Called with the name of each peer that can be reached from now on; must not wait. Before join()."""
+        """Sets a callback for each peer that becomes reachable, with its name. It must not block. Call before join()."""
         self._native.on_peer_up(call)
 
     def on_peer_down(self, call: Callable[[str, str, List[int]], Any]) -> None:
-        """Called with the name of a peer that was lost, why, and the ids of messages of which nobody knows whether they
-        arrived; must not wait. Before join()."""
+        """Sets a callback for each lost peer, with its name, the reason, and the ids of messages whose delivery is
+        unknown. It must not block. Call before join()."""
         self._native.on_peer_down(call)
 
     def close(self, linger: Optional[float] = 1.0) -> List[int]:
-        """Waits for at most so long until everything has arrived, and leaves the group. Gives the ids of messages of
-        which nobody has said that they arrived."""
+        """Waits up to ``linger`` seconds until all messages are acknowledged, and leaves the group. Returns the ids of
+        messages that were not acknowledged."""
         return self._native.close(_seconds(linger))
 
     def counters(self) -> Dict[str, int]:
-        """What was counted: strangers, malformed, dropped, late, handler_failures, without_handler."""
+        """Counters: strangers, malformed, dropped, late, handler_failures, without_handler."""
         return self._native.counters()
 
     def __enter__(self) -> "Component":
@@ -328,7 +329,7 @@ Handler = Callable[[Any, Component, Union[Message, List[Message]]], Any]
 
 
 class concurrent:
-    """A handler for dist() that runs on a thread of its own: ``{"hello": cadre.concurrent(on_hello)}``."""
+    """A handler for dist() that runs on its own thread: ``{"hello": cadre.concurrent(on_hello)}``."""
 
     def __init__(self, handler: Handler) -> None:
         self._handler = handler
@@ -338,11 +339,11 @@ class concurrent:
 
 
 def dist(component: Component, handlers: Mapping[str, Handler]) -> Callable[[Type[_Local]], Type[_Local]]:
-    """A class that messages reach: ``@cadre.dist(component, {"hello": on_hello})``.
+    """Makes a class reachable by messages: ``@cadre.dist(component, {"hello": on_hello})``.
 
-    A handler is called as ``on_hello(local_instance, component, message)``, and what it returns is the answer, as for
+    A handler is called as ``on_hello(local_instance, component, message)``, and its return value is the reply, as for
     Component.on(). A key with colons is an event, ``worker:update:60%``, whose handler gets the list of messages.
-    Everything of the class stays reachable; an instance gets ``launch()`` and ``component`` besides.
+    The class keeps all its members; an instance also gets ``launch()`` and ``component``.
     """
 
     def wrap(original: Type[_Local]) -> Type[_Local]:
@@ -356,7 +357,7 @@ def dist(component: Component, handlers: Mapping[str, Handler]) -> Callable[[Typ
                     if ":" not in _check_event(key):
                         component.on(key, call, concurrent=is_concurrent)
                     elif is_concurrent:
-                        raise TypeError(f"the handler of the event {key!r} cannot be concurrent, only that of a tag")
+                        raise TypeError(f"the handler of the event {key!r} cannot be concurrent; only handlers of tags can")
                     else:
                         component.when(key, call)
 
@@ -365,7 +366,7 @@ def dist(component: Component, handlers: Mapping[str, Handler]) -> Callable[[Typ
                 return component
 
             def launch(self) -> None:
-                """Hands messages to the handlers until component.stop()."""
+                """Passes messages to the handlers until component.stop()."""
                 component.launch()
 
         Distributed.__name__ = original.__name__

@@ -1,4 +1,4 @@
-"""What becomes of calls: futures, which can be waited for one by one, together, or by asyncio."""
+"""Futures of calls: wait for one, for several, or with asyncio."""
 import threading
 import time
 from typing import Any, Callable, Generator, Generic, Iterable, List, Optional, Tuple, TypeVar
@@ -20,18 +20,18 @@ class CancelledError(Exception):
 
 
 class Future(Generic[_T]):
-    """What becomes of a call. ``await`` gives its result, too."""
+    """The future result of a call. It can be awaited."""
 
     __slots__ = ("_answer", "_proxy", "_cache", "__weakref__")
 
     def __init__(self, answer: Any, proxy: Any) -> None:
         self._answer = answer
-        self._proxy = proxy  # it is needed until it has answered
+        self._proxy = proxy  # keeps the actor alive until there is a result
         self._cache: Optional[Tuple[bool, Any]] = None
 
     def get(self, timeout: Optional[float] = None) -> _T:
-        """The result; raises what the method raised, or ActorError when there is no answer. With a timeout in seconds:
-        TimeoutError, which is also an ActorError, when there is none in time."""
+        """Returns the result, or raises what the method raised, or ActorError if there is no result. With a timeout in
+        seconds, raises TimeoutError, which is also an ActorError, if there is none in time."""
         if self._cache is None:
             self._cache = hear(self._proxy, self._answer, forever if timeout is None else timeout)
             self._proxy = None
@@ -45,12 +45,12 @@ class Future(Generic[_T]):
         return self._answer.is_there
 
     def then(self, call: Callable[["Future[_T]"], Any]) -> "Future[_T]":
-        """Calls it with this future once there is an answer: at once, or on a thread that runs such calls in turn."""
+        """Calls ``call`` with this future when it is ready: at once, or later on the callback thread."""
         self._answer.then(lambda: call(self))
         return self
 
     def cancel(self) -> None:
-        """The call is not wanted any more. If it has not begun to run, get() raises CancelledError."""
+        """Cancels the call. If it has not begun to run, get() raises CancelledError."""
         proxy = self._proxy
         if proxy is not None:
             actor_of(proxy).cancel(self._answer)
@@ -68,7 +68,7 @@ class Future(Generic[_T]):
             def tell(_: Any) -> None:
                 try:
                     loop.call_soon_threadsafe(wake)
-                except RuntimeError:  # the loop is closed: nobody waits there any more
+                except RuntimeError:  # the loop is closed: nothing waits there any more
                     pass
 
             self.then(tell)
@@ -81,15 +81,15 @@ class Future(Generic[_T]):
 
 
 def gather(futures: Iterable["Future[_T]"], timeout: Optional[float] = None) -> List[_T]:
-    """The results of all, in their order; raises what the first that failed raised. The time is for all together."""
+    """Returns all results, in order; raises the exception of the first that failed. The timeout is for all together."""
     end = time.monotonic() + (forever if timeout is None else timeout)
     return [one.get(max(0.0, end - time.monotonic())) for one in list(futures)]
 
 
 def wait(futures: Iterable["Future[_T]"], count: Optional[int] = None,
          timeout: Optional[float] = None) -> Tuple[List["Future[_T]"], List["Future[_T]"]]:
-    """Waits until ``count`` of them are ready (all, if left out), or for ``timeout`` seconds. Gives those that are ready
-    and those that are not, each in their order; there may be more or fewer ready ones than asked for."""
+    """Waits until ``count`` futures are ready (default: all), or for ``timeout`` seconds. Returns the futures that are
+    ready and those that are not, each in their order. The number of ready futures may differ from ``count``."""
     every = list(futures)
     wanted = len(every) if count is None else count
     if not 0 <= wanted <= len(every):
@@ -108,7 +108,7 @@ def wait(futures: Iterable["Future[_T]"], count: Optional[int] = None,
 
 
 def _wait_for_any_kind(futures: List[Any], count: int, seconds: float) -> None:
-    """Also for those of messages."""
+    """Waits for futures of calls and of messages."""
     here = threading.Semaphore(0)
     for one in futures:
         one.then(lambda _: here.release())
@@ -119,12 +119,12 @@ def _wait_for_any_kind(futures: List[Any], count: int, seconds: float) -> None:
 
 
 def actor_of(proxy: Any) -> Any:
-    """The actor behind what its caller holds."""
+    """The actor behind a proxy."""
     return object.__getattribute__(proxy, "_cadre_actor")
 
 
 def hear(proxy: Any, answer: Any, timeout: float) -> Tuple[bool, Any]:
-    """Whether it is a result, and which; or an exception."""
+    """Whether the call succeeded, and its result or exception."""
     try:
         heard = answer.get(timeout)
     except ActorError as error:
@@ -133,7 +133,7 @@ def hear(proxy: Any, answer: Any, timeout: float) -> Tuple[bool, Any]:
 
 
 def reason(actor: Any, error: ActorError) -> Exception:
-    """Why there is no answer: what the constructor raised, if there was no object to ask."""
+    """Why there is no result: the exception of the constructor, if the object was not created."""
     if error.code != "invalid" or not actor.is_over:
         return error
     try:
@@ -144,7 +144,7 @@ def reason(actor: Any, error: ActorError) -> Exception:
 
 
 def content(proxy: Any, heard: Tuple[int, str, Any, List[Any]]) -> Tuple[bool, Any]:
-    """The same of what was heard."""
+    """The same for a received message."""
     if heard[0] == _value and heard[1] != object.__getattribute__(proxy, "_cadre_hidden"):
         object.__setattr__(proxy, "_cadre_hidden", heard[1])
     return _content(heard)

@@ -1,4 +1,4 @@
-"""Names by which processes find each other: a tree of small keys, each with a value.
+"""Service discovery by names: a tree of small keys, each with a value.
 
     import cadre
 
@@ -6,10 +6,10 @@
     names.put("demo/learner", "tcp://10.0.0.1:7000")
     print(names.wait("demo/learner").text)
 
-Who puts a name owns it and keeps it alive; a while after he is gone it is gone for everybody. Where names are kept is one
-URL: nothing or ``master://host:port/workspace`` (the cluster's own), ``redis://host``, ``file:///folder``,
-``memory://name``. Whoever keeps them may be lost: then every call raises after a few seconds, and once he is back what
-this process owns is put again. All may be called from any thread.
+The process that puts a name owns it and keeps it alive; when the process is gone, the name expires. A URL selects the
+backend: nothing or ``master://host:port/workspace`` (the cluster's master), ``redis://host``, ``file:///folder``,
+``memory://name``. If the backend is lost, every call raises after a few seconds; when it is back, this process puts its
+names again. All functions are thread-safe.
 """
 from typing import Any, Callable, Iterator, List, NamedTuple, Optional, Tuple, Union
 
@@ -20,7 +20,7 @@ __all__ = ["Change", "Entry", "Names", "NamesError", "Watch"]
 
 
 class NamesError(RuntimeError):
-    """Why something did not happen. ``code`` is invalid, not_found, conflict, unavailable, timed_out or denied."""
+    """An operation failed. ``code`` is invalid, not_found, conflict, unavailable, timed_out or denied."""
 
     def __init__(self, code: str, text: str) -> None:
         super().__init__(text)
@@ -31,12 +31,12 @@ class NamesError(RuntimeError):
 
 
 class Entry(NamedTuple):
-    """A name that somebody keeps alive."""
+    """A name with its value and the epoch of its owner."""
 
     key: str
     value: bytes
     epoch: int
-    """Of its owner: later owners have larger ones."""
+    """Epoch of the owner; later owners have larger epochs."""
 
     @property
     def text(self) -> str:
@@ -45,12 +45,12 @@ class Entry(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What became of a name."""
+    """A change of a name."""
 
     is_gone: bool
-    """Whether nobody has it any more; else it is new, or has another value or owner."""
+    """True: the name was removed or has expired. False: it is new, or has a new value or owner."""
     entry: Entry
-    """As it is, or as it was last."""
+    """The current entry, or the last one before it was removed."""
 
 
 def _take(outcome: Tuple[bool, Any]) -> Any:
@@ -61,22 +61,22 @@ def _take(outcome: Tuple[bool, Any]) -> Any:
 
 
 class Watch:
-    """Tells what is there and then what changes; for one thread at a time. Also an iterator, which does not end."""
+    """Returns existing names, then changes. For one thread at a time. Also an endless iterator."""
 
     def __init__(self, native: _native.NamesWatch, names: "Names") -> None:
         self._native: Optional[_native.NamesWatch] = native
-        self._names: Optional[Names] = names  # which would end it when nobody else holds them
+        self._names: Optional[Names] = names  # keeps it open: the watch ends with its Names
 
     def next(self, timeout: float = 30.0) -> Change:
-        """The next change; raises ``timed_out`` when there is none in time. What changes again before it was asked for
-        is told once, as it is then: how it stands in the end is always told."""
+        """Returns the next change; raises ``timed_out`` if there is none in time. Several changes of one name between two
+        calls are merged into the latest; the final state is always delivered."""
         if self._native is None:
-            raise NamesError("conflict", "this watch was closed")
+            raise NamesError("conflict", "this watch is closed")
         is_gone, entry = _take(self._native.next(timeout))
         return Change(is_gone, Entry(*entry))
 
     def close(self) -> None:
-        """Ends it."""
+        """Ends the watch."""
         self._native = self._names = None
 
     def __iter__(self) -> Iterator[Change]:
@@ -85,7 +85,7 @@ class Watch:
     def __next__(self) -> Change:
         while True:
             try:
-                return self.next(1.0)  # so that Python gets to its signals
+                return self.next(1.0)  # so that Python can handle signals
             except NamesError as error:
                 if error.code != "timed_out":
                     raise
@@ -101,45 +101,46 @@ class Names:
     """The names at one URL."""
 
     def __init__(self, url: str = "") -> None:
-        """Does not wait: what is wrong with the URL each call says."""
+        """Does not block. If the URL is invalid, each call raises."""
         self._native = _native.Names(url)
 
     def put(self, key: str, value: Union[str, bytes], *, ttl: float = 10.0, only_if_absent: bool = False) -> int:
-        """Puts a name and keeps it alive; it is gone ``ttl`` seconds after this process. Gives the epoch. Whoever had it
-        loses it; with ``only_if_absent``, that raises ``conflict`` instead."""
+        """Puts a name, keeps it alive and returns its epoch. It expires ``ttl`` seconds after the end of this process.
+        Takes the name over from its current owner; with ``only_if_absent``, raises ``conflict`` instead."""
         packed = value.encode() if isinstance(value, str) else bytes_of("value", value, "a str or bytes")
         return _take(self._native.put(key, packed, ttl, only_if_absent))
 
     def get(self, key: str) -> Entry:
-        """Raises ``not_found`` when nobody has it."""
+        """Returns the entry; raises ``not_found`` if there is none."""
         return Entry(*_take(self._native.get(key)))
 
     def wait(self, key: str, timeout: float = 30.0) -> Entry:
-        """As soon as somebody has it; raises ``timed_out`` when nobody has in time."""
+        """Waits until the name exists and returns its entry; raises ``timed_out`` if it does not appear in time."""
         return Entry(*_take(self._native.wait(key, timeout)))
 
     def list(self, prefix: str = "") -> List[Entry]:
-        """Those at or below a prefix of whole parts, sorted: ``a/b`` is before ``a/b/c``, not before ``a/bc``."""
+        """Entries at or below a prefix of whole parts, sorted: ``a/b`` is a prefix of ``a/b/c``, not of ``a/bc``."""
         return [Entry(*entry) for entry in _take(self._native.list(prefix))]
 
     def watch(self, prefix: str = "") -> Watch:
-        """What is at or below the prefix, and what changes there."""
+        """Watches the names at or below the prefix."""
         return Watch(_take(self._native.watch(prefix)), self)
 
     def remove(self, key: str) -> None:
-        """Whoever has it. Raises ``not_found`` when nobody does."""
+        """Removes a name, whichever process owns it. Raises ``not_found`` if there is none."""
         _take(self._native.remove(key))
 
     def remove_subtree(self, prefix: str) -> int:
-        """Removes all at or below the prefix, whoever has them; how many there were."""
+        """Removes all names at or below the prefix, of all owners; returns their number."""
         return _take(self._native.remove_subtree(prefix))
 
     def on_lost(self, call: Callable[[str], Any]) -> None:
-        """Called with each own name that another took or removed; must not wait, nor call these functions."""
+        """Sets a callback for each own name that another process took over or removed. It must not block or call these
+        functions."""
         self._native.on_lost(call)
 
     def close(self) -> None:
-        """Removes what is its own, for which it waits a second at most, and ends all watches."""
+        """Removes the names of this process, waiting for at most a second, and ends all watches."""
         self._native.close()
 
     def __enter__(self) -> "Names":
