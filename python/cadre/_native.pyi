@@ -13,31 +13,31 @@ class Context:
     def report(self, text: str, wait_seconds: float) -> Tuple[str, str]: ...
 
 class Message:
-    """What came from a peer."""
+    """A message from a peer."""
     @property
     def tag(self) -> str: ...
     @property
     def source(self) -> str:
-        """The name of its sender."""
+        """Name of the sender."""
     @property
     def source_type(self) -> str: ...
     @property
     def destination(self) -> str: ...
     @property
     def session(self) -> int:
-        """To which conversation it belongs, as its sender says."""
+        """Conversation that the message belongs to, set by the sender."""
     @property
     def id(self) -> int:
-        """As its sender numbers them."""
+        """Number of the message, assigned by the sender."""
     @property
     def is_task(self) -> bool:
-        """Whether it wants an answer."""
+        """Whether the sender waits for a reply."""
     @property
     def body(self) -> bytes: ...
     @property
     def value(self) -> Any:
-        """The body read as MessagePack, the same object each time; raises ValueError if it is none. Arrays of 4 KiB and
-        more look at the memory of the message."""
+        """The body decoded as MessagePack, the same object each time; raises ValueError if it is not valid. Arrays of
+        4 KiB and more refer to the memory of the message."""
 
 Outcome = Tuple[bool, Any]
 

@@ -1,4 +1,4 @@
-"""What travels with a class: the program's own modules, and files that the user names."""
+"""Files uploaded with a class: the program's own modules, and files that the user names."""
 import glob
 import os
 import shutil
@@ -15,13 +15,13 @@ _came_along: Optional[Tuple[str, List[str]]] = None
 
 
 def remember_what_came_along() -> None:
-    """In the process of an actor: what lies in its folder now goes along with the actors that it makes."""
+    """In the process of an actor: the files now in its folder are uploaded with the actors that it creates."""
     global _came_along
     _came_along = (os.getcwd(), os.listdir())
 
 
 def code_of(client: Client, patterns: Sequence[str]) -> str:
-    """The hash of what goes along, which is sent once for each content; empty if there is nothing."""
+    """Uploads the files, once for each content, and returns their hash; empty if there are none."""
     wanted = wanted_files(patterns)
     if not wanted:
         return ""
@@ -33,7 +33,7 @@ def code_of(client: Client, patterns: Sequence[str]) -> str:
 
 
 def wanted_files(patterns: Sequence[str]) -> Dict[str, str]:
-    """What goes along: where it lies in the folder of the actor, and where here."""
+    """Files to upload: their path in the folder of the actor, and their local path."""
     if _came_along is not None:
         root, names = _came_along
         names = [name for name in names if os.path.exists(os.path.join(root, name))]
@@ -45,18 +45,18 @@ def wanted_files(patterns: Sequence[str]) -> Dict[str, str]:
             if wanted.setdefault(target, source) != source:
                 raise ValueError(f"files: {wanted[target]} and {source} would both be {target} in the actor's folder")
     if len(wanted) > _files_max:
-        raise ValueError(f"{len(wanted)} files beside the main script in {root} would go along, but {_files_max} may; "
-                         "put the program into a folder of its own")
+        raise ValueError(f"{len(wanted)} files next to the main script in {root} would be uploaded, but the limit is "
+                         f"{_files_max}; move the program to a separate folder")
     return wanted
 
 
 def _matches(root: str, pattern: str) -> Iterator[Tuple[str, str]]:
-    """What lies below the main script's folder keeps its relative path; what lies elsewhere only its name, or its path
+    """Files below the main script's folder keep their relative path; other files keep only their name, or their path
     below the folder before the first wildcard."""
     path = os.path.normpath(os.path.join(root, pattern))
     found = glob.glob(path, recursive=True)
     if not found:
-        raise FileNotFoundError(f"files: nothing in {root} is called {pattern!r}" if not os.path.isabs(pattern) else
+        raise FileNotFoundError(f"files: nothing in {root} matches {pattern!r}" if not os.path.isabs(pattern) else
                                 f"files: there is no {pattern!r}")
     fixed = path
     while glob.has_magic(fixed):
@@ -71,8 +71,8 @@ def _is_below(path: str, folder: str) -> bool:
 
 
 def _program() -> Tuple[str, List[str]]:
-    """From where this program imports its own modules, and which files of it go along: the ``*.py`` beside the main
-    script, and the modules and packages below it that were imported."""
+    """The folder from which this program imports its own modules, and its files to upload: the ``*.py`` next to the main
+    script, and imported modules and packages below its folder."""
     main = sys.modules.get("__main__")
     file = getattr(main, "__file__", None)
     if not file:
@@ -96,7 +96,7 @@ _seen: Tuple[str, int, List[str]] = ("", 0, [])
 
 
 def _imported(root: str) -> List[str]:
-    """Of imported modules that were found in this folder, and the rest of their packages."""
+    """Files of imported modules in this folder, and the rest of their packages."""
     global _seen
     count = len(sys.modules)
     if _seen[:2] != (root, count):
@@ -119,7 +119,7 @@ def _imported(root: str) -> List[str]:
 
 
 def _package(root: str, top: str) -> "set[str]":
-    """The code in a folder: other files of it go along if the user names them."""
+    """The code in a folder; other files are uploaded only if the user names them."""
     found = set()
     for folder, inner, files in os.walk(os.path.join(root, top)):
         inner[:] = [one for one in inner if not one.startswith((".", "__pycache__")) and

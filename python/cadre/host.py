@@ -1,5 +1,5 @@
-"""The process of an actor: ``python3 -m cadre.host``, started by an agent. It waits to be told what to be, makes the
-object and runs its methods as they are called."""
+"""The process of an actor: ``python3 -m cadre.host``, started by an agent. It waits for its task, creates the object
+and runs its methods when they are called."""
 import os
 import sys
 import threading
@@ -13,7 +13,7 @@ _verbs = _native.verbs
 
 
 class _Object:
-    """The object, once it was made."""
+    """The object of the actor, after it was created."""
 
     def __init__(self, host: Any) -> None:
         self.host = host
@@ -29,7 +29,7 @@ class _Object:
         self.instance = original(*args, **kwargs)
 
     def hidden(self) -> str:
-        """Methods of the class that attributes of the object hide, unless those can be called as well."""
+        """Methods of the class that non-callable attributes of the object hide."""
         own = getattr(self.instance, "__dict__", None)
         if not own or self.methods.isdisjoint(own):
             return ""
@@ -55,7 +55,7 @@ class _Object:
                 value = self.run(verb, name, body, parts)
                 said, buffers = pickling.dump_as(f"the result of {name}", value)
                 self.host.answer(answer, _verbs["value"], self.hidden(), said, buffers)
-            except BaseException as error:  # also SystemExit: the actor lives on
+            except BaseException as error:  # also SystemExit: the actor stays alive
                 said, buffers = pickling.dump(_words_of(error))
                 self.host.answer(answer, _verbs["error"], _type_name(error)[:1000], said, buffers)
             # Nothing of a call is kept until the next one comes.
@@ -63,7 +63,7 @@ class _Object:
 
 
 class _Shown:
-    """A stream whose lines the callers of the actor see, too."""
+    """A stream whose lines are also sent to the callers of the actor."""
 
     def __init__(self, stream: Any, host: Any, is_error: bool) -> None:
         self._stream = stream
@@ -101,32 +101,32 @@ def _load(body: Any, parts: Any) -> Any:
         return pickling.load(body, parts)
     except ModuleNotFoundError as error:
         top = (error.name or "").partition(".")[0]
-        hint = f"{error}; the actor does not have it: if it is yours, give remote_class files=['/path/to/{top}'], its " \
-               "folder or file; else it must be installed where the actor runs"
+        hint = f"{error}; the actor does not have it: if it is your own module, pass files=['/path/to/{top}'], its " \
+               "folder or file, to remote_class; otherwise install it where the actor runs"
         raise ModuleNotFoundError(hint, name=error.name, path=error.path) from error
     finally:
         session.imports.depth -= 1
 
 
 def _type_name(error: BaseException) -> str:
-    """That of the first actor, if it went through several."""
+    """Type name of the error; for an error from another actor, its original type name."""
     kind = type(error)
     own = f"{kind.__module__}.{kind.__qualname__}"
     return str(getattr(error, "type_name", own)) if isinstance(error, RemoteError) else own
 
 
 def _words_of(error: BaseException) -> Tuple[str, str, Dict[str, Any]]:
-    """What it says, its traceback and what else it knows; whatever its own code does."""
+    """Message, traceback and attributes of an error, even if its own code raises."""
     try:
         text = "".join(traceback.format_exception(type(error), error, _own_part(error.__traceback__)))
         says = str(error.args[0]) if isinstance(error, RemoteError) else str(error)
         return says, text, fields_of(error)
     except BaseException as another:
-        return f"an exception that cannot be shown: {type(another).__name__}", "", {}
+        return f"an exception that cannot be formatted: {type(another).__name__}", "", {}
 
 
 def _own_part(trace: Any) -> Any:
-    """Without the lines of this file."""
+    """The traceback without the lines of this file."""
     while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
         trace = trace.tb_next
     return trace

@@ -1,4 +1,4 @@
-"""Under which Python an actor runs, and whether it can read what its caller's Python has written."""
+"""The Python interpreter of an actor, and whether its version is compatible with that of the caller."""
 import functools
 import os
 import sys
@@ -16,12 +16,12 @@ def own() -> str:
 
 
 def alternatives() -> str:
-    """Which interpreters an agent is to try, one after another."""
+    """The interpreters that an agent tries, in order."""
     return own() if own() == usual else f"{own()}:{usual}"
 
 
 def command(interpreter: str) -> List[str]:
-    """What starts the process of an actor."""
+    """The command that starts the process of an actor."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     start = f"import sys; sys.path.append({package!r}); from cadre.host import main; main()"
     return [interpreter, "-c", start]
@@ -38,12 +38,12 @@ def _versions() -> Dict[str, str]:
 
 
 def variables() -> Dict[str, str]:
-    """Tells an actor what its caller has."""
+    """Variables that tell an actor the versions of its caller."""
     return {_variable: ";".join([own(), *_versions().values()])}
 
 
 def check_caller() -> None:
-    """In the process of an actor, before anything of its caller is decoded: raises in words if it could not be."""
+    """In the process of an actor, before it decodes anything: raises if the versions are not compatible."""
     told = os.environ.get(_variable, "")
     if not told:
         return
@@ -54,6 +54,6 @@ def check_caller() -> None:
     if not different:
         return
     name, own_version, their_version = different[0]
-    raise RuntimeError(f"the actor has {name} {own_version} ({own()}), its caller {name} {their_version} ({theirs}): what "
-                       f"one writes the other cannot read. Install {theirs} with the same versions where the actor runs, "
-                       f"or run the caller with {own()}; remote_class(python=...) names another interpreter there")
+    raise RuntimeError(f"the actor has {name} {own_version} ({own()}), its caller {name} {their_version} ({theirs}): "
+                       f"their pickles are not compatible. Install {theirs} with the same versions where the actor runs, "
+                       f"run the caller with {own()}, or select another interpreter with remote_class(python=...)")

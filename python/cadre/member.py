@@ -1,10 +1,11 @@
 """The process of a component that is an object of a class: ``python3 -m cadre.member``, started by ``cadre group run`` for
 ``class: module:Class`` in a group file.
 
-The object is made without arguments. Its ``component`` is its membership in the group; the members of all other types
-can be reached before its methods are called. A message whose tag is the name of a method calls it: without arguments if the message has no value,
-with each element of a list, else with the value; what it returns is the reply to who asked. If the class has a method
-``run``, that is called, and the process ends when it returns; else it ends when the group is stopped.
+The object is created without arguments. Its attribute ``component`` is its component in the group; the members of all
+other types are reachable before its methods are called. A message whose tag is the name of a method calls that method:
+without arguments if the message has no value, with the elements of a list, else with the value. The return value is the
+reply. If the class has a method ``run``, it is called, and the process ends when it returns; otherwise the process ends
+when the group is stopped.
 """
 import importlib
 import os
@@ -28,26 +29,26 @@ def load(name: str) -> Type[Any]:
     for part in path.split("."):
         found = getattr(found, part)
     if not isinstance(found, type):
-        raise TypeError(f"{name} is not a class, but {found!r}")
+        raise TypeError(f"{name} must be a class, but is {found!r}")
     return getattr(found, "__cadre_class__", found)  # of a remote class, the plain one
 
 
 def arguments_of(value: Any) -> List[Any]:
-    """What a method is called with."""
+    """The arguments for a method."""
     if value is None:
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
 def methods_of(instance: Any) -> Dict[str, Callable[..., Any]]:
-    """Those that messages call."""
+    """The methods that messages can call."""
     cls = type(instance)
     return {name: getattr(instance, name) for name in dir(cls)
             if not name.startswith("_") and name not in ("run", "component") and callable(getattr(cls, name))}
 
 
 def serve(cls: Type[Any], component: Any) -> None:
-    """Is a member of the group until it is stopped, or run() returns."""
+    """Runs a member of the group until it is stopped, or run() returns."""
     instance = cls()
     instance.component = component
     for name, method in methods_of(instance).items():

@@ -1,4 +1,4 @@
-"""Objects to bytes and back. Large buffers (numpy arrays, bytearrays) are kept out of the pickle."""
+"""Serialization of objects. Large buffers (numpy arrays, bytearrays) are kept out of the pickle."""
 import pickle
 import sys
 from typing import Any, List, Sequence, Tuple
@@ -11,7 +11,7 @@ _apart_max = 1000  # buffers
 
 
 def dump(value: Any, by_value: bool = False) -> Tuple[bytes, List[Any]]:
-    """Plainly if that will do; what lives in the main script, and lambdas, by value."""
+    """Uses pickle if possible, else cloudpickle, which sends lambdas and objects of the main script by value."""
     buffers: List[Any] = []
 
     def apart(buffer: pickle.PickleBuffer) -> bool:
@@ -27,18 +27,18 @@ def dump(value: Any, by_value: bool = False) -> Tuple[bytes, List[Any]]:
             body = pickle.dumps(value, 5, buffer_callback=apart)
             if b"__main__" not in body and b"__mp_main__" not in body:
                 return body, buffers
-        except Exception:  # cloudpickle may know better, and says it better if not
+        except Exception:  # cloudpickle may succeed, and has better error messages
             pass
         buffers.clear()
     import cloudpickle
-    if "__mp_main__" in sys.modules:  # a child process of multiprocessing calls the main script so, and another cannot
+    if "__mp_main__" in sys.modules:  # name of the main script in a child of multiprocessing; unknown to others
         cloudpickle.register_pickle_by_value(sys.modules["__mp_main__"])
     body = cloudpickle.dumps(value, 5, buffer_callback=apart)
     return body, buffers
 
 
 def dump_as(name: str, value: Any, by_value: bool = False) -> Tuple[bytes, List[Any]]:
-    """The same; what cannot be sent is called by its name."""
+    """Like dump(); the error for a value that cannot be sent contains its name."""
     try:
         return dump(value, by_value)
     except Exception as error:
@@ -50,7 +50,7 @@ def load(body: Any, parts: Sequence[Any]) -> Any:
 
 
 def bytes_of(name: str, value: Any, expected: str = "bytes") -> bytes:
-    """Of what holds bytes; ``bytes(3)`` would be three zeros."""
+    """The bytes of a bytes-like object; unlike ``bytes(3)``, which would be three zeros."""
     try:
         return bytes(memoryview(value))
     except TypeError:

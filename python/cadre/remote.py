@@ -1,4 +1,4 @@
-"""Remote classes: a class becomes a remote object on the cluster in one line.
+"""Remote classes: one line turns a class into a remote class on the cluster.
 
     import cadre
 
@@ -18,8 +18,8 @@
     f.get(timeout=1)          # 6
     c.x = 10; c.x             # attributes, too
 
-Calls of one actor run in the order in which they were made. An exception in the actor is raised here, with its type name
-and traceback, and the actor lives on. When the last reference to an actor goes, so does the actor.
+Calls of one actor run in the order in which they were made. An exception in the actor is raised in the caller, with its
+type name and traceback, and the actor stays alive. An actor ends when the last reference to it is dropped.
 """
 import numbers
 import os
@@ -48,7 +48,7 @@ def _ask(actor: Any, verb: int, name: str, packed: Tuple[bytes, List[Any]]) -> A
 
 
 class _Method:
-    """A method of an actor: called, it waits; ``remote`` does not."""
+    """A method of an actor: a call waits for the result; ``remote`` returns a future."""
 
     __slots__ = ("_proxy", "_actor", "_name")
 
@@ -73,7 +73,7 @@ class _Method:
 
 
 class _AsyncMethod(_Method):
-    """One of a class with ``futures=True``: called, it does not wait either."""
+    """A method of a class with ``futures=True``: a call returns a future."""
 
     __slots__ = ()
     __call__ = _Method.remote
@@ -101,7 +101,7 @@ def _packed(name: str, args: Tuple[Any, ...], kwargs: Dict[str, Any], *first: An
 
 
 class _Proxy:
-    """An actor as its caller has it; its methods and attributes are those of the class on the cluster."""
+    """A proxy of an actor in its caller; it has the methods and attributes of the remote object."""
 
     __cadre_class__: Type[Any]
     __cadre_options__: "_Options"
@@ -110,7 +110,7 @@ class _Proxy:
         options = type(self).__cadre_options__
         if is_importing():
             raise ActorError("conflict", f"{type(self).__qualname__} is created while a module is imported for an actor, "
-                                         "whose actors would import it again, without end; create actors in a function, "
+                                         "and each new actor would import it again; create actors in a function, "
                                          'or under `if __name__ == "__main__":`')
         client = current()
         actor = client.session.create(options.wish(client, type(self), args, kwargs))
@@ -118,13 +118,13 @@ class _Proxy:
         object.__setattr__(self, "_cadre_hidden", "")
         object.__setattr__(self, "_cadre_end", weakref.finalize(self, _end, actor, os.getpid()))
         if options.wait:
-            is_good, result = content(self, actor.created(forever))  # how long a constructor takes is its own affair
+            is_good, result = content(self, actor.created(forever))  # the timeout does not apply to the constructor
             if not is_good:
                 raise result
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
-            raise AttributeError(name)  # what Python itself looks for is not there
+            raise AttributeError(name)  # special methods are not forwarded
         cls = type(self)
         if callable(getattr(cls.__cadre_class__, name, None)):
             hidden = object.__getattribute__(self, "_cadre_hidden")
@@ -140,7 +140,7 @@ class _Proxy:
         return f"<actor {actor.job} of class {type(self).__cadre_class__.__qualname__}>"
 
     def __reduce__(self) -> Any:
-        raise TypeError("an actor belongs to the process that made it, and cannot be sent to another one")
+        raise TypeError("an actor belongs to the process that created it and cannot be sent to another process")
 
 
 def _end(actor: Any, pid: int) -> None:
@@ -149,7 +149,7 @@ def _end(actor: Any, pid: int) -> None:
 
 
 def kill(actor: Any) -> None:
-    """Ends an actor now; calls that have not ended fail."""
+    """Ends an actor now; unfinished calls fail."""
     object.__getattribute__(actor, "_cadre_end")()
 
 
@@ -191,7 +191,7 @@ class _Options:
 
 
 def _carried(proxy: Type[_Proxy]) -> Any:
-    """The class by its name, or else as it is when the first object of it is made."""
+    """The class by reference, or else by value, as it was when its first object was created."""
     if _is_importable(proxy):
         return proxy
     if "__cadre_carried__" not in proxy.__dict__:
@@ -202,7 +202,7 @@ def _carried(proxy: Type[_Proxy]) -> Any:
 
 
 def _is_importable(cls: Type[Any]) -> bool:
-    """Whether another process finds the class by its name: it does not live in the main script or a notebook."""
+    """Whether another process can import the class: it is not defined in the main script or a notebook."""
     module = sys.modules.get(cls.__module__)
     if module is None or cls.__module__ in pickling.main_names or not getattr(module, "__file__", None):
         return False
@@ -230,7 +230,7 @@ def _is_size(size: Union[int, str, None]) -> bool:
 
 _options = {
     "cpus": number_option(0, 1_000_000), "slots": count_option(0), "max_restarts": count_option(0),
-    "memory": Option((type(None), numbers.Integral, str), "a number of bytes, or text like 512MiB or 2GiB", _is_size),
+    "memory": Option((type(None), numbers.Integral, str), "a number of bytes, or a str like 512MiB or 2GiB", _is_size),
     "max_call_retries": count_option(0),
     "files": Option((tuple,), "a list of str", lambda files: all(isinstance(one, str) for one in files)),
     "concurrent": count_option(1), "wait": flag_option, "futures": flag_option,
@@ -241,7 +241,7 @@ _options = {
 
 
 def _names_of(files: Any) -> Any:
-    """One name is a list of one."""
+    """The names as a tuple; a single str is one name."""
     if isinstance(files, str):
         return (files,)
     return tuple(files) if isinstance(files, Iterable) else files
@@ -255,16 +255,23 @@ def remote_class(original: Optional[Type[Any]] = None, *, cpus: float = 1, slots
                  unresponsive_after: float = 60.0) -> Any:
     """Makes objects of a class live on the cluster: ``@cadre.remote_class(cpus=1)``.
 
-    Each object is a process with ``cpus``, ``slots`` and ``memory`` (bytes, or "2GiB"; above it, it ends). Beside it lie
-    the ``*.py`` next to the main script, the modules of it that were imported, and what ``files`` names: globs and
-    folders, relative to the main script or absolute. With ``wait`` the constructor returns when the object was made, and
-    raises what its constructor raised; without, it returns at once, calls wait, and raise that. With ``futures`` calls
-    return futures, as ``.remote()`` does. ``timeout``: seconds until the object has a place on the cluster and its
-    process is ready; how long the constructor takes then is its own affair. ``concurrent`` calls run at a time, else one
-    after another. An object whose process ends is made anew ``max_restarts`` times; a call of which nobody knows whether
-    it ran is repeated ``max_call_retries`` times. ``python`` is the interpreter there (this one, where the agent has it,
-    else /usr/bin/python3), ``variables`` its environment. At most ``calls_max`` calls of one object may not have ended;
-    others wait. A process that gives no sign of life for ``unresponsive_after`` seconds is ended."""
+    Each object (actor) runs in its own process.
+
+    cpus, slots, memory: resources of the actor. Memory is in bytes, or text like "2GiB"; above it, the actor is killed.
+    files: files to upload besides the ``*.py`` next to the main script and the imported modules below its folder: globs
+        and folders, relative to the main script or absolute.
+    wait: whether the constructor waits until the object is created, and raises what its ``__init__`` raised. If False,
+        it returns at once, and calls wait and raise that exception.
+    futures: whether calls return futures, as ``.remote()`` does.
+    timeout: seconds until the actor is placed on the cluster and its process is ready, without its ``__init__``.
+    concurrent: number of calls that run at the same time; with 1, calls run one after another.
+    max_restarts: how many times an actor whose process ends is restarted.
+    max_call_retries: how many times a call is retried if it is unknown whether it ran.
+    python: interpreter of the actor; default: this one, if it exists on the agent, else /usr/bin/python3.
+    variables: additional environment variables.
+    pool, workspace: where the actor runs, and who may see it; default: those of the cluster.
+    calls_max: maximum number of unfinished calls of one actor; further calls wait.
+    unresponsive_after: seconds without a heartbeat after which the process is killed."""
     given: Dict[str, Any] = {
         "cpus": cpus, "slots": slots, "memory": memory, "max_restarts": max_restarts,
         "max_call_retries": max_call_retries, "files": _names_of(files), "concurrent": concurrent, "wait": wait,
@@ -277,9 +284,9 @@ def remote_class(original: Optional[Type[Any]] = None, *, cpus: float = 1, slots
 
     def wrap(cls: Type[Any]) -> Type[Any]:
         if not isinstance(cls, type):
-            raise TypeError(f"remote_class is for classes, not for {cls!r}")
+            raise TypeError(f"remote_class needs a class, not {cls!r}")
         if issubclass(cls, _Proxy):
-            raise TypeError(f"{cls.__qualname__} is remote already; take the class that it was made of, "
+            raise TypeError(f"{cls.__qualname__} is already a remote class; use the plain class, "
                             f"{cls.__qualname__}.__cadre_class__")
         content = {"__cadre_class__": cls, "__cadre_options__": options, "__doc__": cls.__doc__,
                    "__module__": cls.__module__, "__qualname__": cls.__qualname__}

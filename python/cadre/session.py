@@ -24,7 +24,7 @@ class Client:
 
 
 class _Imports(threading.local):
-    """How deep this thread is in imports on behalf of a caller."""
+    """Nesting depth of imports on behalf of a caller on this thread."""
 
     depth = 0
 
@@ -35,8 +35,8 @@ _class_imports = 0
 
 @contextlib.contextmanager
 def importing_class() -> Iterator[None]:
-    """In the process of an actor, while its class is decoded, which may import modules: they create no actors, on no
-    thread."""
+    """In the process of an actor, while its class is decoded, which may import modules: no thread may create actors
+    meanwhile."""
     global _class_imports
     _class_imports += 1
     try:
@@ -57,12 +57,13 @@ _is_leaving = False
 
 def connect(url: str = "", *, timeout: float = 10.0, output: Optional[bool] = None) -> None:
     """Opens a session with the cluster at ``host:port``, ``cadre://host:port``, ``http://host:port`` or ``https://...``,
-    or with the master on this host whose data folder it is; without one: that of CADRE_MASTER, or where ``cadre login``
-    was last, or this host's own. Twice to one address is the same session; to another one it is an error until
-    disconnect(). ``timeout``: seconds to wait for the master. What actors print appears here, too, unless ``output`` is
-    False or CADRE_ACTOR_OUTPUT is 0.
+    or with the master on this host that uses the given data folder. Default: CADRE_MASTER, else the master of the last
+    ``cadre login``, else the master on this host. Connecting again to the same master keeps the session; connecting to
+    another one is an error until disconnect(). ``timeout``: seconds to wait for the master. The output of actors is also
+    shown here, unless ``output`` is False or CADRE_ACTOR_OUTPUT is 0.
 
-    While a module is imported for an actor nothing is opened: an actor that creates actors connects by itself."""
+    While a module is imported for an actor, connect() does nothing: an actor that creates actors connects automatically.
+    """
     global _client
     if is_importing():
         return
@@ -73,14 +74,14 @@ def connect(url: str = "", *, timeout: float = 10.0, output: Optional[bool] = No
             if not url or url == _client.url or _client.session.is_at(url):
                 return
             raise ActorError("conflict", f"this process is connected to {_client.session.master}; "
-                                         f"disconnect() before you connect to {url}")
+                                         f"call disconnect() before you connect to {url}")
         if _is_leaving:
-            raise ActorError("unavailable", "the program ends, and opens no session any more")
+            raise ActorError("unavailable", "cannot open a session while the program exits")
         _client = Client(_native.Session(url, timeout, output, _write), url)
 
 
 def _write(is_error: bool, text: str) -> None:
-    """Where this program writes now: a notebook has streams of its own."""
+    """Writes to the current streams of the program; a notebook has its own."""
     stream = sys.stderr if is_error else sys.stdout
     if stream is not None:
         stream.write(text)
@@ -88,7 +89,7 @@ def _write(is_error: bool, text: str) -> None:
 
 
 def disconnect() -> None:
-    """Ends the session, and with it all its actors."""
+    """Ends the session and all its actors."""
     global _client
     with _lock:
         client, _client = _client, None
@@ -102,7 +103,7 @@ def is_connected() -> bool:
 
 
 def current() -> Client:
-    """The session, opened if need be."""
+    """The session; opens one if there is none."""
     if not is_connected():
         connect()
     assert _client is not None
