@@ -6,7 +6,7 @@ import threading
 import traceback
 from typing import Any, Dict, FrozenSet, Iterable, Tuple
 
-from cadre import _native, files, interpreter, pickling, session
+from cadre import _native, files, interpreter, pickling, session, templates
 from cadre.errors import RemoteError, fields_of
 
 _verbs = _native.verbs
@@ -137,11 +137,13 @@ def main() -> None:
     sys.path.insert(0, os.getcwd())
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     import cloudpickle  # noqa: F401  (takes a while, and is needed for classes of a main script)
-    if "CADRE_WARM" in os.environ:  # there is time for what most classes need
-        try:
-            import numpy  # noqa: F401
-        except ImportError:
-            pass
+    if "CADRE_FORKS" in os.environ:
+        templates.prepare(sys.argv[1:])
+        environment = templates.serve(int(os.environ["CADRE_FORKS"]))
+        os.environ.clear()
+        os.environ.update(environment)
+    elif "CADRE_WARM" in os.environ:  # there is time for what most classes need
+        templates.prepare([])
     variables = _native.wait_until_begun()
     if variables is None:
         return

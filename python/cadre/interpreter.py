@@ -2,7 +2,7 @@
 import functools
 import os
 import sys
-from typing import Dict, List
+from typing import Dict, Iterable, List
 
 __all__: List[str] = []
 
@@ -20,11 +20,11 @@ def alternatives() -> str:
     return own() if own() == usual else f"{own()}:{usual}"
 
 
-def command(interpreter: str) -> List[str]:
+def command(interpreter: str, modules: Iterable[str]) -> List[str]:
     """The command that starts the process of an actor."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     start = f"import sys; sys.path.append({package!r}); from cadre.host import main; main()"
-    return [interpreter, "-c", start]
+    return [interpreter, "-c", start, *modules]
 
 
 @functools.lru_cache(maxsize=None)

@@ -24,6 +24,7 @@ type name and traceback, and the actor stays alive. An actor ends when the last 
 import numbers
 import os
 import sys
+import types
 import weakref
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Type, Union
 
@@ -179,7 +180,7 @@ class _Options:
         cls = proxy.__cadre_class__
         body, parts = _packed(cls.__qualname__, args, kwargs, _carried(proxy))
         return {
-            "name": cls.__qualname__, "argv": interpreter.command(self.python or interpreter.own()),
+            "name": cls.__qualname__, "argv": interpreter.command(self.python or interpreter.own(), _modules_of(proxy)),
             "variables": {**self.variables, **interpreter.variables()}, "code": _files.code_of(client, self.files),
             "python": self.python or interpreter.alternatives(),
             "cpus": self.cpus, "slots": self.slots,
@@ -199,6 +200,57 @@ def _carried(proxy: Type[_Proxy]) -> Any:
         carried = pickling.dump_as(what, proxy.__cadre_class__, by_value=True)
         proxy.__cadre_carried__ = carried  # type: ignore[attr-defined]
     return proxy.__cadre_carried__  # type: ignore[attr-defined]
+
+
+def _modules_of(proxy: Type[_Proxy]) -> List[str]:
+    """Which modules the class needs where it runs, as far as its code tells. They are imported once, by the process that
+    its actors are forked from."""
+    if _is_importable(proxy):
+        return [proxy.__module__]
+    if "__cadre_modules__" not in proxy.__dict__:
+        proxy.__cadre_modules__ = _modules_used(proxy.__cadre_class__)  # type: ignore[attr-defined]
+    return proxy.__cadre_modules__  # type: ignore[attr-defined, no-any-return]
+
+
+def _modules_used(cls: Type[Any]) -> List[str]:
+    scope = vars(sys.modules[cls.__module__]) if cls.__module__ in sys.modules else {}
+    found = {module for module in map(_module_of, _globals_of(cls, scope)) if module}
+    return sorted(found - set(pickling.main_names) - {cls.__module__} - _always_there)[:_modules_max]
+
+
+_modules_max = 64
+_always_there = {"builtins", *getattr(sys, "stdlib_module_names", ())}
+
+
+def _module_of(value: Any) -> str:
+    name = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
+    return name if isinstance(name, str) and name in sys.modules and not name.startswith("cadre") else ""
+
+
+def _globals_of(cls: Type[Any], scope: Dict[str, Any]) -> List[Any]:
+    """What the code of a class refers to, and the code of the functions and classes of the same module in it."""
+    codes: List[types.CodeType] = []
+    seen: Dict[int, Any] = {}
+
+    def look_at(value: Any) -> None:
+        if id(value) in seen:
+            return
+        seen[id(value)] = value
+        if isinstance(value, type) and value.__module__ == cls.__module__:
+            for one in (*value.__bases__, *vars(value).values()):
+                look_at(one)
+        function = getattr(value, "__func__", value)
+        if isinstance(function, types.FunctionType) and function.__module__ == cls.__module__:
+            codes.append(function.__code__)
+
+    look_at(cls)
+    while codes:
+        code = codes.pop()
+        codes.extend(one for one in code.co_consts if isinstance(one, types.CodeType))
+        for name in code.co_names:
+            if name in scope:
+                look_at(scope[name])
+    return list(seen.values())
 
 
 def _is_importable(cls: Type[Any]) -> bool:

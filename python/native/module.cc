@@ -8,6 +8,7 @@
 #include "cadre/core.h"
 #include "client/interrupt.h"
 #include "native/component.h"
+#include "native/forks.h"
 #include "native/names.h"
 #include "native/remote.h"
 
@@ -82,5 +83,6 @@ PYBIND11_MODULE(_native, module) {
       .def("report", &report, py::arg("text"), py::arg("wait_seconds"));
   cadre::python::add_component(module);
   cadre::python::add_names(module);
+  cadre::python::add_forks(module);
   cadre::python::add_remote(module);
 }

@@ -189,6 +189,7 @@ PyActor create(const SharedSession& session, const py::dict& from) {
   member.command.code = text("code");
   member.command.python = text("python");
   member.command.warm = true;
+  member.command.forks = true;
   member.manners.grace = std::chrono::seconds(1);
   member.manners.liveness = duration_of(from["liveness"].cast<double>());
   options.job.name = text("name");

@@ -327,12 +327,17 @@ loop::Task<void> Agent::launch_cold(messages::Start start) {
   std::optional<TaskEnding> failed;
   if (!admitted) failed = not_started(admitted.error());
   if (!failed) failed = co_await prepare(start);
+  std::string forked_from;
+  if (!failed && admitted->confinement.devices.empty() && start.size == 1) {  // a template sees none and shares nothing
+    forked_from = co_await warm_.template_for(host::warm_kind_of(start),
+                                              [this, lease = start.lease] { return host_.may_start(lease); });
+  }
   if (!failed && !host_.may_start(start.lease)) failed = stopped_before();
   if (failed) {
     ended(start.lease, *std::move(failed));
     co_return;
   }
-  Result<loop::Descriptor> socket = co_await start_supervisor(start);
+  Result<loop::Descriptor> socket = co_await start_supervisor(start, std::move(forked_from));
   if (!socket) {
     TaskEnding ending = not_started(socket.error());
     if (!start.command.setup.empty()) ending.output_end = all_output;  // of its setup
@@ -343,8 +348,9 @@ loop::Task<void> Agent::launch_cold(messages::Start start) {
   links_[start.lease] = std::make_unique<SupervisorLink>(ground_.loop, std::move(*socket), handler_for(start.lease));
 }
 
-loop::Task<Result<loop::Descriptor>> Agent::start_supervisor(messages::Start start) {
+loop::Task<Result<loop::Descriptor>> Agent::start_supervisor(messages::Start start, std::string forked_from) {
   CO_TRY_ASSIGN(launch, launch_of(start));
+  launch.forked_from = std::move(forked_from);
   if (start.size > 1) {  // one alone shares it with nobody, and has one in memory
     CO_TRY_ASSIGN(runtime, walls_.make_runtime(start.lease.task.job, launch.confinement));
     launch.confinement.runtime = std::move(runtime);
@@ -565,6 +571,7 @@ void Agent::heard(const LeaseId& lease, const supervision::FromSupervisor& messa
     if (status->ending) look_for_full_disk(*status->ending);
     if (status->attached || status->ending) cold_.erase(lease);
   }
+  if (const auto* said = std::get_if<supervision::NotForked>(&message)) warm_.not_forked(*said);
   host_.hear(lease, message, ground_.loop.now());
   perform();
 }

@@ -41,7 +41,7 @@ struct Options {
   net::LinkOptions control;
   net::LinkOptions bulk;
   cluster::supervision::CgroupParent cgroup;
-  cluster::host::WarmRules warm;
+  WarmProcesses::Rules warm;
   WallOptions walls;
   std::string python_path;  ///< of tasks that set none; empty: the system's own
   /// Starts the supervisor of the task in this folder and gives a connection to it. Called away from the loop.
@@ -81,7 +81,7 @@ class Agent {
   void look_if_admitted();
   loop::Task<void> launch(cluster::messages::Start start);
   loop::Task<void> launch_cold(cluster::messages::Start start);
-  loop::Task<Result<loop::Descriptor>> start_supervisor(cluster::messages::Start start);
+  loop::Task<Result<loop::Descriptor>> start_supervisor(cluster::messages::Start start, std::string forked_from);
   loop::Task<Result<loop::Descriptor>> start_waiting(cluster::supervision::Launch launch, std::string owner);
   /// Puts the code of a task, with what its setup commands make of it, into its folder. Gives its ending if that fails.
   loop::Task<std::optional<cluster::TaskEnding>> prepare(cluster::messages::Start start);

@@ -202,6 +202,8 @@ std::vector<FoundTask> find_tasks(const std::string& tasks, const std::string& b
       cluster::TaskEnding lost{
           cluster::lease::Reason::agent_lost, 0, "its agent was killed while its setup ran", {}, 0};
       found.push_back({launch->lease, *std::move(launch), std::move(lost), false});
+    } else if (is_its_own && launch->is_template && is_supervised(path)) {
+      // It outlives the tasks that were forked from it.
     } else if (is_its_own && !wait_until_alone(path, patience)) {
       log.warning("a process that waited for a task is still in " + path);
     } else if (is_supervised(path)) {

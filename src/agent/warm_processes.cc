@@ -12,6 +12,7 @@ namespace host = cluster::host;
 namespace supervision = cluster::supervision;
 using cluster::LeaseId;
 
+constexpr Duration look_every = std::chrono::milliseconds(2);
 constexpr ByteSize spool_max{std::int64_t{1} << 20};
 
 std::string words_of(const std::vector<std::string>& argv) {
@@ -27,9 +28,10 @@ std::string words_of(const cluster::TaskEnding& ending) {
 
 }  // namespace
 
-WarmProcesses::WarmProcesses(Ground ground, const host::WarmRules& rules, supervision::CgroupParent cgroup)
+WarmProcesses::WarmProcesses(Ground ground, const Rules& rules, supervision::CgroupParent cgroup)
     : ground_(std::move(ground)),
-      stock_(rules),
+      stock_(rules.processes),
+      templates_(rules.templates),
       cgroup_(std::move(cgroup)),
       epoch_{static_cast<std::uint64_t>(ground_.loop.now().time_since_epoch().count())} {}
 
@@ -47,6 +49,7 @@ supervision::Launch WarmProcesses::launch_of(std::uint64_t number, const host::W
   launch.limits.spool_full = cluster::SpoolFull::drop_oldest;
   launch.manners.isolation = kind.isolation;
   launch.variables = {{"CADRE_WARM", "1"}};
+  launch.is_template = host::Templates::is_template(number);
   launch.cgroup = cgroup_;
   launch.abandon_after = Duration{0};
   return launch;
@@ -67,17 +70,43 @@ void WarmProcesses::tick_soon() {
   soon_ = ground_.loop.after(Duration{0}, [this] { tick(); });
 }
 
-void WarmProcesses::tick() {
-  for (const host::WarmStock::Effect& effect : stock_.tick(ground_.others(), ground_.loop.now())) {
-    std::visit(overloaded{
-                   [&](const host::WarmStock::Start& one) { ground_.loop.spawn(start(one.number, one.kind)); },
-                   [&](const host::WarmStock::LetGo& one) { let_go(one.number); },
-               },
-               effect);
+loop::Task<std::string> WarmProcesses::template_for(std::optional<host::WarmKind> kind, std::function<bool()> goes_on) {
+  using Way = host::Templates::Source::Way;
+  if (!kind) co_return "";
+  host::Templates::Source source = templates_.source_of(*kind, ground_.loop.now());
+  if (source.way == Way::wait) tick_soon();
+  while (source.way == Way::wait && goes_on()) {
+    co_await loop::sleep(ground_.loop, look_every);
+    source = templates_.source_of(*kind, ground_.loop.now());
+  }
+  co_return source.way == Way::fork ? ground_.folders.at(home_of(source.number)).path() : "";
+}
+
+void WarmProcesses::not_forked(const supervision::NotForked& said) {
+  for (const auto& [number, one] : ones_) {
+    if (ground_.folders.at(home_of(number)).path() != said.from) continue;
+    if (!templates_.is_unfit(number, ground_.loop.now())) return;
+    ground_.log.warning("processes of " + one.name + " are started, not forked, for now: " + said.why);
+    return tick_soon();
   }
 }
 
+void WarmProcesses::tick() {
+  const TimePoint now = ground_.loop.now();
+  for (const host::WarmStock::Effect& effect : templates_.tick(now)) perform(effect);
+  for (const host::WarmStock::Effect& effect : stock_.tick(ground_.others(), now)) perform(effect);
+}
+
+void WarmProcesses::perform(const host::WarmStock::Effect& effect) {
+  std::visit(overloaded{
+                 [&](const host::WarmStock::Start& one) { ground_.loop.spawn(start(one.number, one.kind)); },
+                 [&](const host::WarmStock::LetGo& one) { let_go(one.number); },
+             },
+             effect);
+}
+
 void WarmProcesses::end_all() {
+  templates_.close();
   stock_.close();
   tick();
 }
@@ -93,6 +122,9 @@ loop::Task<void> WarmProcesses::start(std::uint64_t number, host::WarmKind kind)
   }
   launch.confinement = *std::move(confinement);
   std::string owner = kind.owner;
+  if (!launch.is_template) {
+    launch.forked_from = co_await template_for(std::move(kind), [this, number] { return !ones_.at(number).leaves; });
+  }
   Result<loop::Descriptor> socket = co_await ground_.start(std::move(launch), std::move(owner));
   if (!socket) {
     ones_.at(number).ending = socket.error().message;
@@ -116,12 +148,14 @@ void WarmProcesses::let_go(std::uint64_t number) {
 }
 
 void WarmProcesses::heard(std::uint64_t number, const supervision::FromSupervisor& message) {
+  if (const auto* said = std::get_if<supervision::NotForked>(&message)) return not_forked(*said);
   const auto* status = std::get_if<supervision::Status>(&message);
   if (status == nullptr) return;
   stock_.uses(number, status->usage.memory);
   One& one = ones_.at(number);
   if (status->ready && !std::exchange(one.ready, true)) {
     stock_.is_ready(number);
+    templates_.is_ready(number);
     tick_soon();
   }
   if (status->ending) one.ending = words_of(*status->ending);
@@ -132,6 +166,9 @@ void WarmProcesses::gone(std::uint64_t number) {
   if (stock_.gone(number, ground_.loop.now())) {
     ground_.log.warning("none of " + one.name + " are kept ready until it is started again: they end too soon" +
                         (one.ending.empty() ? "" : " (" + one.ending + ")"));
+  }
+  if (templates_.gone(number, ground_.loop.now())) {
+    ground_.log.warning("the template of " + one.name + " has ended" + (one.ending.empty() ? "" : " (" + one.ending + ")"));
   }
   ground_.loop.spawn(remove(number));
 }

@@ -1,5 +1,5 @@
-/// The processes that an agent keeps ready for tasks to come: starts their supervisors, listens to these, and hands
-/// them out. For the thread of its loop.
+/// The processes that an agent keeps ready for tasks to come, and the templates that they are forked from: starts their
+/// supervisors, listens to these, and hands them out. For the thread of its loop.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include "agent/supervisor_link.h"
 #include "agent/task_folder.h"
 #include "base/log.h"
+#include "cluster/host/templates.h"
 #include "cluster/host/warm.h"
 #include "loop/blocking_pool.h"
 #include "loop/real_loop.h"
@@ -34,7 +35,11 @@ class WarmProcesses {
     /// How many tasks are starting that somebody waits for.
     std::function<std::size_t()> others;
   };
-  WarmProcesses(Ground ground, const cluster::host::WarmRules& rules, cluster::supervision::CgroupParent cgroup);
+  struct Rules {
+    cluster::host::WarmRules processes;
+    cluster::host::TemplateRules templates;
+  };
+  WarmProcesses(Ground ground, const Rules& rules, cluster::supervision::CgroupParent cgroup);
 
   /// One that is ready, and the lease in whose folder it is. It has heard nothing yet.
   struct Taken {
@@ -44,10 +49,17 @@ class WarmProcesses {
   /// For this task, if there is one.
   [[nodiscard]] std::optional<Taken> take(const cluster::messages::Start& start);
 
+  /// Where a process of this kind is to come from. Waits for a template that gets ready, as long as `goes_on` says so.
+  /// Gives the folder of the template; empty: it is to be started.
+  [[nodiscard]] loop::Task<std::string> template_for(std::optional<cluster::host::WarmKind> kind,
+                                                     std::function<bool()> goes_on);
+  /// A supervisor says so.
+  void not_forked(const cluster::supervision::NotForked& said);
+
   /// Time has passed.
   void tick();
   void end_all();
-  bool empty() const { return stock_.empty(); }
+  bool empty() const { return stock_.empty() && templates_.empty(); }
 
  private:
   struct One {
@@ -62,6 +74,7 @@ class WarmProcesses {
   void tick_soon();
   cluster::LeaseId home_of(std::uint64_t number) const;
   cluster::supervision::Launch launch_of(std::uint64_t number, const cluster::host::WarmKind& kind) const;
+  void perform(const cluster::host::WarmStock::Effect& effect);
   loop::Task<void> start(std::uint64_t number, cluster::host::WarmKind kind);
   void let_go(std::uint64_t number);
   void heard(std::uint64_t number, const cluster::supervision::FromSupervisor& message);
@@ -70,6 +83,7 @@ class WarmProcesses {
 
   Ground ground_;
   cluster::host::WarmStock stock_;
+  cluster::host::Templates templates_;
   cluster::supervision::CgroupParent cgroup_;
   const cluster::Epoch epoch_;  ///< of all their leases: none of an agent before had it
   std::map<std::uint64_t, One> ones_;

@@ -40,6 +40,7 @@ using namespace std::chrono_literals;
 constexpr Duration grace_at_end = 5s;
 const std::string cgroup_prefix = "cadre-agent-";
 constexpr Duration stop_patience = 3s;  // beyond the grace
+constexpr std::size_t templates_max = 8;
 constexpr unsigned stop_max_s = 20;
 constexpr unsigned stop_at_once_max_s = 5;
 constexpr Duration leftovers_max = 10s;
@@ -234,7 +235,7 @@ class AgentProcess {
     return fs::exists(beside / "cadre/__init__.py", unknown) ? beside.string() : "";
   }
 
-  Result<cluster::host::WarmRules> warm_rules(cluster::Cpus offered) const {
+  Result<agent::WarmProcesses::Rules> warm_rules(cluster::Cpus offered) const {
     const std::int64_t cpus = std::max<std::int64_t>(offered.milli / 1000, 1);
     cluster::host::WarmRules rules;
     rules.each_max = static_cast<std::size_t>(options_.warm.value_or(static_cast<std::int32_t>(cpus)));
@@ -245,7 +246,9 @@ class AgentProcess {
       TRY_ASSIGN(memory, size_from("--warm-memory", *options_.warm_memory));
       rules.memory_max = memory;
     }
-    return rules;
+    cluster::host::TemplateRules templates;
+    templates.all_max = rules.each_max == 0 ? 0 : templates_max;
+    return agent::WarmProcesses::Rules{rules, templates};
   }
 
   Result<agent::Way> way_to_master(const cluster::AgentId& id) {

@@ -11,11 +11,15 @@
 ///   output/         the spool (logs/)
 ///   ending          the TaskEnding with a checksum (cluster/ending.h), written last of all by the supervisor into
 ///                   ending.new, whose space is reserved before the task starts, and renamed into place
+///   fork.sock       of a template: where a supervisor asks for a process that is forked from it
 ///   work/, tmp/     the task's own
 ///
 /// A process that is started before there is a task for it (Command::warm) waits: its Launch has a lease that no master
 /// gave, it ends at once without its agent, and it says Ready. Adopted, it gets the Launch of a task, and begins. Its
 /// folder and its control groups keep their names, since it may know them already.
+///
+/// A template (Command::forks) is never adopted: it has loaded all that its tasks need, and other processes of its kind
+/// are forked from it. Each of these has a folder and a supervisor of its own; a template outlives all of them.
 #pragma once
 
 #include <cstddef>
@@ -101,6 +105,8 @@ struct Launch {
   std::string boot;       ///< of the host, when it was written
   bool prepares = false;  ///< runs the setup commands; the task itself comes after it, in the same folder
   Confinement confinement;
+  bool is_template = false;
+  std::string forked_from;
 
   /// Whether there is no task for it yet.
   bool waits() const { return waited_as == lease; }
@@ -121,6 +127,8 @@ void describe(V& v, Launch& l) {
   v.field("boot", l.boot, "Boot id of the host at the start; left out: not known.");
   v.field("prepares", l.prepares, "Whether it runs the setup commands of the task.");
   v.field("confinement", l.confinement, "As whom it runs and what it sees.");
+  v.field("is_template", l.is_template, "Whether other processes are forked from it.");
+  v.field("forked_from", l.forked_from, "Folder of the template to fork it from; empty, or if that fails: it is started.");
 }
 
 // From the agent.
@@ -325,7 +333,19 @@ struct Adopted {
 template <class V>
 void describe(V&, Adopted&) {}
 
-using FromSupervisor = std::variant<Status, Report, ExecOutput, ExecEnded, Adopted, ExecTaken>;
+/// It was to be forked from a template, could not be, and is started instead.
+struct NotForked {
+  static constexpr std::string_view type_name = "not_forked";
+  std::string from;
+  std::string why;
+};
+template <class V>
+void describe(V& v, NotForked& m) {
+  v.required("from", m.from, "Folder of the template.");
+  v.field("why", m.why, "For people.");
+}
+
+using FromSupervisor = std::variant<Status, Report, ExecOutput, ExecEnded, Adopted, ExecTaken, NotForked>;
 
 // From a process of the task. Each of these is also a sign of life.
 

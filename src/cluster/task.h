@@ -75,6 +75,7 @@ struct Command {
   std::vector<std::string> setup;
   std::vector<Mount> mounts;
   bool warm = false;
+  bool forks = false;
   bool input = false;
   std::optional<Terminal> terminal{};
 
@@ -91,9 +92,11 @@ void describe(V& v, Command& c) {
   v.field("setup", c.setup, "Shell commands that run once for each code and list of commands on an agent.");
   v.field("mounts", c.mounts, "Folders of the host that the task sees.");
   v.field("warm", c.warm, "Whether agents keep some of these ready: it waits to be told for which task it runs.");
+  v.field("forks", c.forks, "Whether one of these, once it has loaded what it needs, can be forked into others.");
   v.field("input", c.input, "Whether it can be sent input while it runs; else its standard input is empty.");
   v.field("terminal", c.terminal, "Run it on a terminal of this size; left out: without one.");
   v.check(!c.warm || (!c.input && !c.terminal), "warm", "is not for commands with input or a terminal; leave one out");
+  v.check(!c.forks || c.warm, "forks", "is for commands that wait to be told for which task they run; add warm: true");
 }
 
 struct TaskLimits {

@@ -17,6 +17,7 @@
 #include "describe/describe.h"
 #include "supervisor/clock.h"
 #include "supervisor/environment.h"
+#include "supervisor/mounts.h"
 #include "supervisor/view.h"
 
 namespace cadre::supervisor {
@@ -38,6 +39,7 @@ constexpr Duration output_wait_stopped = milliseconds(500);  // the same of a ta
 constexpr Duration ending_wait = milliseconds(200);
 constexpr int ending_attempts_alone = 50;  // no agent is there that could be told instead
 constexpr int ending_attempts = 5;
+constexpr Duration fork_wait = seconds(10);  // for a template that is busy
 
 /// How often use is measured: rarely enough to cost little, whatever a look costs here.
 Duration measure_pause(bool is_limit, Duration cost) {
@@ -103,6 +105,7 @@ Attendance::Attendance(Task task, Descriptor agent, Log& log)
                    if (task_.launch.waits()) return std::nullopt;
                    return begin_;
                  }};
+  forks_changed_ = [this] { news_ = true; };
 }
 
 void Attendance::run() {
@@ -133,16 +136,55 @@ Result<void> Attendance::start() {
   capture_ = std::move(capture);
   TRY(hand_over_folders(task_.launch.confinement.user));
   TRY(enclosure_.make(task_.launch, task_.means));
-  TRY(socket_path_.make(task_.folder, enclosure_.has_private_tmp()));
+  if (task_.launch.is_template) TRY(forks_.open());
+  if (task_.launch.forked_from.empty()) {
+    TRY(start_program());
+  } else if (const auto asked = start_forked(); !asked) {
+    not_forked(asked.error().message);
+  }
+  watch_limits();
+  return {};
+}
+
+Result<void> Attendance::start_forked() {
+  TRY(socket_path_.make(seen_folder(), enclosure_.has_private_tmp()));
+  TRY_ASSIGN(program, program_of(task_.launch.command.argv, std::nullopt, Program{}));
+  Birth birth;
+  birth.from = seen_folder();
+  TRY_ASSIGN(variables, environment_of(task_.launch, places()));
+  birth.request = {std::move(variables), program.folder, places().runtime, 0, {},
+                   enclosure_.processes_max().value_or(0)};
+  birth.group = &enclosure_.group();
+  for (const std::string folder : {"/tmp", "/var/tmp"}) {
+    if (::access(folder.c_str(), F_OK) == 0) birth.shown.emplace_back("tmp", folder);
+    if (!seen_folder().starts_with(folder + "/")) continue;
+    const std::string hidden = "tmp" + seen_folder().substr(folder.size());
+    make_point(hidden + "/work", true);
+    make_point(hidden + "/task.sock", false);
+  }
+  birth.shown.insert(birth.shown.end(),
+                     {{"work", seen_folder() + "/work"}, {"task.sock", seen_folder() + "/task.sock"}});
+  birth.means = task_.means;
+  TRY_ASSIGN(asked, ForkLine::ask(std::move(birth)));
+  forked_ = std::move(asked.line);
+  forked_by_ = now() + fork_wait;
+  capture_->follow(std::move(asked.out), std::move(asked.err));
+  return {};
+}
+
+Result<void> Attendance::start_program() {
+  TRY(enclosure_.separate(task_.launch));
+  TRY(socket_path_.make(seen_folder(), enclosure_.has_private_tmp()));
   const cluster::Command& command = task_.launch.command;
   TRY_ASSIGN(program, program_of(command.argv, command.terminal, enclosure_.around_leader(task_.launch, task_.folder)));
   program.input = command.input;
+  program.kept = forks_.given();
   TRY_ASSIGN(started, spawn(program));
+  forks_.was_given();
   leader_ = started.pid;
   fault_ = std::move(started.fault);
   if (started.in) input_.open(std::move(started.in), command.terminal ? Input::Into::terminal : Input::Into::pipe);
   capture_->follow(std::move(started.out), std::move(started.err), command.terminal ? Lines::as_written : Lines::whole);
-  watch_limits();
   return {};
 }
 
@@ -151,8 +193,12 @@ void Attendance::watch_limits() {
   if (task_.launch.limits.memory.value > 0 && !enclosure_.must_watch_memory()) oom_check_at_ = now() + oom_check_every;
 }
 
+const std::string& Attendance::seen_folder() const {
+  return task_.launch.forked_from.empty() ? task_.folder : task_.launch.forked_from;
+}
+
 Places Attendance::places() const {
-  return {enclosure_.has_private_tmp() ? "/tmp" : task_.folder + "/tmp", socket_path_.path(), task_.folder + "/work",
+  return {enclosure_.has_private_tmp() ? "/tmp" : task_.folder + "/tmp", socket_path_.path(), seen_folder() + "/work",
           enclosure_.has_private_tmp() ? runtime_folder(task_.launch.confinement) : ""};
 }
 
@@ -160,6 +206,7 @@ Result<Program> Attendance::program_of(std::vector<std::string> argv, const std:
                                        Program around) const {
   TRY_ASSIGN(variables, environment_of(task_.launch, places()));
   if (terminal) variables["TERM"] = terminal->type;
+  if (forks_.given() >= 0) variables["CADRE_FORKS"] = std::to_string(forks_.given());
   const std::vector<std::string> pythons = alternatives(task_.launch.command.python);
   const auto chosen = std::find(pythons.begin(), pythons.end(), argv.front());
   if (chosen != pythons.end()) around.otherwise.assign(std::next(chosen), pythons.end());
@@ -167,7 +214,7 @@ Result<Program> Attendance::program_of(std::vector<std::string> argv, const std:
   around.terminal = terminal;
   around.environment = assignments(variables);
   const std::string& folder = task_.launch.command.folder;
-  around.folder = folder.starts_with('/') ? folder : task_.folder + "/work" + (folder.empty() ? "" : "/" + folder);
+  around.folder = folder.starts_with('/') ? folder : seen_folder() + "/work" + (folder.empty() ? "" : "/" + folder);
   return around;
 }
 
@@ -180,6 +227,8 @@ void Attendance::turn() {
   });
   agent_.watch(watch, agent_calls_);
   tasks_.watch(watch, task_calls_);
+  forks_.watch(watch, forks_changed_);
+  if (forked_) watch.add(forked_.fd(), POLLIN, [this] { hear_forked(); });
   execs_.watch(watch);
   input_.watch(watch);
   capture_->watch(watch);
@@ -205,6 +254,54 @@ void Attendance::look_at_fault() {
   enclosure_.leader_runs(leader_);
 }
 
+void Attendance::hear_forked() {
+  while (forked_) {
+    const std::optional<ForkLine::Heard> heard = forked_.receive();
+    if (!heard) return;
+    std::visit(overloaded{[&](const fork_talk::Running&) {
+                            if (std::exchange(running_, true)) return;
+                            leader_ = heard->sender;
+                            forked_by_ = TimePoint::max();
+                            news_ = true;
+                            enclosure_.forked_runs(leader_);
+                          },
+                          [&](const fork_talk::Refused& refused) { not_forked(refused.why); },
+                          [&](const fork_talk::Ended& ended) {
+                            enclosure_.forked_used(ended.memory_most, ended.cpu_time);
+                            leader_ended(ended.wait_status);
+                          },
+                          [&](const fork_talk::Gone&) {
+                            if (!running_) return not_forked("the template has ended");
+                            forked_.close();
+                            if (leader_ != 0) leader_ended(SIGKILL);  // with the template
+                          }},
+               heard->message);
+  }
+}
+
+void Attendance::not_forked(const std::string& why) {
+  forked_.close();
+  forked_by_ = TimePoint::max();
+  if (phase_ != Phase::running) {
+    seen_.wait_status = SIGKILL;  // it was stopped before it began
+    return;
+  }
+  log_.warning("it is not forked from a template: " + why);
+  agent_.send(NotForked{std::exchange(task_.launch.forked_from, ""), why});
+  ::unlink("tmp/.cadre.sock");
+  if (const auto started = start_program(); !started) {
+    seen_.start_error = started.error().message;
+    phase_ = Phase::killing;
+    kill_at_ = now();
+  }
+}
+
+void Attendance::leader_ended(int wait_status) {
+  leader_ = 0;
+  seen_.wait_status = wait_status;
+  if (phase_ == Phase::running) phase_ = Phase::killing, kill_at_ = now();
+}
+
 void Attendance::reap() {
   for (;;) {
     int wait_status = 0;
@@ -213,14 +310,12 @@ void Attendance::reap() {
     if (pid < 0) break;
     if (pid == leader_) {
       look_at_fault();
-      leader_ = 0;
-      seen_.wait_status = wait_status;
-      if (phase_ == Phase::running) phase_ = Phase::killing, kill_at_ = now();
+      leader_ended(wait_status);
     } else {
       execs_.reaped(pid, wait_status);
     }
   }
-  if (phase_ != Phase::killing) return;  // nothing is left of the tree
+  if (phase_ != Phase::killing || forked_) return;  // nothing is left of the tree
   phase_ = Phase::closing;
   closing_since_ = now();
   kill_at_ = TimePoint::max();
@@ -241,15 +336,16 @@ void Attendance::look_at_time() {
     suspended_ += away;
     life_.was_suspended(away);
   }
+  if (at >= forked_by_) not_forked("the template did not answer in time");
   if (phase_ == Phase::running) {
-    if (const auto verdict = life_.verdict(at)) condemn(*verdict);
+    if (const auto verdict = life_.verdict(at)) forks_.live() > 0 ? forks_.close() : condemn(*verdict);
     if (at >= measure_at_) measure(at);
     if (at >= oom_check_at_) {
       oom_check_at_ = at + oom_check_every;
       if (enclosure_.oom_kills() > 0) condemn(Verdict::greedy);
     }
   }
-  if (phase_ == Phase::killing && at >= kill_at_) kill_tree();
+  if (phase_ == Phase::killing && at >= kill_at_ && forks_.live() == 0) kill_tree();
   if (!capture_) {
     if (phase_ == Phase::closing) phase_ = Phase::closed;
     return;
@@ -277,7 +373,8 @@ void Attendance::measure(TimePoint at) {
 void Attendance::kill_tree() {
   kill_pause_ = std::min(kill_pause_ * 2 + milliseconds(1), kill_pause_most);
   kill_at_ = now() + kill_pause_;
-  if (enclosure_.kill() != Left::untouchable) return;
+  if (forked_) forked_.kill();
+  if (forked_ || enclosure_.kill() != Left::untouchable) return;
   log_.warning("processes of other users are left, which may not be killed");
   ::chmod("work", 0500);  // so that no other task is put into it
   phase_ = Phase::closing;
@@ -286,7 +383,8 @@ void Attendance::kill_tree() {
 }
 
 TimePoint Attendance::next_time() const {
-  TimePoint next = std::min({life_.next(), kill_at_, listen_at_, capture_->next()});
+  TimePoint next = std::min({forked_by_, listen_at_, capture_->next()});
+  if (forks_.live() == 0) next = std::min({next, life_.next(), kill_at_});  // a template outlives what it was forked into
   if (phase_ == Phase::running) next = std::min({next, measure_at_, oom_check_at_});
   if (agent_.ready()) {
     const bool grown = capture_->end() != told_output_end_;
@@ -299,7 +397,7 @@ Status Attendance::status() const {
   return {.pid = running_ ? leader_ : 0,
           .output_end = capture_ ? capture_->end() : 0,
           .attached = tasks_.ever_attached(),
-          .ready = tasks_.has_ready(),
+          .ready = tasks_.has_ready() || forks_.ready(),
           .stopping = life_.stopping(),
           .isolation = enclosure_.in_words(),
           .usage = with_tally(enclosure_.usage()),
@@ -359,7 +457,7 @@ void Attendance::end() {
     agent_.watch(watch, agent_calls_);
     watch.wait_until(until);
   }
-  for (const char* name : {"agent.sock", "task.sock"}) ::unlink(name);
+  for (const char* name : {"agent.sock", "task.sock", "fork.sock"}) ::unlink(name);
   enclosure_.remove();
 }
 
@@ -380,6 +478,7 @@ void Attendance::take(const FromAgent& message) {
 void Attendance::stop(const Stop& request) {
   if (!life_.stop(request.why, request.grace, now())) return;
   news_ = true;
+  forks_.close();
   if (life_.grace_left(now()) == Duration{0}) return;  // it will be killed at once: there is nothing to say
   const std::size_t told = tasks_.notify({life_.stop_reason(), life_.grace_left(now())});
   if (told > 0 || terminated_ || leader_ == 0) return;
@@ -421,6 +520,9 @@ void Attendance::run_beside(const Exec& request) {
   std::string obstacle = execs_.obstacle(request.number);
   if (phase_ != Phase::running || !running_) obstacle = "the task does not run";
   if (!obstacle.empty()) return agent_.send(ExecEnded{request.number, 127, obstacle});
+  if (const auto joined = enclosure_.join_forked(); !joined) {
+    return agent_.send(ExecEnded{request.number, 127, joined.error().message});
+  }
   auto program = program_of(request.argv, request.terminal, enclosure_.around_other(task_.launch));
   if (program) program->input = request.input;
   execs_.start(request, program ? spawn(*program) : Failure(program.error()));

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -17,6 +18,8 @@
 #include "supervisor/ending_file.h"
 #include "supervisor/environment.h"
 #include "supervisor/execs.h"
+#include "supervisor/fork_line.h"
+#include "supervisor/forks.h"
 #include "supervisor/judge.h"
 #include "supervisor/life.h"
 #include "supervisor/socket_path.h"
@@ -46,6 +49,10 @@ class Attendance {
   };
 
   Result<void> start();
+  Result<void> start_forked();
+  Result<void> start_program();
+  /// Where the task sees its folder.
+  [[nodiscard]] const std::string& seen_folder() const;
   [[nodiscard]] Places places() const;
   Result<Program> program_of(std::vector<std::string> argv, const std::optional<cluster::Terminal>& terminal,
                              Program around) const;
@@ -53,6 +60,10 @@ class Attendance {
   void watch_limits();
   void turn();
   void look_at_fault();
+  void hear_forked();
+  /// There will be none: it is started instead.
+  void not_forked(const std::string& why);
+  void leader_ended(int wait_status);
   void reap();
   void look_at_time();
   void look_at_output(TimePoint at);
@@ -84,6 +95,10 @@ class Attendance {
   TaskSide tasks_;
   TaskSide::Calls task_calls_;
   Execs execs_{agent_};
+  Forks forks_;  ///< of a template
+  std::function<void()> forks_changed_;
+  ForkLine forked_;  ///< to a leading process that is not a child of this one
+  TimePoint forked_by_ = TimePoint::max();
   Input input_;  ///< of the leading process
   std::optional<Capture> capture_;
   Life life_;

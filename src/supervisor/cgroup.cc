@@ -1,5 +1,6 @@
 #include "supervisor/cgroup.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -130,12 +131,27 @@ std::string Group::in_words() const {
   return words;
 }
 
-Result<void> Group::enter() const {
+std::vector<std::string> Group::lists() const {
   // In version 1 we move as a single thread, which we are: to move a process the kernel first waits until nobody on
   // the host is inside a fork or an exec, which takes many milliseconds under load, one move after the other.
   const char* const list = version_ == 1 ? "/tasks" : "/cgroup.procs";
-  for (const std::string& folder : distinct_) TRY(write_existing(folder + list, "0"));
+  std::vector<std::string> paths;
+  for (const std::string& folder : distinct_) paths.push_back(folder + list);
+  return paths;
+}
+
+Result<void> Group::enter() const {
+  for (const std::string& list : lists()) TRY(write_existing(list, "0"));
   return {};
+}
+
+Result<std::vector<Descriptor>> Group::open_lists() const {
+  std::vector<Descriptor> all;
+  for (const std::string& list : lists()) {
+    all.emplace_back(::open(list.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!all.back()) return system_failure(list);
+  }
+  return all;
 }
 
 GroupUse Group::use() const {

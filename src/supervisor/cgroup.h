@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "cluster/supervision.h"
+#include "supervisor/descriptor.h"
 
 namespace cadre::supervisor {
 
@@ -48,6 +49,8 @@ class Group {
 
   /// Puts the calling process inside; it must have one thread.
   [[nodiscard]] Result<void> enter() const;
+  /// The same for another process, which writes "0" to each of these.
+  [[nodiscard]] Result<std::vector<Descriptor>> open_lists() const;
 
   [[nodiscard]] GroupUse use() const;
   /// How many processes the kernel killed because the memory was used up.
@@ -61,6 +64,7 @@ class Group {
   void destroy();
 
  private:
+  [[nodiscard]] std::vector<std::string> lists() const;
   [[nodiscard]] std::string file(const std::string& controller, const std::string& name) const;
   bool make_folder(const std::string& controller, const std::string& folder);
   bool limit_memory(ByteSize memory) const;

@@ -41,7 +41,6 @@ Duration to_duration(const timeval& time) {
 }  // namespace
 
 Result<void> Enclosure::make(const Launch& launch, const Means& means) {
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const bool stays_who_it_is = !launch.confinement.user;
   walled_ = launch.manners.isolation == cluster::Isolation::on;
   plain_view_ = !walled_ && !stays_who_it_is;  // another user could not reach its folder
@@ -58,6 +57,13 @@ Result<void> Enclosure::make(const Launch& launch, const Means& means) {
                                        ? "mounts need a mount namespace, which this agent cannot make"
                                        : "mounts need isolation, which is off for this task");
   }
+  put_in_words(launch);
+  return {};
+}
+
+Result<void> Enclosure::separate(const Launch& launch) {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const bool stays_who_it_is = !launch.confinement.user;
   if (means_.mount_namespace && !launch.confinement.shown_private.empty() && !stays_who_it_is) {
     TRY_ASSIGN(map, make_id_map(*launch.confinement.user));
     id_map_ = std::move(map);
@@ -68,7 +74,6 @@ Result<void> Enclosure::make(const Launch& launch, const Means& means) {
     TRY_ASSIGN(init, spawn_init());
     init_ = init;
   }
-  put_in_words(launch);
   return {};
 }
 
@@ -77,6 +82,7 @@ void Enclosure::adopt(const Launch& launch) {
   if (const auto most = processes_max(launch); most && most != processes_max_) {
     processes_max_ = most;
     const rlimit limit{static_cast<rlim_t>(*most), static_cast<rlim_t>(*most)};
+    if (forked_ != 0) ::prlimit(forked_, RLIMIT_NPROC, &limit, nullptr);
     for (const Process& process : descendants(::getpid())) {
       if (process.pid != init_) ::prlimit(process.pid, RLIMIT_NPROC, &limit, nullptr);
     }
@@ -116,6 +122,7 @@ void Enclosure::put_in_words(const Launch& launch) {
 Program Enclosure::around_leader(const Launch& launch, const std::string& folder) const {
   Program program = around_other(launch);
   program.mount_namespace = program.ipc_namespace = -1;
+  program.rights.nests = launch.is_template;
   if (has_view()) {
     program.view = View{plain_view_ ? View::Kind::plain : View::Kind::walled,
                         folder,
@@ -132,8 +139,8 @@ Program Enclosure::around_other(const Launch& launch) const {
   program.group = &group_;
   program.mount_namespace = mount_namespace_.get();
   program.ipc_namespace = ipc_namespace_.get();
-  program.rights = {launch.confinement.user, walled_};
-  program.dies_with_us = init_ == 0;
+  program.rights = {launch.confinement.user, walled_, false};
+  program.dies_with_us = init_ == 0 && forked_ == 0;
   program.processes_max = processes_max(launch);
   return program;
 }
@@ -145,6 +152,28 @@ void Enclosure::leader_runs(pid_t leader) {
     ipc_namespace_ = Descriptor(::open((about + "/ns/ipc").c_str(), O_RDONLY | O_CLOEXEC));
   }
   if (means_.pid_namespace) proc_ = Descriptor(::open((about + "/root/proc").c_str(), O_PATH | O_CLOEXEC));
+}
+
+void Enclosure::forked_runs(pid_t leader) {
+  forked_ = leader;
+  leader_runs(leader);
+}
+
+void Enclosure::forked_used(ByteSize memory_most, Duration cpu_time) {
+  forked_memory_ = memory_most;
+  forked_cpu_time_ = cpu_time;
+}
+
+Result<void> Enclosure::join_forked() {
+  if (forked_ == 0 || joined_) return {};
+  const std::string about = "/proc/" + std::to_string(forked_) + "/ns/";
+  const Descriptor users(::open((about + "user").c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor processes(::open((about + "pid_for_children").c_str(), O_RDONLY | O_CLOEXEC));
+  const bool entered = users && processes && (!means_.user_namespace || ::setns(users.get(), CLONE_NEWUSER) == 0) &&
+                       ::setns(processes.get(), CLONE_NEWPID) == 0;
+  if (!entered) return system_failure("cannot enter the namespaces of the task");
+  joined_ = true;
+  return {};
 }
 
 void Enclosure::look_at_processes(Usage& usage) const {
@@ -181,8 +210,8 @@ const Usage& Enclosure::measure_ended() {
   const GroupUse use = group_.use();
   rusage reaped{};
   ::getrusage(RUSAGE_CHILDREN, &reaped);
-  const ByteSize largest{std::int64_t{reaped.ru_maxrss} * 1024};
-  const Duration cpu_time = to_duration(reaped.ru_utime) + to_duration(reaped.ru_stime);
+  const ByteSize largest = std::max(ByteSize{std::int64_t{reaped.ru_maxrss} * 1024}, forked_memory_);
+  const Duration cpu_time = to_duration(reaped.ru_utime) + to_duration(reaped.ru_stime) + forked_cpu_time_;
   usage_.memory_most = use.memory_most.value_or(std::max(usage_.memory_most, largest));
   usage_.cpu_time = std::max(usage_.cpu_time, use.cpu_time.value_or(cpu_time));
   usage_.memory = ByteSize{0};

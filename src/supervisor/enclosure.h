@@ -19,9 +19,11 @@ namespace cadre::supervisor {
 
 class Enclosure {
  public:
-  /// Makes it around what this process will start; the process itself is the subreaper of it. On an error there may
-  /// be something to kill and to remove all the same.
+  /// Makes what the task needs, wherever its process comes from. On an error, here and below, there may be something to
+  /// kill and to remove all the same.
   [[nodiscard]] Result<void> make(const cluster::supervision::Launch& launch, const Means& means);
+  /// Makes namespaces around what this process will start; the process itself is the subreaper of it.
+  [[nodiscard]] Result<void> separate(const cluster::supervision::Launch& launch);
 
   /// Whether the task has a /tmp of its own.
   [[nodiscard]] bool has_private_tmp() const { return means_.mount_namespace; }
@@ -34,6 +36,12 @@ class Enclosure {
   [[nodiscard]] Program around_other(const cluster::supervision::Launch& launch) const;
   /// The leading process runs, and sees what it is to see.
   void leader_runs(pid_t leader);
+  /// The same of one that was forked elsewhere, in namespaces of its own.
+  void forked_runs(pid_t leader);
+  /// So much it has used by its end.
+  void forked_used(ByteSize memory_most, Duration cpu_time);
+  /// What is started from now on is in the namespaces of one that was forked elsewhere.
+  [[nodiscard]] Result<void> join_forked();
 
   /// What runs was adopted: from now on these limits hold.
   void adopt(const cluster::supervision::Launch& launch);
@@ -53,6 +61,8 @@ class Enclosure {
   /// Removes the control groups; empties them first.
   void remove() { group_.destroy(); }
   [[nodiscard]] pid_t init() const { return init_; }
+  [[nodiscard]] const Group& group() const { return group_; }
+  [[nodiscard]] std::optional<int> processes_max() const { return processes_max_; }
 
  private:
   void note_limits(const cluster::supervision::Launch& launch);
@@ -65,6 +75,10 @@ class Enclosure {
   Means means_;  ///< in force
   Group group_;
   pid_t init_ = 0;
+  pid_t forked_ = 0;           ///< the leading process, if it is not a child of this one
+  bool joined_ = false;        ///< its namespaces
+  ByteSize forked_memory_{0};  ///< the most that it used
+  Duration forked_cpu_time_{};
   int kills_ = 0;
   bool must_watch_memory_ = false;
   ByteSize memory_limit_{0};

@@ -3,9 +3,11 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -65,7 +67,16 @@ Result<void> take_rights(const Rights& rights) {
   if (!rights.walled) return {};
   TRY(set_capabilities(kept));
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return system_failure("no new privileges");
-  return deny_system_calls();
+  return deny_system_calls(rights.nests ? Nesting::allowed : Nesting::denied);
+}
+
+Result<void> limit_processes(int most) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NPROC, &limit) != 0) return system_failure("limit of processes");
+  limit.rlim_max = std::min(limit.rlim_max, static_cast<rlim_t>(most));
+  limit.rlim_cur = limit.rlim_max;
+  if (::setrlimit(RLIMIT_NPROC, &limit) != 0) return system_failure("limit of processes");
+  return {};
 }
 
 }  // namespace cadre::supervisor

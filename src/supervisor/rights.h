@@ -11,10 +11,14 @@ namespace cadre::supervisor {
 struct Rights {
   std::optional<cluster::supervision::UnixUser> user;  ///< left out: it stays who it is
   bool walled = false;  ///< no capabilities, no set-user-id programs, only harmless system calls
+  bool nests = false;   ///< it may give processes that it forks namespaces of their own
 };
 
 /// Gives up all other rights for good. A process that stays root keeps only what root may do to files and processes
 /// that it sees.
 [[nodiscard]] Result<void> take_rights(const Rights& rights);
+
+/// So many processes may its user have in this user namespace; no more than before in any case.
+[[nodiscard]] Result<void> limit_processes(int most);
 
 }  // namespace cadre::supervisor

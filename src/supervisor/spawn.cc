@@ -4,12 +4,10 @@
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -58,13 +56,7 @@ Result<void> take_place(const Program& program, pid_t supervisor) {
   TRY(join(program.ipc_namespace, CLONE_NEWIPC));
   TRY(join(program.mount_namespace, CLONE_NEWNS));
   if (program.view) TRY(take_view(*program.view));
-  if (program.processes_max) {
-    rlimit limit{};
-    if (::getrlimit(RLIMIT_NPROC, &limit) != 0) return system_failure("limit of processes");
-    limit.rlim_max = std::min(limit.rlim_max, static_cast<rlim_t>(*program.processes_max));  // never raised
-    limit.rlim_cur = limit.rlim_max;
-    if (::setrlimit(RLIMIT_NPROC, &limit) != 0) return system_failure("limit of processes");
-  }
+  if (program.processes_max) TRY(limit_processes(*program.processes_max));
   TRY(take_rights(program.rights));
   if (program.dies_with_us) TRY(die_with(supervisor));  // another user would have to ask for it again
   if (::chdir(program.folder.c_str()) != 0) {
@@ -163,6 +155,7 @@ Result<Started> spawn(const Program& program) {
     take_stream(streams.in.get(), 0);
     take_stream(streams.out ? streams.out.get() : 0, 1);
     take_stream(streams.err ? streams.err.get() : 0, 2);
+    if (program.kept >= 0) ::fcntl(program.kept, F_SETFD, 0);
     ::umask(022);  // ours keeps everything to ourselves; a program expects the usual one
     const std::string why = become(program, supervisor).message;
     [[maybe_unused]] const ssize_t written = ::write(fault.write.get(), why.data(), why.size());

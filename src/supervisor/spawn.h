@@ -27,6 +27,7 @@ struct Program {
   Rights rights;                     ///< as whom it runs
   std::optional<int> processes_max;  ///< of this user in this user namespace
   bool dies_with_us = false;
+  int kept = -1;                                ///< a descriptor of ours that it has, too, by the same number
   bool input = false;                           ///< else its standard input is empty
   std::optional<cluster::Terminal> terminal{};  ///< on which it runs, with its input
   std::vector<std::string> otherwise;  ///< tried in turn instead of argv[0] if that is not there

@@ -30,7 +30,8 @@ namespace {
 struct Numbers {
   std::uint32_t architecture;
   std::vector<std::uint32_t> denied;
-  std::vector<std::uint32_t> clone_like;  ///< with flags as the first argument
+  std::vector<std::uint32_t> nesting;     ///< what is denied to those who may not nest
+  std::vector<std::uint32_t> clone_like;  ///< the same for new user namespaces, with flags as the first argument
   std::uint32_t clone3;
 };
 
@@ -43,8 +44,7 @@ Numbers native() {
 #else
 #error "name the architecture for seccomp"
 #endif
-        {SYS_mount,          SYS_umount2,
-         SYS_pivot_root,     SYS_move_mount,
+        {SYS_umount2,        SYS_pivot_root,
          SYS_open_tree,      SYS_fsopen,
          SYS_fsconfig,       SYS_fsmount,
          SYS_fspick,         SYS_mount_setattr,
@@ -58,7 +58,9 @@ Numbers native() {
          SYS_swapon,         SYS_swapoff,
          SYS_reboot,         SYS_acct,
          SYS_quotactl,       SYS_syslog},
-        {SYS_clone, SYS_unshare}, SYS_clone3
+        {SYS_mount, SYS_move_mount},
+        {SYS_clone, SYS_unshare},
+        SYS_clone3
   };
 #if defined(__x86_64__)
   for (const std::uint32_t number : {SYS_iopl, SYS_ioperm}) numbers.denied.push_back(number);
@@ -70,8 +72,9 @@ Numbers native() {
 /// The same calls of 32-bit programs (arch/x86/entry/syscalls/syscall_32.tbl).
 Numbers of_32_bit() {
   return {AUDIT_ARCH_I386,
-          {21,  22,  52,  217, 429, 428, 430, 431, 432, 433, 442, 467, 346, 288, 286, 287,
-           357, 283, 128, 350, 129, 342, 374, 336, 87,  115, 88,  51,  131, 103, 110, 101},
+          {22,  52,  217, 428, 430, 431, 432, 433, 442, 467, 346, 288, 286, 287, 357,
+           283, 128, 350, 129, 342, 374, 336, 87,  115, 88,  51,  131, 103, 110, 101},
+          {21, 429},
           {120, 310},
           435};
 }
@@ -79,7 +82,12 @@ Numbers of_32_bit() {
 
 class Filter {
  public:
-  void add(const Numbers& numbers) {
+  explicit Filter(Nesting nesting) : nesting_(nesting) {}
+
+  void add(Numbers numbers) {
+    const bool may_nest = nesting_ == Nesting::allowed && numbers.architecture == native().architecture;
+    if (may_nest) numbers.clone_like.clear();
+    if (!may_nest) numbers.denied.insert(numbers.denied.end(), numbers.nesting.begin(), numbers.nesting.end());
     std::vector<sock_filter> body;
     body.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)));
 #if defined(__x86_64__)
@@ -120,13 +128,14 @@ class Filter {
  private:
   static sock_filter answer(std::uint32_t value) { return BPF_STMT(BPF_RET | BPF_K, value); }
 
+  Nesting nesting_;
   std::vector<sock_filter> program_{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch))};
 };
 
 }  // namespace
 
-Result<void> deny_system_calls() {
-  Filter filter;
+Result<void> deny_system_calls(Nesting nesting) {
+  Filter filter(nesting);
   filter.add(native());
 #if defined(__x86_64__)
   filter.add(of_32_bit());

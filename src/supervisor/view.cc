@@ -20,6 +20,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "supervisor/mounts.h"
+
 namespace cadre::supervisor {
 
 using cluster::supervision::Confinement;
@@ -50,11 +52,6 @@ bool is_below(const std::string& path, const std::string& folder) {
   return path == folder || path.starts_with(folder == "/" ? folder : folder + "/");
 }
 
-std::string parent_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
 std::string real_path(const std::string& path) {
   std::array<char, PATH_MAX> real;
   return ::realpath(path.c_str(), real.data()) == nullptr ? "" : real.data();
@@ -63,29 +60,6 @@ std::string real_path(const std::string& path) {
 bool is_folder(const std::string& path) {
   struct stat found {};
   return ::stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode);
-}
-
-void make_folders(const std::string& path) {
-  for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
-    ::mkdir(path.substr(0, slash).c_str(), 0755);
-  }
-  ::mkdir(path.c_str(), 0755);
-}
-
-/// A copy of a mount that is nowhere yet, with the flags that the original has now.
-Result<Descriptor> clone_mount(int at, const std::string& path, const std::string& what) {
-  const unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE;
-  Descriptor tree(::open_tree(at, path.c_str(), flags | (path.empty() ? AT_EMPTY_PATH : 0)));
-  if (!tree) return Failure(system_error(what, errno));
-  return tree;
-}
-
-Result<void> set_flags(int mount, const mount_attr& flags, const std::string& what) {
-  mount_attr copy = flags;
-  if (::mount_setattr(mount, "", AT_EMPTY_PATH | AT_RECURSIVE, &copy, sizeof(copy)) != 0) {
-    return Failure(system_error(what, errno));
-  }
-  return {};
 }
 
 /// Something that is taken from the host's view and put into the task's.
@@ -260,7 +234,7 @@ class Builder {
       mount_attr flags{};
       flags.attr_set = MOUNT_ATTR_RDONLY;
       TRY(set_flags(mount.get(), flags, path));
-      if (::move_mount(mount.get(), "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) != 0) return system_failure(path);
+      TRY(attach_mount(mount.get(), path, path));
     }
     return {};
   }
@@ -308,19 +282,9 @@ class Builder {
   }
 
   static Result<void> attach(const Piece& piece) {
-    if (::access(piece.target.c_str(), F_OK) != 0) make_point(piece);
-    if (::move_mount(piece.mount.get(), "", AT_FDCWD, piece.target.c_str(),
-                     MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_SYMLINKS) != 0) {
-      return Failure(system_error(piece.what, errno));
-    }
-    return {};
-  }
-
-  /// All of the host is read-only by now, so that this changes nothing there.
-  static void make_point(const Piece& piece) {
-    if (piece.is_folder) return make_folders(piece.target);
-    make_folders(parent_of(piece.target));
-    const Descriptor file(::open(piece.target.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644));
+    // All of the host is read-only by now, so that this changes nothing there.
+    if (::access(piece.target.c_str(), F_OK) != 0) make_point(piece.target, piece.is_folder);
+    return attach_mount(piece.mount.get(), piece.target, piece.what);
   }
 
   Result<void> attach_all() {

@@ -228,6 +228,7 @@ void Host::hear(const LeaseId& lease, const supervision::FromSupervisor& message
                    tell_master(messages::InputTaken{lease, taken});
                  },
                  [](const supervision::Adopted&) {},  // its status comes next, as of any other
+                 [](const supervision::NotForked&) {},
              },
              message);
 }

@@ -1,0 +1,63 @@
+/// A supervisor's connection to the process of its task that was forked from a template. For the supervisor's only
+/// thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "supervisor/cgroup.h"
+#include "supervisor/descriptor.h"
+#include "supervisor/fork_talk.h"
+#include "supervisor/means.h"
+
+namespace cadre::supervisor {
+
+/// What is asked for.
+struct Birth {
+  std::string from;  ///< folder of the template
+  fork_talk::Request request;
+  const Group* group = nullptr;
+  /// What of the current folder it sees, and where.
+  std::vector<std::pair<std::string, std::string>> shown;
+  Means means;
+};
+
+class ForkLine {
+ public:
+  struct Asked;
+  /// Does not wait for the answer.
+  [[nodiscard]] static Result<Asked> ask(Birth birth);
+
+  ForkLine() = default;
+  explicit operator bool() const { return static_cast<bool>(socket_); }
+  [[nodiscard]] int fd() const { return socket_.get(); }
+
+  struct Heard {
+    fork_talk::FromForked message;
+    pid_t sender = 0;  ///< as it is numbered here
+  };
+  /// The next message, if there is one. An end without one is as if all were gone.
+  [[nodiscard]] std::optional<Heard> receive();
+
+  /// Kills all of its tree. What is said afterwards is heard.
+  void kill();
+  void close() { socket_.close(); }
+
+ private:
+  explicit ForkLine(Descriptor socket) : socket_(std::move(socket)) {}
+
+  Descriptor socket_;
+};
+
+struct ForkLine::Asked {
+  ForkLine line;
+  Descriptor out;
+  Descriptor err;
+};
+
+}  // namespace cadre::supervisor
