@@ -118,6 +118,7 @@ Result<std::unique_ptr<Agent>> Agent::make(const Ground& ground, Options options
       agent->take_over(one.lease);
     }
   }
+  agent->old_templates_ = supervised(agent->options_.tasks).templates;
   agent->tick();
   return agent;
 }
@@ -175,7 +176,18 @@ void Agent::tick() {
   keep_endings();
   std::erase_if(cold_, [&](const auto& one) { return ground_.loop.now() - one.second >= up_after_max; });
   warm_.tick();
+  look_at_old_templates();
   look_if_admitted();
+}
+
+void Agent::look_at_old_templates() {
+  std::erase_if(old_templates_, [this](const std::string& folder) {
+    if (is_supervised(folder)) return false;
+    if (const auto removed = loop::remove_all(folder); !removed) {
+      ground_.log.warning("the folder of a template stays: " + removed.error().message);
+    }
+    return true;
+  });
 }
 
 void Agent::look_at_disk() {

@@ -111,6 +111,7 @@ class Agent {
   /// How a task ends that could not be started.
   cluster::TaskEnding not_started(const Error& error);
   void look_at_disk();
+  void look_at_old_templates();
   void look_for_full_disk(const cluster::TaskEnding& ending);
   /// Endings that the master does not confirm soon must survive a power loss here.
   void keep_endings();
@@ -135,6 +136,7 @@ class Agent {
   };
   std::map<cluster::LeaseId, Adoption> adoptions_;  ///< that are not confirmed yet
   WarmProcesses warm_;
+  std::vector<std::string> old_templates_;  ///< folders of those that an agent before has left
   std::map<cluster::LeaseId, TimePoint> cold_;  ///< tasks that others could have waited for, and that are not up yet
   DiskWatch disk_;
   struct SetupRun {

@@ -225,6 +225,20 @@ std::vector<std::string> unsupervised_folders(const std::string& tasks) {
   return folders;
 }
 
+Supervised supervised(const std::string& tasks) {
+  Supervised all;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(tasks, error)) {
+    const std::string path = entry.path();
+    if (!is_supervised(path)) continue;
+    const auto launch = read_launch(path + "/launch");
+    if (!launch) continue;
+    all.homes.insert(launch->home());
+    if (launch->is_template) all.templates.push_back(path);
+  }
+  return all;
+}
+
 bool is_supervised(const std::string& folder) {
   const loop::Descriptor launch(::open((folder + "/launch").c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
   return launch && ::flock(launch.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;

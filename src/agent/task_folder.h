@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,13 @@ struct FoundTask {
 
 /// The folders of tasks without a supervisor: what still runs in them has no right to.
 [[nodiscard]] std::vector<std::string> unsupervised_folders(const std::string& tasks);
+
+/// Of the tasks, and of templates that outlive an agent, whose supervisors live.
+struct Supervised {
+  std::set<cluster::LeaseId> homes;
+  std::vector<std::string> templates;  ///< their folders
+};
+[[nodiscard]] Supervised supervised(const std::string& tasks);
 
 /// Whether a supervisor lives that looks after the task in this folder: it holds its launch locked.
 [[nodiscard]] bool is_supervised(const std::string& folder);

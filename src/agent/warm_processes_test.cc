@@ -63,12 +63,13 @@ class WarmProcessesTest : public testing::Test {
     supervisors_.push_back({std::move(launch), loop::Descriptor(ends[0])});
     co_return loop::Descriptor(ends[1]);
   }
-  static cluster::host::WarmRules rules() {
-    cluster::host::WarmRules rules;
-    rules.each_max = 2;
-    rules.all_max = 10;
-    rules.memory_max = ByteSize{1 << 30};
-    rules.pause_first = rules.pause_max = 1ms;
+  static WarmProcesses::Rules rules() {
+    WarmProcesses::Rules rules;
+    rules.processes.each_max = 2;
+    rules.processes.all_max = 10;
+    rules.processes.memory_max = ByteSize{1 << 30};
+    rules.processes.pause_first = rules.processes.pause_max = 1ms;
+    rules.templates.all_max = 2;
     return rules;
   }
   static cluster::messages::Start start_of(const std::string& owner) {
@@ -159,6 +160,33 @@ TEST_F(WarmProcessesTest, ThatCannotBeStartedAreGivenUpAndItIsSaidWhy) {
   const int started = started_;
   for (int i = 0; i < 100; ++i) pass_a_while();
   EXPECT_EQ(started_, started);
+}
+
+TEST_F(WarmProcessesTest, OfAKindThatForksAreForkedFromATemplateThatStaysReady) {
+  cluster::messages::Start start = start_of("ann");
+  start.command.forks = true;
+  EXPECT_FALSE(processes_.take(start));
+  std::string from;
+  const auto ask = [&]() -> loop::Task<void> {
+    from = co_await processes_.template_for(cluster::host::warm_kind_of(start), [] { return true; });
+  };
+  loop_.spawn(ask());
+  ASSERT_TRUE(until([&] { return supervisors_.size() == 1; })) << "the others wait for it";
+  EXPECT_TRUE(supervisors_[0].launch.is_template);
+  EXPECT_EQ(from, "");
+  supervisors_[0].say_ready();
+  ASSERT_TRUE(until([&] { return supervisors_.size() == 3; }));
+  EXPECT_EQ(from, folders_.at(supervisors_[0].launch.lease).path());
+  for (const int waiting : {1, 2}) {
+    EXPECT_EQ(supervisors_[waiting].launch.forked_from, from);
+    EXPECT_FALSE(supervisors_[waiting].launch.is_template);
+  }
+  supervisors_[1].say(supervision::NotForked{from, "threads"});
+  ASSERT_TRUE(until([&] { return supervisors_[0].hear().has_value(); })) << "it is let go";
+  EXPECT_THAT(log_.text, HasSubstr("not forked, for now: threads"));
+  from = "?";
+  loop_.spawn(ask());
+  ASSERT_TRUE(until([&] { return from.empty(); })) << "the next one is started";
 }
 
 }  // namespace

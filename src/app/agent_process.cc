@@ -286,7 +286,7 @@ class AgentProcess {
 
   /// Supervisors that died have left groups with processes in them.
   void sweep(const std::string& tasks) {
-    std::set<cluster::LeaseId> alive;
+    std::set<cluster::LeaseId> alive = agent::supervised(tasks).homes;
     for (const agent::FoundTask& one : agent::find_tasks(tasks, agent::boot_id(), log_)) {
       if (!one.ending) alive.insert(one.launch.home());
     }

@@ -384,7 +384,9 @@ void Attendance::kill_tree() {
 
 TimePoint Attendance::next_time() const {
   TimePoint next = std::min({forked_by_, listen_at_, capture_->next()});
-  if (forks_.live() == 0) next = std::min({next, life_.next(), kill_at_});  // a template outlives what it was forked into
+  if (forks_.live() == 0) {  // a template outlives what it was forked into
+    next = std::min(next, phase_ == Phase::killing ? kill_at_ : life_.next());
+  }
   if (phase_ == Phase::running) next = std::min({next, measure_at_, oom_check_at_});
   if (agent_.ready()) {
     const bool grown = capture_->end() != told_output_end_;
@@ -497,6 +499,7 @@ void Attendance::adopt(const Launch& launch) {
 Result<void> Attendance::become(Launch launch) {
   if (phase_ != Phase::running || !tasks_.has_ready()) return fail(Errc::conflict, "it is not ready");
   launch.waited_as = task_.launch.waited_as;
+  launch.forked_from = task_.launch.forked_from;
   TRY_ASSIGN(had, environment_of(task_.launch, places()));
   TRY_ASSIGN(variables, environment_of(launch, places()));
   std::erase_if(variables, [&](const auto& one) { return had.contains(one.first) && had[one.first] == one.second; });

@@ -42,7 +42,9 @@ Cargo receive_cargo(int socket, std::span<std::byte> buffer) {
   header.msg_controllen = room.size();
   Cargo came;
   ssize_t size = 0;
-  while ((size = ::recvmsg(socket, &header, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR) {
+  // Who closes without having read all is reported before the last words it has sent.
+  for (int resets = 0; (size = ::recvmsg(socket, &header, MSG_CMSG_CLOEXEC)) < 0;) {
+    if (errno != EINTR && (errno != ECONNRESET || ++resets > 1)) break;
   }
   if (size <= 0) {
     came.is_closed = size == 0 || errno != EAGAIN;

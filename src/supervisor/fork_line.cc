@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -31,12 +32,24 @@ Result<Descriptor> connect_to(const std::string& folder) {
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, path.data(), path.size());
   Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  const int yes = 1;
-  if (!socket || ::setsockopt(socket.get(), SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)) != 0 ||
-      ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+  if (!socket || ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     return system_failure("the template does not listen");
   }
   return socket;
+}
+
+struct Line {
+  Descriptor ours;
+  Descriptor theirs;
+};
+
+Result<Line> make_line() {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) return system_failure("socketpair");
+  Line line{Descriptor(ends[0]), Descriptor(ends[1])};
+  const int yes = 1;
+  if (::setsockopt(line.ours.get(), SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)) != 0) return system_failure("socket");
+  return line;
 }
 
 /// By a process that may mount.
@@ -49,7 +62,7 @@ Result<void> send_request(int socket, const Birth& birth, std::vector<int> descr
   }
   const Bytes packet = describe::write_msgpack(birth.request);
   if (packet.size() > cluster::supervision::packet_bytes_max) return fail(Errc::invalid, "its environment is too large");
-  if (!send_cargo(socket, packet, descriptors)) return system_failure("the template does not listen");
+  if (!send_cargo(socket, packet, descriptors)) return system_failure("request for a process");
   return {};
 }
 
@@ -81,7 +94,8 @@ Result<void> send_in_namespace(int socket, const Birth& birth, const std::vector
 }  // namespace
 
 Result<ForkLine::Asked> ForkLine::ask(Birth birth) {
-  TRY_ASSIGN(socket, connect_to(birth.from));
+  TRY_ASSIGN(held, connect_to(birth.from));
+  TRY_ASSIGN(line, make_line());
   TRY_ASSIGN(out, make_pipe());
   TRY_ASSIGN(err, make_pipe());
   const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -91,10 +105,12 @@ Result<ForkLine::Asked> ForkLine::ask(Birth birth) {
   for (const Descriptor& list : lists) descriptors.push_back(list.get());
   birth.request.groups = static_cast<std::int32_t>(lists.size());
   for (const auto& [source, target] : birth.shown) birth.request.targets.push_back(target);
-  TRY(birth.means.user_namespace ? send_in_namespace(socket.get(), birth, descriptors)
-                                 : send_request(socket.get(), birth, std::move(descriptors)));
-  for (const int fd : {socket.get(), out.read.get(), err.read.get()}) set_nonblocking(fd);
-  return Asked{ForkLine(std::move(socket)), std::move(out.read), std::move(err.read)};
+  TRY(birth.means.user_namespace ? send_in_namespace(line.ours.get(), birth, descriptors)
+                                 : send_request(line.ours.get(), birth, std::move(descriptors)));
+  const int theirs = line.theirs.get();  // by now all is in it that the process needs
+  if (!send_cargo(held.get(), as_bytes("fork"), {&theirs, 1})) return system_failure("the template does not listen");
+  for (const int fd : {line.ours.get(), out.read.get(), err.read.get()}) set_nonblocking(fd);
+  return Asked{ForkLine(std::move(line.ours), std::move(held)), std::move(out.read), std::move(err.read)};
 }
 
 std::optional<ForkLine::Heard> ForkLine::receive() {

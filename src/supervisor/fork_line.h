@@ -46,12 +46,16 @@ class ForkLine {
 
   /// Kills all of its tree. What is said afterwards is heard.
   void kill();
-  void close() { socket_.close(); }
+  void close() {
+    socket_.close();
+    held_.close();
+  }
 
  private:
-  explicit ForkLine(Descriptor socket) : socket_(std::move(socket)) {}
+  ForkLine(Descriptor socket, Descriptor held) : socket_(std::move(socket)), held_(std::move(held)) {}
 
-  Descriptor socket_;
+  Descriptor socket_;  ///< to the process; ends with it and those that were forked with it
+  Descriptor held_;    ///< to the supervisor of the template, which lives as long as this is open
 };
 
 struct ForkLine::Asked {

@@ -1,6 +1,5 @@
 #include "supervisor/forks.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -27,28 +26,34 @@ void Forks::watch(Watch& watch, const std::function<void()>& changed) {
   if (listener_) watch.add(listener_.get(), POLLIN, [this] { accept_all(); });
   if (ours_) {
     watch.add(ours_.get(), POLLIN, [this, &changed] {
-      receive();
+      hear_template();
       changed();
     });
   }
-  for (auto line = lines_.begin(); line != lines_.end(); ++line) {
-    watch.add(line->get(), 0, [this, line, &changed] {  // who asked is gone
-      lines_.erase(line);
+  for (auto one = asking_.begin(); one != asking_.end(); ++one) {
+    watch.add(one->get(), POLLIN, [this, one, &changed] {
+      if (pass_on(one->get())) return;
+      asking_.erase(one);
       changed();
     });
   }
 }
 
 void Forks::accept_all() {
-  while (Descriptor next = accept_one(listener_.get())) {
-    ::fcntl(next.get(), F_SETFL, 0);  // who is forked waits for what comes over it
-    const int fd = next.get();
-    if (!send_cargo(ours_.get(), as_bytes("fork"), {&fd, 1})) continue;
-    lines_.push_back(std::move(next));
-  }
+  while (Descriptor next = accept_one(listener_.get())) asking_.push_back(std::move(next));
 }
 
-void Forks::receive() {
+bool Forks::pass_on(int asking) {
+  std::array<std::byte, 16> word;
+  const Cargo came = receive_cargo(asking, word);
+  if (came.descriptors.size() == 1 && ours_) {
+    const int line = came.descriptors.front().get();
+    static_cast<void>(send_cargo(ours_.get(), as_bytes("fork"), {&line, 1}));  // else who asked hears that it is closed
+  }
+  return !came.is_closed;
+}
+
+void Forks::hear_template() {
   std::array<std::byte, 16> word;
   const Cargo came = receive_cargo(ours_.get(), word);
   if (came.is_closed) return close();

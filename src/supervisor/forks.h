@@ -16,7 +16,7 @@ class Forks {
  public:
   /// Listens at fork.sock.
   [[nodiscard]] Result<void> open();
-  [[nodiscard]] explicit operator bool() const { return static_cast<bool>(ours_) || !lines_.empty(); }
+  [[nodiscard]] explicit operator bool() const { return static_cast<bool>(ours_) || !asking_.empty(); }
   /// The template's end, until it has it.
   [[nodiscard]] int given() const { return theirs_.get(); }
   void was_given() { theirs_.close(); }
@@ -25,19 +25,21 @@ class Forks {
   /// Whether it can be asked.
   [[nodiscard]] bool ready() const { return ready_; }
   /// How many have asked and are not gone. The template, and all that it sees, must outlive them.
-  [[nodiscard]] std::size_t live() const { return lines_.size(); }
+  [[nodiscard]] std::size_t live() const { return asking_.size(); }
   /// Takes no more; the template hears of it.
   void close();
 
  private:
   void accept_all();
-  void receive();
+  void hear_template();
+  /// Passes a line on to the template; false when who asked is gone.
+  bool pass_on(int asking);
 
   Descriptor listener_;
   Descriptor ours_;
   Descriptor theirs_;
   bool ready_ = false;
-  std::list<Descriptor> lines_;
+  std::list<Descriptor> asking_;  ///< open as long as who has asked needs the template
 };
 
 }  // namespace cadre::supervisor

@@ -27,8 +27,8 @@ class Actor:
         self.x += n
         return self.x
 
-    def folder(self):
-        return os.getcwd()
+    def place(self):
+        return os.readlink("/proc/self/ns/pid"), os.getpid()
 
     def sleep(self, seconds):
         time.sleep(seconds)
@@ -50,8 +50,8 @@ class Faults(Scene):
 
     def process_of(self, actor):
         """The process, as this host numbers it."""
-        folder = actor.folder()
-        found = [pid for pid in hosts_of_actors() if self.folder_of(pid) == folder]
+        space, number = actor.place()
+        found = [pid for pid in hosts_of_actors() if self.place_of(pid) == (space, number)]
         self.assertEqual(len(found), 1)
         return found[0]
 
@@ -352,11 +352,14 @@ class Faults(Scene):
         self.assertFalse(actor.has(trap))
 
     @staticmethod
-    def folder_of(pid):
+    def place_of(pid):
+        """Its pid namespace, and its number there."""
         try:
-            return os.readlink(f"/proc/{pid}/cwd")
+            lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
+            own = next(line.split()[-1] for line in lines if line.startswith("NSpid:"))
+            return os.readlink(f"/proc/{pid}/ns/pid"), int(own)
         except OSError:
-            return ""
+            return None
 
 
 class Leftovers(Scene):
@@ -400,7 +403,8 @@ class Leftovers(Scene):
         until(lambda: not self.actors(), "all actors end")
         self.assertEqual([file for file in self.own_files() if "memfd" in file], [])
         agent = self.cluster.processes["agent"]
-        mine = {pid for pid in hosts_of_actors() if str(self.cluster.folder) in Faults.folder_of(pid)}
+        mine = {pid for pid in hosts_of_actors() if self.is_ours(pid)}
+        self.assertTrue(mine, "those that wait, at least")
         agent.terminate()
         agent.wait(60)
         until(lambda: not any(process_is_there(pid) for pid in mine), f"no process is left of {mine}")
@@ -409,6 +413,12 @@ class Leftovers(Scene):
         self.assertEqual(left - self.shared_before, set())
         sockets = pathlib.Path("/proc/net/unix").read_text()
         self.assertEqual([name for name in names if name in sockets], [])
+
+    def is_ours(self, pid):
+        try:
+            return str(self.cluster.folder) in pathlib.Path(f"/proc/{pid}/environ").read_text(errors="replace")
+        except OSError:
+            return False
 
     def names_of_all(self):
         """Of the sockets of all actors that there were."""

@@ -1,0 +1,201 @@
+"""Actors that are forked from a prepared interpreter: what they share, what they do not, and what becomes of them when
+something dies."""
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import textwrap
+import time
+import unittest
+
+import numpy
+
+from scene import Scripts, hosts_of_actors, process_is_there, until  # first: it knows where cadre is
+import cadre
+
+
+@cadre.remote_class(cpus=0.1)
+class Actor:
+    def add(self, n):
+        return n + 1
+
+    def numbers(self):
+        return random.random(), float(numpy.random.rand())
+
+    def facts(self):
+        return {"pid": os.getpid(), "uid": os.getuid(), "task": os.environ["CADRE_TASK"],
+                "processes": sorted(int(one) for one in os.listdir("/proc") if one.isdigit()),
+                "namespaces": {one: os.readlink(f"/proc/self/ns/{one}") for one in ("mnt", "pid", "ipc", "user")}}
+
+    def leave(self, name):
+        for folder in (".", "/tmp", "/dev/shm", os.environ["XDG_RUNTIME_DIR"]):
+            pathlib.Path(folder, name).write_text("mine")
+
+    def see(self, name):
+        return [folder for folder in (".", "/tmp", "/dev/shm", os.environ["XDG_RUNTIME_DIR"])
+                if pathlib.Path(folder, name).exists()]
+
+    def run(self, *command):
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        return done.returncode, done.stdout
+
+    def status(self, key):
+        lines = pathlib.Path("/proc/self/status").read_text().splitlines()
+        return next(line.split(":")[1].strip() for line in lines if line.startswith(key + ":"))
+
+    def end(self, code):
+        os._exit(code)
+
+    def signal_itself(self, number):
+        os.kill(os.getpid(), number)
+
+
+def template_of(folder):
+    """The process that the others of this cluster are forked from, as this host numbers it."""
+    own = {pid: pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1] for pid in hosts_of_actors()}
+    return [pid for pid, parent in own.items() if int(parent) not in own and is_of(pid, folder)]
+
+
+def is_of(pid, folder):
+    try:
+        return f"CADRE_FORKS=" in pathlib.Path(f"/proc/{pid}/environ").read_text(errors="replace") and \
+            str(folder) in pathlib.Path(f"/proc/{pid}/environ").read_text(errors="replace")
+    except OSError:
+        return False
+
+
+class Forks(Scripts):
+    AGENT = ("--artificial-slots", "4", "--cpus", "8", "--memory", "8GiB", "--warm", "1")
+
+    stamped = {"stamped.py": "import time\nstamp = time.time_ns()\n"}
+
+    def script(self, more=""):
+        return textwrap.dedent("""
+            import cadre, stamped
+            @cadre.remote_class(cpus=0.1)
+            class A:
+                def stamp(self): return stamped.stamp
+            actors = [A() for _ in range(6)]
+            print(len({one.stamp() for one in actors}))
+            """) + textwrap.dedent(more)
+
+    def log_of_agent(self):
+        return (self.cluster.folder / "agent.log").read_text()
+
+    def test_what_a_class_needs_is_imported_once_for_all(self):
+        self.assertEqual(self.run_script(self.stamped, self.script()), "1\n")
+
+    def test_each_has_namespaces_files_and_random_numbers_of_its_own(self):
+        actors = [Actor() for _ in range(6)]
+        facts = [one.facts() for one in actors]
+        self.assertEqual(len({one["task"] for one in facts}), 6)
+        for one in facts:
+            self.assertEqual(one["processes"], [1, one["pid"]])
+        for kind in ("mnt", "pid", "ipc", "user"):
+            self.assertEqual(len({one["namespaces"][kind] for one in facts}), 6, kind)
+        self.assertEqual(len({number for one in actors for number in one.numbers()}), 12)
+        actors[0].leave("secret")
+        self.assertEqual(len(actors[0].see("secret")), 4)
+        self.assertEqual([one.see("secret") for one in actors[1:]], [[]] * 5)
+
+    def test_the_walls_around_it_are_those_of_any_task(self):
+        actor = Actor()
+        self.assertEqual(actor.status("CapEff"), "0" * 16)
+        self.assertEqual(actor.status("CapBnd"), "0" * 16)
+        self.assertEqual(actor.status("NoNewPrivs"), "1")
+        for command in (("unshare", "-U", "true"), ("unshare", "-m", "true"), ("mount", "-t", "tmpfs", "x", "/mnt"),
+                        ("umount", "/tmp"), ("cat", "/etc/shadow")):
+            code, said = actor.run(*command)
+            self.assertNotEqual(code, 0, f"{command}: {said}")
+        code, said = actor.run("sh", "-c", f"ls {self.cluster.data} {self.cluster.folder}/a")
+        self.assertNotIn("cadre.db", said)
+        self.assertNotIn("agent.keys", said)
+
+    def test_its_supervisor_learns_how_it_ends(self):
+        for end, words in ((lambda one: one.end(7), "exited with 7"), (lambda one: one.end(0), "ended well"),
+                           (lambda one: one.signal_itself(signal.SIGTERM), "signal 15"),
+                           (lambda one: one.signal_itself(signal.SIGKILL), "signal 9")):
+            with self.assertRaises(cadre.ActorError) as raised:
+                end(Actor())
+            self.assertIn(words, str(raised.exception))
+
+    def test_commands_run_beside_it(self):
+        actor = Actor()
+        task = actor.facts()["task"]
+        done = subprocess.run([os.environ["CADRE_PROGRAM"], "exec", task, "--", "sh", "-c",
+                               "echo $CADRE_TASK; cat /proc/2/comm; id -u; exit 5"], stdout=subprocess.PIPE, text=True,
+                              timeout=60)
+        self.assertEqual(done.returncode, 5)
+        self.assertEqual(done.stdout.split(), [task, "python3", str(actor.facts()["uid"])])
+
+    def test_modules_that_start_threads_are_not_forked_and_the_log_says_so(self):
+        files = {"stamped.py": self.stamped["stamped.py"] + "import threading\n"
+                               "threading.Thread(target=threading.Event().wait, daemon=True).start()\n"}
+        self.assertEqual(self.run_script(files, self.script()), "6\n")
+        self.assertIn("are started, not forked, for now: the modules that it imports start threads", self.log_of_agent())
+
+    def test_a_module_that_cannot_be_imported_is_the_actors_own_error(self):
+        code, said, errors = self.try_script({"broken.py": "import os\nif 'CADRE_TASK' in os.environ or "
+                                                           "'CADRE_WARM' in os.environ: raise RuntimeError('not here')\n"},
+                                             "import cadre, broken\n@cadre.remote_class(cpus=0.1)\nclass A:\n"
+                                             "    def f(self): return broken\nA().f()\n")
+        self.assertNotEqual(code, 0)
+        self.assertIn("not here", errors)
+
+
+class Faults(Scripts):
+    """Each with a cluster of its own: what became of a template counts for a while."""
+
+    AGENT = Forks.AGENT
+
+    @classmethod
+    def setUpClass(cls):
+        pass
+
+    @classmethod
+    def tearDownClass(cls):
+        pass
+
+    def setUp(self):
+        super().setUpClass()
+        self.addCleanup(super().tearDownClass)
+        super().setUp()
+
+    def test_a_killed_template_leaves_the_others_alone(self):
+        actor = Actor()
+        templates = template_of(self.cluster.folder)
+        self.assertTrue(templates)
+        for pid in templates:
+            os.kill(pid, signal.SIGKILL)
+        until(lambda: not any(process_is_there(pid) for pid in templates), "they are gone")
+        self.assertEqual(actor.add(1), 2)
+        self.assertEqual(Actor().add(2), 3)
+        time.sleep(1)
+        self.assertEqual(actor.add(3), 4, "what the template leaves behind does not take others along")
+
+    def test_they_outlive_their_agent_and_its_templates(self):
+        actors = [Actor() for _ in range(3)]
+        agent = self.cluster.processes["agent"]
+        agent.kill()
+        agent.wait()
+        self.assertEqual([one.add(1) for one in actors], [2] * 3)
+        self.cluster.start("agent", ["agent", "--data", str(self.cluster.folder / "a"), "--master",
+                                     str(self.cluster.data), "--id", "a1", *self.AGENT])
+        self.cluster.until(lambda: self.cluster.get("/status").json["agents_up"] == 1)
+        self.assertEqual([one.add(1) for one in actors], [2] * 3)
+        self.assertEqual(Actor().add(7), 8)
+        jobs = [one._cadre_actor.job for one in actors]
+        del actors
+        until(lambda: not [one for one in self.actors() if one["id"] in jobs], "they end")
+
+
+class WithoutTemplates(Scripts):
+    AGENT = ("--artificial-slots", "4", "--cpus", "8", "--memory", "8GiB", "--warm", "0")
+
+    def test_an_agent_that_keeps_nothing_ready_forks_nothing(self):
+        self.assertEqual(self.run_script(Forks.stamped, Forks.script(self)), "6\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
