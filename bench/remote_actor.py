@@ -4,6 +4,7 @@ import collections
 import os
 import signal
 import statistics
+import sys
 import threading
 import time
 
@@ -120,6 +121,29 @@ def creation():
     tell("again_fifty", (now() - begin) * 1000)
 
 
+def cold_creation():
+    """Of classes that differ in a variable: none of these has a process that waits, or a template."""
+    times, again = [], []
+    for number in range(3):
+        fresh = cadre.remote_class(Echo.__cadre_class__, cpus=0, wait=False, variables={"ROUND": str(number)})
+
+        def make_fresh():
+            actors = [fresh() for _ in range(50)]
+            cadre.gather([one.add.remote(1) for one in actors], timeout=120)
+            return actors
+
+        spent, actors = milliseconds(make_fresh)
+        times.append(spent)
+        begin = now()
+        del actors
+        actors = make_fresh()
+        again.append((now() - begin) * 1000)
+        del actors
+        time.sleep(3)
+    tell("cold_fifty", statistics.median(times))
+    tell("cold_again", statistics.median(again))
+
+
 def death():
     times = []
     for _ in range(5):
@@ -134,6 +158,8 @@ def death():
 
 def main():
     cadre.connect()
+    if sys.argv[1:] == ["cold"]:
+        return cold_creation()
     echo = make(1)[0]
     one_at_a_time(echo)
     tell("pipelined", pipelined(echo))

@@ -30,6 +30,7 @@ Templates::One& Templates::use(const WarmKind& kind, TimePoint now) {
 }
 
 Templates::One* Templates::with(std::uint64_t number) {
+  if (!is_template(number)) return nullptr;
   const auto found = std::find_if(ones_.begin(), ones_.end(), [&](const One& one) { return one.number == number; });
   return found == ones_.end() ? nullptr : &*found;
 }
