@@ -92,8 +92,9 @@ Result<Figures> bench_remote() {
   const std::string data = scratch.path() + "/master";
   const Process master({"master", "--data", data, "--port", "0"}, scratch.path() + "/master.log");
   TRY_ASSIGN(client, Client::connect(data));
-  std::vector<std::string> words{"agent", "--master", data, "--data", scratch.path() + "/agent",
-                                 "--allow-isolation-off", "--cpus", "64", "--memory", "64GiB"};
+  std::vector<std::string> words{
+      "agent",  "--master", data,       "--data", scratch.path() + "/agent", "--allow-isolation-off",
+      "--cpus", "64",       "--memory", "64GiB"};
   const auto is_up = [](const cluster::requests::Status& status) { return status.agents_up == 1; };
   const std::string folder = raw_program("").substr(0, raw_program("").size() - std::string("/bench/raw/").size());
   ::setenv("CADRE_MASTER", data.c_str(), 1);

@@ -31,12 +31,15 @@ void add_forks(py::module_& module) {
   });
   forks.def("refuse", [](int line, const std::string& why) { supervisor::forking::refuse(line, why); });
   py::class_<Forked>(forks, "Forked")
-      .def(py::init([](int line) { return std::make_unique<Forked>(take(Forked::receive(supervisor::Descriptor(line)))); }))
+      .def(py::init(
+          [](int line) { return std::make_unique<Forked>(take(Forked::receive(supervisor::Descriptor(line)))); }))
       .def("separate", [](Forked& forked) { take(forked.separate()); })
       .def("be_init", [](Forked& forked) { forked.be_init(); })
       .def("tell_endings", [](Forked& forked, int init, int task) { forked.tell_endings(init, task); })
       .def("become", [](Forked& forked) { return take(forked.become()); })
-      .def("refuse", [](Forked& forked, const std::string& why) { forked.refuse({Errc::unavailable, why}); });
+      .def("refuse", [](Forked& forked, const std::string& why) {
+        forked.refuse({Errc::unavailable, why});
+      });
 }
 
 }  // namespace cadre::python

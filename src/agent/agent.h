@@ -136,7 +136,7 @@ class Agent {
   };
   std::map<cluster::LeaseId, Adoption> adoptions_;  ///< that are not confirmed yet
   WarmProcesses warm_;
-  std::vector<std::string> old_templates_;  ///< folders of those that an agent before has left
+  std::vector<std::string> old_templates_;      ///< folders of those that an agent before has left
   std::map<cluster::LeaseId, TimePoint> cold_;  ///< tasks that others could have waited for, and that are not up yet
   DiskWatch disk_;
   struct SetupRun {

@@ -168,7 +168,8 @@ void WarmProcesses::gone(std::uint64_t number) {
                         (one.ending.empty() ? "" : " (" + one.ending + ")"));
   }
   if (templates_.gone(number, ground_.loop.now())) {
-    ground_.log.warning("the template of " + one.name + " has ended" + (one.ending.empty() ? "" : " (" + one.ending + ")"));
+    ground_.log.warning("the template of " + one.name + " has ended" +
+                        (one.ending.empty() ? "" : " (" + one.ending + ")"));
   }
   ground_.loop.spawn(remove(number));
 }

@@ -128,7 +128,8 @@ void describe(V& v, Launch& l) {
   v.field("prepares", l.prepares, "Whether it runs the setup commands of the task.");
   v.field("confinement", l.confinement, "As whom it runs and what it sees.");
   v.field("is_template", l.is_template, "Whether other processes are forked from it.");
-  v.field("forked_from", l.forked_from, "Folder of the template to fork it from; empty, or if that fails: it is started.");
+  v.field("forked_from", l.forked_from,
+          "Folder of the template to fork it from; empty, or if that fails: it is started.");
 }
 
 // From the agent.

@@ -1,5 +1,5 @@
-/// A loop on the clock of boot_clock.h and the sockets of the machine. run() makes the calling thread the loop's own; post()
-/// and stop() are for any thread.
+/// A loop on the clock of boot_clock.h and the sockets of the machine. run() makes the calling thread the loop's own;
+/// post() and stop() are for any thread.
 #pragma once
 
 #include <functional>

@@ -76,7 +76,8 @@ void describe(V& v, ComponentType& c) {
   v.field("slots", c.slots, "Slots for each.", range(0, cluster::most_slots));
   v.field("slot_kind", c.slot_kind, "The kind of slot it needs; any, if left out.");
   v.field("command", c.command, "Program and arguments that each runs.", length(1, 4096));
-  v.field("class", c.registered_class, "In place of a command: the class of which each is an object, module:Class in Python.");
+  v.field("class", c.registered_class,
+          "In place of a command: the class of which each is an object, module:Class in Python.");
   v.field("env", c.env, "Environment variables beside those that cadre sets.");
   v.field("restart", c.restart,
           "What becomes of one that has failed. Exit code 64 asks not to be restarted, 65 that the whole group ends.");

@@ -17,6 +17,7 @@
 #include "describe/describe.h"
 #include "supervisor/clock.h"
 #include "supervisor/environment.h"
+#include "supervisor/messages.h"
 #include "supervisor/mounts.h"
 #include "supervisor/view.h"
 
@@ -152,8 +153,8 @@ Result<void> Attendance::start_forked() {
   Birth birth;
   birth.from = seen_folder();
   TRY_ASSIGN(variables, environment_of(task_.launch, places()));
-  birth.request = {std::move(variables), program.folder, places().runtime, 0, {},
-                   enclosure_.processes_max().value_or(0)};
+  birth.request = {
+      std::move(variables), program.folder, places().runtime, 0, {}, enclosure_.processes_max().value_or(0)};
   birth.group = &enclosure_.group();
   for (const std::string folder : {"/tmp", "/var/tmp"}) {
     if (::access(folder.c_str(), F_OK) == 0) birth.shown.emplace_back("tmp", folder);
@@ -254,11 +255,13 @@ void Attendance::look_at_fault() {
   enclosure_.leader_runs(leader_);
 }
 
+// Code of the task's user may have run in the template: what it says is believed of that user's own processes only.
 void Attendance::hear_forked() {
-  while (forked_) {
+  for (int packets = 0; forked_ && packets < packets_at_once; ++packets) {
     const std::optional<ForkLine::Heard> heard = forked_.receive();
     if (!heard) return;
     std::visit(overloaded{[&](const fork_talk::Running&) {
+                            if (heard->sender <= 0) return not_forked("the template does not say which process it is");
                             if (std::exchange(running_, true)) return;
                             leader_ = heard->sender;
                             forked_by_ = TimePoint::max();
@@ -283,7 +286,8 @@ void Attendance::not_forked(const std::string& why) {
   forked_.close();
   forked_by_ = TimePoint::max();
   if (phase_ != Phase::running) {
-    seen_.wait_status = SIGKILL;  // it was stopped before it began
+    if (running_) log_.warning("what was forked from a template does not end; it ends with that: " + why);
+    if (!running_ || leader_ != 0) leader_ended(SIGKILL);  // it was killed, perhaps before it began
     return;
   }
   log_.warning("it is not forked from a template: " + why);
@@ -373,8 +377,11 @@ void Attendance::measure(TimePoint at) {
 void Attendance::kill_tree() {
   kill_pause_ = std::min(kill_pause_ * 2 + milliseconds(1), kill_pause_most);
   kill_at_ = now() + kill_pause_;
-  if (forked_) forked_.kill();
-  if (forked_ || enclosure_.kill() != Left::untouchable) return;
+  if (forked_) {
+    if (forked_by_ == TimePoint::max()) forked_by_ = now() + fork_wait;
+    forked_.kill();
+  }
+  if (enclosure_.kill() != Left::untouchable || forked_) return;
   log_.warning("processes of other users are left, which may not be killed");
   ::chmod("work", 0500);  // so that no other task is put into it
   phase_ = Phase::closing;

@@ -20,7 +20,7 @@ constexpr std::size_t cargo_max = 64;  ///< descriptors in one packet
 struct Cargo {
   BytesView bytes;  ///< in the buffer; empty: nothing came, or what came was cut off
   std::vector<Descriptor> descriptors;
-  pid_t sender = 0;     ///< as it is numbered here; known to a socket with SO_PASSCRED
+  pid_t sender = 0;        ///< as it is numbered here; known to a socket with SO_PASSCRED
   bool is_closed = false;  ///< nothing more will come
 };
 /// Waits for it unless the socket does not.

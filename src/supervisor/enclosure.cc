@@ -160,8 +160,9 @@ void Enclosure::forked_runs(pid_t leader) {
 }
 
 void Enclosure::forked_used(ByteSize memory_most, Duration cpu_time) {
-  forked_memory_ = memory_most;
-  forked_cpu_time_ = cpu_time;
+  constexpr Duration cpu_time_max = std::chrono::hours(24 * 365);  // it is told by processes of the task's user
+  forked_memory_ = std::max(memory_most, ByteSize{0});
+  forked_cpu_time_ = std::clamp(cpu_time, Duration{0}, cpu_time_max);
 }
 
 Result<void> Enclosure::join_forked() {

@@ -61,7 +61,8 @@ Result<void> send_request(int socket, const Birth& birth, std::vector<int> descr
     mounts.push_back(std::move(mount));
   }
   const Bytes packet = describe::write_msgpack(birth.request);
-  if (packet.size() > cluster::supervision::packet_bytes_max) return fail(Errc::invalid, "its environment is too large");
+  if (packet.size() > cluster::supervision::packet_bytes_max)
+    return fail(Errc::invalid, "its environment is too large");
   if (!send_cargo(socket, packet, descriptors)) return system_failure("request for a process");
   return {};
 }

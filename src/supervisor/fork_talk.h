@@ -14,8 +14,8 @@
 
 namespace cadre::supervisor::fork_talk {
 
-/// The first packet, from the supervisor. It carries descriptors in this order: the three standard streams, the lists of
-/// the control groups to enter, and mounts.
+/// The first packet, from the supervisor. It carries descriptors in this order: the three standard streams, the lists
+/// of the control groups to enter, and mounts.
 struct Request {
   std::map<std::string, std::string> variables;
   std::string folder;

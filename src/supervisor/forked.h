@@ -1,9 +1,9 @@
 /// In a process that was just forked from a template: how it becomes the process of a task of its own. For a process
 /// with one thread. See docs/decisions/0035-actors-forked-from-templates.md.
 ///
-/// The template forks three times for each task. The first child separates itself, and forks two more: the first process
-/// of the new pid namespace, and the task. It stays and tells the supervisor how the task ended, since the supervisor is
-/// not the parent of that.
+/// The template forks three times for each task. The first child separates itself, and forks two more: the first
+/// process of the new pid namespace, and the task. It stays and tells the supervisor how the task ended, since the
+/// supervisor is not the parent of that.
 #pragma once
 
 #include <sys/types.h>
@@ -38,7 +38,8 @@ class Forked {
 
   /// Gives it namespaces of its own; children that it forks afterwards are in a new pid namespace.
   [[nodiscard]] Result<void> separate();
-  /// As the first child afterwards: reaps orphans, and ends with all others there when the supervisor says so or is gone.
+  /// As the first child afterwards: reaps orphans, and ends with all others there when the supervisor says so or is
+  /// gone.
   [[noreturn]] void be_init();
   /// As the parent of both: tells the supervisor how they end.
   [[noreturn]] void tell_endings(pid_t init, pid_t task);

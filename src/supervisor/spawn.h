@@ -30,7 +30,7 @@ struct Program {
   int kept = -1;                                ///< a descriptor of ours that it has, too, by the same number
   bool input = false;                           ///< else its standard input is empty
   std::optional<cluster::Terminal> terminal{};  ///< on which it runs, with its input
-  std::vector<std::string> otherwise;  ///< tried in turn instead of argv[0] if that is not there
+  std::vector<std::string> otherwise;           ///< tried in turn instead of argv[0] if that is not there
 };
 
 struct Started {

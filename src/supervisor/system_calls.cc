@@ -58,9 +58,7 @@ Numbers native() {
          SYS_swapon,         SYS_swapoff,
          SYS_reboot,         SYS_acct,
          SYS_quotactl,       SYS_syslog},
-        {SYS_mount, SYS_move_mount},
-        {SYS_clone, SYS_unshare},
-        SYS_clone3
+        {SYS_mount, SYS_move_mount}, {SYS_clone, SYS_unshare}, SYS_clone3
   };
 #if defined(__x86_64__)
   for (const std::uint32_t number : {SYS_iopl, SYS_ioperm}) numbers.denied.push_back(number);

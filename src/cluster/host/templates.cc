@@ -95,7 +95,8 @@ void Templates::close() {
 }
 
 std::size_t Templates::count() const {
-  return static_cast<std::size_t>(std::count_if(ones_.begin(), ones_.end(), [](const One& one) { return one.number != 0; }));
+  return static_cast<std::size_t>(
+      std::count_if(ones_.begin(), ones_.end(), [](const One& one) { return one.number != 0; }));
 }
 
 }  // namespace cadre::cluster::host

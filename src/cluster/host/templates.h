@@ -13,10 +13,10 @@
 namespace cadre::cluster::host {
 
 struct TemplateRules {
-  std::size_t all_max = 0;                         ///< 0: none are kept
-  Duration idle_max = std::chrono::minutes(10);    ///< one of which nobody wanted a process for so long is let go
-  Duration ready_max = std::chrono::seconds(30);   ///< until it must be ready
-  Duration pause = std::chrono::minutes(1);        ///< until another is tried after one that was of no use
+  std::size_t all_max = 0;                        ///< 0: none are kept
+  Duration idle_max = std::chrono::minutes(10);   ///< one of which nobody wanted a process for so long is let go
+  Duration ready_max = std::chrono::seconds(30);  ///< until it must be ready
+  Duration pause = std::chrono::minutes(1);       ///< until another is tried after one that was of no use
 };
 
 /// Whether processes of this kind can be forked from one of them: a view with mounts, or the rights of root, cannot be

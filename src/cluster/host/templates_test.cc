@@ -157,7 +157,10 @@ TEST_F(TemplatesTest, KeepTheirRulesWhateverHappens) {
     leaving_.clear();
     for (int step = 0; step < 300; ++step) {
       now_ += 1ms * dice.below(20'000);
-      const std::uint64_t number = running_.empty() ? 0 : std::next(running_.begin(), static_cast<std::ptrdiff_t>(dice.below(running_.size())))->first;
+      const std::uint64_t number =
+          running_.empty()
+              ? 0
+              : std::next(running_.begin(), static_cast<std::ptrdiff_t>(dice.below(running_.size())))->first;
       switch (dice.below(6)) {
         case 0:
         case 1: {
