@@ -40,7 +40,8 @@ constexpr Duration output_wait_stopped = milliseconds(500);  // the same of a ta
 constexpr Duration ending_wait = milliseconds(200);
 constexpr int ending_attempts_alone = 50;  // no agent is there that could be told instead
 constexpr int ending_attempts = 5;
-constexpr Duration fork_wait = seconds(10);  // for a template that is busy
+constexpr Duration fork_wait = seconds(10);        // for a template that is busy
+constexpr Duration fork_wait_killed = seconds(1);  // the same when nobody wants the process any more
 
 /// How often use is measured: rarely enough to cost little, whatever a look costs here.
 Duration measure_pause(bool is_limit, Duration cost) {
@@ -378,7 +379,7 @@ void Attendance::kill_tree() {
   kill_pause_ = std::min(kill_pause_ * 2 + milliseconds(1), kill_pause_most);
   kill_at_ = now() + kill_pause_;
   if (forked_) {
-    if (forked_by_ == TimePoint::max()) forked_by_ = now() + fork_wait;
+    forked_by_ = std::min(forked_by_, now() + (running_ ? fork_wait : fork_wait_killed));
     forked_.kill();
   }
   if (enclosure_.kill() != Left::untouchable || forked_) return;

@@ -554,6 +554,19 @@ class Flags(unittest.TestCase):
         self.refuse(*master, "--id", "x" * 5000, because=("5000 characters", "128"))
         self.refuse(*master, "--pool", "x" * 5000, because=("pool", "128"))
 
+    def test_slots_and_the_address_of_the_master_mean_the_same_for_agents(self):
+        """--slots is a number of slots, and CADRE_MASTER names the master, as for every other command."""
+        cluster = Cluster()
+        self.addCleanup(cluster.close)
+        agent = subprocess.Popen([PROGRAM, "agent", "--data", self.folder / "b", "--id", "b", "--slots", "3"],
+                                 env={**os.environ, "CADRE_MASTER": str(cluster.data)}, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL)
+        self.addCleanup(agent.wait)
+        self.addCleanup(agent.kill)
+        cluster.until(lambda: cluster.get("/status").json["agents_up"] == 2)
+        described = {one["id"]: one for one in cluster.get("/agents").json["agents"]}
+        self.assertEqual(described["b"]["slots"], 3)
+
     def test_of_a_master(self):
         master = ("master", "--port", "0")
         self.refuse(*master, "--agent-timeout", "0s", because=("agent_timeout", "at least 100ms"))
