@@ -53,8 +53,9 @@ class Future {
 /// The results of all, in their order; throws what the first that failed throws. The time is for all together.
 template <class T>
 auto gather(const std::vector<Future<T>>& futures, Wait wait = std::chrono::hours(24 * 365)) {
-  const auto end = std::chrono::steady_clock::now() + wait;
-  const auto left = [&end] { return std::max<Wait>(end - std::chrono::steady_clock::now(), Wait::zero()); };
+  const auto begun = std::chrono::steady_clock::now();
+  const Wait whole = std::max(wait, Wait::zero());
+  const auto left = [&] { return std::max(whole - Wait(std::chrono::steady_clock::now() - begun), Wait::zero()); };
   if constexpr (std::is_void_v<T>) {
     for (const Future<T>& one : futures) one.get(left());
   } else {

@@ -11,12 +11,14 @@
 #include "native/forks.h"
 #include "native/names.h"
 #include "native/remote.h"
+#include "native/waits.h"
 
 namespace py = pybind11;
 using cadre::core::Context;
 using cadre::core::Reported;
 using cadre::core::Stop;
 using cadre::core::Task;
+using cadre::python::wait_of;
 
 namespace {
 
@@ -49,8 +51,7 @@ py::tuple report(Context& context, const std::string& text, double wait_seconds)
   Reported reported;
   {
     const py::gil_scoped_release waiting;
-    const auto wait_ms = std::chrono::milliseconds(static_cast<std::int64_t>(wait_seconds * 1'000));
-    reported = context.report(text, wait_ms);
+    reported = context.report(text, std::chrono::duration_cast<std::chrono::milliseconds>(wait_of(wait_seconds)));
   }
   static constexpr const char* outcomes[] = {"accepted", "refused", "unknown"};
   return py::make_tuple(outcomes[static_cast<int>(reported.outcome)], reported.why);

@@ -1,21 +1,16 @@
-/// Outcomes and waits as Python has them. With Python's lock held, but where it says otherwise.
+/// Outcomes as Python has them. With Python's lock held, but where it says otherwise.
 #pragma once
 
 #include <cadre/outcome.h>
 #include <pybind11/pybind11.h>
 
-#include <algorithm>
 #include <type_traits>
 #include <utility>
 
 #include "client/interrupt.h"
+#include "native/waits.h"
 
 namespace cadre::python {
-
-inline Wait wait_of(double seconds) {
-  constexpr double longest = 1e9;
-  return std::chrono::duration_cast<Wait>(std::chrono::duration<double>(std::min(std::max(seconds, 0.0), longest)));
-}
 
 /// As the errors of the package, with the code's name: (code, text).
 inline pybind11::tuple reason_of(const Reason& reason) {

@@ -10,6 +10,7 @@
 #include "client/actor.h"
 #include "client/actor_host.h"
 #include "client/session.h"
+#include "native/waits.h"
 
 namespace cadre::python {
 namespace {
@@ -101,11 +102,6 @@ auto unlocked(const Call& call) {
   return call();
 }
 
-Duration duration_of(double seconds) {
-  constexpr double longest = 1e9;
-  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::min(std::max(seconds, 0.0), longest)));
-}
-
 /// (verb, name, body, parts) of what came; raises why nothing did.
 py::tuple content_of(const Result<Heard>& heard) {
   if (!heard) raise(heard.error());
@@ -119,7 +115,7 @@ using SharedSession = std::shared_ptr<Session>;
 template <class Wait>
 void wait_for(Session& session, double timeout, const Wait& wait) {
   constexpr Duration look_every = std::chrono::milliseconds(200);
-  const TimePoint end = session.engine().loop().now() + duration_of(timeout);
+  const TimePoint end = session.engine().loop().now() + wait_of(timeout);
   for (TimePoint until{}; until < end;) {
     until = std::min(end, session.engine().loop().now() + look_every);
     if (wait(until)) return;
@@ -150,7 +146,7 @@ struct PyActor {
   PyAnswer call(int verb, std::string_view name, const py::bytes& body, const py::list& parts, double timeout) const {
     const Views views(parts);
     const Actor::Saying saying{static_cast<Verb>(verb), name, view_of(body), views.all()};
-    auto answer = unlocked([&] { return actor->call(saying, session->engine().loop().now() + duration_of(timeout)); });
+    auto answer = unlocked([&] { return actor->call(saying, session->engine().loop().now() + wait_of(timeout)); });
     return {session, actor, take(std::move(answer))};
   }
 };
@@ -166,7 +162,7 @@ py::tuple ask(const PyActor& self, int verb, std::string_view name, const py::by
   Result<void> sent;
   unlocked([&] {
     const TimePoint now = loop.now();
-    Result<std::shared_ptr<Answer>> answer = self.actor->call(saying, now + duration_of(room_wait));
+    Result<std::shared_ptr<Answer>> answer = self.actor->call(saying, now + wait_of(room_wait));
     if (!answer) return void(sent = Failure(answer.error()));
     asked.answer = *std::move(answer);
     self.actor->wait(*asked.answer, loop.now() + at_first);
@@ -191,7 +187,7 @@ PyActor create(const SharedSession& session, const py::dict& from) {
   member.command.warm = true;
   member.command.forks = true;
   member.manners.grace = std::chrono::seconds(1);
-  member.manners.liveness = duration_of(from["liveness"].cast<double>());
+  member.manners.liveness = wait_of(from["liveness"].cast<double>());
   options.job.name = text("name");
   options.job.actor = text("name");
   if (const std::string workspace = text("workspace"); !workspace.empty()) options.job.workspace = workspace;
@@ -204,7 +200,7 @@ PyActor create(const SharedSession& session, const py::dict& from) {
   options.create.parts = Views(from["parts"].cast<py::list>()).copies();
   options.rules = {from["max_restarts"].cast<std::uint32_t>(), from["max_call_retries"].cast<std::uint32_t>()};
   options.calls_max = from["calls_max"].cast<std::size_t>();
-  options.place_wait = duration_of(from["timeout"].cast<double>());
+  options.place_wait = wait_of(from["timeout"].cast<double>());
   return {session, unlocked([&] { return session->create(std::move(options)); })};
 }
 
@@ -267,7 +263,7 @@ void add_client(py::module_& module) {
   py::class_<Session, SharedSession>(module, "Session")
       .def(py::init([](const std::string& url, double wait, std::optional<bool> output, const py::function& write) {
         Session::Options options;
-        options.wait = duration_of(wait);
+        options.wait = wait_of(wait);
         options.shows_output = output;
         options.sink = sink_of(write);
         auto session = unlocked([&] { return Session::open(url, std::move(options)); });
@@ -279,8 +275,7 @@ void add_client(py::module_& module) {
       .def("create", &create)
       .def("close", [](Session& session) { unlocked([&] { session.close(); }); })
       .def("upload", [](Session& session, const std::string& folder, double timeout) {
-        return take(
-            unlocked([&] { return session.upload(folder, session.engine().loop().now() + duration_of(timeout)); }));
+        return take(unlocked([&] { return session.upload(folder, session.engine().loop().now() + wait_of(timeout)); }));
       });
   py::class_<PyActor>(module, "Actor")
       .def("call", &PyActor::call)

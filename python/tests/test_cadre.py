@@ -105,7 +105,7 @@ class OnTheCluster(unittest.TestCase):
     def test_reports(self):
         process = self.start("-c", """if True:
             import cadre
-            cadre.report({"loss": 0.5, "word": "ü"})
+            cadre.report({"loss": 0.5, "word": "ü"}, timeout=float("inf"))
             try: cadre.report(2)
             except cadre.ReportRefused as error: print("refused:", error)
             try: cadre.report(3, timeout=0.05)

@@ -185,7 +185,8 @@ std::optional<std::map<std::string, std::string>> Attachment::wait_until_begun()
 }
 
 Reported Attachment::report(std::string_view text, std::chrono::milliseconds wait_max) {
-  const Clock::time_point until = Clock::now() + std::min<std::chrono::milliseconds>(wait_max, std::chrono::hours(24));
+  constexpr std::chrono::milliseconds longest = std::chrono::hours(24);
+  const Clock::time_point until = Clock::now() + std::clamp(wait_max, std::chrono::milliseconds(0), longest);
   Lock lock(mutex_);
   connect_if_due();
   beat_if_due();

@@ -35,6 +35,9 @@ using remote::Verb;
 constexpr std::string_view host_flag = "--cadre-host";
 constexpr std::string_view program_name = "program";
 constexpr Wait room_wait = std::chrono::minutes(1);
+constexpr Wait longest_wait = std::chrono::hours(24 * 365);  // whoever waits longer waits that long
+
+TimePoint end_of(Wait wait, client::Engine& engine) { return engine.loop().now() + std::min(wait, longest_wait); }
 
 // The registered classes.
 
@@ -217,7 +220,7 @@ Outcome<void> connect(const std::string& url, const ConnectOptions& options) {
                   "this process is connected to " + where + "; disconnect() before you connect to " + url};
   }
   Session::Options chosen;
-  chosen.wait = options.wait;
+  chosen.wait = std::min(options.wait, longest_wait);
   if (!options.output) chosen.shows_output = false;
   Result<std::shared_ptr<Session>> opened = Session::open(url, std::move(chosen));
   if (!opened) return client::reason_of(opened.error());
@@ -282,7 +285,7 @@ bool CallHandle::is_there() const { return inside->answer->is_there(); }
 bool CallHandle::wait(Wait wait) const {
   if (is_there()) return true;
   if (const Result<void> own = inside->actor->check_process(); !own) raise(own.error());
-  return inside->actor->wait(*inside->answer, inside->session->engine().loop().now() + wait);
+  return inside->actor->wait(*inside->answer, end_of(wait, inside->session->engine()));
 }
 
 void CallHandle::cancel() const { inside->actor->cancel(*inside->answer); }
@@ -313,7 +316,7 @@ bool wait_for_count(const std::vector<CallHandle>& calls, std::size_t count, Wai
   for (const CallHandle* one : open) one->inside->actor->flush();
   client::Engine& engine = first.session->engine();
   return engine.wait(
-      engine.loop().now() + wait, [] {},
+      end_of(wait, engine), [] {},
       [&] {
         look();
         return open.size() <= enough;
@@ -375,7 +378,7 @@ ActorHandle::ActorHandle(const Needs& needs, const ClassEntry& entry, const Valu
   options.create.body.assign(body.begin(), body.end());
   for (const BytesView& part : arguments.parts()) options.create.parts.emplace_back(part.begin(), part.end());
   options.rules = {needs.max_restarts, needs.max_call_retries};
-  options.place_wait = needs.timeout;
+  options.place_wait = std::min(needs.timeout, longest_wait);
   const std::shared_ptr<Session> session = now.session;
   lock.unlock();
   inside_ = std::make_shared<Inside>(session, session->create(std::move(options)));
