@@ -26,6 +26,13 @@ namespace {
 constexpr std::string_view part_suffix = ".part";
 constexpr std::int64_t sync_every_bytes = std::int64_t{16} << 20;  // so that the last sync is not a long one
 
+constexpr std::int64_t block_bytes = 4'096;  // that a file takes at least
+constexpr std::int64_t part_age_max_s = 3'600;
+
+std::int64_t on_disk(std::int64_t bytes) {
+  return std::max(block_bytes, (bytes + block_bytes - 1) / block_bytes * block_bytes);
+}
+
 std::int64_t nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
 
 }  // namespace
@@ -70,12 +77,14 @@ FileStore::Objects::iterator FileStore::put(const std::string& hash, State state
   const auto object = objects_.try_emplace(hash).first;
   object->second.state = state;
   object->second.used = used_.insert(used_.end(), hash);
-  bytes_ += state.have;
+  if (!state.complete) object->second.part = parts_.insert(parts_.end(), hash);
+  bytes_ += on_disk(state.have);
   return object;
 }
 
 /// The order outlives the process as the times of the files.
 void FileStore::touch(Objects::iterator object) {
+  if (!object->second.state.complete) parts_.splice(parts_.end(), parts_, object->second.part);
   if (object->second.used == std::prev(used_.end())) return;
   used_.splice(used_.end(), used_, object->second.used);
   const std::string path = object->second.state.complete ? path_of(object->first) : part_path_of(object->first);
@@ -84,8 +93,9 @@ void FileStore::touch(Objects::iterator object) {
 
 void FileStore::erase(Objects::iterator object) {
   unlink(object->second.state.complete ? path_of(object->first).c_str() : part_path_of(object->first).c_str());
-  bytes_ -= object->second.state.have;
+  bytes_ -= on_disk(object->second.state.have);
   used_.erase(object->second.used);
+  if (!object->second.state.complete) parts_.erase(object->second.part);
   objects_.erase(object);
 }
 
@@ -93,6 +103,28 @@ void FileStore::make_room(std::int64_t bytes, std::string_view but) {
   for (auto hash = used_.begin(); hash != used_.end() && bytes_ + bytes > options_.bytes_max.value;) {
     const std::string& candidate = *hash++;
     if (candidate != but && !kept_.contains(candidate)) erase(objects_.find(candidate));
+  }
+}
+
+Result<void> FileStore::begin_part() {
+  for (auto hash = parts_.begin(); hash != parts_.end() && parts_.size() >= options_.parts_max;) {
+    const std::string& candidate = *hash++;
+    if (!kept_.contains(candidate)) erase(objects_.find(candidate));
+  }
+  if (parts_.size() < options_.parts_max) return {};
+  return fail(Errc::unavailable, options_.folder + ": " + std::to_string(parts_.size()) +
+                                     " objects are not whole yet; send the rest of these first");
+}
+
+/// By the times of the files, which say how late it is when the newest of them was written.
+void FileStore::drop_old_parts(const std::string& newest) {
+  struct stat facts {};
+  if (::stat(part_path_of(newest).c_str(), &facts) != 0) return;
+  const std::int64_t oldest = facts.st_mtim.tv_sec - part_age_max_s;
+  for (auto hash = parts_.begin(); hash != parts_.end();) {
+    const std::string& candidate = *hash++;
+    if (::stat(part_path_of(candidate).c_str(), &facts) == 0 && facts.st_mtim.tv_sec >= oldest) return;
+    if (!kept_.contains(candidate)) erase(objects_.find(candidate));
   }
 }
 
@@ -117,19 +149,25 @@ Result<FileStore::State> FileStore::append(const std::string& hash, const Part& 
   if (part.offset != before.have) {
     return fail(Errc::conflict, "object " + hash + " goes on at " + std::to_string(before.have));
   }
-  make_room(bytes, hash);
-  if (bytes_ + bytes > options_.bytes_max.value) {
+  auto object = objects_.find(hash);
+  const bool is_new = object == objects_.end();
+  const std::int64_t needed = on_disk(before.have + bytes) - (is_new ? 0 : on_disk(before.have));
+  make_room(needed, hash);
+  if (bytes_ + needed > options_.bytes_max.value) {
     return fail(Errc::unavailable, options_.folder + ": all of the " + to_string(options_.bytes_max) +
                                        " for objects are in use; allow more, or end what uses them");
   }
-  auto object = objects_.find(hash);
-  if (object == objects_.end()) object = put(hash, {});
+  if (is_new) {
+    TRY(begin_part());
+    object = put(hash, {});
+  }
   if (Result<void> written = write(object, part); !written) {
     // What a failed sync or cut has left is not known; nor is there a reason to keep an empty file.
     if (object->second.state.have != before.have || before.have == 0) erase(object);
     return Failure(std::move(written).error());
   }
   touch(object);
+  if (is_new) drop_old_parts(hash);
   if (object->second.state.have < part.size) return object->second.state;
   if (Result<void> finished = finish(object); !finished) {
     erase(object);
@@ -138,19 +176,24 @@ Result<FileStore::State> FileStore::append(const std::string& hash, const Part& 
   return object->second.state;
 }
 
+void FileStore::grow(Objects::iterator object, std::int64_t bytes) {
+  std::int64_t& have = object->second.state.have;
+  bytes_ += on_disk(have + bytes) - on_disk(have);
+  have += bytes;
+}
+
 Result<void> FileStore::write(Objects::iterator object, const Part& part) {
   auto& [hash, known] = *object;
   if (!known.sum) TRY(sum_up(object));
   TRY_ASSIGN(file, File::open(part_path_of(hash), O_WRONLY | O_CREAT | O_APPEND));
   const auto bytes = static_cast<std::int64_t>(part.bytes.size());
   if (Result<void> written = file.write(part.bytes); !written) {
-    if (!file.truncate(known.state.have)) known.state.have += bytes, bytes_ += bytes;
+    if (!file.truncate(known.state.have)) grow(object, bytes);
     return written;
   }
   known.sum->update(part.bytes);
-  known.state.have += bytes;
+  grow(object, bytes);
   known.unsynced += bytes;
-  bytes_ += bytes;
   if (known.unsynced < sync_every_bytes) return {};
   known.unsynced = 0;
   return file.sync();
@@ -180,6 +223,7 @@ Result<void> FileStore::finish(Objects::iterator object) {
   TRY(file.sync());
   if (rename(part_path_of(hash).c_str(), path_of(hash).c_str()) != 0) return system_failure(path_of(hash));
   object->second.state.complete = true;
+  parts_.erase(object->second.part);
   return sync_folder(options_.folder);
 }
 

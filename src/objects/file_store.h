@@ -3,6 +3,7 @@
 ///
 /// An object is a file named by its hash; one that is not whole yet is HASH.part. A crash at any time leaves either,
 /// and a part is continued where it ends. Beyond the bound, what was used longest ago goes, unless somebody keeps it.
+/// So do parts: when there are too many, and after an hour without a byte as soon as another one begins.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,7 @@ struct FileStoreOptions {
   std::string folder;
   ByteSize bytes_max{std::int64_t{16} << 30};
   ByteSize object_bytes_max{std::int64_t{1} << 30};
+  std::size_t parts_max = 256;  ///< objects that are not whole yet
 };
 
 class FileStore {
@@ -49,7 +51,8 @@ class FileStore {
 
   /// Takes the next part. Parts of what is there already change nothing; one that begins anywhere but where the object
   /// ends so far is a `conflict`. With its last byte the object is durable and complete, or `corrupt` and gone, all of
-  /// it. Invalid when it is over object_bytes_max; unavailable when there is no space, and then nothing was taken.
+  /// it. Invalid when it is over object_bytes_max; unavailable when there is no space, or too many others that are kept
+  /// are not whole yet, and then nothing was taken.
   [[nodiscard]] Result<State> append(const std::string& hash, const Part& part);
 
   /// At most bytes_max bytes of a complete object.
@@ -63,6 +66,7 @@ class FileStore {
   /// Removes an object or a part of one, kept or not.
   void remove(const std::string& hash);
 
+  /// Whole blocks of the disk, at least one for each object.
   ByteSize size() const { return {bytes_}; }
 
  private:
@@ -71,6 +75,7 @@ class FileStore {
     std::optional<Sha256> sum;  ///< of what is there of a part, if it was all taken by this process
     std::int64_t unsynced = 0;  ///< bytes of a part
     std::list<std::string>::iterator used;
+    std::list<std::string>::iterator part;  ///< if it is not complete
   };
   using Objects = std::unordered_map<std::string, Object>;
 
@@ -80,6 +85,10 @@ class FileStore {
   void touch(Objects::iterator object);
   void erase(Objects::iterator object);
   void make_room(std::int64_t bytes, std::string_view but);
+  /// Makes room among the parts for one that begins.
+  Result<void> begin_part();
+  void drop_old_parts(const std::string& newest);
+  void grow(Objects::iterator object, std::int64_t bytes);
   Result<void> write(Objects::iterator object, const Part& part);
   Result<void> sum_up(Objects::iterator object);
   Result<void> finish(Objects::iterator object);
@@ -89,7 +98,8 @@ class FileStore {
   FileStoreOptions options_;
   int lock_ = -1;
   Objects objects_;
-  std::list<std::string> used_;  ///< the hashes, the one used last behind
+  std::list<std::string> used_;   ///< the hashes, the one used last behind
+  std::list<std::string> parts_;  ///< the same of those that are not complete
   std::map<std::string, int, std::less<>> kept_;
   std::int64_t bytes_ = 0;
 };

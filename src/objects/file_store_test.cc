@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <thread>
 
 #include "base/seeds.h"
@@ -97,7 +98,7 @@ TEST(FileStore, WhatHasAnotherHashGoesAndCanBeSentAgain) {
 
 TEST(FileStore, WhatWasUsedLongestAgoGoesButNotWhatIsKept) {
   const servers::TempDir folder;
-  auto store = opened(folder.path(), 3'000);
+  auto store = opened(folder.path(), 3 * 4'096);
   const auto content = [](int i) { return std::to_string(i) + std::string(999, 'x'); };
   const auto has = [&](int i) { return store->have(hash_of(content(i))).complete; };
   const auto put_all = [&](int i) { return put(*store, content(i), 0, 1'000).has_value(); };
@@ -107,7 +108,7 @@ TEST(FileStore, WhatWasUsedLongestAgoGoesButNotWhatIsKept) {
   }
   ASSERT_TRUE(store->path(hash_of(content(0))));
   store.reset();
-  store = opened(folder.path(), 3'000);
+  store = opened(folder.path(), 3 * 4'096);
   ASSERT_TRUE(put_all(3));
   EXPECT_TRUE(has(0) && !has(1) && has(2) && has(3));
   store->keep(hash_of(content(2)));
@@ -121,7 +122,51 @@ TEST(FileStore, WhatWasUsedLongestAgoGoesButNotWhatIsKept) {
   store->release(hash_of(content(0)));
   ASSERT_TRUE(put_all(5));
   EXPECT_FALSE(has(0));
-  EXPECT_LE(store->size().value, 3'000);
+  EXPECT_EQ(store->size().value, 3 * 4'096);
+}
+
+std::size_t files_in(const std::string& folder) {
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
+}
+
+TEST(FileStore, OfManyObjectsThatAreNeverFinishedOnlyTheNewestStay) {
+  const servers::TempDir folder;
+  auto store = FileStore::open({folder.path(), ByteSize{1 << 30}, ByteSize{1 << 20}, 10}).value();
+  const auto content = [](int i) { return std::to_string(i) + std::string(999, 'x'); };
+  const auto begin = [&](int i) { return put(*store, content(i), 0, 1); };
+  store->keep(hash_of(content(0)));
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_TRUE(begin(i));
+    ASSERT_TRUE(put(*store, content(0), static_cast<std::size_t>(i + 1), 1)) << "one that goes on stays";
+  }
+  EXPECT_EQ(files_in(folder.path()), 11U) << "and the lock";
+  EXPECT_EQ(store->size().value, 10 * 4'096);
+  EXPECT_EQ(store->have(hash_of(content(49))).have, 1);
+  EXPECT_EQ(store->have(hash_of(content(10))).have, 0);
+  EXPECT_TRUE(put(*store, content(0), 51, 949)->complete);
+  EXPECT_TRUE(put(*store, content(48), 1, 1'000)->complete);
+
+  for (int i = 100; i < 110; ++i) store->keep(hash_of(content(i)));
+  for (int i = 100; i < 110; ++i) ASSERT_TRUE(begin(i));
+  EXPECT_EQ(begin(110).error().code, Errc::unavailable) << "all of them are kept";
+  store.reset();
+  store = FileStore::open({folder.path(), ByteSize{1 << 30}, ByteSize{1 << 20}, 10}).value();
+  EXPECT_TRUE(begin(110));
+  EXPECT_EQ(files_in(folder.path()), 13U);
+}
+
+TEST(FileStore, APartWithoutAByteForAnHourGoesWhenAnotherBegins) {
+  const servers::TempDir folder;
+  const auto store = opened(folder.path());
+  const std::string old = "an old one";
+  ASSERT_TRUE(put(*store, old, 0, 1));
+  std::filesystem::last_write_time(folder.path() + "/" + hash_of(old) + ".part",
+                                   std::filesystem::file_time_type::clock::now() - std::chrono::minutes(61));
+  const std::string young = "a young one";
+  ASSERT_TRUE(put(*store, young, 0, 1));
+  EXPECT_EQ(store->have(hash_of(old)).have, 0);
+  EXPECT_EQ(store->have(hash_of(young)).have, 1);
+  EXPECT_EQ(files_in(folder.path()), 2U) << "and the lock";
 }
 
 /// Puts object after object, and says on the pipe which one is complete.
