@@ -13,7 +13,10 @@ using testing::HasSubstr;
 
 class Forking : public Rig {
  protected:
-  ~Forking() override { end_all(); }
+  ~Forking() override {
+    template_.reset();  // it ends without an agent
+    end_all();
+  }
 
   /// Gets `line`, a socket to who asks for a process, and does this with it. Gives its folder.
   std::string begin_template(const std::string& with_line) {
@@ -76,9 +79,10 @@ TEST_F(Forking, NonsenseOfATemplateIsIgnored) {
 }
 
 TEST_F(Forking, ATemplateIsKeptWhileSomebodyNeedsItAndGoesAfterwards) {
-  const std::string folder = begin_template("time.sleep(1000)");
+  const std::string folder = begin_template("print('asked', flush=True); time.sleep(1000)");
   FakeAgent agent = begin_with_agent(forked_from(folder));
   const std::string task = last_folder;
+  ASSERT_TRUE(template_->status([](const Status& status) { return status.output_end > 0; }));
   template_->send(Stop{Reason::killed_by_user, Duration{0}});
   const auto still_there = template_->status([](const Status& status) { return status.stopping; });
   ASSERT_TRUE(still_there);
