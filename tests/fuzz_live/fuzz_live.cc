@@ -391,26 +391,30 @@ std::uint64_t submit(Api& api, const std::string& spec) {
   return view->id.value;
 }
 
-/// Waits for its end.
-bool ended_well(Api& api, std::uint64_t id) {
+/// Waits for its end; says what went wrong, if it did.
+std::optional<std::string> failure_of(Api& api, std::uint64_t id) {
+  std::string seen;
   for (int i = 0; i < 600; ++i) {
-    const auto view = describe::read_json<cluster::requests::JobView>(
-        api.ask(net::http::Method::get, "/jobs/" + std::to_string(id)).body);
-    if (!view) return false;
+    seen = api.ask(net::http::Method::get, "/jobs/" + std::to_string(id)).body;
+    const auto view = describe::read_json<cluster::requests::JobView>(seen);
+    if (!view) return seen;
     if (view->stage == cluster::control::JobStage::ended) {
-      return view->reason == cluster::lease::Reason::exited && view->code == 0;
+      if (view->reason == cluster::lease::Reason::exited && view->code == 0) return std::nullopt;
+      return seen;
     }
     std::this_thread::sleep_for(100ms);
   }
-  return false;
+  return seen;
 }
 
 /// An ordinary job must run to its end; one that a request killed by chance is tried again.
 void run_ordinary_job(Api& api) {
+  std::optional<std::string> failure;
   for (int attempt = 0; attempt < 5; ++attempt) {
-    if (ended_well(api, submit(api, job("default", {"true"}, 0)))) return;
+    failure = failure_of(api, submit(api, job("default", {"true"}, 0)));
+    if (!failure) return;
   }
-  give_up("an ordinary job does not run any more");
+  give_up("an ordinary job does not run any more: " + *failure);
 }
 
 int run_all(const std::vector<std::string>& arguments) {
@@ -446,7 +450,7 @@ int run_all(const std::vector<std::string>& arguments) {
       if (rounds % 10 == 0) run_ordinary_job(api);
     }
     run_ordinary_job(api);
-    const auto has_sent = [&](std::uint64_t id) { return ended_well(api, id); };
+    const auto has_sent = [&](std::uint64_t id) { return !failure_of(api, id); };
     if (std::none_of(tasks.begin(), tasks.end(), has_sent)) give_up("no task has sent its packets");
     if (cluster.master != first || !cluster.is_master_alive()) give_up("the master is another one");
     if (evil.welcomes() == 0 || evil.answers() == 0) give_up("the links of the second agent were never served");
