@@ -10,6 +10,7 @@
 #include "client/actor.h"
 #include "client/actor_host.h"
 #include "client/session.h"
+#include "native/callbacks.h"
 #include "native/waits.h"
 
 namespace cadre::python {
@@ -213,26 +214,12 @@ SharedSession shared(const SharedSession& session) {
           }};
 }
 
-/// Held so that it is let go with the lock, wherever that happens.
-std::shared_ptr<py::function> held(py::function function) {
-  return {new py::function(std::move(function)), [](py::function* one) {
-            if (Py_IsInitialized() == 0) return;
-            const py::gil_scoped_acquire locked;
-            delete one;
-          }};
-}
-
 client::Printer::Sink sink_of(const py::function& write) {
   return [call = held(write)](client::Printer::Stream stream, const std::string& text) {
-    if (Py_IsInitialized() == 0) return;
-    const py::gil_scoped_acquire locked;
-    try {
-      (*call)(stream == client::Printer::Stream::err,
-              py::reinterpret_steal<py::str>(
-                  PyUnicode_DecodeUTF8(text.data(), static_cast<py::ssize_t>(text.size()), "replace")));
-    } catch (py::error_already_set& error) {
-      error.discard_as_unraisable("the output of an actor");
-    }
+    call_back(call, "the output of an actor", [&] {
+      return Py_BuildValue("(ON)", stream == client::Printer::Stream::err ? Py_True : Py_False,
+                           PyUnicode_DecodeUTF8(text.data(), static_cast<py::ssize_t>(text.size()), "replace"));
+    });
   };
 }
 
@@ -300,16 +287,10 @@ void add_client(py::module_& module) {
   py::class_<PyAnswer>(module, "Answer")
       .def("get", &PyAnswer::get)
       .def_property_readonly("is_there", [](const PyAnswer& self) { return self.answer->is_there(); })
-      .def("then", [](const PyAnswer& self, py::function call) {
-        unlocked([&, kept = held(std::move(call))] {
-          self.answer->then([kept] {
-            const py::gil_scoped_acquire locked;
-            try {
-              (*kept)();
-            } catch (py::error_already_set& error) {
-              error.discard_as_unraisable("a callback of cadre.Future.then");
-            }
-          });
+      .def("then", [](const PyAnswer& self, const py::function& call) {
+        unlocked([&, kept = held(call)] {
+          self.answer->then(
+              [kept] { call_back(kept, "a callback of cadre.Future.then", [] { return PyTuple_New(0); }); });
         });
       });
 }

@@ -182,6 +182,21 @@ class Output(Scripts):
         driver.stdout.close()
         driver.stderr.close()
 
+    def test_a_program_may_end_while_lines_are_shown(self):
+        _, errors = self.speak(more="""
+        import time
+        class Endless:
+            def write(self, text):
+                while True: time.sleep(0.01)
+            def flush(self): pass
+        class Last:  # goes when the interpreter has ended for all other threads
+            def __del__(self, sleep=time.sleep): sleep(0.5)
+        last = Last()
+        sys.stdout = Endless()
+        s.speak()
+        """)
+        self.assertNotIn("Fatal", errors)
+
     def test_lines_that_are_skipped_are_counted(self):
         script = self.SCRIPT.format(options="", more="""
         for i in range(50):
