@@ -1,7 +1,6 @@
 // Every call lets other Python threads run while it waits; handlers and callbacks take the lock when they are called.
 #include "native/component.h"
 
-#include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
 #include <atomic>
@@ -29,7 +28,7 @@ struct PyComponent : Component {
 /// Waits for threads that may want Python's lock.
 struct WithoutLock {
   void operator()(PyComponent* component) const {
-    const py::gil_scoped_release waiting;
+    const Unlocked waiting;
     delete component;
   }
 };
@@ -78,7 +77,7 @@ void noticing_interrupts(const Call& call) {
   try {
     call();
   } catch (const py::error_already_set& error) {
-    const py::gil_scoped_acquire locked;
+    const Locked locked;
     if (error.matches(PyExc_KeyboardInterrupt)) client::remember_interrupt();
     throw;
   }
@@ -130,7 +129,7 @@ void answer_with(Component& component, const std::vector<Message>& messages, con
   for (const Message& message : messages) {
     if (message.kind != Message::Kind::task || Component::is_answered(message)) continue;
     std::vector<std::byte> body = pack(result, "the result", Component::lead_of(message.tag));
-    const py::gil_scoped_release waiting;
+    const Unlocked waiting;
     component.reply(message, std::move(body)).value();
   }
 }
@@ -146,8 +145,11 @@ void add_pending(py::module_& module, const char* name) {
            })
       .def_property_readonly("is_there", [](const Pending<T>& pending) { return pending.ready(); })
       .def("then",
-           [](const Pending<T>& pending, std::function<void()> call) {
-             const auto without_argument = [call = std::move(call)](const Pending<T>&) { call(); };
+           [](const Pending<T>& pending, const py::function& call) {
+             const auto without_argument = [kept = held(call)](const Pending<T>&) {
+               const Locked locked;
+               called(kept);
+             };
              unlocked([&] { pending.then(without_argument); });
            })
       .def("cancel", [](const Pending<T>& pending) { unlocked([&] { pending.cancel(); }); });
@@ -247,12 +249,12 @@ void add_component(py::module_& module) {
              return outcome_of(unlocked([&] { return c.forward(message.message, peer); }));
            })
       .def("on",
-           [](PyComponent& c, const std::string& tag, std::function<py::object(py::object)> handler, bool concurrent) {
-             const auto call = [handler = std::move(handler), &c](Component& self, const Message& m) {
+           [](PyComponent& c, const std::string& tag, const py::function& handler, bool concurrent) {
+             const auto call = [kept = held(handler), &c](Component& self, const Message& m) {
                noticing_interrupts([&] {
-                 const py::gil_scoped_acquire locked;
+                 const Locked locked;
                  const py::object given = py::cast(PyMessage{m});
-                 const py::object result = handler(given);
+                 const py::object result = called(kept, given);
                  const bool may_be_answered_later = given.ref_count() > 1 || c.has_events;  // somebody holds it
                  if (!result.is_none() || !may_be_answered_later) answer_with(self, {m}, result);
                });
@@ -260,13 +262,13 @@ void add_component(py::module_& module) {
              return outcome_of(c.on(tag, call, concurrent ? Turn::concurrent : Turn::alone));
            })
       .def("when",
-           [](PyComponent& c, const std::string& event, std::function<py::object(std::vector<PyMessage>)> handler) {
-             const auto call = [handler = std::move(handler)](Component& self, const std::vector<Message>& all) {
+           [](PyComponent& c, const std::string& event, const py::function& handler) {
+             const auto call = [kept = held(handler)](Component& self, const std::vector<Message>& all) {
                noticing_interrupts([&] {
-                 const py::gil_scoped_acquire locked;
+                 const Locked locked;
                  std::vector<PyMessage> given;
                  for (const Message& one : all) given.push_back({one});
-                 const py::object result = handler(std::move(given));
+                 const py::object result = called(kept, std::move(given));
                  if (!result.is_none()) answer_with(self, all, result);
                });
              };
@@ -276,11 +278,18 @@ void add_component(py::module_& module) {
       .def("launch", [](PyComponent& c) { return outcome_of(unlocked([&] { return c.launch(); })); })
       .def("stop", [](PyComponent& c) { c.stop(); })
       .def("on_peer_up",
-           [](PyComponent& c, std::function<void(const std::string&)> call) { c.on_peer_up(std::move(call)); })
+           [](PyComponent& c, const py::function& call) {
+             c.on_peer_up([kept = held(call)](const std::string& peer) {
+               const Locked locked;
+               called(kept, peer);
+             });
+           })
       .def("on_peer_down",
-           [](PyComponent& c, std::function<void(std::string, std::string, std::vector<std::uint64_t>)> call) {
-             c.on_peer_down(
-                 [call = std::move(call)](const Component::Lost& lost) { call(lost.peer, lost.why, lost.ids); });
+           [](PyComponent& c, const py::function& call) {
+             c.on_peer_down([kept = held(call)](const Component::Lost& lost) {
+               const Locked locked;
+               called(kept, lost.peer, lost.why, lost.ids);
+             });
            })
       .def("close", [](PyComponent& c, double linger) { return unlocked([&] { return c.close(wait_of(linger)); }); })
       .def("counters", [](const PyComponent& c) { return counters_of(c); });

@@ -9,6 +9,7 @@
 #include "client/interrupt.h"
 #include "native/component.h"
 #include "native/forks.h"
+#include "native/lock.h"
 #include "native/names.h"
 #include "native/remote.h"
 #include "native/waits.h"
@@ -18,6 +19,7 @@ using cadre::core::Context;
 using cadre::core::Reported;
 using cadre::core::Stop;
 using cadre::core::Task;
+using cadre::python::Unlocked;
 using cadre::python::wait_of;
 
 namespace {
@@ -40,7 +42,7 @@ py::dict facts_of(const Task& task) {
 py::object stop_of(Context& context) {
   std::optional<Stop> stop;
   {
-    const py::gil_scoped_release waiting;
+    const Unlocked waiting;
     stop = context.stop();
   }
   if (!stop) return py::none();
@@ -50,7 +52,7 @@ py::object stop_of(Context& context) {
 py::tuple report(Context& context, const std::string& text, double wait_seconds) {
   Reported reported;
   {
-    const py::gil_scoped_release waiting;
+    const Unlocked waiting;
     reported = context.report(text, std::chrono::duration_cast<std::chrono::milliseconds>(wait_of(wait_seconds)));
   }
   static constexpr const char* outcomes[] = {"accepted", "refused", "unknown"};
@@ -72,7 +74,7 @@ bool has_signal() {
 PYBIND11_MODULE(_native, module) {
   if (has_signal()) throw py::error_already_set();
   cadre::client::set_interrupt_check(&has_signal);
-  using WithoutLock = py::call_guard<py::gil_scoped_release>;
+  using WithoutLock = py::call_guard<Unlocked>;
   module.def("this_task", [] { return facts_of(cadre::core::this_task()); });
   py::class_<Context>(module, "Context")
       .def(py::init<>(), WithoutLock())

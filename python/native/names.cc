@@ -2,7 +2,6 @@
 #include "native/names.h"
 
 #include <cadre/names.h>
-#include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
 #include "native/outcomes.h"
@@ -37,7 +36,7 @@ py::tuple change_of(const Names::Change& change) {
 template <class T>
 struct EndUnlocked {
   void operator()(T* object) const {
-    const py::gil_scoped_release ending;
+    const Unlocked ending;
     delete object;
   }
 };
@@ -77,9 +76,14 @@ void add_names(py::module_& module) {
            [](Names& n, const std::string& prefix) {
              return outcome_of(unlocked([&] { return n.remove_subtree(prefix); }));
            })
-      .def(
-          "on_lost",
-          [](Names& n, std::function<void(const std::string&)> call) { unlocked([&] { n.on_lost(std::move(call)); }); })
+      .def("on_lost",
+           [](Names& n, const py::function& call) {
+             const auto lost = [kept = held(call)](const std::string& key) {
+               const Locked locked;
+               called(kept, key);
+             };
+             unlocked([&] { n.on_lost(lost); });
+           })
       .def("close", [](Names& n) { unlocked([&] { n.close(); }); });
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "client/interrupt.h"
+#include "native/lock.h"
 #include "native/waits.h"
 
 namespace cadre::python {
@@ -41,7 +42,7 @@ template <class Call>
 auto unlocked(const Call& call) {
   client::forget_interrupt();
   const auto called = [&] {
-    const pybind11::gil_scoped_release waiting;
+    const Unlocked waiting;
     return call();
   };
   if constexpr (std::is_void_v<decltype(call())>) {

@@ -10,7 +10,7 @@
 #include "client/actor.h"
 #include "client/actor_host.h"
 #include "client/session.h"
-#include "native/callbacks.h"
+#include "native/lock.h"
 #include "native/waits.h"
 
 namespace cadre::python {
@@ -99,7 +99,7 @@ T take(Result<T> result) {
 
 template <class Call>
 auto unlocked(const Call& call) {
-  const py::gil_scoped_release waiting;
+  const Unlocked waiting;
   return call();
 }
 
@@ -209,7 +209,7 @@ PyActor create(const SharedSession& session, const py::dict& from) {
 SharedSession shared(const SharedSession& session) {
   return {session.get(), [kept = session](Session*) mutable {
             if (PyGILState_Check() == 0) return kept.reset();
-            const py::gil_scoped_release waiting;
+            const Unlocked waiting;
             kept.reset();
           }};
 }

@@ -251,6 +251,32 @@ class Components(unittest.TestCase):
         b.receive()
         self.assertEqual(a.close(linger=None), [])
 
+    def test_a_program_may_end_while_its_threads_wait_and_handlers_run(self):
+        program = """
+import cadre, threading, time
+def endless(message):
+    running.set()
+    while True: time.sleep(0.01)
+class Last:  # goes when the interpreter has ended for all other threads
+    def __del__(self, sleep=time.sleep): sleep(0.5)
+last, running = Last(), threading.Event()
+a = cadre.Component("g", "a", "a", peers={"b": 1}, names="memory://x")
+b = cadre.Component("g", "b", "b", peers={"a": 1}, names="memory://x")
+joining = threading.Thread(target=b.join)
+joining.start()
+a.join(), joining.join()
+b.on("work", endless)
+def receive():
+    while True:
+        try: a.receive(timeout=0.01)
+        except cadre.ComponentError: pass
+for one in (b.launch, receive): threading.Thread(target=one, daemon=True).start()
+a.send("b", "work")
+running.wait()
+"""
+        done = subprocess.run([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_a_message_is_forwarded(self):
         a, b, c = self.make("a", "a", {"b": 1}), self.make("b", "b", {"a": 1, "c": 1}), self.make("c", "c", {"b": 1})
         together(a, b, c)
