@@ -6,6 +6,7 @@
 #include "app/cluster_commands.h"
 #include "app/docs_command.h"
 #include "app/simulate_command.h"
+#include "app/standard_streams.h"
 #include "cli/commands/commands.h"
 #include "cli/plan_command.h"
 #include "cli/refusal.h"
@@ -52,4 +53,7 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace cadre
 
-int main(int argc, char** argv) { return cadre::run(argc, argv); }
+int main(int argc, char** argv) {
+  cadre::app::open_standard_streams();
+  return cadre::run(argc, argv);
+}

@@ -1,0 +1,48 @@
+"""Closed standard streams and readers that go away: of commands, of servers and of drivers in Python."""
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+from cluster import PROGRAM, Cluster
+
+
+def shell(command, data, **more):
+    """Runs it in bash, where $CADRE is the program."""
+    environment = {**os.environ, "CADRE": PROGRAM, "CADRE_MASTER": str(data)}
+    return subprocess.run(["bash", "-c", command], env=environment, capture_output=True, text=True, timeout=60, **more)
+
+
+class ClosedStreams(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster()
+        cls.addClassCleanup(cls.cluster.close)
+
+    def test_closed_input_is_the_end_of_input(self):
+        ran = shell('"$CADRE" run -i -- cat <&-', self.cluster.data)
+        self.assertEqual((ran.returncode, ran.stdout, ran.stderr), (0, "", ""))
+        job = self.cluster.run(["/bin/sleep", "60"])
+        self.cluster.wait_for(job, "running")
+        ran = shell(f'"$CADRE" exec {job} -- cat <&-', self.cluster.data)
+        self.assertEqual((ran.returncode, ran.stdout, ran.stderr), (0, "", ""))
+
+    def test_a_master_without_streams_writes_its_log_into_no_file(self):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="cadre-streams-"))
+        self.addCleanup(shutil.rmtree, folder)
+        command = f'exec "{PROGRAM}" master --data {folder}/m --port 0 <&- >&- 2>&-'
+        master = subprocess.Popen(["bash", "-c", command])
+        self.addCleanup(master.wait)
+        self.addCleanup(master.kill)
+        self.cluster.until((folder / "m/client.json").exists)
+        self.assertEqual((folder / "m/lock").read_bytes(), b"")
+        for stream in range(3):
+            self.assertEqual(os.readlink(f"/proc/{master.pid}/fd/{stream}"), "/dev/null")
+
+
+if __name__ == "__main__":
+    unittest.main()
