@@ -11,6 +11,7 @@
 #include "app/door.h"
 #include "app/master_process.h"
 #include "app/process_log.h"
+#include "app/standard_streams.h"
 #include "app/up.h"
 #include "cli/files.h"
 #include "cli/refusal.h"
@@ -230,6 +231,7 @@ CLI::App& add_cluster_commands(CLI::App& app, std::function<int()>& chosen) {
   add_master_options(*master_command, *master);
   master_command->callback([&chosen, master] {
     chosen = [master] {
+      ignore_broken_pipes();
       const auto log = make_log("master", log_options(*master));
       const Result<master::Config> config = config_of(*master);
       return exit_code_of(config ? run_master(*config, *log) : Failure(config.error()), "master");
@@ -252,6 +254,7 @@ CLI::App& add_cluster_commands(CLI::App& app, std::function<int()>& chosen) {
   agent_command->callback([&chosen, agent, agent_form, agent_command] {
     if (!agent_command->get_subcommands().empty()) return;
     chosen = [agent, agent_form] {
+      ignore_broken_pipes();
       const auto log = make_log("agent", {Level::info, agent_form->form});
       if (agent->data.empty()) agent->data = client::default_data_folder() + "/agent";
       if (agent->master.empty() && agent->join.empty()) {
@@ -270,6 +273,7 @@ CLI::App& add_cluster_commands(CLI::App& app, std::function<int()>& chosen) {
   add_agent_options(*up_command, up->second);
   up_command->callback([&chosen, up] {
     chosen = [up] {
+      ignore_broken_pipes();
       AgentOptions& own = up->second;
       own.adopt = up->first.flags.adopt;
       Result<master::Config> config = config_of(up->first);

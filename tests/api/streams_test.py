@@ -44,5 +44,23 @@ class ClosedStreams(unittest.TestCase):
             self.assertEqual(os.readlink(f"/proc/{master.pid}/fd/{stream}"), "/dev/null")
 
 
+class LogReaders(unittest.TestCase):
+    def test_a_cluster_outlives_the_reader_of_its_log(self):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="cadre-streams-"))
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        up = subprocess.Popen([PROGRAM, "up", "--data", folder / "m", "--port", "0", "--slots", "1", "-v"],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.addCleanup(up.wait)
+        self.addCleanup(up.send_signal, signal.SIGTERM)
+        up.stdout.readline()
+        up.stdout.close()
+        for _ in range(3):
+            ran = shell('"$CADRE" run -- echo done || sleep 1', folder / "m")
+            if ran.stdout == "done\n":
+                break
+        self.assertEqual(ran.stdout, "done\n", ran.stderr)
+        self.assertIsNone(up.poll())
+
+
 if __name__ == "__main__":
     unittest.main()
