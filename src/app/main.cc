@@ -47,7 +47,7 @@ int run(int argc, char** argv) {
     const int code = app.exit(error);
     return code == 0 ? cli::done : cli::usage_code(app);
   }
-  return chosen();
+  return cli::printed_code(app, chosen());
 }
 
 }  // namespace

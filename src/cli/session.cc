@@ -1,5 +1,6 @@
 #include "cli/session.h"
 
+#include <cerrno>
 #include <cstdio>
 
 #include "client/which_master.h"
@@ -7,6 +8,12 @@
 
 namespace cadre::cli {
 namespace {
+
+int first_write_error = 0;
+
+void note_write(bool is_done) {
+  if (!is_done && first_write_error == 0) first_write_error = errno;
+}
 
 loop::Task<void> run_body(Session& session, loop::Task<int> body) {
   const int code = co_await std::move(body);
@@ -42,13 +49,15 @@ int with_master(const std::string& name, cluster::KnownMaster master,
   return session.exit_code;
 }
 
-void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+void print(std::string_view text) { note_write(std::fwrite(text.data(), 1, text.size(), stdout) == text.size()); }
 
 void print_error(std::string_view text) {
   flush_output();
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  note_write(std::fwrite(text.data(), 1, text.size(), stderr) == text.size());
 }
 
-void flush_output() { std::fflush(stdout); }
+void flush_output() { note_write(std::fflush(stdout) == 0); }
+
+int write_error() { return first_write_error; }
 
 }  // namespace cadre::cli

@@ -57,6 +57,8 @@ template <access::Routed T>
 void print(std::string_view text);
 void print_error(std::string_view text);
 void flush_output();
+/// errno of the first of these writes that failed; 0: none did.
+[[nodiscard]] int write_error();
 
 /// One value as one line of JSON.
 template <class T>

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <string_view>
 #include <vector>
 
 #include "cli/command_tree.h"
 #include "cli/commands/verb.h"
+#include "cli/session.h"
 #include "describe/fault.h"
 
 namespace cadre::cli {
@@ -123,6 +126,15 @@ bool passes_code(const CLI::App& command) {
 }
 
 int usage_code(const CLI::App& app) { return passes_code(innermost(app)) ? own_failure : bad_usage; }
+
+int printed_code(const CLI::App& app, int code) {
+  flush_output();
+  const int error = write_error();
+  if (error == 0 || error == EPIPE) return code;  // a reader that went away has seen enough
+  const CLI::App& command = innermost(app);
+  print_error(full_name(command) + ": cannot write the output: " + std::strerror(error) + "\n");
+  return passes_code(command) ? own_failure : failed;
+}
 
 std::string unknown_command(const CLI::App& app, const std::string& word) {
   return full_name(app) + ": there is no command '" + word + "'" + hint(app, word) + "\n" + full_name(app) +

@@ -16,5 +16,7 @@ std::string unknown_command(const CLI::App& app, const std::string& word);
 bool passes_code(const CLI::App& command);
 /// What a program ends with whose words were not understood.
 int usage_code(const CLI::App& app);
+/// What it ends with after all was printed: `code`, unless that could not be written, which is said.
+int printed_code(const CLI::App& app, int code);
 
 }  // namespace cadre::cli

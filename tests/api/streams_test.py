@@ -44,6 +44,29 @@ class ClosedStreams(unittest.TestCase):
             self.assertEqual(os.readlink(f"/proc/{master.pid}/fd/{stream}"), "/dev/null")
 
 
+class UnwritableOutput(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster()
+        cls.addClassCleanup(cls.cluster.close)
+
+    def last_job(self):
+        return max(self.cluster.get("/jobs").json["jobs"], key=lambda job: job["id"])["id"]
+
+    def test_a_reader_that_goes_away_stops_the_job(self):
+        ran = shell('"$CADRE" run -- sh -c "while echo y; do sleep 0.01; done" | head -1', self.cluster.data)
+        self.assertEqual(ran.stdout, "y\n")
+        self.assertEqual(self.cluster.wait_for(self.last_job())["reason"], "killed_by_user")
+
+    def test_a_write_error_is_reported(self):
+        ran = shell('"$CADRE" run -- echo done > /dev/full', self.cluster.data)
+        self.assertEqual((ran.returncode, ran.stderr),
+                         (125, "cadre run: cannot write the output: No space left on device\n"))
+        ran = shell('"$CADRE" job list > /dev/full', self.cluster.data)
+        self.assertEqual((ran.returncode, ran.stderr),
+                         (1, "cadre job list: cannot write the output: No space left on device\n"))
+
+
 class LogReaders(unittest.TestCase):
     def test_a_cluster_outlives_the_reader_of_its_log(self):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="cadre-streams-"))

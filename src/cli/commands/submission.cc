@@ -24,7 +24,10 @@ using cluster::requests::JobView;
 using cluster::requests::TaskView;
 namespace requests = cluster::requests;
 
-/// The first interrupt stops the job, the second kills it, the third leaves it alone.
+constexpr Duration look_at_output_every = std::chrono::milliseconds(100);
+
+/// The first interrupt stops the job, the second kills it, the third leaves it alone. Output that cannot be written any
+/// more counts as the first.
 class Interrupts {
  public:
   Interrupts(Session& session, cluster::JobId job) : session_(session), job_(job), tasks_(session.loop) {}
@@ -32,6 +35,8 @@ class Interrupts {
   Result<void> watch() {
     TRY_ASSIGN(watch, loop::on_signal(session_.loop, {SIGINT, SIGTERM, SIGHUP}, [this](int) { hear(); }));
     watch_ = std::move(watch);
+    ::signal(SIGPIPE, SIG_IGN);  // else it would end this command and leave the job alone
+    tasks_.spawn(watch_output(*this));
     return {};
   }
 
@@ -53,6 +58,11 @@ class Interrupts {
     }
   }
   void say(const std::string& text) const { print_error("\n" + session_.name + ": " + text + "\n"); }
+
+  static loop::Task<void> watch_output(Interrupts& self) {
+    while (write_error() == 0) co_await loop::sleep(self.session_.loop, look_at_output_every);
+    if (self.heard_ == 0) self.hear();
+  }
 
   static loop::Task<void> end(Interrupts& self, std::optional<Duration> grace) {
     const Got<JobView> ended = co_await ask(self.session_, requests::EndJob{self.job_, grace}, client::absence_max);
