@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/shell_words.h"
 #include "cluster/joining.h"
 #include "describe/describe.h"
 #include "loop/file.h"
@@ -91,7 +92,7 @@ Result<Way> way_by_folder(const LocalWayOptions& options) {
     const Error& error = secret ? master.error() : secret.error();
     if (error.code != Errc::not_found) return Failure(error);
     return fail(Errc::timed_out, "no master has run in " + folder.path + "; start one with cadre master --data " +
-                                     folder.path + ", or name another with --master or --join");
+                                     shell_words({folder.path}) + ", or name another with --master or --join");
   }
   TRY_ASSIGN(keys, own_keys(options.data));
   TRY_ASSIGN(master_key, net::parse_public_key(*master));

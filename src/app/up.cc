@@ -16,6 +16,7 @@
 
 #include "app/folder.h"
 #include "app/master_process.h"
+#include "base/shell_words.h"
 #include "client/data_folder.h"
 #include "client/which_master.h"
 #include "loop/descriptor.h"
@@ -125,7 +126,8 @@ Result<void> run_both(const master::Config& config, AgentOptions agent, const Lo
   const bool is_default = data == client::default_data_folder();
   const auto known = client::find_master(data);
   std::fprintf(stderr, "cadre is up at %s. In another shell, try: cadre run%s -- hostname\nCtrl-C stops it.\n",
-               known ? known->url.c_str() : data.c_str(), is_default ? "" : (" --master " + data).c_str());
+               known ? known->url.c_str() : data.c_str(),
+               is_default ? "" : (" --master " + shell_words({data})).c_str());
   while (told_to_stop == 0) {
     for (Part* part : {&master_part, &agent_part}) {
       if (!part->has_ended()) continue;

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <map>
 
+#include "base/shell_words.h"
 #include "cli/facts.h"
 #include "cli/table.h"
 #include "cli/words.h"
@@ -73,7 +74,7 @@ std::string mounts_words(const MemberView& member) {
 
 void add_member(Facts& facts, const MemberView& member, const std::string& prefix) {
   constexpr std::size_t hash_shown = 12;
-  facts.add(prefix + "command", command_words(member.argv));
+  facts.add(prefix + "command", shell_words(member.argv));
   facts.add(prefix + "requests", request_words(member));
   facts.add(prefix + "environment", joined(member.variables, ", "));
   facts.add(prefix + "folder", member.folder);

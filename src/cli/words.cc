@@ -89,22 +89,6 @@ std::string rank_words(const std::vector<std::int32_t>& sorted) {
   return (sorted.size() == 1 ? "rank " : "ranks ") + ranges(sorted);
 }
 
-std::string command_words(const std::vector<std::string>& argv) {
-  static constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_";
-  std::string text;
-  for (const std::string& word : argv) {
-    if (!text.empty()) text += ' ';
-    if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) {
-      text += word;
-      continue;
-    }
-    text += "'";
-    for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    text += "'";
-  }
-  return text;
-}
-
 int exit_code_of(const cluster::requests::JobView& job) {
   return exit_code_of(job.reason.value_or(Reason::exited), job.code.value_or(0));
 }

@@ -30,8 +30,6 @@ std::string ending_words(const cluster::requests::ActorView& actor);
 int exit_code_of(const cluster::requests::JobView& job);
 /// `ranks 0-2, 5`, `rank 3`.
 std::string rank_words(const std::vector<std::int32_t>& sorted);
-/// As it would be typed in a shell.
-std::string command_words(const std::vector<std::string>& argv);
 
 /// What `cadre run` ends with: the task's own code; 128 and the signal; 125 for other ends.
 int exit_code_of(cluster::lease::Reason reason, std::int32_t code);

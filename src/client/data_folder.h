@@ -7,5 +7,7 @@ namespace cadre::client {
 
 /// $XDG_DATA_HOME/cadre, or ~/.local/share/cadre.
 std::string default_data_folder();
+/// HOME, else that of the password database; empty: this user has none.
+std::string home_folder();
 
 }  // namespace cadre::client

@@ -60,8 +60,7 @@ Got<KnownMaster> at_url(const std::string& named) {
 std::string logins_file() {
   const std::string config = variable("XDG_CONFIG_HOME");
   if (config.starts_with('/')) return config + "/cadre/logins.json";
-  const std::string home = variable("HOME");
-  return (home.starts_with('/') ? home : "/root") + "/.config/cadre/logins.json";
+  return home_folder() + "/.config/cadre/logins.json";
 }
 
 Got<Logins> read_logins() {

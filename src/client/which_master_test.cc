@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -216,6 +217,15 @@ TEST_F(WhichMaster, LoginsAreInTheHomeOfWhoHasNoConfigFolder) {
     const Variable no_config("XDG_CONFIG_HOME", config_home);
     EXPECT_EQ(logins_file(), "/home/eve/.config/cadre/logins.json");
   }
+}
+
+TEST_F(WhichMaster, TakesTheHomeOfThePasswordDatabaseWithoutTheVariable) {
+  const Variable no_home("HOME", "");
+  const Variable no_config("XDG_CONFIG_HOME", "");
+  const Variable no_data("XDG_DATA_HOME", "");
+  const std::string own = ::getpwuid(::geteuid())->pw_dir;
+  EXPECT_EQ(logins_file(), own + "/.config/cadre/logins.json");
+  EXPECT_EQ(default_data_folder(), own + "/.local/share/cadre");
 }
 
 }  // namespace
