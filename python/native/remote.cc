@@ -252,6 +252,7 @@ void add_client(py::module_& module) {
         Session::Options options;
         options.wait = wait_of(wait);
         options.shows_output = output;
+        options.naming = "cadre.connect(\"host:port\") or CADRE_MASTER";
         options.sink = sink_of(write);
         auto session = unlocked([&] { return Session::open(url, std::move(options)); });
         return shared(take(std::move(session)));

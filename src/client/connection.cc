@@ -36,8 +36,12 @@ ExitCode code_of(int status) {
 
 }  // namespace
 
-Connection::Connection(loop::RealLoop& loop, cluster::KnownMaster master)
-    : loop_(loop), master_(std::move(master)), client_(loop, {master_.ca, 5s}), pause_(ask_again_after) {}
+Connection::Connection(loop::RealLoop& loop, cluster::KnownMaster master, std::string_view naming)
+    : loop_(loop),
+      master_(std::move(master)),
+      naming_(naming),
+      client_(loop, {master_.ca, 5s}),
+      pause_(ask_again_after) {}
 
 Connection::Call Connection::call_of(const access::Route& route, Value fields, std::string bytes, Duration wait) const {
   Value::Map& map = *fields.as<Value::Map>();
@@ -129,7 +133,7 @@ Refusal Connection::refusal_in(const net::http::Response& response, const Call& 
   }
   Refusal refusal{code_of(response.status), problem->detail.empty() ? problem->title : problem->detail};
   if (response.status == 401 && master_.token.empty() && !call.question.url.ends_with("/api/v1/login")) {
-    refusal.message = "who are you? Log in with: cadre login " + master_.url + ", or set CADRE_TOKEN";
+    refusal.message = "who are you? Log in with: cadre login " + master_.url + " --user NAME, or set CADRE_TOKEN";
   }
   for (const access::ProblemFault& fault : problem->faults) {
     refusal.message += "\n  " + (fault.path.empty() ? "" : fault.path + ": ") + fault.message;
@@ -139,8 +143,12 @@ Refusal Connection::refusal_in(const net::http::Response& response, const Call& 
 
 Refusal Connection::explain(const Error& error, const Call& call) const {
   if (error.code == Errc::unavailable) {
-    return {unreachable, "no master answers at " + master_.url +
-                             "; start one with `cadre up`, or name another with --master or CADRE_MASTER"};
+    return {unreachable,
+            "no master answers at " + master_.url + "; start one with `cadre up`, or name another with " + naming_};
+  }
+  if (error.code == Errc::denied && master_.url.starts_with("https://")) {
+    return {refused, "the master at " + master_.url + ": " + error.message +
+                         "; name the PEM file of the authority that signed it with cadre login --ca FILE or CADRE_CA"};
   }
   if (error.code != Errc::timed_out) return {error.code == Errc::denied ? refused : failed, error.message};
   if (call.question.url.ends_with("/api/v1/jobs") && call.question.method == Method::post) {

@@ -10,6 +10,7 @@
 
 #include "access/route.h"
 #include "client/refusal.h"
+#include "client/which_master.h"
 #include "cluster/data_folder.h"
 #include "describe/describe.h"
 #include "loop/real_loop.h"
@@ -37,7 +38,8 @@ enum class Repeat : std::uint8_t {
 
 class Connection {
  public:
-  Connection(loop::RealLoop& loop, cluster::KnownMaster master);
+  /// `naming` as client/which_master.h says.
+  Connection(loop::RealLoop& loop, cluster::KnownMaster master, std::string_view naming = naming_by_option);
 
   // These are no coroutines: g++ 12 spoils arguments of coroutines that are made while something is awaited.
 
@@ -105,6 +107,7 @@ class Connection {
 
   loop::RealLoop& loop_;
   const cluster::KnownMaster master_;
+  const std::string naming_;
   net::http::Client client_;
   bool is_there_ = true;
   bool was_there_ = false;

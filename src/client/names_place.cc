@@ -6,7 +6,7 @@ namespace cadre::client {
 namespace {
 
 Result<void> find_door(names::MasterUrl& url, const std::string& why_master) {
-  const Got<cluster::KnownMaster> known = find_master(url.door);
+  const Got<cluster::KnownMaster> known = find_master(url.door, "CADRE_MASTER");
   if (!known) {
     const Errc code = known.error().code == unreachable ? Errc::unavailable : Errc::invalid;
     return fail(code, why_master + known.error().message);

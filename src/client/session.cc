@@ -79,11 +79,11 @@ Session::Session(cluster::KnownMaster master, Options options)
       id_(random_word(32)),
       shows_output_(options.shows_output.value_or(output_is_wanted())),
       printer_(options.sink ? std::move(options.sink) : Printer::to_this_process()) {
-  connection_.emplace(engine_.loop(), std::move(master));
+  connection_.emplace(engine_.loop(), std::move(master), options.naming);
 }
 
 Result<std::shared_ptr<Session>> Session::open(const std::string& url, Options options) {
-  Got<cluster::KnownMaster> master = find_master(url);
+  Got<cluster::KnownMaster> master = find_master(url, options.naming);
   if (!master) return Failure(error_of(master.error()));
   const Duration wait = options.wait;
   const std::shared_ptr<Session> session(

@@ -25,6 +25,7 @@ class Session final : private Actor::Place {
     Duration wait = std::chrono::seconds(10);  ///< for the master to answer
     /// Whether what actors write is shown here, too; left out: unless CADRE_ACTOR_OUTPUT is 0.
     std::optional<bool> shows_output;
+    std::string naming = "cadre::connect(\"host:port\") or CADRE_MASTER";  ///< as client/which_master.h says
     Printer::Sink sink;  ///< for that, and for what the session has to say; none: standard output and error
   };
   /// Finds the master (client/which_master.h) and opens a session there.

@@ -21,7 +21,7 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-Got<KnownMaster> in_folder(const std::string& named) {
+Got<KnownMaster> in_folder(const std::string& named, std::string_view naming) {
   std::error_code error;
   std::string path = fs::absolute(named, error).lexically_normal().string();
   if (error) return NotGot(Refusal{bad_usage, named + ": " + error.message()});
@@ -30,9 +30,8 @@ Got<KnownMaster> in_folder(const std::string& named) {
   const Result<std::string> text = loop::read_file(folder.client_file());
   if (!text && text.error().code != Errc::not_found) return NotGot(Refusal{failed, text.error().message});
   if (!text) {
-    return NotGot(Refusal{
-        unreachable,
-        "no master answers at " + path + "; start one with `cadre up`, or name another with --master or CADRE_MASTER"});
+    return NotGot(Refusal{unreachable, "no master answers at " + path +
+                                           "; start one with `cadre up`, or name another with " + std::string(naming)});
   }
   auto master = describe::read_json<KnownMaster>(*text);
   if (!master) return NotGot(Refusal{failed, describe::to_error(master.error(), folder.client_file()).message});
@@ -48,7 +47,7 @@ Got<KnownMaster> at_url(const std::string& named) {
     if (is_same_master(known.url, named)) master = known;
   }
   if (master.token.empty()) {  // it may be this host's own
-    const Got<KnownMaster> own = in_folder(default_data_folder());
+    const Got<KnownMaster> own = in_folder(default_data_folder(), naming_by_option);
     if (own && is_same_master(own->url, named)) master = *own;
   }
   if (const std::string ca = variable("CADRE_CA"); !ca.empty()) master.ca = ca;
@@ -82,7 +81,7 @@ Got<void> write_logins(const Logins& logins) {
   return {};
 }
 
-Got<KnownMaster> find_master(const std::string& given) {
+Got<KnownMaster> find_master(const std::string& given, std::string_view naming) {
   std::string named = given.empty() ? variable("CADRE_MASTER") : given;
   if (named.empty()) {
     const Got<Logins> logins = read_logins();
@@ -91,7 +90,7 @@ Got<KnownMaster> find_master(const std::string& given) {
   }
   const Result<MasterAddress> address = parse_master_address(named);
   if (!address) return NotGot(Refusal{bad_usage, address.error().message});
-  Got<KnownMaster> master = address->url.empty() ? in_folder(address->folder) : at_url(address->url);
+  Got<KnownMaster> master = address->url.empty() ? in_folder(address->folder, naming) : at_url(address->url);
   if (master && named.starts_with("cadre://") && master->url == address->url) {
     const std::string url = prefer_tls(master->url);  // unless a login or this host's own master says it
     if (url != master->url) master = at_url(url);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "client/refusal.h"
@@ -9,10 +10,14 @@
 
 namespace cadre::client {
 
+/// How people name another master; messages of what cannot be reached say it.
+constexpr std::string_view naming_by_option = "--master or CADRE_MASTER";
+
 /// By `given`, else CADRE_MASTER, else where the user logged in last, else the default data folder, each written as
 /// client/master_address.h says: an address, for which the token is CADRE_TOKEN or that of a login, and who is believed
 /// CADRE_CA or as at that login; or the data folder of a master on this host.
-[[nodiscard]] Got<cluster::KnownMaster> find_master(const std::string& given);
+[[nodiscard]] Got<cluster::KnownMaster> find_master(const std::string& given,
+                                                    std::string_view naming = naming_by_option);
 
 /// Masters where the user has logged in, kept in his config folder, for him only.
 struct Logins {

@@ -84,6 +84,15 @@ class LogReaders(unittest.TestCase):
         self.assertEqual(ran.stdout, "done\n", ran.stderr)
         self.assertIsNone(up.poll())
 
+    def test_an_address_in_use_names_the_option_for_another(self):
+        cluster = Cluster()
+        self.addCleanup(cluster.close)
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="cadre-streams-"))
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        ran = shell(f'"$CADRE" master --data {folder}/m --http 127.0.0.1:{cluster.port}', cluster.data)
+        self.assertEqual(ran.returncode, 3)
+        self.assertIn("Address already in use; choose another address with --http HOST:PORT", ran.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

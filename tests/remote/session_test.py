@@ -38,6 +38,12 @@ class Addresses(Scripts):
         with self.assertRaisesRegex(cadre.ActorError, "write an address like host:7310"):
             cadre.connect("ftp://localhost:7310")
 
+    def test_a_master_that_is_away_is_named_with_the_call_that_names_another(self):
+        cadre.disconnect()
+        for address in ("localhost:1", "/nowhere"):
+            with self.assertRaisesRegex(cadre.ActorError, r'name another with cadre.connect\("host:port"\) or CADRE_MASTER'):
+                cadre.connect(address, timeout=5)
+
 
 class Waiting(Scripts):
     AGENT = ("--cpus", "2", "--memory", "4GiB", "--warm", "0")

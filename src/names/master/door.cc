@@ -98,7 +98,8 @@ Error Door::refusal_in(const net::http::Response& response) const {
     is_of_workspace |= fault.path == "workspace";
     text += "; " + fault.path + ": " + fault.message;
   }
-  if (response.status == 401 && url_.token.empty()) text = "it wants a token: set CADRE_TOKEN, or log in: cadre login";
+  if (response.status == 401 && url_.token.empty())
+    text = "it wants a token: set CADRE_TOKEN, or log in: cadre login URL --user NAME";
   const bool is_hidden = response.status == 404 && is_of_workspace;  // it is not the name that is not there
   return {is_hidden ? Errc::denied : code_of(response.status), who + " says: " + text};
 }
