@@ -80,12 +80,20 @@ def connect(url: str = "", *, timeout: float = 10.0, output: Optional[bool] = No
         _client = Client(_native.Session(url, timeout, output, _write), url)
 
 
+_unwritable: Dict[bool, Any] = {}  # by is_error: the stream that failed last
+
+
 def _write(is_error: bool, text: str) -> None:
-    """Writes to the current streams of the program; a notebook has its own."""
+    """Writes to the current streams of the program; a notebook has its own. A stream that cannot be written to, such as
+    a pipe without a reader, gets nothing more."""
     stream = sys.stderr if is_error else sys.stdout
-    if stream is not None:
+    if stream is None or _unwritable.get(is_error) is stream:
+        return
+    try:
         stream.write(text)
         stream.flush()
+    except (OSError, ValueError):
+        _unwritable[is_error] = stream
 
 
 def disconnect() -> None:

@@ -15,6 +15,7 @@ namespace {
 
 std::string place_path(const std::string& data) { return data + "/place"; }
 std::string cluster_path(const std::string& data) { return data + "/cluster"; }
+std::string id_path(const std::string& data) { return data + "/id"; }
 
 /// The first line; empty when there is none.
 std::string line_of(const std::string& path) {
@@ -64,6 +65,12 @@ Result<Home> settle_in(const std::string& data, Adopt adopt, Log& log) {
   }
   if (before != place) TRY(loop::write_whole(place_path(data), as_bytes(place + "\n")));
   return home;
+}
+
+std::string kept_id(const std::string& data) { return line_of(id_path(data)); }
+
+Result<void> keep_id(const std::string& data, const std::string& id) {
+  return loop::write_whole(id_path(data), as_bytes(id + "\n"), loop::Durable::yes);
 }
 
 Result<void> note_cluster(const std::string& data, const std::string& cluster) {

@@ -69,6 +69,17 @@ Result<ByteSize> size_from(const char* flag, const std::string& text) {
   return size;
 }
 
+/// The name by which the agent of this folder is known stays, whatever the host is called: under another one its tasks
+/// would be given up.
+Result<std::string> id_in(const std::string& data, const AgentOptions& options) {
+  const std::string kept = agent::kept_id(data);
+  if (kept.empty() || kept == options.id || (options.adopt && !options.id.empty())) return options.id;
+  if (options.id.empty()) return kept;
+  return fail(Errc::invalid, "--id " + options.id + ": the agent of " + data + " is called '" + kept +
+                                 "'; leave out --id, give this one another --data folder, or rename it with --adopt, "
+                                 "which sets its tasks aside");
+}
+
 /// What the options say of the agent; the rest is found on the host.
 Result<messages::Hello> said_by(const AgentOptions& options) {
   messages::Hello hello;
@@ -153,12 +164,14 @@ class AgentProcess {
     hello.version = CADRE_VERSION;
     hello.host = facts.name;
     if (options_.id.empty()) hello.agent.id = cluster::AgentId(facts.name);
+    id_ = hello.agent.id.value;
     if (!options_.cpus) hello.agent.cpus = facts.cpus;
     if (!options_.memory) hello.agent.memory = facts.memory;
     TRY_ASSIGN(home, agent::settle_in(data_, options_.adopt ? agent::Adopt::yes : agent::Adopt::no, log_));
     hello.place = home.place;
     hello.boot = home.boot;
     hello.cluster = home.cluster;
+    if (!home.cluster.empty() && agent::kept_id(data_).empty()) TRY(agent::keep_id(data_, id_));
     TRY_ASSIGN(identity, identity_in(data_));
     hello.identity = identity;
     TRY_ASSIGN(devices, agent::find_slots({options_.slots, options_.artificial_slots}));
@@ -260,6 +273,9 @@ class AgentProcess {
   }
 
   void note_cluster(const std::string& cluster) {
+    if (const Result<void> kept = agent::keep_id(data_, id_); !kept) {
+      log_.warning("the name of this agent is not kept: " + kept.error().message);
+    }
     if (const Result<void> noted = agent::note_cluster(data_, cluster); !noted) {
       log_.warning("it is not noted to which cluster this agent belongs: " + noted.error().message);
     }
@@ -301,6 +317,7 @@ class AgentProcess {
 
   const AgentOptions& options_;
   std::string data_;
+  std::string id_;
   std::unique_ptr<supervisor::Nursery> nursery_;
   Log& log_;
   loop::RealLoop loop_;
@@ -331,7 +348,10 @@ Result<void> check_options(const AgentOptions& options) {
   return {};
 }
 
-Result<void> run_agent(const AgentOptions& options, Log& log) {
+Result<void> run_agent(const AgentOptions& given, Log& log) {
+  AgentOptions options = given;
+  TRY_ASSIGN(id, id_in(given.data, given));
+  options.id = id;
   TRY_ASSIGN(data, open_data_folder(options.data, log));
   std::optional<supervisor::Means> means;
   if (options.namespaces == "none") means.emplace();

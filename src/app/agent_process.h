@@ -15,7 +15,7 @@ struct AgentOptions {
   std::string data;
   std::string master;  ///< a master's data folder, or host:port of one that it has joined
   std::string join;    ///< a token
-  std::string id;      ///< empty: the host's name
+  std::string id;      ///< empty: the one that its data folder keeps, else the host's name
   std::string pool = "default";
   std::string slots = "auto";
   std::optional<std::int32_t> artificial_slots;
@@ -37,6 +37,6 @@ struct AgentOptions {
 /// Errc::invalid, with the flag, when an option cannot be: the same checks as what agents say to the master passes.
 [[nodiscard]] Result<void> check_options(const AgentOptions& options);
 
-[[nodiscard]] Result<void> run_agent(const AgentOptions& options, Log& log);
+[[nodiscard]] Result<void> run_agent(const AgentOptions& given, Log& log);
 
 }  // namespace cadre::app

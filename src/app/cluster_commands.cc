@@ -167,7 +167,8 @@ Result<std::string> master_of_agent(const AgentOptions& options) {
 }
 
 void add_agent_options(CLI::App& command, AgentOptions& options) {
-  command.add_option("--id", options.id, "What it is called; by default the host's name");
+  command.add_option("--id", options.id,
+                     "What it is called; by default as before with this data folder, else the host's name");
   command.add_option("--pool", options.pool, "Which pool it joins");
   command
       .add_option_function<std::string>(

@@ -1,0 +1,42 @@
+"""What agents are called, and what they say of their master and of whose files they show."""
+import subprocess
+import unittest
+
+from cluster import PROGRAM, Cluster
+
+
+class Names(unittest.TestCase):
+    def setUp(self):
+        self.cluster = Cluster()
+        self.addCleanup(self.cluster.close)
+
+    def arguments(self, *more):
+        return ["agent", "--master", str(self.cluster.data), "--data", str(self.cluster.folder / "a"), "--slots", "1",
+                *more]
+
+    def stop_agent(self):
+        agent = self.cluster.processes.pop("agent")
+        agent.terminate()
+        agent.wait()
+
+    def test_an_agent_keeps_its_name_and_its_tasks_without_the_option(self):
+        job = self.cluster.run(["/bin/sleep", "600"])
+        self.cluster.wait_for(job, "running")
+        self.stop_agent()
+        self.cluster.start("agent", self.arguments())
+        self.cluster.until(lambda: [one["id"] for one in self.cluster.get("/agents").json["agents"]
+                                    if one["state"] == "up"] == ["a1"])
+        seen = self.cluster.get(f"/jobs/{job}").json
+        self.assertEqual((seen["stage"], seen["tasks"][0]["epoch"]), ("running", 1))
+
+    def test_another_name_is_refused_before_anything_is_touched(self):
+        self.stop_agent()
+        before = sorted(str(path) for path in (self.cluster.folder / "a").rglob("*"))
+        ran = subprocess.run([PROGRAM, *self.arguments("--id", "b1")], capture_output=True, text=True, timeout=60)
+        self.assertEqual(ran.returncode, 2)
+        self.assertIn("is called 'a1'; leave out --id", ran.stderr)
+        self.assertEqual(sorted(str(path) for path in (self.cluster.folder / "a").rglob("*")), before)
+
+
+if __name__ == "__main__":
+    unittest.main()
