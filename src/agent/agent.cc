@@ -540,6 +540,10 @@ std::map<std::string, std::string> Agent::variables_for(const messages::Start& s
       {"CADRE_SIZE", std::to_string(start.size)},
       {"CADRE_SLOTS", join(start.slots)},
   };
+  // Of a group file: two runs of it must not meet.
+  if (const auto group = start.command.variables.find("CADRE_GROUP_NAME"); group != start.command.variables.end()) {
+    variables["CADRE_GROUP"] = group->second + "-" + std::to_string(start.lease.task.job.value);
+  }
   if (!options_.python_path.empty()) variables["PYTHONPATH"] = options_.python_path;
   if (options_.introduction.agent.slot_kind == cluster::SlotKind::cuda) {
     std::string devices;

@@ -81,7 +81,7 @@ std::string types_of(const GroupFile& file) {
 cluster::Command command_of(const GroupFile& file, const ComponentType& component) {
   cluster::Command command;
   command.variables = component.env;
-  command.variables["CADRE_GROUP"] = file.name;
+  command.variables["CADRE_GROUP_NAME"] = file.name;
   command.variables["CADRE_GROUP_TYPES"] = types_of(file);
   if (const auto& registered = component.registered_class) {
     command.argv = registered->program;

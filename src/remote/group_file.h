@@ -16,6 +16,9 @@
 
 namespace cadre::remote {
 
+/// Of the name of a group: with the number of its job it is a name, too.
+constexpr std::size_t most_group_name = most_name - 21;
+
 struct Strategy {
   static constexpr std::string_view doc = "Where the components of a group go.";
   cluster::Layout layout = cluster::Layout::pack;
@@ -105,7 +108,9 @@ struct GroupFile {
 };
 template <class V>
 void describe(V& v, GroupFile& g) {
-  v.required("name", g.name, "What the group is called; its components find each other by it.", length(1, most_name));
+  v.required("name", g.name,
+             "What the group is called; its components find each other by it and the number of its job.",
+             length(1, most_group_name));
   v.field("workspace", g.workspace, "Whose members may see it.", length(1, 64));
   v.field("pool", g.pool, "Where it runs.", length(1, 128));
   v.field("priority", g.priority, "1 to 99, smaller is more important.", range(1, 99));

@@ -60,9 +60,11 @@ TEST_F(Groups, KnowTheirNameTypeAndNumber) {
                         component("worker", "echo $CADRE_GROUP $CADRE_ROLE $CADRE_ROLE_RANK", ", count: 2"));
   EXPECT_EQ(said.code, 0) << said.err;
   EXPECT_EQ(said.err, "");
-  for (const char* line : {"[boss-0] demo boss 0\n", "[worker-0] demo worker 0\n", "[worker-1] demo worker 1\n"}) {
+  for (const char* line :
+       {"[boss-0] demo-1 boss 0\n", "[worker-0] demo-1 worker 0\n", "[worker-1] demo-1 worker 1\n"}) {
     EXPECT_THAT(said.out, HasSubstr(line));
   }
+  EXPECT_EQ(run(component("boss", "echo $CADRE_GROUP")).out, "[boss-0] demo-2\n") << "another run is another group";
 }
 
 TEST_F(Groups, StartAllTogetherOrNotAtAll) {
