@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 
 #include "cli/fake_master_test.h"
@@ -300,6 +301,25 @@ TEST_F(Run, SendsTheCodeOnce) {
   const Said none = run({"run", "--dir", "/nonexistent", "--", "x"}).get();
   EXPECT_EQ(none.code, own_failure);
   EXPECT_THAT(none.err, testing::StartsWith("cadre run: --dir: "));
+}
+
+TEST_F(Run, SendsNoDataFolderOfAMasterOrAnAgent) {
+  const servers::TempDir folder;
+  std::ofstream(folder.path() + "/main.py") << "pass";
+  for (const char* name : {"m", "a"}) std::filesystem::create_directory(folder.path() + "/" + name);
+  std::ofstream(folder.path() + "/m/master.keys") << "the secret of a master";
+  std::ofstream(folder.path() + "/a/agent.keys") << "the secret of an agent";
+  const Said said = run({"run", "--detach", "--dir", folder.path(), "--", "x"}).get();
+  EXPECT_EQ(said.code, 0);
+  EXPECT_EQ(said.err,
+            "cadre run: a is left out: it is the data folder of a master or an agent\n"
+            "cadre run: m is left out: it is the data folder of a master or an agent\n");
+  const auto [code, parts] = master.code();
+  ASSERT_EQ(code.size(), 1U);
+  EXPECT_THAT(std::string(as_text(code.begin()->second)), testing::Not(HasSubstr("the secret of")));
+  const Said all = run({"run", "--dir", folder.path() + "/m", "--", "x"}).get();
+  EXPECT_EQ(all.code, own_failure);
+  EXPECT_THAT(all.err, HasSubstr("/m is the data folder of a master or an agent"));
 }
 
 TEST_F(Run, EndsUnreachableWhenTheAnswerToASubmitIsLost) {

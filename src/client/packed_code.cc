@@ -4,25 +4,46 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <span>
 
 #include "cluster/bulk.h"
+#include "cluster/data_folder.h"
 #include "cluster/output.h"
 
 namespace cadre::client {
 
 namespace requests = cluster::requests;
 
+namespace {
+
+/// Whether a master or an agent keeps its secrets there.
+bool is_data_folder(const std::string& path) {
+  const cluster::DataFolder folder{path};
+  std::error_code unknown;
+  const std::array files{folder.keys_file(), folder.pass_file(), folder.local_secret_file(), path + "/agent.keys"};
+  return std::any_of(files.begin(), files.end(),
+                     [&](const std::string& file) { return std::filesystem::exists(file, unknown); });
+}
+
+}  // namespace
+
 Got<std::unique_ptr<PackedCode>> PackedCode::pack(const std::string& folder) {
+  if (is_data_folder(folder)) {
+    return NotGot(Refusal{
+        bad_usage, folder + " is the data folder of a master or an agent and holds its keys; choose another folder"});
+  }
   std::error_code ignored;
   std::string scratch = (std::filesystem::temp_directory_path(ignored) / "cadre-code-XXXXXX").string();
   if (::mkdtemp(scratch.data()) == nullptr) {
     return NotGot(Refusal{failed, "there is no room to pack " + folder + "; set TMPDIR to a folder with some"});
   }
   std::unique_ptr<PackedCode> code(new PackedCode(scratch));
-  Result<objects::Packed> packed = objects::pack(folder, scratch + "/pack", {});
+  objects::PackOptions options;
+  options.is_private = is_data_folder;
+  Result<objects::Packed> packed = objects::pack(folder, scratch + "/pack", options);
   if (!packed) return NotGot(Refusal{bad_usage, packed.error().message});
   Result<loop::File> file = loop::File::open(scratch + "/pack", O_RDONLY | O_CLOEXEC);
   if (!file) return NotGot(Refusal{failed, file.error().message});

@@ -23,6 +23,8 @@ class PackedCode {
   const std::string& hash() const { return packed_.hash; }
   /// Neither files nor folders nor links; the first few.
   const std::vector<std::string>& skipped() const { return packed_.skipped; }
+  /// Data folders of masters and agents, which hold keys and tokens; left out.
+  const std::vector<std::string>& data_folders() const { return packed_.private_folders; }
   /// Sends only what the master does not have yet. For the thread of the connection's loop; this must stay until then.
   [[nodiscard]] loop::Task<Got<void>> send(Connection& connection) const;
 

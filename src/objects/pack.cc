@@ -78,6 +78,7 @@ class Walk {
 
   const std::vector<Entry>& entries() const { return entries_; }
   std::vector<std::string> skipped() const { return skipped_; }
+  std::vector<std::string> private_folders() const { return private_folders_; }
 
  private:
   struct Share {
@@ -100,6 +101,10 @@ class Walk {
     if (ignore_.leaves_out(path, is_folder ? Ignore::Kind::folder : Ignore::Kind::file)) return {};
     if (!is_folder && !S_ISREG(facts.st_mode) && !S_ISLNK(facts.st_mode)) {
       if (skipped_.size() < named_max) skipped_.push_back(path);
+      return {};
+    }
+    if (is_folder && options_.is_private && options_.is_private(folder_ + "/" + path)) {
+      private_folders_.push_back(path);
       return {};
     }
     Share& share = shares_[path.substr(0, path.find('/'))];
@@ -145,6 +150,7 @@ class Walk {
   const Ignore ignore_;
   std::vector<Entry> entries_;
   std::vector<std::string> skipped_;
+  std::vector<std::string> private_folders_;
   std::map<std::string, Share> shares_;  ///< of what lies at the top
   std::int64_t bytes_ = 0;
   std::int64_t count_ = 0;
@@ -235,7 +241,7 @@ Result<Packed> write_pack(const Walk& walk, const std::string& folder, const std
   for (const Entry& entry : walk.entries()) TRY(writer.put_entry(entry));
   TRY_ASSIGN(hash, writer.finish());
   return Packed{std::move(hash), ByteSize{writer.size()}, static_cast<std::int64_t>(walk.entries().size()),
-                walk.skipped()};
+                walk.skipped(), walk.private_folders()};
 }
 
 }  // namespace

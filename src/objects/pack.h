@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,13 +26,15 @@ struct PackOptions {
   Rules rules = Rules::cadreignore;
   ByteSize bytes_max{std::int64_t{1} << 30};
   std::int64_t entries_max = 100'000;
+  std::function<bool(const std::string& path)> is_private = {};  ///< folders that are left out, whatever the rules say
 };
 
 struct Packed {
   std::string hash;
   ByteSize size;  ///< of the file
   std::int64_t entries = 0;
-  std::vector<std::string> skipped;  ///< sockets, pipes and devices; the first few
+  std::vector<std::string> skipped;          ///< sockets, pipes and devices; the first few
+  std::vector<std::string> private_folders;  ///< that were left out
 };
 
 /// Writes `file`, which must not lie in the folder. Invalid when the folder is over a bound, with what is largest in

@@ -23,7 +23,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::Pair;
 
-constexpr PackOptions everything{PackOptions::Rules::none};
+const PackOptions everything{PackOptions::Rules::none};
 
 struct Pack : testing::Test {
   servers::TempDir scratch;

@@ -181,6 +181,9 @@ loop::Task<int> submit_to(Session& session, std::shared_ptr<const Submission> su
     for (const std::string& path : (*code)->skipped()) {
       print_error(session.name + ": " + path + " is left out: it is neither a file nor a folder nor a link\n");
     }
+    for (const std::string& path : (*code)->data_folders()) {
+      print_error(session.name + ": " + path + " is left out: it is the data folder of a master or an agent\n");
+    }
     for (cluster::Member& member : spec.members) {
       if (member.command.code.empty()) member.command.code = (*code)->hash();
     }
