@@ -16,6 +16,7 @@
 #include "app/descriptor_limit.h"
 #include "app/folder.h"
 #include "base/hash.h"
+#include "client/data_folder.h"
 #include "cluster/agent_id.h"
 #include "cluster/data_folder.h"
 #include "describe/describe.h"
@@ -313,6 +314,11 @@ class AgentProcess {
     log_.info("agent '" + hello.agent.id.value + "' offers " + std::to_string(hello.agent.slots) + " slots, " +
               cluster::to_string(hello.agent.cpus) + " cpus, " + to_string(hello.agent.memory));
     for (const std::string& words : hello.isolation) log_.info("isolation: " + words);
+    if (options_.join.empty() || !options_.owner.empty() || ::geteuid() == 0) return;
+    log_.warning(
+        "tasks of the owner of the cluster run here as your unix user: they can read and change your files, "
+        "such as those in " +
+        client::home_folder() + "; to allow that only to one user of the cluster, use --owner NAME");
   }
 
   const AgentOptions& options_;
