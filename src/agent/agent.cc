@@ -22,7 +22,8 @@ using cluster::lease::Reason;
 
 constexpr std::int64_t all_output = std::numeric_limits<std::int64_t>::max();  // that is on disk, wherever it ends
 constexpr Duration tick_every = 100ms;
-constexpr Duration refused_max = 10s;   // a master that has just started may need a moment to know its agents
+constexpr Duration refused_max = 10s;  // a master that has just started may need a moment to know its agents
+constexpr Duration unreachable_after = 5s;
 constexpr Duration look_every = 20ms;   // whether somebody else has done a setup
 constexpr Duration dying_max = 5s;      // a supervisor that was killed needs so long at most to be gone
 constexpr Duration durable_after = 1s;  // an ending that the master has not confirmed by then
@@ -178,6 +179,7 @@ void Agent::tick() {
   warm_.tick();
   look_at_old_templates();
   look_if_admitted();
+  look_if_heard();
 }
 
 void Agent::look_at_old_templates() {
@@ -236,6 +238,15 @@ void Agent::end_remaining(Duration grace, std::function<void()> done) {
 void Agent::say_goodbye() {
   host_.say_goodbye({.last = true});
   perform();
+}
+
+void Agent::look_if_heard() {
+  const TimePoint acknowledged = host_.permitted_until() - host_.abandon_after();
+  const Duration silence_max = std::max<Duration>(unreachable_after, host_.abandon_after() / 2);
+  const bool is_silent = ground_.loop.now() - acknowledged > silence_max;
+  if (refused_since_ || leaving_ || is_silent == std::exchange(said_unreachable_, is_silent)) return;
+  is_silent ? ground_.log.warning("cannot reach the master at " + options_.control.address + "; trying again")
+            : ground_.log.info("the master answers again");
 }
 
 void Agent::look_if_admitted() {

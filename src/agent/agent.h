@@ -77,6 +77,8 @@ class Agent {
   void perform();
   void perform(const cluster::host::Effect& effect);
   void end_remaining(Duration grace, std::function<void()> done);
+  /// Says once that the master does not answer, and once that it does again.
+  void look_if_heard();
   /// Ends when the master has refused the key of this agent for a while.
   void look_if_admitted();
   loop::Task<void> launch(cluster::messages::Start start);
@@ -156,6 +158,7 @@ class Agent {
   loop::Timer ending_;
   bool performing_ = false;
   bool leaving_ = false;
+  bool said_unreachable_ = false;
   std::optional<TimePoint> refused_since_;  ///< the master takes no connection with this agent's key
   std::uint64_t refusals_ = 0;
 };

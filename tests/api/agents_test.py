@@ -38,5 +38,17 @@ class Names(unittest.TestCase):
         self.assertEqual(sorted(str(path) for path in (self.cluster.folder / "a").rglob("*")), before)
 
 
+class Outages(unittest.TestCase):
+    def test_an_agent_says_once_that_it_cannot_reach_its_master(self):
+        cluster = Cluster()
+        self.addCleanup(cluster.close)
+        log = cluster.folder / "agent.log"
+        cluster.kill_master()
+        cluster.until(lambda: "cannot reach the master at ipc://" in log.read_text())
+        cluster.start_master()
+        cluster.until(lambda: "the master answers again" in log.read_text())
+        self.assertEqual(log.read_text().count("cannot reach the master"), 1)
+
+
 if __name__ == "__main__":
     unittest.main()
