@@ -98,6 +98,16 @@ std::string most_free(const State& state, const Wants& wants) {
   return text + " (" + state.books.agent(roomiest).id.value + ")";
 }
 
+bool has_agents_for_work(const State& state) {
+  const Books::BySlots& by_left = state.books.by_left(View::now);
+  return std::any_of(by_left.begin(), by_left.end(), [](const auto& entry) { return !entry.second.empty(); });
+}
+
+std::string why_without_agents(const State& state) {
+  return state.books.agents().empty() ? "waits: no agent is up; start one with: cadre agent"
+                                      : "waits: no agent takes work; see: cadre agent list";
+}
+
 bool fits_one_agent(const State& state, const GangRow& row) {
   const auto* divisible = std::get_if<Divisible>(&row.gang.wants);
   const GangClass* one = row.in_queue.in;
@@ -180,6 +190,7 @@ std::string why_waiting(const State& state, const GangRow& row, const MayName& m
     if (const GangClass* one = row.in_queue.in) cause = one->cause;
   }
   const std::string wants = to_string(row.gang.wants);
+  if (cause != Cause::limit && !has_agents_for_work(state)) return why_without_agents(state);
   switch (cause) {
     case Cause::not_planned: return "waits for the next plan";
     case Cause::no_room:

@@ -38,6 +38,19 @@ class Names(unittest.TestCase):
         self.assertEqual(sorted(str(path) for path in (self.cluster.folder / "a").rglob("*")), before)
 
 
+class Absence(unittest.TestCase):
+    def test_a_job_without_any_agent_says_how_to_start_one(self):
+        cluster = Cluster()
+        self.addCleanup(cluster.close)
+        cluster.processes["agent"].kill()
+        removed = cluster.request("DELETE", "/agents/a1")
+        self.assertEqual(removed.status, 200, removed.body)
+        job = cluster.run(["/bin/true"])
+        why = subprocess.run([PROGRAM, "why", "--master", str(cluster.data), str(job)], capture_output=True, text=True,
+                             timeout=60).stdout
+        self.assertEqual(why, f"job {job}: waits: no agent is up; start one with: cadre agent\n")
+
+
 class Outages(unittest.TestCase):
     def test_an_agent_says_once_that_it_cannot_reach_its_master(self):
         cluster = Cluster()
