@@ -1,6 +1,9 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "app/bench_command.h"
 #include "app/cluster_commands.h"
@@ -36,13 +39,19 @@ int run(int argc, char** argv) {
   app::add_bench_command(app, chosen);
   app::add_docs_command(app, chosen);
 
-  if (argc > 1 && argv[1][0] != '-' &&
-      app.get_subcommands([&](const CLI::App* one) { return one->check_name(argv[1]); }).empty()) {
-    std::fputs(cli::unknown_command(app, argv[1]).c_str(), stderr);
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.empty() || words.front() == "help") {  // `cadre help run` is `cadre run --help`
+    if (!words.empty()) words.erase(words.begin());
+    words.emplace_back("--help");
+  }
+  if (words.front()[0] != '-' &&
+      app.get_subcommands([&](const CLI::App* one) { return one->check_name(words.front()); }).empty()) {
+    std::fputs(cli::unknown_command(app, words.front()).c_str(), stderr);
     return cli::bad_usage;
   }
   try {
-    app.parse(argc, argv);
+    std::reverse(words.begin(), words.end());  // as it wants them
+    app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);
     return code == 0 ? cli::done : cli::usage_code(app);

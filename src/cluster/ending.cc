@@ -49,8 +49,10 @@ std::string ending_words(Reason reason, std::int32_t code, const std::string& de
     case Reason::exited: words = code == 0 ? "ended well" : "exited with " + std::to_string(code); break;
     case Reason::signalled: {
       if (code == 0) return detail.empty() ? "stopped with its job" : "stopped with its job: " + detail;
-      const char* name = sigabbrev_np(code);
-      words = "ended by signal " + std::to_string(code) + (name == nullptr ? "" : std::string(" (SIG") + name + ")");
+      const char* abbreviation = sigabbrev_np(code);
+      const std::string name = abbreviation == nullptr ? "" : std::string("SIG") + abbreviation;
+      words = "ended by signal " + std::to_string(code) + (name.empty() ? "" : " (" + name + ")");
+      if (detail == name) return words;  // that is all that its supervisor knows
       break;
     }
     case Reason::killed_by_user: words = "stopped"; break;

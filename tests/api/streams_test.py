@@ -67,6 +67,39 @@ class UnwritableOutput(unittest.TestCase):
                          (1, "cadre job list: cannot write the output: No space left on device\n"))
 
 
+class Words(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster()
+        cls.addClassCleanup(cls.cluster.close)
+
+    def test_no_command_and_help_print_the_help(self):
+        for command in ('"$CADRE"', '"$CADRE" help', '"$CADRE" --help'):
+            ran = shell(command, self.cluster.data)
+            self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+            self.assertIn("Run a command on the cluster", ran.stdout)
+        self.assertEqual(shell('"$CADRE" help run', self.cluster.data).stdout,
+                         shell('"$CADRE" run --help', self.cluster.data).stdout)
+
+    def test_a_failed_setup_is_printed_in_lines(self):
+        with tempfile.TemporaryDirectory() as folder:
+            ran = shell(f'"$CADRE" run --dir {folder} --setup "echo one; echo two; false" -- true', self.cluster.data)
+        self.assertEqual(ran.returncode, 125)
+        self.assertIn("\ntwo\n", ran.stderr)
+        self.assertNotIn("\\n", ran.stderr)
+
+    def test_a_signal_is_named_once(self):
+        ran = shell('"$CADRE" run -- sh -c "kill -9 \\$\\$"', self.cluster.data)
+        self.assertEqual(ran.returncode, 137)
+        self.assertRegex(ran.stderr, r"ended by signal 9 \(SIGKILL\)\n$")
+
+    def test_exec_in_a_task_that_has_ended_says_so(self):
+        job = self.cluster.run(["/bin/true"])
+        self.cluster.wait_for(job)
+        ran = shell(f'"$CADRE" exec {job} -- true', self.cluster.data)
+        self.assertEqual((ran.returncode, ran.stderr), (125, f"cadre exec: task {job}.0 has ended\n"))
+
+
 class LogReaders(unittest.TestCase):
     def test_a_cluster_outlives_the_reader_of_its_log(self):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="cadre-streams-"))

@@ -123,7 +123,7 @@ int show_end(const Session& session, const JobView& job, const ClientOptions& cl
   const std::string failure = failure_words(job);
   if (!failure.empty() || job.reason != cluster::lease::Reason::exited) {
     print_error(session.name + ": job " + std::to_string(job.id.value) + ": " +
-                describe::escaped(failure.empty() ? ending_words(job) : failure) + "\n");
+                describe::escaped_lines(failure.empty() ? ending_words(job) : failure) + "\n");
   }
   return exit_code_of(job);
 }

@@ -16,10 +16,15 @@ std::optional<lease::Held> Control::running_lease(const Guest& guest, TaskId id)
     return no(Errc::conflict, "job " + number + " waits and has no tasks yet; see cadre why " + number);
   }
   if (task == nullptr) return no(Errc::not_found, "there is no task " + to_string(id));
+  if (std::holds_alternative<lease::Ended>(task->lease.stage)) {
+    return no(Errc::conflict, "task " + to_string(id) + " has ended");
+  }
   const auto held = lease::current(task->lease);
-  const AgentEntry* agent = held ? ledger_.find(held->agent) : nullptr;
+  if (!held) return no(Errc::conflict, "task " + to_string(id) + " waits to be restarted; try again");
+  const AgentEntry* agent = ledger_.find(held->agent);
   if (agent == nullptr || !agent->peer) {
-    return no(Errc::conflict, "task " + to_string(id) + " does not run on an agent that is there");
+    return no(Errc::conflict, "agent '" + held->agent.value + "' of task " + to_string(id) +
+                                  " is not connected to the master; try again when it is back");
   }
   if (std::holds_alternative<lease::Placed>(task->lease.stage)) {
     return no(Errc::conflict, "task " + to_string(id) + " is only starting; try again");
