@@ -122,6 +122,11 @@ def _leave() -> None:
     global _is_leaving
     _is_leaving = True
     disconnect()
+    for stream in _unwritable.values():  # else the interpreter complains of what it still holds
+        try:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        except (OSError, ValueError, AttributeError):
+            pass  # it is no file
 
 
 atexit.register(_leave)

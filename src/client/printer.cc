@@ -44,8 +44,10 @@ Printer::Sink Printer::to_this_process() { return write_here; }
 
 Printer::Printer(Sink sink) : state_(std::make_shared<State>(std::move(sink))) {}
 
-Printer::~Printer() {
-  finish(last_words_wait);
+Printer::~Printer() { close(last_words_wait); }
+
+void Printer::close(Duration most) {
+  finish(most);
   const std::lock_guard lock(state_->mutex);
   state_->is_ending = true;
   state_->changed.notify_all();
@@ -54,6 +56,7 @@ Printer::~Printer() {
 void Printer::print(Stream stream, std::string text) {
   if (text.empty()) return;
   const std::lock_guard lock(state_->mutex);
+  if (state_->is_ending) return;
   if (state_->waiting_bytes + text.size() > waiting_bytes_max) {
     state_->skipped_lines += lines_in(text);
     return;

@@ -30,6 +30,8 @@ class Printer {
   void print(Stream stream, std::string text);
   /// Waits until all is written, at most so long; says whether it is.
   bool finish(Duration most);
+  /// Waits like this; then nothing more is written, and the sink is not called again.
+  void close(Duration most);
 
  private:
   struct State;

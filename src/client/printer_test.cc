@@ -56,6 +56,16 @@ TEST(Printer, SkipsAndCountsWhatDoesNotFitWhileTheSinkIsStuck) {
   EXPECT_NE(paper.out.find("cadre: skipped 5 lines that actors wrote faster"), std::string::npos);
 }
 
+TEST(Printer, WritesNothingAfterItsClose) {
+  Paper paper;
+  Printer printer([&](Printer::Stream stream, const std::string& text) { paper.write(stream, text); });
+  printer.print(Printer::Stream::out, "one\n");
+  printer.close(1min);
+  printer.print(Printer::Stream::out, "two\n");
+  EXPECT_TRUE(printer.finish(1min));
+  EXPECT_EQ(paper.out, "one\n");
+}
+
 TEST(Printer, EndsThoughItsSinkIsStuckForGood) {
   auto goes_on = std::make_shared<std::latch>(1);
   {

@@ -134,7 +134,7 @@ void Session::close() {
     connection_.reset();
   });
   callbacks_.finish(callbacks_wait);
-  printer_.finish(output_wait);
+  printer_.close(output_wait);
 }
 
 loop::Task<void> Session::leave(std::atomic<bool>& is_done) {

@@ -203,6 +203,22 @@ class Output(Scripts):
         """)
         self.assertNotIn("Fatal", errors)
 
+    def test_a_reader_that_goes_away_ends_what_is_shown_and_nothing_else(self):
+        script = self.SCRIPT.format(options="", more="""
+        for i in range(20):
+            assert s.flood(100) == 100
+        open("through", "w").close()
+        """)
+        folder = self.folder()
+        driver = self.start_script({}, script, folder=folder)
+        driver.stdout.readline()
+        driver.stdout.close()
+        with driver.stderr:
+            errors = driver.stderr.read()
+        self.assertEqual(driver.wait(60), 0, errors)
+        self.assertTrue(os.path.exists(os.path.join(folder, "through")))
+        self.assertRegex(errors, r"^(\(Speaker \d+\) trouble\n)?$")
+
     def test_lines_that_are_skipped_are_counted(self):
         script = self.SCRIPT.format(options="", more="""
         for i in range(50):
