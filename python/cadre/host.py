@@ -103,6 +103,9 @@ def _load(body: Any, parts: Any) -> Any:
         top = (error.name or "").partition(".")[0]
         hint = f"{error}; the actor does not have it: if it is your own module, pass files=['/path/to/{top}'], its " \
                "folder or file, to remote_class; otherwise install it where the actor runs"
+        if interpreter.unusable():
+            hint += f". The actor runs {sys.executable}, because it cannot use {interpreter.unusable()} of its caller; " \
+                    "start the agent with --python and the folder of that environment to let actors use it"
         raise ModuleNotFoundError(hint, name=error.name, path=error.path) from error
     finally:
         session.imports.depth -= 1
@@ -136,7 +139,7 @@ def main() -> None:
     # What was beside the main script is here.
     sys.path.insert(0, os.getcwd())
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
-    import cloudpickle  # noqa: F401  (takes a while, and is needed for classes of a main script)
+    pickling.need_cloudpickle()  # takes a while, and is needed for classes of a main script
     if "CADRE_FORKS" in os.environ:
         templates.prepare(sys.argv[1:])
         environment = templates.serve(int(os.environ["CADRE_FORKS"]))

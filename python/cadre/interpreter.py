@@ -42,6 +42,12 @@ def variables() -> Dict[str, str]:
     return {_variable: ";".join([own(), *_versions().values()])}
 
 
+def unusable() -> str:
+    """In the process of an actor: the interpreter of its caller, if it cannot be used here; else empty."""
+    theirs = os.environ.get(_variable, "").partition(";")[0]
+    return "" if os.access(theirs, os.X_OK) else theirs
+
+
 def check_caller() -> None:
     """In the process of an actor, before it decodes anything: raises if the versions are not compatible."""
     told = os.environ.get(_variable, "")

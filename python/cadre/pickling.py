@@ -3,7 +3,7 @@ import pickle
 import sys
 from typing import Any, List, Sequence, Tuple
 
-__all__ = ["bytes_of", "dump", "dump_as", "load", "main_names"]
+__all__ = ["bytes_of", "dump", "dump_as", "load", "main_names", "need_cloudpickle"]
 
 main_names = ("__main__", "__mp_main__")  # of the main script, also in a child process of multiprocessing
 _apart_from = 4096  # bytes; smaller buffers are cheaper in the pickle
@@ -30,11 +30,21 @@ def dump(value: Any, by_value: bool = False) -> Tuple[bytes, List[Any]]:
         except Exception:  # cloudpickle may succeed, and has better error messages
             pass
         buffers.clear()
-    import cloudpickle
+    cloudpickle = need_cloudpickle()
     if "__mp_main__" in sys.modules:  # name of the main script in a child of multiprocessing; unknown to others
         cloudpickle.register_pickle_by_value(sys.modules["__mp_main__"])
     body = cloudpickle.dumps(value, 5, buffer_callback=apart)
     return body, buffers
+
+
+def need_cloudpickle() -> Any:
+    """The module cloudpickle; the error without it says how to get it."""
+    try:
+        import cloudpickle
+        return cloudpickle
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError("cadre needs cloudpickle: install it in this environment "
+                                  "(pip install 'cloudpickle==2.2.*')", name="cloudpickle") from None
 
 
 def dump_as(name: str, value: Any, by_value: bool = False) -> Tuple[bytes, List[Any]]:
@@ -42,6 +52,8 @@ def dump_as(name: str, value: Any, by_value: bool = False) -> Tuple[bytes, List[
     try:
         return dump(value, by_value)
     except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and error.name == "cloudpickle":
+            raise
         raise TypeError(f"{name} cannot be sent: {error}") from error
 
 

@@ -48,6 +48,29 @@ class Interpreter(Scripts):
         said = self.run_script({}, "import sys; sys.executable = '/not/there/bin/python3'\n" + textwrap.dedent(SCRIPT.format(options="")))
         self.assertEqual(said.split()[0], "/usr/bin/python3")
 
+    def test_a_module_that_is_missing_there_names_the_interpreter_that_is_not(self):
+        code, said, errors = self.try_script({}, """
+            import cadre, sys, types
+            sys.executable = "/not/there/bin/python3"
+            lonely = sys.modules["lonely"] = types.ModuleType("lonely")
+            lonely.X = type("X", (), {"__module__": "lonely"})
+            @cadre.remote_class(cpus=0.1)
+            class A:
+                def f(self, x): return 1
+            A().f(lonely.X)
+            """)
+        self.assertNotEqual(code, 0)
+        self.assertIn("No module named 'lonely'; the actor does not have it", errors)
+        self.assertIn("runs /usr/bin/python3, because it cannot use /not/there/bin/python3 of its caller", errors)
+
+    def test_an_environment_without_cloudpickle_is_told_to_install_it(self):
+        bare = self.place + "/bare"
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", bare], check=True, timeout=120)
+        code, said, errors = self.try_script({}, SCRIPT.format(options=""), python=bare + "/bin/python3")
+        self.assertNotEqual(code, 0)
+        self.assertIn("ModuleNotFoundError: cadre needs cloudpickle: install it in this environment "
+                      "(pip install 'cloudpickle==2.2.*')", errors)
+
     def test_it_can_be_named(self):
         said = self.run_script({}, SCRIPT.format(options=f", python={self.python!r}"))
         self.assertEqual(said.split(), [self.python, self.home])
