@@ -21,6 +21,7 @@
 Calls of one actor run in the order in which they were made. An exception in the actor is raised in the caller, with its
 type name and traceback, and the actor stays alive. An actor ends when the last reference to it is dropped.
 """
+import inspect
 import numbers
 import os
 import sys
@@ -125,7 +126,7 @@ class _Proxy:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
-            raise AttributeError(name)  # special methods are not forwarded
+            raise AttributeError(name)  # of special methods, only _forwarded_names are forwarded
         cls = type(self)
         if callable(getattr(cls.__cadre_class__, name, None)):
             hidden = object.__getattribute__(self, "_cadre_hidden")
@@ -142,6 +143,33 @@ class _Proxy:
 
     def __reduce__(self) -> Any:
         raise TypeError("an actor belongs to the process that created it and cannot be sent to another process")
+
+
+_forwarded_names = ("__call__", "__contains__", "__getitem__", "__len__", "__setitem__")
+
+
+def _forwarded(name: str, method: Type[_Method]) -> Any:
+    """A special method of a proxy: Python looks for it in the class, not in the object."""
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return method(self, actor_of(self), name)(*args, **kwargs)
+    call.__name__ = name
+    return call
+
+
+def _special_methods(cls: Type[Any], options: "_Options") -> Dict[str, Any]:
+    """Those of the class that are forwarded. Only a call may return a future: Python wants values of the others."""
+    defined = {name for one in cls.__mro__ if one is not object for name in vars(one)}
+    return {name: _forwarded(name, options.method if name == "__call__" else _Method)
+            for name in _forwarded_names if name in defined}
+
+
+def _check_methods(cls: Type[Any]) -> None:
+    for name, value in vars(cls).items():
+        function = getattr(value, "__func__", value)
+        is_async = inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
+        if is_async and not name.startswith("_"):
+            raise TypeError(f"{cls.__qualname__}.{name} is `async def`, and actors run no event loop; make it a plain "
+                            f"method, which callers can await: `await actor.{name}.remote(...)`")
 
 
 def _end(actor: Any, pid: int) -> None:
@@ -340,8 +368,9 @@ def remote_class(original: Optional[Type[Any]] = None, *, cpus: float = 1, slots
         if issubclass(cls, _Proxy):
             raise TypeError(f"{cls.__qualname__} is already a remote class; use the plain class, "
                             f"{cls.__qualname__}.__cadre_class__")
+        _check_methods(cls)
         content = {"__cadre_class__": cls, "__cadre_options__": options, "__doc__": cls.__doc__,
-                   "__module__": cls.__module__, "__qualname__": cls.__qualname__}
+                   "__module__": cls.__module__, "__qualname__": cls.__qualname__, **_special_methods(cls, options)}
         return type(cls.__name__, (_Proxy,), content)
 
     return wrap if original is None else wrap(original)
