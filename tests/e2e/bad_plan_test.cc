@@ -112,9 +112,15 @@ TEST(BadPlan, OfAnySizeHasABound) {
   EXPECT_THAT(expect_refused({"plan", "-"}, std::string(100'000, '[')).err, HasSubstr("standard input:1:"));
 }
 
+TEST(Usage, WithoutACommandIsTheHelp) {
+  const Said said = run_cadre({});
+  EXPECT_EQ(said.code, 0);
+  EXPECT_THAT(said.out, HasSubstr("Subcommands:"));
+  EXPECT_EQ(run_cadre({"help"}).out, said.out);
+}
+
 TEST(Usage, ThatIsWrongIsRefused) {
   for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
-           {},
            {"frobnicate"},
            {"--frobnicate"},
            {"plan"},
