@@ -184,6 +184,8 @@ class Api {
       if constexpr (std::is_same_v<T, access::Logout>) return;  // it would end the token that all is asked with
       Value tree = hostile<T>(dice);
       if (tree.template as<Value::Map>() == nullptr) tree = Value(Value::Map{});
+      // Jobs of a user with an account that the agent does not have are refused, ordinary ones as well.
+      if (tree.find("unix_user") != nullptr) tree.set("unix_user", Value(std::string()));
       for (std::size_t at = T::route.path.find('{'); at != std::string_view::npos;
            at = T::route.path.find('{', at + 1)) {
         const std::string key(T::route.path.substr(at + 1, T::route.path.find('}', at) - at - 1));
