@@ -12,13 +12,13 @@ between two components arrive in the order in which they were sent, each at most
 handlers run one at a time, except concurrent ones. A ``timeout`` is in seconds and applies to the whole call; None means
 no deadline. A task is a message whose sender waits for a reply.
 """
-import asyncio
 import time
 from typing import (Any, Callable, Dict, Generator, Generic, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Type,
                     TypeVar, Union)
 
 from cadre import _native
 from cadre._native import Message
+from cadre.futures import until_done
 from cadre.options import Option, check_options, count_option, dict_option, flag_option, number_option, text_option
 from cadre.pickling import bytes_of
 
@@ -156,25 +156,7 @@ class MessageFuture(Generic[_T]):
             part.cancel()
 
     def __await__(self) -> Generator[Any, None, _T]:
-        loop = asyncio.get_running_loop()
-        arrived = loop.create_future()
-
-        def wake() -> None:
-            if not arrived.done():
-                arrived.set_result(None)
-
-        def tell(_: Any) -> None:
-            try:
-                loop.call_soon_threadsafe(wake)
-            except RuntimeError:  # the loop is closed: nothing waits there any more
-                pass
-
-        self.then(tell)
-        try:
-            yield from arrived.__await__()
-        except asyncio.CancelledError:
-            self.cancel()
-            raise
+        yield from until_done(self)
         return self.get(0)
 
 

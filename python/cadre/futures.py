@@ -57,27 +57,32 @@ class Future(Generic[_T]):
 
     def __await__(self) -> Generator[Any, None, _T]:
         if not self.ready():
-            import asyncio
-            loop = asyncio.get_running_loop()
-            waiter = loop.create_future()
-
-            def wake() -> None:
-                if not waiter.done():
-                    waiter.set_result(None)
-
-            def tell(_: Any) -> None:
-                try:
-                    loop.call_soon_threadsafe(wake)
-                except RuntimeError:  # the loop is closed: nothing waits there any more
-                    pass
-
-            self.then(tell)
-            try:
-                yield from waiter
-            except asyncio.CancelledError:
-                self.cancel()
-                raise
+            yield from until_done(self)
         return self.get()
+
+
+def until_done(future: Any) -> Generator[Any, None, None]:
+    """What ``await`` of a future with then() and cancel() does until it is done; a cancelled ``await`` cancels it."""
+    import asyncio
+    loop = asyncio.get_running_loop()
+    waiter = loop.create_future()
+
+    def wake() -> None:
+        if not waiter.done():
+            waiter.set_result(None)
+
+    def tell(_: Any) -> None:
+        try:
+            loop.call_soon_threadsafe(wake)
+        except RuntimeError:  # the loop is closed: nothing waits there any more
+            pass
+
+    future.then(tell)
+    try:
+        yield from waiter
+    except asyncio.CancelledError:
+        future.cancel()
+        raise
 
 
 def gather(futures: Iterable["Future[_T]"], timeout: Optional[float] = None) -> List[_T]:

@@ -1,4 +1,4 @@
-"""Options that cannot be meant are refused at once, with their name, what was given and what is expected."""
+"""Invalid options are refused at once, with their name, what was given and what is expected."""
 import fractions
 import unittest
 

@@ -105,7 +105,7 @@ struct NewToken {
 };
 template <class V>
 void describe(V& v, NewToken& m) {
-  v.required("token", m.token, "To be sent as `Authorization: Bearer TOKEN`. It is told this one time.");
+  v.required("token", m.token, "To be sent as `Authorization: Bearer TOKEN`. It is shown only once.");
   v.required("about", m.about, "What is kept of it.");
 }
 

@@ -58,7 +58,7 @@ void add_figures(const net::http::Counters& counters, std::vector<Figure>& figur
   add("http_connections_open", "Connections that are open.", counters.open);
   add("http_requests_total", "Requests that came.", counters.requests);
   add("http_refused_connections_total", "Connections for which there was no room.", counters.refused_connections);
-  add("http_refused_malformed_total", "Requests that were none.", counters.refused_malformed);
+  add("http_refused_malformed_total", "Malformed requests.", counters.refused_malformed);
   add("http_refused_large_total", "Requests that were too large.", counters.refused_large);
   add("http_refused_bodies_total", "Requests for whose body there was no room beside others.", counters.refused_bodies);
   add("http_timed_out_total", "Connections that were too slow.", counters.timed_out);

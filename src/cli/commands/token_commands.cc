@@ -20,7 +20,7 @@ loop::Task<int> list(Session& session, std::shared_ptr<const TokenOptions> optio
 loop::Task<int> create(Session& session, std::shared_ptr<const TokenOptions> options) {
   const Got<access::NewToken> got = co_await ask(session, options->creation);
   if (got && !options->client.json) {
-    print_error("A token for " + got->about.user + ", told this one time; use it as CADRE_TOKEN:\n");
+    print_error("A token for " + got->about.user + ", shown only once; use it as CADRE_TOKEN:\n");
   }
   co_return show(session, options->client, got, [&](const access::NewToken& one) { return one.token + "\n"; });
 }
