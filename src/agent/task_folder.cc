@@ -56,10 +56,6 @@ bool take_back(const fs::path& path) {
   return true;
 }
 
-void empty(const fs::path& folder) {
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) fs::remove_all(entry.path());
-}
-
 /// A file as we make them, and nothing that a task has put in its place.
 bool is_plain_file(const fs::path& path) {
   struct stat facts {};
@@ -79,16 +75,16 @@ bool keep_file(const std::string& path) {
 bool clean(const std::string& folder) {
   if (!is_plain_folder(folder) || !is_plain_file(folder + "/ending") || is_supervised(folder)) return false;
   if (!keep_file(folder + "/launch") || !keep_file(folder + "/ending")) return false;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    const std::string name = entry.path().filename();
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename();
     if (name == "work" || name == "tmp") {
-      if (!take_back(entry.path())) return false;
-      empty(entry.path());
+      if (!take_back(entry->path()) || !loop::empty_folder(entry->path())) return false;
     } else if (name != "launch.new" && name != "ending.new") {
-      fs::remove_all(entry.path());
+      if (!loop::remove_all(entry->path())) return false;
     }
   }
-  return true;
+  return !error;
 }
 
 /// Whether no supervisor is there any more by then.
@@ -100,18 +96,9 @@ bool wait_until_alone(const std::string& folder, std::chrono::steady_clock::time
   return true;
 }
 
-/// All of it, also folders that a task has made read-only; the launch first.
+/// All of it; the launch first.
 Result<void> remove_tree(const std::string& folder) {
   ::unlink((folder + "/launch").c_str());
-  if (loop::remove_all(folder)) return {};
-  std::error_code ignored;
-  fs::permissions(folder, fs::perms::owner_all, fs::perm_options::add, ignored);
-  const auto options = fs::directory_options::skip_permission_denied;
-  for (auto at = fs::recursive_directory_iterator(folder, options, ignored); at != fs::end(at); at.increment(ignored)) {
-    if (!at->is_symlink(ignored) && at->is_directory(ignored)) {
-      fs::permissions(at->path(), fs::perms::owner_all, fs::perm_options::add, ignored);
-    }
-  }
   return loop::remove_all(folder);
 }
 
@@ -173,13 +160,10 @@ Result<void> TaskFolders::give_back(const TaskFolder& folder) {
     std::erase_if(homes_, [&](const auto& one) { return TaskFolder(tasks_, one.second).path() == folder.path(); });
     if (spare_.size() < spare_max) spare = tasks_ + "/spare-" + std::to_string(++last_spare_);
   }
-  try {
-    if (!spare.empty() && clean(folder.path()) && ::rename(folder.path().c_str(), spare.c_str()) == 0) {
-      const std::scoped_lock lock(mutex_);
-      spare_.push_back(std::move(spare));
-      return {};
-    }
-  } catch (const fs::filesystem_error&) {  // then it goes as a whole
+  if (!spare.empty() && clean(folder.path()) && ::rename(folder.path().c_str(), spare.c_str()) == 0) {
+    const std::scoped_lock lock(mutex_);
+    spare_.push_back(std::move(spare));
+    return {};
   }
   return remove_tree(folder.path());
 }

@@ -17,6 +17,7 @@
 
 #include "cluster/ending.h"
 #include "describe/describe.h"
+#include "loop/deep_folders_for_tests.h"
 #include "loop/file.h"
 #include "loop/power_loss_for_tests.h"
 #include "tests/servers/scratch.h"
@@ -86,6 +87,21 @@ TEST_F(Folders, OneThatIsGivenBackServesTheNextTaskWithNothingLeftInIt) {
   EXPECT_EQ(fs::file_size(second.path() + "/ending.new"), 0U);
   EXPECT_FALSE(second.ending());
   EXPECT_TRUE(fs::exists("/etc/passwd"));
+}
+
+TEST_F(Folders, DeepFoldersOfATaskNeedFewDescriptorsWhenTheyAreRemoved) {
+  const TaskFolder ended = used(1);
+  loop::make_deep_folders(ended.work(), 3'000);
+  end(ended);
+  const TaskFolder killed = used(2);
+  loop::make_deep_folders(killed.work(), 3'000);
+  ::unlink((killed.path() + "/launch").c_str());
+  const loop::FewDescriptors few(64);
+  const auto given_back = folders.give_back(ended);
+  EXPECT_TRUE(given_back) << given_back.error().message;
+  EXPECT_THAT(names_in(folders.make(lease_of(3)).value().work()), IsEmpty());
+  EXPECT_THAT(find_tasks(tasks, "boot", log), IsEmpty());
+  EXPECT_FALSE(fs::exists(killed.path()));
 }
 
 TEST_F(Folders, OneThatATaskHasChangedOrMayStillUseIsNotUsedAgain) {

@@ -7,7 +7,6 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
 
 namespace cadre::loop {
 
@@ -196,13 +195,6 @@ Result<void> sync_folder(const std::string& folder) {
   TRY_ASSIGN(opened, File::open(folder, O_RDONLY | O_DIRECTORY));
   if (::fsync(opened.fd()) != 0) return system_failure(folder);
   observed(Kind::sync_folder, folder);
-  return {};
-}
-
-Result<void> remove_all(const std::string& path) {
-  std::error_code error;
-  std::filesystem::remove_all(path, error);
-  if (error) return Failure(system_error(path, error.value()));
   return {};
 }
 

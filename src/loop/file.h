@@ -93,7 +93,10 @@ void observe_files(std::function<void(const FileOperation&)> observer);
 [[nodiscard]] Result<void> rename_file(const std::string& from, const std::string& to);
 /// Makes what was created, renamed or removed in a folder durable.
 [[nodiscard]] Result<void> sync_folder(const std::string& folder);
-/// Removes a file or a folder with all that is in it, if it is there.
+/// Removes a file or a folder with all that is in it, if it is there: also folders that their owner may not write.
+/// Needs few descriptors and little memory, however deep folders are nested.
 [[nodiscard]] Result<void> remove_all(const std::string& path);
+/// Removes all that is in a folder, in the same way; the folder itself is then for its owner only.
+[[nodiscard]] Result<void> empty_folder(const std::string& folder);
 
 }  // namespace cadre::loop
