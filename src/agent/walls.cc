@@ -183,21 +183,24 @@ Result<void> Walls::check(const WallRequest& request) const {
   if (request.run_as_root && !options_.is_root) {
     return refuse("it does not run as root, so no task of it can; leave run_as_root out, or choose another agent");
   }
-  for (const cluster::Mount& mount : request.mounts) TRY(check_mount(request, mount));
   return {};
 }
 
-Result<void> Walls::check_mount(const WallRequest& request, const cluster::Mount& mount) const {
-  const std::string real = real_path(mount.source);
+Result<cluster::Mount> Walls::check_mount(const WallRequest& request, const cluster::Mount& mount) const {
+  // What cannot be resolved is not told from what the user may not reach: the supervisor, which opens it as that user,
+  // says which.
+  std::string real = real_path(mount.source);
+  if (real.empty()) real = fs::path(mount.source).lexically_normal();
+  const cluster::Mount checked{real, mount.target, mount.writable};
   const std::string what = "'" + mount.source + "' may not be mounted";
   for (const std::string& hidden : options_.hidden) {
     if (is_below(real, hidden)) return refuse(what + ": it belongs to a master or an agent; mount another folder");
   }
-  if (request.rights.owns_agent) return {};
+  if (request.rights.owns_agent) return checked;
   const auto allows = [&](const AllowedMount& allowed) {
     return is_below(real, allowed.prefix) && (allowed.writable || !mount.writable);
   };
-  if (std::ranges::any_of(options_.mounts, allows)) return {};
+  if (std::ranges::any_of(options_.mounts, allows)) return checked;
   return refuse(what + (mount.writable ? " for writing" : "") +
                 " on this agent; it must be started with --allow-mount " + mount.source +
                 (mount.writable ? ":rw" : ""));
@@ -210,6 +213,10 @@ Result<supervision::Confinement> Walls::confine(const WallRequest& request) {
   confinement.emptied = emptied_;
   confinement.shown = options_.shown;
   confinement.shown_private = shown_private_;
+  for (const cluster::Mount& mount : request.mounts) {
+    TRY_ASSIGN(checked, check_mount(request, mount));
+    confinement.mounts.push_back(std::move(checked));
+  }
   TRY(choose_user(request, confinement));
   std::vector<std::string> pythons = split(request.python);  // the first of them that the agent has is used
   if (fs::path(request.program).filename().string().starts_with("python")) pythons.push_back(request.program);

@@ -67,7 +67,8 @@ class Walls {
   Walls(WallOptions options, UidTable uids) : options_(std::move(options)), uids_(std::move(uids)) {}
 
   [[nodiscard]] Result<void> check(const WallRequest& request) const;
-  [[nodiscard]] Result<void> check_mount(const WallRequest& request, const cluster::Mount& mount) const;
+  /// Gives it with its source as it was checked, without symbolic links.
+  [[nodiscard]] Result<cluster::Mount> check_mount(const WallRequest& request, const cluster::Mount& mount) const;
   [[nodiscard]] Result<void> choose_user(const WallRequest& request, cluster::supervision::Confinement& confinement);
   [[nodiscard]] Result<void> name_user(cluster::supervision::Confinement& confinement);
 

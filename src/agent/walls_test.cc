@@ -132,6 +132,18 @@ TEST_F(WallsTest, OnlyAllowedFoldersAreMounted) {
   EXPECT_EQ(refusal(owner), "");
 }
 
+TEST_F(WallsTest, AMountIsTheFolderThatWasCheckedWhateverItsLinkBecomes) {
+  fs::create_directory(folder_.path() + "/shared/data");
+  fs::create_directory_symlink(folder_.path() + "/shared/data", folder_.path() + "/shared/latest");
+  options_.mounts = {{folder_.path() + "/shared", false}};
+  auto confinement = Walls::open(options_)->confine(with_mount("ann", "shared/latest"));
+  ASSERT_TRUE(confinement);
+  const std::string real = fs::canonical(folder_.path() + "/shared/data").string();
+  EXPECT_THAT(confinement->mounts, testing::ElementsAre(cluster::Mount{real, "/mnt", false}));
+  EXPECT_EQ(refusal(with_mount("ann", "shared/none")), "") << "the supervisor says what is missing";
+  EXPECT_NE(refusal(with_mount("ann", "shared/none/../../other")), "");
+}
+
 TEST_F(WallsTest, DataFoldersAreNeverMounted) {
   options_.mounts = {{"/", true}};
   for (const char* name : {"m", "a", "shared/link", "a/tasks"}) {

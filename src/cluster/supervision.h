@@ -76,6 +76,7 @@ struct Confinement {
   std::string group;
   std::string runtime;
   std::vector<std::string> devices;
+  std::vector<Mount> mounts;
 };
 template <class V>
 void describe(V& v, Confinement& c) {
@@ -89,6 +90,7 @@ void describe(V& v, Confinement& c) {
   v.field("group", c.group, "File in place of /etc/group; empty: the host's.");
   v.field("runtime", c.runtime, "Folder that its job's tasks share here, its XDG_RUNTIME_DIR; empty: one of its own.");
   v.field("devices", c.devices, "Device nodes of its slots.");
+  v.field("mounts", c.mounts, "Mounts of the command as the agent has checked them: sources without symbolic links.");
 }
 
 /// All that a supervisor needs to know.

@@ -52,7 +52,7 @@ Result<void> Enclosure::make(const Launch& launch, const Means& means) {
   }
   note_limits(launch);
   processes_max_ = processes_max(launch);
-  if (!means_.mount_namespace && !launch.command.mounts.empty()) {
+  if (!means_.mount_namespace && !launch.confinement.mounts.empty()) {
     return fail(Errc::unavailable, launch.manners.isolation == cluster::Isolation::on
                                        ? "mounts need a mount namespace, which this agent cannot make"
                                        : "mounts need isolation, which is off for this task");
@@ -124,12 +124,8 @@ Program Enclosure::around_leader(const Launch& launch, const std::string& folder
   program.mount_namespace = program.ipc_namespace = -1;
   program.rights.nests = launch.is_template;
   if (has_view()) {
-    program.view = View{plain_view_ ? View::Kind::plain : View::Kind::walled,
-                        folder,
-                        launch.command.mounts,
-                        launch.confinement,
-                        means_.pid_namespace,
-                        id_map_.get()};
+    program.view = View{plain_view_ ? View::Kind::plain : View::Kind::walled, folder, launch.confinement,
+                        means_.pid_namespace, id_map_.get()};
   }
   return program;
 }

@@ -81,7 +81,7 @@ TEST_F(Isolated, MountsAreThere) {
   Launch launch = script(
       "cat /tmp/a/b/file; cat ../work/here/file; echo new > /tmp/a/b/new; cat /tmp/one; "
       "echo x > here/no 2>/dev/null || echo read only");
-  launch.command.mounts = {
+  launch.confinement.mounts = {
       {host + "/data", "/tmp/a/b", true}, {host + "/data", "here", false}, {host + "/data/file", "/tmp/one", false}};
   EXPECT_EQ(said_by(launch), "of the host\nof the host\nof the host\nread only\n");
   EXPECT_EQ(read_file(host + "/data/new").value_or(""), "new\n");
@@ -90,14 +90,23 @@ TEST_F(Isolated, MountsAreThere) {
 TEST_F(Isolated, AMountOverAFolderOfTheHostIsSeenByTheTaskOnly) {
   std::filesystem::create_directories(host + "/point");
   Launch launch = script("cat " + host + "/point/file");
-  launch.command.mounts = {{host + "/data", host + "/point", false}};
+  launch.confinement.mounts = {{host + "/data", host + "/point", false}};
   EXPECT_EQ(said_by(launch), "of the host\n");
   EXPECT_FALSE(std::filesystem::exists(host + "/point/file"));
 }
 
+TEST_F(Isolated, AMountThroughALinkIsRefused) {
+  std::filesystem::create_directory_symlink(host + "/data", host + "/link");
+  Launch launch = program({"true"});
+  launch.confinement.mounts = {{host + "/link", "/tmp/data", false}};
+  const auto ending = run(launch);
+  EXPECT_EQ(ending.reason, Reason::failed_to_start);
+  EXPECT_EQ(ending.detail, "cannot mount '" + host + "/link' at '/tmp/data': Too many levels of symbolic links");
+}
+
 TEST_F(Isolated, AMissingSourceIsNamed) {
   Launch launch = program({"true"});
-  launch.command.mounts = {{"/no/such/data", "/tmp/data", false}};
+  launch.confinement.mounts = {{"/no/such/data", "/tmp/data", false}};
   const auto ending = run(launch);
   EXPECT_EQ(ending.reason, Reason::failed_to_start);
   EXPECT_EQ(ending.detail, "cannot mount '/no/such/data', which this agent lacks: No such file or directory");
@@ -105,7 +114,7 @@ TEST_F(Isolated, AMissingSourceIsNamed) {
 
 TEST_F(Isolated, AMissingTargetIsNamedAndNotMade) {
   Launch launch = program({"true"});
-  launch.command.mounts = {{host + "/data", "/usr/cadre-nowhere", false}};
+  launch.confinement.mounts = {{host + "/data", "/usr/cadre-nowhere", false}};
   const auto ending = run(launch);
   EXPECT_EQ(ending.reason, Reason::failed_to_start);
   EXPECT_EQ(ending.detail, "cannot mount '" + host + "/data' at '/usr/cadre-nowhere': No such file or directory");
@@ -115,7 +124,7 @@ TEST_F(Isolated, AMissingTargetIsNamedAndNotMade) {
 TEST_F(Isolated, MountsWithoutIsolationAreRefusedInWords) {
   isolation = cluster::Isolation::off;
   Launch launch = program({"true"});
-  launch.command.mounts = {{host + "/data", "/tmp/data", false}};
+  launch.confinement.mounts = {{host + "/data", "/tmp/data", false}};
   EXPECT_EQ(run(launch).detail, "mounts need isolation, which is off for this task");
   launch.manners.isolation = cluster::Isolation::on;
   launch.lease.task.job.value += 1'000'000;
@@ -173,14 +182,14 @@ TEST_F(Isolated, HiddenFoldersAreNotThereAndCannotBeMounted) {
   Launch launch = script("ls -A " + host + "; ls -A /tmp/all/data; cat /tmp/all/more");
   std::ofstream(host + "/more") << "more\n";
   launch.confinement.hidden = {host + "/data"};
-  launch.command.mounts = {{host, "/tmp/all", false}};
+  launch.confinement.mounts = {{host, "/tmp/all", false}};
   std::filesystem::create_directories(host + "/data");
   const std::string folder = begin(launch);
   wait_for_ending(folder);
   EXPECT_EQ(output(folder), "more\n");
   Launch direct = program({"true"});
   direct.confinement.hidden = {host + "/data"};
-  direct.command.mounts = {{host + "/data", "/tmp/d", false}};
+  direct.confinement.mounts = {{host + "/data", "/tmp/d", false}};
   EXPECT_NE(run(direct).detail.find("belongs to a master or an agent"), std::string::npos);
 }
 

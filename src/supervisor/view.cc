@@ -129,7 +129,7 @@ class Builder {
         home_ = std::move(home);
       }
     }
-    for (const cluster::Mount& mount : view_.mounts) TRY(hold_mount(mount));
+    for (const cluster::Mount& mount : confinement_.mounts) TRY(hold_mount(mount));
     return {};
   }
 
@@ -177,20 +177,19 @@ class Builder {
   }
 
   Result<void> hold_mount(const cluster::Mount& mount) {
-    const std::string source = real_path(mount.source);
     const std::string what = "cannot mount '" + mount.source + "' at '" + mount.target + "'";
-    if (source.empty()) {
-      return Failure(system_error("cannot mount '" + mount.source + "', which this agent lacks", errno));
-    }
+    open_how how{};
+    how.flags = O_PATH | O_CLOEXEC;
+    how.resolve = RESOLVE_NO_SYMLINKS;  // somebody could have put a link there after the agent has checked the path
+    const Descriptor held(static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, mount.source.c_str(), &how, sizeof(how))));
+    if (!held && errno == ENOENT) return system_failure("cannot mount '" + mount.source + "', which this agent lacks");
+    if (!held) return system_failure(what);
+    const std::string source = real_path("/proc/self/fd/" + std::to_string(held.get()));
+    if (source.empty()) return system_failure(what);
     for (const std::string& hidden : confinement_.hidden) {
       if (!is_below(source, hidden)) continue;
       return fail(Errc::denied, what + ": it belongs to a master or an agent of cadre; mount another folder");
     }
-    open_how how{};
-    how.flags = O_PATH | O_CLOEXEC;
-    how.resolve = RESOLVE_NO_SYMLINKS;  // nobody puts a link in its place after it was looked at
-    const Descriptor held(static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, source.c_str(), &how, sizeof(how))));
-    if (!held) return Failure(system_error(what, errno));
     TRY_ASSIGN(tree, clone_mount(held.get(), "", what));
     mount_attr flags{};
     flags.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (mount.writable ? 0 : MOUNT_ATTR_RDONLY);

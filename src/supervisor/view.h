@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "base/result.h"
 #include "cluster/supervision.h"
@@ -17,7 +16,6 @@ struct View {
   };
   Kind kind = Kind::walled;
   std::string folder;  ///< of the task, without symbolic links; it is the current folder, too
-  std::vector<cluster::Mount> mounts;
   cluster::supervision::Confinement confinement;
   bool own_proc = false;  ///< whether the calling process is in a pid namespace that needs a /proc of its own
   int id_map = -1;        ///< makes what is shown look as if it belonged to the task's user; -1: none
