@@ -217,6 +217,7 @@ Result<supervision::Confinement> Walls::confine(const WallRequest& request) {
     TRY_ASSIGN(checked, check_mount(request, mount));
     confinement.mounts.push_back(std::move(checked));
   }
+  confinement.mounts_as_agent = request.rights.owns_agent;  // it is the agent's user, who may reach all of it anyway
   TRY(choose_user(request, confinement));
   std::vector<std::string> pythons = split(request.python);  // the first of them that the agent has is used
   if (fs::path(request.program).filename().string().starts_with("python")) pythons.push_back(request.program);

@@ -140,8 +140,12 @@ TEST_F(WallsTest, AMountIsTheFolderThatWasCheckedWhateverItsLinkBecomes) {
   ASSERT_TRUE(confinement);
   const std::string real = fs::canonical(folder_.path() + "/shared/data").string();
   EXPECT_THAT(confinement->mounts, testing::ElementsAre(cluster::Mount{real, "/mnt", false}));
+  EXPECT_FALSE(confinement->mounts_as_agent);
   EXPECT_EQ(refusal(with_mount("ann", "shared/none")), "") << "the supervisor says what is missing";
   EXPECT_NE(refusal(with_mount("ann", "shared/none/../../other")), "");
+  WallRequest owner = with_mount("admin", "shared/latest");
+  owner.rights.owns_agent = true;
+  EXPECT_TRUE(Walls::open(options_)->confine(owner)->mounts_as_agent);
 }
 
 TEST_F(WallsTest, DataFoldersAreNeverMounted) {

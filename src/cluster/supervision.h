@@ -77,6 +77,7 @@ struct Confinement {
   std::string runtime;
   std::vector<std::string> devices;
   std::vector<Mount> mounts;
+  bool mounts_as_agent = false;
 };
 template <class V>
 void describe(V& v, Confinement& c) {
@@ -91,6 +92,7 @@ void describe(V& v, Confinement& c) {
   v.field("runtime", c.runtime, "Folder that its job's tasks share here, its XDG_RUNTIME_DIR; empty: one of its own.");
   v.field("devices", c.devices, "Device nodes of its slots.");
   v.field("mounts", c.mounts, "Mounts of the command as the agent has checked them: sources without symbolic links.");
+  v.field("mounts_as_agent", c.mounts_as_agent, "Whether they are opened with the rights of the agent, not of `user`.");
 }
 
 /// All that a supervisor needs to know.

@@ -95,6 +95,49 @@ TEST_F(Isolated, AMountOverAFolderOfTheHostIsSeenByTheTaskOnly) {
   EXPECT_FALSE(std::filesystem::exists(host + "/point/file"));
 }
 
+TEST_F(Isolated, AMountNeedsTheRightsOfTheTasksUserOnAllFoldersAboveIt) {
+  if (::geteuid() != 0) return;  // only root can run tasks as others
+  std::filesystem::create_directories(host + "/home/project");
+  std::ofstream(host + "/home/project/file") << "of another\n";
+  ASSERT_EQ(::chown((host + "/home").c_str(), 345'678, 345'678), 0);
+  ASSERT_EQ(::chmod((host + "/home").c_str(), 0750), 0);
+  Launch launch = script("cat /tmp/project/file");
+  launch.confinement.user = UnixUser{234'567, 234'567, {}, "ann"};
+  launch.confinement.mounts = {{host + "/home/project", "/tmp/project", false}};
+  const auto refused = run(launch);
+  EXPECT_EQ(refused.reason, Reason::failed_to_start);
+  EXPECT_EQ(refused.detail, "cannot mount '" + host +
+                                "/home/project' at '/tmp/project': the user of the task may not "
+                                "access it on the host");
+  Launch member = launch;
+  ++member.lease.task.job.value;
+  member.confinement.user->groups = {345'678};
+  EXPECT_EQ(said_by(member), "of another\n");
+  Launch owner = member;
+  ++owner.lease.task.job.value;
+  owner.confinement.user->groups.clear();
+  owner.confinement.mounts_as_agent = true;
+  EXPECT_EQ(said_by(owner), "of another\n");
+}
+
+TEST_F(Isolated, NoMountPointIsMadeInAMountedFolder) {
+  Launch launch = program({"true"});
+  std::filesystem::create_directories(host + "/all/other");
+  if (::geteuid() == 0) {
+    ASSERT_EQ(::chmod((host + "/all").c_str(), 0777), 0);
+    launch.confinement.user = UnixUser{234'567, 234'567, {}, "ann"};
+  }
+  launch.confinement.mounts = {{host + "/all", "/tmp/all", true}, {host + "/data", "/tmp/all/new/point", false}};
+  const auto ending = run(launch);
+  EXPECT_EQ(ending.reason, Reason::failed_to_start);
+  EXPECT_EQ(ending.detail, "cannot mount '" + host + "/data' at '/tmp/all/new/point': No such file or directory");
+  EXPECT_FALSE(std::filesystem::exists(host + "/all/new"));
+  Launch over = script("cat /tmp/all/other/file");
+  over.confinement = launch.confinement;
+  over.confinement.mounts[1].target = "/tmp/all/other";
+  EXPECT_EQ(said_by(over), "of the host\n");
+}
+
 TEST_F(Isolated, AMountThroughALinkIsRefused) {
   std::filesystem::create_directory_symlink(host + "/data", host + "/link");
   Launch launch = program({"true"});

@@ -47,6 +47,17 @@ Result<void> attach_mount(int mount, const std::string& target, const std::strin
   return Failure(system_error(what, errno));
 }
 
+Result<void> cover(const std::string& folder) {
+  struct stat found {};
+  if (::lstat(folder.c_str(), &found) != 0 || !S_ISDIR(found.st_mode)) return {};
+  if (::mount("empty", folder.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, small_tmpfs) == 0) return {};
+  return system_failure("hiding " + folder);
+}
+
+bool is_below(const std::string& path, const std::string& folder) {
+  return path == folder || path.starts_with(folder == "/" ? folder : folder + "/");
+}
+
 void make_folders(const std::string& path) {
   for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
     ::mkdir(path.substr(0, slash).c_str(), 0755);

@@ -22,6 +22,14 @@ namespace cadre::supervisor {
 /// Puts a copy there.
 [[nodiscard]] Result<void> attach_mount(int mount, const std::string& target, const std::string& what);
 
+/// Options of a tmpfs that holds little more than mount points.
+constexpr const char* small_tmpfs = "mode=0755,size=1m,nr_inodes=4096";
+/// Puts an empty folder over one, if that is there to be seen.
+[[nodiscard]] Result<void> cover(const std::string& folder);
+
+/// Whether a path is a folder or something in it. Both are without symbolic links.
+[[nodiscard]] bool is_below(const std::string& path, const std::string& folder);
+
 /// With the folders above it, all of them for everybody to pass.
 void make_folders(const std::string& path);
 /// Makes a folder or a file where something can be mounted.

@@ -2,12 +2,10 @@
 
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <linux/openat2.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,6 +19,7 @@
 #include <utility>
 
 #include "supervisor/mounts.h"
+#include "supervisor/task_mounts.h"
 
 namespace cadre::supervisor {
 
@@ -32,7 +31,6 @@ namespace {
 /// Replaced by empty ones. Control groups are there, since a task must not reach its own or others'.
 constexpr std::array emptied{"/home", "/root", "/run", "/sys/fs/cgroup"};
 constexpr std::array private_tmp{"/tmp", "/var/tmp"};
-constexpr const char* small_tmpfs = "mode=0755,size=1m,nr_inodes=4096";
 
 struct Node {
   const char* name;
@@ -46,10 +44,6 @@ constexpr std::array nodes{Node{"null", 1, 3},   Node{"zero", 1, 5},    Node{"fu
 bool can_make_nodes() {
   static const bool can = ::geteuid() == 0 && ::prctl(PR_CAPBSET_READ, CAP_MKNOD) == 1;
   return can;
-}
-
-bool is_below(const std::string& path, const std::string& folder) {
-  return path == folder || path.starts_with(folder == "/" ? folder : folder + "/");
 }
 
 std::string real_path(const std::string& path) {
@@ -72,19 +66,20 @@ struct Piece {
 
 class Builder {
  public:
-  explicit Builder(const View& view) : view_(view), confinement_(view.confinement) {}
+  explicit Builder(const View& view)
+      : view_(view), confinement_(view.confinement), mounts_(confinement_, view.folder + "/work") {}
 
   Result<void> build() {
     TRY(separate());
     TRY(hold_pieces());
     if (walled()) TRY(take_system());
     for (const std::string& folder : confinement_.emptied) {
-      if (!walled() && is_below(view_.folder, folder)) TRY(empty(folder));  // another user could not pass it
+      if (!walled() && is_below(view_.folder, folder)) TRY(cover(folder));  // another user could not pass it
     }
     if (home_) TRY(attach(*home_));
-    for (const std::string& folder : confinement_.hidden) TRY(empty(folder));
+    for (const std::string& folder : confinement_.hidden) TRY(cover(folder));
     TRY(attach_all());
-    return attach_mounts();
+    return mounts_.attach();
   }
 
  private:
@@ -129,8 +124,7 @@ class Builder {
         home_ = std::move(home);
       }
     }
-    for (const cluster::Mount& mount : confinement_.mounts) TRY(hold_mount(mount));
-    return {};
+    return mounts_.hold();
   }
 
   enum class Access : std::uint8_t { read, write, device };
@@ -176,29 +170,6 @@ class Builder {
            std::ranges::any_of(private_tmp, [&](const char* folder) { return is_below(path, folder); });
   }
 
-  Result<void> hold_mount(const cluster::Mount& mount) {
-    const std::string what = "cannot mount '" + mount.source + "' at '" + mount.target + "'";
-    open_how how{};
-    how.flags = O_PATH | O_CLOEXEC;
-    how.resolve = RESOLVE_NO_SYMLINKS;  // somebody could have put a link there after the agent has checked the path
-    const Descriptor held(static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, mount.source.c_str(), &how, sizeof(how))));
-    if (!held && errno == ENOENT) return system_failure("cannot mount '" + mount.source + "', which this agent lacks");
-    if (!held) return system_failure(what);
-    const std::string source = real_path("/proc/self/fd/" + std::to_string(held.get()));
-    if (source.empty()) return system_failure(what);
-    for (const std::string& hidden : confinement_.hidden) {
-      if (!is_below(source, hidden)) continue;
-      return fail(Errc::denied, what + ": it belongs to a master or an agent of cadre; mount another folder");
-    }
-    TRY_ASSIGN(tree, clone_mount(held.get(), "", what));
-    mount_attr flags{};
-    flags.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (mount.writable ? 0 : MOUNT_ATTR_RDONLY);
-    TRY(set_flags(tree.get(), flags, what));
-    const std::string target = mount.target.starts_with('/') ? mount.target : view_.folder + "/work/" + mount.target;
-    mounts_.push_back({Piece{std::move(tree), target, what, is_folder(source)}, source});
-    return {};
-  }
-
   std::vector<std::string> masks() const {
     std::vector<std::string> paths;
     for (const char* path : emptied) {
@@ -215,14 +186,16 @@ class Builder {
     if (::mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &flags, sizeof(flags)) != 0) {
       return system_failure("making the system read-only");
     }
-    for (const std::string& path : masks()) TRY(empty(path));
+    for (const std::string& path : masks()) TRY(cover(path));
     TRY(make_devices());
     for (const Piece& piece : tmp_) TRY(attach(piece));
     if (view_.own_proc && ::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0) {
       return system_failure("own /proc");
     }
     if (view_.own_proc && !confinement_.user && ::geteuid() == 0) TRY(protect_kernel_settings());
-    return make_runtime();
+    TRY(make_runtime());
+    mounts_.make_points();
+    return {};
   }
 
   /// Root could change them by the rights of the files alone.
@@ -272,14 +245,6 @@ class Builder {
     return system_failure(folder);
   }
 
-  /// Covers a folder, if it is there to be seen.
-  static Result<void> empty(const std::string& path) {
-    struct stat found {};
-    if (::lstat(path.c_str(), &found) != 0 || !S_ISDIR(found.st_mode)) return {};
-    if (::mount("empty", path.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, small_tmpfs) == 0) return {};
-    return system_failure("hiding " + path);
-  }
-
   static Result<void> attach(const Piece& piece) {
     // All of the host is read-only by now, so that this changes nothing there.
     if (::access(piece.target.c_str(), F_OK) != 0) make_point(piece.target, piece.is_folder);
@@ -291,22 +256,12 @@ class Builder {
     return {};
   }
 
-  Result<void> attach_mounts() {
-    for (const auto& [piece, source] : mounts_) {
-      TRY(attach(piece));
-      for (const std::string& hidden : confinement_.hidden) {
-        if (is_below(hidden, source)) TRY(empty(piece.target + "/" + hidden.substr(source == "/" ? 1 : source.size())));
-      }
-    }
-    return {};
-  }
-
   const View& view_;
   const Confinement& confinement_;
   std::vector<Piece> pieces_;
   std::vector<Piece> tmp_;
   std::optional<Piece> home_;
-  std::vector<std::pair<Piece, std::string>> mounts_;  ///< with what they show of the host
+  TaskMounts mounts_;
 };
 
 }  // namespace

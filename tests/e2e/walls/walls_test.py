@@ -501,6 +501,15 @@ class Walls:
                                 "cat /tmp/s/file; touch /tmp/s/new 2>/dev/null || echo read-only")
         self.assertEqual(done.stdout, "for all\nread-only\n", done.stderr)
 
+    def test_mount_what_is_below_a_folder_of_another(self):
+        if not self.AS_ROOT:
+            return  # all tasks run as the agent's user
+        closed = self.cluster.shared / "closed"
+        (closed / "project").mkdir(parents=True)
+        os.chown(closed, 3_000, 3_000)
+        os.chmod(closed, 0o700)
+        self.fails_with(self.cluster.bob, "may not access it", "--mount", f"{closed}/project:/tmp/m", "--", "true")
+
     def test_turn_isolation_off_without_consent_of_the_agent(self):
         self.fails_with(self.cluster.bob, "--allow-isolation-off", "--isolation", "off", "--", "true")
         self.fails_with(self.cluster.admin, "--allow-isolation-off", "--isolation", "off", "--", "true")
