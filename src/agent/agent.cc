@@ -171,7 +171,7 @@ Result<void> Agent::connect() {
 
 void Agent::tick() {
   ticking_ = ground_.loop.after(tick_every, [this] { tick(); });
-  look_at_disk();
+  look_for_obstacles();
   host_.tick(load_of_host(), ground_.loop.now());
   perform();
   keep_endings();
@@ -192,11 +192,12 @@ void Agent::look_at_old_templates() {
   });
 }
 
-void Agent::look_at_disk() {
-  const std::string& obstacle = disk_.obstacle(ground_.loop.now());
+void Agent::look_for_obstacles() {
+  const TimePoint now = ground_.loop.now();
+  const std::string& of_disk = disk_.obstacle(now);
+  const std::string& obstacle = of_disk.empty() ? starts_.obstacle(now) : of_disk;
   if (obstacle == host_.obstacle()) return;
-  obstacle.empty() ? ground_.log.info("there is room on the disk again; it takes work")
-                   : ground_.log.warning("it takes no work: " + obstacle);
+  obstacle.empty() ? ground_.log.info("it takes work again") : ground_.log.warning("it takes no work: " + obstacle);
   host_.set_obstacle(obstacle, ground_.loop.now());
 }
 
@@ -382,10 +383,12 @@ loop::Task<Result<loop::Descriptor>> Agent::start_supervisor(messages::Start sta
   co_return co_await start_in_folder(launch);
 }
 
-/// Of an agent whose disk is full it is no fault of the task: it runs again, elsewhere or when there is room.
 TaskEnding Agent::not_started(const Error& error) {
-  if (!loop::is_disk_full(error)) return {Reason::failed_to_start, 0, error.message, {}, 0};
-  TaskEnding ending{Reason::agent_lost, 0, "it could not start: " + error.message, {}, 0};
+  TaskEnding ending = ending_before_start(error);
+  if (is_no_supervisor(error)) {  // the master must know before it hears of the end
+    starts_.failed(error, ground_.loop.now());
+    look_for_obstacles();
+  }
   look_for_full_disk(ending);
   return ending;
 }
@@ -394,7 +397,7 @@ TaskEnding Agent::not_started(const Error& error) {
 void Agent::look_for_full_disk(const TaskEnding& ending) {
   if (ending.reason != Reason::agent_lost || !loop::is_disk_full({Errc::unavailable, ending.detail})) return;
   disk_.failed(ground_.loop.now());
-  look_at_disk();
+  look_for_obstacles();
 }
 
 loop::Task<Result<loop::Descriptor>> Agent::start_waiting(supervision::Launch launch, std::string owner) {
@@ -515,7 +518,9 @@ loop::Task<Result<loop::Descriptor>> Agent::start_in_folder(const supervision::L
     if (!has_code(launch.command)) TRY(folders_.make(launch.lease));
     const TaskFolder folder = folders_.at(launch.lease);
     TRY(folder.write_launch(launch));
-    return options_.start_supervisor(folder.path());
+    Result<loop::Descriptor> started = options_.start_supervisor(folder.path());
+    if (!started) return Failure(no_supervisor(started.error()));
+    return started;
   });
 }
 

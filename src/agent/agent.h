@@ -14,6 +14,7 @@
 #include "agent/disk_watch.h"
 #include "agent/gate.h"
 #include "agent/shipper.h"
+#include "agent/start_watch.h"
 #include "agent/supervisor_link.h"
 #include "agent/task_folder.h"
 #include "agent/walls.h"
@@ -112,7 +113,7 @@ class Agent {
   loop::Task<void> end_without_supervisor(cluster::LeaseId lease, cluster::TaskEnding ending);
   /// How a task ends that could not be started.
   cluster::TaskEnding not_started(const Error& error);
-  void look_at_disk();
+  void look_for_obstacles();
   void look_at_old_templates();
   void look_for_full_disk(const cluster::TaskEnding& ending);
   /// Endings that the master does not confirm soon must survive a power loss here.
@@ -141,6 +142,7 @@ class Agent {
   std::vector<std::string> old_templates_;      ///< folders of those that an agent before has left
   std::map<cluster::LeaseId, TimePoint> cold_;  ///< tasks that others could have waited for, and that are not up yet
   DiskWatch disk_;
+  StartWatch starts_;
   struct SetupRun {
     explicit SetupRun(loop::Loop& loop) : gone(loop) {}
     Gate gone;  ///< when its supervisor is

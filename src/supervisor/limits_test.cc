@@ -1,6 +1,8 @@
 // What a task may use at most: memory, processes, processor time; with control groups and without.
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 
 #include "supervisor/cgroup_parent.h"
@@ -83,6 +85,43 @@ TEST_F(Limits, SharedMemoryCountsOnceWhenItIsWatched) {
   launch.limits.memory = ByteSize{std::int64_t{96} << 20};
   const auto ending = run(launch);
   EXPECT_EQ(ending.reason, Reason::exited) << ending.detail;
+}
+
+TEST_F(Limits, ATaskMayOpenHalfAsManyFilesAsItsAgent) {
+  rlimit own{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &own), 0);
+  if (own.rlim_max < 2048) return;
+  const std::string folder = begin(script("ulimit -Hn"));
+  wait_for_ending(folder);
+  EXPECT_EQ(output(folder), std::to_string(own.rlim_max / 2) + "\n");
+}
+
+TEST_F(Limits, DescriptorsThatATaskSendsDoNotKeepOthersFromStarting) {
+  rlimit own{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &own), 0);
+  if (::geteuid() == 0 || own.rlim_max < 2048) return;  // only those of the same user count; root may send any number
+  const rlimit raised{own.rlim_max, own.rlim_max};      // as agents do
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &raised), 0);
+  const std::string flood = begin(program({"/usr/bin/python3", "-c",
+                                           "import array, resource, socket, time\n"
+                                           "most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]\n"
+                                           "resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))\n"
+                                           "kept = []\n"
+                                           "try:\n"
+                                           "    while True:\n"
+                                           "        kept.append(socket.socketpair())\n"
+                                           "        kept[-1][0].setblocking(False)\n"
+                                           "        fds = array.array('i', [0] * 250)\n"
+                                           "        try:\n"
+                                           "            while True: kept[-1][0].sendmsg([b'x'], [(socket.SOL_SOCKET, "
+                                           "socket.SCM_RIGHTS, fds)])\n"
+                                           "        except BlockingIOError: pass\n"
+                                           "except OSError as error: print(error.errno, flush=True)\n"
+                                           "time.sleep(1000)\n"}));
+  wait_for("its end of sending", [&] { return !output(flood).empty(); });
+  EXPECT_EQ(output(flood), std::to_string(ETOOMANYREFS) + "\n");
+  EXPECT_EQ(run(program({"true"})).code, 0);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &own), 0);
 }
 
 TEST_P(LimitsByCgroup, WhoStaysWithinThemIsLeftAlone) {

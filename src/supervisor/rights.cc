@@ -20,6 +20,8 @@ namespace cadre::supervisor {
 
 namespace {
 
+constexpr rlim_t descriptors_least = 1024;
+
 constexpr std::uint64_t bit(int capability) { return std::uint64_t{1} << capability; }
 
 /// What is left to a task that runs as root: nothing that reaches beyond what it sees.
@@ -76,6 +78,15 @@ Result<void> limit_processes(int most) {
   limit.rlim_max = std::min(limit.rlim_max, static_cast<rlim_t>(most));
   limit.rlim_cur = limit.rlim_max;
   if (::setrlimit(RLIMIT_NPROC, &limit) != 0) return system_failure("limit of processes");
+  return {};
+}
+
+Result<void> limit_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return system_failure("limit of open files");
+  limit.rlim_max = std::min(limit.rlim_max, std::max(limit.rlim_max / 2, descriptors_least));
+  limit.rlim_cur = std::min(limit.rlim_cur, limit.rlim_max);
+  if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) return system_failure("limit of open files");
   return {};
 }
 

@@ -21,4 +21,9 @@ struct Rights {
 /// So many processes may its user have in this user namespace; no more than before in any case.
 [[nodiscard]] Result<void> limit_processes(int most);
 
+/// Half as many files as before may be open, but no fewer than most programs need. Descriptors that are sent over
+/// sockets and not received yet are counted for all processes of a user, up to the limit of the one that sends: a task
+/// must not keep the agent, which may be the same user, from sending one.
+[[nodiscard]] Result<void> limit_descriptors();
+
 }  // namespace cadre::supervisor

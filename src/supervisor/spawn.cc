@@ -57,6 +57,7 @@ Result<void> take_place(const Program& program, pid_t supervisor) {
   TRY(join(program.mount_namespace, CLONE_NEWNS));
   if (program.view) TRY(take_view(*program.view));
   if (program.processes_max) TRY(limit_processes(*program.processes_max));
+  TRY(limit_descriptors());
   TRY(take_rights(program.rights));
   if (program.dies_with_us) TRY(die_with(supervisor));  // another user would have to ask for it again
   if (::chdir(program.folder.c_str()) != 0) {
