@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,6 +33,13 @@ int processes_of_a_user() {
     return std::max(text ? std::atoi(text->c_str()) / 4 : 0, processes_least);
   }();
   return most;
+}
+
+/// The memory that the files of a tmpfs take, whether a process has them mapped or not.
+ByteSize used_by_files(const Descriptor& tmpfs) {
+  struct statvfs facts {};
+  if (!tmpfs || ::fstatvfs(tmpfs.get(), &facts) != 0) return ByteSize{0};
+  return ByteSize{static_cast<std::int64_t>((facts.f_blocks - facts.f_bfree) * facts.f_frsize)};
 }
 
 Duration to_duration(const timeval& time) {
@@ -124,8 +132,12 @@ Program Enclosure::around_leader(const Launch& launch, const std::string& folder
   program.mount_namespace = program.ipc_namespace = -1;
   program.rights.nests = launch.is_template;
   if (has_view()) {
-    program.view = View{plain_view_ ? View::Kind::plain : View::Kind::walled, folder, launch.confinement,
-                        means_.pid_namespace, id_map_.get()};
+    program.view = View{plain_view_ ? View::Kind::plain : View::Kind::walled,
+                        folder,
+                        launch.confinement,
+                        means_.pid_namespace,
+                        id_map_.get(),
+                        launch.limits.memory};
   }
   return program;
 }
@@ -147,6 +159,7 @@ void Enclosure::leader_runs(pid_t leader) {
   if (means_.mount_namespace) {
     ipc_namespace_ = Descriptor(::open((about + "/ns/ipc").c_str(), O_RDONLY | O_CLOEXEC));
   }
+  if (means_.mount_namespace) shm_ = Descriptor(::open((about + "/root/dev/shm").c_str(), O_PATH | O_CLOEXEC));
   if (means_.pid_namespace) proc_ = Descriptor(::open((about + "/root/proc").c_str(), O_PATH | O_CLOEXEC));
 }
 
@@ -188,9 +201,17 @@ void Enclosure::look_at_processes(Usage& usage) const {
     cpu_time += process.cpu_time + process.cpu_time_reaped;
   }
   usage.cpu_time = std::max(usage.cpu_time, cpu_time);
-  if (!must_watch_memory_ || usage.memory <= memory_limit_) return;
-  usage.memory = ByteSize{0};  // what several share was counted several times: before that kills anybody, count exactly
-  for (const Process& process : tree) usage.memory += memory_share(proc, process.pid).value_or(process.memory);
+  if (!must_watch_memory_) return;
+  const ByteSize files = used_by_files(shm_);
+  usage.memory += files;
+  if (usage.memory <= memory_limit_) return;
+  MemoryShare sum;  // what several share was counted several times: before that kills anybody, count exactly
+  for (const Process& process : tree) {
+    const MemoryShare share = memory_share(proc, process.pid).value_or(MemoryShare{process.memory, ByteSize{0}});
+    sum.all += share.all;
+    sum.shared += share.shared;
+  }
+  usage.memory = sum.all - sum.shared + std::max(sum.shared, files);
 }
 
 const Usage& Enclosure::measure() {

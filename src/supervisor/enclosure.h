@@ -88,6 +88,7 @@ class Enclosure {
   Descriptor id_map_;
   Descriptor mount_namespace_;
   Descriptor ipc_namespace_;
+  Descriptor shm_;   ///< the task's own /dev/shm
   Descriptor proc_;  ///< the task's own /proc, which shows its processes only
   std::vector<std::string> words_;
   cluster::Usage usage_;

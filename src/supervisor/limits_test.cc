@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <sstream>
 
 #include "supervisor/cgroup_parent.h"
 #include "supervisor/rig.h"
@@ -85,6 +86,38 @@ TEST_F(Limits, SharedMemoryCountsOnceWhenItIsWatched) {
   launch.limits.memory = ByteSize{std::int64_t{96} << 20};
   const auto ending = run(launch);
   EXPECT_EQ(ending.reason, Reason::exited) << ending.detail;
+}
+
+TEST_F(Limits, FilesInSharedMemoryCountWhenItIsWatched) {
+  Launch launch = script("stat -f -c '%b %S' /dev/shm; head -c 200M /dev/zero > /dev/shm/file; sleep 1000");
+  launch.limits.memory = ByteSize{std::int64_t{96} << 20};
+  const auto ending = run(launch);
+  EXPECT_EQ(ending.reason, Reason::out_of_memory);
+  EXPECT_TRUE(ending.detail.ends_with("of 96MiB of memory")) << ending.detail;
+  std::istringstream said(output(last_folder));
+  std::int64_t blocks = 0;
+  std::int64_t block_bytes = 0;
+  said >> blocks >> block_bytes;
+  EXPECT_EQ(ByteSize{blocks * block_bytes}, launch.limits.memory);
+}
+
+TEST_F(Limits, FilesInSharedMemoryThatAreMappedCountOnceWhenItIsWatched) {
+  Launch launch = program({"/usr/bin/python3", "-c",
+                           "import mmap, time\n"
+                           "file = open('/dev/shm/file', 'wb+')\n"
+                           "file.truncate(60 << 20)\n"
+                           "x = mmap.mmap(file.fileno(), 0)\n"
+                           "for i in range(60): x[i << 20:(i + 1) << 20] = b'1' * (1 << 20)\n"
+                           "time.sleep(1.5)\n"});
+  launch.limits.memory = ByteSize{std::int64_t{96} << 20};
+  const auto ending = run(launch);
+  EXPECT_EQ(ending.reason, Reason::exited) << ending.detail;
+}
+
+TEST_F(Limits, TheKernelKillsATaskBeforeAnAgent) {
+  const std::string folder = begin(script("cat /proc/self/oom_score_adj"));
+  wait_for_ending(folder);
+  EXPECT_EQ(output(folder), "500\n");
 }
 
 TEST_F(Limits, ATaskMayOpenHalfAsManyFilesAsItsAgent) {

@@ -64,14 +64,20 @@ std::vector<Process> all_processes(const std::string& proc) {
   return found;
 }
 
-std::optional<ByteSize> memory_share(const std::string& proc, pid_t pid) {
+std::optional<MemoryShare> memory_share(const std::string& proc, pid_t pid) {
   const auto text = read_file(proc + "/" + std::to_string(pid) + "/smaps_rollup");
   if (!text) return std::nullopt;
+  std::optional<MemoryShare> share;
   std::istringstream lines(*text);
+  std::string name;
   for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("Pss:")) return ByteSize{std::atoll(line.c_str() + 4) * 1024};
+    std::istringstream words(line);
+    std::int64_t kilobytes = 0;
+    if (!(words >> name >> kilobytes)) continue;
+    if (name == "Pss:") share = MemoryShare{ByteSize{kilobytes * 1024}, ByteSize{0}};
+    if (name == "Pss_Shmem:" && share) share->shared = ByteSize{kilobytes * 1024};
   }
-  return std::nullopt;
+  return share;
 }
 
 std::vector<Process> descendants(pid_t root) {

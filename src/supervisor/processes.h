@@ -29,9 +29,13 @@ struct Process {
 /// All processes that a proc file system shows.
 [[nodiscard]] std::vector<Process> all_processes(const std::string& proc = "/proc");
 
-/// The memory of a process, with its part of what it shares with others; nothing when that may not be read. Takes long:
-/// the kernel looks at every page.
-[[nodiscard]] std::optional<ByteSize> memory_share(const std::string& proc, pid_t pid);
+/// The memory of a process, with its part of what it shares with others.
+struct MemoryShare {
+  ByteSize all{0};
+  ByteSize shared{0};  ///< of that, in shared memory, which has no file on a disk: /dev/shm is a part of it
+};
+/// Nothing when that may not be read. Takes long: the kernel looks at every page.
+[[nodiscard]] std::optional<MemoryShare> memory_share(const std::string& proc, pid_t pid);
 
 /// Those below `root`, parents before their children.
 [[nodiscard]] std::vector<Process> descendants(pid_t root);

@@ -11,6 +11,8 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <cstdlib>
+#include <string>
 #include <vector>
 
 #include "supervisor/descriptor.h"
@@ -21,6 +23,7 @@ namespace cadre::supervisor {
 namespace {
 
 constexpr rlim_t descriptors_least = 1024;
+constexpr int task_oom_score = 500;  // of -1000 to 1000; agents and masters have 0
 
 constexpr std::uint64_t bit(int capability) { return std::uint64_t{1} << capability; }
 
@@ -88,6 +91,12 @@ Result<void> limit_descriptors() {
   limit.rlim_cur = std::min(limit.rlim_cur, limit.rlim_max);
   if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) return system_failure("limit of open files");
   return {};
+}
+
+void be_killed_first() {
+  const std::string path = "/proc/self/oom_score_adj";
+  if (std::atoi(read_file(path).value_or("").c_str()) >= task_oom_score) return;
+  static_cast<void>(write_existing(path, std::to_string(task_oom_score)));  // where we may not, tasks run all the same
 }
 
 }  // namespace cadre::supervisor

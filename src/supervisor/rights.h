@@ -26,4 +26,7 @@ struct Rights {
 /// must not keep the agent, which may be the same user, from sending one.
 [[nodiscard]] Result<void> limit_descriptors();
 
+/// When the host runs out of memory, the kernel kills this process before agents and masters.
+void be_killed_first();
+
 }  // namespace cadre::supervisor

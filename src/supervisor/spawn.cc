@@ -52,6 +52,7 @@ Result<void> take_place(const Program& program, pid_t supervisor) {
   ::setsid();
   if (program.terminal && ::ioctl(0, TIOCSCTTY, 0) != 0) return system_failure("cannot take a terminal");
   reset_signals();
+  be_killed_first();
   if (program.group != nullptr) TRY(program.group->enter());
   TRY(join(program.ipc_namespace, CLONE_NEWIPC));
   TRY(join(program.mount_namespace, CLONE_NEWNS));

@@ -228,7 +228,11 @@ class Builder {
     for (const auto& [to, from] : links) [[maybe_unused]] const int made = ::symlink(to, from);
     ::mkdir("/dev/shm", 0755);
     ::mkdir("/dev/pts", 0755);
-    if (::mount("shm", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") != 0) return system_failure("/dev/shm");
+    std::string options = "mode=1777";
+    if (view_.memory.value > 0) options += ",size=" + std::to_string(view_.memory.value);
+    if (::mount("shm", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, options.c_str()) != 0) {
+      return system_failure("/dev/shm");
+    }
     if (::mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620") != 0) {
       return system_failure("/dev/pts");
     }

@@ -19,6 +19,7 @@ struct View {
   cluster::supervision::Confinement confinement;
   bool own_proc = false;  ///< whether the calling process is in a pid namespace that needs a /proc of its own
   int id_map = -1;        ///< makes what is shown look as if it belonged to the task's user; -1: none
+  ByteSize memory{0};     ///< the most that /dev/shm may hold; 0: half of the host's memory
 };
 
 /// Gives the calling process a mount namespace of its own and changes what it sees. The error says, for people, which

@@ -456,6 +456,17 @@ class Walls:
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("memory", done.stderr)
 
+    def test_use_more_memory_in_files(self):
+        body = """
+            with open('/dev/shm/block', 'wb') as file:
+                for _ in range(200):
+                    file.write(bytes(1 << 20))
+            import time
+            time.sleep(5)
+            return 'all of it'"""
+        done = self.attempt(body, "--memory", "64MiB")
+        self.assertNotIn("GOT", done.stdout)
+
     def test_fork_without_end(self):
         body = """
             import time
