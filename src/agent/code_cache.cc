@@ -199,11 +199,9 @@ loop::Task<Result<void>> CodeCache::publish(CodeRequest request, std::string fol
   const std::string made = new_path();
   const std::string path = path_of(key);
   const std::string size_path = size_path_of(key);
-  const ByteSize bytes_max = options_.unpacked_bytes_max;
+  const objects::TreeBounds bounds{options_.unpacked_bytes_max, options_.setup_length_max, options_.setup_entries_max};
   const Result<std::int64_t> kept = co_await pool_.run([&]() -> Result<std::int64_t> {
-    TRY_ASSIGN(size, objects::size_of_tree(folder));
-    if (size > bytes_max)
-      return fail(Errc::invalid, "it takes " + to_string(size) + " of at most " + to_string(bytes_max));
+    TRY(objects::size_of_tree(folder, bounds));
     TRY(objects::copy_tree(folder, made));
     return keep_tree(made, path, size_path);
   });

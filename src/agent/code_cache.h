@@ -36,8 +36,10 @@ struct CodeCacheOptions {
   ByteSize bytes_max{std::int64_t{16} << 30};  ///< what was used longest ago goes first, but nothing that is in use
   ByteSize packed_bytes_max{std::int64_t{1} << 30};
   ByteSize unpacked_bytes_max{std::int64_t{8} << 30};
-  Duration answer_max = std::chrono::seconds(10);  ///< then the master is asked again
-  Duration stall_max = std::chrono::minutes(10);   ///< without any part of the code
+  ByteSize setup_length_max{std::int64_t{20} << 30};  ///< of all files that setup commands leave, with their holes
+  std::int64_t setup_entries_max = 1'000'000;         ///< files and folders that they leave
+  Duration answer_max = std::chrono::seconds(10);     ///< then the master is asked again
+  Duration stall_max = std::chrono::minutes(10);      ///< without any part of the code
 };
 
 /// What a task needs before it can start.

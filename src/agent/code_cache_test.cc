@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <thread>
 
 #include "describe/describe.h"
+#include "loop/deep_folders_for_tests.h"
 #include "loop/file.h"
 #include "loop/real_loop.h"
 #include "loop/thread_pool.h"
@@ -244,6 +246,42 @@ TEST_F(CodeCacheTest, KeepsNothingThatIsTooLarge) {
   write_file(made + "/large", std::string(10'000, 'x'));
   EXPECT_EQ(publish(request, made).error().code, Errc::invalid);
   EXPECT_FALSE(cache->has(request));
+}
+
+TEST_F(CodeCacheTest, KeepsHolesInFilesAsHoles) {
+  const CodeRequest request{"", {"make"}, {}, "ann"};
+  const std::string made = scratch.path() + "/made";
+  write_file(made + "/hole", "begin");
+  std::filesystem::resize_file(made + "/hole", std::uintmax_t{3} << 30);
+  ASSERT_TRUE(publish(request, made));
+  EXPECT_LT(cache->size(), ByteSize{1 << 20});
+  const std::string again = out();
+  ASSERT_TRUE(place(request, again));
+  EXPECT_EQ(std::filesystem::file_size(again + "/hole"), std::uintmax_t{3} << 30);
+}
+
+TEST_F(CodeCacheTest, KeepsNoTreeThatIsOutOfBounds) {
+  options.setup_length_max = ByteSize{1 << 20};
+  options.setup_entries_max = 10;
+  open();
+  const CodeRequest request{"", {"make"}, {}, "ann"};
+  const std::string made = scratch.path() + "/made";
+  write_file(made + "/hole", "x");
+  std::filesystem::resize_file(made + "/hole", (1 << 20) + 1);
+  EXPECT_EQ(publish(request, made).error().message, "it takes more than 1MiB in files, with the holes in them");
+  std::filesystem::resize_file(made + "/hole", 1 << 20);
+  EXPECT_TRUE(publish(request, made));
+  const CodeRequest other{"", {"make", "make"}, {}, "ann"};
+  for (int i = 0; i < 10; ++i) write_file(made + "/file" + std::to_string(i), "");
+  EXPECT_EQ(publish(other, made).error().message, "it has more than 10 files and folders");
+  const std::string deep = scratch.path() + "/deep";
+  std::filesystem::create_directory(deep);
+  loop::make_deep_folders(deep, 300);
+  options.setup_entries_max = 100'000;
+  open();
+  EXPECT_EQ(publish(other, deep).error().message, "its folders are nested deeper than 256 levels");
+  EXPECT_FALSE(cache->has(other));
+  ASSERT_TRUE(loop::remove_all(deep));
 }
 
 TEST_F(CodeCacheTest, WhatWasUsedLongestAgoGoesButNotWhatIsInUse) {
