@@ -3,8 +3,11 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <optional>
 #include <sstream>
+#include <vector>
 
 #include "loop/file.h"
 
@@ -21,6 +24,34 @@ Result<std::int64_t> number_in(std::string_view text) {
   return number;
 }
 
+std::string to_text(const UidRange& range) {
+  return range.first == range.last ? std::to_string(range.first)
+                                   : std::to_string(range.first) + "-" + std::to_string(range.last);
+}
+
+std::vector<std::string> split(const std::string& line) {
+  std::vector<std::string> fields;
+  std::istringstream text(line);
+  for (std::string field; std::getline(text, field, ':');) fields.push_back(std::move(field));
+  return fields;
+}
+
+/// A file of the host that gives numbers away: `NAME:FIRST:COUNT` or `NAME:PASSWORD:NUMBER` in each line.
+struct NumberFile {
+  const char* name;
+  bool has_ranges;
+};
+constexpr std::array number_files{NumberFile{"passwd", false}, NumberFile{"group", false}, NumberFile{"subuid", true},
+                                  NumberFile{"subgid", true}};
+
+std::optional<UidRange> range_in(const std::vector<std::string>& fields, bool has_ranges) {
+  if (fields.size() < 3) return std::nullopt;
+  const Result<std::int64_t> first = number_in(fields[has_ranges ? 1 : 2]);
+  const Result<std::int64_t> count = has_ranges ? number_in(fields[2]) : Result<std::int64_t>(1);
+  if (!first || !count || *first > most || *count < 1 || *count > most) return std::nullopt;
+  return UidRange{*first, *first + *count - 1};
+}
+
 }  // namespace
 
 Result<UidRange> parse_uid_range(const std::string& text) {
@@ -30,9 +61,25 @@ Result<UidRange> parse_uid_range(const std::string& text) {
       dash == std::string::npos ? first : number_in(std::string_view(text).substr(dash + 1));
   if (!first || !last || *first < least || *last > most || *first > *last) {
     return fail(Errc::invalid, "--uids: '" + text + "' is not a range of user numbers from " + std::to_string(least) +
-                                   " on; write for instance 200000-265535");
+                                   " on; write for instance " + to_text(UidRange()));
   }
   return UidRange{*first, *last};
+}
+
+Result<void> check_uid_range(const UidRange& range, const std::string& etc) {
+  for (const NumberFile& file : number_files) {
+    const std::string path = etc + "/" + file.name;
+    std::istringstream lines(loop::read_file(path).value_or(""));
+    for (std::string line; std::getline(lines, line);) {
+      const std::vector<std::string> fields = split(line);
+      const std::optional<UidRange> given = range_in(fields, file.has_ranges);
+      if (!given || given->last < range.first || given->first > range.last) continue;
+      return fail(Errc::denied, "user numbers " + to_text(range) + " of tasks overlap " + to_text(*given) + ", which " +
+                                    path + " gives to '" + fields[0] + "'; choose others with --uids, for instance " +
+                                    to_text(UidRange()));
+    }
+  }
+  return {};
 }
 
 Result<UidTable> UidTable::open(std::string path, UidRange range) {

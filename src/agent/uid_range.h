@@ -10,14 +10,19 @@
 
 namespace cadre::agent {
 
-/// Both ends belong to it.
+/// Both ends belong to it. By default numbers that nothing else gives away: shadow's subordinate ids end at 600100000,
+/// systemd's containers at 1879048191, SSSD's mapped accounts at 2000200000; systemd's foreign ids begin at 2147352576.
 struct UidRange {
-  std::int64_t first = 200'000;
-  std::int64_t last = 265'535;
+  std::int64_t first = 2'100'000'000;
+  std::int64_t last = 2'100'065'535;
 };
 
-/// Reads `200000-265535`.
+/// Reads `2100000000-2100065535`.
 [[nodiscard]] Result<UidRange> parse_uid_range(const std::string& text);
+
+/// Denied, in words, when some of the numbers belong to an account or a group of this host, or are subordinate ids of
+/// one: its owner could become the user of a task. `etc` is for tests.
+[[nodiscard]] Result<void> check_uid_range(const UidRange& range, const std::string& etc = "/etc");
 
 class UidTable {
  public:

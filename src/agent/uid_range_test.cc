@@ -24,6 +24,26 @@ TEST(UidRange, RefusesWhatIsNoRangeAndNumbersOfTheSystem) {
   }
 }
 
+TEST(UidRange, RefusesNumbersThatTheHostGivesToOthers) {
+  const servers::TempDir etc;
+  std::ofstream(etc.path() + "/passwd") << "root:x:0:0::/root:/bin/sh\nann:x:1000:1000::/home/ann:/bin/sh\n";
+  std::ofstream(etc.path() + "/group") << "root:x:0:\nstaff:x:50000:ann\n";
+  std::ofstream(etc.path() + "/subuid") << "# comment\nann:100000:65536\nbob:165536:65536\n";
+  std::ofstream(etc.path() + "/subgid") << "ann:300000:65536\n";
+  const auto fault = [&](UidRange range) {
+    const auto checked = check_uid_range(range, etc.path());
+    return checked ? "" : checked.error().message;
+  };
+  EXPECT_EQ(fault({}), "");
+  EXPECT_EQ(fault({231'072, 299'999}), "");
+  EXPECT_EQ(fault({200'000, 265'535}),
+            "user numbers 200000-265535 of tasks overlap 165536-231071, which " + etc.path() +
+                "/subuid gives to 'bob'; choose others with --uids, for instance 2100000000-2100065535");
+  EXPECT_NE(fault({250'000, 300'000}).find("/subgid gives to 'ann'"), std::string::npos);
+  EXPECT_NE(fault({1'000, 2'000}).find("overlap 1000, which"), std::string::npos);
+  EXPECT_NE(fault({50'000, 50'000}).find("/group gives to 'staff'"), std::string::npos);
+}
+
 TEST(UidTable, GivesEachUserANumberThatNobodyElseHasAndKeepsIt) {
   const servers::TempDir scratch;
   const std::string path = scratch.path() + "/uids";

@@ -134,6 +134,7 @@ std::string folder_of_python(const std::string& python) {
 }
 
 Result<Walls> Walls::open(WallOptions options) {
+  if (options.is_root) TRY(check_uid_range(options.uids));
   TRY_ASSIGN(uids, UidTable::open(options.data + "/uids", options.uids));
   Walls walls(std::move(options), std::move(uids));
   WallOptions& own = walls.options_;

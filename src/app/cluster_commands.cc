@@ -192,8 +192,8 @@ void add_agent_options(CLI::App& command, AgentOptions& options) {
       ->type_name("USER");
   command
       .add_option("--uids", options.uids,
-                  "Range of unix user numbers for users without an account, if it runs as root; 200000-265535, if "
-                  "left out")
+                  "Range of unix user numbers for users without an account, if it runs as root; 2100000000-2100065535, "
+                  "if left out")
       ->type_name("FIRST-LAST");
   command
       .add_option("--allow-mount", options.allow_mounts,

@@ -437,7 +437,7 @@ class Walls:
         if self.AS_ROOT:
             self.assertNotEqual(uids[0], uids[1])
             for uid in uids:
-                self.assertGreaterEqual(int(uid), 200_000)
+                self.assertGreaterEqual(int(uid), 2_100_000_000)
         else:
             self.assertNotEqual(uids[0], "0")
 
@@ -586,7 +586,7 @@ class Consent(unittest.TestCase):
         if IS_ROOT:
             uid, _, text, hidden = done.stdout.split()
             self.assertEqual((text, hidden), ("x", "hidden"))
-            self.assertGreaterEqual(int(uid), 200_000)
+            self.assertGreaterEqual(int(uid), 2_100_000_000)
 
 
 class WithoutNamespaces(unittest.TestCase):
