@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
 using cluster::DataFolder;
 
 /// So many ended jobs are looked at in any case: their last output may still be under way.
-constexpr std::int64_t ended_jobs_loaded_min = 1'000;
+constexpr records::EndedMost ended_loaded_min{1'000, std::int64_t{64} << 20};
 
 /// Where the master listens beyond its own host.
 struct Endpoints {
@@ -163,7 +163,8 @@ class MasterProcess {
     TRY_ASSIGN(archive, records::Archive::open(config_.database.empty() ? data_.database_url() : config_.database));
     archive_ = std::move(archive);
     TRY_ASSIGN(boot, master::claim_files(data_, *records_, adopt(), log_));
-    TRY_ASSIGN(rows, records_->load(std::max(config_.cluster.ended_jobs_kept, ended_jobs_loaded_min)));
+    TRY_ASSIGN(rows, records_->load({std::max(config_.cluster.ended_jobs_kept, ended_loaded_min.jobs),
+                                     std::max(config_.cluster.ended_bytes_kept.value, ended_loaded_min.bytes)}));
     TRY_ASSIGN(known, agent_keys());
     TRY_ASSIGN(keys, keys_in(data_.keys_file()));
     TRY(loop::write_whole(data_.public_key_file(), as_bytes(keys.open.text())));

@@ -16,6 +16,7 @@ struct Keeping {
   std::int64_t changes = 1'000'000;
   std::int64_t audit = 1'000'000;
   std::int64_t jobs = 1'000'000;
+  ByteSize job_bytes{std::int64_t{16} << 30};
   Duration tidy_every = std::chrono::minutes(10);
 };
 template <class V>
@@ -28,6 +29,11 @@ void describe(V& v, Keeping& k) {
       "Number of ended jobs that stay in the database, and not less than ended_jobs_kept. Those that ended first are "
       "removed, with their output.",
       range(0, 1'000'000'000));
+  v.field(
+      "job_bytes", k.job_bytes,
+      "Disk space that the specifications of these may take, and not less than ended_bytes_kept. Beyond it the jobs "
+      "of the user whose ended jobs take most are removed, those that ended first.",
+      range(ByteSize{0}, cluster::most_memory));
   v.field("tidy_every", k.tidy_every, "How often older ones, and tokens that have expired, are removed.",
           describe::at_least(std::chrono::milliseconds(10)));
 }

@@ -197,14 +197,16 @@ loop::Task<void> Master::list_archived(Guest guest, requests::ListJobs request) 
   const cluster::control::Control::JobRange range = control_.list_range(request);
   const records::ArchiveQuery query{range.from.value, range.before.value, request.workspace, request.owner,
                                     request.most + std::int64_t{1}};
-  Result<std::vector<records::ArchivedJob>> found =
+  Result<records::ArchivePage> found =
       co_await ground_.archive_pool->run([this, query] { return ground_.archive->list(query); });
   if (!found) {
     tell_(guest.asker, failed(found.error()));
     co_return;
   }
   std::vector<cluster::control::Job> jobs;
-  for (records::ArchivedJob& one : *found) jobs.push_back(job_of(std::move(one)));
+  for (records::ArchivedJob& one : found->jobs) jobs.push_back(job_of(std::move(one)));
+  // One job more than the page has says that there may be more below it.
+  if (found->is_cut) request.most = std::min(request.most, static_cast<std::int32_t>(jobs.size()) - 1);
   request.before = range.before;
   tell_later(guest.asker, requests::Reply(control_.list_jobs(guest.who, request, jobs)));
   wake(guest.asker);

@@ -62,7 +62,7 @@ loop::Task<Result<void>> Master::reload(const std::vector<News>& news) {
     loaded = co_await ground_.pool.run([this]() -> Result<Loaded> {
       Loaded all;
       TRY_ASSIGN(boot, ground_.records.begin_boot());
-      TRY_ASSIGN(rows, ground_.records.load(settings_.ended_jobs_kept));
+      TRY_ASSIGN(rows, ground_.records.load({settings_.ended_jobs_kept, settings_.ended_bytes_kept.value}));
       TRY_ASSIGN(access, ground_.records.load_access());
       all.boot = boot;
       all.rows = std::move(rows);

@@ -80,7 +80,6 @@ Master::Master(const Ground& ground, Options options)
       local_token_(std::move(options.local_token)),
       tick_every_(options.settings.beat_every / 4),
       keeping_(options.keeping),
-      ended_jobs_kept_(options.settings.ended_jobs_kept),
       agent_keys_(std::move(options.agent_keys)),
       record_(std::move(options.record)),
       keep_code_(std::move(options.keep_code)),
@@ -163,16 +162,19 @@ void Master::tick_later() {
 }
 
 loop::Task<void> Master::prune_jobs() {
-  const std::int64_t kept = std::max(keeping_.jobs, ended_jobs_kept_);
+  const std::int64_t jobs_kept = std::max(keeping_.jobs, settings_.ended_jobs_kept);
+  const std::int64_t bytes_kept = std::max(keeping_.job_bytes.value, settings_.ended_bytes_kept.value);
   for (;;) {
-    const std::int64_t most = std::min(control_.ledger().ended() - kept, jobs_at_once);
-    if (most <= 0) co_return;
-    const Result<std::vector<records::PrunedJob>> pruned =
-        co_await ground_.pool.run([this, most] { return ground_.records.prune_jobs(most); });
+    const std::int64_t jobs = std::min(control_.ledger().ended() - jobs_kept, jobs_at_once);
+    const std::int64_t bytes = control_.ledger().ended_bytes() - bytes_kept;
+    if (jobs <= 0 && bytes <= 0) co_return;
+    const Result<std::vector<records::PrunedJob>> pruned = co_await ground_.pool.run([this, jobs, bytes] {
+      return jobs > 0 ? ground_.records.prune_jobs(jobs) : ground_.records.prune_largest_owner({jobs_at_once, bytes});
+    });
     if (!pruned) ground_.log.warning("old jobs stay for now: " + pruned.error().message);
     if (!pruned || pruned->empty()) co_return;
-    control_.note_pruned(static_cast<std::int64_t>(pruned->size()));
     for (const records::PrunedJob& job : *pruned) {
+      control_.note_pruned(job.id, job.bytes);
       for (cluster::LeaseId lease : job.leases) {
         const std::uint64_t last = lease.epoch.value;
         for (std::uint64_t epoch = last > epochs_most ? last - epochs_most : 0; release_output_ && epoch < last;) {

@@ -182,7 +182,6 @@ class Master : public cluster::Desk {
   std::optional<access::TokenRow> local_token_;
   Duration tick_every_;
   Keeping keeping_;
-  std::int64_t ended_jobs_kept_;  ///< in memory
   std::map<net::PublicKey, cluster::AgentId> agent_keys_;
   std::function<void(const cluster::control::PlanRecord&)> record_;
   std::function<void(const std::string&)> keep_code_;

@@ -26,6 +26,13 @@ struct ArchiveQuery {
   std::optional<std::string> workspace;
   std::optional<std::string> owner;
   std::int64_t most = 0;
+  /// That their specifications may take; two are given in any case.
+  std::int64_t bytes_most = std::int64_t{32} << 20;
+};
+
+struct ArchivePage {
+  std::vector<ArchivedJob> jobs;
+  bool is_cut = false;  ///< there are more, which would take too many bytes
 };
 
 class Archive {
@@ -35,8 +42,9 @@ class Archive {
 
   /// Nothing if there is no such job, or it has not ended.
   [[nodiscard]] Result<std::optional<ArchivedJob>> find(cluster::JobId id);
-  /// The newest of those asked for, newest first. For a page that is not full all of the range was looked at.
-  [[nodiscard]] Result<std::vector<ArchivedJob>> list(const ArchiveQuery& query);
+  /// The newest of those asked for, newest first. For a page that is neither full nor cut all of the range was looked
+  /// at.
+  [[nodiscard]] Result<ArchivePage> list(const ArchiveQuery& query);
 
  private:
   explicit Archive(std::unique_ptr<database::Database> database) : database_(std::move(database)) {}

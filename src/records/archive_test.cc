@@ -40,9 +40,9 @@ class ArchiveContract : public BothEngines {
 
   std::vector<std::uint64_t> ids(const ArchiveQuery& query) {
     std::vector<std::uint64_t> ids;
-    const auto jobs = archive_->list(query);
-    EXPECT_TRUE(jobs.has_value());
-    for (const ArchivedJob& job : *jobs) {
+    const auto page = archive_->list(query);
+    EXPECT_TRUE(page.has_value());
+    for (const ArchivedJob& job : page->jobs) {
       ids.push_back(job.row.id.value);
       EXPECT_EQ(job.tasks.size(), 2U);
       for (const control::TaskRow& task : job.tasks) EXPECT_EQ(task.id.job, job.row.id);
@@ -77,6 +77,44 @@ TEST_P(ArchiveContract, ListsTheNewestOfARange) {
   EXPECT_THAT(ids({0, UINT64_MAX, {}, {}, 1'000}).size(), 16U);
 }
 
+TEST_P(ArchiveContract, BoundsTheBytesOfAPage) {
+  const std::int64_t each = cluster::bytes_of(archive_->find(JobId{7}).value()->row.spec);
+  EXPECT_THAT(ids({1, 10, {}, {}, 10, 4 * each + each / 2}), ElementsAre(9, 8, 7, 6));
+  EXPECT_TRUE(archive_->list({1, 10, {}, {}, 10, 4 * each})->is_cut);
+  EXPECT_TRUE(archive_->list({1, 10, {}, {}, 10, 1})->is_cut);
+  EXPECT_THAT(ids({1, 10, {}, {}, 10, 1}), ElementsAre(9, 8)) << "two in any case";
+  EXPECT_FALSE(archive_->list({1, 10, {}, {}, 10, 100 * each})->is_cut);
+  EXPECT_FALSE(archive_->list({1, 10, {}, {}, 2, 3 * each})->is_cut) << "it is full";
+}
+
+TEST_P(ArchiveContract, LosesJobsOfTheOwnerWithMostBytesFirst) {
+  EXPECT_THAT(*records_->prune_largest_owner({0, 1}), IsEmpty());
+  control::Writes writes;
+  control::JobRow large;
+  large.id = JobId{21};
+  large.spec.members.emplace_back().command.argv = {std::string(100'000, 'x')};
+  large.owner = "bob";
+  large.stage = control::JobStage::ended;
+  large.ended = TimePoint(std::chrono::hours(2'000));
+  writes.new_jobs.push_back(large);
+  ASSERT_DONE(records_->commit(writes));
+  const auto rows = records_->load({100, any_bytes});
+  std::int64_t bytes = 0;
+  for (const control::JobRow& row : rows->jobs) {
+    if (row.stage == control::JobStage::ended) bytes += cluster::bytes_of(row.spec);
+  }
+  EXPECT_EQ(rows->ended_bytes, bytes);
+  const auto first = records_->prune_largest_owner({2, 1'000'000});
+  ASSERT_DONE(first);
+  ASSERT_EQ(first->size(), 2U);
+  EXPECT_EQ((*first)[0].id.value, 19U) << "the oldest of bob";
+  EXPECT_GT((*first)[0].bytes, 0);
+  EXPECT_EQ(records_->prune_largest_owner({100, 1})->size(), 1U) << "that frees enough";
+  EXPECT_EQ(records_->prune_largest_owner({100, 1'000'000})->back().id.value, 21U);
+  EXPECT_THAT(ids({1, 30, {}, "bob", 10}), IsEmpty());
+  EXPECT_THAT(ids({1, 30, {}, "ann", 10}).size(), 8U) << "nothing of others is lost";
+}
+
 TEST_P(ArchiveContract, LosesThoseThatEndedFirstWhenTheyArePruned) {
   const auto pruned = records_->prune_jobs(3);
   ASSERT_DONE(pruned);
@@ -86,12 +124,12 @@ TEST_P(ArchiveContract, LosesThoseThatEndedFirstWhenTheyArePruned) {
   EXPECT_THAT((*pruned)[0].leases,
               ElementsAre(cluster::LeaseId{{JobId{19}, 0}, {3}}, cluster::LeaseId{{JobId{19}, 1}, {3}}));
   EXPECT_THAT(ids({1, 21, {}, {}, 2}), ElementsAre(16, 14));
-  const auto rows = records_->load(2);
+  const auto rows = records_->load({2, any_bytes});
   ASSERT_DONE(rows);
   EXPECT_EQ(rows->ended_jobs, 13);
   EXPECT_EQ(rows->jobs.size(), 4U + 2U);
   EXPECT_EQ(records_->prune_jobs(100)->size(), 13U);
-  EXPECT_EQ(records_->load(100)->jobs.size(), 4U) << "what has not ended stays";
+  EXPECT_EQ(records_->load({100, any_bytes})->jobs.size(), 4U) << "what has not ended stays";
 }
 
 INSTANTIATE_FOR_BOTH_ENGINES(ArchiveContract);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -17,6 +18,8 @@ namespace cadre::records {
 
 using servers::Backend;
 using Kind = servers::Engine;
+
+constexpr std::int64_t any_bytes = std::numeric_limits<std::int64_t>::max();
 
 inline SilentLog& silent_log() {
   static SilentLog log;

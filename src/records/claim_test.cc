@@ -77,7 +77,7 @@ TEST_P(ClaimContract, WhoeverBeganLaterShutsOutTheEarlier) {
   ASSERT_DONE(earlier->commit(one_change(1)));
   ASSERT_DONE(backend_.connect()->exec("UPDATE master SET boot = boot + 1"));  // as the later one does
   EXPECT_ERROR(Errc::denied, earlier->commit(one_change(2)));
-  EXPECT_ERROR(Errc::denied, earlier->load(10));
+  EXPECT_ERROR(Errc::denied, earlier->load({10, any_bytes}));
   EXPECT_ERROR(Errc::denied, earlier->prune_changes(0, 100));
   EXPECT_ERROR(Errc::denied, earlier->add_join_token({"hash", {}, "default"}));
   EXPECT_EQ(earlier->changes_since(0, 10).value().size(), 1U);

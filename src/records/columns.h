@@ -46,6 +46,11 @@ struct ColumnNames {
   void json_once(std::string_view name, T&) {
     all.emplace_back(name);
   }
+  /// A number that is made from the row, written with the new row and never again, and not read back.
+  template <class Make>
+  void made_once(std::string_view name, Make) {
+    all.emplace_back(name);
+  }
   template <class Act>
   void when_read(std::string_view, Act) {}
 };
@@ -73,6 +78,10 @@ class CellWriter {
   template <class T>
   void json_once(std::string_view name, const T& value) {
     if (purpose_ == For::new_row) json(name, value);
+  }
+  template <class Make>
+  void made_once(std::string_view name, Make make) {
+    if (purpose_ == For::new_row) column(name, make());
   }
   template <class Act>
   void when_read(std::string_view, Act) {}
@@ -106,6 +115,10 @@ class CellReader {
   template <class T>
   void json_once(std::string_view name, T& value) {
     json(name, value);
+  }
+  template <class Make>
+  void made_once(std::string_view, Make) {
+    next();
   }
   /// For what several columns make up; `name` is blamed when `act` fails.
   template <class Act>

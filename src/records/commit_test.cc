@@ -101,7 +101,7 @@ constexpr std::int64_t all = 1'000'000;
 class CommitContract : public BothEngines {
  protected:
   static void expect_holds(Records& records, const Model& model) {
-    const auto rows = records.load(all);
+    const auto rows = records.load({all, any_bytes});
     ASSERT_TRUE(rows.has_value()) << rows.error().message;
     expect_same(rows->agents, model.agents);
     expect_same(rows->groups, model.groups);
@@ -182,11 +182,11 @@ TEST_P(CommitContract, ATaskOfAnUnknownJobIsRefusedWithAllThatCameWithIt) {
   writes.tasks.emplace_back().id = {{1}, 0};
   writes.tasks.emplace_back().id = {{2}, 0};
   EXPECT_ERROR(Errc::conflict, records->commit(writes));
-  EXPECT_TRUE(records->load(all).value().jobs.empty());
-  EXPECT_EQ(records->load(all).value().last_job.value, 0U);
+  EXPECT_TRUE(records->load({all, any_bytes}).value().jobs.empty());
+  EXPECT_EQ(records->load({all, any_bytes}).value().last_job.value, 0U);
   writes.new_jobs.push_back(job(2));
   ASSERT_DONE(records->commit(writes));
-  EXPECT_EQ(records->load(all).value().tasks.size(), 2U);
+  EXPECT_EQ(records->load({all, any_bytes}).value().tasks.size(), 2U);
 }
 
 TEST_P(CommitContract, AChangeOfAnUnknownJobIsRefused) {
@@ -195,7 +195,7 @@ TEST_P(CommitContract, AChangeOfAnUnknownJobIsRefused) {
   writes.new_jobs.push_back(job(1));
   writes.jobs = {job(1), job(2), job(3), job(4), job(5)};
   EXPECT_ERROR(Errc::not_found, records->commit(writes));
-  EXPECT_TRUE(records->load(all).value().jobs.empty());
+  EXPECT_TRUE(records->load({all, any_bytes}).value().jobs.empty());
 }
 
 TEST_P(CommitContract, ColumnsOverrideTheSpec) {
@@ -204,7 +204,7 @@ TEST_P(CommitContract, ColumnsOverrideTheSpec) {
   writes.new_jobs.push_back(job(1));
   ASSERT_DONE(records->commit(writes));
   ASSERT_DONE(backend_.connect()->exec("UPDATE jobs SET priority = 7, pool = 'p', group_id = 'g'"));
-  const cluster::JobSpec spec = records->load(all).value().jobs.at(0).spec;
+  const cluster::JobSpec spec = records->load({all, any_bytes}).value().jobs.at(0).spec;
   EXPECT_EQ(spec.priority, 7);
   EXPECT_EQ(spec.pool, "p");
   EXPECT_EQ(spec.group, "g");
@@ -223,7 +223,7 @@ TEST_P(CommitContract, LoadsWhatHasNotEndedAndWhatEndedLast) {
   }
   ASSERT_DONE(records->commit(writes));
   for (const std::int64_t most : {0, 1, 3, 199, 200, 500}) {
-    const control::Rows rows = records->load(most).value();
+    const control::Rows rows = records->load({most, any_bytes}).value();
     std::vector<std::uint64_t> wanted;
     std::int64_t ended = 0;
     for (std::uint64_t id = 1; id <= 300; ++id) {
@@ -238,6 +238,26 @@ TEST_P(CommitContract, LoadsWhatHasNotEndedAndWhatEndedLast) {
     }
     EXPECT_EQ(rows.last_job.value, 300U);
   }
+}
+
+TEST_P(CommitContract, LoadsEndedJobsOnlyUpToABoundInBytes) {
+  const auto records = open(backend_.url());
+  control::Writes writes;
+  for (std::uint64_t id = 1; id <= 40; ++id) {
+    control::JobRow& row = writes.new_jobs.emplace_back(job(id));
+    row.spec.members.front().command.variables["LARGE"] = std::string(1'000'000, 'x');
+    if (id <= 10) continue;
+    row.stage = control::JobStage::ended;
+    row.ended = TimePoint(Duration(static_cast<std::int64_t>(id)));
+  }
+  ASSERT_DONE(records->commit(writes));
+  const control::Rows rows = records->load({1'000, 5'500'000}).value();
+  std::vector<std::uint64_t> found;
+  for (const control::JobRow& row : rows.jobs) found.push_back(row.id.value);
+  EXPECT_EQ(found, (std::vector<std::uint64_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 36, 37, 38, 39, 40}));
+  EXPECT_EQ(rows.ended_jobs, 30);
+  EXPECT_GT(rows.ended_bytes, 30'000'000);
+  EXPECT_EQ(records->load({1'000, 0}).value().jobs.size(), 10U);
 }
 
 TEST_P(CommitContract, NumbersThatWereGivenAreNeverForgotten) {
@@ -255,7 +275,7 @@ TEST_P(CommitContract, NumbersThatWereGivenAreNeverForgotten) {
   EXPECT_EQ(records->changes_since(9, 100).value().at(0).number, 10U);
   EXPECT_TRUE(records->changes_since(10, 100).value().empty());
   EXPECT_EQ(records->prune_changes(0, 100).value(), 4);
-  EXPECT_EQ(records->load(0).value().last_change, 10U);
+  EXPECT_EQ(records->load({0, any_bytes}).value().last_change, 10U);
 }
 
 TEST_P(CommitContract, ACorruptRowIsNamedWithItsColumn) {
@@ -281,12 +301,12 @@ TEST_P(CommitContract, ACorruptRowIsNamedWithItsColumn) {
     const std::string from = " FROM " + table, set = "UPDATE " + table + " SET " + column + " = ";
     const database::Value good = db->query("SELECT " + column + from).value().cells().at(0).at(0);
     ASSERT_DONE(db->exec(set + bad));
-    const auto rows = records->load(all);
+    const auto rows = records->load({all, any_bytes});
     EXPECT_ERROR(Errc::corrupt, rows);
     EXPECT_THAT(rows.error().message, testing::HasSubstr(words));
     ASSERT_DONE(db->exec(set + "$1", {good}));
   }
-  ASSERT_DONE(records->load(all));
+  ASSERT_DONE(records->load({all, any_bytes}));
 }
 
 TEST_P(CommitContract, ANumberTooLargeIsRefusedByName) {

@@ -45,7 +45,7 @@ control::Writes step(std::uint64_t number) {
 int commit_steps(const std::string& url, int out) {
   const auto records = Records::open(url, silent_log());
   if (!records || !(*records)->begin_boot()) return 1;
-  const auto rows = (*records)->load(0);
+  const auto rows = (*records)->load({0, any_bytes});
   if (!rows) return 1;
   for (std::uint64_t number = rows->last_job.value + 1;; ++number) {
     if (!(*records)->commit(step(number)) || write(out, &number, sizeof(number)) != sizeof(number)) return 1;
@@ -93,7 +93,7 @@ TEST_P(CrashContract, AKilledMasterLeavesAllThatItAcknowledgedAndWholeWritesOnly
 
     const auto records = Records::open(backend_.url(), silent_log());
     ASSERT_DONE(records);
-    const control::Rows rows = (*records)->load(1'000'000).value();
+    const control::Rows rows = (*records)->load({1'000'000, any_bytes}).value();
     EXPECT_GE(rows.last_job.value, acknowledged);
     EXPECT_LE(rows.last_job.value, acknowledged + 1);
     expect_whole(rows, rows.last_job.value);

@@ -1,7 +1,9 @@
 #include "records/records.h"
 
 #include <algorithm>
+#include <limits>
 #include <span>
+#include <tuple>
 
 #include "database/migrate.h"
 #include "records/schema.h"
@@ -13,8 +15,9 @@ namespace control = cluster::control;
 using database::Transaction;
 using database::Values;
 
-/// So many jobs are read by one query.
+/// So many jobs are read by one query, or so few that their specifications do not take more than this.
 constexpr std::size_t jobs_at_once = 100;
+constexpr std::int64_t bytes_at_once = std::int64_t{16} << 20;
 
 /// `id IN ($1, …)`
 std::string among(std::string_view column) {
@@ -23,34 +26,70 @@ std::string among(std::string_view column) {
   return text + ")";
 }
 
-Result<void> get_numbers(Transaction& transaction, std::string_view sql, const Values& params, Values& into) {
+/// A job, and what its specification takes.
+struct Sized {
+  std::int64_t id = 0;
+  std::int64_t bytes = 0;
+  auto operator<=>(const Sized&) const = default;
+};
+
+/// Those that `sql` gives, in its order, as long as they take no more than `bytes_most`.
+Result<std::vector<Sized>> get_sized(Transaction& transaction, std::string_view sql, const Values& params,
+                                     std::int64_t bytes_most = std::numeric_limits<std::int64_t>::max()) {
+  std::vector<Sized> jobs;
   TRY_ASSIGN(rows, transaction.query(sql, params));
-  for (const Values& row : rows.cells()) into.push_back(row.at(0));
-  return {};
+  for (const database::Row row : rows) {
+    TRY_ASSIGN(cells, (row.read<std::int64_t, std::int64_t>()));
+    bytes_most -= std::get<1>(cells);
+    if (bytes_most < 0) break;
+    jobs.push_back({std::get<0>(cells), std::get<1>(cells)});
+  }
+  return jobs;
 }
 
-/// The numbers of the jobs to load, in order.
-Result<Values> find_jobs(Transaction& transaction, std::int64_t ended_jobs_max) {
-  Values ids;
-  TRY(get_numbers(transaction, "SELECT id FROM jobs WHERE stage <> 'ended'", {}, ids));
-  TRY(get_numbers(transaction, "SELECT id FROM jobs WHERE stage = 'ended' ORDER BY ended DESC, id DESC LIMIT $1",
-                  {std::max<std::int64_t>(ended_jobs_max, 0)}, ids));
-  std::sort(ids.begin(), ids.end());
-  return ids;
+/// The jobs to load, in the order of their numbers.
+Result<std::vector<Sized>> find_jobs(Transaction& transaction, const EndedMost& most) {
+  TRY_ASSIGN(jobs, get_sized(transaction, "SELECT id, bytes FROM jobs WHERE stage <> 'ended'", {}));
+  TRY_ASSIGN(ended, get_sized(transaction,
+                              "SELECT id, bytes FROM jobs WHERE stage = 'ended' ORDER BY ended DESC, id DESC LIMIT $1",
+                              {std::max<std::int64_t>(most.jobs, 0)}, most.bytes));
+  jobs.insert(jobs.end(), ended.begin(), ended.end());
+  std::sort(jobs.begin(), jobs.end());
+  return jobs;
 }
 
-Result<void> get_jobs(Transaction& transaction, std::span<const database::Value> ids, control::Rows& rows) {
+Result<void> get_jobs(Transaction& transaction, std::span<const Sized> jobs, control::Rows& rows) {
   static const std::string where_jobs = "WHERE " + among("id") + " ORDER BY id";
   static const std::string where_tasks = "WHERE " + among("job") + " ORDER BY job, member";
-  while (!ids.empty()) {
-    const auto now = ids.first(std::min(ids.size(), jobs_at_once));
-    Values params(now.begin(), now.end());
-    params.resize(jobs_at_once, now.back());  // as many each time: one statement to prepare
+  while (!jobs.empty()) {
+    Values params;
+    for (std::int64_t bytes = 0; params.size() < std::min(jobs.size(), jobs_at_once) && bytes < bytes_at_once;) {
+      const Sized& job = jobs[params.size()];
+      params.emplace_back(job.id);
+      bytes += job.bytes;
+    }
+    jobs = jobs.subspan(params.size());
+    params.resize(jobs_at_once, params.back());  // as many each time: one statement to prepare
     TRY(get(transaction, where_jobs, params, rows.jobs));
     TRY(get(transaction, where_tasks, params, rows.tasks));
-    ids = ids.subspan(now.size());
   }
   return {};
+}
+
+/// Removes these jobs with their tasks.
+Result<std::vector<PrunedJob>> remove_jobs(Transaction& transaction, const std::vector<Sized>& jobs) {
+  std::vector<PrunedJob> pruned;
+  for (const Sized& job : jobs) {
+    TRY_ASSIGN(tasks, transaction.query("SELECT job, member, epoch FROM tasks WHERE job = $1", {job.id}));
+    PrunedJob& gone = pruned.emplace_back(PrunedJob{{static_cast<std::uint64_t>(job.id)}, job.bytes, {}});
+    for (const Values& cells : tasks.cells()) {
+      const auto number = [&](std::size_t at) { return static_cast<std::uint64_t>(std::get<std::int64_t>(cells[at])); };
+      gone.leases.push_back({{{number(0)}, static_cast<std::uint32_t>(number(1))}, {number(2)}});
+    }
+    TRY(transaction.exec("DELETE FROM tasks WHERE job = $1", {job.id}));
+    TRY(transaction.exec("DELETE FROM jobs WHERE id = $1", {job.id}));
+  }
+  return pruned;
 }
 
 Result<void> get_last(Transaction& transaction, control::Rows& rows) {
@@ -59,10 +98,11 @@ Result<void> get_last(Transaction& transaction, control::Rows& rows) {
   TRY_ASSIGN(cells, (row.read<std::int64_t, std::int64_t>()));
   rows.last_job.value = static_cast<std::uint64_t>(std::get<0>(cells));
   rows.last_change = static_cast<std::uint64_t>(std::get<1>(cells));
-  TRY_ASSIGN(ended, transaction.query("SELECT count(*) FROM jobs WHERE stage = 'ended'"));
+  TRY_ASSIGN(ended, transaction.query("SELECT count(*), CAST(coalesce(sum(bytes), 0) AS BIGINT) FROM jobs"
+                                      " WHERE stage = 'ended'"));
   TRY_ASSIGN(count, ended.one());
-  TRY_ASSIGN(total, count.get<std::int64_t>(0));
-  rows.ended_jobs = total;
+  TRY_ASSIGN(total, (count.read<std::int64_t, std::int64_t>()));
+  std::tie(rows.ended_jobs, rows.ended_bytes) = total;
   return {};
 }
 
@@ -160,7 +200,7 @@ Result<std::uint64_t> Records::begin_names(TimePoint wall) {
   return static_cast<std::uint64_t>(begin);
 }
 
-Result<control::Rows> Records::load(std::int64_t ended_jobs_max) {
+Result<control::Rows> Records::load(const EndedMost& ended) {
   return transact({}, [&](Transaction& transaction) -> Result<control::Rows> {
     control::Rows rows;
     TRY(get_last(transaction, rows));
@@ -168,8 +208,8 @@ Result<control::Rows> Records::load(std::int64_t ended_jobs_max) {
     TRY(get(transaction, "", {}, rows.groups));
     sort_by_key(rows.agents);
     sort_by_key(rows.groups);
-    TRY_ASSIGN(ids, find_jobs(transaction, ended_jobs_max));
-    TRY(get_jobs(transaction, ids, rows));
+    TRY_ASSIGN(jobs, find_jobs(transaction, ended));
+    TRY(get_jobs(transaction, jobs, rows));
     return rows;
   });
 }
@@ -212,25 +252,27 @@ Result<std::int64_t> Records::prune_changes(std::int64_t keep, std::int64_t most
 
 Result<std::vector<PrunedJob>> Records::prune_jobs(std::int64_t most) {
   return transact({}, [&](Transaction& transaction) -> Result<std::vector<PrunedJob>> {
-    Values ids;
-    TRY(get_numbers(transaction, "SELECT id FROM jobs WHERE stage = 'ended' ORDER BY ended, id LIMIT $1",
-                    {std::max<std::int64_t>(most, 0)}, ids));
-    std::vector<PrunedJob> pruned;
-    for (const database::Value& id : ids) {
-      TRY_ASSIGN(tasks, transaction.query("SELECT job, member, epoch FROM tasks WHERE job = $1", {id}));
-      PrunedJob job;
-      for (const Values& cells : tasks.cells()) {
-        const auto number = [&](std::size_t at) {
-          return static_cast<std::uint64_t>(std::get<std::int64_t>(cells[at]));
-        };
-        job.leases.push_back({{{number(0)}, static_cast<std::uint32_t>(number(1))}, {number(2)}});
-      }
-      job.id.value = static_cast<std::uint64_t>(std::get<std::int64_t>(id));
-      TRY(transaction.exec("DELETE FROM tasks WHERE job = $1", {id}));
-      TRY(transaction.exec("DELETE FROM jobs WHERE id = $1", {id}));
-      pruned.push_back(std::move(job));
-    }
-    return pruned;
+    TRY_ASSIGN(jobs,
+               get_sized(transaction, "SELECT id, bytes FROM jobs WHERE stage = 'ended' ORDER BY ended, id LIMIT $1",
+                         {std::max<std::int64_t>(most, 0)}));
+    return remove_jobs(transaction, jobs);
+  });
+}
+
+Result<std::vector<PrunedJob>> Records::prune_largest_owner(const EndedMost& most) {
+  return transact({}, [&](Transaction& transaction) -> Result<std::vector<PrunedJob>> {
+    TRY_ASSIGN(owners, transaction.query("SELECT owner FROM jobs WHERE stage = 'ended' GROUP BY owner"
+                                         " ORDER BY sum(bytes) DESC, owner LIMIT 1"));
+    if (owners.empty()) return std::vector<PrunedJob>();
+    TRY_ASSIGN(jobs, get_sized(transaction,
+                               "SELECT id, bytes FROM jobs WHERE stage = 'ended' AND owner = $1"
+                               " ORDER BY ended, id LIMIT $2",
+                               {owners.cells().front().front(), std::max<std::int64_t>(most.jobs, 0)}));
+    std::int64_t freed = 0;
+    const auto end =
+        std::find_if(jobs.begin(), jobs.end(), [&](const Sized& job) { return (freed += job.bytes) >= most.bytes; });
+    if (end != jobs.end()) jobs.erase(std::next(end), jobs.end());
+    return remove_jobs(transaction, jobs);
   });
 }
 

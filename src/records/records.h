@@ -44,9 +44,16 @@ struct AgentKey {
   bool operator==(const AgentKey&) const = default;
 };
 
-/// An ended job that was removed, and the last lease of each of its tasks.
+/// Of ended jobs: how many, and what their specifications may take.
+struct EndedMost {
+  std::int64_t jobs = 0;
+  std::int64_t bytes = 0;
+};
+
+/// An ended job that was removed, what its specification took, and the last lease of each of its tasks.
 struct PrunedJob {
   cluster::JobId id;
+  std::int64_t bytes = 0;
   std::vector<cluster::LeaseId> leases;
 };
 
@@ -76,9 +83,9 @@ class Records {
   [[nodiscard]] Result<std::uint64_t> begin_names(TimePoint wall);
   static constexpr std::int64_t names_of_one_life = std::int64_t{1} << 36;
 
-  /// All agents and groups; all jobs that have not ended, and those `ended_jobs_max` that ended last; their tasks. In
-  /// the order of their keys. A row that cannot be read is Errc::corrupt, with its table, key and column.
-  [[nodiscard]] Result<cluster::control::Rows> load(std::int64_t ended_jobs_max);
+  /// All agents and groups; all jobs that have not ended, and those that ended last, as far as `ended` allows; their
+  /// tasks. In the order of their keys. A row that cannot be read is Errc::corrupt, with its table, key and column.
+  [[nodiscard]] Result<cluster::control::Rows> load(const EndedMost& ended);
 
   /// All users, tokens, workspaces and members, in the order of their keys.
   [[nodiscard]] Result<access::Rows> load_access();
@@ -96,6 +103,9 @@ class Records {
 
   /// Removes so many of the jobs that have ended, with their tasks: those that ended first.
   [[nodiscard]] Result<std::vector<PrunedJob>> prune_jobs(std::int64_t most);
+  /// The same for the user whose ended jobs take most, until so many bytes are freed: a user with large jobs does not
+  /// push out those of others.
+  [[nodiscard]] Result<std::vector<PrunedJob>> prune_largest_owner(const EndedMost& most);
 
   /// The `limit` lines of the audit log before `number`, the newest first; 0: from the newest on.
   [[nodiscard]] Result<std::vector<access::AuditRow>> audit_before(std::uint64_t number, std::int64_t limit);

@@ -216,7 +216,19 @@ constexpr std::string_view names_floor = R"(
 ALTER TABLE master ADD COLUMN names_begin BIGINT NOT NULL DEFAULT 0;
 )";
 
-constexpr std::array<database::Migration, 9> steps{{
+// The indexes hold what is asked for, so that the specifications, which may be large, are not read for it.
+constexpr std::string_view job_sizes = R"(
+ALTER TABLE jobs ADD COLUMN bytes BIGINT NOT NULL DEFAULT 0;
+UPDATE jobs SET bytes = length(spec);
+DROP INDEX jobs_not_ended;
+DROP INDEX jobs_ended;
+CREATE INDEX jobs_not_ended ON jobs (id, bytes) WHERE stage <> 'ended';
+CREATE INDEX jobs_ended ON jobs (ended, id, bytes) WHERE stage = 'ended';
+CREATE INDEX jobs_ended_of_owner ON jobs (owner, ended, id, bytes) WHERE stage = 'ended';
+CREATE INDEX jobs_ended_by_id ON jobs (id, workspace, owner, bytes) WHERE stage = 'ended';
+)";
+
+constexpr std::array<database::Migration, 10> steps{{
     {1, "agents, groups, jobs, tasks, changes, join tokens and agent keys", first},
     {2, "users, tokens, workspaces, members and audit; to whom a job belongs", second},
     {3, "calls that a task has answered", third},
@@ -226,6 +238,7 @@ constexpr std::array<database::Migration, 9> steps{{
     {7, "who stopped a job, and its earlier runs", job_history},
     {8, "accounts of users on agents", unix_users},
     {9, "from where epochs of names count on", names_floor},
+    {10, "what the specifications of jobs take", job_sizes},
 }};
 
 }  // namespace

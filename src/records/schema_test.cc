@@ -39,7 +39,7 @@ TEST_P(SchemaContract, ADatabaseOfTheFirstSchemaIsBroughtOnWithItsRows) {
   }
   const auto records = open(backend_.url());
   EXPECT_EQ(records->begin_boot().value(), 4U);
-  const auto rows = records->load(10);
+  const auto rows = records->load({10, any_bytes});
   ASSERT_DONE(rows);
   ASSERT_EQ(rows->jobs.size(), 1U);
   EXPECT_EQ(rows->jobs[0].spec.name, "old");

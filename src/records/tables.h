@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cluster/control/rows.h"
+#include "cluster/job_size.h"
 #include "records/columns.h"
 
 namespace cadre::records {
@@ -87,6 +88,7 @@ void columns(V& v, cluster::control::JobRow& row) {
   v.column("runs", row.runs);
   v.column("why", row.why);
   v.json("history", row.history);
+  v.made_once("bytes", [&] { return cluster::bytes_of(row.spec); });
 }
 
 template <class V>

@@ -134,7 +134,7 @@ class Control {
     bool has_archived = false;  ///< jobs that are in the database only may be among them
   };
   JobRange list_range(const requests::ListJobs& request) const;
-  void note_pruned(std::int64_t jobs) { ledger_.note_pruned(jobs); }
+  void note_pruned(JobId id, std::int64_t bytes) { ledger_.note_pruned(id, bytes); }
   /// Nobody waits for answers there any more.
   void forget_asker(Asker asker);
   /// The last answer that is to be sent, if it is for this one.

@@ -4,6 +4,7 @@
 
 #include "base/seeds.h"
 #include "cluster/control/desk_for_tests.h"
+#include "cluster/job_size.h"
 #include "describe/random.h"
 
 namespace cadre::cluster::control {
@@ -327,6 +328,11 @@ TEST(Control, BoundsWhatTheSpecificationsOfJobsTake) {
   for (std::uint64_t id = 1; id <= 3; ++id) desk.ask("kill", requests::KillJob{{id}});
   EXPECT_EQ(desk.control().ledger().live().bytes, 0);
   EXPECT_EQ(desk.control().ledger().ended_in_memory(), 2) << "more would take more than is kept of ended ones";
+  const std::int64_t each = bytes_of(spec);
+  EXPECT_EQ(desk.control().ledger().ended_bytes(), 3 * each) << "in the database";
+  desk.control().note_pruned({3}, each);
+  EXPECT_EQ(desk.control().ledger().ended_in_memory(), 1) << "what is pruned is not kept in memory either";
+  EXPECT_EQ(desk.control().ledger().ended_bytes(), 2 * each);
   desk.submit(spec, "there is room again");
   EXPECT_TRUE(std::holds_alternative<requests::JobView>(desk.answer()));
 }

@@ -90,6 +90,7 @@ Ledger::Ledger(const Rows& rows, EndedKept ended_kept, std::uint64_t first_versi
   }
   for (auto& [id, job] : jobs_) job.tally = tally_of(job);
   ended_total_ = std::max(rows.ended_jobs, ended_total_);
+  ended_bytes_total_ = std::max(rows.ended_bytes, ended_bytes_total_);
   forget_ended();
 }
 
@@ -100,6 +101,7 @@ void Ledger::note_ended(JobId id) {
   index_.remove(job.row);
   ++ended_total_;
   ended_bytes_ += job.bytes;
+  ended_bytes_total_ += job.bytes;
   ended_.push_back(id);
 }
 
@@ -121,14 +123,28 @@ void Ledger::forget_ended() {
   while (ended_.size() > ended_kept_.jobs || ended_bytes_ > ended_kept_.bytes) {
     const auto job = jobs_.find(ended_.front());
     CHECK(job != jobs_.end());
-    ended_bytes_ -= job->second.bytes;
-    if (const auto session = of_sessions_.find(job->second.row.spec.session); session != of_sessions_.end()) {
-      session->second.erase(job->second.version);
-      if (session->second.empty()) of_sessions_.erase(session);
-    }
-    jobs_.erase(job);
+    forget(job->second);
     ended_.pop_front();
   }
+}
+
+void Ledger::forget(const Job& job) {
+  ended_bytes_ -= job.bytes;
+  if (const auto session = of_sessions_.find(job.row.spec.session); session != of_sessions_.end()) {
+    session->second.erase(job.version);
+    if (session->second.empty()) of_sessions_.erase(session);
+  }
+  const JobId id = job.row.id;
+  jobs_.erase(id);
+}
+
+void Ledger::note_pruned(JobId id, std::int64_t bytes) {
+  --ended_total_;
+  ended_bytes_total_ -= bytes;
+  const auto kept = std::find(ended_.begin(), ended_.end(), id);
+  if (kept == ended_.end() || jobs_changed_.contains(id)) return;
+  forget(jobs_.at(id));
+  ended_.erase(kept);
 }
 
 void Ledger::number(Job& job) {

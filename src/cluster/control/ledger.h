@@ -123,13 +123,14 @@ class Ledger {
   AgentEntry* find(const AgentId& id);
   /// In memory and in the database.
   std::int64_t ended() const { return ended_total_; }
+  std::int64_t ended_bytes() const { return ended_bytes_total_; }
   std::int64_t ended_in_memory() const { return static_cast<std::int64_t>(ended_.size()); }
   /// Whether it may be in the database only.
   bool may_be_archived(JobId id) const {
     return id.value > 0 && id <= last_job_ && ended_total_ > ended_in_memory() && !jobs_.contains(id);
   }
-  /// So many that had ended are in the database no longer.
-  void note_pruned(std::int64_t jobs) { ended_total_ -= jobs; }
+  /// A job that had ended, and whose specification took so much, is in the database no longer.
+  void note_pruned(JobId id, std::int64_t bytes);
   /// What the jobs that have not ended take: of one user, and of all.
   struct Live {
     std::int64_t jobs = 0;
@@ -176,6 +177,7 @@ class Ledger {
 
  private:
   void forget_ended();
+  void forget(const Job& job);
   /// It has changed, or is new.
   void number(Job& job);
 
@@ -192,6 +194,7 @@ class Ledger {
   LiveJobs index_;
   std::deque<JobId> ended_;
   std::int64_t ended_total_ = 0;
+  std::int64_t ended_bytes_total_ = 0;
   std::int64_t actors_ = 0;
   std::set<JobId> new_jobs_;
   std::set<JobId> jobs_changed_;

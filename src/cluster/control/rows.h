@@ -165,7 +165,8 @@ struct Rows {
   Quotas quotas;  ///< of users and workspaces, whose rows are not kept here
   JobId last_job;
   std::uint64_t last_change = 0;
-  std::int64_t ended_jobs = 0;  ///< in the database, of which `jobs` has the newest
+  std::int64_t ended_jobs = 0;   ///< in the database, of which `jobs` has the newest
+  std::int64_t ended_bytes = 0;  ///< that the specifications of these take
 };
 
 /// What one step has changed: whole rows, to be written in one transaction. Writing it twice does no harm.

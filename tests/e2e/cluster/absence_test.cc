@@ -134,6 +134,12 @@ TEST(EndedJobs, AreReadFromTheDatabaseAndGoWithTheirOutput) {
   EXPECT_THAT(cluster.cadre({"task", "logs", "2.0"}).err, HasSubstr("there is no job 2"));
   EXPECT_EQ(cluster.output(3), "this is job 3\n");
   EXPECT_THAT(cluster.cadre({"status"}).out, Not(HasSubstr("5 ended")));
+
+  cluster.kill_master();
+  std::ofstream(config)
+      << "cluster: {ended_jobs_kept: 1, ended_bytes_kept: 1KiB}\nkeeping: {job_bytes: 1KiB, tidy_every: 100ms}\n";
+  cluster.start_master();
+  EXPECT_TRUE(TestCluster::until([&] { return cluster.jobs().size() < 3; })) << "they take too much";
 }
 
 }  // namespace
