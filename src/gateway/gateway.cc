@@ -70,7 +70,7 @@ void Gateway::add_routes() {
   add_change_routes();
   add_name_routes();
   add_plain_routes();
-  openapi_ = openapi_document(options_.version);
+  openapi_ = std::make_shared<const std::string>(openapi_document(options_.version));
 }
 
 void Gateway::take(std::unique_ptr<net::http::Exchange> exchange) {

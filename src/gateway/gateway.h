@@ -172,8 +172,8 @@ class Gateway {
   std::vector<std::unique_ptr<Operation>> operations_;  // their places must not change
   std::vector<Handler> handlers_;
   RouteTable table_;
-  std::string openapi_;
-  mutable std::uint64_t strangers_ = 0;  ///< who showed no token, or one that was not made here
+  std::shared_ptr<const std::string> openapi_;  // shared with answers that are under way
+  mutable std::uint64_t strangers_ = 0;         ///< who showed no token, or one that was not made here
   TimePoint started_;
   loop::Tasks tasks_;
   std::unique_ptr<net::http::Server> server_;

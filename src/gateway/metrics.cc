@@ -61,6 +61,8 @@ void add_figures(const net::http::Counters& counters, std::vector<Figure>& figur
   add("http_refused_malformed_total", "Malformed requests.", counters.refused_malformed);
   add("http_refused_large_total", "Requests that were too large.", counters.refused_large);
   add("http_refused_bodies_total", "Requests for whose body there was no room beside others.", counters.refused_bodies);
+  add("http_cut_unsent_total", "Connections cut because too much waited to be sent on all of them.",
+      counters.cut_unsent);
   add("http_timed_out_total", "Connections that were too slow.", counters.timed_out);
   add("http_handshakes_failed_total", "TLS handshakes that failed.", counters.handshakes_failed);
 }

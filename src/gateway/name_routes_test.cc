@@ -84,6 +84,18 @@ TEST_F(NamesOverHttp, AreServedWithoutAskingTheMasterEachTime) {
   EXPECT_EQ(asked, 4) << "who is not known is never remembered";
 }
 
+TEST_F(NamesOverHttp, WithManyControlCharactersAreListedInBase64) {
+  std::string controls;
+  for (int i = 0; i < 30'000; ++i) controls += "\\u0001";
+  EXPECT_EQ(put("a/controls", controls).status, 200);
+  EXPECT_EQ(put("a/text", "line\\nline\\n").status, 200);
+  const Response listed = say("GET", "/default?prefix=a");
+  EXPECT_LT(listed.body.size(), 41'000U) << "four thirds of the value, not six times";
+  EXPECT_THAT(listed.body, HasSubstr(R"("value":"line\nline\n")"));
+  const auto list = describe::read_json<requests::NameList>(listed.body).value();
+  EXPECT_EQ(requests::value_of(list.names.front().content), std::string(30'000, '\1'));
+}
+
 TEST_F(NamesOverHttp, TellWhatIsMissingWithItsPlace) {
   const Response key = say("GET", "/default/entry?key=a/nobody");
   EXPECT_EQ(key.status, 404);

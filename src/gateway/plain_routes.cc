@@ -19,7 +19,7 @@ void Gateway::add_plain_routes() {
   add_route("GET", "/api/v1/health", [this](const Visit& visit) { health(visit); });
   add_route("GET", "/api/v1/openapi.json", [this](const Visit& visit) {
     net::http::Response response;
-    response.body = openapi_;
+    response.document = openapi_;
     visit.answer(std::move(response));
   });
   add_route("GET", "/metrics", [this](const Visit& visit) { tasks_.spawn(metrics(visit)); });

@@ -1,5 +1,7 @@
 #include "names/master/requests.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "describe/utf8.h"
@@ -8,7 +10,10 @@ namespace cadre::names::requests {
 
 Content content_of(std::string value) {
   Content content;
-  if (describe::is_utf8(value)) {
+  // A control character takes six bytes in JSON: a value with many of them would make a list of names very large.
+  const auto escapes = std::ranges::count_if(value, [](char c) { return c >= 0 && c < ' ' && c != '\n' && c != '\t'; });
+  const bool is_text = escapes <= std::ssize(value) / 16 && describe::is_utf8(value);
+  if (is_text) {
     content.text = std::move(value);
   } else {
     const BytesView bytes = as_bytes(value);

@@ -134,6 +134,7 @@ void HttpConnection::send_whole(Response response) {
   head_.clear();
   write_head(head_, response, BodyKind::sized, after_);
   const bool is_bare = is_head_ || !has_body(response.status);
+  if (response.document && !is_bare) return wire_->send_shared(head_, std::move(response.document));
   wire_->send(head_, is_bare ? std::string() : std::move(response.body));
 }
 

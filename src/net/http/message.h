@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,6 +43,9 @@ struct Response {
   std::string content_type = "application/json";
   std::string body;
   Headers headers;
+  std::shared_ptr<const std::string> document = {};  ///< instead of `body`: one that many answers share
+
+  const std::string& content() const { return document ? *document : body; }
 };
 
 /// The words of a status: 404 is `Not Found`.

@@ -36,7 +36,7 @@ void write_head(std::string& to, const Response& response, BodyKind kind, After 
     if (!response.content_type.empty()) ((to += "Content-Type: ") += response.content_type) += "\r\n";
     if (kind == BodyKind::sized) {
       to += "Content-Length: ";
-      append_number(to, response.body.size());
+      append_number(to, response.content().size());
       to += "\r\n";
     } else if (kind == BodyKind::chunked) {
       to += "Transfer-Encoding: chunked\r\n";

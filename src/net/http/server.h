@@ -24,6 +24,7 @@ struct Limits {
   ByteSize header_max{16 << 10};
   ByteSize bodies_max{256 << 20};                      ///< of all bodies together that are not whole yet
   ByteSize message_max{1 << 20};                       ///< of what comes over a WebSocket
+  ByteSize unsent_max{256 << 20};                      ///< of all answers together that their peers have not taken
   Duration header_wait = std::chrono::seconds(10);     ///< for the header of the first request, and of each once begun
   Duration body_wait = std::chrono::seconds(30);       ///< without a byte of its body
   Duration write_wait = std::chrono::seconds(30);      ///< without a byte that the peer takes
@@ -47,6 +48,7 @@ struct Counters {
   std::uint64_t refused_malformed = 0;
   std::uint64_t refused_large = 0;
   std::uint64_t refused_bodies = 0;  ///< for which there was no room beside others
+  std::uint64_t cut_unsent = 0;      ///< connections cut because too much waited to be sent on all of them
   std::uint64_t timed_out = 0;
   std::uint64_t handshakes_failed = 0;
   std::int64_t open = 0;

@@ -57,4 +57,13 @@ void Service::sweep() {
   if (!wires.empty()) ticking = loop.after(tick, [this] { sweep(); });
 }
 
+void Service::bound_unsent() {
+  while (unsent > static_cast<std::size_t>(options.limits.unsent_max.value)) {
+    const auto most =
+        std::ranges::max_element(wires, {}, [](const std::shared_ptr<Wire>& wire) { return wire->held(); });
+    ++counters.cut_unsent;
+    (*most)->drop_unsent();
+  }
+}
+
 }  // namespace cadre::net::http

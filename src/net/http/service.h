@@ -29,6 +29,9 @@ struct Service {
   void watch();
   void sweep();
 
+  /// Cuts the wires that hold most, until all of them together hold no more than they may.
+  void bound_unsent();
+
   loop::RealLoop& loop;
   Log& log;
   const ServerOptions options;
@@ -41,6 +44,7 @@ struct Service {
   bool draining = false;
   std::list<std::shared_ptr<Wire>> wires;
   std::size_t bodies_held = 0;  ///< bytes of bodies that are not whole yet
+  std::size_t unsent = 0;       ///< bytes that all wires hold for their peers
   struct Of {
     std::int32_t open = 0;
     std::vector<Wire*> silent;  ///< of these, without a whole request so far, the oldest first

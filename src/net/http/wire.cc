@@ -142,25 +142,42 @@ void Wire::take_coded(std::string_view bytes) {
 }
 
 void Wire::send(std::string_view head, std::string body) {
-  if (!socket_) return;
-  if (!body_.empty()) {  // of an answer before, of which some still waits
-    out_ += std::exchange(body_, {});
-  }
-  if (tls_) {
-    if (body.empty()) {
-      tls_->put(head, out_);
-    } else {
-      tls_->put(std::string(head) + body, out_);
-    }
-  } else {
-    out_ += head;
-    if (body.size() <= copied_max) {
-      out_ += body;
-    } else {
-      body_ = std::move(body);
-    }
-  }
+  if (!socket_ || is_dropped_) return;
+  const bool is_large = !tls_ && body.size() > copied_max;
+  put(head, is_large ? std::string_view() : std::string_view(body));
+  if (is_large) body_ = std::make_shared<const std::string>(std::move(body));
+  owns_body_ = is_large;
   flush();
+}
+
+void Wire::send_shared(std::string_view head, std::shared_ptr<const std::string> document) {
+  if (!socket_ || is_dropped_) return;
+  put(head, tls_ ? std::string_view(*document) : std::string_view());
+  if (!tls_) body_ = std::move(document);
+  owns_body_ = false;
+  flush();
+}
+
+/// Behind all that waits.
+void Wire::put(std::string_view head, std::string_view body) {
+  if (body_) out_ += *std::exchange(body_, nullptr);  // of an answer before, of which some still waits
+  if (!tls_) {
+    (out_ += head) += body;
+  } else {
+    tls_->put(body.empty() ? std::string(head) : std::string(head).append(body), out_);
+  }
+}
+
+void Wire::count_held() {
+  const std::size_t before =
+      std::exchange(held_, socket_ ? out_.size() + (body_ && owns_body_ ? body_->size() : 0) : 0);
+  service_->unsent += held_ - before;
+  if (held_ > before) service_->bound_unsent();
+}
+
+void Wire::drop_unsent() {
+  is_dropped_ = true;
+  cut_soon();
 }
 
 void Wire::uncork() {
@@ -169,11 +186,17 @@ void Wire::uncork() {
 }
 
 void Wire::flush() {
+  write_out();
+  count_held();
+}
+
+void Wire::write_out() {
   if (corked_ || waits_to_write_ || !socket_) return;
   while (unsent() > 0) {
     const std::size_t of_out = std::min(sent_, out_.size());
     const std::size_t of_body = sent_ - of_out;
-    const std::array<asio::const_buffer, 2> pieces = {asio::buffer(out_) + of_out, asio::buffer(body_) + of_body};
+    const std::array<asio::const_buffer, 2> pieces = {asio::buffer(out_) + of_out,
+                                                      (body_ ? asio::buffer(*body_) : asio::const_buffer()) + of_body};
     error_code problem;
     const std::size_t size = socket_->write_some(pieces, problem);
     if (problem == asio::error::would_block) return wait_to_write();
@@ -184,7 +207,7 @@ void Wire::flush() {
   sent_ = 0;
   out_.clear();
   if (out_.capacity() > kept_max) out_.shrink_to_fit();
-  body_ = {};
+  body_ = nullptr;
 }
 
 void Wire::wait_to_write() {
@@ -207,10 +230,11 @@ void Wire::have_flushed() {
 
 /// The peer takes nothing any more. That is found in the midst of a call of the user, who hears of it later.
 void Wire::cut_soon() {
-  out_.clear();
-  body_.clear();
+  out_ = {};
+  body_ = nullptr;
   sent_ = 0;
-  service_->loop.post([self = shared_from_this()] { self->cut(); });
+  count_held();
+  service_->loop.post([self = shared_from_this()] { self->cut(self->is_dropped_ ? How::reset : How::close); });
 }
 
 void Wire::finish() {
@@ -243,6 +267,7 @@ void Wire::cut(How how) {
   error_code ignored;
   if (how == How::reset) socket_->set_option(asio::socket_base::linger(true, 0), ignored);
   socket_.reset();
+  count_held();
   service_->wires.erase(place_);
   --service_->counters.open;
   note_request();

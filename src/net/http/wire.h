@@ -49,10 +49,16 @@ class Wire : public std::enable_shared_from_this<Wire> {
 
   /// Sends the head and then the body. Held back while corked.
   void send(std::string_view head, std::string body);
+  /// The same with a body that others send, too.
+  void send_shared(std::string_view head, std::shared_ptr<const std::string> document);
   void cork() { corked_ = true; }
   void uncork();
   /// How much waits until the peer takes it, or until the wire is uncorked.
-  std::size_t unsent() const { return out_.size() + body_.size() - sent_; }
+  std::size_t unsent() const { return out_.size() + (body_ ? body_->size() : 0) - sent_; }
+  /// What that takes of memory, as it was counted last. A body that others send, too, does not count.
+  std::size_t held() const { return held_; }
+  /// Gives up what waits, and cuts the connection as soon as nobody is in a call of it.
+  void drop_unsent();
   /// Whether what waits waits for the peer.
   bool is_blocked() const { return waits_to_write_; }
 
@@ -90,7 +96,10 @@ class Wire : public std::enable_shared_from_this<Wire> {
   void take_coded(std::string_view bytes);
   void got_end(const boost::system::error_code& problem);
   void pass_input();
+  void put(std::string_view head, std::string_view body);
   void flush();
+  void write_out();
+  void count_held();
   void wait_to_write();
   void have_flushed();
   void cut_soon();
@@ -110,9 +119,12 @@ class Wire : public std::enable_shared_from_this<Wire> {
   bool is_silent_ = true;
   bool is_open_ = false;  // TLS has shaken hands, if there is any
 
-  std::string out_;       // goes first,
-  std::string body_;      // then this
+  std::string out_;                          // goes first,
+  std::shared_ptr<const std::string> body_;  // then this, which others may send, too
+  bool owns_body_ = false;
   std::size_t sent_ = 0;  // of both
+  std::size_t held_ = 0;
+  bool is_dropped_ = false;
   bool corked_ = false;
   bool waits_to_write_ = false;
   TimePoint write_deadline_ = TimePoint::max();
