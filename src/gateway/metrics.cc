@@ -58,6 +58,8 @@ void add_figures(const net::http::Counters& counters, std::vector<Figure>& figur
   add("http_connections_open", "Connections that are open.", counters.open);
   add("http_requests_total", "Requests that came.", counters.requests);
   add("http_refused_connections_total", "Connections for which there was no room.", counters.refused_connections);
+  add("http_evicted_connections_total", "Connections that were closed to make room for others.",
+      counters.evicted_connections);
   add("http_refused_malformed_total", "Malformed requests.", counters.refused_malformed);
   add("http_refused_large_total", "Requests that were too large.", counters.refused_large);
   add("http_refused_bodies_total", "Requests for whose body there was no room beside others.", counters.refused_bodies);

@@ -148,6 +148,7 @@ void HttpConnection::answer(Response response) {
 void HttpConnection::answered() {
   exchange_ = nullptr;
   if (after_ == After::close || service_->draining) return end();
+  wire_->note_answered();
   set_phase(Phase::idle);
   if (in_process_ || wire_->input().empty()) return;
   service_->loop.post([self = shared_from_this()] {  // not inside the call of who answers

@@ -298,32 +298,6 @@ TEST(HttpAttack, WhoClosesHalfwayIsStillAnswered) {
   EXPECT_THAT(hear_all(socket), EndsWith(hello_0));
 }
 
-TEST(HttpAttack, ConnectionsBeyondTheBoundAreRefused) {
-  Limits limits;
-  limits.connections_max = 5;
-  ServerOnThread server(hello, with(limits));
-  std::vector<RawSocket> sockets;
-  for (int i = 0; i < 5; ++i) sockets.push_back(connect(server));
-  server.expect([](const Counters& counters) { return counters.open == 5; });
-  EXPECT_THAT(hear_all(connect(server)), is_refusal(503));
-  EXPECT_EQ(server.counters().refused_connections, 1);
-  sockets.pop_back();
-  server.expect([](const Counters& counters) { return counters.open == 4; });
-  const RawSocket again = connect(server);
-  again.say(good);
-  EXPECT_THAT(hear_until(again, hello_0), HasSubstr("200 OK"));
-}
-
-TEST(HttpAttack, OneAddressMayNotHaveThemAll) {
-  Limits limits;
-  limits.connections_max_each = 3;
-  ServerOnThread server(hello, with(limits));
-  std::vector<RawSocket> sockets;
-  for (int i = 0; i < 3; ++i) sockets.push_back(connect(server));
-  server.expect([](const Counters& counters) { return counters.open == 3; });
-  EXPECT_THAT(hear_all(connect(server)), is_refusal(503));
-}
-
 std::string random_words(Dice& dice) {
   static const std::string words[] = {"GET ",
                                       "POST ",

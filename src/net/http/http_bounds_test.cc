@@ -1,4 +1,4 @@
-// Answers that wait for their peers are bounded, and what is beyond the bounds gives way.
+// Connections and answers are bounded, and what is beyond the bounds gives way.
 #include <fstream>
 #include <vector>
 
@@ -60,6 +60,69 @@ TEST(HttpBounds, ASharedDocumentIsNotCopiedForEachAnswer) {
     all += more;
   }
   EXPECT_THAT(all, AllOf(StartsWith("HTTP/1.1 200 OK"), HasSubstr("Content-Length: 8388608\r\n"), EndsWith("xxxx")));
+}
+
+TEST(HttpBounds, ConnectionsBeyondTheBoundAreRefusedWhileAllAreBusy) {
+  Limits limits;
+  limits.connections_max = 5;
+  std::vector<std::unique_ptr<Exchange>> kept;
+  const auto serve = [&](std::unique_ptr<Exchange> exchange) {
+    if (exchange->request().path() == "/") return hello(std::move(exchange));
+    kept.push_back(std::move(exchange));
+  };
+  ServerOnThread server(serve, with(limits));
+  std::vector<RawSocket> sockets;
+  for (int i = 0; i < 5; ++i) {
+    sockets.push_back(connect(server));
+    sockets.back().say("GET /wait HTTP/1.1\r\nHost: x\r\n\r\n");
+  }
+  server.expect([](const Counters& counters) { return counters.requests == 5; });
+  EXPECT_THAT(hear_all(connect(server)), is_refusal(503));
+  EXPECT_EQ(server.counters().refused_connections, 1);
+  sockets.pop_back();
+  server.expect([](const Counters& counters) { return counters.open == 4; });
+  const RawSocket again = connect(server);
+  again.say(good);
+  EXPECT_THAT(hear_until(again, hello_0), HasSubstr("200 OK"));
+}
+
+TEST(HttpBounds, ConnectionsThatWaitGiveWayToNewOnes) {
+  Limits limits;
+  limits.connections_max = 4;
+  ServerOnThread server(hello, with(limits));
+  const RawSocket idle = connect(server);
+  idle.say(good);
+  EXPECT_THAT(hear_until(idle, hello_0), HasSubstr("200 OK"));
+  const RawSocket slow = connect(server);  // sends a body so slowly that it is never late
+  slow.say("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\na");
+  server.expect([](const Counters& counters) { return counters.open == 2; });
+  std::vector<RawSocket> sockets;
+  for (int i = 0; i < 10; ++i) {
+    sockets.push_back(connect(server));
+    sockets.back().say(good);
+    EXPECT_THAT(hear_until(sockets.back(), hello_0), HasSubstr("200 OK")) << i;
+  }
+  EXPECT_TRUE(is_closed(idle));
+  EXPECT_TRUE(is_closed(slow));
+  EXPECT_FALSE(server.counters().refused_connections);
+  EXPECT_EQ(server.counters().evicted_connections, 8U);
+  EXPECT_EQ(server.counters().open, 4);
+  sockets.back().say(good);
+  EXPECT_THAT(hear_until(sockets.back(), hello_0), HasSubstr("200 OK")) << "the newest stay";
+}
+
+TEST(HttpBounds, OneAddressMayNotHaveThemAll) {
+  Limits limits;
+  limits.connections_max_each = 3;
+  std::vector<std::unique_ptr<Exchange>> kept;
+  ServerOnThread server([&](std::unique_ptr<Exchange> exchange) { kept.push_back(std::move(exchange)); }, with(limits));
+  std::vector<RawSocket> sockets;
+  for (int i = 0; i < 3; ++i) {
+    sockets.push_back(connect(server));
+    sockets.back().say(good);
+  }
+  server.expect([](const Counters& counters) { return counters.requests == 3; });
+  EXPECT_THAT(hear_all(connect(server)), is_refusal(503));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "loop/asio_context.h"
 #include "net/http/connection.h"
+#include "net/http/peer.h"
 #include "net/http/response_writer.h"
 #include "net/http/service.h"
 #include "net/http/wire.h"
@@ -20,15 +21,6 @@ namespace {
 
 constexpr Duration pause_without_files = std::chrono::milliseconds(100);
 constexpr int backlog = 4'096;
-
-/// Without its port; an IPv4 address is itself also where both kinds are taken.
-std::string name_of(const tcp::endpoint& peer) {
-  const asio::ip::address address = peer.address();
-  if (address.is_v6() && address.to_v6().is_v4_mapped()) {
-    return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()).to_string();
-  }
-  return address.to_string();
-}
 
 /// Says why and closes; who does not hear it sees the end.
 void refuse_connection(tcp::socket& socket) {
@@ -102,27 +94,24 @@ void Server::Inside::accepted(const error_code& problem, tcp::socket socket) {
 
 void Server::Inside::admit(tcp::socket socket) {
   error_code problem;
-  const tcp::endpoint peer = socket.remote_endpoint(problem);
+  const tcp::endpoint endpoint = socket.remote_endpoint(problem);
   if (problem) return;  // it is gone already
-  const Limits& limits = service->options.limits;
-  std::string name = name_of(peer);
-  const auto of = service->of_address.find(name);
-  const bool full = service->counters.open >= limits.connections_max ||
-                    (of != service->of_address.end() && of->second.open >= limits.connections_max_each);
-  if (full) {
+  Peer peer = peer_of(endpoint);
+  // One more that says nothing takes the place of the oldest such: a client that asks at once is served.
+  const auto of = service->of_network.find(peer.network);
+  if (of != service->of_network.end() && std::ssize(of->second.silent) >= service->options.limits.silent_max_each) {
+    ++service->counters.evicted_connections;
+    of->second.silent.front()->cut();
+  }
+  if (!service->make_room(peer.network)) {
     ++service->counters.refused_connections;
     if (!service->tls) refuse_connection(socket);
     return;
   }
-  // One more that says nothing takes the place of the oldest such: a client that asks at once is served.
-  if (of != service->of_address.end() && std::ssize(of->second.silent) >= limits.silent_max_each) {
-    ++service->counters.refused_connections;
-    of->second.silent.front()->cut();
-  }
   socket.non_blocking(true, problem);
   if (!problem) socket.set_option(tcp::no_delay(true), problem);
   if (problem) return;
-  const std::shared_ptr<Wire> wire = Wire::add(service, std::move(socket), std::move(name));
+  const std::shared_ptr<Wire> wire = Wire::add(service, std::move(socket), std::move(peer));
   wire->open(std::make_shared<HttpConnection>(service, *wire));
 }
 

@@ -30,8 +30,9 @@ struct Limits {
   Duration write_wait = std::chrono::seconds(30);      ///< without a byte that the peer takes
   Duration idle_wait = std::chrono::minutes(2);        ///< between two requests; a silent WebSocket is pinged at half
   Duration handshake_wait = std::chrono::seconds(10);  ///< for TLS
+  /// Beyond this, and beyond those of one address, a new connection takes the place of one that waits for its peer.
   std::int32_t connections_max = 10'000;
-  std::int32_t connections_max_each = 5'000;  ///< of one address
+  std::int32_t connections_max_each = 5'000;  ///< of one address; of IPv6 of one /64, and this host is one
   std::int32_t silent_max_each = 256;         ///< of one address, before their first request is whole
 };
 
@@ -45,6 +46,7 @@ struct Counters {
   std::uint64_t connections = 0;
   std::uint64_t requests = 0;
   std::uint64_t refused_connections = 0;  ///< for which there was no room
+  std::uint64_t evicted_connections = 0;  ///< that were closed to make room for others
   std::uint64_t refused_malformed = 0;
   std::uint64_t refused_large = 0;
   std::uint64_t refused_bodies = 0;  ///< for which there was no room beside others

@@ -1,6 +1,7 @@
 #include "net/http/service.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "net/http/wire.h"
@@ -55,6 +56,26 @@ void Service::sweep() {
     wire->sweep(present);
   }
   if (!wires.empty()) ticking = loop.after(tick, [this] { sweep(); });
+}
+
+bool Service::make_room(const std::string& network) {
+  const Limits& limits = options.limits;
+  const auto own = of_network.find(network);
+  const auto limit_each = static_cast<std::size_t>(limits.connections_max_each);
+  Of* crowd = own != of_network.end() && own->second.open() >= limit_each ? &own->second : nullptr;
+  if (crowd == nullptr && counters.open < limits.connections_max) return true;
+  if (crowd == nullptr) {  // the largest crowd gives way; if nothing waits there, who has waited longest of all
+    crowd = &std::ranges::max_element(of_network, {}, [](const auto& one) { return one.second.open(); })->second;
+    const auto since = [](const auto& one) {
+      return one.second.waiting.empty() ? std::numeric_limits<std::uint64_t>::max()
+                                        : one.second.waiting.front()->waits_since();
+    };
+    if (crowd->waiting.empty()) crowd = &std::ranges::min_element(of_network, {}, since)->second;
+  }
+  if (crowd->waiting.empty()) return false;
+  ++counters.evicted_connections;
+  crowd->waiting.front()->cut();
+  return true;
 }
 
 void Service::bound_unsent() {

@@ -29,6 +29,9 @@ struct Service {
   void watch();
   void sweep();
 
+  /// Makes room for a connection from this network, if it may have one.
+  bool make_room(const std::string& network);
+
   /// Cuts the wires that hold most, until all of them together hold no more than they may.
   void bound_unsent();
 
@@ -46,10 +49,13 @@ struct Service {
   std::size_t bodies_held = 0;  ///< bytes of bodies that are not whole yet
   std::size_t unsent = 0;       ///< bytes that all wires hold for their peers
   struct Of {
-    std::int32_t open = 0;
-    std::vector<Wire*> silent;  ///< of these, without a whole request so far, the oldest first
+    std::size_t open() const { return waiting.size() + busy.size(); }
+    std::list<Wire*> waiting;   ///< for their peers, those that have waited longest first
+    std::list<Wire*> busy;      ///< with a request that is being answered
+    std::vector<Wire*> silent;  ///< without a whole request so far, the oldest first
   };
-  std::map<std::string, Of> of_address;
+  std::map<std::string, Of> of_network;  ///< by Peer::network
+  std::uint64_t waits = 0;               ///< that have begun so far
   loop::Timer ticking;
 };
 

@@ -20,7 +20,7 @@ constexpr Duration hearing_out = std::chrono::seconds(2);  // what a peer still 
 
 }  // namespace
 
-Wire::Wire(std::shared_ptr<Service> service, asio::ip::tcp::socket socket, std::string peer)
+Wire::Wire(std::shared_ptr<Service> service, asio::ip::tcp::socket socket, Peer peer)
     : service_(std::move(service)),
       socket_(std::move(socket)),
       peer_(std::move(peer)),
@@ -30,16 +30,16 @@ Wire::Wire(std::shared_ptr<Service> service, asio::ip::tcp::socket socket, std::
 
 Wire::~Wire() = default;
 
-std::shared_ptr<Wire> Wire::add(const std::shared_ptr<Service>& service, asio::ip::tcp::socket socket,
-                                std::string peer) {
+std::shared_ptr<Wire> Wire::add(const std::shared_ptr<Service>& service, asio::ip::tcp::socket socket, Peer peer) {
   service->watch();
   auto wire = std::make_shared<Wire>(service, std::move(socket), std::move(peer));
   wire->place_ = service->wires.insert(service->wires.end(), wire);
   ++service->counters.connections;
   ++service->counters.open;
-  Service::Of& of = service->of_address[wire->peer_];
-  ++of.open;
+  Service::Of& of = service->of_network[wire->peer_.network];
   of.silent.push_back(wire.get());
+  wire->place_in_network_ = of.waiting.insert(of.waiting.end(), wire.get());
+  wire->waits_since_ = ++service->waits;
   return wire;
 }
 
@@ -241,6 +241,7 @@ void Wire::finish() {
   if (!socket_ || ending_ != Ending::no) return;
   user_ = nullptr;
   ending_ = Ending::flushing;
+  note_answered();
   deadline_ = TimePoint::max();
   uncork();
   if (socket_ && unsent() == 0) end_sending();
@@ -270,13 +271,29 @@ void Wire::cut(How how) {
   count_held();
   service_->wires.erase(place_);
   --service_->counters.open;
-  note_request();
-  if (const auto of = service_->of_address.find(peer_); --of->second.open == 0) service_->of_address.erase(of);
+  leave_silent();
+  const auto of = service_->of_network.find(peer_.network);
+  (is_busy_ ? of->second.busy : of->second.waiting).erase(place_in_network_);
+  if (of->second.open() == 0) service_->of_network.erase(of);
   if (const std::shared_ptr<User> user = std::exchange(user_, nullptr)) user->lost();
 }
 
+void Wire::leave_silent() {
+  if (std::exchange(is_silent_, false)) std::erase(service_->of_network.at(peer_.network).silent, this);
+}
+
 void Wire::note_request() {
-  if (std::exchange(is_silent_, false)) std::erase(service_->of_address.at(peer_).silent, this);
+  leave_silent();
+  if (std::exchange(is_busy_, true)) return;
+  Service::Of& of = service_->of_network.at(peer_.network);
+  of.busy.splice(of.busy.end(), of.waiting, place_in_network_);
+}
+
+void Wire::note_answered() {
+  if (!socket_ || !std::exchange(is_busy_, false)) return;
+  Service::Of& of = service_->of_network.at(peer_.network);
+  of.waiting.splice(of.waiting.end(), of.busy, place_in_network_);
+  waits_since_ = ++service_->waits;
 }
 
 void Wire::drain() {

@@ -12,6 +12,7 @@
 
 #include "base/time.h"
 #include "net/http/input.h"
+#include "net/http/peer.h"
 #include "net/http/service.h"
 
 namespace cadre::net::http {
@@ -35,13 +36,13 @@ class Wire : public std::enable_shared_from_this<Wire> {
 
   /// Takes its place among the wires of the service.
   static std::shared_ptr<Wire> add(const std::shared_ptr<Service>& service, boost::asio::ip::tcp::socket socket,
-                                   std::string peer);
+                                   Peer peer);
   /// Begins to read.
   void open(std::shared_ptr<User> user);
   /// Another goes on from here.
   void hand_over(std::shared_ptr<User> user);
 
-  const std::string& peer() const { return peer_; }
+  const std::string& peer() const { return peer_.address; }
   const Input& input() const { return input_; }
   void consume(std::size_t size) { input_.consume(size); }
   /// Reads as soon as there is something and there is room.
@@ -62,9 +63,12 @@ class Wire : public std::enable_shared_from_this<Wire> {
   /// Whether what waits waits for the peer.
   bool is_blocked() const { return waits_to_write_; }
 
-  /// The peer has made a whole request: it is none of those who only hold a connection.
+  /// The peer has made a whole request: it is none of those who only hold a connection, until that is answered.
   void note_request();
+  void note_answered();
   bool is_silent() const { return is_silent_; }
+  /// When it began to wait for its peer, as Service::waits counts.
+  std::uint64_t waits_since() const { return waits_since_; }
 
   /// Its user is told when this has passed.
   void set_deadline(TimePoint deadline) { deadline_ = deadline; }
@@ -84,7 +88,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
   /// Looks whether its time is over.
   void sweep(TimePoint present);
 
-  Wire(std::shared_ptr<Service> service, boost::asio::ip::tcp::socket socket, std::string peer);
+  Wire(std::shared_ptr<Service> service, boost::asio::ip::tcp::socket socket, Peer peer);
   ~Wire();
 
  private:
@@ -100,6 +104,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
   void flush();
   void write_out();
   void count_held();
+  void leave_silent();
   void wait_to_write();
   void have_flushed();
   void cut_soon();
@@ -107,10 +112,13 @@ class Wire : public std::enable_shared_from_this<Wire> {
 
   const std::shared_ptr<Service> service_;
   std::optional<boost::asio::ip::tcp::socket> socket_;  // empty once it is over: it may outlive the loop
-  const std::string peer_;
+  const Peer peer_;
   std::unique_ptr<TlsSession> tls_;
   std::shared_ptr<User> user_;
   std::list<std::shared_ptr<Wire>>::iterator place_;
+  std::list<Wire*>::iterator place_in_network_;
+  bool is_busy_ = false;
+  std::uint64_t waits_since_ = 0;
 
   Input input_;
   bool reads_ = false;
