@@ -37,6 +37,8 @@ Result<void> Door::open(Options options, cluster::Desk& desk, cluster::BulkDesk&
   gateway::Options door;
   door.server.host = where.host;
   door.server.port = where.port;
+  door.server.listener = options.listener;
+  door.server.path = options.socket;
   net::http::Limits& limits = door.server.limits;
   // The other half is for agents, the database, logs and code: without a descriptor libraries below us abort.
   const std::int64_t half = std::max<std::int64_t>(descriptor_limit() / 2, 1);

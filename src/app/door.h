@@ -25,6 +25,8 @@ class Door {
 
   struct Options {
     master::Http http;
+    int listener = -1;   ///< a socket that listens as `http` says; the caller's
+    std::string socket;  ///< path of the one for the owner of the data folder
     std::string pass_secret;
     std::uint64_t names_begin = 1;
     std::uint64_t last_change = 0;

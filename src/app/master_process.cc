@@ -9,6 +9,7 @@
 #include "app/descriptor_limit.h"
 #include "app/door.h"
 #include "app/folder.h"
+#include "app/listener.h"
 #include "cluster/data_folder.h"
 #include "describe/describe.h"
 #include "loop/calendar.h"
@@ -118,10 +119,11 @@ class Recorder {
 /// Everything that a master process holds, in the order in which it comes and, backwards, goes.
 class MasterProcess {
  public:
-  MasterProcess(const master::Config& config, DataFolder data, std::function<void()> is_up, Log& log)
+  MasterProcess(const master::Config& config, DataFolder data, std::function<void()> is_up, int listener, Log& log)
       : config_(config),
         data_(std::move(data)),
         is_up_(std::move(is_up)),
+        listener_(listener),
         log_(log),
         pool_(loop_, {"the records", 1, 1'000}),
         archive_pool_(loop_, {"ended jobs", 1, 1'000}),
@@ -257,21 +259,20 @@ class MasterProcess {
           {"join_refused_total", "Attempts to join that were refused.", static_cast<double>(join_->refused())});
       return figures;
     };
-    // A port that nobody chose stays the same over restarts, where it can: who follows something comes back to it.
-    const Result<HostPort> chosen = parse_host_port(options.http.listen);
-    const Result<HostPort> before = parse_host_port(known_.url);
-    if (chosen && chosen->port == 0 && before && before->port != 0) {
-      Door::Options same = options;
-      same.http.listen =
-          options.http.listen.substr(0, options.http.listen.rfind(':') + 1) + std::to_string(before->port);
-      if (door_.open(std::move(same), *master_, *bulk_)) return write_client_file();
+    loop::Descriptor own;
+    if (listener_ < 0) {
+      TRY_ASSIGN(opened, open_listener(config_.http, data_, log_));
+      own = std::move(opened);
     }
+    options.listener = own ? own.get() : listener_;
+    options.socket = data_.http_socket();
     TRY(door_.open(std::move(options), *master_, *bulk_));
     return write_client_file();
   }
 
   Result<void> write_client_file() {
     known_.url = url();
+    known_.socket = data_.http_socket();
     known_.ca = config_.http.tls_ca.empty() ? "" : fs::absolute(config_.http.tls_ca).string();
     return loop::write_whole(data_.client_file(), as_bytes(describe::write_json(known_) + "\n"), loop::Durable::yes);
   }
@@ -409,6 +410,7 @@ class MasterProcess {
   const master::Config& config_;
   DataFolder data_;
   std::function<void()> is_up_;
+  int listener_;  ///< the caller's; -1: there is none yet
   Log& log_;
   loop::RealLoop loop_;
   loop::ThreadPool pool_;
@@ -431,13 +433,13 @@ class MasterProcess {
 
 }  // namespace
 
-Result<void> run_master(const master::Config& config, Log& log, std::function<void()> is_up) {
+Result<void> run_master(const master::Config& config, Log& log, std::function<void()> is_up, int listener) {
   TRY_ASSIGN(path, open_data_folder(config.data, log));
   TRY_ASSIGN(lock, lock_folder(path));
   const DataFolder data{path};
   TRY(make_private_folder(data.run(), log));
   raise_descriptor_limit(log);
-  MasterProcess process(config, data, std::move(is_up), log);
+  MasterProcess process(config, data, std::move(is_up), listener, log);
   return process.run();
 }
 

@@ -10,7 +10,8 @@
 namespace cadre::app {
 
 /// Serves until SIGTERM or SIGINT; calls `is_up` as soon as it does. An error says why it could not start, or could not
-/// go on.
-[[nodiscard]] Result<void> run_master(const master::Config& config, Log& log, std::function<void()> is_up = {});
+/// go on. `listener` is a socket that listens as the config says, which stays the caller's; -1: it opens its own.
+[[nodiscard]] Result<void> run_master(const master::Config& config, Log& log, std::function<void()> is_up = {},
+                                      int listener = -1);
 
 }  // namespace cadre::app

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "app/folder.h"
+#include "app/listener.h"
 #include "app/master_process.h"
 #include "base/shell_words.h"
 #include "client/data_folder.h"
@@ -96,7 +97,8 @@ class Part {
 }  // namespace
 
 Result<void> run_both(const master::Config& config, AgentOptions agent, const LogOptions& logging) {
-  TRY_ASSIGN(data, open_data_folder(config.data, *make_log("up", logging)));
+  const auto log = make_log("up", logging);
+  TRY_ASSIGN(data, open_data_folder(config.data, *log));
   agent.master = data;
   agent.data = data + "/agent";
   agent.end_tasks = true;
@@ -105,15 +107,21 @@ Result<void> run_both(const master::Config& config, AgentOptions agent, const Lo
   ::sigaction(SIGTERM, &action, nullptr);
   ::sigaction(SIGINT, &action, nullptr);
 
+  // Held here, so that nobody takes the port while a master is killed and started again.
+  TRY(lock_folder(data));  // in use: that is said first
+  TRY_ASSIGN(listener, open_listener(config.http, cluster::DataFolder{data}, *log));
+
   std::array<int, 2> news{};
   if (::pipe2(news.data(), O_CLOEXEC) != 0) return loop::system_failure("pipe");
   const loop::Descriptor hears(news[0]);
   const loop::Descriptor says(news[1]);
   Part master_part("master", [&]() -> Result<void> {
     const auto own_log = make_log("master", logging);
-    return run_master(config, *own_log, [&] { [[maybe_unused]] const ssize_t said = ::write(says.get(), "!", 1); });
+    const auto say_up = [&] { [[maybe_unused]] const ssize_t said = ::write(says.get(), "!", 1); };
+    return run_master(config, *own_log, say_up, listener.get());
   });
   Part agent_part("agent", [&]() -> Result<void> {
+    listener.close();
     const auto own_log = make_log("agent", logging);
     return run_agent(agent, *own_log);
   });

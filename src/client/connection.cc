@@ -40,7 +40,7 @@ Connection::Connection(loop::RealLoop& loop, cluster::KnownMaster master, std::s
     : loop_(loop),
       master_(std::move(master)),
       naming_(naming),
-      client_(loop, {master_.ca, 5s}),
+      client_(loop, {.ca_file = master_.ca, .connect_wait = 5s, .path = master_.socket}),
       pause_(ask_again_after) {}
 
 Connection::Call Connection::call_of(const access::Route& route, Value fields, std::string bytes, Duration wait) const {

@@ -13,6 +13,7 @@ Result<void> find_door(names::MasterUrl& url, const std::string& why_master) {
   }
   url.door = known->url;
   url.token = known->token;
+  url.socket = known->socket;
   if (url.ca_file.empty()) url.ca_file = known->ca;
   return {};
 }

@@ -70,12 +70,14 @@ struct WhichMaster : testing::Test {
   Variable ca{"CADRE_CA", ""};
 };
 
-constexpr const char* here = R"({"url": "http://127.0.0.1:7", "user": "eve", "token": "secret", "ca": "/ca.pem"})";
+constexpr const char* here =
+    R"({"url": "http://127.0.0.1:7", "user": "eve", "token": "secret", "ca": "/ca.pem", "socket": "/run/http"})";
 
 TEST_F(WhichMaster, OfThisHostIsKnownByItsUrlToo) {
   data("share/cadre", here);
   ASSERT_EQ(default_data_folder(), home.path() + "/share/cadre");
   EXPECT_EQ(find_master("http://127.0.0.1:7").value().token, "secret");
+  EXPECT_EQ(find_master("http://127.0.0.1:7").value().socket, "/run/http");
   for (const char* spelling : {"127.0.0.1:7", "localhost:7", "cadre://localhost:7/", "http://[::1]:7"}) {
     EXPECT_EQ(find_master(spelling).value().token, "secret") << spelling;
   }
@@ -91,6 +93,7 @@ TEST_F(WhichMaster, IsToldByItsDataFolder) {
     EXPECT_EQ(found->user, "eve");
     EXPECT_EQ(found->token, "secret");
     EXPECT_EQ(found->ca, "/ca.pem");
+    EXPECT_EQ(found->socket, "/run/http") << "the token is not sent to whoever has the port";
   }
 }
 

@@ -14,6 +14,7 @@ struct KnownMaster {
   std::string user;
   std::string token;
   std::string ca;
+  std::string socket = {};
 };
 template <class V>
 void describe(V& v, KnownMaster& m) {
@@ -21,6 +22,7 @@ void describe(V& v, KnownMaster& m) {
   v.field("user", m.user, "Who one is there.");
   v.field("token", m.token, "The token that says so.");
   v.field("ca", m.ca, "PEM file of whose certificates are believed; empty: as the system does.");
+  v.field("socket", m.socket, "Unix socket by which its owner reaches it; empty: the URL says where it is.");
 }
 
 /// In it, `run` is private to its owner, and holds the unix sockets.
@@ -35,6 +37,8 @@ struct DataFolder {
   std::string public_key_file() const { return run() + "/master.key"; }
   /// What agents of this host show to become known.
   std::string local_secret_file() const { return path + "/agents.secret"; }
+  /// Where it serves its owner: nobody else can take its place there, as they could take its port.
+  std::string http_socket() const { return run() + "/http"; }
   /// How its owner reaches the master, for the command line.
   std::string client_file() const { return path + "/client.json"; }
   /// By which tokens of tasks are signed.

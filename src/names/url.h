@@ -38,6 +38,7 @@ struct MasterUrl {
   std::string workspace;  ///< empty: that of the task that asks, else the default one
   std::string token;      ///< empty: the caller's own
   std::string ca_file;    ///< empty: what the system believes
+  std::string socket;     ///< by which the caller reaches it on this host; empty: by `door`
   bool operator==(const MasterUrl&) const = default;
 };
 

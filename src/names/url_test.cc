@@ -24,11 +24,11 @@ TEST(NamesUrl, IsReadWithAllItsParts) {
   url.password = "only";
   EXPECT_EQ(parse_url("redis://:only@h").value(), Url(url));
   EXPECT_EQ(parse_url("master://").value(), Url(MasterUrl{}));
-  EXPECT_EQ(parse_url("master:///vision").value(), Url(MasterUrl{"", "vision", "", ""}));
-  EXPECT_EQ(parse_url("master://host").value(), Url(MasterUrl{"http://host:7310", "", "", ""}));
-  EXPECT_EQ(parse_url("master://host:1/").value(), Url(MasterUrl{"http://host:1", "", "", ""}));
+  EXPECT_EQ(parse_url("master:///vision").value(), Url(MasterUrl{"", "vision", "", "", ""}));
+  EXPECT_EQ(parse_url("master://host").value(), Url(MasterUrl{"http://host:7310", "", "", "", ""}));
+  EXPECT_EQ(parse_url("master://host:1/").value(), Url(MasterUrl{"http://host:1", "", "", "", ""}));
   EXPECT_EQ(parse_url("masters://:t%40k@[::1]:80/a.b?ca=/etc/ca.pem").value(),
-            Url(MasterUrl{"https://[::1]:80", "a.b", "t@k", "/etc/ca.pem"}));
+            Url(MasterUrl{"https://[::1]:80", "a.b", "t@k", "/etc/ca.pem", ""}));
 }
 
 TEST(NamesUrl, WhatIsWrongIsSaidWithTheRemedyAndWithoutThePassword) {

@@ -279,5 +279,97 @@ class Tls(unittest.TestCase):
             shutil.rmtree(self.folder)
 
 
+class Port(unittest.TestCase):
+    """Another program takes the port of a master that is away."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="cadre-port-"))
+        self.addCleanup(shutil.rmtree, self.folder, True)
+
+    def start(self, *words):
+        log = open(self.folder / "log", "ab")
+        self.addCleanup(log.close)
+        process = subprocess.Popen([PROGRAM, *words], stdout=log, stderr=log)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.terminate)
+        return process
+
+    def known(self):
+        return json.loads((self.folder / "m" / "client.json").read_text())
+
+    def started(self):
+        """When the master was started that answers; None: none does."""
+        try:
+            with urllib.request.urlopen(self.known()["url"] + "/api/v1/health", timeout=5) as answer:
+                return json.loads(answer.read())["since"]
+        except (OSError, ValueError):
+            return None
+
+    def until(self, holds):
+        end = time.monotonic() + 60
+        while not holds():
+            self.assertLess(time.monotonic(), end, (self.folder / "log").read_text())
+            time.sleep(0.02)
+
+    @staticmethod
+    def bind(port):
+        thief = socket.socket()
+        thief.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            thief.bind(("127.0.0.1", port))
+            thief.listen()
+            return thief
+        except OSError:
+            thief.close()
+            return None
+
+    def test_cadre_up_holds_its_port_while_its_master_is_killed(self):
+        up = self.start("up", "--data", self.folder / "m", "--port", "0", "--artificial-slots", "1")
+        self.until(self.started)
+        port = int(self.known()["url"].rsplit(":", 1)[1])
+        is_master = lambda pid: any(os.readlink(link).endswith("/m/cadre.db") for link in
+                                    pathlib.Path(f"/proc/{pid}/fd").iterdir() if os.path.lexists(link))
+        for _ in range(3):
+            children = pathlib.Path(f"/proc/{up.pid}/task/{up.pid}/children").read_text().split()
+            first = self.started()
+            for pid in filter(is_master, children):
+                os.kill(int(pid), 9)
+            asked = threading.Thread(target=self.until, args=(lambda: self.started() not in (None, first),))
+            asked.start()
+            while asked.is_alive():
+                self.assertIsNone(self.bind(port))
+            asked.join()
+            self.assertIsNone(up.poll())
+        self.assertEqual(int(self.known()["url"].rsplit(":", 1)[1]), port)
+
+    def test_the_token_of_the_owner_is_not_sent_to_another_program(self):
+        master = self.start("master", "--data", self.folder / "m", "--port", "0")
+        self.until(self.started)
+        ask = lambda: subprocess.run([PROGRAM, "me", "--master", self.folder / "m"], capture_output=True, text=True)
+        self.assertEqual(ask().returncode, 0)
+        for signal in (9, 15):
+            master.send_signal(signal)
+            master.wait()
+            thief = self.bind(int(self.known()["url"].rsplit(":", 1)[1]))
+            self.assertIsNotNone(thief)
+            said = ask()
+            self.assertEqual(said.returncode, 4, said.stderr)
+            thief.settimeout(0.5)
+            with self.assertRaises(TimeoutError):
+                thief.accept()
+            thief.close()
+            master = self.start("master", "--data", self.folder / "m", "--port", "0")
+            self.until(self.started)
+            self.assertEqual(ask().returncode, 0)
+
+    def test_a_port_in_use_is_tried_again(self):
+        holder = self.bind(0)
+        port = holder.getsockname()[1]
+        self.start("master", "--data", self.folder / "m", "--port", str(port))
+        self.until(lambda: "tried again" in (self.folder / "log").read_text())
+        holder.close()
+        self.until(self.started)
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -16,6 +16,7 @@ using net::http::Method;
 net::http::ClientOptions client_options(const MasterUrl& url, const Options& options) {
   net::http::ClientOptions client;
   client.ca_file = url.ca_file;
+  client.path = url.socket;
   client.connect_wait = options.op_wait;
   client.connections_max = static_cast<std::int32_t>(std::min<std::size_t>(options.watches_max, 10'000)) + 64;
   return client;

@@ -20,6 +20,7 @@ struct ClientOptions {
   Duration connect_wait = std::chrono::seconds(5);
   ByteSize answer_max{64 << 20};       ///< of a body that is not handed on in pieces
   std::int32_t connections_max = 256;  ///< beyond that, questions wait for each other
+  std::string path = {};               ///< of the Unix socket of the server; empty: the URL says where it is
 };
 
 struct Question {

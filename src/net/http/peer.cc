@@ -1,13 +1,20 @@
 #include "net/http/peer.h"
 
+#include <sys/socket.h>
+
 #include <algorithm>
+#include <boost/asio/ip/tcp.hpp>
+#include <cstring>
 
 namespace cadre::net::http {
 
 namespace ip = boost::asio::ip;
 
-Peer peer_of(const ip::tcp::endpoint& endpoint) {
-  ip::address address = endpoint.address();
+Peer peer_of(const Protocol::endpoint& endpoint) {
+  if (endpoint.protocol().family() == AF_UNIX) return {"local", "local"};
+  ip::tcp::endpoint of_tcp;
+  std::memcpy(of_tcp.data(), endpoint.data(), std::min(endpoint.size(), of_tcp.capacity()));
+  ip::address address = of_tcp.address();
   if (address.is_v6() && address.to_v6().is_v4_mapped()) {
     address = ip::make_address_v4(ip::v4_mapped, address.to_v6());
   }

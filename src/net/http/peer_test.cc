@@ -2,10 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+
 namespace cadre::net::http {
 namespace {
 
-Peer peer(const std::string& address) { return peer_of({boost::asio::ip::make_address(address), 80}); }
+Peer peer(const std::string& address) {
+  return peer_of(boost::asio::ip::tcp::endpoint(boost::asio::ip::make_address(address), 80));
+}
 
 TEST(HttpPeer, CountsAddressesOfOneHostTogether) {
   EXPECT_EQ(peer("192.0.2.7").network, "192.0.2.7");
@@ -17,6 +22,7 @@ TEST(HttpPeer, CountsAddressesOfOneHostTogether) {
   EXPECT_EQ(peer("2001:db8:1:2::3").network, peer("2001:db8:1:2:ffff::9").network);
   EXPECT_NE(peer("2001:db8:1:2::3").network, peer("2001:db8:1:3::3").network);
   EXPECT_EQ(peer("2001:db8:1:2::3").address, "2001:db8:1:2::3");
+  EXPECT_EQ(peer_of(boost::asio::local::stream_protocol::endpoint("/run/x")).address, "local");
 }
 
 }  // namespace

@@ -1,11 +1,17 @@
 #include "net/http/server.h"
 
+#include <fcntl.h>
+#include <sys/socket.h>
+
 #include <algorithm>
+#include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <utility>
 
 #include "loop/asio_context.h"
+#include "loop/descriptor.h"
 #include "net/http/connection.h"
+#include "net/http/listener.h"
 #include "net/http/peer.h"
 #include "net/http/response_writer.h"
 #include "net/http/service.h"
@@ -14,16 +20,15 @@
 namespace cadre::net::http {
 
 namespace asio = boost::asio;
-using asio::ip::tcp;
+using Acceptor = asio::basic_socket_acceptor<Protocol>;
 using boost::system::error_code;
 
 namespace {
 
 constexpr Duration pause_without_files = std::chrono::milliseconds(100);
-constexpr int backlog = 4'096;
 
 /// Says why and closes; who does not hear it sees the end.
-void refuse_connection(tcp::socket& socket) {
+void refuse_connection(Protocol::socket& socket) {
   std::string text;
   const Response response = problem(503, "there is no room for another connection");
   write_head(text, response, BodyKind::sized, After::close);
@@ -37,64 +42,89 @@ void refuse_connection(tcp::socket& socket) {
 struct Server::Inside : std::enable_shared_from_this<Inside> {
   Inside(loop::RealLoop& loop, Log& log, ServerOptions options, Handler handler)
       : service(std::make_shared<Service>(loop, log, std::move(options), std::move(handler))),
-        acceptor(loop::asio_context(loop)) {}
+        by_port{Acceptor(loop::asio_context(loop)), {}},
+        by_path{Acceptor(loop::asio_context(loop)), {}} {}
+
+  struct Entrance {
+    Acceptor acceptor;
+    loop::Timer pause;
+  };
 
   Result<void> listen();
-  void accept();
-  void accepted(const error_code& problem, tcp::socket socket);
-  void admit(tcp::socket socket);
+  Result<void> listen(Entrance& entrance, loop::Descriptor listener);
+  void accept(Entrance& entrance);
+  void accepted(Entrance& entrance, const error_code& problem, Protocol::socket socket);
+  void admit(Protocol::socket socket);
+  /// Lets nobody in any more.
+  void close();
 
   const std::shared_ptr<Service> service;
-  tcp::acceptor acceptor;
+  Entrance by_port;
+  Entrance by_path;
   std::uint16_t port = 0;
-  loop::Timer pause;
 };
 
 Result<void> Server::Inside::listen() {
   const ServerOptions& options = service->options;
-  const std::string where = options.host + ":" + std::to_string(options.port);
-  error_code problem;
-  tcp::resolver resolver(acceptor.get_executor());
-  const auto found = resolver.resolve(options.host, std::to_string(options.port),
-                                      tcp::resolver::passive | tcp::resolver::numeric_service, problem);
-  if (problem || found.empty()) return fail(Errc::invalid, "cannot listen on " + where + ": " + problem.message());
-  const tcp::endpoint endpoint = found.begin()->endpoint();
-  acceptor.open(endpoint.protocol(), problem);
-  if (!problem) acceptor.set_option(tcp::acceptor::reuse_address(true), problem);
-  if (!problem) acceptor.bind(endpoint, problem);
-  if (!problem) acceptor.listen(backlog, problem);
-  if (problem) {
-    const Errc code = problem == asio::error::address_in_use ? Errc::conflict : Errc::invalid;
-    return fail(code, "cannot listen on " + where + ": " + problem.message());
+  loop::Descriptor listener(options.listener < 0 ? -1 : ::fcntl(options.listener, F_DUPFD_CLOEXEC, 0));
+  if (!listener) {
+    TRY_ASSIGN(opened, listen_at(options.host, options.port));
+    listener = std::move(opened);
   }
-  port = acceptor.local_endpoint().port();
+  port = port_of(listener);
+  TRY(listen(by_port, std::move(listener)));
+  if (options.path.empty()) return {};
+  TRY_ASSIGN(opened, listen_at_path(options.path));
+  return listen(by_path, std::move(opened));
+}
+
+Result<void> Server::Inside::listen(Entrance& entrance, loop::Descriptor listener) {
+  sockaddr_storage at{};
+  socklen_t size = sizeof at;
+  if (::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&at), &size) != 0) {
+    return loop::system_failure("cannot listen");
+  }
+  error_code problem;
+  entrance.acceptor.assign(Protocol(at.ss_family, 0), listener.get(), problem);
+  if (problem) return fail(Errc::invalid, "cannot listen: " + problem.message());
+  static_cast<void>(listener.release());
+  accept(entrance);
   return {};
 }
 
-void Server::Inside::accept() {
-  acceptor.async_accept([self = shared_from_this()](const error_code& problem, tcp::socket socket) {
-    loop::Call call([&] { self->accepted(problem, std::move(socket)); });
-    call();
-  });
+void Server::Inside::close() {
+  for (Entrance* entrance : {&by_port, &by_path}) {
+    error_code ignored;
+    entrance->acceptor.close(ignored);
+    entrance->pause.cancel();
+  }
 }
 
-void Server::Inside::accepted(const error_code& problem, tcp::socket socket) {
-  if (!acceptor.is_open()) return;
+void Server::Inside::accept(Entrance& entrance) {
+  entrance.acceptor.async_accept(
+      [self = shared_from_this(), &entrance](const error_code& problem, Protocol::socket socket) {
+        loop::Call call([&] { self->accepted(entrance, problem, std::move(socket)); });
+        call();
+      });
+}
+
+void Server::Inside::accepted(Entrance& entrance, const error_code& problem, Protocol::socket socket) {
+  if (!entrance.acceptor.is_open()) return;
   if (!problem) {
     admit(std::move(socket));
   } else if (problem == asio::error::no_descriptors || problem.value() == ENFILE || problem.value() == ENOBUFS ||
              problem.value() == ENOMEM) {
     // Those who wait would be tried again at once and for ever.
     service->log.warning("http: cannot accept a connection: " + problem.message());
-    pause = service->loop.after(pause_without_files, [this] { accept(); });
+    entrance.pause = service->loop.after(pause_without_files, [this, &entrance] { accept(entrance); });
     return;
   }
-  accept();
+  accept(entrance);
 }
 
-void Server::Inside::admit(tcp::socket socket) {
+void Server::Inside::admit(Protocol::socket socket) {
   error_code problem;
-  const tcp::endpoint endpoint = socket.remote_endpoint(problem);
+  const Protocol::endpoint endpoint = socket.remote_endpoint(problem);
   if (problem) return;  // it is gone already
   Peer peer = peer_of(endpoint);
   // One more that says nothing takes the place of the oldest such: a client that asks at once is served.
@@ -109,7 +139,9 @@ void Server::Inside::admit(tcp::socket socket) {
     return;
   }
   socket.non_blocking(true, problem);
-  if (!problem) socket.set_option(tcp::no_delay(true), problem);
+  if (!problem && endpoint.protocol().family() != AF_UNIX) {
+    socket.set_option(asio::ip::tcp::no_delay(true), problem);
+  }
   if (problem) return;
   const std::shared_ptr<Wire> wire = Wire::add(service, std::move(socket), std::move(peer));
   wire->open(std::make_shared<HttpConnection>(service, *wire));
@@ -124,16 +156,13 @@ Result<std::unique_ptr<Server>> Server::listen(loop::RealLoop& loop, Log& log, S
   auto inside = std::make_shared<Inside>(loop, log, std::move(options), std::move(handler));
   inside->service->tls = std::move(tls);
   TRY(inside->listen());
-  inside->accept();
   return std::unique_ptr<Server>(new Server(std::move(inside)));
 }
 
 Server::Server(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
 
 Server::~Server() {
-  error_code ignored;
-  inside_->acceptor.close(ignored);
-  inside_->pause.cancel();
+  inside_->close();
   Service& service = *inside_->service;
   while (!service.wires.empty()) service.wires.front()->cut();
   service.ticking.cancel();
@@ -147,9 +176,7 @@ loop::Task<void> Server::drain(Duration most) {
   constexpr Duration between = std::chrono::milliseconds(10);
   const std::shared_ptr<Inside> inside = inside_;
   const std::shared_ptr<Service> service = inside->service;
-  error_code ignored;
-  inside->acceptor.close(ignored);
-  inside->pause.cancel();
+  inside->close();
   service->draining = true;
   for (auto next = service->wires.begin(); next != service->wires.end();) {
     const std::shared_ptr<Wire> wire = *next++;

@@ -96,6 +96,8 @@ class Exchange {
 struct ServerOptions {
   std::string host = "127.0.0.1";
   std::uint16_t port = 0;  ///< 0: a free one
+  int listener = -1;       ///< a socket that listens already, of which a copy is used; -1: one is opened
+  std::string path;        ///< where it listens as well, for processes that may look into that folder; empty: nowhere
   std::optional<Tls> tls;  ///< then plain HTTP is refused
   Limits limits;
   /// The most that the body of a request may have, told from its method and target before the body is read. 1 MiB
@@ -107,7 +109,8 @@ class Server {
  public:
   using Handler = std::function<void(std::unique_ptr<Exchange>)>;
 
-  /// Listens. `conflict` when the port is in use, `invalid` when the host or the TLS files are no good.
+  /// Listens, as net/http/listener.h does. `conflict` when the port is in use, `invalid` when the host or the TLS files
+  /// are no good.
   [[nodiscard]] static Result<std::unique_ptr<Server>> listen(loop::RealLoop& loop, Log& log, ServerOptions options,
                                                               Handler handler);
   Server(const Server&) = delete;

@@ -66,6 +66,7 @@ Result<void> Transfer::start() {
   curl_easy_setopt(easy_, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(easy_, CURLOPT_QUICK_EXIT, 1L);  // ending a question does not wait for a name to be looked up
   curl_easy_setopt(easy_, CURLOPT_URL, question_.url.c_str());
+  if (!options_.path.empty()) curl_easy_setopt(easy_, CURLOPT_UNIX_SOCKET_PATH, options_.path.c_str());
   curl_easy_setopt(easy_, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(easy_, CURLOPT_PATH_AS_IS, 1L);  // something may be called `..`
   curl_easy_setopt(easy_, CURLOPT_PROXY, "");       // what stands in the environment is not meant for us

@@ -20,7 +20,7 @@ constexpr Duration hearing_out = std::chrono::seconds(2);  // what a peer still 
 
 }  // namespace
 
-Wire::Wire(std::shared_ptr<Service> service, asio::ip::tcp::socket socket, Peer peer)
+Wire::Wire(std::shared_ptr<Service> service, Protocol::socket socket, Peer peer)
     : service_(std::move(service)),
       socket_(std::move(socket)),
       peer_(std::move(peer)),
@@ -30,7 +30,7 @@ Wire::Wire(std::shared_ptr<Service> service, asio::ip::tcp::socket socket, Peer 
 
 Wire::~Wire() = default;
 
-std::shared_ptr<Wire> Wire::add(const std::shared_ptr<Service>& service, asio::ip::tcp::socket socket, Peer peer) {
+std::shared_ptr<Wire> Wire::add(const std::shared_ptr<Service>& service, Protocol::socket socket, Peer peer) {
   service->watch();
   auto wire = std::make_shared<Wire>(service, std::move(socket), std::move(peer));
   wire->place_ = service->wires.insert(service->wires.end(), wire);
@@ -68,7 +68,7 @@ void Wire::read() {
   if (reads_ || input_ended_ || !socket_ || input_.is_full()) return;
   if (tls_) {
     reads_ = true;
-    socket_->async_wait(asio::ip::tcp::socket::wait_read, [self = shared_from_this()](const error_code& problem) {
+    socket_->async_wait(Protocol::socket::wait_read, [self = shared_from_this()](const error_code& problem) {
       self->reads_ = false;
       if (problem || !self->socket_) return;
       self->call([&] { self->read_coded(); });
@@ -213,7 +213,7 @@ void Wire::write_out() {
 void Wire::wait_to_write() {
   waits_to_write_ = true;
   if (write_deadline_ == TimePoint::max()) write_deadline_ = service_->after(service_->options.limits.write_wait);
-  socket_->async_wait(asio::ip::tcp::socket::wait_write, [self = shared_from_this()](const error_code& problem) {
+  socket_->async_wait(Protocol::socket::wait_write, [self = shared_from_this()](const error_code& problem) {
     self->waits_to_write_ = false;
     if (problem || !self->socket_) return;
     self->call([&] {
@@ -256,7 +256,7 @@ void Wire::end_sending() {
   }
   if (input_ended_ || !socket_ || unsent() > 0) return cut();
   error_code ignored;
-  socket_->shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+  socket_->shutdown(Protocol::socket::shutdown_send, ignored);
   deadline_ = service_->after(hearing_out);
   input_.consume(input_.view().size());
   read();

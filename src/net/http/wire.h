@@ -2,7 +2,6 @@
 /// rest when it can, and knows when its time is over. For the loop's thread; for the files of this folder only.
 #pragma once
 
-#include <boost/asio/ip/tcp.hpp>
 #include <cstddef>
 #include <list>
 #include <memory>
@@ -35,8 +34,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
   };
 
   /// Takes its place among the wires of the service.
-  static std::shared_ptr<Wire> add(const std::shared_ptr<Service>& service, boost::asio::ip::tcp::socket socket,
-                                   Peer peer);
+  static std::shared_ptr<Wire> add(const std::shared_ptr<Service>& service, Protocol::socket socket, Peer peer);
   /// Begins to read.
   void open(std::shared_ptr<User> user);
   /// Another goes on from here.
@@ -88,7 +86,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
   /// Looks whether its time is over.
   void sweep(TimePoint present);
 
-  Wire(std::shared_ptr<Service> service, boost::asio::ip::tcp::socket socket, Peer peer);
+  Wire(std::shared_ptr<Service> service, Protocol::socket socket, Peer peer);
   ~Wire();
 
  private:
@@ -111,7 +109,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
   void end_sending();
 
   const std::shared_ptr<Service> service_;
-  std::optional<boost::asio::ip::tcp::socket> socket_;  // empty once it is over: it may outlive the loop
+  std::optional<Protocol::socket> socket_;  // empty once it is over: it may outlive the loop
   const Peer peer_;
   std::unique_ptr<TlsSession> tls_;
   std::shared_ptr<User> user_;

@@ -1,0 +1,44 @@
+#include "app/listener.h"
+
+#include <chrono>
+#include <thread>
+
+#include "app/door.h"
+#include "describe/describe.h"
+#include "loop/file.h"
+#include "net/http/listener.h"
+
+namespace cadre::app {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int attempts_max = 25;
+constexpr auto between_attempts = 200ms;
+
+/// The port that the master of this folder had before; 0: none.
+std::uint16_t port_before(const cluster::DataFolder& data) {
+  const Result<std::string> text = loop::read_file(data.client_file());
+  if (!text) return 0;
+  const auto known = describe::read_json<cluster::KnownMaster>(*text);
+  if (!known) return 0;
+  const Result<HostPort> before = parse_host_port(known->url);
+  return before ? before->port : 0;
+}
+
+}  // namespace
+
+Result<loop::Descriptor> open_listener(const master::Http& http, const cluster::DataFolder& data, Log& log) {
+  TRY_ASSIGN(where, parse_host_port(http.listen));
+  if (const std::uint16_t before = where.port == 0 ? port_before(data) : 0; before != 0) {
+    if (Result<loop::Descriptor> same = net::http::listen_at(where.host, before)) return same;
+  }
+  for (int attempt = 1;; ++attempt) {
+    Result<loop::Descriptor> listener = net::http::listen_at(where.host, where.port);
+    if (listener || listener.error().code != Errc::conflict || attempt == attempts_max) return listener;
+    if (attempt == 1) log.warning(listener.error().message + "; it is tried again for 5 s");
+    std::this_thread::sleep_for(between_attempts);
+  }
+}
+
+}  // namespace cadre::app
