@@ -107,6 +107,15 @@ TEST(Goodbye, TakesTheSlotsOutAtOnce) {
   EXPECT_EQ(state_of(desk, "a1"), "up");
 }
 
+TEST(Goodbye, IsHeardOfAnAgentThatHasNotReadItsWelcome) {
+  Desk desk;
+  desk.hello("a1");
+  desk.says_in(0, "a1", messages::Beat{});
+  EXPECT_EQ(state_of(desk, "a1"), "up");
+  desk.says_in(0, "a1", messages::Goodbye{true});
+  EXPECT_EQ(state_of(desk, "a1"), "stopped");
+}
+
 TEST(Goodbye, KeepsTasksThatGoOnUntilTheAgentIsLost) {
   Desk desk;
   desk.hello("a1");

@@ -68,7 +68,11 @@ void Control::hear(Peer peer, const messages::FromAgent& message, const std::opt
   if (const auto* news = std::get_if<messages::Hello>(&message.body)) return hello(peer, *news, proven, now);
   const auto known = peers_.find(peer);
   AgentEntry* agent = known == peers_.end() ? nullptr : ledger_.find(known->second);
-  if (agent == nullptr || agent->session != message.session) {
+  // An agent that stops before it has read its welcome knows no session yet.
+  const bool is_of_session =
+      agent != nullptr && (agent->session == message.session ||
+                           (message.session == 0 && std::holds_alternative<messages::Goodbye>(message.body)));
+  if (!is_of_session) {
     outcome_.to_agents.push_back({peer, {message.session, messages::HelloAgain{}}});
     return;
   }

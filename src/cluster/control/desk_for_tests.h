@@ -72,7 +72,11 @@ class Desk {
   }
   template <class Body>
   void says(const std::string& name, const Body& body) {
-    const messages::FromAgent message{agents_[name].session, body};
+    says_in(agents_[name].session, name, body);
+  }
+  template <class Body>
+  void says_in(std::uint64_t session, const std::string& name, const Body& body) {
+    const messages::FromAgent message{session, body};
     write(name + ": " + in_words(message));
     if constexpr (std::is_same_v<Body, messages::Exited>) agents_[name].runs.erase(body.lease);
     control_->hear(agents_[name].peer, message, std::nullopt, now_);

@@ -310,7 +310,9 @@ void Host::end_all(Duration grace) {
   }
 }
 
-void Host::say_goodbye(const messages::Goodbye& news) { tell_master(news); }
+void Host::say_goodbye(const messages::Goodbye& news) {
+  effects_.emplace_back(std::in_place_type<ToMaster>, ToMaster{{session_, news}});  // also while no welcome has come
+}
 
 bool Host::runs_something() const {
   return std::any_of(tasks_.begin(), tasks_.end(), [](const auto& one) { return one.second.stage != Stage::ended; });

@@ -321,6 +321,14 @@ TEST(Host, BearsAnyMessage) {
   });
 }
 
+TEST(Host, SignsOffAlsoBeforeItsWelcome) {
+  Bench bench;
+  bench.host().say_goodbye({.last = true});
+  const std::vector<Effect> effects = bench.host().take();
+  ASSERT_EQ(effects.size(), 1U);
+  EXPECT_TRUE(std::holds_alternative<messages::Goodbye>(std::get<ToMaster>(effects[0]).message.body));
+}
+
 TEST(Host, SaysAtOnceAndInEveryHelloWhyItTakesNoWork) {
   messages::Hello introduction;
   introduction.agent.id = AgentId("a1");
