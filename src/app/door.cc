@@ -57,9 +57,6 @@ Result<void> Door::open(Options options, cluster::Desk& desk, cluster::BulkDesk&
   door.changes = std::move(options.changes);
   door.figures = std::move(options.figures);
   auto gateway = gateway::Gateway::open({inside_->loop, inside_->log, desk, bulk, inside_->pool}, std::move(door));
-  if (!gateway && gateway.error().code == Errc::conflict) {
-    return fail(Errc::conflict, gateway.error().message + "; choose another address with --http HOST:PORT");
-  }
   if (!gateway) return Failure(gateway.error());
   inside_->port = (*gateway)->port();
   inside_->gateway = *std::move(gateway);
