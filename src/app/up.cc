@@ -125,10 +125,18 @@ Result<void> run_both(const master::Config& config, AgentOptions agent, const Lo
     const auto own_log = make_log("agent", logging);
     return run_agent(agent, *own_log);
   });
+  /// One that was killed begins anew. Gives whether it still runs.
+  const auto keep_up = [](Part& part) {
+    if (!part.has_ended()) return true;
+    if (!part.fell_by_signal()) return false;
+    std::fprintf(stderr, "cadre up: the %s was killed; it is started again\n", part.name());
+    part.start();
+    return true;
+  };
   master_part.start();
   pollfd is_up{hears.get(), POLLIN, 0};
   while (told_to_stop == 0 && ::poll(&is_up, 1, 20) <= 0) {
-    if (master_part.has_ended()) return fail(Errc::unavailable, "the master did not start");
+    if (!keep_up(master_part)) return fail(Errc::unavailable, "the master did not start");
   }
   agent_part.start();
   const bool is_default = data == client::default_data_folder();
@@ -138,15 +146,11 @@ Result<void> run_both(const master::Config& config, AgentOptions agent, const Lo
                is_default ? "" : (" --master " + shell_words({data})).c_str());
   while (told_to_stop == 0) {
     for (Part* part : {&master_part, &agent_part}) {
-      if (!part->has_ended()) continue;
-      if (!part->fell_by_signal()) {
-        const std::string name = part->name();
-        agent_part.stop();
-        master_part.stop();
-        return fail(Errc::unavailable, "the " + name + " has ended");
-      }
-      std::fprintf(stderr, "cadre up: the %s was killed; it is started again\n", part->name());
-      part->start();
+      if (keep_up(*part)) continue;
+      const std::string name = part->name();
+      agent_part.stop();
+      master_part.stop();
+      return fail(Errc::unavailable, "the " + name + " has ended");
     }
     pause_ms(100);
   }

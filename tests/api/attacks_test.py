@@ -312,6 +312,16 @@ class Port(unittest.TestCase):
             time.sleep(0.02)
 
     @staticmethod
+    def is_master(pid):
+        for link in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+            try:
+                if os.readlink(link).endswith("/m/cadre.db"):
+                    return True
+            except OSError:  # it was closed by now
+                pass
+        return False
+
+    @staticmethod
     def bind(port):
         thief = socket.socket()
         thief.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -327,18 +337,19 @@ class Port(unittest.TestCase):
         up = self.start("up", "--data", self.folder / "m", "--port", "0", "--artificial-slots", "1")
         self.until(self.started)
         port = int(self.known()["url"].rsplit(":", 1)[1])
-        is_master = lambda pid: any(os.readlink(link).endswith("/m/cadre.db") for link in
-                                    pathlib.Path(f"/proc/{pid}/fd").iterdir() if os.path.lexists(link))
         for _ in range(3):
             children = pathlib.Path(f"/proc/{up.pid}/task/{up.pid}/children").read_text().split()
             first = self.started()
-            for pid in filter(is_master, children):
-                os.kill(int(pid), 9)
+            self.assertIsNotNone(first)
+            masters = list(filter(self.is_master, children))
+            self.assertEqual(len(masters), 1, children)
+            os.kill(int(masters[0]), 9)
             asked = threading.Thread(target=self.until, args=(lambda: self.started() not in (None, first),))
             asked.start()
             while asked.is_alive():
                 self.assertIsNone(self.bind(port))
             asked.join()
+            self.assertNotIn(self.started(), (None, first), "the master was killed and is back")
             self.assertIsNone(up.poll())
         self.assertEqual(int(self.known()["url"].rsplit(":", 1)[1]), port)
 
