@@ -35,6 +35,12 @@ std::vector<host::Found> leases_of(const std::vector<FoundTask>& found) {
   return leases;
 }
 
+/// So that programs of tasks find the package of cadre beside the agent.
+std::map<std::string, std::string> variables_of(const std::string& python_path) {
+  if (python_path.empty()) return {};
+  return {{"PYTHONPATH", python_path}};
+}
+
 bool has_code(const cluster::Command& command) { return !command.code.empty() || !command.setup.empty(); }
 
 /// What a setup sees decides what it makes: of another user, or with other mounts, it would be another tree.
@@ -154,7 +160,7 @@ Agent::Agent(const Ground& ground, Options options, Walls walls, const std::vect
                                       kind.command.mounts,
                                       {}});
              },
-             [this] { return cold_.size(); }},
+             [this] { return cold_.size(); }, variables_of(options_.python_path)},
             options_.warm, options_.cgroup),
       disk_(options_.tasks, options_.disk) {}
 
@@ -560,7 +566,7 @@ std::map<std::string, std::string> Agent::variables_for(const messages::Start& s
   if (const auto group = start.command.variables.find("CADRE_GROUP_NAME"); group != start.command.variables.end()) {
     variables["CADRE_GROUP"] = group->second + "-" + std::to_string(start.lease.task.job.value);
   }
-  if (!options_.python_path.empty()) variables["PYTHONPATH"] = options_.python_path;
+  variables.merge(variables_of(options_.python_path));
   if (options_.introduction.agent.slot_kind == cluster::SlotKind::cuda) {
     std::string devices;
     for (const std::int32_t slot : start.slots) {

@@ -48,7 +48,8 @@ supervision::Launch WarmProcesses::launch_of(std::uint64_t number, const host::W
   launch.limits.spool = spool_max;
   launch.limits.spool_full = cluster::SpoolFull::drop_oldest;
   launch.manners.isolation = kind.isolation;
-  launch.variables = {{"CADRE_WARM", "1"}};
+  launch.variables = ground_.variables;
+  launch.variables["CADRE_WARM"] = "1";
   launch.is_template = host::Templates::is_template(number);
   launch.cgroup = cgroup_;
   launch.abandon_after = Duration{0};

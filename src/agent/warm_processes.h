@@ -34,6 +34,8 @@ class WarmProcesses {
     std::function<Result<cluster::supervision::Confinement>(const cluster::host::WarmKind&)> confine;
     /// How many tasks are starting that somebody waits for.
     std::function<std::size_t()> others;
+    /// What all processes of this agent have in their environment.
+    std::map<std::string, std::string> variables = {};
   };
   struct Rules {
     cluster::host::WarmRules processes;
