@@ -31,7 +31,7 @@ Result<std::string> read_text(const std::string& path) {
 }
 
 Result<void> write_text(const std::string& path, std::string_view text) {
-  return loop::write_whole(path, as_bytes(text));
+  return loop::write_whole(path, as_bytes(text), loop::Durable::no);  // all goes at the next start of the host
 }
 
 void put_text(objects::Sha256& hash, std::string_view text) {

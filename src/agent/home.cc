@@ -70,7 +70,7 @@ Result<Home> settle_in(const std::string& data, Adopt adopt, Log& log) {
 std::string kept_id(const std::string& data) { return line_of(id_path(data)); }
 
 Result<void> keep_id(const std::string& data, const std::string& id) {
-  return loop::write_whole(id_path(data), as_bytes(id + "\n"), loop::Durable::yes);
+  return loop::write_whole(id_path(data), as_bytes(id + "\n"));
 }
 
 Result<void> note_cluster(const std::string& data, const std::string& cluster) {

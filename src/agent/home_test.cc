@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "loop/power_loss_for_tests.h"
 #include "tests/servers/scratch.h"
 
 namespace cadre::agent {
@@ -49,6 +50,13 @@ TEST_F(HomeTest, BelongsToAClusterUntilItIsAdopted) {
   EXPECT_EQ(settle_in(data, Adopt::yes, log)->cluster, "");
   EXPECT_FALSE(fs::exists(data + "/tasks"));
   EXPECT_EQ(settle_in(data, Adopt::no, log)->cluster, "");
+}
+
+TEST_F(HomeTest, WhatItNotesSurvivesAPowerLoss) {
+  EXPECT_TRUE(loop::survives_power_loss(data, "place", [&] { ASSERT_TRUE(settle_in(data, Adopt::no, log)); }));
+  EXPECT_TRUE(loop::survives_power_loss(data, "id", [&] { ASSERT_TRUE(keep_id(data, "a1")); }));
+  EXPECT_TRUE(loop::survives_power_loss(data, "cluster", [&] { ASSERT_TRUE(note_cluster(data, "c1")); }));
+  EXPECT_TRUE(loop::survives_power_loss(data, "cluster", [&] { ASSERT_TRUE(note_cluster(data, "c2")); }));
 }
 
 }  // namespace

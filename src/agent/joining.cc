@@ -125,7 +125,7 @@ Result<Way> way_by_key(const WayOptions& options) {
   const std::string path = told_path(options.data);
   if (!options.token.empty()) {
     TRY_ASSIGN(told, join(options, keys));
-    TRY(loop::write_whole(path, as_bytes(describe::write_json(told) + "\n"), loop::Durable::yes));
+    TRY(loop::write_whole(path, as_bytes(describe::write_json(told) + "\n")));
   }
   const Result<std::string> text = loop::read_file(path);
   if (!text && text.error().code != Errc::not_found) return Failure(text.error());

@@ -107,7 +107,7 @@ Result<void> remove_tree(const std::string& folder) {
 TaskFolder::TaskFolder(const std::string& tasks, const cluster::LeaseId& lease) : path_(tasks + "/" + name_of(lease)) {}
 
 Result<void> TaskFolder::write_launch(const supervision::Launch& launch) const {
-  return loop::write_whole(path_ + "/launch", describe::write_msgpack(launch));
+  return loop::write_whole(path_ + "/launch", describe::write_msgpack(launch), loop::Durable::no);
 }
 
 bool TaskFolder::was_begun() const {

@@ -1,7 +1,5 @@
 #include "agent/uid_range.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -110,9 +108,6 @@ Result<std::int64_t> UidTable::uid_of(const std::string& user) {
   for (const auto& [name, uid] : uids_) text += std::to_string(uid) + " " + name + "\n";
   text += std::to_string(next_) + " " + user + "\n";
   TRY(loop::write_whole(path_, as_bytes(text)));
-  TRY_ASSIGN(file, loop::File::open(path_, O_RDONLY));
-  TRY(file.sync());
-  TRY(loop::sync_folder(path_.substr(0, path_.rfind('/'))));
   uids_[user] = next_;
   return next_++;
 }

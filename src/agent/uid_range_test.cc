@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "loop/power_loss_for_tests.h"
 #include "tests/servers/scratch.h"
 
 namespace cadre::agent {
@@ -71,6 +72,14 @@ TEST(UidTable, NeverGivesANumberTwiceWhenTheRangeChanges) {
   ASSERT_FALSE(third);
   EXPECT_NE(third.error().message.find("larger --uids"), std::string::npos);
   EXPECT_EQ(*UidTable::open(path, {300'000, 300'001})->uid_of("ann"), 200'000);
+}
+
+TEST(UidTable, SurvivesAPowerLoss) {
+  const servers::TempDir folder;
+  UidTable table = UidTable::open(folder.path() + "/uids", {200'000, 200'009}).value();
+  for (const char* user : {"ann", "bob"}) {
+    EXPECT_TRUE(loop::survives_power_loss(folder.path(), "uids", [&] { ASSERT_TRUE(table.uid_of(user)); }));
+  }
 }
 
 TEST(UidTable, AFileThatCannotBeReadIsAnError) {

@@ -107,7 +107,7 @@ Result<void> write_with_line(const std::string& from, const std::string& to, con
   if (!text.empty() && !text.ends_with('\n')) text += '\n';
   text += line + "\n";
   if (loop::read_file(to).value_or("") == text) return {};
-  TRY(loop::write_whole(to, as_bytes(text)));
+  TRY(loop::write_whole(to, as_bytes(text), loop::Durable::no));  // it is compared at every start
   if (::chmod(to.c_str(), 0644) != 0) return loop::system_failure(to);
   return {};
 }

@@ -52,7 +52,7 @@ Result<std::string> identity_in(const std::string& data) {
   std::string identity;
   if (std::getline(std::ifstream(path), identity) && !identity.empty()) return identity;
   identity = net::make_keys().open.text();
-  TRY(loop::write_whole(path, as_bytes(identity + "\n"), loop::Durable::yes));
+  TRY(loop::write_whole(path, as_bytes(identity + "\n")));
   return identity;
 }
 

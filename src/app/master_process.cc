@@ -82,7 +82,7 @@ Result<net::Keys> keys_in(const std::string& path) {
 Result<std::string> secret_in(const std::string& path) {
   if (!fs::exists(path)) {
     const std::string secret = gateway::random_text(32);
-    TRY(loop::write_whole(path, as_bytes(secret), loop::Durable::yes));
+    TRY(loop::write_whole(path, as_bytes(secret)));
     return secret;
   }
   TRY_ASSIGN(secret, loop::read_file(path));
@@ -274,7 +274,7 @@ class MasterProcess {
     known_.url = url();
     known_.socket = data_.http_socket();
     known_.ca = config_.http.tls_ca.empty() ? "" : fs::absolute(config_.http.tls_ca).string();
-    return loop::write_whole(data_.client_file(), as_bytes(describe::write_json(known_) + "\n"), loop::Durable::yes);
+    return loop::write_whole(data_.client_file(), as_bytes(describe::write_json(known_) + "\n"));
   }
 
   std::string url() const {

@@ -76,7 +76,7 @@ Got<void> write_logins(const Logins& logins) {
   const std::string path = logins_file();
   Result<void> written = loop::make_folder(fs::path(path).parent_path().string());
   const std::string text = describe::write_json(logins, describe::Indent::two_spaces) + "\n";
-  if (written) written = loop::write_whole(path, as_bytes(text), loop::Durable::yes);
+  if (written) written = loop::write_whole(path, as_bytes(text));
   if (!written) return NotGot(Refusal{failed, written.error().message});
   return {};
 }

@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "client/data_folder.h"
+#include "loop/power_loss_for_tests.h"
 #include "tests/servers/scratch.h"
 
 namespace cadre::client {
@@ -202,6 +203,13 @@ TEST_F(WhichMaster, LoginsAreForTheirUserOnly) {
   EXPECT_EQ(read->current, "http://one:1");
   EXPECT_EQ(read->masters.at(0).token, "first");
   umask(before);
+}
+
+TEST_F(WhichMaster, LoginsSurviveAPowerLoss) {
+  ASSERT_TRUE(write_logins({}));
+  const Logins logins{"http://one:1", {{"http://one:1", "eve", "first", ""}}};
+  EXPECT_TRUE(loop::survives_power_loss(home.path() + "/config/cadre", "logins.json",
+                                        [&] { ASSERT_TRUE(write_logins(logins)); }));
 }
 
 TEST_F(WhichMaster, NoLoginsAreNoFaultButBrokenOnesAre) {

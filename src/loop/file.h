@@ -70,7 +70,7 @@ enum class Durable : bool {
 };
 /// Replaces the content of a file: readers see the old or the new content. The one way to write what is read again
 /// after a restart; the content stands in PATH.new until then.
-[[nodiscard]] Result<void> write_whole(const std::string& path, BytesView bytes, Durable durable = Durable::no);
+[[nodiscard]] Result<void> write_whole(const std::string& path, BytesView bytes, Durable durable = Durable::yes);
 /// Makes a file that write_whole has replaced survive a power loss from now on.
 [[nodiscard]] Result<void> make_durable(const std::string& path);
 /// Whether an error says that the disk, or the quota on it, is exhausted.

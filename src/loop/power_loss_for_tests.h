@@ -6,6 +6,8 @@
 /// combination; unsynced content may also be torn or zeros.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -183,5 +185,23 @@ class PowerLoss {
   std::vector<std::string> contents_;  ///< of what was there first
   std::vector<FileOperation> operations_;
 };
+
+/// Whether a file has its old or its new content after a loss at any moment of `write`, and the new one after it.
+inline testing::AssertionResult survives_power_loss(const std::string& folder, const std::string& name,
+                                                    const std::function<void()>& write) {
+  const auto content_in = [&](const std::string& place) { return read_file(place + "/" + name).value_or("(nothing)"); };
+  const std::string before = content_in(folder);
+  PowerLoss loss(folder);
+  write();
+  const std::string after = content_in(folder);
+  std::string wrong = after == before ? "nothing was written" : "";
+  loss.each([&](const std::string& left, std::size_t done) {
+    const std::string found = content_in(left);
+    if (found != after && (found != before || done == loss.operations())) {
+      wrong = "after " + std::to_string(done) + " of " + std::to_string(loss.operations()) + " operations: " + found;
+    }
+  });
+  return wrong.empty() ? testing::AssertionSuccess() : testing::AssertionFailure() << name << ": " << wrong;
+}
 
 }  // namespace cadre::loop

@@ -40,8 +40,7 @@ TEST(PowerLoss, LeavesTheOldOrTheNewContentOfADurableFile) {
   ASSERT_TRUE(write_whole(path + ".new", as_bytes("left by a writer that was killed")));
   std::set<std::string> at_the_end;
   const auto found = possible(
-      folder.path(), "secret", [&] { ASSERT_TRUE(write_whole(path, as_bytes("the new secret"), Durable::yes)); },
-      at_the_end);
+      folder.path(), "secret", [&] { ASSERT_TRUE(write_whole(path, as_bytes("the new secret"))); }, at_the_end);
   EXPECT_EQ(found, (std::set<std::string>{"the old secret", "the new secret"}));
   EXPECT_EQ(at_the_end, (std::set<std::string>{"the new secret"}));
 }
@@ -50,8 +49,8 @@ TEST(PowerLoss, LeavesNothingOrAllOfANewDurableFile) {
   const servers::TempDir folder;
   std::set<std::string> at_the_end;
   const auto found = possible(
-      folder.path(), "identity",
-      [&] { ASSERT_TRUE(write_whole(folder.path() + "/identity", as_bytes("who I am"), Durable::yes)); }, at_the_end);
+      folder.path(), "identity", [&] { ASSERT_TRUE(write_whole(folder.path() + "/identity", as_bytes("who I am"))); },
+      at_the_end);
   EXPECT_EQ(found, (std::set<std::string>{nothing, "who I am"}));
   EXPECT_EQ(at_the_end, (std::set<std::string>{"who I am"}));
 }
@@ -61,7 +60,7 @@ TEST(PowerLoss, MayTearWhatIsNotDurableUntilItIsMade) {
   const std::string path = folder.path() + "/ending";
   std::set<std::string> at_the_end;
   const auto found = possible(
-      folder.path(), "ending", [&] { ASSERT_TRUE(write_whole(path, as_bytes("12345678"))); }, at_the_end);
+      folder.path(), "ending", [&] { ASSERT_TRUE(write_whole(path, as_bytes("12345678"), Durable::no)); }, at_the_end);
   EXPECT_THAT(found, Contains("1234")) << "else this test could find nothing";
   EXPECT_THAT(at_the_end, Contains(nothing));
   ::unlink(path.c_str());
@@ -69,7 +68,7 @@ TEST(PowerLoss, MayTearWhatIsNotDurableUntilItIsMade) {
   possible(
       folder.path(), "ending",
       [&] {
-        ASSERT_TRUE(write_whole(path, as_bytes("12345678")));
+        ASSERT_TRUE(write_whole(path, as_bytes("12345678"), Durable::no));
         ASSERT_TRUE(make_durable(path));
       },
       at_the_end);

@@ -125,7 +125,7 @@ Result<void> save_keys(const Keys& keys, const std::string& path) {
                 "there is already a file " + path + "; move it away if its keys are not needed any more");
   }
   const SecretKey text(std::string(first_line) + keys.open.text() + "\n" + keys.secret.reveal() + "\n");
-  auto written = loop::write_whole(path, as_bytes(text.reveal()), loop::Durable::yes);
+  auto written = loop::write_whole(path, as_bytes(text.reveal()));
   if (!written) return fail(written.error().code, "cannot write the keys: " + written.error().message);
   return {};
 }

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "base/seeds.h"
+#include "loop/power_loss_for_tests.h"
 #include "net/backends_test.h"
 #include "tests/servers/process.h"
 
@@ -57,6 +58,10 @@ TEST(Keys, SayWhatIsWrongWithAText) {
   EXPECT_THAT(parse_public_key(std::string(40, '#')).error().message, HasSubstr("too large"));
   EXPECT_FALSE(parse_public_key(""));
   EXPECT_FALSE(parse_public_key(std::string(39, 'a') + std::string(1, '\0')));
+}
+
+TEST_F(KeyFile, SurvivesAPowerLoss) {
+  EXPECT_TRUE(loop::survives_power_loss(folder.path(), "keys", [&] { ASSERT_TRUE(save_keys(keys, path)); }));
 }
 
 TEST_F(KeyFile, IsReadAsItWasWrittenAndBelongsToItsOwnerAlone) {

@@ -512,7 +512,7 @@ Result<void> Attendance::become(Launch launch) {
   TRY_ASSIGN(variables, environment_of(launch, places()));
   std::erase_if(variables, [&](const auto& one) { return had.contains(one.first) && had[one.first] == one.second; });
   begin_.variables = std::move(variables);
-  TRY(write_whole("launch", describe::write_msgpack(launch)));
+  TRY(write_whole("launch", describe::write_msgpack(launch), loop::Durable::no));  // after a power loss nothing runs
   TRY_ASSIGN(lock, lock_file("launch"));
   task_.lock = std::move(lock);
   task_.launch = std::move(launch);

@@ -15,7 +15,8 @@ Result<void> Pulses::beat(Duration ttl) {
   ttl_most_ = std::max(ttl_most_, ttl);
   beaten_ = clock_();
   const auto most_ms = std::chrono::duration_cast<std::chrono::milliseconds>(ttl_most_).count();
-  return loop::write_whole(path_of(own_), as_bytes(std::to_string(++number_) + " " + std::to_string(most_ms) + "\n"));
+  return loop::write_whole(path_of(own_), as_bytes(std::to_string(++number_) + " " + std::to_string(most_ms) + "\n"),
+                           loop::Durable::no);
 }
 
 Result<void> Pulses::begin(Duration ttl) {
