@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -77,6 +78,36 @@ TEST_F(WallsTest, AnAccountNamedInTheRecordIsUsedButNeverRoot) {
   EXPECT_THAT(refusal(request), HasSubstr("account 'root' is root"));
   request.rights.unix_user = "no-such-account";
   EXPECT_THAT(refusal(request), HasSubstr("has no account 'no-such-account'"));
+}
+
+TEST_F(WallsTest, AHomeIsSeenByItsOwnUserOnly) {
+  const std::string home = fs::canonical(folder_.path() + "/mine").string();
+  const std::string before = std::getenv("HOME") == nullptr ? "/" : std::getenv("HOME");
+  ::setenv("HOME", home.c_str(), 1);
+  options_.is_root = false;
+  WallRequest request = of("ann");
+  EXPECT_EQ(Walls::open(options_)->confine(request)->home, "");
+  request.rights.owns_agent = true;
+  EXPECT_EQ(Walls::open(options_)->confine(request)->home, home);
+  EXPECT_THAT(Walls::open(options_)->confine(request)->emptied, Contains(home));
+  options_.is_root = true;
+  EXPECT_EQ(Walls::open(options_)->confine(request)->home, "") << "its tasks are not of the agent's unix user";
+  request.rights = {};
+  request.rights.unix_user = "daemon";
+  EXPECT_EQ(Walls::open(options_)->confine(request)->home, fs::canonical("/usr/sbin").string());
+  ::setenv("HOME", before.c_str(), 1);
+}
+
+TEST_F(WallsTest, AnInterpreterInAPrivateFolderIsShownToTheOwnerOnly) {
+  fs::create_directories(folder_.path() + "/mine/venv/bin");
+  std::ofstream(folder_.path() + "/mine/venv/bin/python3") << "x";
+  const std::string folder = fs::canonical(folder_.path() + "/mine/venv").string();
+  WallRequest request = of("ann");
+  request.python = folder + "/bin/python3";
+  request.program = request.python;
+  EXPECT_THAT(Walls::open(options_)->confine(request)->shown, testing::Not(Contains(folder)));
+  request.rights.owns_agent = true;
+  EXPECT_THAT(Walls::open(options_)->confine(request)->shown, Contains(folder));
 }
 
 TEST_F(WallsTest, AnAgentThatIsNotRootStaysWhoItIs) {

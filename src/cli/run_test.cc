@@ -738,15 +738,20 @@ TEST_F(Run, SaysWithoutATerminalWhyItWaitsOnceAndWhenThatChanges) {
   std::atomic<int> asked = 0;
   FakeMaster slow([&](const FakeMaster::Request& request) -> std::optional<Answer> {
     if (!std::holds_alternative<requests::Why>(request)) return std::nullopt;
-    ++asked;
-    return told(requests::Text{"waits for 1 slot: nothing is free\n  agents that take no work: blue is draining"});
+    return told(requests::Text{++asked < 3
+                                   ? "waits for 1 slot: nothing is free\n  agents that take no work: blue is draining"
+                                   : "waits for 1 slot: no agent is up"});
   });
   auto said = cadre_beside({"run", "--master", slow.folder(), "--", "x"});
-  ASSERT_TRUE(slow.wait_asked<requests::Why>());
-  std::this_thread::sleep_for(100ms);
+  for (const auto until = std::chrono::steady_clock::now() + 60s; asked < 5;) {
+    ASSERT_LT(std::chrono::steady_clock::now(), until) << asked;
+    std::this_thread::sleep_for(10ms);
+  }
   slow.start_task();
   slow.end_task(Reason::exited, 0);
-  EXPECT_EQ(said.get().err, "cadre run: job 17 waits for 1 slot: nothing is free\n");
+  EXPECT_EQ(
+      said.get().err,
+      "cadre run: job 17 waits for 1 slot: nothing is free\ncadre run: job 17 waits for 1 slot: no agent is up\n");
 }
 
 TEST_F(Run, NamesTheTaskThatFailedAndThoseThatWereStoppedForIt) {

@@ -1,6 +1,6 @@
-// Drives every packet of the task socket, the agent link, the bulk link and the API against a live master with extreme
-// values. The master must stay the same process, answer, run ordinary jobs, keep its memory bounded and start again
-// from what it has stored. No request may be answered with a status of 5xx other than 503.
+// Drives every packet of the task socket, the agent link, the bulk link, the join port and the API against a live
+// master with extreme values. The master must stay the same process, answer, run ordinary jobs, keep its memory bounded
+// and start again from what it has stored. No request may be answered with a status of 5xx other than 503.
 //
 //   fuzz_live PROGRAM SECONDS [SEED [postgresql]]
 #include <signal.h>
@@ -21,6 +21,7 @@
 #include "base/log.h"
 #include "cluster/bulk.h"
 #include "cluster/data_folder.h"
+#include "cluster/joining.h"
 #include "cluster/messages.h"
 #include "cluster/output.h"
 #include "cluster/requests.h"
@@ -186,6 +187,7 @@ class Api {
       if (tree.template as<Value::Map>() == nullptr) tree = Value(Value::Map{});
       // Jobs of a user with an account that the agent does not have are refused, ordinary ones as well.
       if (tree.find("unix_user") != nullptr) tree.set("unix_user", Value(std::string()));
+      if (tree.find("hash") != nullptr && dice.percent(50)) tree.set("hash", Value(std::string(64, 'a')));
       for (std::size_t at = T::route.path.find('{'); at != std::string_view::npos;
            at = T::route.path.find('{', at + 1)) {
         const std::string key(T::route.path.substr(at + 1, T::route.path.find('}', at) - at - 1));
@@ -203,6 +205,7 @@ class Api {
       } else {
         one.url += net::http::query_of(*tree.template as<Value::Map>());
       }
+      if (T::route.body == access::Body::bytes) one.body.assign(dice.below(3'000), 'x');
       if (dice.percent(30)) {
         one.headers.emplace_back("Idempotency-Key", dice.percent(50) ? "same" : std::string(dice.below(300), 'k'));
       }
@@ -221,9 +224,12 @@ class Api {
       switch (dice.below(4)) {
         case 0: add_hostile_of(std::type_identity<access::Request>{}, dice); break;
         case 1: add_hostile_of(std::type_identity<names::requests::Request>{}, dice); break;
-        case 2:
-          dice.percent(50) ? add_hostile<access::ListAudit>(dice) : add_hostile<cluster::requests::ReadLogs>(dice);
+        case 2: {
+          using Others = std::variant<access::ListAudit, access::Login, cluster::requests::ReadLogs,
+                                      cluster::requests::GetCode, cluster::requests::PutCode>;
+          add_hostile_of(std::type_identity<Others>{}, dice);
           break;
+        }
         default: add_hostile_of(std::type_identity<cluster::requests::Request>{}, dice); break;
       }
     }
@@ -289,6 +295,11 @@ class Evil {
     Result<agent::Way> way = agent::way_by_key({loop, network, data, cluster::AgentId("evil"), "", ""});
     if (!way) give_up("no way for the second agent: " + way.error().message);
     std::getline(std::ifstream(data + "/identity"), identity_);
+    const cluster::joining::Ticket ticket = cluster::joining::parse_token(text->text).value();
+    join_ = network
+                .connect({ticket.address, net::make_keys(), net::parse_public_key(ticket.master_key).value(), {}},
+                         [this](const Slice&) { ++refusals_; })
+                .value();
     control_ = network.connect(way->control, [this](const Slice& message) { hear(message.view); }).value();
     bulk_ = network.connect(way->bulk, [this](const Slice&) { ++answers_; }).value();
   }
@@ -306,10 +317,14 @@ class Evil {
       if (dice.percent(60)) static_cast<void>(bulk_->send(packed(bulk_message(dice), dice)));
     }
     if (!leases_.empty()) end_one(dice);
+    static_cast<void>(join_->send(packed(hostile<cluster::joining::Join>(dice), dice)));
+    static_cast<void>(
+        join_->send(describe::write_msgpack(cluster::joining::Join{cluster::AgentId("x"), std::string(40, 'x')})));
     run_for(loop_, 100ms);
   }
   std::uint64_t answers() const { return answers_; }
   std::uint64_t welcomes() const { return welcomes_; }
+  std::uint64_t refusals() const { return refusals_; }
 
  private:
   static Value* find(Value& map, std::string_view key) { return const_cast<Value*>(map.find(key)); }
@@ -369,11 +384,13 @@ class Evil {
   std::string identity_;
   std::unique_ptr<net::Link> control_;
   std::unique_ptr<net::Link> bulk_;
+  std::unique_ptr<net::Link> join_;
   std::optional<std::uint64_t> session_;
   std::set<std::string> leases_;
   std::uint64_t hellos_ = 1'000;
   std::uint64_t welcomes_ = 0;
   std::uint64_t answers_ = 0;
+  std::uint64_t refusals_ = 0;  ///< of a wish to join
 };
 
 std::string job(const std::string& pool, const std::vector<std::string>& argv, int slots) {
@@ -456,6 +473,8 @@ int run_all(const std::vector<std::string>& arguments) {
     if (std::none_of(tasks.begin(), tasks.end(), has_sent)) give_up("no task has sent its packets");
     if (cluster.master != first || !cluster.is_master_alive()) give_up("the master is another one");
     if (evil.welcomes() == 0 || evil.answers() == 0) give_up("the links of the second agent were never served");
+    if (evil.refusals() == 0) give_up("nobody was refused at the join port");
+    if (api.statuses[200] == 0 || api.statuses[400] == 0) give_up("no request got as far as it should");
     std::printf("%llu rounds, memory at most %lld MiB; statuses:", static_cast<unsigned long long>(rounds),
                 static_cast<long long>(most_kib / 1024));
     for (const auto& [status, count] : api.statuses) std::printf(" %d: %lld", status, static_cast<long long>(count));

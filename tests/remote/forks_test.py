@@ -1,5 +1,6 @@
 """Actors that are forked from a prepared interpreter: what they share, what they do not, and what becomes of them when
 something dies."""
+import json
 import os
 import pathlib
 import random
@@ -111,6 +112,77 @@ class Forks(Scripts):
         code, said = actor.run("sh", "-c", f"ls {self.cluster.data} {self.cluster.folder}/a")
         self.assertNotIn("cadre.db", said)
         self.assertNotIn("agent.keys", said)
+
+    def test_what_a_template_imports_runs_behind_the_walls_of_its_user(self):
+        """Its imports are code of the user: what a module finds out while the template imports it."""
+        hidden = [str(self.cluster.data / "cadre.db"), str(self.cluster.data / "client.json"),
+                  str(self.cluster.folder / "a" / "agent.keys")]
+        for path in hidden:
+            self.assertTrue(os.path.exists(path), path)
+        files = {"seen.py": f"""
+            import os, pathlib
+            status = pathlib.Path("/proc/self/status").read_text().splitlines()
+            facts = {{"stamp": os.urandom(8).hex(), "is_template": "CADRE_FORKS" in os.environ, "uid": os.getuid(),
+                     "rights": [line.split()[1] for line in status if line.startswith(("CapEff", "CapBnd"))],
+                     "found": [path for path in {hidden} if os.path.lexists(path)]}}
+            """}
+        script = textwrap.dedent("""
+            import cadre, json, seen
+            @cadre.remote_class(cpus=0.1)
+            class A:
+                def facts(self): return seen.facts
+            actors = [A() for _ in range(3)]
+            print(json.dumps([one.facts() for one in actors]))
+            """)
+        tokens = {name: self.cluster.user(name, {"default": "editor"}) for name in ("ann", "bob")}
+        templates = []
+        for name in ("ann", "bob", "ann"):
+            environment = {**os.environ, "CADRE_MASTER": self.cluster.url, "CADRE_TOKEN": tokens[name]}
+            facts = json.loads(self.run_script(files, script, env=environment))
+            self.assertEqual(facts, [facts[0]] * 3, "all are forked from one template")
+            self.assertTrue(facts[0]["is_template"])
+            self.assertNotEqual(facts[0]["uid"], 0)
+            self.assertEqual((facts[0]["rights"], facts[0]["found"]), (["0" * 16] * 2, []))
+            templates.append(facts[0])
+        self.assertEqual(templates[0], templates[2], "that of ann is still there")
+        self.assertNotEqual(templates[0]["stamp"], templates[1]["stamp"])
+        if os.getuid() == 0:  # an agent of an ordinary user has no other users
+            self.assertNotEqual(templates[0]["uid"], templates[1]["uid"])
+
+    def test_memory_above_the_limit_of_a_forked_one_ends_it_with_that_reason(self):
+        said = self.run_script(self.stamped, """
+            import cadre, stamped, time
+            @cadre.remote_class(cpus=0.1, memory="100MiB")
+            class A:
+                def stamp(self): return stamped.stamp
+                def hold(self, size):
+                    self.block = b"x" * size
+                    time.sleep(60)
+            actors = [A(), A()]
+            print(len({one.stamp() for one in actors}))
+            try:
+                actors[0].hold(300 << 20)
+            except cadre.ActorError as error:
+                print(error)
+            print(actors[1].stamp() == actors[1].stamp())
+            """)
+        forked, reason, other = said.splitlines()
+        self.assertEqual(forked, "1")
+        self.assertRegex(reason, "memory.*100MiB")
+        self.assertEqual(other, "True")
+
+    def test_numpy_is_there_before_the_modules_of_a_class(self):
+        files = {"first.py": "import os, sys, time\nfacts = time.time_ns(), 'CADRE_FORKS' in os.environ, "
+                             "'numpy' in sys.modules\n"}
+        said = self.run_script(files, """
+            import cadre, first
+            @cadre.remote_class(cpus=0.1)
+            class A:
+                def facts(self): return first.facts
+            one, two = A().facts(), A().facts()
+            print(one == two, *one[1:])
+            """)
+        self.assertEqual(said, "True True True\n")
 
     def test_its_supervisor_learns_how_it_ends(self):
         for end, words in ((lambda one: one.end(7), "exited with 7"), (lambda one: one.end(0), "ended well"),

@@ -2,6 +2,7 @@
 import os
 import pathlib
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -79,14 +80,27 @@ class Interpreter(Scripts):
         self.assertIn("python '/no/python' cannot be used on this agent", errors)
 
     def test_versions_that_differ_are_refused_before_anything_is_decoded(self):
-        for own, told in (("Python", "/far/python3;2.7;2.2.0"), ("cloudpickle", "/far/python3;3.11;0.9.9")):
-            with unittest.mock.patch.object(cadre.interpreter, "variables", lambda: {"CADRE_ACTOR_PYTHON": told}):
-                with self.assertRaises(RuntimeError) as raised:
-                    cadre.remote_class(cpus=0.1)(Unreadable)()
-            text = raised.exception.args[0]
-            self.assertRegex(text, f"the actor has {own} [0-9.]+ \\(/usr/bin/python3.*, its caller {own} ")
-            self.assertIn("(/far/python3)", text)
-            self.assertIn("remote_class(python=...)", text)
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            listener.setblocking(False)
+            trap = Trap(listener.getsockname())
+
+            class Trapped:
+                inside = trap
+
+                def __init__(self, argument):
+                    pass
+
+            for own, told in (("Python", "/far/python3;2.7;2.2.0"), ("cloudpickle", "/far/python3;3.11;0.9.9")):
+                with unittest.mock.patch.object(cadre.interpreter, "variables", lambda: {"CADRE_ACTOR_PYTHON": told}):
+                    with self.assertRaises(RuntimeError) as raised:
+                        cadre.remote_class(cpus=0.1)(Trapped)(trap)
+                text = raised.exception.args[0]
+                self.assertRegex(text, f"the actor has {own} [0-9.]+ \\(/usr/bin/python3.*, its caller {own} ")
+                self.assertIn("(/far/python3)", text)
+                self.assertIn("remote_class(python=...)", text)
+                self.assertEqual(connections_to(listener), 0, "neither the class nor its argument was decoded")
+            cadre.remote_class(cpus=0.1)(Trapped)(trap)
+            self.assertEqual(connections_to(listener), 2, "with equal versions both are")
 
     def test_the_package_says_for_which_python_it_was_built(self):
         source = pathlib.Path(cadre.__file__).parent
@@ -103,8 +117,25 @@ class Interpreter(Scripts):
                                       rf"\({sys.executable}\)")
 
 
-class Unreadable:
-    pass
+class Trap:
+    """Connects to an address where it is decoded."""
+
+    def __init__(self, address):
+        self.address = address
+
+    def __reduce__(self):
+        return socket.create_connection, (self.address,)
+
+
+def connections_to(listener):
+    """How many wait to be accepted."""
+    count = 0
+    while True:
+        try:
+            listener.accept()[0].close()
+            count += 1
+        except BlockingIOError:
+            return count
 
 
 if __name__ == "__main__":

@@ -159,7 +159,9 @@ TEST(History, NamesAgentsThatTakeNoWork) {
   Settings settings;
   settings.agent_timeout = 30s;
   Desk desk(settings);
-  for (const char* name : {"busy", "draining", "off", "silent"}) desk.hello(name);
+  for (const char* name : {"busy", "draining", "gone", "off", "silent"}) desk.hello(name);
+  desk.says("gone", messages::Goodbye{true});
+  desk.falls_silent("gone");
   desk.ask("drain", requests::SetAgent{AgentId("draining"), SlotState::draining});
   desk.ask("disable", requests::SetAgent{AgentId("off"), SlotState::disabled});
   desk.submit({4}, "all of busy or silent");
@@ -167,13 +169,14 @@ TEST(History, NamesAgentsThatTakeNoWork) {
   desk.falls_silent("silent");
   desk.submit({4}, "waits");
   desk.pass(10s);
-  EXPECT_THAT(why(desk, 3), HasSubstr("\n  agents that take no work: draining is draining, off is disabled, "
-                                      "silent is silent"));
+  EXPECT_THAT(why(desk, 3), HasSubstr("\n  agents that take no work: draining is draining, gone is stopped, "
+                                      "off is disabled, silent is silent"));
   desk.pass(30s);
   EXPECT_THAT(why(desk, 3), HasSubstr("silent is lost"));
   std::map<std::string, std::string> off;
   for (const requests::AgentNote& note : status(desk).agents_off) off[note.id.value] = note.state;
-  const std::map<std::string, std::string> expected{{"draining", "draining"}, {"off", "disabled"}, {"silent", "lost"}};
+  const std::map<std::string, std::string> expected{
+      {"draining", "draining"}, {"gone", "stopped"}, {"off", "disabled"}, {"silent", "lost"}};
   EXPECT_EQ(off, expected);
   desk.restart();
   off.clear();
@@ -215,6 +218,15 @@ TEST(History, ListsByKindStateAndName) {
   EXPECT_EQ(listed(request), "31");
   request.name = "resnet";
   EXPECT_EQ(listed(request), "3");
+  access::Principal ann;
+  ann.user = "ann";
+  ann.is_admin = true;
+  desk.ask(ann, "submit", requests::Submit{named});
+  EXPECT_EQ(listed(request), "43");
+  request.owner = "ann";
+  EXPECT_EQ(listed(request), "4");
+  request.owner = "nobody";
+  EXPECT_EQ(listed(request), "");
 }
 
 struct InputTest : testing::Test {

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "logs/store.h"
 #include "tests/e2e/cluster/test_cluster.h"
 
 namespace cadre::e2e {
@@ -136,6 +137,11 @@ TEST(EndedJobs, AreReadFromTheDatabaseAndGoWithTheirOutput) {
   EXPECT_THAT(cluster.cadre({"status"}).out, Not(HasSubstr("5 ended")));
 
   cluster.kill_master();
+  {
+    const auto logs = logs::LogStore::open(cluster.data() + "/output", {});
+    ASSERT_TRUE(logs);
+    EXPECT_THAT((*logs)->names(), testing::ElementsAre("3.0-1", "4.0-1", "5.0-1")) << "they take no place either";
+  }
   std::ofstream(config)
       << "cluster: {ended_jobs_kept: 1, ended_bytes_kept: 1KiB}\nkeeping: {job_bytes: 1KiB, tidy_every: 100ms}\n";
   cluster.start_master();

@@ -67,6 +67,13 @@ TEST_F(Groups, KnowTheirNameTypeAndNumber) {
   EXPECT_EQ(run(component("boss", "echo $CADRE_GROUP")).out, "[boss-0] demo-2\n") << "another run is another group";
 }
 
+TEST_F(Groups, HaveComponentsThatAreObjectsOfARegisteredClass) {
+  const Said said =
+      run("  - {type: worker, class: {name: Simulator, program: [sh, -c, \'echo $CADRE_CLASS in $CADRE_ROLE\']}}\n");
+  EXPECT_EQ(said.code, 0) << said.err;
+  EXPECT_EQ(said.out, "[worker-0] Simulator in worker\n");
+}
+
 TEST_F(Groups, StartAllTogetherOrNotAtAll) {
   const std::uint64_t other = cluster_.submit({"--slots", "4", "--", "sleep", "1000"});
   ASSERT_TRUE(TestCluster::until([&] { return slots_used() == 4; }));

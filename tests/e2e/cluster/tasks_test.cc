@@ -290,6 +290,10 @@ TEST(Up, EndsWithWhatRunsAndRunsItAgainNextTime) {
     return run_cadre({"run", "--detach", "--slots", "1", "--master", data, "--", "sleep", "1000"}).code == 0;
   })) << read_text(folder.path() + "/log");
   ASSERT_TRUE(TestCluster::until(runs));
+  const auto status =
+      describe::read_json<cluster::requests::Status>(run_cadre({"status", "--json", "--master", data}).out);
+  EXPECT_EQ(status->slots, 2);
+  EXPECT_EQ(status->slots_used, 1);
   ::kill(up, SIGTERM);
   EXPECT_EQ(servers::wait_for(up), 0) << read_text(folder.path() + "/log");
   up = start();

@@ -123,6 +123,14 @@ TEST_F(Warm, AProcessThatWaitedIsTheTaskThatWasAskedFor) {
   EXPECT_THAT(run_waited({.script = who, .variables = "      MINE: mine\n"}).out, HasSubstr(" mine,"));
 }
 
+TEST_F(Warm, GroupsOfAHostThatWasKilledGoWhenAnotherAgentStarts) {
+  run({who});
+  ASSERT_TRUE(!parents_of_groups().empty() || ::geteuid() != 0) << "root can make control groups";
+  cluster_.kill_host("a1");
+  cluster_.start_agent("a2");
+  EXPECT_THAT(parents_of_groups(), testing::IsEmpty());
+}
+
 TEST_F(Warm, WithoutIsolationToo) {
   const Wish wish{.script = who + "; test -S $CADRE_SOCKET && cd $(dirname $CADRE_SOCKET)/work && echo in",
                   .member = "  manners: {isolation: \"off\"}\n"};

@@ -1,11 +1,14 @@
 """What a task may touch. Two users share one agent, once one that runs as root and once one that does not: bob's tasks
 try to reach ann's tasks, the agent and the master in every way that we know of, and must fail each time."""
+import concurrent.futures
 import glob
 import http.client
 import json
 import os
 import pathlib
 import pwd
+import re
+import shlex
 import shutil
 import signal
 import socket
@@ -63,6 +66,25 @@ def connect(path, kind=socket.SOCK_STREAM):
     client.connect(path)
     return "connected to " + path
 
+def speak(port):
+    # What a ZeroMQ socket says to a peer that it accepts without a key.
+    client = socket.create_connection(('127.0.0.1', port))
+    client.settimeout(20)
+    heard = b''
+    try:
+        heard = client.recv(4096)
+        client.sendall(b'\\xff' + b'\\0' * 8 + b'\\x7f\\x03\\0' + b'NULL'.ljust(20, b'\\0') + b'\\0' * 32)
+        client.sendall(b'\\x04\\x19\\x05READY\\x0bSocket-Type\\0\\0\\0\\x06DEALER')
+        client.sendall(b'\\x00\\x05hello')
+        while piece := client.recv(4096):
+            heard += piece
+    except OSError:  # one that accepts it waits for more
+        pass
+    assert heard.startswith(b'\\xff'), 'no ZeroMQ socket is there'
+    if b'READY' not in heard:
+        raise OSError('closed after its greeting')
+    return heard
+
 def attempt():
 """
 EPILOGUE = """
@@ -85,26 +107,17 @@ ATTEMPTS = {
     # What belongs to the master.
     "read_the_owners_token": "return read(facts['data'] + '/client.json')",
     "read_the_secret_of_passes": "return read(facts['data'] + '/passes.secret')",
+    "read_the_secret_of_local_agents": "return read(facts['data'] + '/agents.secret')",
     "read_the_keys_of_the_master": "return read(facts['data'] + '/master.keys')",
     "read_the_database": "return read(facts['data'] + '/cadre.db')",
     "list_the_data_folder": "return os.listdir(facts['data'] + '/run')",
     "connect_to_the_agents_socket": "return connect(facts['data'] + '/run/agents')",
     "connect_to_the_bulk_socket": "return connect(facts['data'] + '/run/bulk')",
-    "speak_to_the_agents_port_without_a_key": """
-        client = socket.create_connection(('127.0.0.1', facts['agents_port']))
-        client.settimeout(20)
-        client.sendall(b'\\xff' + b'\\0' * 8 + b'\\x7f\\x03\\0' + b'NULL'.ljust(20, b'\\0') + b'\\0' * 32)
-        client.sendall(b'\\x04\\x19\\x05READY\\x0bSocket-Type\\0\\0\\0\\x06DEALER')
-        client.sendall(b'\\x00\\x05hello')
-        heard = b''
-        while True:
-            piece = client.recv(4096)
-            if not piece:
-                break
-            heard += piece
-        if b'READY' not in heard:
-            raise OSError('closed after its greeting')
-        return heard""",
+    "connect_to_the_socket_of_the_owner": "return connect(facts['data'] + '/run/http')",
+    "connect_to_the_socket_for_joining": "return connect(facts['data'] + '/run/join')",
+    "speak_to_the_agents_port_without_a_key": "return speak(facts['agents_port'])",
+    "speak_to_the_bulk_port_without_a_key": "return speak(facts['bulk_port'])",
+    "speak_to_the_port_for_joining_without_a_key": "return speak(facts['join_port'])",
     "ask_the_api_without_a_token": """
         import urllib.request
         return urllib.request.urlopen(os.environ['CADRE_MASTER'] + '/api/v1/jobs').read()""",
@@ -126,9 +139,6 @@ ATTEMPTS = {
     "list_the_agents_folder": "return os.listdir(facts['agent'] + '/code')",
     "kill_the_agent": "os.kill(facts['agent_pid'], signal.SIGKILL); return 'killed'",
     "kill_the_supervisor_of_another": "os.kill(facts['supervisor_pid'], signal.SIGKILL); return 'killed'",
-    "write_into_the_own_launch": "return os.open('../launch', os.O_WRONLY)",
-    "write_into_the_own_spool": "return os.listdir('../output')",
-    "pose_as_the_own_agent": "return connect('../agent.sock', socket.SOCK_SEQPACKET)",
     # What belongs to another's task.
     "read_the_launch_of_another": "return read(facts['folder'] + '/launch')",
     "read_the_work_of_another": "return read(facts['folder'] + '/work/secret')",
@@ -181,13 +191,25 @@ ATTEMPTS = {
         return os.geteuid()""" if IS_ROOT else """
         os.setuid(os.getuid() + 1)
         return os.geteuid()""",
-    "open_a_disk": "return read('/dev/' + facts['disk'])",
+    "open_a_disk": "return read(facts['disk'])",
     "make_a_device_node": """
         os.mknod('/tmp/disk', 0o666 | stat.S_IFBLK, os.makedev(254, 0))
         return read('/tmp/disk')""",
-    "read_the_memory_of_the_kernel": "return read('/dev/mem') or read('/proc/kcore')",
+    "read_the_memory_of_the_kernel": """
+        for path in ('/dev/mem', '/proc/kcore'):
+            try:
+                return read(path)
+            except OSError as failure:
+                last = failure
+        raise last""",
+    "read_the_log_of_the_kernel": "return read('/dev/kmsg')",
     "use_keys_of_the_session": "return call(libc.syscall(250, 0, -3, 1, 0, 0))",
-    "open_files_by_handle": "return call(libc.syscall(304, 3, None, 0))",
+    "open_files_by_handle": """
+        write('mine')
+        handle = ctypes.create_string_buffer((128).to_bytes(4, 'little') + bytes(132))
+        made = libc.name_to_handle_at(-100, b'mine', handle, ctypes.byref(ctypes.c_int()), 0)
+        assert made == 0, os.strerror(ctypes.get_errno())
+        return call(libc.open_by_handle_at(os.open('.', os.O_RDONLY), handle, os.O_RDONLY))""",
     # Limits.
     "raise_the_own_limit": """
         for name in ('memory.limit_in_bytes', 'memory.max', 'pids.max', 'cgroup.procs', 'tasks'):
@@ -211,6 +233,25 @@ ATTEMPTS = {
                 raise OSError(failure)
         return hard""",
 }
+
+# At what the agent keeps of the same task; each waits until all of it is there.
+ATTEMPTS_AT_THE_OWN_TASK = {
+    "write_into_the_own_launch": "return os.open('../launch', os.O_WRONLY)",
+    "write_into_the_own_spool": "return os.listdir('../output')",
+    "pose_as_the_own_agent": "return connect('../agent.sock', socket.SOCK_SEQPACKET)",
+}
+
+# What attempts create, and what not every host has: here the folder must be there.
+NOT_THERE_BEFORE = ("/etc/cadre-was-here", "/usr/bin/cadre-was-here", "/run/full", "/tmp/disk", "/output/x",
+                    "/dev/mem", "/proc/kcore", "/cgroup.procs")
+
+
+def paths_in(body, facts):
+    """The paths that an attempt names, in full or by a fact. An attempt at a path that is not there proves nothing."""
+    for name, rest in re.findall(r"facts\['(\w+)'\](?: \+ '(/[^']*)')?", body):
+        if str(facts[name]).startswith("/"):
+            yield facts[name] + rest
+    yield from re.findall(r"(?<!b)(?<!\+ )'(/[^'*%]*)'", body)
 
 
 def free_ports():
@@ -249,12 +290,14 @@ def is_alive(pid):
 
 
 def cgroup_of(pid):
+    """The one deepest down, which is its own if it has one."""
+    found = ["/sys/fs/cgroup/"]
     for line in pathlib.Path(f"/proc/{pid}/cgroup").read_text().splitlines():
         _, names, path = line.split(":", 2)
         for point in (f"/sys/fs/cgroup/{names}" if names else "/sys/fs/cgroup", "/sys/fs/cgroup/unified"):
             if names in ("", "memory", "pids") and os.path.exists(point + path + "/cgroup.procs"):
-                return point + path
-    return "/sys/fs/cgroup"
+                found.append(point + path)
+    return max(found, key=lambda path: path.count("/"))
 
 
 class Cluster:
@@ -372,32 +415,68 @@ class Walls:
         cls.cluster.until(is_ready)
         cls.pid = next(pid for pid in pids_with(mark) if b"python3" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
                        and b"cadre" not in pathlib.Path(f"/proc/{pid}/exe").resolve().name.encode())
+        cls.runtime = next(iter(glob.glob(f"/proc/{cls.pid}/root/run/user/*")))
         os.chmod(agent / "identity", 0o644)
+        cls.stand_in_for_the_supervisor(cls.victim)
         host_tmp = tempfile.NamedTemporaryFile(prefix="cadre-walls-", dir="/tmp", delete=False)
         os.chmod(host_tmp.name, 0o644)
         host_tmp.write(b"of the host")
         host_tmp.close()
         cls.addClassCleanup(os.unlink, host_tmp.name)
         (cls.cluster.home / "private").write_text("x")
-        disks = [path.split("/")[-1] for path in glob.glob("/dev/[vs]d[a-z]") + glob.glob("/dev/nvme*n1")] or ["kmsg"]
+        disks = glob.glob("/dev/[vs]d[a-z]") + glob.glob("/dev/nvme*n1") or ["/dev/kmsg"]
         agents = [pid for pid in pids_with(str(cls.cluster.data)) if parent_of(pid) == cls.cluster.process.pid]
         trees = [path for path in glob.glob(f"{agent}/code/trees/*") if os.path.isdir(path)]
         cls.facts = {
             "data": str(cls.cluster.data), "agent": str(agent), "folder": str(cls.victim), "tree": trees[0],
             "home": str(cls.cluster.home), "host_tmp": host_tmp.name, "pid": cls.pid, "agent_pid": agents[-1],
             "supervisor_pid": parent_of(cls.pid), "cgroup": cgroup_of(cls.pid), "disk": disks[0],
-            "agents_port": cls.cluster.agents_port,
+            "agents_port": cls.cluster.agents_port, "bulk_port": cls.cluster.agents_port + 1,
+            "join_port": cls.cluster.agents_port + 2,
             "resolver": os.path.realpath("/etc/resolv.conf").split("/")[2:3],
         }
-        for name in ("data", "agent", "folder", "tree", "home", "host_tmp", "cgroup"):
-            assert os.path.exists(cls.facts[name]), name
-        for name in ("launch", "output", "task.sock", "work/secret", "tmp/secret"):
-            assert os.path.exists(cls.victim / name), name
+        for name, body in ATTEMPTS.items():
+            for path in paths_in(body, cls.facts):
+                where = os.path.dirname(path) if path.endswith(NOT_THERE_BEFORE) else path
+                assert os.path.lexists(where) or os.path.lexists(f"/proc/{cls.pid}/root{where}"), f"{name}: {where}"
+        assert os.path.exists(cls.runtime + "/secret")
+        for name in ("agents_port", "bulk_port", "join_port"):
+            socket.create_connection(("127.0.0.1", cls.facts[name])).close()
+
+    @classmethod
+    def stand_in_for_the_supervisor(cls, folder):
+        """Listens at agent.sock, where a supervisor listens only while it has no agent."""
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        cls.addClassCleanup(listener.close)
+        listener.bind(f"{folder}/agent.sock")
+        listener.listen()
+        os.chmod(f"{folder}/agent.sock", 0o666)
 
     def attempt(self, body, *options):
         program = PRELUDE + textwrap.indent(textwrap.dedent(body if "\n" in body else "\n" + body), "    ") + EPILOGUE
         return self.cluster.run(self.cluster.bob, *options, "--", "/usr/bin/python3", "-c", program,
                                 json.dumps(self.facts))
+
+    def attempt_at_the_own_task(self, body):
+        mark = f"waits-{time.monotonic_ns()}"
+        wait = f"""
+            import time
+            print('waits', file=sys.stderr, flush=True)
+            write('{mark}')
+            end = time.monotonic() + 60
+            while not os.path.exists('may-go-on') and time.monotonic() < end:
+                time.sleep(0.02)
+        """
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            running = pool.submit(self.attempt, textwrap.dedent(wait) + body)
+            own = lambda: list(self.cluster.data.glob(f"agent/tasks/*/work/{mark}"))
+            self.cluster.until(lambda: own() or running.done())
+            work = own()[0].parent
+            self.stand_in_for_the_supervisor(work.parent)
+            kept = ("launch", "output", "agent.sock")
+            self.cluster.until(lambda: all((work.parent / name).exists() for name in kept))
+            (work / "may-go-on").touch()
+            return running.result()
 
     def fails_with(self, token, words, *command):
         """What `cadre run` says of a job that is refused."""
@@ -441,6 +520,47 @@ class Walls:
         else:
             self.assertNotEqual(uids[0], "0")
 
+    def test_run_as_the_account_that_the_record_names(self):
+        if not self.AS_ROOT:
+            return  # all tasks run as the agent's user
+        self.cluster.ask("PATCH", "/users/bob", {"unix_user": "nobody"})
+        try:
+            named = self.cluster.run(self.cluster.bob, "--", "id", "-un")
+        finally:
+            self.cluster.ask("PATCH", "/users/bob", {"unix_user": ""})
+        self.assertEqual((named.stdout, named.returncode), ("nobody\n", 0), named.stderr)
+        again = self.cluster.run(self.cluster.bob, "--", "id", "-un")
+        self.assertEqual((again.stdout, again.returncode), ("bob\n", 0), again.stderr)
+
+    def test_setup_commands_are_behind_the_walls_of_their_task(self):
+        hidden = ("client.json", "agents.secret", "run/http", "agent/agent.keys", "agent/identity")
+        look = f"""
+            import json, os, pathlib
+            data = pathlib.Path({str(self.cluster.data)!r})
+            status = pathlib.Path("/proc/self/status").read_text().splitlines()
+            print(json.dumps({{"uid": os.getuid(), "rights": [line for line in status if line.startswith("CapEff")],
+                              "found": [name for name in {hidden} if os.path.lexists(data / name)],
+                              "tasks": os.listdir(data / "agent/tasks"), "task": os.environ["CADRE_TASK"]}}))"""
+        for name in hidden:
+            self.assertTrue(os.path.lexists(self.cluster.data / name), name)
+        words = shlex.join(["/usr/bin/python3", "-c", textwrap.dedent(look)])
+        done = self.cluster.run(self.cluster.bob, "--setup", words + " > seen-by-setup", "--", "sh", "-c",
+                                "cat seen-by-setup; " + words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        setup, task = map(json.loads, done.stdout.splitlines())
+        self.assertEqual(setup, task)
+        self.assertNotEqual(setup["uid"], 0)
+        self.assertEqual((setup["rights"], setup["found"]), (["CapEff:\t" + "0" * 16], []))
+        self.assertEqual(setup["tasks"], [setup["task"] + "-1"])
+
+    def test_tasks_of_one_job_share_their_runtime_folder(self):
+        script = """
+            cd $XDG_RUNTIME_DIR
+            if [ $CADRE_RANK = 0 ]; then echo hello > new; mv new note; while [ ! -e read ]; do sleep 0.05; done
+            else while [ ! -e note ]; do sleep 0.05; done; cat note; touch read; fi"""
+        done = self.cluster.run(self.cluster.bob, "--count", "2", "--max-time", "60s", "--", "sh", "-c", script)
+        self.assertEqual((done.stdout, done.returncode), ("[1] hello\n", 0), done.stderr)
+
     def test_leave_the_control_group_and_use_more_memory(self):
         body = """
             for path in glob.glob('/sys/fs/cgroup/**/cgroup.procs', recursive=True):
@@ -466,6 +586,9 @@ class Walls:
             return 'all of it'"""
         done = self.attempt(body, "--memory", "64MiB")
         self.assertNotIn("GOT", done.stdout)
+        if not done.stdout.startswith("REFUSED"):  # then it was not full, but killed
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("memory", done.stderr)
 
     def test_fork_without_end(self):
         body = """
@@ -549,16 +672,17 @@ class Walls:
         self.assertNotEqual(uid, "0")
 
 
-def add_attempts():
-    for name, body in ATTEMPTS.items():
+def add_attempts(table, way):
+    for name, body in table.items():
         def test(self, body=body):
-            done = self.attempt(body)
+            done = way(self, body)
             self.assertTrue(done.stdout.startswith("REFUSED"), done.stdout + done.stderr)
             self.assertEqual(done.returncode, 0, done.stderr)
         setattr(Walls, "test_" + name, test)
 
 
-add_attempts()
+add_attempts(ATTEMPTS, Walls.attempt)
+add_attempts(ATTEMPTS_AT_THE_OWN_TASK, Walls.attempt_at_the_own_task)
 
 if IS_ROOT:
     class AgentOfRoot(Walls, unittest.TestCase):

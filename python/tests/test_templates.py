@@ -1,0 +1,40 @@
+"""Which processes actors are not forked from: those with more than one thread, or with an open GPU."""
+import subprocess
+import sys
+import textwrap
+import unittest
+
+
+class Obstacles(unittest.TestCase):
+    """Each in a process of its own: the one that runs the tests may have threads."""
+
+    def obstacle_after(self, code):
+        done = subprocess.run([sys.executable, "-c", textwrap.dedent(code) + "\nfrom cadre import templates\n"
+                               "print(templates._obstacle())"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.strip()
+
+    def test_one_thread_and_no_gpu_are_none(self):
+        self.assertEqual(self.obstacle_after(""), "None")
+
+    def test_a_second_thread_is_one(self):
+        said = self.obstacle_after("""
+            import threading
+            threading.Thread(target=threading.Event().wait, daemon=True).start()""")
+        self.assertEqual(said, "the modules that it imports start threads (2 are running), which a fork does not copy")
+
+    def test_a_gpu_that_is_open_is_one(self):
+        for device, words in (("/dev/nvidia0", "the modules that it imports open a GPU, which a fork does not copy"),
+                              ("/dev/nvidiactl", "the modules that it imports open a GPU, which a fork does not copy"),
+                              ("/dev/null", "None")):
+            said = self.obstacle_after(f"""
+                import os
+                opened = os.open("/dev/zero", os.O_RDONLY)  # in place of the device, which few hosts have
+                real = os.readlink
+                os.readlink = lambda path: {device!r} if path == f"/proc/self/fd/{{opened}}" else real(path)""")
+            self.assertEqual(said, words, device)
+
+
+if __name__ == "__main__":
+    unittest.main()
