@@ -1,5 +1,6 @@
 """The process that actors of one kind are forked from. It has imported what they need, and runs no code of its own
 between two forks."""
+import ctypes
 import gc
 import importlib
 import os
@@ -13,17 +14,24 @@ from cadre import _native, session
 __all__ = ["prepare", "serve"]
 
 _forks = _native.forks
+_blas_threads = "OPENBLAS_NUM_THREADS"
 
 
 def prepare(modules: Iterable[str]) -> None:
     """Imports what most classes need, and these modules. A module that fails to import is left to the actor, which
     reports the failure to its caller."""
+    threads = os.environ.get(_blas_threads)
+    os.environ[_blas_threads] = "1"  # OpenBLAS starts its threads when it is loaded
     with session.importing_class():
         for name in ("numpy", *modules):
             try:
                 importlib.import_module(name)
             except BaseException:  # a module may also exit
                 pass
+    if threads is None:
+        os.environ.pop(_blas_threads, None)
+    else:
+        os.environ[_blas_threads] = threads
 
 
 def serve(socket: int) -> Dict[str, str]:
@@ -63,6 +71,7 @@ def _begin(line: int) -> Dict[str, str]:
             forked.refuse(str(error))
         os._exit(1)
     _reseed()
+    _start_blas_threads(variables)
     return variables
 
 
@@ -88,3 +97,20 @@ def _reseed() -> None:
         sys.modules["numpy"].random.seed()
     if "torch" in sys.modules:
         sys.modules["torch"].seed()
+
+
+def _start_blas_threads(variables: Dict[str, str]) -> None:
+    """OpenBLAS gets as many threads as it would have had if it had been loaded here."""
+    count = next((int(variables[name]) for name in (_blas_threads, "GOTO_NUM_THREADS", "OMP_NUM_THREADS")
+                  if variables.get(name, "").isdigit()), 0) or len(os.sched_getaffinity(0))
+    if count == 1 or "numpy" not in sys.modules:
+        return
+    with open("/proc/self/maps") as maps:
+        paths = {line.split(maxsplit=5)[-1].rstrip("\n") for line in maps if "openblas" in line.rpartition("/")[2]}
+    for path in paths:
+        library = ctypes.CDLL(path)  # it is loaded already
+        for prefix in ("", "scipy_"):
+            for suffix in ("", "64_"):
+                set_threads = getattr(library, f"{prefix}openblas_set_num_threads{suffix}", None)
+                if set_threads is not None:
+                    set_threads(count)

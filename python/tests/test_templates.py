@@ -8,15 +8,33 @@ import unittest
 class Obstacles(unittest.TestCase):
     """Each in a process of its own: the one that runs the tests may have threads."""
 
-    def obstacle_after(self, code):
-        done = subprocess.run([sys.executable, "-c", textwrap.dedent(code) + "\nfrom cadre import templates\n"
-                               "print(templates._obstacle())"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True, timeout=60)
+    def said(self, before, code):
+        done = subprocess.run([sys.executable, "-c", textwrap.dedent(before) + "\n" + textwrap.dedent(code)],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout.strip()
 
+    def obstacle_after(self, code):
+        return self.said(code, "from cadre import templates\nprint(templates._obstacle())")
+
     def test_one_thread_and_no_gpu_are_none(self):
         self.assertEqual(self.obstacle_after(""), "None")
+
+    def test_numpy_whose_blas_has_threads_is_none(self):
+        count = "import os; count = lambda: len(os.listdir('/proc/self/task'))"
+        self.assertEqual(self.said(count, "import numpy; print(count() > 1)"), "True", "install libopenblas0-pthread")
+        self.assertEqual(self.obstacle_after("from cadre import templates; templates.prepare([])"), "None")
+        for given, threads in (("", "2"), ("'OPENBLAS_NUM_THREADS': '3'", "3"), ("'OMP_NUM_THREADS': '1'", "1")):
+            said = self.said(count, f"""
+                os.sched_getaffinity = lambda process: {{0, 1}}
+                from cadre import templates
+                templates.prepare([])
+                assert 'OPENBLAS_NUM_THREADS' not in os.environ
+                templates._start_blas_threads({{{given}}})
+                import numpy
+                numpy.ones((500, 500)) @ numpy.ones((500, 500))
+                print(count())""")
+            self.assertEqual(said, threads, given)
 
     def test_a_second_thread_is_one(self):
         said = self.obstacle_after("""
