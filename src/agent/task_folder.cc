@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -44,16 +43,10 @@ bool is_plain_folder(const fs::path& path) {
   return ::lstat(path.c_str(), &facts) == 0 && facts.st_mode == (S_IFDIR | 0700) && facts.st_uid == ::geteuid();
 }
 
-/// One that was handed to the user of a task is ours again, with nothing left of what that user allowed others.
-bool take_back(const fs::path& path) {
+/// Whether nobody has changed it: a supervisor that cannot be sure that all has ended does.
+bool has_usual_rights(const std::string& folder) {
   struct stat facts {};
-  if (::lstat(path.c_str(), &facts) != 0 || facts.st_mode != (S_IFDIR | 0700)) return false;
-  if (facts.st_uid == ::geteuid()) return true;
-  if (::lchown(path.c_str(), ::geteuid(), ::getegid()) != 0) return false;
-  for (const char* name : {"system.posix_acl_access", "system.posix_acl_default"}) {
-    if (::lremovexattr(path.c_str(), name) != 0 && errno != ENODATA && errno != EOPNOTSUPP) return false;
-  }
-  return true;
+  return ::lstat(folder.c_str(), &facts) == 0 && facts.st_mode == (S_IFDIR | 0700);
 }
 
 /// A file as we make them, and nothing that a task has put in its place.
@@ -74,17 +67,15 @@ bool keep_file(const std::string& path) {
 /// killed, and processes of the task may still be dying in there. First the launch goes: without it there is no task.
 bool clean(const std::string& folder) {
   if (!is_plain_folder(folder) || !is_plain_file(folder + "/ending") || is_supervised(folder)) return false;
+  if (!has_usual_rights(folder + "/work") || !has_usual_rights(folder + "/tmp")) return false;
   if (!keep_file(folder + "/launch") || !keep_file(folder + "/ending")) return false;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename();
-    if (name == "work" || name == "tmp") {
-      if (!take_back(entry->path()) || !loop::empty_folder(entry->path())) return false;
-    } else if (name != "launch.new" && name != "ending.new") {
-      if (!loop::remove_all(entry->path())) return false;
-    }
+    // Also those that tasks write in: somebody may hold a descriptor of such a folder for longer than the task lived.
+    if (name != "launch.new" && name != "ending.new" && !loop::remove_all(entry->path())) return false;
   }
-  return !error;
+  return !error && loop::make_folder(folder + "/work");
 }
 
 /// Whether no supervisor is there any more by then.

@@ -76,13 +76,15 @@ TEST_F(Folders, OneThatIsGivenBackServesTheNextTaskWithNothingLeftInIt) {
   const TaskFolder first = used(1);
   end(first);
   const ino_t number = number_of(first.path());
+  const loop::Descriptor kept(::open(first.work().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   ASSERT_TRUE(folders.give_back(first));
   EXPECT_FALSE(fs::exists(first.path()));
   const TaskFolder second = folders.make(lease_of(2)).value();
   EXPECT_EQ(number_of(second.path()), number);
-  EXPECT_THAT(names_in(second.path()), UnorderedElementsAre("work", "tmp", "launch.new", "ending.new"));
+  EXPECT_THAT(names_in(second.path()), UnorderedElementsAre("work", "launch.new", "ending.new"));
   EXPECT_THAT(names_in(second.work()), IsEmpty());
-  EXPECT_THAT(names_in(second.path() + "/tmp"), IsEmpty());
+  std::ofstream(second.work() + "/mine") << "secret";
+  EXPECT_NE(::faccessat(kept.get(), "mine", F_OK, 0), 0) << "who held the folder of the first one sees the second";
   EXPECT_EQ(fs::file_size(second.path() + "/launch.new"), 0U);
   EXPECT_EQ(fs::file_size(second.path() + "/ending.new"), 0U);
   EXPECT_FALSE(second.ending());

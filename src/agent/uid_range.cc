@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
+#include <fstream>
 #include <optional>
 #include <sstream>
 #include <vector>
@@ -67,7 +69,8 @@ Result<UidRange> parse_uid_range(const std::string& text) {
 Result<void> check_uid_range(const UidRange& range, const std::string& etc) {
   for (const NumberFile& file : number_files) {
     const std::string path = etc + "/" + file.name;
-    std::istringstream lines(loop::read_file(path).value_or(""));
+    std::ifstream lines(path);  // of any size
+    if (!lines && errno != ENOENT) return loop::system_failure(path);
     for (std::string line; std::getline(lines, line);) {
       const std::vector<std::string> fields = split(line);
       const std::optional<UidRange> given = range_in(fields, file.has_ranges);

@@ -9,6 +9,8 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <optional>
 #include <sstream>
 
@@ -101,12 +103,18 @@ bool has_entry(const std::string& text, const std::string& name) {
   return text.starts_with(name + ":") || text.find("\n" + name + ":") != std::string::npos;
 }
 
+/// Of any size.
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 /// The host's file, with one more line.
 Result<void> write_with_line(const std::string& from, const std::string& to, const std::string& line) {
-  std::string text = loop::read_file(from).value_or("");
+  std::string text = text_of(from);
   if (!text.empty() && !text.ends_with('\n')) text += '\n';
   text += line + "\n";
-  if (loop::read_file(to).value_or("") == text) return {};
+  if (text_of(to) == text) return {};
   TRY(loop::write_whole(to, as_bytes(text), loop::Durable::no));  // it is compared at every start
   if (::chmod(to.c_str(), 0644) != 0) return loop::system_failure(to);
   return {};
@@ -194,6 +202,12 @@ Result<cluster::Mount> Walls::check_mount(const WallRequest& request, const clus
   if (real.empty()) real = fs::path(mount.source).lexically_normal();
   const cluster::Mount checked{real, mount.target, mount.writable};
   const std::string what = "'" + mount.source + "' may not be mounted";
+  const std::string target = fs::path(mount.target).lexically_normal().string();
+  for (const char* folder : {"/proc", "/sys", "/dev"}) {
+    if (is_below(target, folder)) {
+      return refuse(what + " at '" + mount.target + "'; choose a place outside of /proc, /sys and /dev");
+    }
+  }
   for (const std::string& hidden : options_.hidden) {
     if (is_below(real, hidden)) return refuse(what + ": it belongs to a master or an agent; mount another folder");
   }
@@ -277,7 +291,7 @@ Result<void> Walls::name_user(supervision::Confinement& confinement) {
     user.name = written->second;
     return {};
   }
-  if (has_entry(loop::read_file("/etc/passwd").value_or(""), user.name)) user.name = "cadre-" + user.name;
+  if (has_entry(text_of("/etc/passwd"), user.name)) user.name = "cadre-" + user.name;
   TRY(loop::make_folder(folder));
   TRY(write_with_line("/etc/passwd", confinement.passwd,
                       user.name + ":x:" + number + ":" + number + ":cadre user:/tmp:/bin/sh"));

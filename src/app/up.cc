@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <functional>
 #include <utility>
@@ -28,6 +30,9 @@ namespace {
 constexpr long stop_max_ms = 30'000;
 constexpr long stop_at_once_max_ms = 8'000;
 constexpr long stop_look_ms = 10;
+constexpr long soon_ms = 10'000;
+constexpr int falls_at_once = 3;  // then it is started again only after a pause
+constexpr int falls_max = 6;      // of a master that was never up
 
 volatile std::sig_atomic_t told_to_stop = 0;
 
@@ -38,6 +43,12 @@ void pause_ms(long ms) {
   ::nanosleep(&wait, nullptr);
 }
 
+long now_ms() {
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
+}
+
 /// A part of the cluster as a process, begun anew when it dies.
 class Part {
  public:
@@ -45,7 +56,13 @@ class Part {
 
   void start() {
     const pid_t parent = ::getpid();
+    started_ = now_ms();
     pid_ = ::fork();
+    if (pid_ < 0) {
+      std::fprintf(stderr, "cadre up: cannot start the %s now: %s\n", name_, std::strerror(errno));
+      pid_ = 0;
+      return fell();
+    }
     if (pid_ != 0) return;
     ::signal(SIGTERM, SIG_DFL);
     ::signal(SIGINT, SIG_DFL);
@@ -58,16 +75,23 @@ class Part {
     ::_exit(ended ? 0 : 1);
   }
 
-  /// Whether it has ended by itself.
-  bool has_ended() {
+  /// One that was killed begins anew, after a pause if that happens again and again; an error would only come again.
+  /// Gives whether it runs or will.
+  bool keep_up() {
+    if (pid_ == 0) {
+      if (now_ms() >= start_at_) start();
+      return true;
+    }
     int status = 0;
-    if (pid_ <= 0 || ::waitpid(pid_, &status, WNOHANG) != pid_) return false;
+    if (::waitpid(pid_, &status, WNOHANG) != pid_) return true;
     pid_ = 0;
-    fell_by_signal_ = WIFSIGNALED(status);
+    if (!WIFSIGNALED(status)) return false;
+    std::fprintf(stderr, "cadre up: the %s was killed; it is started again\n", name_);
+    fell();
     return true;
   }
-  /// By a signal, so that it may be begun anew; an error would only come again.
-  bool fell_by_signal() const { return fell_by_signal_; }
+  /// How often it fell soon after it had begun.
+  int falls() const { return falls_; }
 
   /// Asks it to end; a second signal to us is passed on and means: at once. It is killed when it takes too long.
   void stop() {
@@ -88,10 +112,18 @@ class Part {
   const char* name() const { return name_; }
 
  private:
+  void fell() {
+    falls_ = now_ms() - started_ < soon_ms ? falls_ + 1 : 1;
+    const int slow = std::clamp(falls_ - falls_at_once, 0, 6);
+    start_at_ = now_ms() + (slow == 0 ? 0 : 500L << slow);
+  }
+
   const char* name_;
   std::function<Result<void>()> run_;
   pid_t pid_ = 0;
-  bool fell_by_signal_ = false;
+  long started_ = 0;
+  long start_at_ = 0;
+  int falls_ = 0;
 };
 
 }  // namespace
@@ -125,18 +157,12 @@ Result<void> run_both(const master::Config& config, AgentOptions agent, const Lo
     const auto own_log = make_log("agent", logging);
     return run_agent(agent, *own_log);
   });
-  /// One that was killed begins anew. Gives whether it still runs.
-  const auto keep_up = [](Part& part) {
-    if (!part.has_ended()) return true;
-    if (!part.fell_by_signal()) return false;
-    std::fprintf(stderr, "cadre up: the %s was killed; it is started again\n", part.name());
-    part.start();
-    return true;
-  };
   master_part.start();
   pollfd is_up{hears.get(), POLLIN, 0};
   while (told_to_stop == 0 && ::poll(&is_up, 1, 20) <= 0) {
-    if (!keep_up(master_part)) return fail(Errc::unavailable, "the master did not start");
+    if (!master_part.keep_up() || master_part.falls() > falls_max) {
+      return fail(Errc::unavailable, "the master did not start");
+    }
   }
   agent_part.start();
   const bool is_default = data == client::default_data_folder();
@@ -146,7 +172,7 @@ Result<void> run_both(const master::Config& config, AgentOptions agent, const Lo
                is_default ? "" : (" --master " + shell_words({data})).c_str());
   while (told_to_stop == 0) {
     for (Part* part : {&master_part, &agent_part}) {
-      if (keep_up(*part)) continue;
+      if (part->keep_up()) continue;
       const std::string name = part->name();
       agent_part.stop();
       master_part.stop();

@@ -1,12 +1,17 @@
 #include "objects/tree.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -78,44 +83,71 @@ Result<void> copy_content(const File& from, File& to, off_t size) {
   return to.truncate(size);
 }
 
-Result<void> copy_file(const std::string& from_path, const std::string& to_path, mode_t mode) {
-  TRY_ASSIGN(from, File::open(from_path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
-  if (!from.is_plain()) return fail(Errc::denied, from_path + " was replaced while it was copied");
-  TRY_ASSIGN(to, File::open(to_path, O_WRONLY | O_CREAT | O_EXCL));
+/// Folders are opened one from another, never through a link: somebody may replace what is in them meanwhile.
+constexpr int folder_flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
+
+struct Entry {
+  std::string name;
+  struct stat facts;
+};
+
+Result<void> for_each_entry(const File& folder, const std::function<Result<void>(const Entry&)>& fn) {
+  loop::Descriptor again(openat(folder.fd(), ".", folder_flags | O_CLOEXEC));
+  if (!again) return system_failure(folder.path());
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(fdopendir(again.get()), closedir);
+  if (!entries) return system_failure(folder.path());
+  static_cast<void>(again.release());  // it is closed with the others
+  for (;;) {
+    errno = 0;
+    const dirent* found = readdir(entries.get());
+    if (found == nullptr && errno != 0) return system_failure(folder.path());
+    if (found == nullptr) return {};
+    Entry entry{found->d_name, {}};
+    if (entry.name == "." || entry.name == "..") continue;
+    if (fstatat(folder.fd(), entry.name.c_str(), &entry.facts, AT_SYMLINK_NOFOLLOW) != 0) {
+      if (errno == ENOENT) continue;
+      return system_failure(folder.path() + "/" + entry.name);
+    }
+    TRY(fn(entry));
+  }
+}
+
+Failure too_deep(int levels_max) {
+  return fail(Errc::invalid, "its folders are nested deeper than " + std::to_string(levels_max) + " levels");
+}
+
+Result<void> copy_file(const File& from_folder, const File& to_folder, const Entry& entry) {
+  TRY_ASSIGN(from, from_folder.open_entry(entry.name, O_RDONLY | O_NONBLOCK));
+  if (!from.is_plain()) return fail(Errc::denied, from.path() + " was replaced while it was copied");
+  TRY_ASSIGN(to, to_folder.open_entry(entry.name, O_WRONLY | O_CREAT | O_EXCL));
   TRY_ASSIGN(size, from.size());
   TRY(copy_content(from, to, size));
-  if (fchmod(to.fd(), mode & 07777) != 0) return system_failure(to_path);
+  if (fchmod(to.fd(), entry.facts.st_mode & 07777) != 0) return system_failure(to.path());
   return {};
 }
 
-Result<void> copy_link(const std::string& from, const std::string& to) {
-  std::error_code error;
-  fs::copy_symlink(from, to, error);
-  if (error) return Failure(system_error(to, error.value()));
+Result<void> copy_link(const File& from, const File& to, const std::string& name) {
+  std::array<char, PATH_MAX> target;
+  const ssize_t size = readlinkat(from.fd(), name.c_str(), target.data(), target.size() - 1);
+  if (size < 0) return system_failure(from.path() + "/" + name);
+  target[static_cast<std::size_t>(size)] = '\0';
+  if (symlinkat(target.data(), to.fd(), name.c_str()) != 0) return system_failure(to.path() + "/" + name);
   return {};
 }
 
-Result<void> copy_folder(const std::string& from, const std::string& to);
-
-Result<void> copy_entry(const std::string& from, const std::string& to) {
-  struct stat facts {};
-  if (lstat(from.c_str(), &facts) != 0) return system_failure(from);
-  if (S_ISLNK(facts.st_mode)) return copy_link(from, to);
-  if (S_ISREG(facts.st_mode)) return copy_file(from, to, facts.st_mode);
-  if (!S_ISDIR(facts.st_mode)) return {};
-  if (mkdir(to.c_str(), 0700) != 0) return system_failure(to);
-  TRY(copy_folder(from, to));
-  if (chmod(to.c_str(), facts.st_mode & 07777) != 0) return system_failure(to);
-  return {};
-}
-
-Result<void> copy_folder(const std::string& from, const std::string& to) {
-  std::error_code error;
-  for (fs::directory_iterator entry(from, error), end; !error && entry != end; entry.increment(error)) {
-    TRY(copy_entry(entry->path().string(), (fs::path(to) / entry->path().filename()).string()));
-  }
-  if (error) return Failure(system_error(from, error.value()));
-  return {};
+Result<void> copy_folder(const File& from, const File& to, int level) {
+  if (level > TreeBounds().levels_max) return too_deep(TreeBounds().levels_max);
+  return for_each_entry(from, [&](const Entry& entry) -> Result<void> {
+    if (S_ISLNK(entry.facts.st_mode)) return copy_link(from, to, entry.name);
+    if (S_ISREG(entry.facts.st_mode)) return copy_file(from, to, entry);
+    if (!S_ISDIR(entry.facts.st_mode)) return {};
+    TRY_ASSIGN(inner, from.open_entry(entry.name, folder_flags));
+    if (mkdirat(to.fd(), entry.name.c_str(), 0700) != 0) return system_failure(to.path() + "/" + entry.name);
+    TRY_ASSIGN(copy, to.open_entry(entry.name, folder_flags));
+    TRY(copy_folder(inner, copy, level + 1));
+    if (fchmod(copy.fd(), entry.facts.st_mode & 07777) != 0) return system_failure(copy.path());
+    return {};
+  });
 }
 
 class Measure {
@@ -124,24 +156,15 @@ class Measure {
 
   ByteSize disk() const { return disk_; }
 
-  Result<void> add_folder(const std::string& folder, int level) {
-    if (level > bounds_.levels_max) {
-      return fail(Errc::invalid,
-                  "its folders are nested deeper than " + std::to_string(bounds_.levels_max) + " levels");
-    }
-    std::error_code error;
-    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-      TRY(add(entry->path().string(), level));
-    }
-    if (error) return Failure(system_error(folder, error.value()));
-    return {};
+  Result<void> add_folder(const File& folder, int level) {
+    if (level > bounds_.levels_max) return too_deep(bounds_.levels_max);
+    return for_each_entry(folder, [&](const Entry& entry) { return add(folder, entry, level); });
   }
 
  private:
-  Result<void> add(const std::string& path, int level) {
+  Result<void> add(const File& folder, const Entry& entry, int level) {
     constexpr std::int64_t block_bytes = 512;
-    struct stat facts {};
-    if (lstat(path.c_str(), &facts) != 0) return {};
+    const struct stat& facts = entry.facts;
     disk_ += ByteSize{facts.st_blocks * block_bytes};
     if (disk_ > bounds_.disk_max) return too_large("of disk space", bounds_.disk_max);
     if (S_ISREG(facts.st_mode) && ByteSize{facts.st_size} > bounds_.length_max - length_) {
@@ -151,7 +174,9 @@ class Measure {
     if (++entries_ > bounds_.entries_max) {
       return fail(Errc::invalid, "it has more than " + std::to_string(bounds_.entries_max) + " files and folders");
     }
-    return S_ISDIR(facts.st_mode) ? add_folder(path, level + 1) : Result<void>();
+    if (!S_ISDIR(facts.st_mode)) return {};
+    TRY_ASSIGN(inner, folder.open_entry(entry.name, folder_flags));
+    return add_folder(inner, level + 1);
   }
 
   static Failure too_large(const std::string& what, ByteSize most) {
@@ -170,12 +195,15 @@ Result<void> copy_tree(const std::string& from, const std::string& to) {
   TRY(make_folder(to));
   std::error_code error;
   if (!fs::is_empty(to, error) || error) return fail(Errc::conflict, to + " is not empty");
-  return copy_folder(from, to);
+  TRY_ASSIGN(from_folder, File::open(from, O_RDONLY | O_DIRECTORY));
+  TRY_ASSIGN(to_folder, File::open(to, O_RDONLY | O_DIRECTORY));
+  return copy_folder(from_folder, to_folder, 1);
 }
 
 Result<ByteSize> size_of_tree(const std::string& folder, const TreeBounds& bounds) {
   Measure measure(bounds);
-  TRY(measure.add_folder(folder, 1));
+  TRY_ASSIGN(opened, File::open(folder, O_RDONLY | O_DIRECTORY));
+  TRY(measure.add_folder(opened, 1));
   return measure.disk();
 }
 

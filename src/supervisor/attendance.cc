@@ -53,11 +53,13 @@ Result<void> give_to(const UnixUser& user, const char* path) {
   return system_failure(path);
 }
 
-/// Makes what the task may write its own. The folders may have been another task's before.
+/// Makes what the task may write its own, once: from then on the user may replace what is in there, while this process
+/// may do all.
 Result<void> hand_over_folders(const std::optional<UnixUser>& user) {
   for (const char* folder : {"work", "tmp"}) {
     ::mkdir(folder, 0700);
-    if (!user) continue;
+    struct stat facts {};
+    if (!user || (::lstat(folder, &facts) == 0 && facts.st_uid == static_cast<uid_t>(user->uid))) continue;
     std::error_code error;
     for (auto at = std::filesystem::recursive_directory_iterator(folder, error); at != std::filesystem::end(at);
          at.increment(error)) {
@@ -263,11 +265,13 @@ void Attendance::hear_forked() {
     if (!heard) return;
     std::visit(overloaded{[&](const fork_talk::Running&) {
                             if (heard->sender <= 0) return not_forked("the template does not say which process it is");
-                            if (std::exchange(running_, true)) return;
+                            if (running_) return;
+                            const auto seen = enclosure_.forked_runs(heard->sender);
+                            if (!seen) return not_forked(seen.error().message);
+                            running_ = true;
                             leader_ = heard->sender;
                             forked_by_ = TimePoint::max();
                             news_ = true;
-                            enclosure_.forked_runs(leader_);
                           },
                           [&](const fork_talk::Refused& refused) { not_forked(refused.why); },
                           [&](const fork_talk::Ended& ended) {
@@ -287,7 +291,11 @@ void Attendance::not_forked(const std::string& why) {
   forked_.close();
   forked_by_ = TimePoint::max();
   if (phase_ != Phase::running) {
-    if (running_) log_.warning("what was forked from a template does not end; it ends with that: " + why);
+    if (running_) {
+      log_.warning("what was forked from a template does not end; it ends with that: " + why);
+      agent_.send(NotForked{task_.launch.forked_from, "what it forks does not end"});
+      ::chmod("work", 0500);  // so that no other task is put into it
+    }
     if (!running_ || leader_ != 0) leader_ended(SIGKILL);  // it was killed, perhaps before it began
     return;
   }
@@ -493,7 +501,7 @@ void Attendance::stop(const Stop& request) {
   const std::size_t told = tasks_.notify({life_.stop_reason(), life_.grace_left(now())});
   if (told > 0 || terminated_ || leader_ == 0) return;
   terminated_ = true;
-  ::kill(leader_, SIGTERM);
+  enclosure_.terminate(leader_);
 }
 
 void Attendance::adopt(const Launch& launch) {

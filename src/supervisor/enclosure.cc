@@ -4,7 +4,9 @@
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,7 +24,7 @@ using cluster::supervision::Launch;
 namespace {
 
 constexpr int gentle_kills = 10;  // after these, what has left its group is looked for, too
-/// The supervisor and the first process of the pid namespace, who count in the user namespace as well.
+/// Of one that is forked: the first process of its pid namespace and the one that waits for it count as well.
 constexpr int own_processes = 2;
 constexpr int processes_least = 4096;
 
@@ -30,7 +32,10 @@ constexpr int processes_least = 4096;
 int processes_of_a_user() {
   static const int most = [] {
     const auto text = read_file("/proc/sys/kernel/pid_max");
-    return std::max(text ? std::atoi(text->c_str()) / 4 : 0, processes_least);
+    const int share = std::max(text ? std::atoi(text->c_str()) / 4 : 0, processes_least);
+    rlimit limit{};
+    const bool is_limited = ::getrlimit(RLIMIT_NPROC, &limit) == 0 && limit.rlim_max != RLIM_INFINITY;
+    return is_limited ? static_cast<int>(std::min<rlim_t>(share, limit.rlim_max / 2)) : share;
   }();
   return most;
 }
@@ -40,6 +45,17 @@ ByteSize used_by_files(const Descriptor& tmpfs) {
   struct statvfs facts {};
   if (!tmpfs || ::fstatvfs(tmpfs.get(), &facts) != 0) return ByteSize{0};
   return ByteSize{static_cast<std::int64_t>((facts.f_blocks - facts.f_bfree) * facts.f_frsize)};
+}
+
+/// Whether it got there.
+bool signal(int process, int number) { return ::syscall(SYS_pidfd_send_signal, process, number, nullptr, 0) == 0; }
+
+/// Whether it is not the one that this process is in.
+bool is_another(const Descriptor& space, const std::string& kind) {
+  struct stat theirs {};
+  struct stat ours {};
+  return space && ::fstat(space.get(), &theirs) == 0 && ::stat(("/proc/self/ns/" + kind).c_str(), &ours) == 0 &&
+         theirs.st_ino != ours.st_ino;
 }
 
 Duration to_duration(const timeval& time) {
@@ -77,6 +93,11 @@ Result<void> Enclosure::separate(const Launch& launch) {
     id_map_ = std::move(map);
   }
   if (means_.user_namespace) TRY(enter_user_namespace());
+  const bool stays_root = stays_who_it_is && ::geteuid() == 0;  // with rights that are worth nothing elsewhere
+  if (means_.mount_namespace && !stays_root) {
+    TRY_ASSIGN(users, make_users(launch.confinement.user, processes_of_a_user()));
+    users_ = std::move(users);
+  }
   if (means_.pid_namespace) {
     if (::unshare(CLONE_NEWPID) != 0) return system_failure("cannot make a pid namespace");
     TRY_ASSIGN(init, spawn_init());
@@ -90,7 +111,7 @@ void Enclosure::adopt(const Launch& launch) {
   if (const auto most = processes_max(launch); most && most != processes_max_) {
     processes_max_ = most;
     const rlimit limit{static_cast<rlim_t>(*most), static_cast<rlim_t>(*most)};
-    if (forked_ != 0) ::prlimit(forked_, RLIMIT_NPROC, &limit, nullptr);
+    if (forked_process_ && signal(forked_process_.get(), 0)) ::prlimit(forked_, RLIMIT_NPROC, &limit, nullptr);
     for (const Process& process : descendants(::getpid())) {
       if (process.pid != init_) ::prlimit(process.pid, RLIMIT_NPROC, &limit, nullptr);
     }
@@ -107,7 +128,7 @@ void Enclosure::note_limits(const Launch& launch) {
 std::optional<int> Enclosure::processes_max(const Launch& launch) const {
   if (!walled_) return std::nullopt;
   if (launch.limits.processes == 0 || group_.holds("pids") || !means_.user_namespace) return processes_of_a_user();
-  return launch.limits.processes + own_processes;
+  return launch.limits.processes + (launch.forked_from.empty() ? 0 : own_processes);
 }
 
 void Enclosure::put_in_words(const Launch& launch) {
@@ -130,6 +151,7 @@ void Enclosure::put_in_words(const Launch& launch) {
 Program Enclosure::around_leader(const Launch& launch, const std::string& folder) const {
   Program program = around_other(launch);
   program.mount_namespace = program.ipc_namespace = -1;
+  program.joins_view = false;
   program.rights.nests = launch.is_template;
   if (has_view()) {
     program.view = View{plain_view_ ? View::Kind::plain : View::Kind::walled,
@@ -145,6 +167,8 @@ Program Enclosure::around_leader(const Launch& launch, const std::string& folder
 Program Enclosure::around_other(const Launch& launch) const {
   Program program;
   program.group = &group_;
+  program.users = users_.get();
+  program.joins_view = has_view();
   program.mount_namespace = mount_namespace_.get();
   program.ipc_namespace = ipc_namespace_.get();
   program.rights = {launch.confinement.user, walled_, false};
@@ -163,9 +187,28 @@ void Enclosure::leader_runs(pid_t leader) {
   if (means_.pid_namespace) proc_ = Descriptor(::open((about + "/root/proc").c_str(), O_PATH | O_CLOEXEC));
 }
 
-void Enclosure::forked_runs(pid_t leader) {
-  forked_ = leader;
+Result<void> Enclosure::forked_runs(pid_t leader) {
+  forked_process_ = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, leader, 0)));
   leader_runs(leader);
+  const std::string about = "/proc/" + std::to_string(leader) + "/ns/";
+  forked_users_ = Descriptor(::open((about + "user").c_str(), O_RDONLY | O_CLOEXEC));
+  forked_processes_ = Descriptor(::open((about + "pid_for_children").c_str(), O_RDONLY | O_CLOEXEC));
+  // As long as it lives, what was opened by its number is its own.
+  const bool is_there = forked_process_ && signal(forked_process_.get(), 0);
+  const bool is_apart = is_another(mount_namespace_, "mnt") && is_another(ipc_namespace_, "ipc") &&
+                        is_another(forked_users_, "user") && is_another(forked_processes_, "pid_for_children");
+  if (!is_there || !is_apart) {
+    for (Descriptor* one : {&mount_namespace_, &ipc_namespace_, &shm_, &proc_, &forked_process_}) one->close();
+    return fail(Errc::unavailable,
+                is_there ? "what it forks is not in namespaces of its own" : "what it forks has ended");
+  }
+  forked_ = leader;
+  return {};
+}
+
+void Enclosure::terminate(pid_t leader) const {
+  forked_process_ ? static_cast<void>(signal(forked_process_.get(), SIGTERM))
+                  : static_cast<void>(::kill(leader, SIGTERM));
 }
 
 void Enclosure::forked_used(ByteSize memory_most, Duration cpu_time) {
@@ -176,11 +219,8 @@ void Enclosure::forked_used(ByteSize memory_most, Duration cpu_time) {
 
 Result<void> Enclosure::join_forked() {
   if (forked_ == 0 || joined_) return {};
-  const std::string about = "/proc/" + std::to_string(forked_) + "/ns/";
-  const Descriptor users(::open((about + "user").c_str(), O_RDONLY | O_CLOEXEC));
-  const Descriptor processes(::open((about + "pid_for_children").c_str(), O_RDONLY | O_CLOEXEC));
-  const bool entered = users && processes && (!means_.user_namespace || ::setns(users.get(), CLONE_NEWUSER) == 0) &&
-                       ::setns(processes.get(), CLONE_NEWPID) == 0;
+  const bool entered = (!means_.user_namespace || ::setns(forked_users_.get(), CLONE_NEWUSER) == 0) &&
+                       ::setns(forked_processes_.get(), CLONE_NEWPID) == 0;
   if (!entered) return system_failure("cannot enter the namespaces of the task");
   joined_ = true;
   return {};

@@ -36,8 +36,11 @@ class Enclosure {
   [[nodiscard]] Program around_other(const cluster::supervision::Launch& launch) const;
   /// The leading process runs, and sees what it is to see.
   void leader_runs(pid_t leader);
-  /// The same of one that was forked elsewhere, in namespaces of its own.
-  void forked_runs(pid_t leader);
+  /// The same of one that was forked elsewhere, in namespaces of its own. An error when it has gone already, or is not
+  /// in such namespaces.
+  [[nodiscard]] Result<void> forked_runs(pid_t leader);
+  /// Asks the leading process to end.
+  void terminate(pid_t leader) const;
   /// So much it has used by its end.
   void forked_used(ByteSize memory_most, Duration cpu_time);
   /// What is started from now on is in the namespaces of one that was forked elsewhere.
@@ -86,6 +89,10 @@ class Enclosure {
   std::optional<int> processes_max_;  ///< in force
   bool plain_view_ = false;           ///< it sees the host, but for data folders of cadre
   Descriptor id_map_;
+  Descriptor users_;             ///< user namespace that its view is locked by
+  Descriptor forked_process_;    ///< the process, whatever its number means later
+  Descriptor forked_users_;      ///< its user namespace
+  Descriptor forked_processes_;  ///< its pid namespace
   Descriptor mount_namespace_;
   Descriptor ipc_namespace_;
   Descriptor shm_;   ///< the task's own /dev/shm

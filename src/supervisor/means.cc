@@ -33,9 +33,13 @@ bool can_mount() {
          ::mount("cadre", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "size=64k") == 0;
 }
 
+/// What a task sees, so that nothing of it falls off when the task ends.
+bool can_lock() { return ::unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0; }
+
 bool can_number_processes() {
   return ::unshare(CLONE_NEWPID) == 0 && child_can([] {
-           return can_mount() && ::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0;
+           return can_mount() && ::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0 &&
+                  can_lock();
          });
 }
 
@@ -55,8 +59,8 @@ Means probe() {
   if (child_can([] { return enter_user_namespace() && can_number_processes(); })) {
     return {.mount_namespace = true, .pid_namespace = true, .user_namespace = true};
   }
-  if (child_can(can_mount)) return {.mount_namespace = true};
-  if (child_can([] { return enter_user_namespace() && can_mount(); })) {
+  if (child_can([] { return can_mount() && can_lock(); })) return {.mount_namespace = true};
+  if (child_can([] { return enter_user_namespace() && can_mount() && can_lock(); })) {
     return {.mount_namespace = true, .user_namespace = true};
   }
   return {};

@@ -1,8 +1,11 @@
 #include "supervisor/mounts.h"
 
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -12,8 +15,10 @@ namespace {
 
 std::string parent_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
-  return slash == 0 ? "/" : path.substr(0, slash);
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
+
+std::string name_in(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
 
@@ -58,17 +63,31 @@ bool is_below(const std::string& path, const std::string& folder) {
   return path == folder || path.starts_with(folder == "/" ? folder : folder + "/");
 }
 
+Descriptor open_point(const std::string& path) {
+  open_how how{};
+  how.flags = O_PATH | O_CLOEXEC;
+  how.resolve = RESOLVE_NO_MAGICLINKS;  // those of /proc lead to what other processes see
+  return Descriptor(static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof(how))));
+}
+
 void make_folders(const std::string& path) {
-  for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
-    ::mkdir(path.substr(0, slash).c_str(), 0755);
+  for (std::size_t slash = 0; slash != std::string::npos;) {
+    slash = path.find('/', slash + 1);
+    const std::string folder = path.substr(0, slash);
+    if (open_point(folder)) continue;
+    const Descriptor parent = open_point(parent_of(folder));
+    if (!parent || ::mkdirat(parent.get(), name_in(folder).c_str(), 0755) != 0) return;
   }
-  ::mkdir(path.c_str(), 0755);
 }
 
 void make_point(const std::string& path, bool is_folder) {
   const mode_t before = ::umask(022);
   make_folders(is_folder ? path : parent_of(path));
-  if (!is_folder) const Descriptor file(::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644));
+  const Descriptor parent = open_point(parent_of(path));
+  if (!is_folder && parent) {
+    const int flags = O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC;
+    const Descriptor file(::openat(parent.get(), name_in(path).c_str(), flags, 0644));
+  }
   ::umask(before);
 }
 

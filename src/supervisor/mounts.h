@@ -30,6 +30,9 @@ constexpr const char* small_tmpfs = "mode=0755,size=1m,nr_inodes=4096";
 /// Whether a path is a folder or something in it. Both are without symbolic links.
 [[nodiscard]] bool is_below(const std::string& path, const std::string& folder);
 
+/// Opens the path of something without reading it, and without following links of /proc, which lead to what other
+/// processes see. None: errno says why.
+[[nodiscard]] Descriptor open_point(const std::string& path);
 /// With the folders above it, all of them for everybody to pass.
 void make_folders(const std::string& path);
 /// Makes a folder or a file where something can be mounted.

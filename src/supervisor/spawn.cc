@@ -54,10 +54,16 @@ Result<void> take_place(const Program& program, pid_t supervisor) {
   reset_signals();
   be_killed_first();
   if (program.group != nullptr) TRY(program.group->enter());
-  TRY(join(program.ipc_namespace, CLONE_NEWIPC));
-  TRY(join(program.mount_namespace, CLONE_NEWNS));
-  if (program.view) TRY(take_view(*program.view));
   if (program.processes_max) TRY(limit_processes(*program.processes_max));
+  if (program.view) {
+    TRY(take_view(*program.view));
+    if (program.users >= 0) TRY(lock_view(program.users));
+  } else {
+    if (program.joins_view && program.mount_namespace < 0) return fail(Errc::unavailable, "what the task sees is gone");
+    TRY(join(program.ipc_namespace, CLONE_NEWIPC));
+    TRY(join(program.users, CLONE_NEWUSER));
+    TRY(join(program.mount_namespace, CLONE_NEWNS));
+  }
   TRY(limit_descriptors());
   TRY(take_rights(program.rights));
   if (program.dies_with_us) TRY(die_with(supervisor));  // another user would have to ask for it again

@@ -22,7 +22,9 @@ struct Program {
   std::string folder;                ///< where it starts
   const Group* group = nullptr;      ///< what it is put in
   std::optional<View> view;          ///< what it is to see, in a mount namespace of its own
-  int mount_namespace = -1;          ///< one to join instead
+  int users = -1;                    ///< user namespace that it is in, and that locks its view
+  bool joins_view = false;           ///< what another sees is joined instead; nothing runs if that cannot be
+  int mount_namespace = -1;          ///< of that
   int ipc_namespace = -1;            ///< the same
   Rights rights;                     ///< as whom it runs
   std::optional<int> processes_max;  ///< of this user in this user namespace

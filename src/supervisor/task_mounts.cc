@@ -91,7 +91,7 @@ Result<void> TaskMounts::attach() const {
 Result<void> TaskMounts::attach_one(const Held& held) const {
   {
     TRY_ASSIGN(opener, as_opener());
-    const Descriptor point(::open(held.target.c_str(), O_PATH | O_CLOEXEC));
+    const Descriptor point = open_point(held.target);
     constexpr unsigned flags = MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH;
     if (!point || ::move_mount(held.mount.get(), "", point.get(), "", flags) != 0) {
       return Failure(system_error(held.what, errno));
@@ -99,7 +99,8 @@ Result<void> TaskMounts::attach_one(const Held& held) const {
   }
   for (const std::string& hidden : confinement_.hidden) {
     if (!is_below(hidden, held.source)) continue;
-    TRY(cover(held.target + "/" + hidden.substr(held.source == "/" ? 1 : held.source.size())));
+    const std::string inside = hidden.substr(held.source == "/" ? 1 : held.source.size());
+    TRY(cover("/proc/self/fd/" + std::to_string(held.mount.get()) + "/" + inside));
   }
   return {};
 }

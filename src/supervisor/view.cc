@@ -16,9 +16,11 @@
 #include <climits>
 #include <csignal>
 #include <cstdlib>
+#include <functional>
 #include <utility>
 
 #include "supervisor/mounts.h"
+#include "supervisor/rights.h"
 #include "supervisor/task_mounts.h"
 
 namespace cadre::supervisor {
@@ -276,13 +278,26 @@ std::string runtime_folder(const Confinement& confinement) {
 
 Result<void> take_view(const View& view) { return Builder(view).build(); }
 
-Result<Descriptor> make_id_map(const UnixUser& user) {
+Result<void> lock_view(int users) {
+  if (::setns(users, CLONE_NEWUSER) == 0 && ::unshare(CLONE_NEWNS) == 0) return {};
+  return system_failure("cannot lock what the task sees");
+}
+
+namespace {
+
+struct IdMap {
+  std::string uids;
+  std::string gids;
+};
+
+/// Made by a child process in this way, which gives whether it could.
+Result<Descriptor> make_user_namespace(const IdMap& map, const std::function<bool()>& make) {
   TRY_ASSIGN(ready, make_pipe());
   TRY_ASSIGN(done, make_pipe());
   const pid_t child = ::fork();
   if (child < 0) return system_failure("fork");
   if (child == 0) {
-    char nothing = ::unshare(CLONE_NEWUSER) == 0 ? 1 : 0;
+    char nothing = make() ? 1 : 0;
     done.write.close();
     [[maybe_unused]] const ssize_t written = ::write(ready.write.get(), &nothing, 1);
     [[maybe_unused]] const ssize_t waited = ::read(done.read.get(), &nothing, 1);
@@ -291,14 +306,37 @@ Result<Descriptor> make_id_map(const UnixUser& user) {
   char made = 0;
   const bool heard = ::read(ready.read.get(), &made, 1) == 1 && made == 1;
   const std::string about = "/proc/" + std::to_string(child);
-  Result<Descriptor> map = fail(Errc::unavailable, "no user namespace for other users' view of the agent's programs");
-  if (heard && write_existing(about + "/uid_map", "0 " + std::to_string(user.uid) + " 1") &&
-      write_existing(about + "/gid_map", "0 " + std::to_string(user.gid) + " 1")) {
-    map = Descriptor(::open((about + "/ns/user").c_str(), O_RDONLY | O_CLOEXEC));
+  Result<Descriptor> users =
+      fail(Errc::unavailable, "no user namespace can be made; see sysctl user.max_user_namespaces");
+  if (heard && write_existing(about + "/uid_map", map.uids) && write_existing(about + "/gid_map", map.gids)) {
+    users = Descriptor(::open((about + "/ns/user").c_str(), O_RDONLY | O_CLOEXEC));
   }
   done.write.close();
   ::waitpid(child, nullptr, 0);
-  return map;
+  return users;
+}
+
+std::string one_id(std::int64_t inside, std::int64_t outside) {
+  return std::to_string(inside) + " " + std::to_string(outside) + " 1";
+}
+
+}  // namespace
+
+Result<Descriptor> make_id_map(const UnixUser& user) {
+  return make_user_namespace({one_id(0, user.uid), one_id(0, user.gid)}, [] { return ::unshare(CLONE_NEWUSER) == 0; });
+}
+
+Result<Descriptor> make_users(const std::optional<UnixUser>& user, int processes_max) {
+  const bool is_root = ::geteuid() == 0;
+  const std::string everybody = "0 0 4294967295";
+  const IdMap map =
+      is_root ? IdMap{everybody, everybody} : IdMap{one_id(::geteuid(), ::geteuid()), one_id(::getegid(), ::getegid())};
+  return make_user_namespace(map, [&] {
+    const auto uid = static_cast<uid_t>(user ? user->uid : 0);
+    const bool is_other = is_root && user && limit_processes(processes_max) && ::setresuid(uid, uid, 0) == 0;
+    if (::unshare(CLONE_NEWUSER) == 0) return true;
+    return is_other && ::setresuid(0, 0, 0) == 0 && ::unshare(CLONE_NEWUSER) == 0;
+  });
 }
 
 }  // namespace cadre::supervisor

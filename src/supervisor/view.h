@@ -1,6 +1,7 @@
 /// What a task sees of the file system. For a child process that is about to become the task.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -29,10 +30,19 @@ struct View {
 /// its ending are not there. Needs to be root, or in a user namespace of its own.
 [[nodiscard]] Result<void> take_view(const View& view);
 
+/// Makes a view final: what covers something else stays where it is even when the task has ended and somebody still
+/// holds a descriptor of a folder, which otherwise would show what was covered. Enters the user namespace for it.
+[[nodiscard]] Result<void> lock_view(int users);
+
 /// Where the task finds its XDG_RUNTIME_DIR in a walled view.
 [[nodiscard]] std::string runtime_folder(const cluster::supervision::Confinement& confinement);
 
 /// A user namespace in which root is that user, for View::id_map. For root, before there is a pid namespace.
 [[nodiscard]] Result<Descriptor> make_id_map(const cluster::supervision::UnixUser& user);
+
+/// A user namespace in which everybody is who they are, for lock_view(). Where the kernel lets that user make it, all
+/// that the user has in such namespaces counts together. Before there is a pid namespace.
+[[nodiscard]] Result<Descriptor> make_users(const std::optional<cluster::supervision::UnixUser>& user,
+                                            int processes_max);
 
 }  // namespace cadre::supervisor

@@ -661,6 +661,141 @@ class Walls:
         else:
             self.assertIn("does not run as root", done.stderr)
 
+    def test_mount_over_what_belongs_to_the_kernel(self):
+        for target in ("/proc/1/root/tmp/planted", "/sys/planted", "/dev/planted", "/tmp/../proc/1/root/tmp/planted"):
+            self.fails_with(self.cluster.bob, "choose a place outside of /proc", "--mount",
+                            f"{self.cluster.shared}:{target}", "--", "true")
+        # Through a link, in code of the user's own.
+        with tempfile.TemporaryDirectory() as code:
+            os.symlink("/proc/1/root/tmp", f"{code}/link")
+            done = self.cluster.run(self.cluster.bob, "--dir", code, "--mount",
+                                    f"{self.cluster.shared}:link/planted-by-a-task", "--", "true")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertFalse(pathlib.Path("/tmp/planted").exists())
+        self.assertFalse(pathlib.Path("/tmp/planted-by-a-task").exists())
+
+    def keep_descriptors_of(self, paths, script):
+        """Runs a task whose descriptors of these paths another task of the same user keeps after its end. Then runs the
+        script there; `kept` holds them."""
+        name = f"cadre-walls-{os.urandom(4).hex()}"
+        keeper = textwrap.dedent(f"""
+            import os, socket, sys, time
+            listener = socket.socket(socket.AF_UNIX)
+            listener.bind('\\0{name}')
+            listener.listen()
+            print('listens', flush=True)
+            kept = socket.recv_fds(listener.accept()[0], 9, 9)[1]
+            """)
+        giver = textwrap.dedent(f"""
+            import os, socket, time
+            giver = socket.socket(socket.AF_UNIX)
+            for _ in range(300):
+                try:
+                    giver.connect('\\0{name}')
+                    break
+                except OSError:
+                    time.sleep(0.1)
+            socket.send_fds(giver, [b'x'], [os.open(path, os.O_RDONLY) for path in {list(paths)!r}])
+            """)
+        program = keeper + textwrap.dedent(script)
+        environment = {**os.environ, "CADRE_TOKEN": self.cluster.bob, "CADRE_MASTER": self.cluster.url}
+        kept = subprocess.Popen([str(PROGRAM), "run", "--", "/usr/bin/python3", "-c", program], env=environment,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.addCleanup(kept.kill)
+        done = self.cluster.run(self.cluster.bob, "--", "/usr/bin/python3", "-c", giver)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return kept
+
+    def test_what_covers_a_folder_stays_when_the_task_has_ended(self):
+        hidden = [f"{self.cluster.data}/client.json", f"{self.cluster.data}/master.keys", "/home", "/root",
+                  str(self.cluster.shared / "file")]
+        for path in hidden:
+            self.assertTrue(pathlib.Path(path).exists(), path)
+        kept = self.keep_descriptors_of(["/"], f"""
+            time.sleep(1.5)
+            for path in {hidden!r}:
+                try:
+                    found = os.open(path[1:], os.O_RDONLY | os.O_DIRECTORY, dir_fd=kept[0])
+                    print(path, 'has something' if os.listdir(found) else 'is empty')
+                except NotADirectoryError:
+                    print(path, 'is a file')
+                except OSError:
+                    print(path, 'is not there')
+            """)
+        said = kept.communicate(timeout=60)[0]
+        self.assertEqual(kept.returncode, 0, said)
+        self.assertEqual(said.count("is not there") + said.count("is empty"), len(hidden), said)
+
+    def test_a_folder_of_a_task_that_has_ended_serves_nobody_else(self):
+        kept = self.keep_descriptors_of([".", "/tmp"], """
+            for _ in range(80):
+                for one in kept:
+                    for found in os.listdir(one):
+                        print('saw', found, flush=True)
+                    try:
+                        os.open('planted', os.O_CREAT | os.O_WRONLY, dir_fd=one)
+                        os.unlink('planted', dir_fd=one)
+                    except OSError:
+                        pass
+                time.sleep(0.1)
+            print('done')
+            """)
+        for _ in range(10):
+            done = self.cluster.run(self.cluster.ann, "--", "sh", "-c",
+                                    "echo mine > key; echo mine > /tmp/key; sleep 0.4; ls . /tmp | grep planted; true")
+            self.assertEqual((done.stdout, done.returncode), ("", 0), done.stderr)
+        self.assertEqual(kept.communicate(timeout=60)[0].replace("listens\n", ""), "done\n")
+
+    def test_setup_folders_are_copied_and_handed_over_without_following_links(self):
+        secret = self.cluster.data / f"secret-{os.urandom(4).hex()}"  # no task sees that by itself
+        secret.mkdir(mode=0o700)
+        for number in range(200):
+            path = secret / f"f{number:03}"
+            path.write_text(SECRET)
+            path.chmod(0o600)
+        owner = os.stat(self.cluster.folder)  # the agent's user
+        for path in (secret, *secret.iterdir()):
+            os.chown(path, owner.st_uid, owner.st_gid)
+        name = f"cadre-walls-{os.urandom(4).hex()}"
+        swapper = textwrap.dedent(f"""
+            import ctypes, os, socket, time
+            listener = socket.socket(socket.AF_UNIX)
+            listener.bind('\\0{name}')
+            listener.listen()
+            libc, end = ctypes.CDLL(None), time.monotonic() + 20
+            fd = socket.recv_fds(listener.accept()[0], 9, 9)[1][0]
+            while time.monotonic() < end:
+                libc.renameat2(fd, b'a', fd, b'b', 2)
+            """)
+        setup = textwrap.dedent(f"""
+            import os, socket, time
+            os.mkdir('a')
+            for number in range(200):
+                open(f'a/f{{number:03}}', 'w').write('own')
+            os.symlink('{secret}', 'b')
+            giver = socket.socket(socket.AF_UNIX)
+            for _ in range(300):
+                try:
+                    giver.connect('\\0{name}')
+                    break
+                except OSError:
+                    time.sleep(0.1)
+            socket.send_fds(giver, [b'x'], [os.open('.', os.O_RDONLY)])
+            """)
+        environment = {**os.environ, "CADRE_TOKEN": self.cluster.bob, "CADRE_MASTER": self.cluster.url}
+        swaps = subprocess.Popen([str(PROGRAM), "run", "--", "/usr/bin/python3", "-c", swapper], env=environment,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(swaps.wait)
+        self.addCleanup(swaps.kill)
+        with tempfile.TemporaryDirectory() as code:
+            pathlib.Path(code, "setup.py").write_text(setup)
+            for _ in range(3):
+                done = self.cluster.run(self.cluster.bob, "--dir", code, "--setup", "/usr/bin/python3 setup.py", "--",
+                                        "sh", "-c", "cat a/* b/* 2>/dev/null; true")
+                self.assertNotIn(SECRET, done.stdout)
+        owners = {path.stat().st_uid for path in secret.iterdir()}
+        self.assertEqual(owners, {owner.st_uid})
+
     def test_command_in_a_task_has_no_more_rights_than_the_task(self):
         environment = {**os.environ, "CADRE_TOKEN": self.cluster.ann, "CADRE_MASTER": self.cluster.url}
         done = subprocess.run([str(PROGRAM), "task", "exec", f"{self.job}.0", "--", "sh", "-c",
