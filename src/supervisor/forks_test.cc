@@ -2,6 +2,8 @@
 // a template that works makes is tested with actors (tests/remote/forks_test.py).
 #include <gmock/gmock.h>
 
+#include "describe/describe.h"
+#include "supervisor/fork_talk.h"
 #include "supervisor/rig.h"
 
 namespace cadre::supervisor {
@@ -76,6 +78,15 @@ TEST_F(Forking, NonsenseOfATemplateIsIgnored) {
   const std::string folder =
       begin_template("[line.send(os.urandom(1 + i)) for i in range(300)]; line.send(b''); line.close()");
   EXPECT_THAT(refusal(folder), HasSubstr("the template has ended"));
+}
+
+TEST_F(Forking, AProcessThatIsGoneAlreadyIsNotTakenForTheTask) {
+  std::string word;
+  for (const std::byte byte : describe::write_msgpack(fork_talk::FromForked(fork_talk::Running{}))) {
+    word += std::to_string(std::to_integer<int>(byte)) + ",";
+  }
+  const std::string folder = begin_template("os.fork() or (line.send(bytes([" + word + "])), os._exit(0)); os.wait()");
+  EXPECT_THAT(refusal(folder), HasSubstr("what it forks"));
 }
 
 TEST_F(Forking, ATemplateIsKeptWhileSomebodyNeedsItAndGoesAfterwards) {

@@ -214,6 +214,25 @@ TEST_F(UpUnderFaults, StopsWhileASetupCommandRuns) {
   EXPECT_EQ(end(), std::optional(0)) << read_text(log());
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which need more memory than there is
+TEST(UpThatCannotStart, GivesUpWhenItsMasterFallsAgainAndAgain) {
+  const servers::TempDir folder;
+  const std::string log = folder.path() + "/log";
+  const pid_t up = servers::start(
+      {{"/usr/bin/prlimit", "--as=150000000", CADRE_PROGRAM, "up", "--data", folder.path() + "/up", "--port", "0"},
+       "",
+       log});
+  EXPECT_NE(servers::wait_for(up), 0);
+  const std::string said = read_text(log);
+  EXPECT_THAT(said, testing::HasSubstr("the master did not start"));
+  std::size_t starts = 0;
+  for (std::size_t at = said.find("started again"); at != std::string::npos; at = said.find("started again", at + 1))
+    ++starts;
+  EXPECT_GE(starts, 2U);
+  EXPECT_LE(starts, 10U);
+}
+#endif
+
 TEST_F(UpUnderFaults, StopsAtTheSecondSignalThoughAPartOfItHangs) {
   for (const pid_t part : children()) ::kill(part, SIGSTOP);  // a part that does not even hear of it
   ::kill(pid_, SIGTERM);
