@@ -29,8 +29,15 @@ CURLM* make_multi() {
 
 /// A socket of libcurl's, which closes it.
 struct CurlMulti::Watch : std::enable_shared_from_this<Watch> {
-  Watch(CurlMulti& m, curl_socket_t s) : multi(m), socket(s), descriptor(loop::asio_context(m.loop_), s) {}
-  ~Watch() { descriptor.release(); }
+  Watch(CurlMulti& m, curl_socket_t s) : multi(m), socket(s), descriptor(loop::asio_context(m.loop_)) {}
+  ~Watch() { end(); }
+
+  /// The kernel watches only so many for one user.
+  bool begin() {
+    boost::system::error_code error;
+    descriptor.assign(socket, error);
+    return !error;
+  }
 
   void want(int what) {
     wanted = what;
@@ -53,7 +60,7 @@ struct CurlMulti::Watch : std::enable_shared_from_this<Watch> {
   }
   void end() {
     over = true;
-    descriptor.release();
+    if (descriptor.is_open()) descriptor.release();
   }
 
   CurlMulti& multi;  // not to be used when over
@@ -107,19 +114,22 @@ void CurlMulti::end() {
 }
 
 int CurlMulti::on_socket(CURL*, curl_socket_t socket, int what, void* self, void*) {
-  static_cast<CurlMulti*>(self)->watch(socket, what);
-  return 0;
+  return static_cast<CurlMulti*>(self)->watch(socket, what) ? 0 : -1;  // then all transfers fail
 }
 
-void CurlMulti::watch(curl_socket_t socket, int what) {
+bool CurlMulti::watch(curl_socket_t socket, int what) {
   std::shared_ptr<Watch>& watch = watches_[socket];
   if (what == CURL_POLL_REMOVE) {
     if (watch) watch->end();
     watches_.erase(socket);
-    return;
+    return true;
   }
-  if (!watch) watch = std::make_shared<Watch>(*this, socket);
+  if (!watch) {
+    watch = std::make_shared<Watch>(*this, socket);
+    if (!watch->begin()) return watches_.erase(socket), false;
+  }
   watch->want(what);
+  return true;
 }
 
 int CurlMulti::on_timer(CURLM*, long wait_ms, void* self) {

@@ -37,7 +37,8 @@ class CurlMulti : public std::enable_shared_from_this<CurlMulti> {
   struct Watch;
   static int on_socket(CURL* easy, curl_socket_t socket, int what, void* self, void* unused);
   static int on_timer(CURLM* multi, long wait_ms, void* self);
-  void watch(curl_socket_t socket, int what);
+  /// Whether it could be begun.
+  bool watch(curl_socket_t socket, int what);
   void act(curl_socket_t socket, int events);
 
   loop::RealLoop& loop_;
