@@ -44,6 +44,14 @@ class Forking : public Rig {
     launch.forked_from = folder;
     return launch;
   }
+  /// In Python, to who asks.
+  static std::string say_running() {
+    std::string word;
+    for (const std::byte byte : describe::write_msgpack(fork_talk::FromForked(fork_talk::Running{}))) {
+      word += std::to_string(std::to_integer<int>(byte)) + ",";
+    }
+    return "line.send(bytes([" + word + "]))";
+  }
   /// Why it was not forked; it ran all the same.
   std::string refusal(const std::string& folder) {
     FakeAgent agent = begin_with_agent(forked_from(folder));
@@ -81,12 +89,13 @@ TEST_F(Forking, NonsenseOfATemplateIsIgnored) {
 }
 
 TEST_F(Forking, AProcessThatIsGoneAlreadyIsNotTakenForTheTask) {
-  std::string word;
-  for (const std::byte byte : describe::write_msgpack(fork_talk::FromForked(fork_talk::Running{}))) {
-    word += std::to_string(std::to_integer<int>(byte)) + ",";
-  }
-  const std::string folder = begin_template("os.fork() or (line.send(bytes([" + word + "])), os._exit(0)); os.wait()");
+  const std::string folder = begin_template("os.fork() or (" + say_running() + ", os._exit(0)); os.wait()");
   EXPECT_THAT(refusal(folder), HasSubstr("what it forks"));
+}
+
+TEST_F(Forking, AProcessOutsideOfNamespacesIsNotTakenForTheTask) {
+  const std::string folder = begin_template("os.fork() or (" + say_running() + ", time.sleep(1000))");
+  EXPECT_THAT(refusal(folder), HasSubstr("what it forks is not in namespaces of its own"));
 }
 
 TEST_F(Forking, ATemplateIsKeptWhileSomebodyNeedsItAndGoesAfterwards) {
