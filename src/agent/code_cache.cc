@@ -201,8 +201,7 @@ loop::Task<Result<void>> CodeCache::publish(CodeRequest request, std::string fol
   const std::string size_path = size_path_of(key);
   const objects::TreeBounds bounds{options_.unpacked_bytes_max, options_.setup_length_max, options_.setup_entries_max};
   const Result<std::int64_t> kept = co_await pool_.run([&]() -> Result<std::int64_t> {
-    TRY(objects::size_of_tree(folder, bounds));
-    TRY(objects::copy_tree(folder, made));
+    TRY(objects::copy_tree(folder, made, bounds));
     return keep_tree(made, path, size_path);
   });
   if (!kept) {

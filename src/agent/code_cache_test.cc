@@ -279,7 +279,7 @@ TEST_F(CodeCacheTest, KeepsNoTreeThatIsOutOfBounds) {
   loop::make_deep_folders(deep, 300);
   options.setup_entries_max = 100'000;
   open();
-  EXPECT_EQ(publish(other, deep).error().message, "its folders are nested deeper than 256 levels");
+  EXPECT_EQ(publish(other, deep).error().message, "its folders are nested deeper than 128 levels");
   EXPECT_FALSE(cache->has(other));
   ASSERT_TRUE(loop::remove_all(deep));
 }

@@ -112,15 +112,47 @@ Result<void> for_each_entry(const File& folder, const std::function<Result<void>
   }
 }
 
-Failure too_deep(int levels_max) {
-  return fail(Errc::invalid, "its folders are nested deeper than " + std::to_string(levels_max) + " levels");
-}
+/// What was seen of a tree.
+class Measure {
+ public:
+  explicit Measure(const TreeBounds& bounds) : bounds_(bounds) {}
+
+  ByteSize disk() const { return disk_; }
+
+  Result<void> enter(int level) const {
+    if (level <= bounds_.levels_max) return {};
+    return fail(Errc::invalid, "its folders are nested deeper than " + std::to_string(bounds_.levels_max) + " levels");
+  }
+  Result<void> add(const struct stat& facts) {
+    constexpr std::int64_t block_bytes = 512;
+    disk_ += ByteSize{facts.st_blocks * block_bytes};
+    if (disk_ > bounds_.disk_max) return too_large("of disk space", bounds_.disk_max);
+    if (S_ISREG(facts.st_mode) && ByteSize{facts.st_size} > bounds_.length_max - length_) {
+      return too_large("in files, with the holes in them", bounds_.length_max);
+    }
+    if (S_ISREG(facts.st_mode)) length_ += ByteSize{facts.st_size};
+    if (++entries_ <= bounds_.entries_max) return {};
+    return fail(Errc::invalid, "it has more than " + std::to_string(bounds_.entries_max) + " files and folders");
+  }
+
+ private:
+  static Failure too_large(const std::string& what, ByteSize most) {
+    return fail(Errc::invalid, "it takes more than " + to_string(most) + " " + what);
+  }
+
+  const TreeBounds& bounds_;
+  ByteSize disk_{0};
+  ByteSize length_{0};
+  std::int64_t entries_ = 0;
+};
 
 Result<void> copy_file(const File& from_folder, const File& to_folder, const Entry& entry) {
   TRY_ASSIGN(from, from_folder.open_entry(entry.name, O_RDONLY | O_NONBLOCK));
-  if (!from.is_plain()) return fail(Errc::denied, from.path() + " was replaced while it was copied");
-  TRY_ASSIGN(to, to_folder.open_entry(entry.name, O_WRONLY | O_CREAT | O_EXCL));
   TRY_ASSIGN(size, from.size());
+  if (!from.is_plain() || size > entry.facts.st_size) {
+    return fail(Errc::denied, from.path() + " was replaced while it was copied");
+  }
+  TRY_ASSIGN(to, to_folder.open_entry(entry.name, O_WRONLY | O_CREAT | O_EXCL));
   TRY(copy_content(from, to, size));
   if (fchmod(to.fd(), entry.facts.st_mode & 07777) != 0) return system_failure(to.path());
   return {};
@@ -135,75 +167,48 @@ Result<void> copy_link(const File& from, const File& to, const std::string& name
   return {};
 }
 
-Result<void> copy_folder(const File& from, const File& to, int level) {
-  if (level > TreeBounds().levels_max) return too_deep(TreeBounds().levels_max);
+Result<void> copy_folder(const File& from, const File& to, Measure& measure, int level) {
+  TRY(measure.enter(level));
   return for_each_entry(from, [&](const Entry& entry) -> Result<void> {
+    TRY(measure.add(entry.facts));
     if (S_ISLNK(entry.facts.st_mode)) return copy_link(from, to, entry.name);
     if (S_ISREG(entry.facts.st_mode)) return copy_file(from, to, entry);
     if (!S_ISDIR(entry.facts.st_mode)) return {};
     TRY_ASSIGN(inner, from.open_entry(entry.name, folder_flags));
     if (mkdirat(to.fd(), entry.name.c_str(), 0700) != 0) return system_failure(to.path() + "/" + entry.name);
     TRY_ASSIGN(copy, to.open_entry(entry.name, folder_flags));
-    TRY(copy_folder(inner, copy, level + 1));
+    TRY(copy_folder(inner, copy, measure, level + 1));
     if (fchmod(copy.fd(), entry.facts.st_mode & 07777) != 0) return system_failure(copy.path());
     return {};
   });
 }
 
-class Measure {
- public:
-  explicit Measure(const TreeBounds& bounds) : bounds_(bounds) {}
-
-  ByteSize disk() const { return disk_; }
-
-  Result<void> add_folder(const File& folder, int level) {
-    if (level > bounds_.levels_max) return too_deep(bounds_.levels_max);
-    return for_each_entry(folder, [&](const Entry& entry) { return add(folder, entry, level); });
-  }
-
- private:
-  Result<void> add(const File& folder, const Entry& entry, int level) {
-    constexpr std::int64_t block_bytes = 512;
-    const struct stat& facts = entry.facts;
-    disk_ += ByteSize{facts.st_blocks * block_bytes};
-    if (disk_ > bounds_.disk_max) return too_large("of disk space", bounds_.disk_max);
-    if (S_ISREG(facts.st_mode) && ByteSize{facts.st_size} > bounds_.length_max - length_) {
-      return too_large("in files, with the holes in them", bounds_.length_max);
-    }
-    if (S_ISREG(facts.st_mode)) length_ += ByteSize{facts.st_size};
-    if (++entries_ > bounds_.entries_max) {
-      return fail(Errc::invalid, "it has more than " + std::to_string(bounds_.entries_max) + " files and folders");
-    }
-    if (!S_ISDIR(facts.st_mode)) return {};
+Result<void> measure_folder(const File& folder, Measure& measure, int level) {
+  TRY(measure.enter(level));
+  return for_each_entry(folder, [&](const Entry& entry) -> Result<void> {
+    TRY(measure.add(entry.facts));
+    if (!S_ISDIR(entry.facts.st_mode)) return {};
     TRY_ASSIGN(inner, folder.open_entry(entry.name, folder_flags));
-    return add_folder(inner, level + 1);
-  }
-
-  static Failure too_large(const std::string& what, ByteSize most) {
-    return fail(Errc::invalid, "it takes more than " + to_string(most) + " " + what);
-  }
-
-  const TreeBounds& bounds_;
-  ByteSize disk_{0};
-  ByteSize length_{0};
-  std::int64_t entries_ = 0;
-};
+    return measure_folder(inner, measure, level + 1);
+  });
+}
 
 }  // namespace
 
-Result<void> copy_tree(const std::string& from, const std::string& to) {
+Result<void> copy_tree(const std::string& from, const std::string& to, const TreeBounds& bounds) {
   TRY(make_folder(to));
   std::error_code error;
   if (!fs::is_empty(to, error) || error) return fail(Errc::conflict, to + " is not empty");
   TRY_ASSIGN(from_folder, File::open(from, O_RDONLY | O_DIRECTORY));
   TRY_ASSIGN(to_folder, File::open(to, O_RDONLY | O_DIRECTORY));
-  return copy_folder(from_folder, to_folder, 1);
+  Measure measure(bounds);
+  return copy_folder(from_folder, to_folder, measure, 1);
 }
 
 Result<ByteSize> size_of_tree(const std::string& folder, const TreeBounds& bounds) {
   Measure measure(bounds);
   TRY_ASSIGN(opened, File::open(folder, O_RDONLY | O_DIRECTORY));
-  TRY(measure.add_folder(opened, 1));
+  TRY(measure_folder(opened, measure, 1));
   return measure.disk();
 }
 

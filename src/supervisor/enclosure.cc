@@ -95,7 +95,7 @@ Result<void> Enclosure::separate(const Launch& launch) {
   if (means_.user_namespace) TRY(enter_user_namespace());
   const bool stays_root = stays_who_it_is && ::geteuid() == 0;  // with rights that are worth nothing elsewhere
   if (means_.mount_namespace && !stays_root) {
-    TRY_ASSIGN(users, make_users(launch.confinement.user, processes_of_a_user()));
+    TRY_ASSIGN(users, make_users());
     users_ = std::move(users);
   }
   if (means_.pid_namespace) {
@@ -167,7 +167,7 @@ Program Enclosure::around_leader(const Launch& launch, const std::string& folder
 Program Enclosure::around_other(const Launch& launch) const {
   Program program;
   program.group = &group_;
-  program.users = users_.get();
+  program.users = forked_ != 0 && !joined_ ? forked_users_.get() : users_.get();
   program.joins_view = has_view();
   program.mount_namespace = mount_namespace_.get();
   program.ipc_namespace = ipc_namespace_.get();

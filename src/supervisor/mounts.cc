@@ -59,6 +59,27 @@ Result<void> cover(const std::string& folder) {
   return system_failure("hiding " + folder);
 }
 
+Result<void> cover_in(int mount, const std::string& folder) {
+  const std::string what = "hiding " + folder;
+  open_how how{};
+  how.flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
+  const Descriptor point(static_cast<int>(::syscall(SYS_openat2, mount, folder.c_str(), &how, sizeof(how))));
+  if (!point && errno == ENOENT) return {};
+  if (!point) return system_failure(what);
+  const Descriptor context(::fsopen("tmpfs", FSOPEN_CLOEXEC));
+  const auto set = [&](const char* key, const char* value) {
+    return ::fsconfig(context.get(), FSCONFIG_SET_STRING, key, value, 0) == 0;
+  };
+  const bool is_made = context && set("mode", "0755") && set("size", "1m") && set("nr_inodes", "4096") &&
+                       ::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) == 0;
+  const Descriptor empty(is_made ? ::fsmount(context.get(), FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+                                 : -1);
+  constexpr unsigned flags = MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH;
+  if (!empty || ::move_mount(empty.get(), "", point.get(), "", flags) != 0) return system_failure(what);
+  return {};
+}
+
 bool is_below(const std::string& path, const std::string& folder) {
   return path == folder || path.starts_with(folder == "/" ? folder : folder + "/");
 }

@@ -27,6 +27,9 @@ constexpr const char* small_tmpfs = "mode=0755,size=1m,nr_inodes=4096";
 /// Puts an empty folder over one, if that is there to be seen.
 [[nodiscard]] Result<void> cover(const std::string& folder);
 
+/// The same for a folder in a mount that is attached, by a path without links.
+[[nodiscard]] Result<void> cover_in(int mount, const std::string& folder);
+
 /// Whether a path is a folder or something in it. Both are without symbolic links.
 [[nodiscard]] bool is_below(const std::string& path, const std::string& folder);
 

@@ -53,6 +53,8 @@ Result<void> take_place(const Program& program, pid_t supervisor) {
   if (program.terminal && ::ioctl(0, TIOCSCTTY, 0) != 0) return system_failure("cannot take a terminal");
   reset_signals();
   be_killed_first();
+  // Until it is another program it holds what is the supervisor's: processes of the task must not look into it.
+  if (::prctl(PR_SET_DUMPABLE, 0) != 0) return system_failure("cannot protect what is being started");
   if (program.group != nullptr) TRY(program.group->enter());
   if (program.processes_max) TRY(limit_processes(*program.processes_max));
   if (program.view) {

@@ -1,10 +1,12 @@
 #include "supervisor/task_mounts.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <array>
@@ -25,6 +27,16 @@ std::string path_of(const Descriptor& opened) {
   std::array<char, PATH_MAX> path;
   const ssize_t size = ::readlink(("/proc/self/fd/" + std::to_string(opened.get())).c_str(), path.data(), path.size());
   return size < 0 ? "" : std::string(path.data(), static_cast<std::size_t>(size));
+}
+
+/// Whether it is on what shows the kernel, or among the devices of the task.
+bool is_of_kernel(const Descriptor& point) {
+  struct statfs system {};
+  struct stat facts {};
+  struct stat devices {};
+  if (::fstatfs(point.get(), &system) != 0 || ::fstat(point.get(), &facts) != 0) return true;
+  return system.f_type == PROC_SUPER_MAGIC || system.f_type == SYSFS_MAGIC ||
+         (::stat("/dev", &devices) == 0 && facts.st_dev == devices.st_dev);
 }
 
 }  // namespace
@@ -92,6 +104,9 @@ Result<void> TaskMounts::attach_one(const Held& held) const {
   {
     TRY_ASSIGN(opener, as_opener());
     const Descriptor point = open_point(held.target);
+    if (point && is_of_kernel(point)) {
+      return fail(Errc::denied, held.what + "; choose a place outside of /proc, /sys and /dev");
+    }
     constexpr unsigned flags = MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH;
     if (!point || ::move_mount(held.mount.get(), "", point.get(), "", flags) != 0) {
       return Failure(system_error(held.what, errno));
@@ -100,7 +115,7 @@ Result<void> TaskMounts::attach_one(const Held& held) const {
   for (const std::string& hidden : confinement_.hidden) {
     if (!is_below(hidden, held.source)) continue;
     const std::string inside = hidden.substr(held.source == "/" ? 1 : held.source.size());
-    TRY(cover("/proc/self/fd/" + std::to_string(held.mount.get()) + "/" + inside));
+    TRY(cover_in(held.mount.get(), inside.substr(inside.find_first_not_of('/'))));
   }
   return {};
 }

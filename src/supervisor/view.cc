@@ -16,11 +16,9 @@
 #include <climits>
 #include <csignal>
 #include <cstdlib>
-#include <functional>
 #include <utility>
 
 #include "supervisor/mounts.h"
-#include "supervisor/rights.h"
 #include "supervisor/task_mounts.h"
 
 namespace cadre::supervisor {
@@ -290,14 +288,13 @@ struct IdMap {
   std::string gids;
 };
 
-/// Made by a child process in this way, which gives whether it could.
-Result<Descriptor> make_user_namespace(const IdMap& map, const std::function<bool()>& make) {
+Result<Descriptor> make_user_namespace(const IdMap& map) {
   TRY_ASSIGN(ready, make_pipe());
   TRY_ASSIGN(done, make_pipe());
   const pid_t child = ::fork();
   if (child < 0) return system_failure("fork");
   if (child == 0) {
-    char nothing = make() ? 1 : 0;
+    char nothing = ::unshare(CLONE_NEWUSER) == 0 ? 1 : 0;
     done.write.close();
     [[maybe_unused]] const ssize_t written = ::write(ready.write.get(), &nothing, 1);
     [[maybe_unused]] const ssize_t waited = ::read(done.read.get(), &nothing, 1);
@@ -323,20 +320,15 @@ std::string one_id(std::int64_t inside, std::int64_t outside) {
 }  // namespace
 
 Result<Descriptor> make_id_map(const UnixUser& user) {
-  return make_user_namespace({one_id(0, user.uid), one_id(0, user.gid)}, [] { return ::unshare(CLONE_NEWUSER) == 0; });
+  return make_user_namespace({one_id(0, user.uid), one_id(0, user.gid)});
 }
 
-Result<Descriptor> make_users(const std::optional<UnixUser>& user, int processes_max) {
-  const bool is_root = ::geteuid() == 0;
+Result<Descriptor> make_users() {
+  // It must belong to root: its owner has all rights in it, and here everybody is who they are.
   const std::string everybody = "0 0 4294967295";
-  const IdMap map =
-      is_root ? IdMap{everybody, everybody} : IdMap{one_id(::geteuid(), ::geteuid()), one_id(::getegid(), ::getegid())};
-  return make_user_namespace(map, [&] {
-    const auto uid = static_cast<uid_t>(user ? user->uid : 0);
-    const bool is_other = is_root && user && limit_processes(processes_max) && ::setresuid(uid, uid, 0) == 0;
-    if (::unshare(CLONE_NEWUSER) == 0) return true;
-    return is_other && ::setresuid(0, 0, 0) == 0 && ::unshare(CLONE_NEWUSER) == 0;
-  });
+  const IdMap map = ::geteuid() == 0 ? IdMap{everybody, everybody}
+                                     : IdMap{one_id(::geteuid(), ::geteuid()), one_id(::getegid(), ::getegid())};
+  return make_user_namespace(map);
 }
 
 }  // namespace cadre::supervisor

@@ -1,7 +1,6 @@
 /// What a task sees of the file system. For a child process that is about to become the task.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -40,9 +39,7 @@ struct View {
 /// A user namespace in which root is that user, for View::id_map. For root, before there is a pid namespace.
 [[nodiscard]] Result<Descriptor> make_id_map(const cluster::supervision::UnixUser& user);
 
-/// A user namespace in which everybody is who they are, for lock_view(). Where the kernel lets that user make it, all
-/// that the user has in such namespaces counts together. Before there is a pid namespace.
-[[nodiscard]] Result<Descriptor> make_users(const std::optional<cluster::supervision::UnixUser>& user,
-                                            int processes_max);
+/// A user namespace in which everybody is who they are, for lock_view(). Before there is a pid namespace.
+[[nodiscard]] Result<Descriptor> make_users();
 
 }  // namespace cadre::supervisor

@@ -674,6 +674,33 @@ class Walls:
         self.assertFalse(pathlib.Path("/tmp/planted").exists())
         self.assertFalse(pathlib.Path("/tmp/planted-by-a-task").exists())
 
+    def test_hide_data_folders_in_mounts_although_a_mount_is_over_proc(self):
+        with tempfile.TemporaryDirectory() as code:
+            os.symlink("/proc", f"{code}/link")
+            done = self.cluster.run(self.cluster.admin, "--dir", code, "--mount", f"{self.cluster.shared}:link",
+                                    "--mount", f"{self.cluster.folder}:/mnt", "--", "ls", "/mnt/data")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("choose a place outside of /proc", done.stderr)
+        done = self.cluster.run(self.cluster.admin, "--mount", f"{self.cluster.folder}:/mnt", "--", "ls", "-A",
+                                "/mnt/data")
+        self.assertEqual((done.stdout, done.returncode), ("", 0), done.stderr)
+
+    def test_enter_the_user_namespace_of_a_task_from_the_host(self):
+        if not self.AS_ROOT:
+            return  # it belongs to the agent's own user, who is the only one in it
+        uid = os.stat(f"/proc/{self.pid}").st_uid
+        program = textwrap.dedent(f"""
+            import ctypes, os
+            os.setresgid({uid}, {uid}, {uid})
+            os.setresuid({uid}, {uid}, {uid})
+            try:
+                users = os.open('/proc/{self.pid}/ns/user', os.O_RDONLY)
+            except OSError:
+                raise SystemExit('REFUSED')
+            raise SystemExit('GOT' if ctypes.CDLL(None).setns(users, 0x10000000) == 0 else 'REFUSED')""")
+        done = subprocess.run([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.stderr, "REFUSED\n")
+
     def keep_descriptors_of(self, paths, script):
         """Runs a task whose descriptors of these paths another task of the same user keeps after its end. Then runs the
         script there; `kept` holds them."""
