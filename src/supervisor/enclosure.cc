@@ -167,7 +167,7 @@ Program Enclosure::around_leader(const Launch& launch, const std::string& folder
 Program Enclosure::around_other(const Launch& launch) const {
   Program program;
   program.group = &group_;
-  program.users = forked_ != 0 && !joined_ ? forked_users_.get() : users_.get();
+  program.users = users_.get();
   program.joins_view = has_view();
   program.mount_namespace = mount_namespace_.get();
   program.ipc_namespace = ipc_namespace_.get();
