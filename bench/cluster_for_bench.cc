@@ -105,11 +105,13 @@ Result<void> Client::await_output(cluster::TaskId task) {
 }
 
 Result<void> Client::until(const std::function<bool(const requests::Status&)>& wanted) {
-  for (;;) {
+  constexpr int attempts_max = 60'000;  // ten minutes: far more than anything here takes
+  for (int i = 0; i < attempts_max; ++i) {
     TRY_ASSIGN(status, ask(requests::GetStatus{}));
     if (wanted(status)) return {};
     ::usleep(10'000);
   }
+  return fail(Errc::timed_out, "the cluster did not do what was asked; see the logs of its master and agent");
 }
 
 requests::Submit job_of(std::vector<std::string> argv) {

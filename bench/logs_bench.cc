@@ -60,10 +60,10 @@ Result<Figures> bench_logs() {
   const Scratch scratch;
   const std::string data = scratch.path() + "/master";
   const Process master({"master", "--data", data, "--port", "0"}, scratch.path() + "/master.log");
+  TRY_ASSIGN(client, Client::connect(data));
   const Process agent({"agent", "--master", data, "--data", scratch.path() + "/agent", "--allow-isolation-off",
                        "--artificial-slots", "1"},
                       scratch.path() + "/agent.log");
-  TRY_ASSIGN(client, Client::connect(data));
   TRY(client->until([](const requests::Status& status) { return status.agents_up == 1; }));
   Figures figures{"logs", {}};
   const std::string raw = "write_fsync " + std::to_string(line_bytes) + " 1048576 " + scratch.path() + "/raw";

@@ -58,10 +58,10 @@ Result<Figures> bench_tasks() {
   StderrLog log(Level::error);
   const std::string data = scratch.path() + "/master";
   const Process master({"master", "--data", data, "--port", "0"}, scratch.path() + "/master.log");
+  TRY_ASSIGN(client, Client::connect(data));
   const Process agent({"agent", "--master", data, "--data", scratch.path() + "/agent", "--allow-isolation-off",
                        "--artificial-slots", "1"},
                       scratch.path() + "/agent.log");
-  TRY_ASSIGN(client, Client::connect(data));
   TRY(client->until([](const requests::Status& status) { return status.agents_up == 1; }));
 
   Figures figures{"tasks", {}};

@@ -713,17 +713,7 @@ class Walls:
             print('listens', flush=True)
             kept = socket.recv_fds(listener.accept()[0], 9, 9)[1]
             """)
-        giver = textwrap.dedent(f"""
-            import os, socket, time
-            giver = socket.socket(socket.AF_UNIX)
-            for _ in range(300):
-                try:
-                    giver.connect('\\0{name}')
-                    break
-                except OSError:
-                    time.sleep(0.1)
-            socket.send_fds(giver, [b'x'], [os.open(path, os.O_RDONLY) for path in {list(paths)!r}])
-            """)
+        giver = give_descriptors(name, paths)
         program = keeper + textwrap.dedent(script)
         environment = {**os.environ, "CADRE_TOKEN": self.cluster.bob, "CADRE_MASTER": self.cluster.url}
         kept = subprocess.Popen([str(PROGRAM), "run", "--", "/usr/bin/python3", "-c", program], env=environment,
@@ -794,20 +784,12 @@ class Walls:
                 libc.renameat2(fd, b'a', fd, b'b', 2)
             """)
         setup = textwrap.dedent(f"""
-            import os, socket, time
+            import os
             os.mkdir('a')
             for number in range(200):
                 open(f'a/f{{number:03}}', 'w').write('own')
             os.symlink('{secret}', 'b')
-            giver = socket.socket(socket.AF_UNIX)
-            for _ in range(300):
-                try:
-                    giver.connect('\\0{name}')
-                    break
-                except OSError:
-                    time.sleep(0.1)
-            socket.send_fds(giver, [b'x'], [os.open('.', os.O_RDONLY)])
-            """)
+            """) + give_descriptors(name, ["."])
         environment = {**os.environ, "CADRE_TOKEN": self.cluster.bob, "CADRE_MASTER": self.cluster.url}
         swaps = subprocess.Popen([str(PROGRAM), "run", "--", "/usr/bin/python3", "-c", swapper], env=environment,
                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -831,6 +813,21 @@ class Walls:
         uid, secret, capabilities, unmounted = done.stdout.split()
         self.assertEqual((secret, capabilities, unmounted), (SECRET, "1", "walled"), done.stderr)
         self.assertNotEqual(uid, "0")
+
+
+def give_descriptors(name, paths):
+    """A program that sends descriptors of these to whoever listens at that abstract socket."""
+    return textwrap.dedent(f"""
+        import os, socket, time
+        giver = socket.socket(socket.AF_UNIX)
+        for _ in range(300):
+            try:
+                giver.connect('\\0{name}')
+                break
+            except OSError:
+                time.sleep(0.1)
+        socket.send_fds(giver, [b'x'], [os.open(path, os.O_RDONLY) for path in {list(paths)!r}])
+        """)
 
 
 def add_attempts(table, way):
