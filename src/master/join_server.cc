@@ -20,18 +20,13 @@ struct JoinServer::Inside {
     });
     thread.join();
   }
-  void count() {
-    refused = service->refused();
-    counting = loop.after(std::chrono::milliseconds(200), [this] { count(); });
-  }
 
+  std::atomic<std::uint64_t> refused = 0;
   loop::RealLoop loop;
   loop::Calendar calendar{loop};
   std::unique_ptr<net::ZmqNetwork> network;
   std::unique_ptr<JoinService> service;
   std::vector<std::string> addresses;
-  std::atomic<std::uint64_t> refused{0};
-  loop::Timer counting;
   std::jthread thread;
 };
 
@@ -45,10 +40,10 @@ Result<std::unique_ptr<JoinServer>> JoinServer::start(JoinOptions options, Log& 
   };
   TRY_ASSIGN(network, net::ZmqNetwork::make(inside->loop, log));
   inside->network = std::move(network);
-  TRY_ASSIGN(service, JoinService::open({inside->loop, *inside->network, inside->calendar, log}, std::move(options)));
+  const JoinService::Ground ground{inside->loop, *inside->network, inside->calendar, log, inside->refused};
+  TRY_ASSIGN(service, JoinService::open(ground, std::move(options)));
   inside->service = std::move(service);
   inside->addresses = inside->service->addresses();
-  inside->count();
   inside->thread = std::jthread([inside = inside.get()] { inside->loop.run(); });
   return std::unique_ptr<JoinServer>(new JoinServer(std::move(inside)));
 }

@@ -85,7 +85,7 @@ void JoinService::join(const net::Peer& peer, const joining::Join& join) {
 }
 
 void JoinService::refuse(const net::Peer& peer, const std::string& why) {
-  ++refused_;
+  ++ground_.refused;
   const TimePoint now = ground_.loop.now();
   const bool is_flooded = limit_.is_flooded(now);
   if (!peer.address.empty()) limit_.note_failure(peer.address, now);

@@ -3,6 +3,7 @@
 /// is good is passed on to it. For the thread of its loop.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -47,6 +48,7 @@ class JoinService {
     net::Network& network;
     const loop::Calendar& calendar;
     Log& log;
+    std::atomic<std::uint64_t>& refused;  ///< attempts that were refused, answered or not; read on any thread
   };
   [[nodiscard]] static Result<std::unique_ptr<JoinService>> open(const Ground& ground, JoinOptions options);
   JoinService(const JoinService&) = delete;
@@ -57,8 +59,6 @@ class JoinService {
   void add(records::JoinToken token);
 
   const std::vector<std::string>& addresses() const { return hub_->addresses(); }
-  /// Attempts that were refused, answered or not.
-  std::uint64_t refused() const { return refused_; }
 
  private:
   JoinService(const Ground& ground, JoinOptions options);
@@ -75,7 +75,6 @@ class JoinService {
   net::RefusalLog refusals_;
   std::map<std::string, records::JoinToken> tokens_;  ///< by their hash
   std::int32_t pending_ = 0;                          ///< agents that are being admitted
-  std::uint64_t refused_ = 0;
   std::unique_ptr<net::Hub> hub_;
   std::shared_ptr<bool> gone_ = std::make_shared<bool>(false);  // shared with answers on their way
 };
