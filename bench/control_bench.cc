@@ -135,12 +135,16 @@ double quantile(std::vector<double>& values, double share) {
   return values[static_cast<std::size_t>(at)];
 }
 
-/// Waits until the master has written where it listens.
+/// Waits until the master has written where it listens for agents.
 Result<std::string> address_in(const std::string& log) {
+  const std::string before = "agents at ";
   for (int i = 0; i < 500; ++i) {
     std::ifstream file(log);
     for (std::string line; std::getline(file, line);) {
-      if (const auto at = line.find("tcp://"); at != std::string::npos) return line.substr(at);
+      const auto at = line.find(before);
+      if (at == std::string::npos) continue;
+      const auto begin = at + before.size();
+      return line.substr(begin, line.find(',', begin) - begin);
     }
     std::this_thread::sleep_for(20ms);
   }
