@@ -161,6 +161,7 @@ def main():
     if sys.argv[1:] == ["cold"]:
         return cold_creation()
     echo = make(1)[0]
+    time.sleep(5)  # while processes are made ready, both cores are busy
     one_at_a_time(echo)
     tell("pipelined", pipelined(echo))
     tell("threads", threads_and_actors())

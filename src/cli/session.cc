@@ -49,11 +49,20 @@ int with_master(const std::string& name, cluster::KnownMaster master,
   return session.exit_code;
 }
 
-void print(std::string_view text) { note_write(std::fwrite(text.data(), 1, text.size(), stdout) == text.size()); }
+namespace {
+
+void write_to(std::FILE* stream, std::string_view text) {
+  if (text.empty()) return;  // it may have no address, which fwrite does not take
+  note_write(std::fwrite(text.data(), 1, text.size(), stream) == text.size());
+}
+
+}  // namespace
+
+void print(std::string_view text) { write_to(stdout, text); }
 
 void print_error(std::string_view text) {
   flush_output();
-  note_write(std::fwrite(text.data(), 1, text.size(), stderr) == text.size());
+  write_to(stderr, text);
 }
 
 void flush_output() { note_write(std::fflush(stdout) == 0); }

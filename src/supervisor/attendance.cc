@@ -177,7 +177,7 @@ Result<void> Attendance::start_forked() {
 }
 
 Result<void> Attendance::start_program() {
-  TRY(enclosure_.separate(task_.launch));
+  TRY(enclosure_.separate(task_.launch, task_.users));
   TRY(socket_path_.make(seen_folder(), enclosure_.has_private_tmp()));
   const cluster::Command& command = task_.launch.command;
   TRY_ASSIGN(program, program_of(command.argv, command.terminal, enclosure_.around_leader(task_.launch, task_.folder)));

@@ -33,6 +33,7 @@ class Attendance {
     std::string folder;  ///< without symbolic links; it is the current one, too
     cluster::supervision::Launch launch;
     Means means;
+    int users;        ///< see supervise(); -1: none
     Descriptor lock;  ///< held on its launch
   };
   Attendance(Task task, Descriptor agent, Log& log);

@@ -85,7 +85,7 @@ Result<void> Enclosure::make(const Launch& launch, const Means& means) {
   return {};
 }
 
-Result<void> Enclosure::separate(const Launch& launch) {
+Result<void> Enclosure::separate(const Launch& launch, int users) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const bool stays_who_it_is = !launch.confinement.user;
   if (means_.mount_namespace && !launch.confinement.shown_private.empty() && !stays_who_it_is) {
@@ -95,8 +95,11 @@ Result<void> Enclosure::separate(const Launch& launch) {
   if (means_.user_namespace) TRY(enter_user_namespace());
   const bool stays_root = stays_who_it_is && ::geteuid() == 0;  // with rights that are worth nothing elsewhere
   if (means_.mount_namespace && !stays_root) {
-    TRY_ASSIGN(users, make_users());
-    users_ = std::move(users);
+    if (users < 0) {
+      TRY_ASSIGN(own, make_users());
+      own_users_ = std::move(own);
+    }
+    users_ = own_users_ ? own_users_.get() : users;
   }
   if (means_.pid_namespace) {
     if (::unshare(CLONE_NEWPID) != 0) return system_failure("cannot make a pid namespace");
@@ -167,7 +170,7 @@ Program Enclosure::around_leader(const Launch& launch, const std::string& folder
 Program Enclosure::around_other(const Launch& launch) const {
   Program program;
   program.group = &group_;
-  program.users = users_.get();
+  program.users = users_;
   program.joins_view = has_view();
   program.mount_namespace = mount_namespace_.get();
   program.ipc_namespace = ipc_namespace_.get();

@@ -22,8 +22,9 @@ class Enclosure {
   /// Makes what the task needs, wherever its process comes from. On an error, here and below, there may be something to
   /// kill and to remove all the same.
   [[nodiscard]] Result<void> make(const cluster::supervision::Launch& launch, const Means& means);
-  /// Makes namespaces around what this process will start; the process itself is the subreaper of it.
-  [[nodiscard]] Result<void> separate(const cluster::supervision::Launch& launch);
+  /// Makes namespaces around what this process will start; the process itself is the subreaper of it. `users` is the
+  /// user namespace that locks what it sees; -1: it needs its own.
+  [[nodiscard]] Result<void> separate(const cluster::supervision::Launch& launch, int users);
 
   /// Whether the task has a /tmp of its own.
   [[nodiscard]] bool has_private_tmp() const { return means_.mount_namespace; }
@@ -89,7 +90,8 @@ class Enclosure {
   std::optional<int> processes_max_;  ///< in force
   bool plain_view_ = false;           ///< it sees the host, but for data folders of cadre
   Descriptor id_map_;
-  Descriptor users_;             ///< user namespace that its view is locked by
+  Descriptor own_users_;
+  int users_ = -1;               ///< user namespace that its view is locked by
   Descriptor forked_process_;    ///< the process, whatever its number means later
   Descriptor forked_users_;      ///< its user namespace
   Descriptor forked_processes_;  ///< its pid namespace

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "supervisor/rig.h"
 
@@ -248,6 +249,24 @@ TEST_F(Isolated, WhatIsShownCanBeReadThoughOnlyRootMayOnTheHost) {
   launch.confinement.shown_private = {elsewhere};
   EXPECT_EQ(said_by(launch), "of the host\nread-only\n");
   std::filesystem::remove_all(elsewhere);
+}
+
+TEST_F(Isolated, TasksOfRootsAgentShareAUserNamespaceWithoutRightsInIt) {
+  if (::geteuid() != 0) return;
+  std::vector<std::vector<std::string>> said;
+  for (int i = 0; i < 2; ++i) {
+    Launch launch = script("readlink /proc/self/ns/user /proc/self/ns/mnt; grep CapEff /proc/self/status | cut -f2");
+    launch.lease.task.job.value += static_cast<std::uint64_t>(i);
+    launch.confinement.user = UnixUser{234'567, 234'567, {}, "ann"};
+    std::istringstream lines(said_by(launch));
+    said.emplace_back();
+    for (std::string line; std::getline(lines, line);) said.back().push_back(line);
+    ASSERT_EQ(said.back().size(), 3);
+    EXPECT_EQ(said.back()[2], "0000000000000000");
+  }
+  EXPECT_EQ(said[0][0], said[1][0]);
+  EXPECT_NE(said[0][1], said[1][1]);
+  EXPECT_NE(said[0][0], std::filesystem::read_symlink("/proc/self/ns/user").string());
 }
 
 TEST_F(Isolated, CommandsBesideItAreBehindTheSameWalls) {

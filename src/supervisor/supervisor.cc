@@ -54,7 +54,7 @@ Result<Launch> read_launch() {
 
 }  // namespace
 
-int supervise(const std::string& folder, const Means& means, Descriptor agent) {
+int supervise(const std::string& folder, const Means& means, const Descriptor& users, Descriptor agent) {
   std::array<char, PATH_MAX> real;
   if (::chdir(folder.c_str()) != 0 || ::getcwd(real.data(), real.size()) == nullptr) return 1;
   Result<Descriptor> locked = lock_file("launch");
@@ -66,7 +66,7 @@ int supervise(const std::string& folder, const Means& means, Descriptor agent) {
   FolderLog log;
   const auto launch = read_launch();
   if (launch) {
-    Attendance attendance({real.data(), *launch, means, std::move(lock)}, std::move(agent), log);
+    Attendance attendance({real.data(), *launch, means, users.get(), std::move(lock)}, std::move(agent), log);
     attendance.run();
     return 0;
   }

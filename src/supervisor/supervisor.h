@@ -15,8 +15,10 @@ namespace cadre::supervisor {
 /// `agent` is a connection to the agent that wants it; while it has none it listens at folder/agent.sock. It is closed
 /// last of all: when the agent sees it closed, nobody uses the folder any more.
 ///
+/// `users` is the user namespace that what tasks see is locked by, if one serves them all.
+///
 /// The process must have no threads and no children; descriptors 0, 1 and 2 must be open. Its folder, signal mask,
 /// standard error (folder/supervisor.log) and namespaces are changed.
-int supervise(const std::string& folder, const Means& means, Descriptor agent);
+int supervise(const std::string& folder, const Means& means, const Descriptor& users, Descriptor agent);
 
 }  // namespace cadre::supervisor

@@ -11,6 +11,7 @@
 
 #include "supervisor/nursery_talk.h"
 #include "supervisor/supervisor.h"
+#include "supervisor/view.h"
 
 namespace cadre::supervisor {
 
@@ -46,6 +47,14 @@ Question receive_question(int socket) {
   return {{folder.data(), static_cast<std::size_t>(size)}, Descriptor(agent)};
 }
 
+/// The user namespace that what tasks see is locked by. As root one is enough for all: it is root's, tasks have no
+/// rights in it, and it counts the processes of a user together. Others need one in each of theirs.
+Descriptor shared_users(const Means& means) {
+  if (!means.mount_namespace || means.user_namespace || ::geteuid() != 0) return {};
+  Result<Descriptor> users = make_users();
+  return users ? *std::move(users) : Descriptor();
+}
+
 }  // namespace
 
 void tend(const std::optional<Means>& given) {
@@ -56,6 +65,7 @@ void tend(const std::optional<Means>& given) {
   for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGPIPE}) ::signal(signal, SIG_IGN);
   drop_all_but(socket);
   const Means means = given ? *given : probe();
+  const Descriptor users = shared_users(means);
   ::signal(SIGCHLD, SIG_IGN);  // the kernel reaps supervisors
   if (::send(socket, &means, sizeof(means), 0) < 0) ::_exit(1);
   for (;;) {
@@ -65,7 +75,7 @@ void tend(const std::optional<Means>& given) {
     answer.pid = ::fork();
     if (answer.pid == 0) {
       ::close(socket);
-      ::_exit(supervise(question.folder, means, std::move(question.agent)));
+      ::_exit(supervise(question.folder, means, users, std::move(question.agent)));
     }
     if (answer.pid < 0) answer.error_number = errno;
     if (::send(socket, &answer, sizeof(answer), 0) < 0) ::_exit(0);
