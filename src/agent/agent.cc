@@ -191,11 +191,14 @@ void Agent::tick() {
 void Agent::look_at_old_templates() {
   std::erase_if(old_templates_, [this](const std::string& folder) {
     if (is_supervised(folder)) return false;
-    if (const auto removed = loop::remove_all(folder); !removed) {
-      ground_.log.warning("the folder of a template stays: " + removed.error().message);
-    }
+    ground_.loop.spawn(remove_template(folder));
     return true;
   });
+}
+
+loop::Task<void> Agent::remove_template(std::string folder) {
+  const auto removed = co_await ground_.pool.run([&] { return loop::remove_all(folder); });
+  if (!removed) ground_.log.warning("the folder of a template stays: " + removed.error().message);
 }
 
 void Agent::look_for_obstacles() {
@@ -468,11 +471,12 @@ loop::Task<std::optional<TaskEnding>> Agent::run_setup(messages::Start start) {
           [this, lease](const supervision::FromSupervisor& message) { setup_heard(lease, message); },
           [&run] { run.gone.open(); }});
   const Duration time_max = options_.setup_max * static_cast<std::int64_t>(start.command.setup.size());
-  const loop::Timer deadline = ground_.loop.after(time_max, [this, lease, &run] {
+  loop::Timer deadline = ground_.loop.after(time_max, [this, lease, &run] {
     run.late = true;
     if (const auto link = links_.find(lease); link != links_.end()) link->second->send(kill_now);
   });
   co_await run.gone.passed();
+  deadline.cancel();
   links_.erase(lease);
   const TaskFolder folder = folders_.at(lease);
   const LeaseId home = folders_.home_of(lease);

@@ -115,6 +115,7 @@ class Agent {
   cluster::TaskEnding not_started(const Error& error);
   void look_for_obstacles();
   void look_at_old_templates();
+  loop::Task<void> remove_template(std::string folder);
   void look_for_full_disk(const cluster::TaskEnding& ending);
   /// Endings that the master does not confirm soon must survive a power loss here.
   void keep_endings();

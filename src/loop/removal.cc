@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
@@ -19,6 +20,8 @@ namespace {
 /// Levels of folders that are open at a time. What is nested deeper is moved up first, so that memory and descriptors
 /// are bounded whatever the depth.
 constexpr int levels_max = 16;
+/// After so long somebody writes faster than we remove.
+constexpr auto time_max = std::chrono::minutes(2);
 
 Descriptor open_folder(int parent, const char* name) {
   constexpr int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -29,12 +32,19 @@ Descriptor open_folder(int parent, const char* name) {
   return opened;
 }
 
+/// Opens a folder for us alone: who has it open still can look into it, but add nothing, if it was another user's.
+void take_over(int folder) {
+  if (::geteuid() == 0) static_cast<void>(::fchown(folder, 0, 0));
+  ::fchmod(folder, 0700);
+}
+
 /// Removes what is in one folder, also where its owner has taken away the rights to do so.
 class Removal {
  public:
   Removal(const std::string& path, int top) : path_(path), top_(top) {}
 
   Result<void> run() {
+    take_over(top_);
     do {
       moved_ = false;
       Descriptor again = open_folder(top_, ".");
@@ -50,7 +60,7 @@ class Removal {
     const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(folder.get()), ::closedir);
     if (!entries) return failed();
     const int fd = folder.release();
-    for (;;) {
+    while (!is_late()) {
       errno = 0;
       const dirent* entry = ::readdir(entries.get());
       if (entry == nullptr && errno != 0) failed();
@@ -68,9 +78,16 @@ class Removal {
     if (level == levels_max) return move_up(folder, name);
     Descriptor inner = open_folder(folder, name);
     if (!inner) return failed();
-    ::fchmod(inner.get(), 0700);
+    take_over(inner.get());
     empty(std::move(inner), level + 1);
     if (!is_folder_removed(folder, name)) failed();
+  }
+
+  bool is_late() {
+    if (!error_ && std::chrono::steady_clock::now() - begun_ > time_max) {
+      error_ = Error{Errc::timed_out, path_ + " is not empty after 2 min; something writes to it, or it is very large"};
+    }
+    return error_ && error_->code == Errc::timed_out;
   }
 
   static bool is_folder_removed(int folder, const char* name) {
@@ -95,6 +112,7 @@ class Removal {
   std::uint64_t last_name_ = 0;
   bool moved_ = false;  ///< the topmost folder has entries that may not have been seen there
   std::optional<Error> error_;
+  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace
@@ -102,7 +120,6 @@ class Removal {
 Result<void> empty_folder(const std::string& folder) {
   const Descriptor top = open_folder(AT_FDCWD, folder.c_str());
   if (!top) return system_failure(folder);
-  ::fchmod(top.get(), 0700);
   return Removal(folder, top.get()).run();
 }
 

@@ -1,7 +1,11 @@
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -44,6 +48,43 @@ TEST_F(RemovalTest, EmptiesFoldersThatAreDeepAndWideWhateverTheirNames) {
   }
   ASSERT_TRUE(empty_folder(folder));
   EXPECT_TRUE(fs::is_empty(folder));
+}
+
+/// Makes folders in the one that is open, for some seconds, as another user.
+[[noreturn]] void keep_filling(int folder, int ready) {
+  if (::setuid(234'567) != 0) ::_exit(1);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(8);
+  for (int i = 0; std::chrono::steady_clock::now() < end; ++i) {
+    if (::fchdir(folder) != 0) continue;
+    const std::string name = "n" + std::to_string(i);
+    for (int level = 0; level < 20; ++level) {
+      if (::mkdir(name.c_str(), 0700) != 0 || ::chdir(name.c_str()) != 0) break;
+    }
+    if (i == 0) [[maybe_unused]]
+      const ssize_t told = ::write(ready, "x", 1);
+  }
+  ::_exit(0);
+}
+
+TEST_F(RemovalTest, EndsThoughAnotherUserKeepsWriting) {
+  if (::geteuid() != 0) return;
+  const std::string inner = folder + "/inner";
+  fs::create_directory(inner);
+  ASSERT_EQ(::chown(inner.c_str(), 234'567, 234'567), 0);
+  const Descriptor held(::open(inner.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  std::array<int, 2> ready{};
+  ASSERT_EQ(::pipe(ready.data()), 0);
+  const pid_t child = ::fork();
+  if (child == 0) keep_filling(held.get(), ready[1]);
+  char told = 0;
+  ASSERT_EQ(::read(ready[0], &told, 1), 1);
+  const Result<void> removed = remove_all(folder);
+  EXPECT_TRUE(removed) << removed.error().message;
+  EXPECT_FALSE(fs::exists(folder));
+  EXPECT_EQ(::waitpid(child, nullptr, WNOHANG), 0) << "it still tries";
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  for (const int end : ready) ::close(end);
 }
 
 TEST_F(RemovalTest, FollowsNoLinks) {
