@@ -348,6 +348,7 @@ class Control {
   void end_inputs(const std::function<bool(const InputTarget&, const Input&)>& chosen, const Error& why);
   /// The lease of a task that runs on an agent that is there; else he is answered.
   std::optional<lease::Held> running_lease(const Guest& guest, TaskId id);
+  static std::optional<std::string> obstacle_to_entering(const access::Principal& who, const Job& job);
 
   // Sessions of clients (clients.cc).
   void attend(const Guest& guest, const requests::Attend& request, TimePoint now);

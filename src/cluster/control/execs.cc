@@ -2,10 +2,33 @@
 
 namespace cadre::cluster::control {
 
+/// A command runs as the task does, so who may run one must be allowed to start such a task.
+std::optional<std::string> Control::obstacle_to_entering(const access::Principal& who, const Job& job) {
+  const std::string number = std::to_string(job.row.id.value);
+  const bool is_own = who.user == job.row.owner;
+  if (!is_own && !who.is_admin) {
+    return "job " + number + " belongs to " + job.row.owner + "; only " + job.row.owner +
+           " and admins of the cluster may run commands in it or send it input";
+  }
+  for (const Member& member : job.row.spec.members) {
+    if (member.manners.run_as_root && !who.is_admin) {
+      return "job " + number + " runs as root; only admins of the cluster may run commands in it";
+    }
+    if (member.manners.isolation == Isolation::off && !who.task.empty()) {
+      return "job " + number + " runs without isolation; tasks may not run commands in it";
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<lease::Held> Control::running_lease(const Guest& guest, TaskId id) {
   const Asker asker = guest.asker;
   const Job* job = own_job(guest, id.job);
   if (job == nullptr) return std::nullopt;
+  if (const auto why = obstacle_to_entering(guest.who, *job)) {
+    fail(asker, Errc::denied, *why);
+    return std::nullopt;
+  }
   const auto no = [&](Errc code, const std::string& why) {
     fail(asker, code, why);
     return std::nullopt;

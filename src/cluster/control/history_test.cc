@@ -277,6 +277,37 @@ TEST_F(InputTest, IsAnsweredWhenNobodyWillTakeItAnyMore) {
   EXPECT_EQ(desk.control().remembered(), 0U);
 }
 
+TEST(Entering, NeedsTheRightToStartSuchATask) {
+  const access::Principal admin{"root", true, {}, "t1", ""};
+  const access::Principal ann{"ann", false, {{"default", access::Role::editor}}, "t2", ""};
+  const access::Principal chief{"eve", false, {{"default", access::Role::admin}}, "t3", ""};
+  const access::Principal task{"root", false, {{"default", access::Role::editor}}, "", "9.0"};
+  Desk desk;
+  desk.hello("a1");
+  JobSpec plain = job_of({0});
+  JobSpec of_root = plain;
+  of_root.members.front().manners.run_as_root = true;
+  JobSpec open = plain;
+  open.members.front().manners.isolation = Isolation::off;
+  desk.ask(ann, "submit 1", requests::Submit{plain});
+  desk.ask(admin, "submit 2", requests::Submit{of_root});
+  desk.ask(admin, "submit 3", requests::Submit{open});
+  for (const std::uint64_t job : {1, 2, 3}) desk.started("a1", lease_of(job));
+  const auto enters = [&](const access::Principal& who, std::uint64_t job) {
+    desk.ask(who, "exec", requests::RunExec{{{job}, 0}, {"ls"}});
+    const auto* failed = std::get_if<requests::Failed>(&desk.answer());
+    EXPECT_TRUE(failed == nullptr || failed->code == Errc::denied);
+    return failed == nullptr;
+  };
+  EXPECT_TRUE(enters(ann, 1) && enters(admin, 1) && enters(admin, 2) && enters(admin, 3));
+  EXPECT_FALSE(enters(chief, 1)) << "it would run as ann";
+  EXPECT_FALSE(enters(chief, 2) || enters(task, 2) || enters(chief, 3) || enters(task, 3));
+  desk.ask(task, "submit without isolation", requests::Submit{open});
+  EXPECT_EQ(std::get<requests::Failed>(desk.answer()).code, Errc::denied);
+  desk.ask(task, "submit", requests::Submit{plain});
+  EXPECT_TRUE(std::holds_alternative<requests::JobView>(desk.answer()));
+}
+
 TEST_F(InputTest, IsRefusedWhereItDoesNotBelong) {
   desk.started("a1", lease_of(1));
   desk.ask("to a command that does not run", piece(77, "x"));

@@ -251,6 +251,11 @@ void Control::submit(const Guest& guest, const JobSpec& spec, TimePoint now) {
   if (as_root && !guest.who.is_admin) {
     return fail(asker, Errc::denied, "run_as_root: only admins of the cluster may run tasks as root; leave it out");
   }
+  const bool walled =
+      std::ranges::all_of(spec.members, [](const Member& one) { return one.manners.isolation == Isolation::on; });
+  if (!walled && !guest.who.task.empty()) {
+    return fail(asker, Errc::denied, "isolation: a task may not start tasks without isolation; submit it yourself");
+  }
   if (auto why = no_memory_for(guest.who.user, bytes_of(spec))) return fail(asker, Errc::denied, *std::move(why));
   if (auto why = never_fits(spec, guest.who.user, now)) return fail(asker, Errc::invalid, *std::move(why));
   if (auto why = exceeds_quota(spec, guest.who.user)) return fail(asker, Errc::invalid, *std::move(why));
