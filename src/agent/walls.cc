@@ -239,6 +239,10 @@ Result<supervision::Confinement> Walls::confine(const WallRequest& request) {
   for (const std::string& python : pythons) {
     if (!request.rights.owns_agent || !python.starts_with('/')) continue;
     std::string folder = folder_of_python(python);
+    for (const std::string& hidden : options_.hidden) {
+      if (!is_below(folder, hidden)) continue;
+      return refuse("'" + python + "' is in a folder of a master or an agent; choose another interpreter");
+    }
     if (folder.size() > 1) confinement.shown.push_back(std::move(folder));
   }
   for (const std::int32_t slot : request.slots) {

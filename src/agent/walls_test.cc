@@ -110,6 +110,17 @@ TEST_F(WallsTest, AnInterpreterInAPrivateFolderIsShownToTheOwnerOnly) {
   EXPECT_THAT(Walls::open(options_)->confine(request)->shown, Contains(folder));
 }
 
+TEST_F(WallsTest, AnInterpreterShowsNoFolderOfAMasterOrAnAgent) {
+  WallRequest request = of("ann");
+  request.rights.owns_agent = true;
+  fs::create_directory(folder_.path() + "/m/bin");
+  request.python = fs::canonical(folder_.path() + "/m").string();
+  EXPECT_THAT(refusal(request), HasSubstr("is in a folder of a master or an agent; choose another interpreter"));
+  request.python = "";
+  request.program = fs::canonical(folder_.path() + "/m").string() + "/bin/python3";
+  EXPECT_THAT(refusal(request), HasSubstr("is in a folder of a master or an agent"));
+}
+
 TEST_F(WallsTest, AnAgentThatIsNotRootStaysWhoItIs) {
   options_.is_root = false;
   EXPECT_FALSE(Walls::open(options_)->confine(of("ann"))->user);

@@ -154,7 +154,7 @@ Result<void> copy_file(const File& from_folder, const File& to_folder, const Ent
   }
   TRY_ASSIGN(to, to_folder.open_entry(entry.name, O_WRONLY | O_CREAT | O_EXCL));
   TRY(copy_content(from, to, size));
-  if (fchmod(to.fd(), entry.facts.st_mode & 07777) != 0) return system_failure(to.path());
+  if (fchmod(to.fd(), entry.facts.st_mode & 01777) != 0) return system_failure(to.path());
   return {};
 }
 
@@ -178,7 +178,7 @@ Result<void> copy_folder(const File& from, const File& to, Measure& measure, int
     if (mkdirat(to.fd(), entry.name.c_str(), 0700) != 0) return system_failure(to.path() + "/" + entry.name);
     TRY_ASSIGN(copy, to.open_entry(entry.name, folder_flags));
     TRY(copy_folder(inner, copy, measure, level + 1));
-    if (fchmod(copy.fd(), entry.facts.st_mode & 07777) != 0) return system_failure(copy.path());
+    if (fchmod(copy.fd(), entry.facts.st_mode & 01777) != 0) return system_failure(copy.path());
     return {};
   });
 }

@@ -162,9 +162,9 @@ Result<void> Attendance::start_forked() {
   for (const std::string folder : {"/tmp", "/var/tmp"}) {
     if (::access(folder.c_str(), F_OK) == 0) birth.shown.emplace_back("tmp", folder);
     if (!seen_folder().starts_with(folder + "/")) continue;
-    const std::string hidden = "tmp" + seen_folder().substr(folder.size());
-    make_point(hidden + "/work", true);
-    make_point(hidden + "/task.sock", false);
+    const std::string hidden = seen_folder().substr(folder.size());
+    make_point_beneath("tmp", hidden + "/work", true);
+    make_point_beneath("tmp", hidden + "/task.sock", false);
   }
   birth.shown.insert(birth.shown.end(),
                      {{"work", seen_folder() + "/work"}, {"task.sock", seen_folder() + "/task.sock"}});
@@ -273,7 +273,9 @@ void Attendance::hear_forked() {
                             forked_by_ = TimePoint::max();
                             news_ = true;
                           },
-                          [&](const fork_talk::Refused& refused) { not_forked(refused.why); },
+                          [&](const fork_talk::Refused& refused) {
+                            if (!running_) not_forked(refused.why);
+                          },
                           [&](const fork_talk::Ended& ended) {
                             enclosure_.forked_used(ended.memory_most, ended.cpu_time);
                             leader_ended(ended.wait_status);

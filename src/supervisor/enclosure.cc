@@ -154,7 +154,7 @@ void Enclosure::put_in_words(const Launch& launch) {
 Program Enclosure::around_leader(const Launch& launch, const std::string& folder) const {
   Program program = around_other(launch);
   program.mount_namespace = program.ipc_namespace = -1;
-  program.joins_view = false;
+  program.joins_view = program.joins_ipc = false;
   program.rights.nests = launch.is_template;
   if (has_view()) {
     program.view = View{plain_view_ ? View::Kind::plain : View::Kind::walled,
@@ -172,6 +172,7 @@ Program Enclosure::around_other(const Launch& launch) const {
   program.group = &group_;
   program.users = users_;
   program.joins_view = has_view();
+  program.joins_ipc = means_.mount_namespace;
   program.mount_namespace = mount_namespace_.get();
   program.ipc_namespace = ipc_namespace_.get();
   program.rights = {launch.confinement.user, walled_, false};
@@ -282,6 +283,7 @@ const Usage& Enclosure::measure_ended() {
 
 Left Enclosure::kill() {
   ++kills_;
+  if (forked_process_) static_cast<void>(signal(forked_process_.get(), SIGKILL));
   if (init_ != 0) {
     ::kill(init_, SIGKILL);
     return Left::some;

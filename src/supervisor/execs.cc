@@ -48,7 +48,10 @@ cluster::supervision::ExecTaken Execs::input(const cluster::supervision::ExecInp
 void Execs::cancel(std::uint64_t number) {
   const auto found = running_.find(number);
   if (found == running_.end()) return;
-  if (!found->second.wait_status) ::kill(-found->second.process.pid, SIGKILL);
+  if (!found->second.wait_status) {
+    ::kill(-found->second.process.pid, SIGKILL);
+    ::kill(found->second.process.pid, SIGKILL);  // it may not have a group of its own yet
+  }
   found->second.cancelled = true;
 }
 

@@ -115,13 +115,11 @@ Result<ForkLine::Asked> ForkLine::ask(Birth birth) {
 }
 
 std::optional<ForkLine::Heard> ForkLine::receive() {
-  for (;;) {
-    const Cargo came = receive_cargo(socket_.get(), packet_buffer());
-    if (came.is_closed) return Heard{Gone{}, 0};
-    if (came.bytes.empty() && came.sender == 0) return std::nullopt;
-    auto message = describe::read_msgpack<FromForked>(came.bytes, packet_bounds);
-    if (message) return Heard{*std::move(message), came.sender};
-  }
+  const Cargo came = receive_cargo(socket_.get(), packet_buffer());
+  if (came.is_closed) return Heard{Gone{}, 0};
+  auto message = describe::read_msgpack<FromForked>(came.bytes, packet_bounds);
+  if (message) return Heard{*std::move(message), came.sender};
+  return std::nullopt;  // what cannot be read takes a turn, too: otherwise it could take them all
 }
 
 void ForkLine::kill() { ::shutdown(socket_.get(), SHUT_WR); }

@@ -5,7 +5,6 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "supervisor/rig.h"
 
@@ -251,22 +250,44 @@ TEST_F(Isolated, WhatIsShownCanBeReadThoughOnlyRootMayOnTheHost) {
   std::filesystem::remove_all(elsewhere);
 }
 
+/// What a command writes that runs beside the task.
+std::string said_beside(FakeAgent& agent, std::vector<std::string> argv) {
+  agent.send(Exec{1, std::move(argv)});
+  std::string text;
+  for (;;) {
+    const auto next = agent.peer().receive<FromSupervisor>();
+    if (!next) return text + " (it is gone)";
+    if (const auto* piece = std::get_if<ExecOutput>(&*next)) text += as_text(piece->bytes);
+    if (std::holds_alternative<ExecEnded>(*next)) return text;
+  }
+}
+
 TEST_F(Isolated, TasksOfRootsAgentShareAUserNamespaceWithoutRightsInIt) {
   if (::geteuid() != 0) return;
-  std::vector<std::vector<std::string>> said;
-  for (int i = 0; i < 2; ++i) {
-    Launch launch = script("readlink /proc/self/ns/user /proc/self/ns/mnt; grep CapEff /proc/self/status | cut -f2");
-    launch.lease.task.job.value += static_cast<std::uint64_t>(i);
-    launch.confinement.user = UnixUser{234'567, 234'567, {}, "ann"};
-    std::istringstream lines(said_by(launch));
-    said.emplace_back();
-    for (std::string line; std::getline(lines, line);) said.back().push_back(line);
-    ASSERT_EQ(said.back().size(), 3);
-    EXPECT_EQ(said.back()[2], "0000000000000000");
-  }
-  EXPECT_EQ(said[0][0], said[1][0]);
-  EXPECT_NE(said[0][1], said[1][1]);
-  EXPECT_NE(said[0][0], std::filesystem::read_symlink("/proc/self/ns/user").string());
+  Launch launch = script("sleep 1000");
+  launch.confinement.user = UnixUser{234'567, 234'567, {}, "ann"};
+  FakeAgent one = begin_with_agent(launch);
+  ++launch.lease.task.job.value;
+  FakeAgent other = begin_with_agent(launch);
+  ASSERT_TRUE(one.running() && other.running());
+  const std::vector<std::string> users{"readlink", "/proc/self/ns/user"};
+  const std::vector<std::string> mounts{"readlink", "/proc/self/ns/mnt"};
+  EXPECT_EQ(said_beside(one, users), said_beside(other, users));
+  EXPECT_NE(said_beside(one, mounts), said_beside(other, mounts));
+  EXPECT_NE(said_beside(one, users), std::filesystem::read_symlink("/proc/self/ns/user").string() + "\n");
+  EXPECT_EQ(said_beside(one, {"grep", "CapEff", "/proc/self/status"}), "CapEff:\t0000000000000000\n");
+}
+
+TEST_F(Isolated, WhatIsHiddenStaysHiddenInsideAFolderThatIsShown) {
+  std::ofstream(host + "/seen") << "seen\n";
+  Launch launch = script("cat " + host + "/seen; ls " + host + "/data");
+  launch.confinement.shown = {host};
+  launch.confinement.hidden = {host + "/data"};
+  EXPECT_EQ(said_by(launch), "seen\n");
+  Launch inside = script("cat " + host + "/data/file");
+  inside.confinement.shown = {host + "/data/file"};  // the agent's own choice: code, for instance
+  inside.confinement.hidden = {host + "/data"};
+  EXPECT_EQ(said_by(inside), "of the host\n");
 }
 
 TEST_F(Isolated, CommandsBesideItAreBehindTheSameWalls) {
@@ -274,14 +295,7 @@ TEST_F(Isolated, CommandsBesideItAreBehindTheSameWalls) {
   if (::geteuid() == 0) launch.confinement.user = UnixUser{234'567, 234'567, {}, "ann"};
   FakeAgent agent = begin_with_agent(launch);
   ASSERT_TRUE(agent.running());
-  agent.send(Exec{1, {"/bin/sh", "-c", "grep CapEff /proc/self/status | tr -d '\\t'; ls .."}});
-  std::string text;
-  for (;;) {
-    const auto next = agent.peer().receive<FromSupervisor>();
-    ASSERT_TRUE(next);
-    if (const auto* piece = std::get_if<ExecOutput>(&*next)) text += as_text(piece->bytes);
-    if (std::holds_alternative<ExecEnded>(*next)) break;
-  }
+  const std::string text = said_beside(agent, {"/bin/sh", "-c", "grep CapEff /proc/self/status | tr -d '\\t'; ls .."});
   EXPECT_EQ(text, "CapEff:0000000000000000\ntask.sock\nwork\n");
 }
 

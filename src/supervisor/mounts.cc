@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
+#include <sstream>
 
 namespace cadre::supervisor {
 
@@ -84,12 +86,20 @@ bool is_below(const std::string& path, const std::string& folder) {
   return path == folder || path.starts_with(folder == "/" ? folder : folder + "/");
 }
 
-Descriptor open_point(const std::string& path) {
+namespace {
+
+Descriptor open_path(const std::string& path, std::uint64_t resolve) {
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC;
-  how.resolve = RESOLVE_NO_MAGICLINKS;  // those of /proc lead to what other processes see
+  how.resolve = resolve;
   return Descriptor(static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof(how))));
 }
+
+}  // namespace
+
+Descriptor open_point(const std::string& path) { return open_path(path, RESOLVE_NO_MAGICLINKS); }
+
+Descriptor open_without_links(const std::string& path) { return open_path(path, RESOLVE_NO_SYMLINKS); }
 
 void make_folders(const std::string& path) {
   for (std::size_t slash = 0; slash != std::string::npos;) {
@@ -101,14 +111,33 @@ void make_folders(const std::string& path) {
   }
 }
 
+namespace {
+
+void make_file(const Descriptor& folder, const std::string& name) {
+  const int flags = O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC;
+  const Descriptor file(::openat(folder.get(), name.c_str(), flags, 0644));
+}
+
+}  // namespace
+
 void make_point(const std::string& path, bool is_folder) {
   const mode_t before = ::umask(022);
   make_folders(is_folder ? path : parent_of(path));
   const Descriptor parent = open_point(parent_of(path));
-  if (!is_folder && parent) {
-    const int flags = O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC;
-    const Descriptor file(::openat(parent.get(), name_in(path).c_str(), flags, 0644));
+  if (!is_folder && parent) make_file(parent, name_in(path));
+  ::umask(before);
+}
+
+void make_point_beneath(const std::string& top, const std::string& path, bool is_folder) {
+  const mode_t before = ::umask(022);
+  Descriptor folder(::open(top.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  std::istringstream names(is_folder ? path : parent_of(path));
+  for (std::string name; folder && std::getline(names, name, '/');) {
+    if (name.empty()) continue;
+    ::mkdirat(folder.get(), name.c_str(), 0755);
+    folder = Descriptor(::openat(folder.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   }
+  if (!is_folder && folder) make_file(folder, name_in(path));
   ::umask(before);
 }
 

@@ -36,9 +36,13 @@ constexpr const char* small_tmpfs = "mode=0755,size=1m,nr_inodes=4096";
 /// Opens the path of something without reading it, and without following links of /proc, which lead to what other
 /// processes see. None: errno says why.
 [[nodiscard]] Descriptor open_point(const std::string& path);
+/// Opens a path that the agent has checked: somebody could have put a link there since. None: errno says why.
+[[nodiscard]] Descriptor open_without_links(const std::string& path);
 /// With the folders above it, all of them for everybody to pass.
 void make_folders(const std::string& path);
 /// Makes a folder or a file where something can be mounted.
 void make_point(const std::string& path, bool is_folder);
+/// The same in a folder that others may write, without following links there.
+void make_point_beneath(const std::string& top, const std::string& path, bool is_folder);
 
 }  // namespace cadre::supervisor

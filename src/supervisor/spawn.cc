@@ -44,7 +44,8 @@ Result<void> die_with(pid_t parent) {
 }
 
 Result<void> join(int space, int kind) {
-  if (space < 0 || ::setns(space, kind) == 0) return {};
+  if (space < 0) return fail(Errc::unavailable, "what the task sees is gone");
+  if (::setns(space, kind) == 0) return {};
   return system_failure("cannot enter what the task sees");
 }
 
@@ -61,10 +62,9 @@ Result<void> take_place(const Program& program, pid_t supervisor) {
     TRY(take_view(*program.view));
     if (program.users >= 0) TRY(lock_view(program.users));
   } else {
-    if (program.joins_view && program.mount_namespace < 0) return fail(Errc::unavailable, "what the task sees is gone");
-    TRY(join(program.ipc_namespace, CLONE_NEWIPC));
-    TRY(join(program.users, CLONE_NEWUSER));
-    TRY(join(program.mount_namespace, CLONE_NEWNS));
+    if (program.joins_ipc) TRY(join(program.ipc_namespace, CLONE_NEWIPC));
+    if (program.users >= 0) TRY(join(program.users, CLONE_NEWUSER));
+    if (program.joins_view) TRY(join(program.mount_namespace, CLONE_NEWNS));
   }
   TRY(limit_descriptors());
   TRY(take_rights(program.rights));

@@ -24,6 +24,7 @@ struct Program {
   std::optional<View> view;          ///< what it is to see, in a mount namespace of its own
   int users = -1;                    ///< user namespace that it is in, and that locks its view
   bool joins_view = false;           ///< what another sees is joined instead; nothing runs if that cannot be
+  bool joins_ipc = false;            ///< the same for its shared memory and semaphores
   int mount_namespace = -1;          ///< of that
   int ipc_namespace = -1;            ///< the same
   Rights rights;                     ///< as whom it runs

@@ -2,10 +2,8 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <linux/openat2.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -55,10 +53,7 @@ Result<void> TaskMounts::hold() {
 
 Result<Descriptor> TaskMounts::open_source(const Mount& mount, const std::string& what) const {
   TRY_ASSIGN(opener, as_opener());
-  open_how how{};
-  how.flags = O_PATH | O_CLOEXEC;
-  how.resolve = RESOLVE_NO_SYMLINKS;  // somebody could have put a link there after the agent has checked the path
-  Descriptor opened(static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, mount.source.c_str(), &how, sizeof(how))));
+  Descriptor opened = open_without_links(mount.source);
   if (opened) return opened;
   if (errno == ENOENT) return system_failure("cannot mount '" + mount.source + "', which this agent lacks");
   if (errno == EACCES) return fail(Errc::denied, what + ": the user of the task may not access it on the host");

@@ -77,8 +77,9 @@ class Builder {
       if (!walled() && is_below(view_.folder, folder)) TRY(cover(folder));  // another user could not pass it
     }
     if (home_) TRY(attach(*home_));
+    TRY(attach_all(shown_));
     for (const std::string& folder : confinement_.hidden) TRY(cover(folder));
-    TRY(attach_all());
+    TRY(attach_all(pieces_));
     return mounts_.attach();
   }
 
@@ -151,7 +152,9 @@ class Builder {
   /// What stays visible without our doing needs no place of its own.
   Result<void> hold_shown(const std::string& path, int id_map) {
     if (::access(path.c_str(), F_OK) != 0 || (!will_be_gone(path) && id_map < 0)) return {};
-    TRY_ASSIGN(piece, hold_one(path, path, Access::read));
+    const Descriptor opened = open_without_links(path);
+    if (!opened) return system_failure("cannot show " + path);
+    TRY_ASSIGN(piece, hold_one("/proc/self/fd/" + std::to_string(opened.get()), path, Access::read));
     if (id_map >= 0) {
       mount_attr flags{};
       flags.attr_set = MOUNT_ATTR_IDMAP;
@@ -159,7 +162,9 @@ class Builder {
       TRY(set_flags(piece.mount.get(), flags,
                     "cannot show " + path + " to other users; make it readable for all on the agent"));
     }
-    pieces_.push_back(std::move(piece));
+    const auto holds = [&](const std::string& folder) { return is_below(path, folder); };
+    const bool is_in_hidden = std::ranges::any_of(confinement_.hidden, holds);
+    (is_in_hidden ? pieces_ : shown_).push_back(std::move(piece));
     return {};
   }
 
@@ -255,14 +260,15 @@ class Builder {
     return attach_mount(piece.mount.get(), piece.target, piece.what);
   }
 
-  Result<void> attach_all() {
-    for (const Piece& piece : pieces_) TRY(attach(piece));
+  static Result<void> attach_all(const std::vector<Piece>& pieces) {
+    for (const Piece& piece : pieces) TRY(attach(piece));
     return {};
   }
 
   const View& view_;
   const Confinement& confinement_;
-  std::vector<Piece> pieces_;
+  std::vector<Piece> shown_;   ///< of the host; what is hidden in these is covered
+  std::vector<Piece> pieces_;  ///< what is seen in any case
   std::vector<Piece> tmp_;
   std::optional<Piece> home_;
   TaskMounts mounts_;
