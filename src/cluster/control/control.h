@@ -68,7 +68,7 @@ void describe(V& v, Settings& s) {
           at_least(Duration{0}));
   v.field("ended_jobs_kept", s.ended_jobs_kept,
           "Ended jobs that stay in memory; older ones are read from the database.", range(0, 10'000'000));
-  v.field("ended_bytes_kept", s.ended_bytes_kept, "Memory that the specifications of these may take.",
+  v.field("ended_bytes_kept", s.ended_bytes_kept, "Memory that the specifications and reports of these may take.",
           range(ByteSize{0}, most_memory));
   v.field("job_bytes_max", s.job_bytes_max, "Memory for the specifications of all jobs that have not ended.",
           range(ByteSize{1 << 20}, most_memory));

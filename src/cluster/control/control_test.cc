@@ -309,6 +309,26 @@ TEST(Control, KeepsAQuotaOverPoolsAlsoForAJobThatMoves) {
   EXPECT_EQ(desk.control().held_by(admins), 6);
 }
 
+TEST(Control, BoundsWhatReportsAndEndingsTake) {
+  Settings settings;
+  settings.ended_bytes_kept = ByteSize{64 << 10};
+  Desk desk(settings);
+  desk.hello("a1");
+  for (std::uint64_t job = 1; job <= 4; ++job) {
+    desk.submit({1}, "1 slot");
+    desk.started("a1", lease_of(job));
+    desk.says("a1", messages::Report{lease_of(job), 1, std::string(32'768, 'x')});
+    desk.says("a1", messages::Report{lease_of(job), 2, std::string(32'769, 'x')});
+    EXPECT_EQ(desk.task(job).reports, 1U);
+    const std::string detail(4'000, 'a');
+    desk.says("a1", messages::Exited{lease_of(job), {lease::Reason::exited, 1, detail + detail + detail, {}, 0}});
+  }
+  EXPECT_EQ(desk.control().ledger().ended_in_memory(), 1) << "two take more than is kept of ended ones";
+  EXPECT_EQ(desk.task(4).ending.detail.size(), 8'192U);
+  desk.restart();
+  EXPECT_EQ(desk.control().ledger().ended_in_memory(), 1);
+}
+
 TEST(Control, BoundsWhatTheSpecificationsOfJobsTake) {
   Settings settings;
   settings.job_bytes_of_user_max = ByteSize{3 << 20};

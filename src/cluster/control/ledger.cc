@@ -81,12 +81,14 @@ Ledger::Ledger(const Rows& rows, EndedKept ended_kept, std::uint64_t first_versi
     count(job, 1);
     actors_ += row.spec.actor.empty() ? 0 : 1;
     index_.add(row);
-    if (row.stage == JobStage::ended) note_ended(row.id);
   }
   for (const TaskRow& row : rows.tasks) {
     const auto job = jobs_.find(row.id.job);
     CHECK(job != jobs_.end());
     job->second.tasks.emplace(row.id.member, row);
+  }
+  for (const JobRow& row : rows.jobs) {
+    if (row.stage == JobStage::ended) note_ended(row.id);
   }
   for (auto& [id, job] : jobs_) job.tally = tally_of(job);
   ended_total_ = std::max(rows.ended_jobs, ended_total_);
@@ -95,13 +97,16 @@ Ledger::Ledger(const Rows& rows, EndedKept ended_kept, std::uint64_t first_versi
 }
 
 void Ledger::note_ended(JobId id) {
-  const Job& job = jobs_.at(id);
+  Job& job = jobs_.at(id);
   actors_ -= job.row.spec.actor.empty() ? 0 : 1;
   count(job, -1);
   index_.remove(job.row);
   ++ended_total_;
-  ended_bytes_ += job.bytes;
   ended_bytes_total_ += job.bytes;
+  for (const auto& [member, task] : job.tasks) {
+    job.bytes += static_cast<std::int64_t>(task.last_report.size() + task.ending.detail.size());
+  }
+  ended_bytes_ += job.bytes;
   ended_.push_back(id);
 }
 

@@ -46,7 +46,7 @@ struct Job {
   JobRow row;
   std::map<std::uint32_t, TaskRow> tasks;  ///< by member
   std::uint64_t version = 0;               ///< greater than all that were shown before, of any job
-  std::int64_t bytes = 0;                  ///< that its specification takes
+  std::int64_t bytes = 0;                  ///< that its specification takes; once it has ended, its reports as well
   Tally tally = {};                        ///< of `tasks`, at all times
 
   /// The tasks of its last run; others are left from earlier ones.

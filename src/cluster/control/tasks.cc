@@ -8,7 +8,19 @@
 namespace cadre::cluster::control {
 namespace {
 
+// Whatever an agent sends: supervisors take no larger reports from tasks, and have less to say about an end.
+constexpr std::size_t report_bytes_max = 32'768;
+constexpr std::size_t detail_bytes_max = 8'192;
+
 using lease::Reason;
+
+/// The begin of a text in UTF-8, in whole characters.
+std::string first_of(std::string text, std::size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;
+  text.resize(most);
+  return text;
+}
 
 /// Whether something of it runs, or is to be started again while the rest goes on.
 bool is_active(const TaskRow& task) { return lease::current(task.lease).has_value() || awaits_restart(task); }
@@ -32,7 +44,9 @@ void Control::report(const AgentEntry& agent, const messages::Report& report, Ti
   supervision::ReportAnswer answer{report.number, false, ""};
   const TaskRow* task = ledger_.find(report.lease.task);
   const lease::Held held{agent.row.agent.id, report.lease.epoch};
-  if (task != nullptr && lease::current(task->lease) == held) {
+  if (report.body.size() > report_bytes_max) {
+    answer.why = "it is larger than 32 KiB";
+  } else if (task != nullptr && lease::current(task->lease) == held) {
     answer.accepted = true;
     TaskRow& row = ledger_.change(report.lease.task);
     ++row.reports;
@@ -54,7 +68,8 @@ void Control::exited(const AgentEntry& agent, const messages::Exited& news, Time
   const TaskRow* task = ledger_.find(news.lease.task);
   const lease::Held held{id, news.lease.epoch};
   if (task != nullptr && lease::current(task->lease) == held) {
-    ledger_.change(news.lease.task).ending = news.ending;
+    TaskEnding& told = ledger_.change(news.lease.task).ending = news.ending;
+    told.detail = first_of(std::move(told.detail), detail_bytes_max);
     step(news.lease.task, lease::Exited{held, {news.ending.reason, news.ending.code}}, now);
     TaskRow& row = ledger_.change(news.lease.task);
     if (const lease::Ending* ending = ending_of(row)) row.ending.reason = ending->reason;
