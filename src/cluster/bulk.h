@@ -79,6 +79,7 @@ struct PutBlob {
   std::int64_t size = 0;
   std::int64_t offset = 0;
   Bytes bytes;
+  std::string user = {};
 };
 template <class V>
 void describe(V& v, PutBlob& m) {
@@ -87,6 +88,7 @@ void describe(V& v, PutBlob& m) {
   v.required("size", m.size, "Of all of it.", at_least(0));
   v.required("offset", m.offset, "Of these bytes.", at_least(0));
   v.field("bytes", m.bytes, "A part of it.", length(0, part_bytes_max));
+  v.field("user", m.user, "The user who sends it.");
 }
 
 /// Asks for a part of some content.

@@ -467,6 +467,7 @@ TEST_F(GatewayTest, TakesCodeOnlyFromWhoMayMakeJobs) {
   const auto put = std::get<bulk::PutBlob>(bulk_desk.heard.at(0).asked);
   EXPECT_EQ(as_text(put.bytes), "abc");
   EXPECT_EQ(put.size, 3);
+  EXPECT_EQ(put.user, me_of("").user.name);
   EXPECT_EQ(say("PUT", target, std::string((1 << 20) + 1, 'x')).status, 413);
   script = [](const Asked&) {
     access::Me me = me_of("");

@@ -60,10 +60,7 @@ net::http::Response code_response(const bulk::FromMaster& told) {
 }
 
 /// Whether somebody may make jobs at all, and so has a use for code.
-bool may_create_somewhere(const Told& me) {
-  const auto* reply = std::get_if<access::Reply>(&me);
-  if (reply == nullptr) return false;
-  const access::UserView& user = std::get<access::Me>(*reply).user;
+bool may_create_somewhere(const access::UserView& user) {
   bool may = user.is_admin;
   for (const auto& [workspace, role] : user.workspaces) may |= role != access::Role::viewer;
   return may;
@@ -182,8 +179,10 @@ loop::Task<void> Gateway::get_code(Visit visit, cluster::Credential who, request
 
 loop::Task<void> Gateway::put_code(Visit visit, cluster::Credential who, requests::PutCode request) {
   const Told me = co_await inquire(std::move(who), access::Request(access::GetMe{}));
-  if (!std::holds_alternative<access::Reply>(me)) co_return visit.answer(response_of(me));
-  if (!may_create_somewhere(me)) {
+  const auto* reply = std::get_if<access::Reply>(&me);
+  if (reply == nullptr) co_return visit.answer(response_of(me));
+  const access::UserView& user = std::get<access::Me>(*reply).user;
+  if (!may_create_somewhere(user)) {
     co_return visit.answer(problem(403, "who may make no jobs needs no code here; ask for the role editor"));
   }
   const BytesView body = as_bytes(visit.request().body);
@@ -191,7 +190,7 @@ loop::Task<void> Gateway::put_code(Visit visit, cluster::Credential who, request
     co_return visit.answer(problem(413, "a part has at most 1 MiB; send the rest in others"));
   }
   bulk::ToMaster question =
-      bulk::PutBlob{0, request.hash, request.size, request.offset, Bytes(body.begin(), body.end())};
+      bulk::PutBlob{0, request.hash, request.size, request.offset, Bytes(body.begin(), body.end()), user.name};
   const bulk::FromMaster told = co_await inquire_bulk(std::move(question));
   visit.answer(code_response(told));
 }

@@ -107,7 +107,7 @@ void BulkService::serve(const net::Peer& peer, const bulk::AskBlob& message) {
 
 void BulkService::serve(const net::Peer& peer, const bulk::PutBlob& message) {
   ground_.counting.add(&BulkCounters::blob_parts);
-  const auto state = ground_.blobs.append(message.hash, {message.size, message.offset, message.bytes});
+  const auto state = ground_.blobs.append(message.hash, {message.size, message.offset, message.bytes, message.user});
   ground_.counting.set(&BulkCounters::blobs_bytes, ground_.blobs.size().value);
   if (!state && state.error().code != Errc::conflict) return refuse(peer, message.number, state.error());
   const objects::FileStore::State now = ground_.blobs.have(message.hash);

@@ -481,6 +481,29 @@ TEST_F(BulkServiceTest, NoHashLeadsOutOfTheFolder) {
   EXPECT_EQ(counting.all().blobs_bytes, 0);
 }
 
+TEST_F(BulkServiceTest, AnUploadThatMadeRoomForOthersBeginsAgain) {
+  start();
+  const Guest client = guest();
+  const std::string hash = objects::sha256(as_bytes("abc"));
+  const auto say_part = [&](std::int64_t offset, std::string_view text, const std::string& user) {
+    const BytesView part = as_bytes(text);
+    client.say(bulk::PutBlob{++number, hash, 3, offset, Bytes(part.begin(), part.end()), user});
+    return client.take<bulk::BlobState>();
+  };
+  const auto begin_another = [&](int i, const std::string& user) {
+    client.say(bulk::PutBlob{++number, objects::sha256(as_bytes(std::to_string(i))), 3, 0, Bytes(1), user});
+    EXPECT_EQ(client.take<bulk::BlobState>().have, 1);
+  };
+  EXPECT_EQ(say_part(0, "a", "ann").have, 1);
+  for (int i = 0; i < 300; ++i) begin_another(i, "bob");
+  EXPECT_EQ(say_part(1, "b", "ann").have, 2) << "bob made room for bob";
+  for (int i = 0; i < 300; ++i) begin_another(i, std::to_string(i));
+  const auto gone = say_part(2, "c", "ann");
+  EXPECT_EQ(gone.have, 0);
+  EXPECT_FALSE(gone.complete);
+  EXPECT_TRUE(say_part(0, "abc", "ann").complete);
+}
+
 TEST_F(BulkServiceTest, CodeComesInPartsAndIsGivenOnOnceItIsWhole) {
   start();
   const Guest client = guest();

@@ -99,21 +99,25 @@ void FileStore::erase(Objects::iterator object) {
   objects_.erase(object);
 }
 
+bool FileStore::is_safe(const std::string& hash) const { return kept_.contains(hash) && have(hash).complete; }
+
 void FileStore::make_room(std::int64_t bytes, std::string_view but) {
   for (auto hash = used_.begin(); hash != used_.end() && bytes_ + bytes > options_.bytes_max.value;) {
     const std::string& candidate = *hash++;
-    if (candidate != but && !kept_.contains(candidate)) erase(objects_.find(candidate));
+    if (candidate != but && !is_safe(candidate)) erase(objects_.find(candidate));
   }
 }
 
-Result<void> FileStore::begin_part() {
-  for (auto hash = parts_.begin(); hash != parts_.end() && parts_.size() >= options_.parts_max;) {
-    const std::string& candidate = *hash++;
-    if (!kept_.contains(candidate)) erase(objects_.find(candidate));
+/// The user with the most parts, the new one included, loses the part that was written to least recently: however many
+/// one user begins, those of others stay.
+void FileStore::make_room_for_part(std::string_view user) {
+  while (!parts_.empty() && parts_.size() >= options_.parts_max) {
+    std::map<std::string, std::size_t, std::less<>> counts;
+    const auto count = [&](const std::string& hash) -> std::size_t& { return counts[objects_.at(hash).user]; };
+    for (const std::string& hash : parts_) ++count(hash);
+    if (const auto own = counts.find(user); own != counts.end()) ++own->second;
+    erase(objects_.find(*std::ranges::max_element(parts_, {}, count)));  // the first of equals
   }
-  if (parts_.size() < options_.parts_max) return {};
-  return fail(Errc::unavailable, options_.folder + ": " + std::to_string(parts_.size()) +
-                                     " objects are not whole yet; send the rest of these first");
 }
 
 /// By the times of the files, which say how late it is when the newest of them was written.
@@ -124,7 +128,7 @@ void FileStore::drop_old_parts(const std::string& newest) {
   for (auto hash = parts_.begin(); hash != parts_.end();) {
     const std::string& candidate = *hash++;
     if (::stat(part_path_of(candidate).c_str(), &facts) == 0 && facts.st_mtim.tv_sec >= oldest) return;
-    if (!kept_.contains(candidate)) erase(objects_.find(candidate));
+    erase(objects_.find(candidate));
   }
 }
 
@@ -158,9 +162,10 @@ Result<FileStore::State> FileStore::append(const std::string& hash, const Part& 
                                        " for objects are in use; allow more, or end what uses them");
   }
   if (is_new) {
-    TRY(begin_part());
+    make_room_for_part(part.user);
     object = put(hash, {});
   }
+  object->second.user = part.user;
   if (Result<void> written = write(object, part); !written) {
     // What a failed sync or cut has left is not known; nor is there a reason to keep an empty file.
     if (object->second.state.have != before.have || before.have == 0) erase(object);

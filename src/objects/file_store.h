@@ -2,8 +2,9 @@
 /// and right. One thread at a time.
 ///
 /// An object is a file named by its hash; one that is not whole yet is HASH.part. A crash at any time leaves either,
-/// and a part is continued where it ends. Beyond the bound, what was used longest ago goes, unless somebody keeps it.
-/// So do parts: when there are too many, and after an hour without a byte as soon as another one begins.
+/// and a part is continued where it ends. Beyond the bound, what was used longest ago goes, unless it is complete and
+/// somebody keeps it. So do parts: when there are too many, and after an hour without a byte as soon as another one
+/// begins. An upload whose part is gone begins again.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +40,7 @@ class FileStore {
     std::int64_t size = 0;  ///< of the whole object
     std::int64_t offset = 0;
     BytesView bytes;
+    std::string_view user = {};  ///< who sends it; the user with the most parts makes room for another one
   };
 
   /// Makes the folder when it is missing. `conflict` when another process has it open.
@@ -51,8 +53,7 @@ class FileStore {
 
   /// Takes the next part. Parts of what is there already change nothing; one that begins anywhere but where the object
   /// ends so far is a `conflict`. With its last byte the object is durable and complete, or `corrupt` and gone, all of
-  /// it. Invalid when it is over object_bytes_max; unavailable when there is no space, or too many others that are kept
-  /// are not whole yet, and then nothing was taken.
+  /// it. Invalid when it is over object_bytes_max; unavailable when there is no space, and then nothing was taken.
   [[nodiscard]] Result<State> append(const std::string& hash, const Part& part);
 
   /// At most bytes_max bytes of a complete object.
@@ -60,7 +61,8 @@ class FileStore {
   /// The file of a complete object. Not to be written.
   [[nodiscard]] Result<std::string> path(const std::string& hash);
 
-  /// What is kept, whether it is there yet or not, does not go until it is released as often.
+  /// What is kept does not go, once it is complete, until it is released as often. A part may go nevertheless: anybody
+  /// can begin one under any hash.
   void keep(const std::string& hash);
   void release(const std::string& hash);
   /// Removes an object or a part of one, kept or not.
@@ -74,6 +76,7 @@ class FileStore {
     State state;
     std::optional<Sha256> sum;  ///< of what is there of a part, if it was all taken by this process
     std::int64_t unsynced = 0;  ///< bytes of a part
+    std::string user;           ///< who sent the last bytes of a part; empty: not known
     std::list<std::string>::iterator used;
     std::list<std::string>::iterator part;  ///< if it is not complete
   };
@@ -84,9 +87,10 @@ class FileStore {
   Objects::iterator put(const std::string& hash, State state);
   void touch(Objects::iterator object);
   void erase(Objects::iterator object);
+  bool is_safe(const std::string& hash) const;
   void make_room(std::int64_t bytes, std::string_view but);
-  /// Makes room among the parts for one that begins.
-  Result<void> begin_part();
+  /// Makes room among the parts for one that this user begins.
+  void make_room_for_part(std::string_view user);
   void drop_old_parts(const std::string& newest);
   void grow(Objects::iterator object, std::int64_t bytes);
   Result<void> write(Objects::iterator object, const Part& part);

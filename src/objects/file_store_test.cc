@@ -146,19 +146,83 @@ TEST(FileStore, OfManyObjectsThatAreNeverFinishedOnlyTheNewestStay) {
   EXPECT_TRUE(put(*store, content(0), 51, 949)->complete);
   EXPECT_TRUE(put(*store, content(48), 1, 1'000)->complete);
 
-  for (int i = 100; i < 110; ++i) store->keep(hash_of(content(i)));
   for (int i = 100; i < 110; ++i) ASSERT_TRUE(begin(i));
-  EXPECT_EQ(begin(110).error().code, Errc::unavailable) << "all of them are kept";
   store.reset();
   store = FileStore::open({folder.path(), ByteSize{1 << 30}, ByteSize{1 << 20}, 10}).value();
   EXPECT_TRUE(begin(110));
   EXPECT_EQ(files_in(folder.path()), 13U);
 }
 
+TEST(FileStore, KeepsOnlyWhatIsCompleteFromGoing) {
+  const servers::TempDir folder;
+  const auto store = FileStore::open({folder.path(), ByteSize{12 * 4'096}, ByteSize{1 << 20}, 10}).value();
+  const auto content = [](int i) { return std::to_string(100 + i) + std::string(8'997, 'x'); };
+  const auto state = [&](int i) { return store->have(hash_of(content(i))); };
+  for (int i = 0; i <= 10; ++i) store->keep(hash_of(content(i)));
+  ASSERT_TRUE(put(*store, content(0), 0, 9'000)->complete);
+  for (int i = 1; i <= 9; ++i) ASSERT_TRUE(put(*store, content(i), 0, 1));
+  ASSERT_TRUE(put(*store, content(10), 0, 4'000)) << "needs the block of a part that is kept";
+  EXPECT_TRUE(state(0).complete);
+  EXPECT_EQ(state(1).have, 0);
+  EXPECT_EQ(state(2).have, 1);
+  ASSERT_TRUE(put(*store, content(10), 4'000, 5'000)->complete);
+  EXPECT_EQ(state(3).have, 0);
+  EXPECT_EQ(state(4).have, 1);
+  EXPECT_EQ(put(*store, content(1), 1, 1).error().code, Errc::conflict) << "it has to begin again";
+  for (int i = 20; i < 50; ++i) ASSERT_TRUE(put(*store, content(i), 0, 1)) << i;
+  EXPECT_TRUE(state(0).complete && state(10).complete);
+}
+
+TEST(FileStore, PartsThatAreKeptGiveWayToNewOnes) {
+  const servers::TempDir folder;
+  const auto store = FileStore::open({folder.path(), ByteSize{1 << 30}, ByteSize{1 << 20}, 10}).value();
+  const auto content = [](int i) { return std::to_string(i) + std::string(999, 'x'); };
+  for (int i = 0; i < 10; ++i) {
+    store->keep(hash_of(content(i)));
+    ASSERT_TRUE(put(*store, content(i), 0, 1));
+  }
+  ASSERT_TRUE(put(*store, content(0), 1, 1));
+  const auto other = put(*store, content(10), 0, 1);
+  ASSERT_TRUE(other.has_value()) << other.error().message;
+  EXPECT_EQ(store->have(hash_of(content(0))).have, 2);
+  EXPECT_EQ(store->have(hash_of(content(1))).have, 0) << "was written to least recently";
+  EXPECT_EQ(put(*store, content(1), 1, 1).error().code, Errc::conflict);
+  EXPECT_TRUE(put(*store, content(1), 0, 1'000)->complete);
+  EXPECT_EQ(files_in(folder.path()), 11U) << "9 parts, 1 object and the lock";
+}
+
+TEST(FileStore, AUserWhoBeginsManyPartsLosesOnlyTheirOwn) {
+  FOR_SEEDS(20, [](Dice& dice) {
+    const servers::TempDir folder;
+    const auto store = FileStore::open({folder.path(), ByteSize{1 << 30}, ByteSize{1 << 20}, 10}).value();
+    const auto send = [&](const std::string& content, std::size_t offset, std::string_view user) {
+      return store->append(hash_of(content),
+                           {static_cast<std::int64_t>(content.size()), static_cast<std::int64_t>(offset),
+                            as_bytes(content).subspan(offset, 1), user});
+    };
+    int flooded = 0;
+    const auto flood = [&](std::size_t count) {
+      while (count-- > 0) ASSERT_TRUE(send(std::to_string(flooded++) + " of many", 0, "flood"));
+    };
+    flood(dice.below(30));
+    for (std::size_t offset = 0; offset < 6; ++offset) {
+      for (const std::string user : {"ann", "bob", "cid"}) {
+        const auto sent = send(user + "'s code", offset, user);
+        ASSERT_TRUE(sent.has_value()) << sent.error().message;
+        EXPECT_EQ(sent->have, static_cast<std::int64_t>(offset + 1));
+        flood(dice.below(30));
+      }
+    }
+    flood(7);
+    EXPECT_EQ(files_in(folder.path()), 11U) << "and the lock";
+  });
+}
+
 TEST(FileStore, APartWithoutAByteForAnHourGoesWhenAnotherBegins) {
   const servers::TempDir folder;
   const auto store = opened(folder.path());
   const std::string old = "an old one";
+  store->keep(hash_of(old));
   ASSERT_TRUE(put(*store, old, 0, 1));
   std::filesystem::last_write_time(folder.path() + "/" + hash_of(old) + ".part",
                                    std::filesystem::file_time_type::clock::now() - std::chrono::minutes(61));

@@ -1,4 +1,5 @@
 """What strangers and users try who want more than they may: each is refused, counted, and harms nobody."""
+import hashlib
 import json
 import os
 import pathlib
@@ -160,6 +161,40 @@ class Attacks(unittest.TestCase):
         self.assertEqual(self.cluster.request("POST", "/jobs", raw=deep).status, 400)
         wide = json.dumps({"members": [{"command": {"argv": ["x"] * 300_000}}]}).encode()
         self.assertEqual(self.cluster.request("POST", "/jobs", raw=wide).status, 400)
+
+    def test_uploads_that_one_user_never_ends_stop_no_others(self):
+        cluster = self.cluster
+        flood = cluster.user("flood", {"default": "editor"})
+        contents = [b"content %d" % i for i in range(256)]
+        jobs = []
+
+        def submit(members):
+            made = cluster.request("POST", "/jobs", token=flood, body={"members": members})
+            self.assertEqual(made.status, 200, made.body)
+            jobs.append(made.json["id"])
+
+        submit([{"slots": 4, "command": {"argv": ["sleep", "600"]}}])  # all there are: the others wait
+        for begin in range(0, 256, 4):
+            submit([{"role": f"m{i}", "slots": 1,
+                     "command": {"argv": ["true"], "code": hashlib.sha256(contents[i]).hexdigest()}}
+                    for i in range(begin, begin + 4)])
+
+        def put(content, offset, token):
+            path = "/code/" + hashlib.sha256(content).hexdigest()
+            return cluster.request("PUT", path, token=token, query={"size": len(content), "offset": offset},
+                                   raw=content[offset:offset + 1])
+
+        def begin_all():
+            for one in contents:
+                self.assertEqual(put(one, 0, flood).status, 200)
+
+        other = cluster.user("other", {"default": "editor"})
+        begin_all()
+        self.assertEqual(put(b"ab", 0, other).json, {"have": 1, "complete": False})
+        begin_all()
+        self.assertEqual(put(b"ab", 1, other).json, {"have": 2, "complete": True})
+        for job in jobs:
+            self.assertEqual(cluster.request("POST", f"/jobs/{job}/kill", token=flood, body={}).status, 200)
 
     def test_slow_peers_are_dropped_and_harm_nobody(self):
         slow = []
