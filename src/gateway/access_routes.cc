@@ -40,6 +40,7 @@ void Gateway::add_access_routes() {
   operations_.push_back(std::make_unique<Operation>(operation_of<access::Login>()));
   add_route(access::Login::route, [this, &operation = *operations_.back()](const Visit& visit) {
     auto read = arguments(operation, visit.names, visit.request()).and_then(describe::read<access::Login>);
+    visit.exchange->release_body();
     read ? tasks_.spawn(login(visit, *std::move(read))) : visit.answer(problem(read.error()));
   });
 }

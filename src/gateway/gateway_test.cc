@@ -478,6 +478,24 @@ TEST_F(GatewayTest, TakesCodeOnlyFromWhoMayMakeJobs) {
   EXPECT_EQ(bulk_desk.heard.size(), 1U);
 }
 
+TEST_F(GatewayTest, HoldsNoBodyOfARequestThatWaits) {
+  Options options;
+  options.server.limits.bodies_max = ByteSize{10'000};
+  open(std::move(options));
+  const std::string body = "{" + std::string(8'000, ' ') + "}";
+  loop::Tasks tasks(loop);
+  std::optional<Result<Response>> answers[4];
+  for (std::size_t i = 0; i < 4; ++i) {
+    tasks.spawn(net::http::keep_result(client.ask(question("POST", "/api/v1/jobs/17/stop", body)), answers[i]));
+    net::http::run_until(loop, [&] { return desk.heard.size() == i + 1 || answers[i]; });
+    ASSERT_FALSE(answers[i]) << (*answers[i])->body;
+  }
+  EXPECT_EQ(say("GET", "/api/v1/jobs/17?seen=1", "{}").status, 400);
+  EXPECT_EQ(say("DELETE", "/api/v1/sessions/a", "{}").status, 400);
+  EXPECT_EQ(desk.heard.size(), 4U);
+  tasks.destroy_all();
+}
+
 TEST_F(GatewayTest, ShowsFiguresToWhoIsKnownOrToAllIfThatIsWanted) {
   open();
   EXPECT_EQ(say("GET", "/metrics", "", "").status, 401);

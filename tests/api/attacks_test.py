@@ -196,6 +196,12 @@ class Attacks(unittest.TestCase):
         for job in jobs:
             self.assertEqual(cluster.request("POST", f"/jobs/{job}/kill", token=flood, body={}).status, 200)
 
+    def test_bodies_that_no_route_reads_are_refused(self):
+        for method, path in (("GET", "/status"), ("GET", "/jobs/1?seen=1"), ("DELETE", "/tokens/none"), ("GET", "/none")):
+            answer = self.cluster.request(method, path, raw=b"x" * 1000)
+            self.assertEqual(answer.status, 400, (method, path))
+            self.assertIn("take no body", answer.json["title"])
+
     def test_slow_peers_are_dropped_and_harm_nobody(self):
         slow = []
         for _ in range(300):

@@ -107,6 +107,7 @@ void HttpConnection::serve() {
   auto exchange = std::make_unique<HttpExchange>(shared_from_this(), std::move(request));
   exchange_ = exchange.get();
   reader_.next();
+  count_body();  // the exchange counts it from now on
   service_->handler(std::move(exchange));
 }
 

@@ -66,7 +66,7 @@ class HttpConnection final : public Wire::User, public std::enable_shared_from_t
   Wire* wire_;  // none: it is over, or another's
   RequestReader reader_;
   Phase phase_ = Phase::idle;
-  std::size_t body_counted_ = 0;  // of what all hold together
+  std::size_t body_counted_ = 0;  // of what all hold together; an exchange counts its own
   bool in_process_ = false;
   bool said_continue_ = false;
   Bell sent_;

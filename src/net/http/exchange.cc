@@ -34,9 +34,19 @@ class HttpStream final : public Stream {
 }  // namespace
 
 HttpExchange::HttpExchange(std::shared_ptr<HttpConnection> connection, Request request)
-    : connection_(std::move(connection)), request_(std::move(request)) {}
+    : connection_(std::move(connection)), request_(std::move(request)) {
+  connection_->service()->bodies_held += request_.body.size();
+}
 
-HttpExchange::~HttpExchange() { connection_->forget(*this); }
+HttpExchange::~HttpExchange() {
+  release_body();
+  connection_->forget(*this);
+}
+
+void HttpExchange::release_body() {
+  connection_->service()->bodies_held -= request_.body.size();
+  std::string().swap(request_.body);
+}
 
 void HttpExchange::begin_answer() { CHECK(!std::exchange(answered_, true)); }
 

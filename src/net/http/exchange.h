@@ -15,6 +15,7 @@ class HttpExchange final : public Exchange {
   ~HttpExchange() override;
 
   const Request& request() const override { return request_; }
+  void release_body() override;
   void answer(Response response) override;
   std::unique_ptr<Stream> stream(Response head) override;
   loop::Task<Result<std::unique_ptr<WebSocket>>> upgrade() override;
@@ -28,7 +29,7 @@ class HttpExchange final : public Exchange {
   void begin_answer();
 
   const std::shared_ptr<HttpConnection> connection_;
-  const Request request_;
+  Request request_;
   loop::Call gone_;
   bool answered_ = false;
 };

@@ -37,6 +37,59 @@ TEST(HttpBounds, AnswersThatNobodyTakesAreBoundedTogether) {
   EXPECT_EQ(hear_until(reader, std::string(100, 'x')).substr(0, 15), "HTTP/1.1 200 OK") << "others are served";
 }
 
+TEST(HttpBounds, CountsABodyUntilItIsReleasedOrItsRequestEnds) {
+  Limits limits;
+  limits.bodies_max = ByteSize{100'000};
+  std::vector<std::unique_ptr<Exchange>> kept;
+  ServerOnThread server([&](std::unique_ptr<Exchange> exchange) { kept.push_back(std::move(exchange)); }, with(limits));
+  const std::string request =
+      "POST /large HTTP/1.1\r\nHost: x\r\nContent-Length: 80000\r\n\r\n" + std::string(80'000, 'x');
+  std::vector<RawSocket> sockets;
+  const auto expect_served = [&](std::uint64_t requests) {
+    sockets.push_back(connect(server));
+    sockets.back().say(request);
+    server.expect([&](const Counters& counters) { return counters.requests == requests; });
+  };
+  const auto expect_refused = [&] {
+    const RawSocket other = connect(server);
+    other.say(request);
+    EXPECT_THAT(hear_all(other), is_refusal(503));
+  };
+  expect_served(1);
+  expect_refused();
+  server.on_loop([&](Server&) {
+    EXPECT_EQ(kept[0]->request().body.size(), 80'000U);
+    kept[0]->release_body();
+    EXPECT_EQ(kept[0]->request().body, "");
+    return 0;
+  });
+  expect_served(2);
+  sockets.clear();
+  server.expect([](const Counters& counters) { return counters.open == 0; });
+  expect_refused();  // the second body is still there, though its peer is gone
+  server.on_loop([&](Server&) { return kept.clear(), 0; });
+  expect_served(3);
+  server.on_loop([&](Server&) {
+    kept[0]->answer(text("done"));
+    return kept.clear(), 0;
+  });
+  EXPECT_THAT(hear_until(sockets.back(), "done"), HasSubstr("200 OK"));
+  sockets.back().say(request);
+  server.expect([](const Counters& counters) { return counters.requests == 4; });
+  EXPECT_EQ(server.counters().refused_bodies, 2U);
+}
+
+TEST(HttpBounds, AGetWithABodyIsRefusedBeforeTheBodyComes) {
+  ServerOnThread server(hello, with({}));
+  for (const std::string method : {"GET", "HEAD", "DELETE"}) {
+    const RawSocket socket = connect(server);
+    socket.say(method + " /large HTTP/1.1\r\nHost: x\r\nContent-Length: 4000000\r\n\r\n");
+    EXPECT_THAT(hear_all(socket), AllOf(is_refusal(400), HasSubstr("GET, HEAD and DELETE take no body")));
+  }
+  EXPECT_EQ(server.counters().requests, 0U);
+  EXPECT_EQ(server.counters().refused_malformed, 3U);
+}
+
 TEST(HttpBounds, ASharedDocumentIsNotCopiedForEachAnswer) {
   const auto document = std::make_shared<const std::string>(std::string(8 << 20, 'x'));
   ServerOnThread server([&](auto exchange) {

@@ -52,7 +52,12 @@ TEST(Http, EveryMethodArrivesAsItself) {
       Question question = question_to(sides.url("/m"));
       question.method = method;
       question.body = body;
-      EXPECT_EQ(sides.ask(question).value().body, std::string(to_string(method)) + " /m " + body);
+      const Response response = sides.ask(question).value();
+      if (!body.empty() && (method == Method::get || method == Method::remove)) {
+        EXPECT_EQ(response.status, 400) << to_string(method);
+      } else {
+        EXPECT_EQ(response.body, std::string(to_string(method)) + " /m " + body);
+      }
     }
   }
 }

@@ -18,6 +18,11 @@ std::string text(string_view view) { return std::string(view.data(), view.size()
 
 constexpr std::size_t headers_usual = 8;  // room for that many is made at once
 
+/// In requests of these methods a body has no meaning, and would only take memory.
+bool may_have_body(Method method) {
+  return method != Method::get && method != Method::head && method != Method::remove;
+}
+
 }  // namespace
 
 /// Beast reads the header and nothing else: its reading of chunks aborts the process on some splits of its input when
@@ -136,7 +141,11 @@ void RequestReader::begin_body() {
   if (is_chunked_ && is_http_1_0_) return refuse(400, "HTTP/1.0 has no chunks");
   if (header_->expects && !header_->expects_continue) return refuse(417, "of expectations only 100-continue is known");
 
-  request_.is_websocket = header_->asks_websocket && header_->upgrade() && request_.method == Method::get && !has_body;
+  if (has_body && !may_have_body(request_.method)) {
+    return refuse(400, "GET, HEAD and DELETE take no body; leave it out");
+  }
+
+  request_.is_websocket = header_->asks_websocket && header_->upgrade() && request_.method == Method::get;
   expects_continue_ = header_->expects_continue && has_body && !is_http_1_0_;
   if (!has_body) {
     state_ = State::whole;

@@ -45,8 +45,8 @@ class RequestReader {
   State state() const { return state_; }
   /// Whether it has taken some of a header.
   bool has_begun() const { return header_taken_ > 0; }
-  /// What is held of a body that is not whole.
-  std::size_t body_held() const { return state_ == State::body ? request_.body.size() : 0; }
+  /// What is held of a body, until next().
+  std::size_t body_held() const { return request_.body.size(); }
   /// In `whole`; may be moved from.
   Request& request() { return request_; }
   const Refusal& refusal() const { return refusal_; }

@@ -106,6 +106,11 @@ const Case refused[] = {
     {"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400},
     {post + "Expect: the-best\r\n\r\n", 417},
     // Bodies.
+    {"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n", 400},
+    {"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 101\r\n\r\n", 400},
+    {"HEAD / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n", 400},
+    {"DELETE / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n", 400},
+    {"DELETE / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", 400},
     {post + "Content-Length: 101\r\n\r\n", 413},
     {post + "Content-Length: 18446744073709551615\r\n\r\n", 413},
     {post + "Transfer-Encoding: chunked\r\n\r\n65\r\n", 413},
@@ -179,7 +184,7 @@ TEST(HttpRequestReader, KnowsWhoAsksForAWebSocket) {
   EXPECT_FALSE(asks("GET" + get + "Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n"));
   EXPECT_FALSE(asks("GET" + get + "Connection: Upgrade\r\n\r\n"));
   EXPECT_FALSE(asks("POST" + get + "Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n"));
-  EXPECT_FALSE(asks("GET" + get + "Connection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 1\r\n\r\na"));
+  EXPECT_TRUE(asks("GET" + get + "Connection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 0\r\n\r\n"));
 }
 
 TEST(HttpRequestReader, AsksTheRulesForEachBody) {

@@ -22,7 +22,7 @@ namespace cadre::net::http {
 
 struct Limits {
   ByteSize header_max{16 << 10};
-  ByteSize bodies_max{256 << 20};                      ///< of all bodies together that are not whole yet
+  ByteSize bodies_max{256 << 20};                      ///< of all bodies together, until their requests are answered
   ByteSize message_max{1 << 20};                       ///< of what comes over a WebSocket
   ByteSize unsent_max{256 << 20};                      ///< of all answers together that their peers have not taken
   Duration header_wait = std::chrono::seconds(10);     ///< for the header of the first request, and of each once begun
@@ -82,6 +82,8 @@ class Exchange {
  public:
   virtual ~Exchange() = default;
   virtual const Request& request() const = 0;
+  /// Frees the body of the request, which counts towards bodies_max until then. For a request that waits.
+  virtual void release_body() = 0;
   /// May be called at any time, once; does nothing when the peer is gone.
   virtual void answer(Response response) = 0;
   /// Its body comes in pieces (chunked).

@@ -46,7 +46,7 @@ struct Service {
   TimePoint present;  ///< at the last tick
   bool draining = false;
   std::list<std::shared_ptr<Wire>> wires;
-  std::size_t bodies_held = 0;  ///< bytes of bodies that are not whole yet
+  std::size_t bodies_held = 0;  ///< bytes of bodies that come, or whose requests are being answered
   std::size_t unsent = 0;       ///< bytes that all wires hold for their peers
   struct Of {
     std::size_t open() const { return waiting.size() + busy.size(); }
