@@ -136,6 +136,7 @@ Agent::Agent(const Ground& ground, Options options, Walls walls, const std::vect
       walls_(std::move(walls)),
       host_(options_.introduction, leases_of(found), ground.loop.now()),
       folders_(options_.tasks),
+      unsent_(ground.loop, ground.log, "messages to the master"),
       bulk_(ground.network, ground.log),
       shipper_(ground.loop, bulk_, ground.log,
                {[this](LeaseId lease, std::int64_t end) {
@@ -294,7 +295,7 @@ void Agent::perform(const host::Effect& effect) {
   std::visit(overloaded{
                  [&](const host::ToMaster& one) {
                    if (const auto sent = control_->send(describe::write_msgpack(one.message)); !sent) {
-                     ground_.log.warning("the master takes no messages: " + sent.error().message);
+                     unsent_.note(sent.error().message);
                    }
                  },
                  [&](const host::Launch& one) { ground_.loop.spawn(launch(one.start)); },

@@ -24,6 +24,7 @@
 #include "loop/blocking_pool.h"
 #include "loop/real_loop.h"
 #include "net/network.h"
+#include "net/zmq/refusal_log.h"
 
 namespace cadre::agent {
 
@@ -130,6 +131,7 @@ class Agent {
   cluster::host::Host host_;
   TaskFolders folders_;
   std::unique_ptr<net::Link> control_;
+  net::RefusalLog unsent_;  ///< messages that the link to the master has no room for
   BulkLink bulk_;
   Shipper shipper_;
   std::unique_ptr<CodeCache> code_;

@@ -252,8 +252,8 @@ void describe(V& v, RunExec& m) {
   v.field("input", m.input, "Whether it gets what is sent to `/tasks/{task}/input`; else its standard input is empty.");
   v.field("terminal", m.terminal, "Run it on a terminal of this size; left out: without one.");
   v.field("window", m.window,
-          "Most bytes of output that may be under way; the client says with its input how much it has `seen`. 0: no "
-          "limit.",
+          "Most bytes of output that may be under way; the client says with its input how much it has `seen`. 0: a "
+          "default, of which the master counts as seen what the connection has taken.",
           range(0, std::int64_t{1} << 30));
 }
 

@@ -217,6 +217,9 @@ struct ExecInput {
   bool end = false;
   std::optional<Terminal> terminal{};
   std::int64_t seen = 0;
+
+  /// Whether it says only how much output of a command was seen. Such a message needs no answer.
+  bool only_acknowledges() const { return number != 0 && seen > 0 && bytes.empty() && !end && !terminal; }
 };
 template <class V>
 void describe(V& v, ExecInput& m) {

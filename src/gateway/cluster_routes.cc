@@ -8,15 +8,23 @@ namespace {
 
 using namespace std::chrono_literals;
 using cluster::Told;
+using cluster::supervision::ExecOutput;
 namespace requests = cluster::requests;
 
 /// A question that waits for a change is answered after so long with how things are.
 constexpr Duration wait_max = 20s;
 
-template <class T>
-const T* reply_in(const Told& told) {
-  const auto* reply = std::get_if<requests::Reply>(&told);
+template <class T, class Any>
+auto* reply_in(Any& told) {
+  auto* reply = std::get_if<requests::Reply>(&told);
   return reply == nullptr ? nullptr : std::get_if<T>(reply);
+}
+
+/// The output of a command that it tells of, if any.
+template <class Any>
+auto* output_in(Any& told) {
+  auto* news = reply_in<cluster::messages::ExecNews>(told);
+  return news == nullptr ? nullptr : std::get_if<ExecOutput>(&news->news);
 }
 
 }  // namespace
@@ -60,6 +68,12 @@ namespace {
 
 /// Output of a command that its reader has not taken: beyond that, he is taken for gone.
 constexpr std::size_t unsent_max = std::size_t{8} << 20;
+/// Output under way of a command whose client asks for no window: what was written to the client is acknowledged here.
+constexpr std::int64_t default_window = std::int64_t{1} << 20;
+/// With more messages than that waiting, small pieces of output are joined up to this size: each costs more than
+/// itself.
+constexpr std::size_t separate_max = 64;
+constexpr std::size_t joined_bytes_max = 32'768;
 /// A command that says nothing for so long is told to go on, so that its reader knows.
 constexpr Duration quiet_max = 20s;
 
@@ -68,8 +82,10 @@ class ExecTalk {
  public:
   ExecTalk(loop::Loop& loop, Waiting<Told>& waiting) : loop_(loop), waiting_(waiting) {
     asker_ = waiting.add_for_all([this](Told told) {
-      unsent_bytes_ += size_of(told);
-      news_.push_back(std::move(told));
+      if (!join(told)) {
+        unsent_bytes_ += size_of(told);
+        news_.push_back(std::move(told));
+      }
       unsent_bytes_ > unsent_max ? leave() : wake();
     });
   }
@@ -78,8 +94,12 @@ class ExecTalk {
   ~ExecTalk() { waiting_.forget(asker_); }
 
   cluster::Desk::Asker asker() const { return asker_; }
+  /// Ends the command at once and drops its output: whoever writes to the client may hang there for long.
   void leave() {
     is_left_ = true;
+    waiting_.forget(asker_);
+    news_.clear();
+    unsent_bytes_ = 0;
     wake();
   }
 
@@ -105,9 +125,19 @@ class ExecTalk {
 
  private:
   static std::size_t size_of(const Told& told) {
-    const auto* news = reply_in<cluster::messages::ExecNews>(told);
-    const auto* output = news == nullptr ? nullptr : std::get_if<cluster::supervision::ExecOutput>(&news->news);
-    return output == nullptr ? 0 : output->bytes.size();
+    const ExecOutput* output = output_in(told);
+    return sizeof told + (output == nullptr ? 0 : output->bytes.size());
+  }
+  /// Adds output to what waits last, if that is of the same stream and there is room.
+  bool join(const Told& told) {
+    const ExecOutput* more = output_in(told);
+    if (more == nullptr || news_.size() <= separate_max) return false;
+    ExecOutput* last = output_in(news_.back());
+    if (last == nullptr || last->stream != more->stream) return false;
+    if (last->bytes.size() + more->bytes.size() > joined_bytes_max) return false;
+    last->bytes.insert(last->bytes.end(), more->bytes.begin(), more->bytes.end());
+    unsent_bytes_ += more->bytes.size();
+    return true;
   }
   void wake() {
     if (waiter_) wake_ = loop_.after(Duration{0}, [this] { go_on(); });
@@ -128,12 +158,24 @@ class ExecTalk {
 
 }  // namespace
 
+void Gateway::acknowledge(cluster::Credential who, requests::SendInput seen) {
+  who.idempotency = {};
+  // Whatever the answer is: the command's end comes with its output.
+  const cluster::Desk::Asker asker = told_.add([](const Told&) {});
+  ground_.desk.ask(asker, std::move(who), requests::Request(std::move(seen)));
+}
+
 loop::Task<void> Gateway::run_exec(Visit visit, cluster::Credential who, requests::RunExec request) {
   const auto talk = std::make_shared<ExecTalk>(ground_.loop, told_);  // the exchange tells it when the peer is gone
   visit.exchange->on_gone([weak = std::weak_ptr(talk)] {
     if (const auto still = weak.lock()) still->leave();
   });
-  ground_.desk.ask(talk->asker(), std::move(who), requests::Request(std::move(request)));
+  const bool acknowledges = request.window == 0;
+  if (acknowledges) request.window = default_window;
+  requests::SendInput seen;
+  seen.task = request.task;
+  std::int64_t seen_told = 0;
+  ground_.desk.ask(talk->asker(), who, requests::Request(std::move(request)));
   std::unique_ptr<net::http::Stream> stream;
   const auto begin = [&] {
     net::http::Response head;
@@ -152,6 +194,15 @@ loop::Task<void> Gateway::run_exec(Visit visit, cluster::Credential who, request
     std::string line = news == nullptr ? "\n" : describe::write_json(*news) + "\n";
     const Result<void> written = co_await stream->write(std::move(line));
     if (!written) co_return;
+    if (const ExecOutput* output = told ? output_in(*told) : nullptr) {
+      seen.exec = output->number;
+      seen.seen += static_cast<std::int64_t>(output->bytes.size());
+    }
+    // When nothing came for a while it is said again: the last time may have been refused by a busy master.
+    if (acknowledges && (news == nullptr ? seen.seen > 0 : seen.seen - seen_told > default_window / 4)) {
+      seen_told = seen.seen;
+      acknowledge(who, seen);
+    }
     if (news == nullptr || !std::holds_alternative<cluster::supervision::ExecEnded>(news->news)) continue;
     static_cast<void>(co_await stream->end());
     co_return;

@@ -131,6 +131,8 @@ class Gateway {
 
   void add_cluster_routes();  // cluster_routes.cc
   void wait_for_job(const Visit& visit, const cluster::Credential& who, const cluster::requests::GetJob& request);
+  /// Says how much of a command's output its client was sent.
+  void acknowledge(cluster::Credential who, cluster::requests::SendInput seen);
   loop::Task<void> run_exec(Visit visit, cluster::Credential who, cluster::requests::RunExec request);
 
   void add_access_routes();  // access_routes.cc

@@ -2,12 +2,15 @@
 #include "gateway/gateway.h"
 
 #include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <deque>
 
 #include "gateway/problem.h"
 #include "gateway/requests_for_tests.h"
 #include "logs/record.h"
+#include "loop/descriptor.h"
 #include "loop/thread_pool.h"
 #include "net/http/http_for_tests.h"
 
@@ -373,6 +376,110 @@ TEST_F(GatewayTest, EndsAnExecWithWhoWaitsForIt) {
   tasks.destroy_all();
   net::http::run_until(loop, [&] { return desk.forgotten.size() == 1; });
   EXPECT_EQ(desk.forgotten.at(0), desk.heard.at(0).asker);
+}
+
+/// Says nothing more once it has asked: what is answered waits in its socket and behind it.
+struct SilentReader {
+  SilentReader(std::uint16_t port, const std::string& body) : socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const int small = 4'096;
+    ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    const std::string text = "POST /api/v1/tasks/17.0/exec HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer token\r\n" +
+                             std::string("Content-Length: ") + std::to_string(body.size()) + "\r\n\r\n" + body;
+    EXPECT_EQ(::send(socket.get(), text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
+  }
+  loop::Descriptor socket;
+};
+
+TEST_F(GatewayTest, EndsAnExecWhoseOutputNobodyReads) {
+  open();
+  const SilentReader reader(gateway->port(), "{\"argv\": [\"cat\", \"/dev/zero\"], \"window\": 1000000000}");
+  net::http::run_until(loop, [&] { return desk.heard.size() == 1; });
+  const cluster::Desk::Asker asker = desk.heard.at(0).asker;
+  const Told piece = exec_output(std::string(32'768, 'x'));
+  // The connection takes some of it; the writer hangs in the rest, and nobody wakes it.
+  for (int i = 0; i < 2'000 && desk.forgotten.empty(); ++i) {
+    gateway->tell(asker, piece);
+    if (i % 16 == 0) net::http::run_for(loop, 1ms);
+  }
+  EXPECT_THAT(desk.forgotten, ElementsAre(asker)) << "after 64 MB the command goes on";
+  gateway->tell(asker, piece);  // it may be on its way
+  EXPECT_EQ(desk.heard.size(), 1U) << "the client has a window and acknowledges by itself";
+}
+
+TEST_F(GatewayTest, BoundsAnExecWhoseOutputComesInTinyPieces) {
+  open();
+  const SilentReader reader(gateway->port(), "{\"argv\": [\"yes\"], \"window\": 1000000000}");
+  net::http::run_until(loop, [&] { return desk.heard.size() == 1; });
+  const cluster::Desk::Asker asker = desk.heard.at(0).asker;
+  for (int i = 0; i < 200'000 && desk.forgotten.empty(); ++i) {
+    cluster::messages::ExecNews news{1, cluster::supervision::ExecOutput{1, i % 2 + 1, {std::byte{'x'}}}};
+    gateway->tell(asker, requests::Reply(news));
+  }
+  EXPECT_THAT(desk.forgotten, ElementsAre(asker)) << "each costs more than its byte";
+}
+
+TEST_F(GatewayTest, AcknowledgesTheOutputOfAnExecWithoutAWindow) {
+  open();
+  loop::Tasks tasks(loop);
+  std::optional<Result<Response>> response;
+  Question asking = question("POST", "/api/v1/tasks/17.0/exec", "{\"argv\": [\"cat\"]}");
+  asking.headers.emplace_back("Idempotency-Key", "once");
+  std::size_t got = 0;
+  tasks.spawn(
+      net::http::keep_result(client.ask(asking, [&](std::string_view piece) { got += piece.size(); }), response));
+  net::http::run_until(loop, [&] { return desk.heard.size() == 1; });
+  const cluster::Desk::Asker asker = desk.heard.at(0).asker;
+  const auto exec = asked<requests::RunExec, requests::Request>().at(0);
+  ASSERT_GT(exec.window, 0);
+  const auto acknowledged = [&] {
+    const auto sent = asked<requests::SendInput, requests::Request>();
+    return sent.empty() ? 0 : sent.back().seen;
+  };
+  std::int64_t told_bytes = 0;
+  for (int i = 0; i < 80; ++i) {  // as much at once as the window lets through
+    while (told_bytes - acknowledged() < exec.window) {
+      gateway->tell(asker, exec_output(std::string(32'768, 'x')));
+      told_bytes += 32'768;
+    }
+    net::http::run_until(loop, [&] { return told_bytes - acknowledged() < exec.window; });
+  }
+  EXPECT_GT(told_bytes, std::int64_t{16} << 20) << "twice what may wait for a client";
+  EXPECT_THAT(desk.forgotten, IsEmpty());
+  const requests::SendInput last = asked<requests::SendInput, requests::Request>().back();
+  EXPECT_EQ(last.exec, 1U);
+  EXPECT_EQ(last.task, exec.task);
+  EXPECT_TRUE(last.bytes.empty());
+  EXPECT_FALSE(last.end);
+  EXPECT_TRUE(desk.heard.back().who.idempotency.key.empty()) << "it is another request";
+  gateway->tell(asker, requests::Reply(cluster::messages::ExecNews{1, cluster::supervision::ExecEnded{1, 0, ""}}));
+  net::http::run_until(loop, [&] { return response.has_value(); });
+  EXPECT_TRUE(response->has_value());
+}
+
+TEST_F(GatewayTest, DoesNotAcknowledgeWhatAClientDoesNotRead) {
+  open();
+  const SilentReader reader(gateway->port(), "{\"argv\": [\"cat\", \"/dev/zero\"]}");
+  net::http::run_until(loop, [&] { return desk.heard.size() == 1; });
+  const cluster::Desk::Asker asker = desk.heard.at(0).asker;
+  const auto exec = asked<requests::RunExec, requests::Request>().at(0);
+  const auto acknowledged = [&] {
+    const auto sent = asked<requests::SendInput, requests::Request>();
+    return sent.empty() ? 0 : sent.back().seen;
+  };
+  std::int64_t told_bytes = 0;
+  for (int i = 0; i < 300; ++i) {
+    for (; told_bytes - acknowledged() < exec.window; told_bytes += 32'768) {
+      gateway->tell(asker, exec_output(std::string(32'768, 'x')));
+    }
+    net::http::run_for(loop, 1ms);
+  }
+  EXPECT_LT(told_bytes, std::int64_t{16} << 20) << "the command is held back";
+  EXPECT_THAT(desk.forgotten, IsEmpty()) << "and goes on when its client reads on";
 }
 
 struct LogsTest : GatewayTest {

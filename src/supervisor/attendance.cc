@@ -489,7 +489,8 @@ void Attendance::take(const FromAgent& message) {
                         [this](const Exec& request) { run_beside(request); },
                         [this](const ExecCancel& request) { execs_.cancel(request.number); },
                         [this](const cluster::supervision::ExecInput& input) {
-                          agent_.send(input.number == 0 ? input_.take(input) : execs_.input(input));
+                          const auto taken = input.number == 0 ? input_.take(input) : execs_.input(input);
+                          if (!input.only_acknowledges()) agent_.send(taken);
                         },
                         [this](const Adopt& request) { adopt(request.launch); }},
              message);

@@ -146,6 +146,7 @@ TEST_P(Interactive, OutputWaitsUntilItIsSeen) {
     ASSERT_TRUE(message);
     const std::size_t before = written.size();
     keep(*message);
+    EXPECT_FALSE(std::holds_alternative<ExecTaken>(*message)) << "an acknowledgement is not answered";
     most = std::max(most, written.size() - before);
     if (!std::holds_alternative<Status>(*message)) continue;
     ExecInput seen = piece(1, 0, "");

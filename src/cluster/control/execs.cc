@@ -105,6 +105,12 @@ void Control::send_input(const Guest& guest, const requests::SendInput& request)
     if (!is_own)
       return fail(asker, Errc::not_found, "no such command of yours runs in task " + to_string(request.task));
   }
+  messages::ExecInput input{lease,
+                            {request.exec, request.offset, request.bytes, request.end, request.terminal, request.seen}};
+  if (input.input.only_acknowledges()) {  // must not take the place of input that is under way
+    send(*ledger_.find(held->agent), std::move(input));
+    return answer(asker, requests::InputState{request.offset});
+  }
   if (static_cast<std::int64_t>(inputs_.size()) >= settings_.execs_max) {
     return fail(asker, Errc::unavailable, "too many clients send input; try again later");
   }
@@ -113,9 +119,7 @@ void Control::send_input(const Guest& guest, const requests::SendInput& request)
     fail(before->second.asker, Errc::conflict, "other input was sent before this was taken");
   }
   inputs_[target] = {asker, held->agent};
-  send(*ledger_.find(held->agent),
-       messages::ExecInput{lease,
-                           {request.exec, request.offset, request.bytes, request.end, request.terminal, request.seen}});
+  send(*ledger_.find(held->agent), std::move(input));
 }
 
 void Control::input_taken(const AgentEntry& agent, const messages::InputTaken& news) {

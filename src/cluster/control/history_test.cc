@@ -308,6 +308,24 @@ TEST(Entering, NeedsTheRightToStartSuchATask) {
   EXPECT_TRUE(std::holds_alternative<requests::JobView>(desk.answer()));
 }
 
+TEST_F(InputTest, IsNotDisplacedByAnAcknowledgementOfOutput) {
+  desk.started("a1", lease_of(1));
+  desk.ask("exec", requests::RunExec{{{1}, 0}, {"cat"}, true});
+  const std::uint64_t number = answered<messages::ExecNews>()->number;
+  const std::size_t before = desk.answers();
+  desk.ask("input", piece(number, "mine"));
+  requests::SendInput seen = piece(number, "");
+  seen.seen = 1'000;
+  desk.ask("acknowledgement", seen);
+  EXPECT_EQ(desk.answers(), before + 1) << "the acknowledgement is answered at once, the input is still under way";
+  ASSERT_NE(answered<requests::InputState>(), nullptr);
+  EXPECT_THAT(desk.text(), Not(HasSubstr("other input was sent")));
+  desk.says("a1", messages::InputTaken{lease_of(1), {number, 4, ""}});
+  EXPECT_EQ(desk.answers(), before + 2);
+  ASSERT_NE(answered<requests::InputState>(), nullptr);
+  EXPECT_EQ(answered<requests::InputState>()->offset, 4);
+}
+
 TEST_F(InputTest, IsRefusedWhereItDoesNotBelong) {
   desk.started("a1", lease_of(1));
   desk.ask("to a command that does not run", piece(77, "x"));
