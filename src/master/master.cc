@@ -17,6 +17,9 @@ namespace requests = cluster::requests;
 constexpr std::size_t news_max = 200'000;
 /// Of a control message; nothing that belongs there is larger.
 constexpr std::size_t message_nodes_max = 200'000;
+/// Between the master and an agent. The largest is a Start, which came in a request of at most 4 MiB. A connection that
+/// has not authenticated yet can hold one message of this size, so it is no larger than needed.
+constexpr ByteSize message_max{5 << 20};
 /// Agents beat more often than this.
 constexpr Duration peer_silence_max = 10min;
 
@@ -67,6 +70,7 @@ control::Quotas quotas_of(const access::Rows& rows) {
 
 Result<std::unique_ptr<Master>> Master::make(const Ground& ground, Options options) {
   net::HubOptions agents = std::move(options.agents);
+  agents.limits.message_max = message_max;
   options.rows.quotas = quotas_of(options.access_rows);
   std::unique_ptr<Master> master(new Master(ground, std::move(options)));
   TRY(master->bind(std::move(agents)));
