@@ -54,8 +54,13 @@ class Actor:
 
 def template_of(folder):
     """The process that the others of this cluster are forked from, as this host numbers it."""
-    own = {pid: pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1] for pid in hosts_of_actors()}
-    return [pid for pid, parent in own.items() if int(parent) not in own and is_of(pid, folder)]
+    own = {}
+    for pid in hosts_of_actors():
+        try:
+            own[pid] = int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            pass  # it has ended meanwhile
+    return [pid for pid, parent in own.items() if parent not in own and is_of(pid, folder)]
 
 
 def is_of(pid, folder):

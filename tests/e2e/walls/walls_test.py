@@ -279,7 +279,20 @@ def pids_with(text):
 
 
 def parent_of(pid):
-    return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    """None: it has ended meanwhile."""
+    try:
+        return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return None
+
+
+def runs_python(pid):
+    """Whether it is a python3 of the task and no process of cadre."""
+    try:
+        return b"python3" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes() and \
+            b"cadre" not in pathlib.Path(f"/proc/{pid}/exe").resolve().name.encode()
+    except OSError:
+        return False
 
 
 def is_alive(pid):
@@ -413,8 +426,7 @@ class Walls:
             return bool(found)
 
         cls.cluster.until(is_ready)
-        cls.pid = next(pid for pid in pids_with(mark) if b"python3" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
-                       and b"cadre" not in pathlib.Path(f"/proc/{pid}/exe").resolve().name.encode())
+        cls.pid = next(pid for pid in pids_with(mark) if runs_python(pid))
         cls.runtime = next(iter(glob.glob(f"/proc/{cls.pid}/root/run/user/*")))
         os.chmod(agent / "identity", 0o644)
         cls.stand_in_for_the_supervisor(cls.victim)
