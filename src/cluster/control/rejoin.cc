@@ -8,7 +8,7 @@ namespace {
 /// Reports of one lease that are held back until its gang is complete; a supervisor has no more under way.
 constexpr std::size_t deferred_max = 64;
 
-/// A peer that said nothing for so many beats is silent.
+/// A peer that said nothing for so many beats is silent; sooner, where agent_timeout is short.
 constexpr int silent_beats = 3;
 
 bool has_slots(const AgentEntry& agent, const TaskRow& task) {
@@ -39,7 +39,9 @@ bool is_lost_whole(const Job& job) {
 }  // namespace
 
 bool Control::is_silent(const AgentEntry& agent) const {
-  return !agent.peer || awake_.now() - agent.heard > silent_beats * settings_.beat_every;
+  // Agents that are cut off at once were heard up to a beat apart: when the first is lost, all are to count as silent.
+  const Duration most = std::min<Duration>(silent_beats * settings_.beat_every, settings_.agent_timeout / 2);
+  return !agent.peer || awake_.now() - agent.heard > most;
 }
 
 void Control::take_back(AgentEntry& agent, const std::set<LeaseId>& reported, TimePoint now) {

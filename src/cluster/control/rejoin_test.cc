@@ -64,6 +64,23 @@ TEST_F(GangOverTwoAgents, StopsIfAnAgentIsReallyGoneAfterTheMasterWasStopped) {
   EXPECT_EQ(slots_state("a1"), "lost");
 }
 
+TEST(GangOverTwoAgentsWithAShortTimeout, GoesOnThoughOneWasHeardABeatAfterTheOther) {
+  Settings settings;
+  settings.agent_timeout = 3s;
+  Desk desk(settings);
+  desk.hello("a1");
+  desk.hello("a2");
+  desk.submit({4, 2}, "a gang over two agents");
+  desk.falls_silent("a1");
+  desk.pass(1s);
+  desk.falls_silent("a2");
+  desk.pass(3s);
+  EXPECT_EQ(desk.job(1).stage, JobStage::running) << "only one is lost, but the other may be";
+  desk.pass(1s);
+  EXPECT_EQ(desk.job(1).stage, JobStage::queued) << "both are lost";
+  EXPECT_EQ(desk.job(1).runs, 1);
+}
+
 TEST_F(GangOverTwoAgents, RefusesAnotherAgentOfThatNameAfterTheMasterWasStopped) {
   desk.sleeps(10min);
   messages::Hello hello;
