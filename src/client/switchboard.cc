@@ -36,7 +36,7 @@ Result<void> check_word(const std::string& what, const std::string& word) {
   return fail(Errc::invalid, "the " + what + " '" + word + "' cannot be: it has 1 to 128 letters, digits and -_.@");
 }
 
-std::string folder_of(const std::string& group) { return "groups/" + group; }
+std::string folder_of(const std::string& group) { return std::string(names::groups_folder) + group; }
 std::string key_of(const std::string& group, const std::string& name) { return folder_of(group) + "/" + name; }
 
 }  // namespace

@@ -27,14 +27,16 @@ Response refusal(const Error& error) { return problem(error.code, error.message,
 
 Response no_name(const std::string& key) { return problem(404, "nobody has the name " + key); }
 
-requests::NameView view_of(names::Entry entry) {
-  return {names::Key(std::move(entry.key)), requests::content_of(std::move(entry.value)), entry.epoch};
+requests::NameView view_of(names::Entry entry, NameDesk::Shown shown) {
+  const bool is_hidden = shown == NameDesk::Shown::to_viewers && entry.key.starts_with(names::groups_folder);
+  requests::Content content = is_hidden ? requests::Content{} : requests::content_of(std::move(entry.value));
+  return {names::Key(std::move(entry.key)), std::move(content), entry.epoch};
 }
 
-Response news_response(names::News news) {
+Response news_response(names::News news, NameDesk::Shown shown) {
   requests::NameNews told;
   told.is_all = news.is_all;
-  for (names::Entry& entry : news.put) told.put.push_back(view_of(std::move(entry)));
+  for (names::Entry& entry : news.put) told.put.push_back(view_of(std::move(entry), shown));
   for (std::string& key : news.gone) told.gone.emplace_back(std::move(key));
   told.version = news.next.version;
   return json(told);
@@ -59,20 +61,22 @@ TimePoint NameDesk::now() {
   return awake_.now();
 }
 
-void NameDesk::serve(const std::string& workspace, const requests::Request& request,
+void NameDesk::serve(const std::string& workspace, const requests::Request& request, Shown shown,
                      const std::shared_ptr<net::http::Exchange>& exchange) {
   std::visit(overloaded{
-                 [&](const requests::WatchNames& one) { watch(workspace, one, exchange); },
+                 [&](const requests::WatchNames& one) { watch(workspace, one, shown, exchange); },
+                 [&](const requests::ListNames& one) { exchange->answer(answer(workspace, one, shown)); },
+                 [&](const requests::GetName& one) { exchange->answer(answer(workspace, one, shown)); },
                  [&](const auto& one) { exchange->answer(answer(workspace, one)); },
              },
              request);
   settle();
 }
 
-Response NameDesk::answer(const std::string& workspace, const requests::ListNames& request) {
+Response NameDesk::answer(const std::string& workspace, const requests::ListNames& request, Shown shown) {
   requests::NameList list;
   for (names::Entry& entry : registries_.list(workspace, request.prefix.value, now())) {
-    list.names.push_back(view_of(std::move(entry)));
+    list.names.push_back(view_of(std::move(entry), shown));
   }
   return json(list);
 }
@@ -81,9 +85,9 @@ Response NameDesk::answer(const std::string& workspace, const requests::RemoveNa
   return json(requests::Removed{registries_.remove_subtree(workspace, request.prefix.value, now())});
 }
 
-Response NameDesk::answer(const std::string& workspace, const requests::GetName& request) {
+Response NameDesk::answer(const std::string& workspace, const requests::GetName& request, Shown shown) {
   std::optional<names::Entry> entry = registries_.get(workspace, request.key.value, now());
-  return entry ? json(view_of(*std::move(entry))) : no_name(request.key.value);
+  return entry ? json(view_of(*std::move(entry), shown)) : no_name(request.key.value);
 }
 
 Response NameDesk::answer(const std::string& workspace, const requests::PutName& request) {
@@ -112,14 +116,14 @@ Response NameDesk::answer(const std::string& workspace, const requests::ReleaseN
   return json(requests::Removed{registries_.release(workspace, request.session, keys, now())});
 }
 
-void NameDesk::watch(const std::string& workspace, const requests::WatchNames& request,
+void NameDesk::watch(const std::string& workspace, const requests::WatchNames& request, Shown shown,
                      const std::shared_ptr<net::http::Exchange>& exchange) {
   const TimePoint present = now();
   auto outcome = registries_.watch(workspace, {request.prefix.value, request.seen, present + request.wait}, present);
   if (!outcome) return exchange->answer(refusal(outcome.error()));
-  if (auto* news = std::get_if<names::News>(&*outcome)) return exchange->answer(news_response(std::move(*news)));
+  if (auto* news = std::get_if<names::News>(&*outcome)) return exchange->answer(news_response(std::move(*news), shown));
   const names::WatcherId watcher = std::get<names::WatcherId>(*outcome);
-  waiting_.emplace(watcher, exchange);
+  waiting_.emplace(watcher, Waiting{exchange, shown});
   exchange->on_gone([this, watcher] {
     registries_.forget(watcher);
     waiting_.erase(watcher);
@@ -129,7 +133,7 @@ void NameDesk::watch(const std::string& workspace, const requests::WatchNames& r
 void NameDesk::settle() {
   for (names::Registries::Told& told : registries_.settle(now())) {
     const auto waiting = waiting_.extract(told.watcher);
-    waiting.mapped()->answer(news_response(std::move(told.news)));
+    waiting.mapped().exchange->answer(news_response(std::move(told.news), waiting.mapped().shown));
   }
   const TimePoint next = registries_.next();
   if (next >= timer_at_) return;

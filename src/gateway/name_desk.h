@@ -17,24 +17,32 @@ namespace cadre::gateway {
 
 class NameDesk {
  public:
+  /// Who may only read is not shown the values of names below names::groups_folder.
+  enum class Shown { all, to_viewers };
+
   /// Epochs count on from `begin`, which is more than any desk of this cluster has counted to.
   NameDesk(loop::Loop& loop, std::uint64_t begin);
 
   /// Answers it, if only when there is news.
-  void serve(const std::string& workspace, const names::requests::Request& request,
+  void serve(const std::string& workspace, const names::requests::Request& request, Shown shown,
              const std::shared_ptr<net::http::Exchange>& exchange);
 
   names::Registries::Counters counters() const { return registries_.counters(); }
 
  private:
-  net::http::Response answer(const std::string& workspace, const names::requests::ListNames& request);
+  struct Waiting {
+    std::shared_ptr<net::http::Exchange> exchange;  // shared with who let it in
+    Shown shown = Shown::all;
+  };
+
+  net::http::Response answer(const std::string& workspace, const names::requests::ListNames& request, Shown shown);
   net::http::Response answer(const std::string& workspace, const names::requests::RemoveNames& request);
-  net::http::Response answer(const std::string& workspace, const names::requests::GetName& request);
+  net::http::Response answer(const std::string& workspace, const names::requests::GetName& request, Shown shown);
   net::http::Response answer(const std::string& workspace, const names::requests::PutName& request);
   net::http::Response answer(const std::string& workspace, const names::requests::RemoveName& request);
   net::http::Response answer(const std::string& workspace, const names::requests::KeepNames& request);
   net::http::Response answer(const std::string& workspace, const names::requests::ReleaseNames& request);
-  void watch(const std::string& workspace, const names::requests::WatchNames& request,
+  void watch(const std::string& workspace, const names::requests::WatchNames& request, Shown shown,
              const std::shared_ptr<net::http::Exchange>& exchange);
   void settle();
   /// The time that this process was awake: while it was stopped or suspended nobody could keep a name alive.
@@ -45,7 +53,7 @@ class NameDesk {
   AwakeClock awake_;
   loop::Timer ticking_;
   names::Registries registries_;
-  std::map<names::WatcherId, std::shared_ptr<net::http::Exchange>> waiting_;  // shared with who let them in
+  std::map<names::WatcherId, Waiting> waiting_;
   loop::Timer timer_;
   TimePoint timer_at_ = TimePoint::max();
 };

@@ -58,11 +58,13 @@ loop::Task<void> Gateway::serve_name(Visit visit, cluster::Credential who, reque
   }
   const bool reads = std::visit([](const auto& one) { return one.route.reads(); }, request);
   if (!access::may_read(principal, workspace)) co_return visit.answer(no_workspace(workspace));
-  if (!reads && !access::may_create(principal, workspace)) {
+  const bool may_write = access::may_create(principal, workspace);
+  if (!reads && !may_write) {
     co_return visit.answer(
         problem(403, "names of workspace '" + workspace + "' are changed by its editors; ask its admins"));
   }
-  names_.serve(workspace, request, visit.exchange);
+  const auto shown = may_write ? NameDesk::Shown::all : NameDesk::Shown::to_viewers;
+  names_.serve(workspace, request, shown, visit.exchange);
 }
 
 }  // namespace cadre::gateway

@@ -10,7 +10,9 @@ namespace {
 
 using cluster::Told;
 using net::http::Response;
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 namespace requests = names::requests;
 
 /// `ed` edits in default, `view` only looks, `task` is one of vision; all others are not known.
@@ -118,6 +120,26 @@ TEST_F(NamesOverHttp, OfATaskAreThoseOfItsWorkspace) {
   EXPECT_EQ(say("GET", "/vision/entry?key=a", "", pass).status, 200);
   EXPECT_EQ(say("GET", "/default/entry?key=a", "", pass).status, 404);
   EXPECT_EQ(say("GET", "/-/entry?key=a").status, 404) << "of others it is the default one";
+}
+
+TEST_F(NamesOverHttp, OfGroupsAreShownToViewersWithoutValues) {
+  EXPECT_EQ(put("groups/g/m", "a ticket").status, 200);
+  EXPECT_EQ(put("groupsize", "8").status, 200);
+  for (const char* target : {"/default", "/default/entry?key=groups/g/m", "/default/news"}) {
+    EXPECT_THAT(say("GET", target).body, HasSubstr("a ticket")) << target;
+    const std::string seen = say("GET", target, "", "view").body;
+    EXPECT_THAT(seen, AllOf(HasSubstr("groups/g/m"), Not(HasSubstr("a ticket")))) << target;
+  }
+  EXPECT_THAT(say("GET", "/default", "", "view").body, HasSubstr(R"("key":"groupsize","value":"8")"));
+  const auto all = describe::read_json<requests::NameNews>(say("GET", "/default/news").body).value();
+  const std::string target = "/api/v1/names/default/news?seen=" + std::to_string(all.version);
+  loop::Tasks tasks(loop);
+  std::optional<Result<Response>> news;
+  tasks.spawn(net::http::keep_result(client.ask(question("GET", target, "", "view")), news));
+  expect_figure("names_watchers 1");
+  EXPECT_EQ(put("groups/g/m", "another ticket").status, 200);
+  net::http::run_until(loop, [&] { return news.has_value(); });
+  EXPECT_THAT(news->value().body, AllOf(HasSubstr("groups/g/m"), Not(HasSubstr("ticket"))));
 }
 
 TEST_F(NamesOverHttp, WhoWaitsForNewsIsAnsweredWhenThereIsSomeAndForgottenWhenHeLeaves) {

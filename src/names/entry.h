@@ -16,6 +16,9 @@
 
 namespace cadre::names {
 
+/// Below it the members of groups tell each other how to be reached, and what lets one speak with them: who may only
+/// read names is not shown these values.
+constexpr std::string_view groups_folder = "groups/";
 constexpr std::size_t key_bytes_max = 240;
 constexpr std::size_t value_bytes_max = 64 << 10;
 constexpr Duration ttl_min = std::chrono::milliseconds(50);

@@ -45,7 +45,7 @@ void describe_content(V& v, Content& c) {
 
 struct NameView {
   static constexpr std::string_view type_name = "name";
-  static constexpr std::string_view doc = "A name that somebody keeps alive.";
+  static constexpr std::string_view doc = "A name that somebody keeps alive. Viewers see names below `groups/` without a value.";
   Key key;
   Content content;
   Epoch epoch;
