@@ -39,8 +39,8 @@ void describe(V& v, PutOutput& m) {
 
 // From a client.
 
-/// Asks for output from an offset on. With `wait`, the answer comes when there is some; or after a while without any:
-/// then ask again.
+/// Asks for output from an offset on. With `wait`, the answer comes when there is some, and is short; or after a while
+/// without any: then ask again.
 struct ReadOutput {
   static constexpr std::string_view type_name = "read_output";
   std::uint64_t number = 0;

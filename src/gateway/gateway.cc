@@ -14,6 +14,8 @@ namespace {
 using net::http::Method;
 
 constexpr ByteSize body_max{4 << 20};
+/// Of those who read output at a time; what each reads stays in memory until it is sent.
+constexpr std::size_t readers_max = 32;
 constexpr std::string_view bearer = "Bearer ";
 
 ByteSize body_max_of(Method, std::string_view target) {
@@ -42,6 +44,7 @@ Gateway::Gateway(const Ground& ground, Options options)
       calendar_(ground.loop),
       told_([this](cluster::Desk::Asker asker) { ground_.desk.forget(asker); }),
       bulk_told_([this](cluster::Desk::Asker asker) { ground_.bulk.forget(asker); }),
+      reading_(ground_.loop, readers_max),
       feed_(options_.last_change, options_.changes),
       names_(ground.loop, options_.names_begin),
       started_(calendar_.now()),

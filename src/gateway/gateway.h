@@ -14,6 +14,7 @@
 #include "cluster/desk.h"
 #include "cluster/output.h"
 #include "gateway/change_feed.h"
+#include "gateway/gate.h"
 #include "gateway/name_desk.h"
 #include "gateway/operation.h"
 #include "gateway/rights.h"
@@ -168,6 +169,7 @@ class Gateway {
   loop::Calendar calendar_;
   Waiting<cluster::Told> told_;
   Waiting<cluster::bulk::FromMaster> bulk_told_;
+  Gate reading_;  ///< of output
   ChangeFeed feed_;
   Rights rights_;
   NameDesk names_;

@@ -553,17 +553,47 @@ TEST_F(LogsTest, AreNotWaitedForWhenNobodyIsThereAnyMore) {
   loop::Tasks tasks(loop);
   std::optional<Result<Response>> never;
   tasks.spawn(net::http::keep_result(client.ask(question("GET", "/api/v1/tasks/17.2/logs?wait=true")), never));
-  net::http::run_until(loop, [&] { return bulk_desk.heard.size() == 1; });
+  bulk_answers = {output(0, {})};
+  net::http::run_until(loop, [&] { return bulk_desk.heard.size() == 2; });
   tasks.destroy_all();
   net::http::run_until(loop, [&] { return desk.forgotten.size() == 1; });
-  EXPECT_EQ(desk.forgotten[0], bulk_desk.heard[0].asker);
+  EXPECT_EQ(desk.forgotten[0], bulk_desk.heard[1].asker);
   EXPECT_EQ(say("GET", "/api/v1/health").status, 200);
 }
 
 TEST_F(LogsTest, PassARefusalOn) {
-  bulk_answers = {bulk::Refused{0, Errc::unavailable, "too many wait"}};
+  bulk_answers = {output(0, {}), bulk::Refused{0, Errc::unavailable, "too many wait"}};
   EXPECT_EQ(say("GET", "/api/v1/tasks/17.2/logs?wait=true").status, 503);
-  EXPECT_TRUE(read(0).wait);
+  EXPECT_FALSE(read(0).wait);
+  EXPECT_TRUE(read(1).wait);
+}
+
+TEST_F(LogsTest, AreReadByAFewAtATimeWhileAnyNumberMayWait) {
+  constexpr std::size_t readers = 100;
+  constexpr std::size_t at_a_time = 32;
+  loop::Tasks tasks(loop);
+  std::optional<Result<Response>> answers[readers];
+  for (auto& answer : answers) {
+    tasks.spawn(net::http::keep_result(client.ask(question("GET", "/api/v1/tasks/17.2/logs?wait=true")), answer));
+  }
+  const auto waiting = [&] {
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < bulk_desk.heard.size(); ++i) found += read(i).wait ? 1 : 0;
+    return found;
+  };
+  net::http::run_until(loop, [&] { return desk.heard.size() == readers; });
+  std::size_t answered = 0;
+  for (std::size_t seen = 0; waiting() < readers; ++seen) {
+    net::http::run_until(loop, [&] { return bulk_desk.heard.size() > seen; });
+    EXPECT_LE(bulk_desk.heard.size() - waiting() - answered, at_a_time);
+    if (read(seen).wait) continue;
+    ++answered;
+    gateway->tell_bulk(bulk_desk.heard[seen].asker, output(0, {}));
+  }
+  for (const auto& one : bulk_desk.heard) gateway->tell_bulk(one.asker, output(0, {"line"}));
+  net::http::run_until(loop,
+                       [&] { return std::ranges::all_of(answers, [](const auto& one) { return one.has_value(); }); });
+  for (const auto& answer : answers) EXPECT_THAT(answer->value().body, HasSubstr("line"));
 }
 
 TEST_F(GatewayTest, TakesCodeOnlyFromWhoMayMakeJobs) {

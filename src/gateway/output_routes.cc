@@ -93,10 +93,12 @@ loop::Task<Result<LogPage>> Gateway::read_page(const Visit& visit, const ReadLog
   const cluster::LeaseId lease{task.id, {page.epoch}};
   std::int64_t scanned = 0;
   const TimePoint begun = ground_.loop.now();
+  bool waits = false;
   for (bool is_first = true;; is_first = false) {
     const bool tails = is_first && request.tail > 0;
-    const bool is_late = ground_.loop.now() - begun >= wait_max;
-    const bool waits = request.wait && page.lines.empty() && !tails && !is_late && !is_all(task, page);
+    // Answers stay in memory until they are sent. To those who wait they are short.
+    std::optional<Gate::Place> place;
+    if (!waits) place.emplace(co_await reading_.enter());
     bulk::ToMaster question = bulk::ReadOutput{0, lease, page.next, tails ? request.tail : 0, waits};
     const bulk::FromMaster told = co_await inquire_bulk(std::move(question), visit);
     if (const auto* no = std::get_if<bulk::Refused>(&told)) co_return fail(no->code, no->why);
@@ -105,7 +107,11 @@ loop::Task<Result<LogPage>> Gateway::read_page(const Visit& visit, const ReadLog
     page.next = output.next;
     add_lines(request, output.records, page);
     scanned += static_cast<std::int64_t>(output.records.size());
-    if (output.records.empty() || !page.lines.empty() || scanned >= scan_max) co_return page;
+    const bool is_late = ground_.loop.now() - begun >= wait_max;
+    const bool may_wait = request.wait && !waits && !tails && !is_late && !is_all(task, page);
+    if (!page.lines.empty() || scanned >= scan_max) co_return page;
+    if (output.records.empty() && !may_wait) co_return page;
+    waits = output.records.empty();
   }
 }
 

@@ -12,6 +12,8 @@ namespace bulk = cluster::bulk;
 namespace {
 
 constexpr Duration prune_every = std::chrono::minutes(1);
+/// Many may wait for the same output; each of them gets no more than this at once.
+constexpr std::size_t waited_bytes_max = std::size_t{16} << 10;
 constexpr std::size_t tail_bytes_max = std::size_t{16} << 20;
 
 /// As much of it as fits into one message.
@@ -96,7 +98,8 @@ void BulkOutput::flush() {
 
 Result<logs::Chunk> BulkOutput::find(const bulk::ReadOutput& question) {
   const std::string name = to_string(question.lease);
-  if (question.last_lines == 0) return ground_.logs.read(name, question.offset, bulk::part_bytes_max);
+  const std::size_t most = question.wait ? waited_bytes_max : bulk::part_bytes_max;
+  if (question.last_lines == 0) return ground_.logs.read(name, question.offset, most);
   return ground_.logs.tail(name, static_cast<std::size_t>(question.last_lines), tail_bytes_max);
 }
 
@@ -138,7 +141,7 @@ void BulkOutput::wake(cluster::LeaseId lease) {
   const auto found = waiters_of_.find(lease);
   if (found == waiters_of_.end()) return;
   for (const Waiters::iterator waiter : std::vector(found->second)) {
-    Result<logs::Chunk> chunk = ground_.logs.read(to_string(lease), waiter->offset, bulk::part_bytes_max);
+    Result<logs::Chunk> chunk = ground_.logs.read(to_string(lease), waiter->offset, waited_bytes_max);
     if (!chunk || chunk->next() <= waiter->offset) continue;
     answer(waiter->peer, waiter->number, *std::move(chunk));
     forget(waiter);

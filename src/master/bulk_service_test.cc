@@ -277,6 +277,32 @@ TEST_F(BulkServiceTest, WhoWaitsIsAnsweredWhenSomethingComesOrAfterAWhile) {
   EXPECT_EQ(counting.all().waiting, 0);
 }
 
+TEST_F(BulkServiceTest, WhoWaitsGetsLittleAtOnceAndTheRestWhenHeAsksAgain) {
+  start();
+  const Guest client = guest();
+  Talker agent = talk_as_agent();
+  client.say(bulk::ReadOutput{1, lease, 0, 0, true});
+  pass();
+  std::int64_t end = 0;
+  for (int i = 0; i < 100; ++i) {
+    const std::string line(1'000, 'x');
+    put(agent, end, line);
+    end += static_cast<std::int64_t>(records(line).size());
+  }
+  pass();
+  client.say(bulk::ReadOutput{2, lease, 0, 0, true});
+  pass();
+  for (const std::uint64_t question : {1, 2}) {
+    const auto output = client.take<bulk::Output>();
+    EXPECT_EQ(output.number, question);
+    EXPECT_GT(output.records.size(), 1'000U);
+    EXPECT_LE(output.records.size(), 16U << 10);
+  }
+  client.say(bulk::ReadOutput{3, lease, 0});
+  pass();
+  EXPECT_EQ(client.take<bulk::Output>().next, end);
+}
+
 TEST_F(BulkServiceTest, ThoseWhoWaitAreBoundedAndForgottenWhenTheirTimeIsOver) {
   limits.waiting_max = 10;
   limits.waiting_max_each = 4;
