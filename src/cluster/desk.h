@@ -20,6 +20,7 @@ struct Credential {
   std::optional<LeaseId> lease;
   std::string address;  ///< from where he asks
   access::IdempotencyKey idempotency{};
+  std::size_t body_bytes = 0;  ///< of what he asks; the sum of all that waits to be decided is bounded
 };
 
 /// Somebody wants to log in. Answered with what his password is to be checked against.

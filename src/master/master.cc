@@ -15,6 +15,7 @@ namespace messages = cluster::messages;
 namespace requests = cluster::requests;
 
 constexpr std::size_t news_max = 200'000;
+constexpr ByteSize news_bytes_max{256 << 20};
 /// Of a control message; nothing that belongs there is larger.
 constexpr std::size_t message_nodes_max = 200'000;
 /// Between the master and an agent. The largest is a Start, which came in a request of at most 4 MiB. A connection that
@@ -97,7 +98,7 @@ Master::Master(const Ground& ground, Options options)
       make_pass_(std::move(options.make_pass)),
       control_(std::move(options.settings), options.rows, options.boot, ground.calendar.now()),
       access_(options.access, options.access_rows),
-      inbox_(ground.loop, {"the master's inbox", news_max}),
+      inbox_(ground.loop, {"the master's inbox", news_max, news_bytes_max}, size_of),
       confirm_every_(control_.settings().agent_timeout / 12) {
   for (const control::JobRow& row : options.rows.jobs) look_after_code(row);
   access_.found(ground.calendar.wall());
@@ -155,7 +156,14 @@ void Master::complain(std::string_view whom, std::string_view what) {
 void Master::hear_agent(const net::Peer& peer, BytesView bytes) {
   auto message = describe::read_msgpack<messages::FromAgent>(bytes, bounds());
   if (!message) return complain("an agent", first_of(message.error()));
-  if (!inbox_.push(FromAgent{peer, *std::move(message)})) overrun_.insert(peer.connection.value);
+  if (!inbox_.push(FromAgent{peer, *std::move(message), bytes.size()})) overrun_.insert(peer.connection.value);
+}
+
+ByteSize Master::size_of(const News& news) {
+  std::size_t size = 0;
+  if (const auto* one = std::get_if<FromAgent>(&news)) size = one->size;
+  if (const auto* one = std::get_if<FromDoor>(&news)) size = one->credential.body_bytes;
+  return ByteSize{static_cast<std::int64_t>(size)};
 }
 
 void Master::tick_later() {

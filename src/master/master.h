@@ -95,6 +95,7 @@ class Master : public cluster::Desk {
   struct FromAgent {
     net::Peer peer;
     cluster::messages::FromAgent message;
+    std::size_t size = 0;
   };
   struct FromDoor {
     Asker asker = 0;
@@ -106,6 +107,7 @@ class Master : public cluster::Desk {
   };
   struct Tick {};
   using News = std::variant<FromAgent, FromDoor, Left, Tick>;
+  static ByteSize size_of(const News& news);
   /// Somebody at the desk whose token was believed.
   struct Guest {
     Asker asker = 0;
