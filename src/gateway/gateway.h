@@ -14,12 +14,12 @@
 #include "cluster/desk.h"
 #include "cluster/output.h"
 #include "gateway/change_feed.h"
-#include "gateway/gate.h"
 #include "gateway/name_desk.h"
 #include "gateway/operation.h"
 #include "gateway/rights.h"
 #include "gateway/route_table.h"
 #include "gateway/secrets.h"
+#include "gateway/semaphore.h"
 #include "gateway/waiting.h"
 #include "loop/blocking_pool.h"
 #include "loop/calendar.h"
@@ -169,7 +169,7 @@ class Gateway {
   loop::Calendar calendar_;
   Waiting<cluster::Told> told_;
   Waiting<cluster::bulk::FromMaster> bulk_told_;
-  Gate reading_;  ///< of output
+  Semaphore reading_;  ///< of output
   ChangeFeed feed_;
   Rights rights_;
   NameDesk names_;

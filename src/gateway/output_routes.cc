@@ -97,8 +97,8 @@ loop::Task<Result<LogPage>> Gateway::read_page(const Visit& visit, const ReadLog
   for (bool is_first = true;; is_first = false) {
     const bool tails = is_first && request.tail > 0;
     // Answers stay in memory until they are sent. To those who wait they are short.
-    std::optional<Gate::Place> place;
-    if (!waits) place.emplace(co_await reading_.enter());
+    std::optional<Semaphore::Permit> permit;
+    if (!waits) permit.emplace(co_await reading_.acquire());
     bulk::ToMaster question = bulk::ReadOutput{0, lease, page.next, tails ? request.tail : 0, waits};
     const bulk::FromMaster told = co_await inquire_bulk(std::move(question), visit);
     if (const auto* no = std::get_if<bulk::Refused>(&told)) co_return fail(no->code, no->why);

@@ -19,6 +19,7 @@ void Gateway::add_request(Serve serve) {
     std::optional<cluster::Credential> who = credential_of(visit);
     if (!who) return;
     auto read = arguments(operation, visit.names, visit.request()).and_then(describe::read<T>);
+    who->body_bytes = visit.request().body.size();
     if (operation.route.body == access::Body::fields) visit.exchange->release_body();  // the request may wait long
     read ? serve(visit, *std::move(who), *std::move(read)) : refuse(visit, *std::move(who), read.error());
   });

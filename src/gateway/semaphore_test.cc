@@ -1,4 +1,4 @@
-#include "gateway/gate.h"
+#include "gateway/semaphore.h"
 
 #include <gmock/gmock.h>
 
@@ -14,9 +14,9 @@ namespace {
 using namespace std::chrono_literals;
 using testing::ElementsAre;
 
-struct GateTest : testing::Test {
-  static loop::Task<void> pass(GateTest& self, int who, Duration stay) {
-    const Gate::Place place = co_await self.gate.enter();
+struct SemaphoreTest : testing::Test {
+  static loop::Task<void> pass(SemaphoreTest& self, int who, Duration stay) {
+    const Semaphore::Permit permit = co_await self.semaphore.acquire();
     self.entered.push_back(who);
     co_await loop::sleep(self.loop, stay);
     self.left.push_back(who);
@@ -29,13 +29,13 @@ struct GateTest : testing::Test {
   void run(Duration time) { ASSERT_TRUE(loop.run_until(loop.now() + time)); }
 
   loop::SimulatedLoop loop;
-  Gate gate{loop, 2};
+  Semaphore semaphore{loop, 2};
   std::vector<int> entered;
   std::vector<int> left;
   std::unique_ptr<loop::Tasks> tasks = std::make_unique<loop::Tasks>(loop);
 };
 
-TEST_F(GateTest, LetsAsManyInAsThereArePlacesAndTheOthersInTheirOrder) {
+TEST_F(SemaphoreTest, LetsAsManyGoOnAsThereArePermitsAndTheOthersInTheirOrder) {
   for (int who = 1; who <= 5; ++who) come(who, who == 1 ? 9s : 2s);
   run(1s);
   EXPECT_THAT(entered, ElementsAre(1, 2));
@@ -46,10 +46,10 @@ TEST_F(GateTest, LetsAsManyInAsThereArePlacesAndTheOthersInTheirOrder) {
   EXPECT_THAT(left, ElementsAre(2, 3, 4, 5, 1));
   come(6, 0s);
   run(1s);
-  EXPECT_EQ(left.back(), 6) << "all places are free again";
+  EXPECT_EQ(left.back(), 6) << "all permits were returned";
 }
 
-TEST_F(GateTest, WhoEndsWhileHeIsInOrWaitsIsForgotten) {
+TEST_F(SemaphoreTest, WhoEndsWithAPermitOrWaitingForOneIsForgotten) {
   for (int who = 1; who <= 4; ++who) come(who, 1h);
   run(1s);
   tasks = std::make_unique<loop::Tasks>(loop);
