@@ -2,7 +2,9 @@
 /// folders. For the thread of its loop.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -72,6 +74,9 @@ class Agent {
   void say_goodbye();
 
  private:
+  /// The end of output that is on disk, wherever that is.
+  static constexpr std::int64_t all_output = std::numeric_limits<std::int64_t>::max();
+
   Agent(const Ground& ground, Options options, Walls walls, const std::vector<FoundTask>& found);
   Result<void> connect();
   void tick();
@@ -83,10 +88,21 @@ class Agent {
   void look_if_heard();
   /// Ends when the master has refused the key of this agent for a while.
   void look_if_admitted();
+  void look_for_obstacles();
+  void look_at_old_templates();
+  loop::Task<void> remove_template(std::string folder);
+  /// Endings that the master does not confirm soon must survive a power loss here.
+  void keep_endings();
+  loop::Task<void> make_durable(std::vector<std::string> paths);
+
+  // launching.cc
   loop::Task<void> launch(cluster::messages::Start start);
   loop::Task<void> launch_cold(cluster::messages::Start start);
   loop::Task<Result<loop::Descriptor>> start_supervisor(cluster::messages::Start start, std::string forked_from);
   loop::Task<Result<loop::Descriptor>> start_waiting(cluster::supervision::Launch launch, std::string owner);
+  /// How a task ends that could not be started.
+  cluster::TaskEnding not_started(const Error& error);
+  void look_for_full_disk(const cluster::TaskEnding& ending);
   /// Puts the code of a task, with what its setup commands make of it, into its folder. Gives its ending if that fails.
   loop::Task<std::optional<cluster::TaskEnding>> prepare(cluster::messages::Start start);
   /// Runs the setup commands under a supervisor of their own, as the task itself will run, in its folder.
@@ -104,6 +120,11 @@ class Agent {
   /// Its lease shares the runtime folder of its job.
   void use_runtime(const cluster::LeaseId& lease) { sharing_[lease.task.job].insert(lease); }
   std::map<std::string, std::string> variables_for(const cluster::messages::Start& start) const;
+  /// So that programs of tasks find the package of cadre beside the agent.
+  std::map<std::string, std::string> python_variables() const;
+  static std::string program_of(const cluster::Command& command);
+
+  // supervising.cc
   void ship_rest(const cluster::LeaseId& lease, const cluster::TaskEnding& ending);
   /// Of one that another agent has started.
   void take_over(const cluster::LeaseId& lease);
@@ -112,15 +133,6 @@ class Agent {
   void supervisor_gone(const cluster::LeaseId& lease);
   /// It has left no ending. Reports one when nothing of the task is left.
   loop::Task<void> end_without_supervisor(cluster::LeaseId lease, cluster::TaskEnding ending);
-  /// How a task ends that could not be started.
-  cluster::TaskEnding not_started(const Error& error);
-  void look_for_obstacles();
-  void look_at_old_templates();
-  loop::Task<void> remove_template(std::string folder);
-  void look_for_full_disk(const cluster::TaskEnding& ending);
-  /// Endings that the master does not confirm soon must survive a power loss here.
-  void keep_endings();
-  loop::Task<void> make_durable(std::vector<std::string> paths);
   void ended(const cluster::LeaseId& lease, cluster::TaskEnding ending);
   void let_go(const cluster::LeaseId& lease);
   loop::Task<void> give_back(cluster::LeaseId lease);
