@@ -49,6 +49,10 @@ class Attendance {
     closed,
   };
 
+  static constexpr Duration fork_wait = std::chrono::seconds(10);  ///< for a template that is busy
+  static Life life_of(const cluster::supervision::Launch& launch);
+
+  // starting.cc
   Result<void> start();
   Result<void> start_forked();
   Result<void> start_program();
@@ -57,13 +61,17 @@ class Attendance {
   [[nodiscard]] Places places() const;
   Result<Program> program_of(std::vector<std::string> argv, const std::optional<cluster::Terminal>& terminal,
                              Program around) const;
+  void hear_forked();
+  /// There will be none: it is started instead.
+  void not_forked(const std::string& why);
+  void adopt(const cluster::supervision::Launch& launch);
+  Result<void> become(cluster::supervision::Launch launch);
+  void run_beside(const cluster::supervision::Exec& request);
+
   /// Looks from now on whether it keeps within its limits.
   void watch_limits();
   void turn();
   void look_at_fault();
-  void hear_forked();
-  /// There will be none: it is started instead.
-  void not_forked(const std::string& why);
   void leader_ended(int wait_status);
   void reap();
   void look_at_time();
@@ -77,9 +85,6 @@ class Attendance {
 
   void take(const cluster::supervision::FromAgent& message);
   void stop(const cluster::supervision::Stop& request);
-  void adopt(const cluster::supervision::Launch& launch);
-  Result<void> become(cluster::supervision::Launch launch);
-  void run_beside(const cluster::supervision::Exec& request);
 
   [[nodiscard]] std::int64_t refused() const { return agent_.refused() + tasks_.refused(); }
   [[nodiscard]] cluster::supervision::Status status() const;
