@@ -38,6 +38,8 @@ struct Ground {
   Log& log;
 };
 
+constexpr Duration setup_timeout = std::chrono::minutes(30);
+
 struct Options {
   cluster::messages::Hello introduction;
   std::string tasks;  ///< folder of all tasks
@@ -56,7 +58,7 @@ struct Options {
   std::function<void(const std::string& folder, const cluster::LeaseId& home)> end_leftovers;
   std::string boot;  ///< boot id of the host
   DiskRules disk;
-  Duration setup_max = std::chrono::minutes(30);  ///< of each setup command
+  Duration setup_timeout = agent::setup_timeout;  ///< of each setup command
 };
 
 class Agent {

@@ -235,7 +235,7 @@ loop::Task<std::optional<TaskEnding>> Agent::run_setup(messages::Start start) {
       SupervisorLink::Handler{
           [this, lease](const supervision::FromSupervisor& message) { setup_heard(lease, message); },
           [&run] { run.gone.open(); }});
-  const Duration time_max = options_.setup_max * static_cast<std::int64_t>(start.command.setup.size());
+  const Duration time_max = options_.setup_timeout * static_cast<std::int64_t>(start.command.setup.size());
   loop::Timer deadline = ground_.loop.after(time_max, [this, lease, &run] {
     run.late = true;
     if (const auto link = links_.find(lease); link != links_.end()) link->second->send(kill_now);
@@ -276,9 +276,12 @@ std::optional<TaskEnding> Agent::judge_setup(const LeaseId& lease, TaskEnding en
   if (!host_.may_start(lease)) return ending;
   std::string how = "ended with exit code " + std::to_string(ending.code);
   if (ending.reason == Reason::signalled) how = "was ended by signal " + std::to_string(ending.code);
-  if (late) how = "did not end in time";
+  if (late) {
+    how = "did not end in time: its agent allows each setup command " + to_string(options_.setup_timeout) +
+          " (--setup-timeout)";
+  }
   const std::string lines = last_lines(folders_.at(lease).output(), ending.output_end);
-  if (ending.reason == Reason::exited || ending.reason == Reason::signalled) {
+  if (late || ending.reason == Reason::exited || ending.reason == Reason::signalled) {
     ending.reason = Reason::failed_to_start;
     ending.code = 0;
     ending.detail = "its setup " + how + (lines.empty() ? " and wrote nothing" : "; its last output:\n" + lines);

@@ -70,6 +70,15 @@ Result<ByteSize> size_from(const char* flag, const std::string& text) {
   return size;
 }
 
+Result<Duration> setup_timeout_of(const AgentOptions& options) {
+  if (!options.setup_timeout) return agent::setup_timeout;
+  const Result<Duration> time = parse_duration(*options.setup_timeout);
+  if (!time) return fail(Errc::invalid, "--setup-timeout: " + time.error().message);
+  const bool is_good = *time > Duration::zero() && *time <= std::chrono::hours(24 * 365);
+  return is_good ? time
+                 : fail(Errc::invalid, "--setup-timeout: " + *options.setup_timeout + " is not from 1ms to 8760h");
+}
+
 /// The name by which the agent of this folder is known stays, whatever the host is called: under another one its tasks
 /// would be given up.
 Result<std::string> id_in(const std::string& data, const AgentOptions& options) {
@@ -119,6 +128,7 @@ class AgentProcess {
     if (!way.pool.empty()) introduction.pool = way.pool;
     TRY_ASSIGN(warm, warm_rules(introduction.agent.cpus));
     TRY_ASSIGN(walls, wall_options());
+    TRY_ASSIGN(setup_timeout, setup_timeout_of(options_));
     agent::Options options{introduction,
                            data_ + "/tasks",
                            data_ + "/code",
@@ -138,7 +148,8 @@ class AgentProcess {
                              end_leftovers({folder});
                            },
                            agent::boot_id(),
-                           {}};
+                           {},
+                           setup_timeout};
     TRY(make_private_folder(options.tasks, log_));
     end_leftovers(agent::unsupervised_folders(options.tasks));
     sweep(options.tasks);
@@ -346,6 +357,7 @@ Result<void> check_options(const AgentOptions& options) {
   const auto read = describe::read<messages::Hello>(describe::write(hello));
   if (!read) return Failure(describe::to_error(read.error(), "the options of the agent"));
   if (options.warm_memory) TRY(size_from("--warm-memory", *options.warm_memory));
+  TRY(setup_timeout_of(options));
   for (const auto& [name, value] : options.labels) {
     if (!describe::is_printable(name) || !describe::is_printable(value)) {
       return fail(Errc::invalid, "--label: " + describe::escaped(name) + " has control characters; leave them out");

@@ -188,6 +188,10 @@ void add_agent_options(CLI::App& command, AgentOptions& options) {
   command.add_option("--warm-memory", options.warm_memory,
                      "Memory that all of these may use; by default a tenth of the host's");
   command
+      .add_option("--setup-timeout", options.setup_timeout,
+                  "How long each setup command of a task may run; 30m, if left out")
+      ->type_name("TIME");
+  command
       .add_option("--owner", options.owner, "User of the cluster that it runs for; by default the owner of the cluster")
       ->type_name("USER");
   command

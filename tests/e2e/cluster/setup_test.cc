@@ -120,6 +120,18 @@ TEST_F(SetupCommands, KeepTheLimitsAndTheIsolationOfTheirTask) {
   EXPECT_THAT(cluster_.output(apart), Not(HasSubstr(own)));
 }
 
+TEST_F(SetupCommands, ThatTakeTooLongAreEndedAndItIsSaidWhy) {
+  cluster_.start_agent("hasty", {"--setup-timeout", "500ms", "--label", "is=hasty"});
+  const std::uint64_t id = cluster_.submit(
+      {"--slots", "1", "--selector", "is=hasty", "--setup", "echo begun; sleep 600", "--", "echo", "never"});
+  const auto job = cluster_.wait_for_end(id);
+  EXPECT_EQ(job.reason, Reason::failed_to_start) << job.detail;
+  EXPECT_THAT(job.detail, HasSubstr("its setup did not end in time: its agent allows each setup command 500ms "
+                                    "(--setup-timeout); its last output:\nbegun"));
+  EXPECT_TRUE(TestCluster::until([&] { return cluster_.processes("hasty").empty(); }));
+  EXPECT_THAT(cluster_.output(id), Not(HasSubstr("never")));
+}
+
 TEST_F(SetupCommands, EndWithTheirAgentAndRunAgain) {
   const std::string go = cluster_.folder() + "/go";
   const std::uint64_t id =
