@@ -456,7 +456,7 @@ TEST(Commands, ListJobsWithoutActorsAndByFilter) {
 TEST(Commands, WatchAListUntilInterrupted) {
   FakeMaster master(always(requests::Jobs{}));
   auto said = cadre_beside({"job", "list", "--watch", "--master", master.folder()});
-  ASSERT_TRUE(master.wait_asked<requests::ListJobs>(2));
+  ASSERT_TRUE(master.wait_asked<requests::ListJobs>(3));
   std::raise(SIGINT);
   const Said all = said.get();
   EXPECT_EQ(all.code, done);

@@ -45,7 +45,11 @@ using describe::Value;
 namespace messages = cluster::messages;
 namespace supervision = cluster::supervision;
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)  // which keep what is freed for a while
+constexpr std::int64_t memory_kib_max = 4 * 700 * 1024;
+#else
 constexpr std::int64_t memory_kib_max = 700 * 1024;
+#endif
 
 [[noreturn]] void give_up(const std::string& why) { throw std::runtime_error(why); }
 

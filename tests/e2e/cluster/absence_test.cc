@@ -82,7 +82,7 @@ TEST(Absence, OfBothAgentsOfAGangIsForgivenWhenTheyComeBack) {
 }
 
 TEST(MaxTime, StopsAJobGracefullyThroughRestartsOfMasterAndAgent) {
-  TestCluster cluster;
+  TestCluster cluster{{"30s", {}}};  // however long an agent needs to start
   cluster.start_agent("a1");
   const std::uint64_t id = cluster.submit(
       {"--max-time", "8s", "--", "sh", "-c", "trap 'echo told; exit 0' TERM; echo up; sleep 600 & wait"});
@@ -93,7 +93,7 @@ TEST(MaxTime, StopsAJobGracefullyThroughRestartsOfMasterAndAgent) {
   cluster.start_master();
   const auto job = cluster.wait_for_end(id);
   EXPECT_THAT(job.detail, HasSubstr("it ran longer than its max_time of 8s"));
-  EXPECT_EQ(job.runs, 1);
+  EXPECT_EQ(job.runs, 1) << cluster.cadre({"job", "describe", std::to_string(id)}).out;
   EXPECT_EQ(cluster.output(id), "up\ntold\n");
   EXPECT_THAT(cluster.cadre({"why", std::to_string(id)}).out, HasSubstr("it ran longer than its max_time of 8s"));
 }
