@@ -26,12 +26,15 @@ class Postgres:
         atexit.register(self.close)
         self.process = None
         self.schemas = 0
-        self.user = {}  # the server refuses to be root
+        # It is no program of ours: the runtime of a sanitizer has no place in it.
+        self.how = {"env": {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}}
+        self.user = dict(self.how)
         secret = self.folder / "password"
         secret.write_text(_PASSWORD + "\n")
         if os.geteuid() == 0:
             owner = pwd.getpwnam("postgres")
-            self.user = {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []}
+            # The server refuses to be root.
+            self.user |= {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []}
             for path in (self.folder, secret):
                 os.chown(path, owner.pw_uid, owner.pw_gid)
         self.log = open(self.folder / "log", "ab")
@@ -43,7 +46,7 @@ class Postgres:
              "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "dynamic_shared_memory_type=mmap", "-c", "shared_buffers=16MB"],
             stdout=self.log, stderr=self.log, **self.user)
         end = time.monotonic() + 60
-        while subprocess.run([_BINARIES / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)]).returncode != 0:
+        while subprocess.run([_BINARIES / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)], **self.how).returncode != 0:
             if time.monotonic() > end or self.process.poll() is not None:
                 raise RuntimeError("PostgreSQL does not start:\n" + (self.folder / "log").read_text())
             time.sleep(0.05)
@@ -54,7 +57,7 @@ class Postgres:
     def make_schema(self):
         """The URL of an empty one."""
         self.schemas += 1
-        subprocess.run([_BINARIES / "psql", "--quiet", self.url(), "-c", f"CREATE SCHEMA test{self.schemas}"], check=True)
+        subprocess.run([_BINARIES / "psql", "--quiet", self.url(), "-c", f"CREATE SCHEMA test{self.schemas}"], check=True, **self.how)
         return self.url(f"options=-csearch_path%3Dtest{self.schemas}")
 
     def close(self):
