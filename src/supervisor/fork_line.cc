@@ -116,10 +116,14 @@ Result<ForkLine::Asked> ForkLine::ask(Birth birth) {
 
 std::optional<ForkLine::Heard> ForkLine::receive() {
   const Cargo came = receive_cargo(socket_.get(), packet_buffer());
-  if (came.is_closed) return Heard{Gone{}, 0};
-  auto message = describe::read_msgpack<FromForked>(came.bytes, packet_bounds);
-  if (message) return Heard{*std::move(message), came.sender};
-  return std::nullopt;  // what cannot be read takes a turn, too: otherwise it could take them all
+  std::optional<Heard> heard;
+  if (came.is_closed) {
+    heard.emplace().message = Gone{};
+  } else if (auto message = describe::read_msgpack<FromForked>(came.bytes, packet_bounds)) {
+    heard.emplace().message = *std::move(message);
+    heard->sender = came.sender;
+  }
+  return heard;  // what cannot be read takes a turn, too: otherwise it could take them all
 }
 
 void ForkLine::kill() { ::shutdown(socket_.get(), SHUT_WR); }
