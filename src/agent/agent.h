@@ -58,7 +58,7 @@ struct Options {
   std::function<void(const std::string& folder, const cluster::LeaseId& home)> end_leftovers;
   std::string boot;  ///< boot id of the host
   DiskRules disk;
-  Duration setup_timeout = agent::setup_timeout;  ///< of each setup command
+  Duration setup_timeout = agent::setup_timeout;  ///< of all setup commands together, for each of them
 };
 
 class Agent {

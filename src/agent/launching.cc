@@ -277,8 +277,8 @@ std::optional<TaskEnding> Agent::judge_setup(const LeaseId& lease, TaskEnding en
   std::string how = "ended with exit code " + std::to_string(ending.code);
   if (ending.reason == Reason::signalled) how = "was ended by signal " + std::to_string(ending.code);
   if (late) {
-    how = "did not end in time: its agent allows each setup command " + to_string(options_.setup_timeout) +
-          " (--setup-timeout)";
+    how = "did not end in time: its agent allows " + to_string(options_.setup_timeout) +
+          " per setup command (--setup-timeout)";
   }
   const std::string lines = last_lines(folders_.at(lease).output(), ending.output_end);
   if (late || ending.reason == Reason::exited || ending.reason == Reason::signalled) {

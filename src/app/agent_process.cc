@@ -74,7 +74,7 @@ Result<Duration> setup_timeout_of(const AgentOptions& options) {
   if (!options.setup_timeout) return agent::setup_timeout;
   const Result<Duration> time = parse_duration(*options.setup_timeout);
   if (!time) return fail(Errc::invalid, "--setup-timeout: " + time.error().message);
-  const bool is_good = *time > Duration::zero() && *time <= std::chrono::hours(24 * 365);
+  const bool is_good = *time >= std::chrono::milliseconds(1) && *time <= std::chrono::hours(24 * 365);
   return is_good ? time
                  : fail(Errc::invalid, "--setup-timeout: " + *options.setup_timeout + " is not from 1ms to 8760h");
 }

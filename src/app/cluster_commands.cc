@@ -189,7 +189,7 @@ void add_agent_options(CLI::App& command, AgentOptions& options) {
                      "Memory that all of these may use; by default a tenth of the host's");
   command
       .add_option("--setup-timeout", options.setup_timeout,
-                  "How long each setup command of a task may run; 30m, if left out")
+                  "How long the setup commands of a task may run together, per command; 30m, if left out")
       ->type_name("TIME");
   command
       .add_option("--owner", options.owner, "User of the cluster that it runs for; by default the owner of the cluster")
