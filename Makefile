@@ -1,5 +1,5 @@
 # The front door: everything here works on a fresh Debian 12, as root or with sudo.
-.PHONY: help run build test check asan tsan soak bench generate clean
+.PHONY: help run build test check asan tsan soak compat bench generate clean
 .DEFAULT_GOAL := help
 
 help:
@@ -10,6 +10,7 @@ help:
 	@echo 'make asan   all tests under address and undefined-behaviour sanitizers'
 	@echo 'make tsan   all tests under the thread sanitizer'
 	@echo 'make soak   fuzzers (SOAK_SECONDS=60 each, SOAK_LIVE_SECONDS=600 on a live cluster) and long simulations'
+	@echo 'make compat programs of an older version and of this one in one cluster'
 	@echo 'make bench  benchmarks'
 
 run: build
@@ -41,6 +42,9 @@ tsan:
 
 soak:
 	@tools/soak
+
+compat:
+	@tools/compat
 
 check:
 	@tools/check

@@ -55,7 +55,7 @@ class Client {
   [[nodiscard]] static Result<std::unique_ptr<Client>> connect(const std::string& data);
 
   /// All answers, in the order of the questions, some of which are under way at a time.
-  template <access::Routed T>
+  template <api::Routed T>
   [[nodiscard]] Result<std::vector<typename T::Answer>> ask(const std::vector<T>& requests) {
     std::vector<client::Got<typename T::Answer>> answers(requests.size());
     std::size_t next = 0;
@@ -69,7 +69,7 @@ class Client {
     }
     return all;
   }
-  template <access::Routed T>
+  template <api::Routed T>
   [[nodiscard]] Result<typename T::Answer> ask(const T& request) {
     TRY_ASSIGN(answers, ask(std::vector<T>{request}));
     return std::move(answers.front());

@@ -26,7 +26,7 @@ namespace requests = cluster::requests;
 
 constexpr int agents = 1'000;
 constexpr int tasks_a_second = 100;
-constexpr auto measured = 10s;
+constexpr auto load_time = 10s;
 
 std::string name_of(int agent) { return "agent-" + std::to_string(agent); }
 
@@ -65,6 +65,7 @@ class LightAgent {
 
   void say_hello() {
     messages::Hello hello;
+    hello.protocols = protocol::own();
     hello.agent.id = cluster::AgentId(name_of(number_));
     hello.identity = name_of(number_);
     say({0, std::move(hello)});
@@ -171,7 +172,7 @@ Result<Figures> bench_control() {
   const Duration cpu_before = master.cpu_time();
   const auto begin = std::chrono::steady_clock::now();
   int submitted = 0;
-  while (std::chrono::steady_clock::now() - begin < measured) {
+  while (std::chrono::steady_clock::now() - begin < load_time) {
     const auto due = static_cast<int>(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() *
                                       tasks_a_second);
     if (submitted < due) {

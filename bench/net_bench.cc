@@ -55,7 +55,7 @@ class Server {
 };
 
 /// How often a second a message of this size is answered, one after another.
-double requests(std::size_t size) {
+double requests_per_second(std::size_t size) {
   Server server(Server::Mode::answers);
   SilentLog log;
   loop::RealLoop loop;
@@ -103,7 +103,7 @@ Result<Figures> bench_net() {
   Figures figures{"net", {}};
   for (const std::size_t size : {100, 64 * 1024}) {
     const std::string text = size == 100 ? "100 B" : "64 KiB";
-    TRY_ASSIGN(asked, row_beside_raw("CURVE, requests of " + text + ", one by one", requests(size), "1/s",
+    TRY_ASSIGN(asked, row_beside_raw("CURVE, requests of " + text + ", one by one", requests_per_second(size), "1/s",
                                      "zmq_curve request " + std::to_string(size)));
     figures.rows.push_back(std::move(asked));
     TRY_ASSIGN(sent, row_beside_raw("CURVE, messages of " + text + ", one way", one_way(size), "1/s",

@@ -1,23 +1,23 @@
 #include "base/check.h"
 #include "bench/bench.h"
-#include "cluster/planner.h"
+#include "plan/planner.h"
 
 namespace cadre::bench {
 namespace {
 
 /// Fills an empty cluster with one plan: gangs of 1, 2, 4 and 8 slots in turn, as many as fit.
 void fill(std::int32_t agents, std::int32_t gangs) {
-  cluster::Planner planner{cluster::Policy{}};
+  plan::Planner planner{plan::Policy{}};
   for (std::int32_t i = 0; i < agents; ++i) {
-    cluster::Agent agent;
+    plan::Agent agent;
     agent.id = cluster::AgentId("a" + std::to_string(i));
     agent.slots = 8;
     planner.put_agent(agent);
   }
   for (std::int32_t i = 0; i < gangs; ++i) {
-    cluster::Gang gang;
+    plan::Gang gang;
     gang.id = cluster::GangId("g" + std::to_string(i));
-    gang.wants = cluster::Divisible{{1 << i % 4, {}, {}, {}}, false, false};
+    gang.wants = plan::Divisible{{1 << i % 4, {}, {}, {}}, false, false};
     planner.submit(gang, TimePoint{});
   }
   CHECK(static_cast<std::int32_t>(planner.plan(TimePoint{}).start.size()) == gangs);

@@ -18,12 +18,12 @@ using cluster::supervision::Launch;
 using supervisor::Descriptor;
 
 constexpr std::size_t at_once = 8;
-constexpr int tasks = 1000;
+constexpr int launches = 1000;
 
 /// Folders for tasks that do nothing, each with its launch: writing those is the agent's work and is not measured.
 Result<std::vector<std::string>> make_folders(const std::string& root, Launch launch) {
   std::vector<std::string> folders;
-  for (int i = 0; i < tasks; ++i) {
+  for (int i = 0; i < launches; ++i) {
     launch.lease.task.job.value = static_cast<std::uint64_t>(i) + 1;
     folders.push_back(root + "/" + std::to_string(i));
     std::filesystem::create_directories(folders.back() + "/work");

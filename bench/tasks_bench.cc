@@ -10,7 +10,7 @@ namespace {
 namespace requests = cluster::requests;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t tasks = 2'000;
+constexpr std::size_t jobs = 2'000;
 constexpr std::size_t queued = 10'000;
 constexpr int singles = 21;
 
@@ -23,10 +23,10 @@ Result<double> run_all(Client& client, cluster::Isolation isolation) {
   requests::Submit job = job_of({"true"});
   job.job.members[0].manners.isolation = isolation;
   const auto begin = Clock::now();
-  TRY(client.ask(std::vector<requests::Submit>(tasks, job)));
+  TRY(client.ask(std::vector<requests::Submit>(jobs, job)));
   TRY(client.until(
-      [&](const requests::Status& status) { return status.ended == ended + static_cast<std::int64_t>(tasks); }));
-  return static_cast<double>(tasks) / seconds_since(begin);
+      [&](const requests::Status& status) { return status.ended == ended + static_cast<std::int64_t>(jobs); }));
+  return static_cast<double>(jobs) / seconds_since(begin);
 }
 
 /// From submission to the first output of a task that waits for nobody; the median, in milliseconds.

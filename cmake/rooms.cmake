@@ -11,6 +11,7 @@ function(cadre_room name)
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
 
   if(sources)
+    cadre_batches(sources cadre_${name} ${sources})
     add_library(cadre_${name} STATIC ${sources})
     set(visibility PUBLIC)
   else()

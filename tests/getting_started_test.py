@@ -65,7 +65,7 @@ def check_outcome(program, environment):
     assert "ann" not in ask("user", "list"), "the second user is still there"
     why = [line for line in ask("audit", "--json").split("{") if '"act":"create_user"' in line]
     assert why, "nobody made a user"
-    assert ask("job", "list", "--active").startswith("no job waits or runs"), ask("job", "list", "--active")
+    assert ask("job", "list", "--active").startswith("no waiting or running jobs"), ask("job", "list", "--active")
 
 
 if __name__ == "__main__":

@@ -179,7 +179,7 @@ PyActor create(const SharedSession& session, const py::dict& from) {
   member.role = "actor";
   member.count = 1;
   member.slots = from["slots"].cast<std::int32_t>();
-  member.cpus = cluster::Cpus{static_cast<std::int64_t>(std::llround(from["cpus"].cast<double>() * 1'000))};
+  member.cpus = plan::Cpus{static_cast<std::int64_t>(std::llround(from["cpus"].cast<double>() * 1'000))};
   member.memory = ByteSize{from["memory"].cast<std::int64_t>()};
   member.command.argv = from["argv"].cast<std::vector<std::string>>();
   member.command.variables = from["variables"].cast<std::map<std::string, std::string>>();

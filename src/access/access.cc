@@ -14,10 +14,11 @@ constexpr bool open_to_tasks = std::is_same_v<Request, GetMe> || std::is_same_v<
 
 Result<void> check_active(const User& user) {
   if (user.row.is_active) return {};
-  return fail(Errc::denied, "user '" + user.row.name + "' is not active; ask an admin of the cluster to change that");
+  return fail(Errc::denied,
+              "user '" + user.row.name + "' is not active; ask an admin of the cluster to activate the account");
 }
 
-Failure token_has_expired() { return fail(Errc::denied, "this token has expired; log in again, or use another"); }
+Failure token_has_expired() { return fail(Errc::denied, "this token has expired; log in again, or use another token"); }
 
 }  // namespace
 
@@ -37,7 +38,7 @@ void Access::found(TimePoint now) {
 Result<Principal> Access::who(const std::string& token_hash, TimePoint now) const {
   const TokenRow* token = directory_.find_token_by_hash(token_hash);
   if (token == nullptr) {
-    return fail(Errc::denied, "this token is not known: it was revoked, or is not whole; log in again, or use another");
+    return fail(Errc::denied, "unknown token: it was revoked, or is incomplete; log in again, or use another token");
   }
   if (token->has_expired(now)) return token_has_expired();
   const User& user = directory_.users().at(token->user);
@@ -47,12 +48,12 @@ Result<Principal> Access::who(const std::string& token_hash, TimePoint now) cons
 
 Result<Principal> Access::who_of_task(const std::string& user, const std::string& workspace, std::string task) const {
   const User* owner = directory_.find_user(user);
-  if (owner == nullptr) return fail(Errc::denied, "user '" + user + "', whose task this is, is there no longer");
+  if (owner == nullptr) return fail(Errc::denied, "user '" + user + "', who owns this task, no longer exists");
   TRY(check_active(*owner));
   const auto role = owner->roles.find(workspace);
   if (!has_workspace(workspace) || (role == owner->roles.end() && !owner->row.is_admin)) {
-    return fail(Errc::denied, "user '" + user + "', whose task this is, has no role in workspace '" + workspace +
-                                  "' any more; ask an admin of it for one");
+    return fail(Errc::denied, "user '" + user + "', who owns this task, no longer has a role in workspace '" +
+                                  workspace + "'; ask an admin of the workspace for one");
   }
   const Role most = owner->row.is_admin ? Role::editor : std::min(role->second, Role::editor);
   return Principal{user, false, {{workspace, most}}, "", std::move(task)};
@@ -60,12 +61,12 @@ Result<Principal> Access::who_of_task(const std::string& user, const std::string
 
 Result<Principal> Access::still(const Principal& who, TimePoint now) const {
   const User* user = directory_.find_user(who.user);
-  if (user == nullptr) return fail(Errc::denied, "user '" + who.user + "' is there no longer; log in as another");
+  if (user == nullptr) return fail(Errc::denied, "user '" + who.user + "' no longer exists; log in as another user");
   TRY(check_active(*user));
   if (!who.token.empty()) {
     const TokenRow* token = directory_.find_token(who.token);
     if (token == nullptr || token->user != who.user) {
-      return fail(Errc::denied, "this token was revoked; log in again, or use another");
+      return fail(Errc::denied, "this token was revoked; log in again, or use another token");
     }
     if (token->has_expired(now)) return token_has_expired();
   }

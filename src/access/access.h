@@ -1,5 +1,5 @@
-/// Who there is and what they may: users, tokens, workspaces, quotas, and what is audited. Pure: no I/O, no clock, no
-/// secrets but their hashes. One thread at a time.
+/// Access control: users, tokens, workspaces, quotas and the audit log. Pure: no I/O, no clock, no secrets but their
+/// hashes. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -25,26 +25,26 @@ struct Settings {
   GuardSettings guard;
 };
 
-/// The id of the token of whoever owns the data folder of the master: a file there holds it, and a new password of its
-/// user does not end it.
+/// The id of the token of the owner of the master's data folder: it is stored in a file there, and a new password of
+/// its user does not revoke it.
 constexpr std::string_view local_token_id = "local";
 
-/// With what a login is decided.
+/// What a login is checked against.
 struct Challenge {
-  std::string password;  ///< the hash to check against; empty: nobody can pass, but let it take as long
+  std::string password;  ///< the hash to check against; empty: the login fails, but must take as long
 };
 
 class Access {
  public:
   Access(Settings settings, const Rows& rows);
 
-  /// Makes what must always be there where it is not: the default workspace and, while there are no users at all, the
-  /// first one, `admin`, without a password.
+  /// Creates the default workspace if it is missing and, while there are no users at all, the first one, `admin`,
+  /// without a password.
   void found(TimePoint now);
 
-  /// Who shows a token of this hash. `denied` when it is unknown, revoked, expired, or its user is not active.
+  /// The caller with a token of this hash. `denied` when it is unknown, revoked, expired, or its user is not active.
   [[nodiscard]] Result<Principal> who(const std::string& token_hash, TimePoint now) const;
-  /// Who a task of this user in this workspace speaks for: the user, in that workspace only, as editor at most.
+  /// The rights of a task of this user in this workspace: those of the user, in that workspace only, as editor at most.
   [[nodiscard]] Result<Principal> who_of_task(const std::string& user, const std::string& workspace,
                                               std::string task) const;
 
@@ -54,11 +54,11 @@ class Access {
     return user == nullptr ? nullptr : &user->row;
   }
 
-  /// Decides and does. The error says what is wrong, for who asked: `denied`, `not_found` (also of what he may not
-  /// see), `conflict`, `invalid`.
+  /// Checks and executes a request. The error is for the caller: `denied`, `not_found` (also for what the caller may
+  /// not see), `conflict`, `invalid`.
   [[nodiscard]] Result<Reply> ask(const Principal& who, const Request& request, TimePoint now);
 
-  /// Somebody wants to log in from an address. `unavailable` when he must wait, with the seconds in words.
+  /// Starts a login from an address. `unavailable` when the rate limit is exceeded, with the time to wait.
   [[nodiscard]] Result<Challenge> begin_login(const std::string& user, const std::string& address, TimePoint now);
   enum class Passed : bool { no, yes };
   struct LoginEnd {
@@ -70,18 +70,18 @@ class Access {
   };
   [[nodiscard]] Result<NewToken> end_login(const LoginEnd& end, TimePoint now);
 
-  /// A token that the shell gives to whoever owns the data folder. In place of the one before it of that id.
-  /// `not_found` when its user is not there.
+  /// Stores the token of the owner of the data folder, in place of the previous one of that id. `not_found` when its
+  /// user does not exist.
   [[nodiscard]] Result<void> put_token(TokenRow token);
 
   [[nodiscard]] bool has_workspace(const std::string& name) const;
   [[nodiscard]] std::optional<std::int64_t> quota_of_user(const std::string& name) const;
   [[nodiscard]] std::optional<std::int64_t> quota_of_workspace(const std::string& name) const;
 
-  /// Notes what was asked and how it ended; the number is put in.
+  /// Adds an entry to the audit log and numbers it.
   void audit(AuditRow row) { directory_.note(std::move(row)); }
 
-  /// Removes tokens that have expired. To be called now and then.
+  /// Removes expired tokens. Call it periodically.
   void tidy(TimePoint now);
 
   /// What a request of this user with this key has created; null: nothing so far. `conflict` when it was another one.
@@ -89,7 +89,7 @@ class Access {
     return keys_.find(user, key);
   }
   void remember(IdempotencyRow row) { keys_.put(std::move(row)); }
-  /// A token as it was shown when it was made, but for its secret.
+  /// A token as it was shown when it was created, without its secret.
   [[nodiscard]] Result<Reply> token_made(const std::string& id) const;
 
   /// What has changed since the last time.
@@ -105,7 +105,7 @@ class Access {
     TimePoint now;
   };
 
-  /// What of somebody's rights is left today: he may have been believed some time ago.
+  /// The current rights of a caller who was authenticated some time ago.
   Result<Principal> still(const Principal& who, TimePoint now) const;
 
   Result<Reply> answer(const Asked& asked, const Logout& request);
@@ -126,10 +126,10 @@ class Access {
   Result<Reply> answer(const Asked& asked, const SetMember& request);
   Result<Reply> answer(const Asked& asked, const RemoveMember& request);
 
-  /// `not_found` also for what is there, if he may not see it.
+  /// `not_found` also for what exists but the caller may not see.
   Result<const User*> see_user(const Principal& who, const std::string& name) const;
   Result<const Workspace*> see_workspace(const Principal& who, const std::string& name) const;
-  /// `denied` to who sees it, but is neither admin of it nor of the cluster.
+  /// `denied` if the caller sees it, but is neither an admin of it nor of the cluster.
   Result<const Workspace*> govern(const Principal& who, const std::string& workspace) const;
   /// `conflict` if the cluster would be left without an admin who is active.
   Result<void> check_admins(const UserRow& before, const std::optional<UserRow>& after) const;
@@ -137,7 +137,7 @@ class Access {
   /// `conflict` when the user has too many, or the id or hash is taken.
   Result<NewToken> add_token(TokenRow token);
   void drop_expired(const User& user, TimePoint now);
-  /// All of a user but that of the data folder.
+  /// Revokes all tokens of a user except the one of the data folder.
   void end_tokens(const std::string& name);
   void make_room_for_login(const User& user);
 

@@ -41,7 +41,7 @@ class Directory {
 
   /// New, or in place of the one of that name.
   void put_user(UserRow row);
-  /// With his tokens, and from all workspaces.
+  /// Also removes the user's tokens and roles.
   void remove_user(const std::string& name);
   /// New, or in place of the one of that id. Its user must be there.
   void put_token(TokenRow row);

@@ -12,9 +12,9 @@ Result<const IdempotencyRow*> IdempotencyKeys::find(const std::string& user, con
   const auto found = rows_.find({user, key.key});
   if (found == rows_.end()) return nullptr;
   if (found->second.fingerprint == key.fingerprint) return &found->second;
-  return fail(Errc::conflict, "the Idempotency-Key '" + key.key + "' was used for another request, which created " +
+  return fail(Errc::conflict, "Idempotency-Key '" + key.key + "' was already used for another request, which created " +
                                   found->second.noun + " " + found->second.object +
-                                  "; give each request a key of its own");
+                                  "; use a unique key for each request");
 }
 
 void IdempotencyKeys::put(IdempotencyRow row) {

@@ -1,5 +1,5 @@
-/// Which requests have created what, by the keys that clients gave them: a request that is repeated with its key
-/// creates nothing twice. Pure; one thread at a time.
+/// Idempotency keys: what requests have created, so that a retry with the same key creates nothing twice. Pure; one
+/// thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +15,15 @@
 
 namespace cadre::access {
 
-/// Longest key.
+/// Maximum length of a key.
 constexpr std::size_t idempotency_key_most = 128;
 
 struct IdempotencySettings {
   Duration kept = std::chrono::hours(24);
-  std::size_t of_user_max = 10'000;  ///< beyond that the oldest is forgotten before its time
+  std::size_t of_user_max = 10'000;  ///< beyond that the oldest key is forgotten early
 };
 
-/// A key and what it stands for, as a client says them. Without a key nothing is remembered.
+/// A key and the request it stands for. Without a key nothing is remembered.
 struct IdempotencyKey {
   std::string key;
   std::string fingerprint;  ///< of the whole request, so that a key cannot be used for another one
@@ -36,7 +36,7 @@ class IdempotencyKeys {
   /// What the request with this key has created; null: nothing so far. `conflict` when it was another request.
   [[nodiscard]] Result<const IdempotencyRow*> find(const std::string& user, const IdempotencyKey& key) const;
   void put(IdempotencyRow row);
-  /// Forgets what is older than it is to be kept.
+  /// Forgets keys older than `kept`.
   void tidy(TimePoint now);
   /// Hands over what has changed since the last time.
   void take(Writes& writes);

@@ -1,5 +1,5 @@
-/// Slows down who guesses passwords: after some failures for a user or from an address the next attempt must wait,
-/// each time twice as long. Pure; one thread at a time.
+/// Rate limit of failed logins: after some failures for a user or from an address the next attempt must wait, each time
+/// twice as long. Pure; one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +15,15 @@
 namespace cadre::access {
 
 struct GuardSettings {
-  std::int32_t free_failures = 5;              ///< of one user from one address, until one has to wait
+  std::int32_t free_failures = 5;              ///< of one user from one address, without a wait
   std::int32_t free_failures_of_address = 50;  ///< of all users from one address
   Duration first_wait = std::chrono::seconds(1);
   Duration longest_wait = std::chrono::minutes(5);
   Duration forget_after = std::chrono::hours(1);  ///< without a further failure
-  std::size_t remembered_max = 100'000;           ///< users and addresses; who failed longest ago is forgotten first
+  std::size_t remembered_max = 100'000;           ///< users and addresses; the oldest failures are forgotten first
 };
 
-/// Somebody wants to log in as a user, from an address; without one, only the user counts.
+/// An attempt to log in as a user, from an address; without an address, only the user counts.
 struct Attempt {
   std::string user;
   std::string address;
@@ -33,13 +33,13 @@ class LoginGuard {
  public:
   explicit LoginGuard(GuardSettings settings) : settings_(settings) {}
 
-  /// How long he has to wait from now on; 0: he may try.
+  /// How long the attempt must wait from now on; 0: it is allowed.
   [[nodiscard]] Duration wait(const Attempt& attempt, TimePoint now) const;
-  /// He tries. It counts as a failure until it is said to have passed: many attempts at once gain nothing.
+  /// Starts an attempt. It counts as a failure until pass() is called, so that parallel attempts gain nothing.
   void begin(const Attempt& attempt, TimePoint now);
-  /// That was he: the user's failures are forgotten; those from the address stay, but for this attempt.
+  /// The login succeeded: the failures of the user are forgotten; those of the address stay, except for this attempt.
   void pass(const Attempt& attempt);
-  /// Forgets what is too long ago.
+  /// Forgets failures that are too old.
   void tidy(TimePoint now);
 
   [[nodiscard]] std::size_t remembered() const { return entries_.size(); }
@@ -48,7 +48,7 @@ class LoginGuard {
   struct Entry {
     std::int32_t failures = 0;
     TimePoint last;
-    TimePoint last_but_one;  ///< for an attempt that turns out to be none
+    TimePoint last_but_one;  ///< restored when the attempt succeeds
   };
 
   static std::string key_of_pair(const Attempt& attempt);

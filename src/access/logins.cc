@@ -15,7 +15,7 @@ Result<Challenge> Access::begin_login(const std::string& user, const std::string
   const Attempt attempt{user, address};
   const Duration wait = guard_.wait(attempt, now);
   if (wait > Duration(0)) {
-    return fail(Errc::unavailable, "too many attempts to log in have failed; try again in " +
+    return fail(Errc::unavailable, "too many failed logins; try again in " +
                                        to_string(Duration(std::chrono::ceil<std::chrono::seconds>(wait))));
   }
   guard_.begin(attempt, now);
@@ -27,13 +27,14 @@ Result<NewToken> Access::end_login(const LoginEnd& end, TimePoint now) {
   const User* user = directory_.find_user(end.user);
   if (end.passed == Passed::no || user == nullptr || !user->row.is_active) return wrong_login();
   guard_.pass({end.user, end.address});
-  if (end.valid <= Duration(0)) return fail(Errc::invalid, "a token must be good for some time; use 1s or more");
+  if (end.valid <= Duration(0))
+    return fail(Errc::invalid, "the validity period of a token is too short; use 1s or more");
   drop_expired(*user, now);
   make_room_for_login(*user);
   return add_token({end.secret.id, end.secret.hash, end.user, login_name, now, now + end.valid});
 }
 
-/// Who has logged in too often loses his oldest login: without a token he could not revoke one himself.
+/// A user who has logged in too often loses their oldest login: without a token they could not revoke one themselves.
 void Access::make_room_for_login(const User& user) {
   if (static_cast<std::int64_t>(user.tokens.size()) < settings_.tokens_max_each) return;
   const TokenRow* oldest = nullptr;

@@ -1,4 +1,4 @@
-/// Who asks, and what he may do. Values; safe on any thread.
+/// The caller of a request and their rights. Values; safe on any thread.
 #pragma once
 
 #include <array>
@@ -9,20 +9,20 @@
 
 namespace cadre::access {
 
-/// In one workspace: reads; creates, and changes and stops what is his own; does all.
+/// In one workspace: reads; also creates, and changes and stops their own objects; changes everything.
 enum class Role : std::uint8_t { viewer, editor, admin };
 constexpr auto enum_names(Role) {
   return std::array{std::pair{Role::viewer, "viewer"}, std::pair{Role::editor, "editor"},
                     std::pair{Role::admin, "admin"}};
 }
 
-/// The workspace that is always there.
+/// The workspace that always exists.
 inline constexpr const char* default_workspace = "default";
 
-/// Somebody whose token was believed.
+/// An authenticated caller.
 struct Principal {
   std::string user;
-  bool is_admin = false;              ///< of the cluster: sees and does all
+  bool is_admin = false;              ///< of the cluster: may see and change everything
   std::map<std::string, Role> roles;  ///< by workspace
   std::string token;                  ///< its id; never its secret
   std::string task;                   ///< if it is the token of a task, which one
@@ -30,7 +30,7 @@ struct Principal {
   bool operator==(const Principal&) const = default;
 };
 
-/// What somebody may do with a thing in a workspace that belongs to a user.
+/// What the caller may do with an object in a workspace, which belongs to a user.
 [[nodiscard]] bool may_read(const Principal& who, const std::string& workspace);
 [[nodiscard]] bool may_create(const Principal& who, const std::string& workspace);
 [[nodiscard]] bool may_change(const Principal& who, const std::string& workspace, const std::string& owner);

@@ -1,4 +1,4 @@
-/// What is asked of users, tokens and workspaces, and what is answered. Values; safe on any thread.
+/// Requests and responses for users, tokens and workspaces. Values; safe on any thread.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,28 @@
 #include <vector>
 
 #include "access/principal.h"
-#include "access/route.h"
 #include "access/rows.h"
+#include "api/route.h"
 #include "base/time.h"
 #include "describe/checks.h"
 
 namespace cadre::access {
 
-/// Of users and workspaces: letters, digits, - _ . @, not first a dot or -.
+using api::Need;
+using api::Repeated;
+using api::Route;
+
+/// Maximum length of names of users and workspaces. They consist of letters, digits, - _ . @ and start with neither a
+/// dot nor -.
 constexpr std::size_t name_most = 64;
 constexpr std::size_t password_least = 8;
 constexpr std::size_t password_most = 1024;
 constexpr std::string_view unix_user_doc =
-    "Account as which tasks of this user run on agents that run as root; empty: a number of its own on each agent.";
+    "Unix account as which tasks of this user run on agents that run as root; empty: a separate user ID on each agent.";
 /// In place of a number: no limit.
 constexpr std::int64_t unlimited = -1;
 
-// What is answered.
+// Responses.
 
 struct Done {
   static constexpr std::string_view type_name = "done";
@@ -36,7 +41,7 @@ void describe(V&, Done&) {}
 
 struct UserView {
   static constexpr std::string_view type_name = "user";
-  static constexpr std::string_view doc = "Somebody who may use the cluster.";
+  static constexpr std::string_view doc = "A user of the cluster.";
   std::string name;
   bool is_admin = false;
   bool is_active = true;
@@ -48,13 +53,14 @@ struct UserView {
 };
 template <class V>
 void describe(V& v, UserView& m) {
-  v.required("name", m.name, "What he is called.");
-  v.field("admin", m.is_admin, "Whether he is admin of the cluster: sees and does all.");
-  v.field("active", m.is_active, "Whether he may use it at the moment.");
-  v.field("has_password", m.has_password, "Whether he can log in, and not only by a token made for him.");
-  v.field("max_slots", m.max_slots, "Most slots that his jobs may hold together; left out: no limit.");
-  v.field("workspaces", m.workspaces, "His role in each of his workspaces.");
-  v.field("created", m.created, "Since when.");
+  v.required("name", m.name, "User name.");
+  v.field("admin", m.is_admin, "Whether the user is an admin of the cluster, with access to everything.");
+  v.field("active", m.is_active, "Whether the user may use the cluster.");
+  v.field("has_password", m.has_password,
+          "Whether the user can log in with a password; otherwise only tokens can be used.");
+  v.field("max_slots", m.max_slots, "Maximum slots that the user's jobs may hold together; omitted: no limit.");
+  v.field("workspaces", m.workspaces, "Role of the user in each workspace.");
+  v.field("created", m.created, "Time of creation.");
   v.field("unix_user", m.unix_user, unix_user_doc);
 }
 
@@ -65,8 +71,8 @@ struct Users {
 };
 template <class V>
 void describe(V& v, Users& m) {
-  v.required("users", m.users, "By their names.");
-  v.field("next", m.next, "Ask for those after this one; empty: there are no more.");
+  v.required("users", m.users, "Users, by name.");
+  v.field("next", m.next, "Cursor for the next page, to pass as `after`; empty on the last page.");
 }
 
 struct TokenView {
@@ -80,11 +86,11 @@ struct TokenView {
 };
 template <class V>
 void describe(V& v, TokenView& m) {
-  v.required("id", m.id, "By which it is named.");
-  v.required("user", m.user, "Whose it is.");
-  v.field("name", m.name, "What it is for.");
-  v.field("created", m.created, "When it was made.");
-  v.field("expires", m.expires, "From when on it is refused; left out: never.");
+  v.required("id", m.id, "Token ID.");
+  v.required("user", m.user, "User of the token.");
+  v.field("name", m.name, "Purpose of the token.");
+  v.field("created", m.created, "Time of creation.");
+  v.field("expires", m.expires, "Time at which it expires; omitted: never.");
 }
 
 struct Tokens {
@@ -93,25 +99,26 @@ struct Tokens {
 };
 template <class V>
 void describe(V& v, Tokens& m) {
-  v.required("tokens", m.tokens, "By user, then the oldest first.");
+  v.required("tokens", m.tokens, "Tokens by user, oldest first.");
 }
 
-/// A token that was just made: the only time that its secret is told.
+/// A new token. Its secret is shown only once.
 struct NewToken {
   static constexpr std::string_view type_name = "new_token";
-  static constexpr std::string_view doc = "A token that was just made: the only time that its secret is told.";
-  std::string token;  ///< put in by the shell that made it
+  static constexpr std::string_view doc = "A new token. Its secret is shown only once.";
+  std::string token;  ///< set by the shell that created it
   TokenView about;
 };
 template <class V>
 void describe(V& v, NewToken& m) {
-  v.required("token", m.token, "To be sent as `Authorization: Bearer TOKEN`. It is shown only once.");
-  v.required("about", m.about, "What is kept of it.");
+  v.required("token", m.token, "The token, to be sent as `Authorization: Bearer TOKEN`. It is shown only once.");
+  v.required("about", m.about, "The token without its secret.");
 }
 
 struct WorkspaceView {
   static constexpr std::string_view type_name = "workspace";
-  static constexpr std::string_view doc = "Who may see and do what with the things in it.";
+  static constexpr std::string_view doc =
+      "A workspace, with the roles that decide who may see and change what is in it.";
   std::string name;
   std::optional<std::int64_t> max_slots;
   std::map<std::string, Role> members;
@@ -119,10 +126,10 @@ struct WorkspaceView {
 };
 template <class V>
 void describe(V& v, WorkspaceView& m) {
-  v.required("name", m.name, "What it is called.");
-  v.field("max_slots", m.max_slots, "Most slots that its jobs may hold together; left out: no limit.");
+  v.required("name", m.name, "Workspace name.");
+  v.field("max_slots", m.max_slots, "Maximum slots that its jobs may hold together; omitted: no limit.");
   v.field("members", m.members, "Users and their roles.");
-  v.field("created", m.created, "Since when.");
+  v.field("created", m.created, "Time of creation.");
 }
 
 struct Workspaces {
@@ -131,25 +138,25 @@ struct Workspaces {
 };
 template <class V>
 void describe(V& v, Workspaces& m) {
-  v.required("workspaces", m.workspaces, "By their names.");
+  v.required("workspaces", m.workspaces, "Workspaces, by name.");
 }
 
 struct Me {
   static constexpr std::string_view type_name = "me";
-  static constexpr std::string_view doc = "Who the token says one is.";
+  static constexpr std::string_view doc = "The user of the token.";
   UserView user;
   std::optional<TokenView> token;
   std::string task;
 };
 template <class V>
 void describe(V& v, Me& m) {
-  v.required("user", m.user, "The user, with what he may do by this token.");
-  v.field("token", m.token, "The token, unless it is that of a task.");
-  v.field("task", m.task, "If it is the token of a task, which one.");
+  v.required("user", m.user, "The user, with the rights that this token grants.");
+  v.field("token", m.token, "The token, unless it is the token of a task.");
+  v.field("task", m.task, "Task ID, if it is the token of a task.");
 }
 
 struct AuditEntry {
-  static constexpr std::string_view doc = "Somebody wanted to change something.";
+  static constexpr std::string_view doc = "An attempt to change something.";
   std::uint64_t number = 0;
   TimePoint time;
   std::string user;
@@ -162,14 +169,14 @@ struct AuditEntry {
 };
 template <class V>
 void describe(V& v, AuditEntry& m) {
-  v.required("number", m.number, "Grows from entry to entry.");
-  v.required("time", m.time, "When.");
-  v.field("user", m.user, "Who; empty: nobody whose token was believed.");
-  v.field("token", m.token, "By which token, or for which task.");
-  v.field("address", m.address, "From where.");
-  v.field("act", m.act, "What was asked.");
-  v.field("object", m.object, "Of what.");
-  v.field("done", m.is_done, "Whether it was done; else it was refused.");
+  v.required("number", m.number, "Sequence number; grows with each entry.");
+  v.required("time", m.time, "Time of the request.");
+  v.field("user", m.user, "User name; empty: the token was not valid.");
+  v.field("token", m.token, "ID of the token, or of the task to which it belongs.");
+  v.field("address", m.address, "Address of the client.");
+  v.field("act", m.act, "Requested action.");
+  v.field("object", m.object, "Object of the action.");
+  v.field("done", m.is_done, "Whether it was done; otherwise it was refused.");
   v.field("detail", m.detail, "Why it was refused.");
 }
 
@@ -180,13 +187,13 @@ struct AuditPage {
 };
 template <class V>
 void describe(V& v, AuditPage& m) {
-  v.required("entries", m.entries, "The newest first.");
-  v.field("next", m.next, "Ask for those before this number; 0: there are no more.");
+  v.required("entries", m.entries, "Entries, newest first.");
+  v.field("next", m.next, "Cursor for the next page, to pass as `before`; 0 on the last page.");
 }
 
-// What is asked.
+// Requests.
 
-/// What a shell has made for a new token; its secret stays with who made it.
+/// What a shell has created for a new token; the secret itself stays with the shell.
 struct Secret {
   std::string id;
   std::string hash;
@@ -194,7 +201,7 @@ struct Secret {
 
 struct Login {
   static constexpr std::string_view type_name = "login";
-  static constexpr Route route{"POST", "/login", "A token for a user and his password.", Need::nothing};
+  static constexpr Route route{"POST", "/login", "Creates a token for a user with a password.", Need::nothing};
   using Answer = NewToken;
   std::string user;
   std::string password;
@@ -202,15 +209,15 @@ struct Login {
 };
 template <class V>
 void describe(V& v, Login& m) {
-  v.required("user", m.user, "Who.", length(1, name_most));
-  v.required("password", m.password, "His password.", length(1, password_most));
-  v.field("valid", m.valid, "For how long the token is good.",
+  v.required("user", m.user, "User name.", length(1, name_most));
+  v.required("password", m.password, "Password of the user.", length(1, password_most));
+  v.field("valid", m.valid, "Validity period of the token.",
           range(std::chrono::seconds(1), std::chrono::hours(24 * 365)));
 }
 
 struct Logout {
   static constexpr std::string_view type_name = "logout";
-  static constexpr Route route{"POST", "/logout", "Ends the token with which this is asked.", Need::token};
+  static constexpr Route route{"POST", "/logout", "Revokes the token of this request.", Need::token};
   using Answer = Done;
 };
 template <class V>
@@ -218,7 +225,7 @@ void describe(V&, Logout&) {}
 
 struct GetMe {
   static constexpr std::string_view type_name = "get_me";
-  static constexpr Route route{"GET", "/me", "Who the token says one is.", Need::token};
+  static constexpr Route route{"GET", "/me", "Returns the user of the token.", Need::token};
   using Answer = Me;
 };
 template <class V>
@@ -226,31 +233,32 @@ void describe(V&, GetMe&) {}
 
 struct ListUsers {
   static constexpr std::string_view type_name = "list_users";
-  static constexpr Route route{"GET", "/users", "Users, by their names.", Need::admin};
+  static constexpr Route route{"GET", "/users", "Lists the users, by name.", Need::admin};
   using Answer = Users;
   std::string after;
   std::int32_t most = 100;
 };
 template <class V>
 void describe(V& v, ListUsers& m) {
-  v.field("after", m.after, "Begin behind this name.");
-  v.field("most", m.most, "How many at most.", range(1, 1'000));
+  v.field("after", m.after, "Only users after this name; pass `next` of the previous page.");
+  v.field("most", m.most, "Maximum number of users in the page.", range(1, 1'000));
 }
 
 struct GetUser {
   static constexpr std::string_view type_name = "get_user";
-  static constexpr Route route{"GET", "/users/{user}", "One user; others than oneself only as admin.", Need::token};
+  static constexpr Route route{"GET", "/users/{user}", "Returns one user; only admins can see other users.",
+                               Need::token};
   using Answer = UserView;
   std::string user;
 };
 template <class V>
 void describe(V& v, GetUser& m) {
-  v.required("user", m.user, "Who.");
+  v.required("user", m.user, "User name.");
 }
 
 struct CreateUser {
   static constexpr std::string_view type_name = "create_user";
-  static constexpr Route route{"POST", "/users", "A new user.", Need::admin};
+  static constexpr Route route{"POST", "/users", "Creates a user.", Need::admin, Repeated::keyed};
   using Answer = UserView;
   std::string name;
   std::string password;  ///< hashed by the shell before the core sees it
@@ -260,11 +268,11 @@ struct CreateUser {
 };
 template <class V>
 void describe(V& v, CreateUser& m) {
-  v.required("name", m.name, "What he is to be called: letters, digits, - _ . @", length(1, name_most));
-  v.field("password", m.password, "With which he logs in; left out: only by tokens made for him.",
+  v.required("name", m.name, "User name: letters, digits, - _ . @", length(1, name_most));
+  v.field("password", m.password, "Password for logging in. Default: none; the user can only use tokens.",
           length(0, password_most));
-  v.field("admin", m.is_admin, "Whether he is admin of the cluster.");
-  v.field("max_slots", m.max_slots, "Most slots that his jobs may hold together; -1: no limit.",
+  v.field("admin", m.is_admin, "Whether the user is an admin of the cluster.");
+  v.field("max_slots", m.max_slots, "Maximum slots that the user's jobs may hold together; -1: no limit.",
           range(unlimited, 1'000'000'000));
   v.field("unix_user", m.unix_user, unix_user_doc, length(0, name_most));
   v.check(m.password.empty() || m.password.size() >= password_least, "password",
@@ -273,7 +281,9 @@ void describe(V& v, CreateUser& m) {
 
 struct SetUser {
   static constexpr std::string_view type_name = "set_user";
-  static constexpr Route route{"PATCH", "/users/{user}", "Changes a user; oneself only the password.", Need::token};
+  static constexpr Route route{"PATCH", "/users/{user}",
+                               "Changes a user; users who are not admins can only change their own password.",
+                               Need::token};
   using Answer = UserView;
   std::string user;
   std::optional<std::string> password;      ///< hashed by the shell before the core sees it
@@ -286,13 +296,14 @@ struct SetUser {
 };
 template <class V>
 void describe(V& v, SetUser& m) {
-  v.required("user", m.user, "Who.");
-  v.field("password", m.password, "A new password; empty: none from now on.", length(0, password_most));
-  v.field("old_password", m.old_password, "The present one; needed to change one's own.", length(0, password_most));
+  v.required("user", m.user, "User name.");
+  v.field("password", m.password, "New password; empty: removes the password.", length(0, password_most));
+  v.field("old_password", m.old_password, "Current password; required to change one's own.", length(0, password_most));
   v.field("keep_tokens", m.keep_tokens, "Whether the tokens of the user stay valid when the password changes.");
-  v.field("admin", m.is_admin, "Whether he is admin of the cluster.");
-  v.field("active", m.is_active, "Whether he may use it; if not, his tokens are refused, his jobs go on.");
-  v.field("max_slots", m.max_slots, "Most slots that his jobs may hold together; -1: no limit.",
+  v.field("admin", m.is_admin, "Whether the user is an admin of the cluster.");
+  v.field("active", m.is_active,
+          "Whether the user may use the cluster; if not, their tokens are refused and their jobs continue.");
+  v.field("max_slots", m.max_slots, "Maximum slots that the user's jobs may hold together; -1: no limit.",
           range(unlimited, 1'000'000'000));
   v.field("unix_user", m.unix_user, unix_user_doc, length(0, name_most));
   v.check(!m.password || m.password->empty() || m.password->size() >= password_least, "password",
@@ -309,53 +320,55 @@ struct DeleteUser {
 };
 template <class V>
 void describe(V& v, DeleteUser& m) {
-  v.required("user", m.user, "Who.");
+  v.required("user", m.user, "User name.");
 }
 
 struct ListTokens {
   static constexpr std::string_view type_name = "list_tokens";
-  static constexpr Route route{"GET", "/tokens", "One's own tokens; as admin, those of others, too.", Need::token};
+  static constexpr Route route{"GET", "/tokens",
+                               "Lists the caller's tokens; admins can also list those of other users.", Need::token};
   using Answer = Tokens;
   std::optional<std::string> user;
   bool all = false;
 };
 template <class V>
 void describe(V& v, ListTokens& m) {
-  v.field("user", m.user, "Of this user; only as admin.");
-  v.field("all", m.all, "Of all users; only as admin.");
+  v.field("user", m.user, "Only tokens of this user; only for admins.");
+  v.field("all", m.all, "Whether to list the tokens of all users; only for admins.");
 }
 
 struct CreateToken {
   static constexpr std::string_view type_name = "create_token";
-  static constexpr Route route{"POST", "/tokens", "A new token, for oneself or, as admin, for another.", Need::token};
+  static constexpr Route route{"POST", "/tokens", "Creates a token for the caller or, as admin, for another user.",
+                               Need::token, Repeated::keyed};
   using Answer = NewToken;
   std::string name;
   std::optional<std::string> user;
   std::optional<Duration> valid;
-  Secret secret;  ///< put in by the shell
+  Secret secret;  ///< set by the shell
 };
 template <class V>
 void describe(V& v, CreateToken& m) {
-  v.field("name", m.name, "What it is for.", length(0, 128));
-  v.field("user", m.user, "For whom, if not for oneself.");
-  v.field("valid", m.valid, "For how long it is good; left out: until it is revoked.",
+  v.field("name", m.name, "Purpose of the token.", length(0, 128));
+  v.field("user", m.user, "User of the token. Default: the caller.");
+  v.field("valid", m.valid, "Validity period of the token. Default: until it is revoked.",
           range(std::chrono::seconds(1), std::chrono::hours(24 * 365 * 10)));
 }
 
 struct RevokeToken {
   static constexpr std::string_view type_name = "revoke_token";
-  static constexpr Route route{"DELETE", "/tokens/{token}", "Ends a token at once.", Need::token};
+  static constexpr Route route{"DELETE", "/tokens/{token}", "Revokes a token at once.", Need::token};
   using Answer = Done;
   std::string token;
 };
 template <class V>
 void describe(V& v, RevokeToken& m) {
-  v.required("token", m.token, "Its id.");
+  v.required("token", m.token, "Token ID.");
 }
 
 struct ListWorkspaces {
   static constexpr std::string_view type_name = "list_workspaces";
-  static constexpr Route route{"GET", "/workspaces", "The workspaces that one may see.", Need::token};
+  static constexpr Route route{"GET", "/workspaces", "Lists the workspaces visible to the caller.", Need::token};
   using Answer = Workspaces;
 };
 template <class V>
@@ -363,26 +376,26 @@ void describe(V&, ListWorkspaces&) {}
 
 struct GetWorkspace {
   static constexpr std::string_view type_name = "get_workspace";
-  static constexpr Route route{"GET", "/workspaces/{workspace}", "One workspace.", Need::viewer};
+  static constexpr Route route{"GET", "/workspaces/{workspace}", "Returns one workspace.", Need::viewer};
   using Answer = WorkspaceView;
   std::string workspace;
 };
 template <class V>
 void describe(V& v, GetWorkspace& m) {
-  v.required("workspace", m.workspace, "Which one.");
+  v.required("workspace", m.workspace, "Workspace name.");
 }
 
 struct CreateWorkspace {
   static constexpr std::string_view type_name = "create_workspace";
-  static constexpr Route route{"POST", "/workspaces", "A new workspace.", Need::admin};
+  static constexpr Route route{"POST", "/workspaces", "Creates a workspace.", Need::admin, Repeated::keyed};
   using Answer = WorkspaceView;
   std::string name;
   std::int64_t max_slots = unlimited;
 };
 template <class V>
 void describe(V& v, CreateWorkspace& m) {
-  v.required("name", m.name, "What it is to be called: letters, digits, - _ . @", length(1, name_most));
-  v.field("max_slots", m.max_slots, "Most slots that its jobs may hold together; -1: no limit.",
+  v.required("name", m.name, "Workspace name: letters, digits, - _ . @", length(1, name_most));
+  v.field("max_slots", m.max_slots, "Maximum slots that its jobs may hold together; -1: no limit.",
           range(unlimited, 1'000'000'000));
 }
 
@@ -395,24 +408,24 @@ struct SetWorkspace {
 };
 template <class V>
 void describe(V& v, SetWorkspace& m) {
-  v.required("workspace", m.workspace, "Which one.");
-  v.field("max_slots", m.max_slots, "Most slots that its jobs may hold together; -1: no limit.",
+  v.required("workspace", m.workspace, "Workspace name.");
+  v.field("max_slots", m.max_slots, "Maximum slots that its jobs may hold together; -1: no limit.",
           range(unlimited, 1'000'000'000));
 }
 
 struct DeleteWorkspace {
   static constexpr std::string_view type_name = "delete_workspace";
-  static constexpr Route route{"DELETE", "/workspaces/{workspace}", "Removes a workspace in which nothing runs.",
-                               Need::admin};
+  static constexpr Route route{"DELETE", "/workspaces/{workspace}",
+                               "Deletes a workspace; refused while it has jobs that have not ended.", Need::admin};
   using Answer = Done;
   std::string workspace;
 };
 template <class V>
 void describe(V& v, DeleteWorkspace& m) {
-  v.required("workspace", m.workspace, "Which one.");
+  v.required("workspace", m.workspace, "Workspace name.");
 }
 
-/// Asked by admins of the cluster, and by those of the workspace.
+/// For admins of the cluster and of the workspace.
 struct SetMember {
   static constexpr std::string_view type_name = "set_member";
   static constexpr Route route{"PUT", "/workspaces/{workspace}/members/{user}", "Gives a user a role in a workspace.",
@@ -424,14 +437,15 @@ struct SetMember {
 };
 template <class V>
 void describe(V& v, SetMember& m) {
-  v.required("workspace", m.workspace, "Which one.");
-  v.required("user", m.user, "Who.");
-  v.required("role", m.role, "viewer: reads; editor: creates, and changes what is his own; admin: does all.");
+  v.required("workspace", m.workspace, "Workspace name.");
+  v.required("user", m.user, "User name.");
+  v.required("role", m.role,
+             "viewer: reads; editor: also creates, and changes their own objects; admin: changes everything in it.");
 }
 
 struct RemoveMember {
   static constexpr std::string_view type_name = "remove_member";
-  static constexpr Route route{"DELETE", "/workspaces/{workspace}/members/{user}", "Takes a user out of a workspace.",
+  static constexpr Route route{"DELETE", "/workspaces/{workspace}/members/{user}", "Removes a user from a workspace.",
                                Need::token};
   using Answer = Done;
   std::string workspace;
@@ -439,22 +453,22 @@ struct RemoveMember {
 };
 template <class V>
 void describe(V& v, RemoveMember& m) {
-  v.required("workspace", m.workspace, "Which one.");
-  v.required("user", m.user, "Who.");
+  v.required("workspace", m.workspace, "Workspace name.");
+  v.required("user", m.user, "User name.");
 }
 
 /// Answered by the shell, from the records.
 struct ListAudit {
   static constexpr std::string_view type_name = "list_audit";
-  static constexpr Route route{"GET", "/audit", "Who wanted to change what, the newest first.", Need::admin};
+  static constexpr Route route{"GET", "/audit", "Lists the entries of the audit log, newest first.", Need::admin};
   using Answer = AuditPage;
   std::uint64_t before = 0;
   std::int32_t most = 100;
 };
 template <class V>
 void describe(V& v, ListAudit& m) {
-  v.field("before", m.before, "Only those before this number; 0: from the newest on.");
-  v.field("most", m.most, "How many at most.", range(1, 1'000));
+  v.field("before", m.before, "Only entries before this number; 0: start with the newest.");
+  v.field("most", m.most, "Maximum number of entries in the page.", range(1, 1'000));
 }
 
 using Request = std::variant<Logout, GetMe, ListUsers, GetUser, CreateUser, SetUser, DeleteUser, ListTokens,

@@ -1,4 +1,4 @@
-/// What the master keeps on disk of users, tokens, workspaces and who did what. Values; safe on any thread.
+/// Rows that the master stores for users, tokens, workspaces and the audit log. Values; safe on any thread.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace cadre::access {
 
 struct UserRow {
   std::string name;
-  std::string password;  ///< as the shell hashed it; empty: none, he cannot log in
+  std::string password;  ///< as the shell hashed it; empty: none, the user cannot log in
   bool is_admin = false;
   bool is_active = true;
   std::optional<std::int64_t> max_slots;
@@ -49,7 +49,7 @@ struct MemberRow {
   bool operator==(const MemberRow&) const = default;
 };
 
-/// A line of the audit log: somebody wanted to change something.
+/// An entry of the audit log: an attempt to change something.
 struct AuditRow {
   std::uint64_t number = 0;
   TimePoint time;
@@ -63,7 +63,7 @@ struct AuditRow {
   bool operator==(const AuditRow&) const = default;
 };
 
-/// A request that has created something, by the key that its client gave it.
+/// A request that has created something, with its idempotency key.
 struct IdempotencyRow {
   std::string user;
   std::string key;

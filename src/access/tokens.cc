@@ -10,7 +10,7 @@
 namespace cadre::access {
 
 Result<Reply> Access::answer(const Asked& asked, const Logout&) {
-  if (asked.who.token.empty()) return fail(Errc::invalid, "this was asked without a token, so there is none to end");
+  if (asked.who.token.empty()) return fail(Errc::invalid, "the request has no token that could be revoked");
   directory_.remove_token(asked.who.token);
   return Done{};
 }
@@ -18,7 +18,7 @@ Result<Reply> Access::answer(const Asked& asked, const Logout&) {
 Result<Reply> Access::answer(const Asked& asked, const ListTokens& request) {
   if (request.all && !asked.who.is_admin) return only_for_admins("list the tokens of all users");
   if (request.all && request.user) {
-    return fail(Errc::invalid, "tokens are asked for of one user and of all; leave out one of both");
+    return fail(Errc::invalid, "user and all cannot be combined; remove one of them");
   }
   Tokens list;
   const auto add = [&](const User& user) {
@@ -44,7 +44,8 @@ Result<Reply> Access::answer(const Asked& asked, const CreateToken& request) {
   TRY_ASSIGN(user, see_user(asked.who, request.user.value_or(asked.who.user)));
   TokenRow token{request.secret.id, request.secret.hash, user->row.name, request.name, asked.now, {}};
   if (request.valid) {
-    if (*request.valid <= Duration(0)) return fail(Errc::invalid, "a token must be good for some time; use 1s or more");
+    if (*request.valid <= Duration(0))
+      return fail(Errc::invalid, "the validity period of a token is too short; use 1s or more");
     token.expires = asked.now + *request.valid;
   }
   drop_expired(*user, asked.now);
@@ -68,7 +69,7 @@ Result<Reply> Access::token_made(const std::string& id) const {
 Result<void> Access::put_token(TokenRow token) {
   CHECK(!token.id.empty() && !token.hash.empty());
   if (directory_.find_user(token.user) == nullptr) {
-    return fail(Errc::not_found, "there is no user '" + token.user + "' for whom a token could be made");
+    return fail(Errc::not_found, "there is no user '" + token.user + "' to create a token for");
   }
   const TokenRow* before = directory_.find_token(token.id);
   if (before == nullptr || *before != token) directory_.put_token(std::move(token));
@@ -85,11 +86,11 @@ void Access::drop_expired(const User& user, TimePoint now) {
 Result<NewToken> Access::add_token(TokenRow token) {
   CHECK(!token.id.empty() && !token.hash.empty());  // the shell makes them
   if (directory_.find_token(token.id) != nullptr || directory_.find_token_by_hash(token.hash) != nullptr) {
-    return fail(Errc::conflict, "such a token was made already; try again");
+    return fail(Errc::conflict, "a token with this ID or secret already exists; try again");
   }
   if (static_cast<std::int64_t>(directory_.find_user(token.user)->tokens.size()) >= settings_.tokens_max_each) {
     return fail(Errc::conflict, "user '" + token.user + "' has " + std::to_string(settings_.tokens_max_each) +
-                                    " tokens, as many as one may have; revoke some first");
+                                    " tokens, which is the limit; revoke some first");
   }
   const NewToken made{"", view_of(token)};
   directory_.put_token(std::move(token));

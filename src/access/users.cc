@@ -9,13 +9,13 @@ namespace cadre::access {
 
 namespace {
 
-/// As accounts are called; what else could be in a name would only be refused by every agent.
+/// Characters of account names; agents would refuse others anyway.
 Result<void> check_unix_user(const std::string& name) {
   const auto is_allowed = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
   };
   if (name.empty() || (std::ranges::all_of(name, is_allowed) && name.front() != '-')) return {};
-  return fail(Errc::invalid, "unix_user: '" + name + "' is no name of an account; use letters, digits, - _ and .");
+  return fail(Errc::invalid, "unix_user: '" + name + "' is not a valid account name; use letters, digits, - _ and .");
 }
 
 }  // namespace
@@ -71,15 +71,15 @@ Result<Reply> Access::answer(const Asked& asked, const GetUser& request) {
 }
 
 Result<Reply> Access::answer(const Asked& asked, const CreateUser& request) {
-  if (!asked.who.is_admin) return only_for_admins("make users");
+  if (!asked.who.is_admin) return only_for_admins("create users");
   TRY(check_name(request.name));
   TRY_ASSIGN(max_slots, limit_from(request.max_slots));
   if (directory_.find_user(request.name) != nullptr) {
-    return fail(Errc::conflict, "there is a user '" + request.name + "' already; choose another name, or change him");
+    return fail(Errc::conflict, "user '" + request.name + "' already exists; choose another name, or change that user");
   }
   if (static_cast<std::int64_t>(directory_.users().size()) >= settings_.users_max) {
-    return fail(Errc::conflict, "there are " + std::to_string(settings_.users_max) +
-                                    " users, as many as there may be; delete some first");
+    return fail(Errc::conflict,
+                "there are " + std::to_string(settings_.users_max) + " users, which is the limit; delete some first");
   }
   TRY(check_unix_user(request.unix_user));
   directory_.put_user(
@@ -90,7 +90,7 @@ Result<Reply> Access::answer(const Asked& asked, const CreateUser& request) {
 Result<Reply> Access::answer(const Asked& asked, const SetUser& request) {
   TRY_ASSIGN(user, see_user(asked.who, request.user));
   if (!asked.who.is_admin && (request.is_admin || request.is_active || request.max_slots || request.unix_user)) {
-    return only_for_admins("change more of a user than his password");
+    return only_for_admins("change anything but the password of a user");
   }
   UserRow row = user->row;
   if (request.password) row.password = *request.password;

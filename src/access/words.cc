@@ -10,33 +10,31 @@ Failure only_for_admins(std::string_view act) {
   return fail(Errc::denied, "only an admin of the cluster may " + std::string(act) + "; ask one to do it");
 }
 
-Failure not_for_tasks() {
-  return fail(Errc::denied, "the token of a task is not good for this; use a token of your own");
-}
+Failure not_for_tasks() { return fail(Errc::denied, "a task token cannot be used for this; use a token of your own"); }
 
 Failure no_user(const Principal& who, const std::string& name) {
-  if (who.is_admin) return fail(Errc::not_found, "there is no user '" + name + "'; list the users to see who there is");
+  if (who.is_admin) return fail(Errc::not_found, "there is no user '" + name + "'; see cadre user list");
   return fail(Errc::not_found,
-              "there is no user '" + name + "' whom you may see; only an admin of the cluster sees all");
+              "there is no user '" + name + "' that you may see; only an admin of the cluster can see all users");
 }
 
 Failure no_workspace(const Principal& who, const std::string& name) {
   if (who.is_admin) {
-    return fail(Errc::not_found, "there is no workspace '" + name + "'; list the workspaces to see which there are");
+    return fail(Errc::not_found, "there is no workspace '" + name + "'; see cadre workspace list");
   }
-  return fail(Errc::not_found, "there is no workspace '" + name +
-                                   "' that you may see; list the workspaces to see those that you may, or ask an admin "
-                                   "of it for a role");
+  return fail(Errc::not_found,
+              "there is no workspace '" + name +
+                  "' that you may see; see cadre workspace list, or ask an admin of the workspace for a role");
 }
 
-/// Without what was said to be its id: people take the secret for that.
+/// Without the given ID: users often pass the secret instead.
 Failure no_token() {
-  return fail(Errc::not_found, "there is no token of that id that you may see; list the tokens to see which there are");
+  return fail(Errc::not_found, "there is no token with this ID that you may see; see cadre token list");
 }
 
 Failure wrong_login() {
   return fail(Errc::denied,
-              "user and password do not match; try again, or ask an admin of the cluster for a new password");
+              "wrong user name or password; try again, or ask an admin of the cluster for a new password");
 }
 
 Result<void> check_name(std::string_view name) {
@@ -44,7 +42,7 @@ Result<void> check_name(std::string_view name) {
   const auto is_allowed = [&](char c) {
     return is_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == '@';
   };
-  if (name.empty()) return fail(Errc::invalid, "a name is missing; give one of letters, digits, - _ . @");
+  if (name.empty()) return fail(Errc::invalid, "the name is empty; use letters, digits, - _ . @");
   if (name.size() > name_most) {
     return fail(Errc::invalid, "the name is too long; use at most " + std::to_string(name_most) + " characters");
   }

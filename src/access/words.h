@@ -1,5 +1,5 @@
-/// What is wrong with a request, in words and with the remedy; said in one place because what somebody may not see must
-/// read the same as what is not there. Safe on any thread.
+/// Error messages, with the remedy. They are in one place because an object that the caller may not see must give the
+/// same message as one that does not exist. Safe on any thread.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace cadre::access {
 [[nodiscard]] Failure no_token();
 [[nodiscard]] Failure wrong_login();
 
-/// Errc::invalid when nothing may be called so.
+/// Errc::invalid if it is not a valid name.
 [[nodiscard]] Result<void> check_name(std::string_view name);
 /// A number of slots; `unlimited` is none.
 [[nodiscard]] Result<std::optional<std::int64_t>> limit_from(std::int64_t max_slots);

@@ -15,7 +15,7 @@ Result<const Workspace*> Access::govern(const Principal& who, const std::string&
   const auto role = who.roles.find(workspace);
   if (who.is_admin || (role != who.roles.end() && role->second == Role::admin)) return found;
   return fail(Errc::denied, "only an admin of workspace '" + workspace +
-                                "' or of the cluster may change who has a role in it; ask one to do it");
+                                "' or of the cluster may change its members; ask one to do it");
 }
 
 Result<Reply> Access::answer(const Asked& asked, const ListWorkspaces&) {
@@ -32,16 +32,16 @@ Result<Reply> Access::answer(const Asked& asked, const GetWorkspace& request) {
 }
 
 Result<Reply> Access::answer(const Asked& asked, const CreateWorkspace& request) {
-  if (!asked.who.is_admin) return only_for_admins("make workspaces");
+  if (!asked.who.is_admin) return only_for_admins("create workspaces");
   TRY(check_name(request.name));
   TRY_ASSIGN(max_slots, limit_from(request.max_slots));
   if (has_workspace(request.name)) {
     return fail(Errc::conflict,
-                "there is a workspace '" + request.name + "' already; choose another name, or change that one");
+                "workspace '" + request.name + "' already exists; choose another name, or change that workspace");
   }
   if (static_cast<std::int64_t>(directory_.workspaces().size()) >= settings_.workspaces_max) {
     return fail(Errc::conflict, "there are " + std::to_string(settings_.workspaces_max) +
-                                    " workspaces, as many as there may be; delete some first");
+                                    " workspaces, which is the limit; delete some first");
   }
   directory_.put_workspace({request.name, max_slots, asked.now});
   return view_of(*directory_.find_workspace(request.name));
@@ -63,8 +63,8 @@ Result<Reply> Access::answer(const Asked& asked, const DeleteWorkspace& request)
   TRY(see_workspace(asked.who, request.workspace));
   if (!asked.who.is_admin) return only_for_admins("delete workspaces");
   if (request.workspace == default_workspace) {
-    return fail(Errc::conflict, std::string("the workspace '") + default_workspace +
-                                    "' is always there and cannot be deleted; take its members out instead");
+    return fail(Errc::conflict,
+                std::string("workspace '") + default_workspace + "' cannot be deleted; remove its members instead");
   }
   directory_.remove_workspace(request.workspace);
   return Done{};
@@ -73,8 +73,8 @@ Result<Reply> Access::answer(const Asked& asked, const DeleteWorkspace& request)
 Result<Reply> Access::answer(const Asked& asked, const SetMember& request) {
   TRY_ASSIGN(workspace, govern(asked.who, request.workspace));
   if (directory_.find_user(request.user) == nullptr) {
-    return fail(Errc::not_found, "there is no user '" + request.user +
-                                     "' who could be given a role; an admin of the cluster can make one");
+    return fail(Errc::not_found,
+                "there is no user '" + request.user + "'; an admin of the cluster can create the user");
   }
   const auto before = workspace->members.find(request.user);
   if (before == workspace->members.end() || before->second != request.role) {
@@ -87,7 +87,7 @@ Result<Reply> Access::answer(const Asked& asked, const RemoveMember& request) {
   TRY_ASSIGN(workspace, govern(asked.who, request.workspace));
   if (!workspace->members.contains(request.user)) {
     return fail(Errc::not_found, "user '" + request.user + "' has no role in workspace '" + request.workspace +
-                                     "'; show the workspace to see who has");
+                                     "'; see cadre workspace describe");
   }
   directory_.remove_member(request.workspace, request.user);
   return Done{};

@@ -220,7 +220,10 @@ void Agent::perform(const host::Effect& effect) {
                      unsent_.note(sent.error().message);
                    }
                  },
-                 [&](const host::Launch& one) { ground_.loop.spawn(launch(one.start)); },
+                 [&](const host::Launch& one) {
+                   ground_.log.debug([&] { return "lease " + to_string(one.start.lease) + ": starts"; });
+                   ground_.loop.spawn(launch(one.start));
+                 },
                  [&](const host::ToSupervisor& one) {
                    if (const auto link = links_.find(one.lease); link != links_.end()) link->second->send(one.message);
                  },

@@ -11,8 +11,8 @@
 namespace cadre::agent {
 namespace {
 
-using cluster::SlotKind;
 using cluster::messages::Slot;
+using plan::SlotKind;
 
 FoundSlots permits(std::int32_t count) {
   FoundSlots found{{}, SlotKind::artificial, {}};
@@ -64,7 +64,7 @@ Result<FoundSlots> find_slots(const SlotChoice& choice) {
   TRY_ASSIGN(numbers, numbers_in(choice.slots));
   const std::string there = "this host has " + std::to_string(all.slots.size()) +
                             (all.kind == SlotKind::cuda ? " GPUs" : " cores") +
-                            "; --artificial-slots gives out any number of mere permits";
+                            "; --artificial-slots N offers N slots that are not tied to a device";
   if (choice.slots.find(',') == std::string::npos) {
     const std::size_t count = *numbers.begin();
     if (count > all.slots.size()) return fail(Errc::invalid, "--slots " + choice.slots + ": " + there);

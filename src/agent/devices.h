@@ -1,4 +1,4 @@
-/// Which slots a host has: GPUs, cores, or mere permits. Safe on any thread.
+/// Which slots a host has: GPUs, cores, or slots not tied to a device. Safe on any thread.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct SlotChoice {
 
 struct FoundSlots {
   std::vector<cluster::messages::Slot> slots;
-  cluster::SlotKind kind = cluster::SlotKind::cpu;
+  plan::SlotKind kind = plan::SlotKind::cpu;
   std::vector<std::string> nodes;  ///< the device node of each slot; empty: it has none
 };
 

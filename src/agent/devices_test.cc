@@ -9,7 +9,7 @@
 namespace cadre::agent {
 namespace {
 
-using cluster::SlotKind;
+using plan::SlotKind;
 
 /// Lets find_slots see the GPUs of a library that was made for these tests.
 class WithLibrary {
@@ -56,7 +56,7 @@ TEST(Slots, MayBeChosen) {
 TEST(Slots, ThatAreNotThereAreRefusedWithARemedy) {
   const WithLibrary library(CADRE_FAKE_NVML, "2");
   EXPECT_EQ(find_slots({"3", {}}).error().message,
-            "--slots 3: this host has 2 GPUs; --artificial-slots gives out any number of mere permits");
+            "--slots 3: this host has 2 GPUs; --artificial-slots N offers N slots that are not tied to a device");
   EXPECT_EQ(find_slots({"0,2", {}}).error().code, Errc::invalid);
   for (const char* text : {"", "x", "1,", ",1", "1;2", "-1"}) EXPECT_FALSE(find_slots({text, {}})) << text;
 }

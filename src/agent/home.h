@@ -23,7 +23,7 @@ enum class Adopt : std::uint8_t { no, yes };
 /// are set aside, too.
 [[nodiscard]] Result<Home> settle_in(const std::string& data, Adopt adopt, Log& log);
 
-/// What the agent of this folder is called; empty: it was not welcomed by a master yet.
+/// What the agent of this folder is called; empty: no master has accepted its key yet.
 [[nodiscard]] std::string kept_id(const std::string& data);
 /// From now on it is called so.
 [[nodiscard]] Result<void> keep_id(const std::string& data, const std::string& id);

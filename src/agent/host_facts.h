@@ -9,8 +9,8 @@ namespace cadre::agent {
 
 struct HostFacts {
   std::string name;
-  cluster::Cpus cpus;  ///< that this process may use
-  ByteSize memory;     ///< that this process may use
+  plan::Cpus cpus;  ///< that this process may use
+  ByteSize memory;  ///< that this process may use
 };
 
 [[nodiscard]] HostFacts facts_of_host();

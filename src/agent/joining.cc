@@ -7,6 +7,8 @@
 #include "cluster/joining.h"
 #include "describe/describe.h"
 #include "loop/file.h"
+#include "net/address.h"
+#include "net/host_port.h"
 
 namespace cadre::agent {
 namespace {
@@ -78,8 +80,11 @@ net::LinkOptions local_link(std::string address, const net::Keys& keys, const ne
 }
 
 std::string with_host(const std::string& address, const std::string& master) {
-  if (master.empty()) return address;
-  return "tcp://" + master.substr(0, master.rfind(':')) + address.substr(address.rfind(':'));
+  const Result<net::HostPort> other = net::parse_host_port(master);
+  const Result<net::Address> parsed = net::parse_address(address);
+  const auto* tcp = parsed ? std::get_if<net::TcpAddress>(&*parsed) : nullptr;
+  if (!other || tcp == nullptr) return address;
+  return net::to_string(net::TcpAddress{other->host, tcp->port});
 }
 
 }  // namespace
@@ -134,7 +139,7 @@ Result<Way> way_by_key(const WayOptions& options) {
                 "this agent knows no master yet; give it --master with a data folder on this host, or --join with a "
                 "token from cadre agent token");
   }
-  auto told = describe::read_json<Told>(*text);
+  auto told = describe::read_json_of_peer<Told>(*text);
   if (!told) return Failure(describe::to_error(told.error(), path));
   TRY_ASSIGN(master_key, net::parse_public_key(told->master_key));
   return Way{{with_host(told->control, options.master), keys, master_key, {}},

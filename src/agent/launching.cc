@@ -16,7 +16,7 @@ namespace messages = cluster::messages;
 namespace supervision = cluster::supervision;
 using cluster::lease::Reason;
 
-constexpr Duration look_every = 20ms;  // whether somebody else has done a setup
+constexpr Duration setup_look_every = 20ms;  // whether somebody else has done a setup
 
 bool has_code(const cluster::Command& command) { return !command.code.empty() || !command.setup.empty(); }
 
@@ -190,7 +190,7 @@ loop::Task<std::optional<TaskEnding>> Agent::prepare(messages::Start start) {
   if (!folder) co_return not_started(folder.error());
   CodeRequest request = code_request(start.command, start.owner);
   const std::string key = CodeCache::key_of(request);
-  while (preparing_.contains(key) && host_.may_start(lease)) co_await loop::sleep(ground_.loop, look_every);
+  while (preparing_.contains(key) && host_.may_start(lease)) co_await loop::sleep(ground_.loop, setup_look_every);
   if (!host_.may_start(lease)) co_return stopped_before();
   if (start.command.setup.empty() || code_->has(request)) {
     const Result<void> placed = co_await code_->place(std::move(request), folder->work());
@@ -304,6 +304,7 @@ loop::Task<Result<loop::Descriptor>> Agent::start_in_folder(const supervision::L
 
 Result<supervision::Launch> Agent::launch_of(const messages::Start& start) {
   supervision::Launch launch;
+  launch.protocols = protocol::own();
   TRY_ASSIGN(confinement,
              walls_.confine({start.owner, start.rights, start.manners.isolation, start.manners.run_as_root,
                              start.command.python, program_of(start.command), start.command.mounts, start.slots}));
@@ -339,7 +340,7 @@ std::map<std::string, std::string> Agent::variables_for(const messages::Start& s
     variables["CADRE_GROUP"] = group->second + "-" + std::to_string(start.lease.task.job.value);
   }
   variables.merge(python_variables());
-  if (options_.introduction.agent.slot_kind == cluster::SlotKind::cuda) {
+  if (options_.introduction.agent.slot_kind == plan::SlotKind::cuda) {
     std::string devices;
     for (const std::int32_t slot : start.slots) {
       const auto at = static_cast<std::size_t>(slot);

@@ -14,8 +14,15 @@ using cluster::TaskEnding;
 namespace supervision = cluster::supervision;
 using cluster::lease::Reason;
 
-constexpr Duration dying_max = 5s;     // a supervisor that was killed needs so long at most to be gone
-constexpr Duration look_every = 20ms;  // whether it is
+constexpr Duration dying_max = 5s;           // a supervisor that was killed needs so long at most to be gone
+constexpr Duration dying_look_every = 20ms;  // whether it is
+
+void log_end(Log& log, const LeaseId& lease, const TaskEnding& ending) {
+  log.debug([&] {
+    return "lease " + to_string(lease) + ": ended, " + std::string(describe::name_of(ending.reason)) + " " +
+           std::to_string(ending.code) + (ending.detail.empty() ? "" : ": " + ending.detail);
+  });
+}
 
 }  // namespace
 
@@ -45,7 +52,10 @@ void Agent::heard(const LeaseId& lease, const supervision::FromSupervisor& messa
   }
   if (const auto* status = std::get_if<supervision::Status>(&message)) {
     status->ending ? ship_rest(lease, *status->ending) : shipper_.grown(lease, status->output_end);
-    if (status->ending && !host_.has_ended(lease)) unconfirmed_.try_emplace(lease, ground_.loop.now());
+    if (status->ending && !host_.has_ended(lease)) {
+      log_end(ground_.log, lease, *status->ending);
+      unconfirmed_.try_emplace(lease, ground_.loop.now());
+    }
     if (status->ending) look_for_full_disk(*status->ending);
     if (status->attached || status->ending) cold_.erase(lease);
   }
@@ -88,7 +98,7 @@ loop::Task<void> Agent::end_without_supervisor(LeaseId lease, TaskEnding ending)
   const TimePoint patience = ground_.loop.now() + dying_max;
   bool is_supervised = agent::is_supervised(folder.path());
   while (is_supervised && ground_.loop.now() < patience) {
-    co_await loop::sleep(ground_.loop, look_every);
+    co_await loop::sleep(ground_.loop, dying_look_every);
     is_supervised = agent::is_supervised(folder.path());
   }
   if (is_supervised) {  // by one that was born when a nursery died
@@ -103,6 +113,7 @@ loop::Task<void> Agent::end_without_supervisor(LeaseId lease, TaskEnding ending)
 }
 
 void Agent::ended(const LeaseId& lease, TaskEnding ending) {
+  log_end(ground_.log, lease, ending);
   ship_rest(lease, ending);
   if (ending.output_end == all_output) ending.output_end = 0;  // nobody knows
   host_.ended(lease, ending, ground_.loop.now());

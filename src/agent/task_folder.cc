@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/rounded.h"
 #include "describe/describe.h"
 #include "loop/file.h"
 
@@ -21,7 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 namespace supervision = cluster::supervision;
 
-constexpr std::size_t spare_max = 64;
+constexpr std::size_t spare_max = 128;  // more than an agent runs at a time without slots
+/// A supervisor that no agent has adopted needs so long to end its task.
+constexpr Duration ending_max = std::chrono::seconds(10);
 
 std::string name_of(const cluster::LeaseId& lease) {
   std::string name = cluster::to_string(lease);
@@ -56,9 +59,8 @@ bool is_plain_file(const fs::path& path) {
          facts.st_nlink == 1;
 }
 
-/// Keeps a file that every task has under the name that it is written by, with nothing in it.
-bool keep_file(const std::string& path) {
-  if (!is_plain_file(path)) return false;
+/// Keeps the ending, with nothing in it, under the name by which the next supervisor reserves it.
+bool keep_ending(const std::string& path) {
   auto file = loop::File::open_own(path, O_WRONLY);
   return file && file->truncate(0) && loop::rename_file(path, path + ".new");
 }
@@ -68,12 +70,12 @@ bool keep_file(const std::string& path) {
 bool clean(const std::string& folder) {
   if (!is_plain_folder(folder) || !is_plain_file(folder + "/ending") || is_supervised(folder)) return false;
   if (!has_usual_rights(folder + "/work") || !has_usual_rights(folder + "/tmp")) return false;
-  if (!keep_file(folder + "/launch") || !keep_file(folder + "/ending")) return false;
+  if (::unlink((folder + "/launch").c_str()) != 0 || !keep_ending(folder + "/ending")) return false;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename();
     // Also those that tasks write in: somebody may hold a descriptor of such a folder for longer than the task lived.
-    if (name != "launch.new" && name != "ending.new" && !loop::remove_all(entry->path())) return false;
+    if (name != "ending.new" && !loop::remove_all(entry->path())) return false;
   }
   return !error && loop::make_folder(folder + "/work");
 }
@@ -85,6 +87,20 @@ bool wait_until_alone(const std::string& folder, std::chrono::steady_clock::time
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   return true;
+}
+
+/// Whether the supervisor in this folder, if there is one, can be adopted. One that speaks another protocol cannot: it
+/// is left alone until it has ended its task, so that the slots are free. False: it goes on.
+bool can_be_adopted_or_ends(const std::string& folder, const supervision::Launch& launch, Log& log) {
+  const std::string task = cluster::to_string(launch.lease.task);
+  const auto mismatch = protocol::mismatch("the supervisor of task " + task, launch.protocols, "the agent");
+  if (!mismatch || !is_supervised(folder)) return true;
+  const Duration wait = launch.abandon_after + ending_max;
+  log.error(*mismatch + ". The task is not adopted; waiting up to " + rounded(wait) +
+            " until its supervisor has ended it");
+  if (wait_until_alone(folder, std::chrono::steady_clock::now() + wait)) return true;
+  log.error("the task in " + folder + " did not end; kill its processes by hand and start the agent again");
+  return false;
 }
 
 /// All of it; the launch first.
@@ -168,6 +184,7 @@ std::vector<FoundTask> find_tasks(const std::string& tasks, const std::string& b
     auto launch = read_launch(path + "/launch");
     const bool is_its_own = launch && TaskFolder(tasks, launch->home()).path() == path;
     if (is_its_own && !launch->waits() && !launch->prepares) {
+      if (!can_be_adopted_or_ends(path, *launch, log)) continue;
       const TaskFolder folder(tasks, launch->home());
       const bool rebooted = !launch->boot.empty() && launch->boot != boot;
       auto ending = folder.ending(rebooted ? cluster::SealRequired::yes : cluster::SealRequired::no);

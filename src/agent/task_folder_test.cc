@@ -44,6 +44,7 @@ class Folders : public ::testing::Test {
   TaskFolder used(std::uint64_t job) {
     TaskFolder folder = folders.make(lease_of(job)).value();
     cluster::supervision::Launch launch;
+    launch.protocols = protocol::own();
     launch.lease = lease_of(job);
     launch.command.argv = {"true"};
     EXPECT_TRUE(folder.write_launch(launch));
@@ -81,11 +82,10 @@ TEST_F(Folders, OneThatIsGivenBackServesTheNextTaskWithNothingLeftInIt) {
   EXPECT_FALSE(fs::exists(first.path()));
   const TaskFolder second = folders.make(lease_of(2)).value();
   EXPECT_EQ(number_of(second.path()), number);
-  EXPECT_THAT(names_in(second.path()), UnorderedElementsAre("work", "launch.new", "ending.new"));
+  EXPECT_THAT(names_in(second.path()), UnorderedElementsAre("work", "ending.new"));
   EXPECT_THAT(names_in(second.work()), IsEmpty());
   std::ofstream(second.work() + "/mine") << "secret";
   EXPECT_NE(::faccessat(kept.get(), "mine", F_OK, 0), 0) << "who held the folder of the first one sees the second";
-  EXPECT_EQ(fs::file_size(second.path() + "/launch.new"), 0U);
   EXPECT_EQ(fs::file_size(second.path() + "/ending.new"), 0U);
   EXPECT_FALSE(second.ending());
   EXPECT_TRUE(fs::exists("/etc/passwd"));
@@ -135,6 +135,7 @@ TEST_F(Folders, WhatATaskPutInPlaceOfOurFilesIsNotFollowed) {
     EXPECT_TRUE(folders.give_back(folder)) << name;
     const TaskFolder next = folders.make(lease_of(job + 100)).value();
     cluster::supervision::Launch launch;
+    launch.protocols = protocol::own();
     launch.lease = lease_of(job + 100);
     launch.command.argv = {"true"};
     EXPECT_TRUE(next.write_launch(launch)) << name;  // and does not hang
@@ -187,6 +188,7 @@ TEST_F(Folders, AnAgentThatComesFindsTasksAndNoSpareFolders) {
 TEST_F(Folders, ATaskThatWaitedIsInTheFolderInWhichItDid) {
   const TaskFolder folder = used(1);
   cluster::supervision::Launch launch;
+  launch.protocols = protocol::own();
   launch.lease = lease_of(7);
   launch.waited_as = lease_of(1);
   launch.command.argv = {"true"};
@@ -205,6 +207,7 @@ TEST_F(Folders, ATaskThatWaitedIsInTheFolderInWhichItDid) {
 TEST_F(Folders, WhatStillWaitedIsRemovedOnceItIsGone) {
   const TaskFolder folder = used(1);
   cluster::supervision::Launch launch;
+  launch.protocols = protocol::own();
   launch.lease = lease_of(1);
   launch.waited_as = launch.lease;
   launch.command.argv = {"true"};
@@ -222,18 +225,19 @@ TEST_F(Folders, WhatStillWaitedIsRemovedOnceItIsGone) {
 
 TEST_F(Folders, KeepsNoMoreThanSome) {
   std::vector<TaskFolder> many;
-  for (std::uint64_t job = 1; job <= 80; ++job) {
+  for (std::uint64_t job = 1; job <= 160; ++job) {
     many.push_back(used(job));
     end(many.back());
   }
   for (const TaskFolder& folder : many) ASSERT_TRUE(folders.give_back(folder));
-  EXPECT_EQ(names_in(tasks).size(), 64U);
+  EXPECT_EQ(names_in(tasks).size(), 128U);
 }
 
 TEST_F(Folders, KnowsWhatTheHostWasRebootedUnder) {
   const auto launch_at = [&](std::uint64_t job, const std::string& boot) {
     const TaskFolder folder = used(job);
     cluster::supervision::Launch launch;
+    launch.protocols = protocol::own();
     launch.lease = lease_of(job);
     launch.command.argv = {"true"};
     launch.boot = boot;
@@ -261,6 +265,7 @@ TEST_F(Folders, KnowsWhatTheHostWasRebootedUnder) {
 TEST_F(Folders, ATaskWhoseSetupRanIsLostWithItsAgent) {
   const TaskFolder folder = used(1);
   cluster::supervision::Launch launch;
+  launch.protocols = protocol::own();
   launch.lease = lease_of(1);
   launch.prepares = true;
   launch.command.argv = {"true"};

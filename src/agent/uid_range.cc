@@ -29,7 +29,7 @@ std::string to_text(const UidRange& range) {
                                    : std::to_string(range.first) + "-" + std::to_string(range.last);
 }
 
-std::vector<std::string> split(const std::string& line) {
+std::vector<std::string> fields_of(const std::string& line) {
   std::vector<std::string> fields;
   std::istringstream text(line);
   for (std::string field; std::getline(text, field, ':');) fields.push_back(std::move(field));
@@ -72,7 +72,7 @@ Result<void> check_uid_range(const UidRange& range, const std::string& etc) {
     std::ifstream lines(path);  // of any size
     if (!lines && errno != ENOENT) return loop::system_failure(path);
     for (std::string line; std::getline(lines, line);) {
-      const std::vector<std::string> fields = split(line);
+      const std::vector<std::string> fields = fields_of(line);
       const std::optional<UidRange> given = range_in(fields, file.has_ranges);
       if (!given || given->last < range.first || given->first > range.last) continue;
       return fail(Errc::denied, "user numbers " + to_text(range) + " of tasks overlap " + to_text(*given) + ", which " +

@@ -12,7 +12,7 @@ namespace host = cluster::host;
 namespace supervision = cluster::supervision;
 using cluster::LeaseId;
 
-constexpr Duration look_every = std::chrono::milliseconds(2);
+constexpr Duration warm_look_every = std::chrono::milliseconds(2);
 constexpr ByteSize spool_max{std::int64_t{1} << 20};
 
 std::string words_of(const std::vector<std::string>& argv) {
@@ -42,6 +42,7 @@ LeaseId WarmProcesses::home_of(std::uint64_t number) const {
 
 supervision::Launch WarmProcesses::launch_of(std::uint64_t number, const host::WarmKind& kind) const {
   supervision::Launch launch;
+  launch.protocols = protocol::own();
   launch.lease = home_of(number);
   launch.waited_as = launch.lease;
   launch.command = kind.command;
@@ -77,7 +78,7 @@ loop::Task<std::string> WarmProcesses::template_for(std::optional<host::WarmKind
   host::Templates::Source source = templates_.source_of(*kind, ground_.loop.now());
   if (source.way == Way::wait) tick_soon();
   while (source.way == Way::wait && goes_on()) {
-    co_await loop::sleep(ground_.loop, look_every);
+    co_await loop::sleep(ground_.loop, warm_look_every);
     source = templates_.source_of(*kind, ground_.loop.now());
   }
   co_return source.way == Way::fork ? ground_.folders.at(home_of(source.number)).path() : "";

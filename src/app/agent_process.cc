@@ -56,10 +56,10 @@ Result<std::string> identity_in(const std::string& data) {
   return identity;
 }
 
-Result<cluster::Cpus> cpus_from(const std::string& text) {
+Result<plan::Cpus> cpus_from(const std::string& text) {
   const auto number = describe::parse_number(text);
-  Result<cluster::Cpus> cpus = fail(Errc::invalid, "is not a number; write one like 2 or 0.5");
-  if (number && *number) cpus = describe::Scalar<cluster::Cpus>::read(**number);
+  Result<plan::Cpus> cpus = fail(Errc::invalid, "is not a number; write one like 2 or 0.5");
+  if (number && *number) cpus = describe::Scalar<plan::Cpus>::read(**number);
   if (!cpus) return fail(Errc::invalid, "--cpus " + text.substr(0, 40) + ": " + cpus.error().message);
   return cpus;
 }
@@ -76,7 +76,7 @@ Result<Duration> setup_timeout_of(const AgentOptions& options) {
   if (!time) return fail(Errc::invalid, "--setup-timeout: " + time.error().message);
   const bool is_good = *time >= std::chrono::milliseconds(1) && *time <= std::chrono::hours(24 * 365);
   return is_good ? time
-                 : fail(Errc::invalid, "--setup-timeout: " + *options.setup_timeout + " is not from 1ms to 8760h");
+                 : fail(Errc::invalid, "--setup-timeout: must be from 1ms to 8760h, is " + *options.setup_timeout);
 }
 
 /// The name by which the agent of this folder is known stays, whatever the host is called: under another one its tasks
@@ -85,14 +85,15 @@ Result<std::string> id_in(const std::string& data, const AgentOptions& options) 
   const std::string kept = agent::kept_id(data);
   if (kept.empty() || kept == options.id || (options.adopt && !options.id.empty())) return options.id;
   if (options.id.empty()) return kept;
-  return fail(Errc::invalid, "--id " + options.id + ": the agent of " + data + " is called '" + kept +
-                                 "'; leave out --id, give this one another --data folder, or rename it with --adopt, "
-                                 "which sets its tasks aside");
+  return fail(Errc::invalid, "--id " + options.id + ": the data folder " + data + " belongs to agent '" + kept +
+                                 "'; omit --id, use another --data folder, or rename the agent with --adopt, which "
+                                 "sets its tasks aside");
 }
 
 /// What the options say of the agent; the rest is found on the host.
 Result<messages::Hello> said_by(const AgentOptions& options) {
   messages::Hello hello;
+  hello.protocols = protocol::own();
   hello.pool = options.pool;
   hello.identity = "not known yet";
   hello.agent.id = cluster::AgentId(options.id.empty() ? "host" : options.id);
@@ -125,6 +126,8 @@ class AgentProcess {
     network_ = std::move(network);
     TRY_ASSIGN(introduction, introduce());
     TRY_ASSIGN(way, way_to_master(introduction.agent.id));
+    // Before the master can have heard of it: an agent that is killed right after it was accepted keeps its name.
+    if (agent::kept_id(data_).empty()) TRY(agent::keep_id(data_, id_));
     if (!way.pool.empty()) introduction.pool = way.pool;
     TRY_ASSIGN(warm, warm_rules(introduction.agent.cpus));
     TRY_ASSIGN(walls, wall_options());
@@ -173,7 +176,6 @@ class AgentProcess {
   Result<messages::Hello> introduce() {
     const agent::HostFacts facts = agent::facts_of_host();
     TRY_ASSIGN(hello, said_by(options_));
-    hello.version = CADRE_VERSION;
     hello.host = facts.name;
     if (options_.id.empty()) hello.agent.id = cluster::AgentId(facts.name);
     id_ = hello.agent.id.value;
@@ -183,7 +185,6 @@ class AgentProcess {
     hello.place = home.place;
     hello.boot = home.boot;
     hello.cluster = home.cluster;
-    if (!home.cluster.empty() && agent::kept_id(data_).empty()) TRY(agent::keep_id(data_, id_));
     TRY_ASSIGN(identity, identity_in(data_));
     hello.identity = identity;
     TRY_ASSIGN(devices, agent::find_slots({options_.slots, options_.artificial_slots}));
@@ -199,10 +200,10 @@ class AgentProcess {
     hello.owner_only = !has_namespaces();
     if (hello.owner_only) {
       hello.isolation.insert(hello.isolation.begin(),
-                             "none: takes only jobs of " +
+                             "none: accepts only jobs of " +
                                  (options_.owner.empty() ? "the owner of the cluster" : "'" + options_.owner + "'"));
     } else if (::geteuid() == 0) {
-      hello.isolation.emplace_back("each user's tasks run as a unix user of their own");
+      hello.isolation.emplace_back("the tasks of each user run as a separate unix user");
     }
     device_nodes_ = devices.nodes;
     return hello;
@@ -230,7 +231,7 @@ class AgentProcess {
     walls.shown = programs();
     for (const std::string& python : options_.pythons) {
       const std::string folder = agent::folder_of_python(python);
-      if (folder.empty()) return fail(Errc::not_found, "--python: there is no '" + python + "' on this host");
+      if (folder.empty()) return fail(Errc::not_found, "--python: '" + python + "' does not exist on this host");
       walls.shown.push_back(folder);
     }
     return walls;
@@ -260,7 +261,7 @@ class AgentProcess {
     return fs::exists(beside / "cadre/__init__.py", unknown) ? beside.string() : "";
   }
 
-  Result<agent::WarmProcesses::Rules> warm_rules(cluster::Cpus offered) const {
+  Result<agent::WarmProcesses::Rules> warm_rules(plan::Cpus offered) const {
     const std::int64_t cpus = std::max<std::int64_t>(offered.milli / 1000, 1);
     cluster::host::WarmRules rules;
     rules.each_max = static_cast<std::size_t>(options_.warm.value_or(static_cast<std::int32_t>(cpus)));
@@ -286,10 +287,10 @@ class AgentProcess {
 
   void note_cluster(const std::string& cluster) {
     if (const Result<void> kept = agent::keep_id(data_, id_); !kept) {
-      log_.warning("the name of this agent is not kept: " + kept.error().message);
+      log_.warning("cannot save the name of this agent: " + kept.error().message);
     }
     if (const Result<void> noted = agent::note_cluster(data_, cluster); !noted) {
-      log_.warning("it is not noted to which cluster this agent belongs: " + noted.error().message);
+      log_.warning("cannot save the cluster to which this agent belongs: " + noted.error().message);
     }
   }
 
@@ -323,7 +324,7 @@ class AgentProcess {
 
   void announce(const messages::Hello& hello) {
     log_.info("agent '" + hello.agent.id.value + "' offers " + std::to_string(hello.agent.slots) + " slots, " +
-              cluster::to_string(hello.agent.cpus) + " cpus, " + to_string(hello.agent.memory));
+              plan::to_string(hello.agent.cpus) + " cpus, " + to_string(hello.agent.memory));
     for (const std::string& words : hello.isolation) log_.info("isolation: " + words);
     if (options_.join.empty() || !options_.owner.empty() || ::geteuid() == 0) return;
     log_.warning(
@@ -360,7 +361,7 @@ Result<void> check_options(const AgentOptions& options) {
   TRY(setup_timeout_of(options));
   for (const auto& [name, value] : options.labels) {
     if (!describe::is_printable(name) || !describe::is_printable(value)) {
-      return fail(Errc::invalid, "--label: " + describe::escaped(name) + " has control characters; leave them out");
+      return fail(Errc::invalid, "--label: " + describe::escaped(name) + " contains control characters; remove them");
     }
   }
   return {};

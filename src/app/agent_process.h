@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/result.h"
-#include "cluster/agent.h"
+#include "plan/agent.h"
 
 namespace cadre::app {
 
@@ -24,7 +24,7 @@ struct AgentOptions {
   std::optional<std::int32_t> warm;          ///< processes kept ready of each kind; else as many as it offers cpus
   std::optional<std::string> warm_memory;    ///< for all of these; else a tenth of the host's
   std::optional<std::string> setup_timeout;  ///< per setup command; else as agent::Options has it
-  cluster::Labels labels;
+  plan::Labels labels;
   bool adopt = false;                     ///< its data may be of another cluster: what it holds of that is set aside
   std::string owner;                      ///< user of the cluster that it runs for; empty: the cluster's owner
   std::string uids;                       ///< range of numbers for users without an account; empty: the default one

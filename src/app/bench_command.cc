@@ -10,7 +10,7 @@
 namespace cadre::app {
 namespace {
 
-struct Settings {
+struct BenchSettings {
   std::string name;
   bool json = false;
 };
@@ -21,7 +21,7 @@ std::string number(double value) {
   return text;
 }
 
-int run(const Settings& settings) {
+int run(const BenchSettings& settings) {
   const Result<bench::Figures> figures = bench::all().at(settings.name)();
   if (!figures) {
     std::fprintf(stderr, "cadre bench: %s\n", figures.error().message.c_str());
@@ -43,11 +43,11 @@ int run(const Settings& settings) {
 }  // namespace
 
 void add_bench_command(CLI::App& app, std::function<int()>& chosen) {
-  CLI::App& command = *app.add_subcommand("bench", "Measure one part beside the raw limit");
-  const auto settings = std::make_shared<Settings>();
+  CLI::App& command = *app.add_subcommand("bench", "Run a benchmark and compare the result with the raw limit");
+  const auto settings = std::make_shared<BenchSettings>();
   std::vector<std::string> names;
   for (const auto& [name, bench] : bench::all()) names.push_back(name);
-  command.add_option("name", settings->name, "Which benchmark")->required()->check(CLI::IsMember(names));
+  command.add_option("name", settings->name, "Name of the benchmark")->required()->check(CLI::IsMember(names));
   command.add_flag("--json", settings->json, "Print one JSON object");
   command.callback([settings, &chosen] { chosen = [settings] { return run(*settings); }; });
 }

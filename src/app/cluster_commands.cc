@@ -54,21 +54,20 @@ void add_log_form(CLI::App& command, LogForm& form) {
   command
       .add_option_function<std::string>(
           "--log", [&form](const std::string& text) { form = text == "json" ? LogForm::json : LogForm::text; },
-          "How its log looks: text for people, or json, one object a line")
+          "Log format: text, or json with one object per line")
       ->check(CLI::IsMember({"text", "json"}))
       ->default_str("text");
 }
 
-/// Refuses to serve other hosts in plain, unless that is wanted.
+/// Refuses to serve other hosts without TLS, unless --insecure-http allows it.
 Result<void> check_encryption(const master::Http& http) {
   if (!http.tls_certificates.empty() || http.insecure) return {};
-  TRY_ASSIGN(where, parse_host_port(http.listen));
-  if (is_loopback(where.host)) return {};
+  TRY_ASSIGN(where, parse_http_listen(http.listen));
+  if (net::is_loopback(where.host)) return {};
   return fail(Errc::invalid,
               "http.listen: " + http.listen +
-                  " is open to other hosts without TLS: passwords and tokens would travel in plain. Give it a "
-                  "certificate with --tls-cert and --tls-key, listen on 127.0.0.1, or accept that with "
-                  "--insecure-http");
+                  " is reachable from other hosts without TLS: passwords and tokens would be sent unencrypted; set a "
+                  "certificate with --tls-cert and --tls-key, listen on 127.0.0.1, or allow it with --insecure-http");
 }
 
 /// The file, with what was said on the command line in its place.
@@ -95,7 +94,7 @@ Result<master::Config> config_of(const MasterOptions& options) {
   if (!flags.http.url.empty()) config.http.url = flags.http.url;
   config.http.insecure = config.http.insecure || flags.http.insecure;
   if (config.http.tls_certificates.empty() != config.http.tls_key.empty()) {
-    return fail(Errc::invalid, "--tls-cert and --tls-key go together; give both or none");
+    return fail(Errc::invalid, "--tls-cert and --tls-key must be used together; set both or neither");
   }
   if (config.data.empty()) config.data = client::default_data_folder();
   TRY(check_encryption(config.http));
@@ -112,27 +111,30 @@ Result<master::Config> config_of(const MasterOptions& options) {
 }
 
 void add_master_options(CLI::App& command, MasterOptions& options) {
-  command.add_option("--config", options.config, "A YAML file (docs/reference/master-file.md)");
-  command.add_option("--data", options.flags.data, "Folder for everything that is kept");
+  command.add_option("--config", options.config, "Configuration file in YAML (docs/reference/master-file.md)");
+  command.add_option("--data", options.flags.data, "Data folder; default: ~/.local/share/cadre");
   command.add_option("--database", options.flags.database,
-                     "postgresql://user:password@host/name; by default SQLite in the data folder");
-  command.add_option("--listen", options.flags.listen, "host:port for agents on other hosts; uses two more ports");
-  command.add_option("--port", options.port, "Port of the front door on this host; 7310, if left out; 0: a free one");
-  command.add_option("--http", options.http, "host:port of the front door, for users of other hosts, too");
+                     "Database, as postgresql://user:password@host/name; default: SQLite in the data folder");
+  command.add_option("--listen", options.flags.listen,
+                     "host:port for agents on other hosts; the next two ports are used as well");
+  command.add_option("--port", options.port, "HTTP port, for users on this host; default: 7310; 0: a free port");
+  command.add_option("--http", options.http, "host:port of the HTTP server, also for users on other hosts");
   command.add_option("--tls-cert", options.flags.http.tls_certificates,
-                     "PEM file: certificate of the front door, and those that lead to its root");
-  command.add_option("--tls-key", options.flags.http.tls_key, "PEM file: the key of that certificate");
+                     "PEM file: certificate chain of the HTTP server");
+  command.add_option("--tls-key", options.flags.http.tls_key, "PEM file: private key of the certificate");
   command.add_flag("--insecure-http", options.flags.http.insecure,
-                   "Serve other hosts without TLS: passwords and tokens travel in plain");
-  command.add_option("--tls-ca", options.flags.http.tls_ca, "PEM file that users of this host are told to believe");
-  command.add_option("--url", options.flags.http.url, "By which users and tasks reach the front door");
-  command.add_option("--advertise", options.flags.advertise, "The host by which agents reach this one");
-  command.add_option("--record", options.flags.record, "Folder in which every plan is kept, for cadre plan");
-  command.add_option("--agent-timeout", options.agent_timeout, "An agent that is silent for so long is lost");
+                   "Serve other hosts without TLS: passwords and tokens are sent unencrypted");
+  command.add_option("--tls-ca", options.flags.http.tls_ca,
+                     "PEM file: CA certificates that clients on this host trust");
+  command.add_option("--url", options.flags.http.url, "URL at which users and tasks reach the HTTP server");
+  command.add_option("--advertise", options.flags.advertise, "Host name or address at which agents reach the master");
+  command.add_option("--record", options.flags.record, "Folder in which to save every plan, for cadre plan");
+  command.add_option("--agent-timeout", options.agent_timeout,
+                     "Time without a heartbeat after which an agent is lost; default: 30s");
   command.add_flag("--adopt", options.flags.adopt,
-                   "Accept a data folder of another cluster, or one newer than the database: its output and code are "
-                   "set aside in it");
-  command.add_flag("-v,--verbose", options.verbose, "Say more");
+                   "Accept a data folder of another cluster, or one newer than the database; its output and code are "
+                   "set aside in the folder");
+  command.add_flag("-v,--verbose", options.verbose, "Log debug messages too");
   add_log_form(command, options.log_form);
 }
 
@@ -144,8 +146,8 @@ void take_slots(AgentOptions& options, const std::string& text) {
   }
   std::int32_t count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error != std::errc() || count > cluster::most_slots) {
-    throw CLI::ValidationError("--slots", "must be at most " + std::to_string(cluster::most_slots) + ", is " + text);
+  if (error != std::errc() || count > plan::most_slots) {
+    throw CLI::ValidationError("--slots", "must be at most " + std::to_string(plan::most_slots) + ", is " + text);
   }
   options.artificial_slots = count;
 }
@@ -162,14 +164,14 @@ Result<std::string> master_of_agent(const AgentOptions& options) {
   const auto own = client::find_master(client::default_data_folder());
   if (own && client::is_same_master(own->url, address.url)) return client::default_data_folder();
   return fail(Errc::invalid, "CADRE_MASTER names the master " + named +
-                                 " of another host, which this agent has not joined; join it with --join TOKEN, as "
-                                 "`cadre agent token` there prints it");
+                                 " on another host, which this agent has not joined; create a token there with "
+                                 "`cadre agent token` and join with --join TOKEN");
 }
 
 void add_agent_options(CLI::App& command, AgentOptions& options) {
   command.add_option("--id", options.id,
-                     "What it is called; by default as before with this data folder, else the host's name");
-  command.add_option("--pool", options.pool, "Which pool it joins");
+                     "Agent ID; default: the ID stored in the data folder, otherwise the host name");
+  command.add_option("--pool", options.pool, "Pool that the agent joins");
   command
       .add_option_function<std::string>(
           "--slots", [&options](const std::string& text) { take_slots(options, text); },
@@ -177,42 +179,43 @@ void add_agent_options(CLI::App& command, AgentOptions& options) {
           "a device")
       ->type_name("SLOTS")
       ->default_str("auto");
-  command.add_option("--artificial-slots", options.artificial_slots, "The same as --slots with a number")
-      ->check(CLI::Range(0, cluster::most_slots));
-  command.add_option("--cpus", options.cpus, "Cores it offers; by default all");
-  command.add_option("--memory", options.memory, "Memory it offers; by default all");
+  command.add_option("--artificial-slots", options.artificial_slots, "Same as --slots with a number")
+      ->check(CLI::Range(0, plan::most_slots));
+  command.add_option("--cpus", options.cpus, "CPU cores to offer; default: all");
+  command.add_option("--memory", options.memory, "Memory to offer; default: all");
   command
       .add_option("--warm", options.warm,
-                  "Processes kept ready for each user and interpreter or program of actors; by default one a core")
+                  "Warm processes to keep for each user and interpreter or actor program; default: one per core")
       ->check(CLI::Range(0, 4096));
   command.add_option("--warm-memory", options.warm_memory,
-                     "Memory that all of these may use; by default a tenth of the host's");
+                     "Memory that all warm processes may use; default: a tenth of the memory of the host");
   command
       .add_option("--setup-timeout", options.setup_timeout,
-                  "How long the setup commands of a task may run together, per command; 30m, if left out")
+                  "Time limit for the setup commands of a task: this long, times the number of commands; default: 30m")
       ->type_name("TIME");
   command
-      .add_option("--owner", options.owner, "User of the cluster that it runs for; by default the owner of the cluster")
+      .add_option("--owner", options.owner,
+                  "User of the cluster that the agent runs for; default: the owner of the cluster")
       ->type_name("USER");
   command
       .add_option("--uids", options.uids,
-                  "Range of unix user numbers for users without an account, if it runs as root; 2100000000-2100065535, "
-                  "if left out")
+                  "Range of unix user IDs for users without an account, if the agent runs as root; default: "
+                  "2100000000-2100065535")
       ->type_name("FIRST-LAST");
   command
       .add_option("--allow-mount", options.allow_mounts,
-                  "Folder that tasks of all users may mount, with :rw also for writing; may be repeated")
+                  "Folder that tasks of all users may mount, read-only without :rw; can be given several times")
       ->type_name("PREFIX[:rw]")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command
       .add_option("--python", options.pythons,
-                  "Interpreter or virtual environment that tasks may use wherever it is; may be repeated")
+                  "Interpreter or virtual environment that tasks may use, in any folder; can be given several times")
       ->type_name("PATH")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command.add_flag("--allow-isolation-off", options.allow_isolation_off,
-                   "Let its owner and admins of the cluster run tasks without isolation");
+                   "Let the owner of the agent and admins of the cluster run tasks without isolation");
   command.add_option("--namespaces", options.namespaces, "For tests: none, as if the kernel offered none")
       ->check(CLI::IsMember({"none"}))
       ->group("");
@@ -221,11 +224,12 @@ void add_agent_options(CLI::App& command, AgentOptions& options) {
       [&options](const std::vector<std::string>& labels) {
         for (const std::string& label : labels) {
           const std::size_t equals = label.find('=');
-          if (equals == std::string::npos) throw CLI::ValidationError("--label", "'" + label + "' is not name=value");
+          if (equals == std::string::npos)
+            throw CLI::ValidationError("--label", "'" + label + "' is not of the form name=value");
           options.labels[label.substr(0, equals)] = label.substr(equals + 1);
         }
       },
-      "name=value, for jobs that select by it; may be repeated");
+      "Label name=value, which jobs can select; can be given several times");
 }
 
 }  // namespace
@@ -244,23 +248,25 @@ CLI::App& add_cluster_commands(CLI::App& app, std::function<int()>& chosen) {
   });
 
   auto agent = std::make_shared<AgentOptions>();
-  CLI::App* agent_command = app.add_subcommand("agent", "Run an agent, or look after agents");
+  CLI::App* agent_command = app.add_subcommand("agent", "Run an agent, or manage agents");
   add_agent_options(*agent_command, *agent);
   agent_command->add_option("--master", agent->master,
-                            "The data folder of a master on this host, or host:port of one that it has joined; else "
-                            "the one that it has joined, else CADRE_MASTER, else ~/.local/share/cadre");
-  agent_command->add_option("--join", agent->join, "A token from cadre agent token");
-  agent_command->add_option("--data", agent->data, "Folder for everything that the agent keeps");
+                            "Data folder of a master on this host, or host:port of a master that the agent has joined; "
+                            "default: the joined master, then CADRE_MASTER, then ~/.local/share/cadre");
+  agent_command->add_option("--join", agent->join, "Join token, as printed by cadre agent token");
+  agent_command->add_option("--data", agent->data, "Data folder of the agent; default: ~/.local/share/cadre/agent");
   agent_command->add_flag("--adopt", agent->adopt,
-                          "Accept a data folder of another cluster: its tasks of that are set aside");
+                          "Accept a data folder of another cluster; the tasks of that cluster are set aside");
   agent_command->require_subcommand(0, 1);
   const auto agent_form = std::make_shared<LogOptions>();
+  agent_command->add_flag_callback(
+      "-v,--verbose", [agent_form] { agent_form->lowest = Level::debug; }, "Log debug messages too");
   add_log_form(*agent_command, agent_form->form);
   agent_command->callback([&chosen, agent, agent_form, agent_command] {
     if (!agent_command->get_subcommands().empty()) return;
     chosen = [agent, agent_form] {
       ignore_broken_pipes();
-      const auto log = make_log("agent", {Level::info, agent_form->form});
+      const auto log = make_log("agent", *agent_form);
       if (agent->data.empty()) agent->data = client::default_data_folder() + "/agent";
       if (agent->master.empty() && agent->join.empty()) {
         Result<std::string> found = master_of_agent(*agent);

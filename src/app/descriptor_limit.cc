@@ -21,7 +21,7 @@ void raise_descriptor_limit(Log& log) {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   if (setrlimit(RLIMIT_NOFILE, &limit) != 0) {
-    log.warning(std::string("the limit of open files cannot be raised: ") + std::strerror(errno));
+    log.warning(std::string("cannot raise the limit of open files: ") + std::strerror(errno));
   }
   if (limit.rlim_max < enough) {
     log.warning("at most " + std::to_string(limit.rlim_max) +

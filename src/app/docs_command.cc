@@ -8,9 +8,9 @@
 #include "app/man_page.h"
 #include "cli/command_tree.h"
 #include "cli/refusal.h"
-#include "cluster/plan_file.h"
 #include "gateway/openapi.h"
 #include "master/config.h"
+#include "plan/plan_file.h"
 #include "remote/group_file.h"
 #include "simulate/report.h"
 
@@ -18,16 +18,16 @@ namespace cadre::app {
 namespace {
 
 /// A command and those below it.
-void add_command(const CLI::App& command, const std::string& parents, std::string& text) {
+void add_to_reference(const CLI::App& command, const std::string& parents, std::string& text) {
   const std::string name = parents + " " + command.get_name();
   text += "\n## " + name + "\n\n```\n" + command.help(parents) + "```\n";
-  for (const CLI::App* below : cli::verbs_of(command)) add_command(*below, name, text);
+  for (const CLI::App* below : cli::verbs_of(command)) add_to_reference(*below, name, text);
 }
 
 std::string command_page(const CLI::App& app) {
-  std::string text = "# Command line\n\nWhat `cadre --help` says, for every command. This page is generated.\n\n";
-  text += "Exit codes: 0 done, 1 failed, 2 bad usage or a faulty file, 3 refused, 4 unreachable.\n";
-  for (const CLI::App* command : cli::verbs_of(app)) add_command(*command, "cadre", text);
+  std::string text = "# Command line\n\nThe output of `cadre --help` for every command. This page is generated.\n\n";
+  text += "Exit codes: 0 success, 1 failure, 2 invalid usage or file, 3 refused, 4 unreachable.\n";
+  for (const CLI::App* command : cli::verbs_of(app)) add_to_reference(*command, "cadre", text);
   return text;
 }
 
@@ -42,8 +42,8 @@ bool write(const std::filesystem::path& path, const std::string& text) {
 }
 
 int run(const CLI::App& app, const std::filesystem::path& root) {
-  using cluster::PlanAnswer;
-  using cluster::PlanFile;
+  using plan::PlanAnswer;
+  using plan::PlanFile;
   const std::string intro =
       "The file that `cadre plan` reads: YAML, or JSON, which is YAML. This page is generated. "
       "A JSON Schema of it is `schema/plan-file.schema.json`.";
@@ -67,8 +67,8 @@ int run(const CLI::App& app, const std::filesystem::path& root) {
       write(root / "docs/reference/simulation-outcome.md",
             describe::reference_page<simulate::Outcome>(
                 "Simulation outcome", "What `cadre simulate --json` prints. This page is generated.")) &&
-      write(root / "docs/reference/cadre.1", man_page(app, CADRE_VERSION)) &&
-      write(root / "schema/openapi.json", gateway::openapi_document(CADRE_VERSION)) &&
+      write(root / "docs/reference/cadre.1", man_page(app, version())) &&
+      write(root / "schema/openapi.json", gateway::openapi_document(version())) &&
       write(root / "schema/group-file.schema.json", describe::json_schema<remote::GroupFile>("cadre group file")) &&
       write(root / "schema/plan-file.schema.json", describe::json_schema<PlanFile>("cadre plan file"));
   return written ? cli::done : cli::failed;
@@ -79,7 +79,7 @@ int run(const CLI::App& app, const std::filesystem::path& root) {
 void add_docs_command(CLI::App& app, std::function<int()>& chosen) {
   CLI::App& command = *app.add_subcommand("docs", "Write the generated reference pages and schemas");
   const auto root = std::make_shared<std::string>();
-  command.add_option("folder", *root, "Where docs/ and schema/ are")->required();
+  command.add_option("folder", *root, "Folder that contains docs/ and schema/")->required();
   command.callback([root, &app, &chosen] { chosen = [root, &app] { return run(app, *root); }; });
 }
 

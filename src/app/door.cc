@@ -1,7 +1,6 @@
 #include "app/door.h"
 
 #include <algorithm>
-#include <charconv>
 #include <thread>
 #include <utility>
 
@@ -33,7 +32,7 @@ Door::Door(Log& log) : inside_(std::make_unique<Inside>(log)) {}
 Door::~Door() { close(); }
 
 Result<void> Door::open(Options options, cluster::Desk& desk, cluster::BulkDesk& bulk) {
-  TRY_ASSIGN(where, parse_host_port(options.http.listen));
+  TRY_ASSIGN(where, parse_http_listen(options.http.listen));
   gateway::Options door;
   door.server.host = where.host;
   door.server.port = where.port;
@@ -48,7 +47,7 @@ Result<void> Door::open(Options options, cluster::Desk& desk, cluster::BulkDesk&
   if (!options.http.tls_certificates.empty()) {
     door.server.tls = net::http::Tls{options.http.tls_certificates, options.http.tls_key};
   }
-  door.version = CADRE_VERSION;
+  door.version = version();
   door.web = options.http.web;
   door.open_metrics = options.http.open_metrics;
   door.pass_secret = std::move(options.pass_secret);
@@ -93,25 +92,12 @@ void Door::tell_changes(const std::vector<cluster::control::ChangeRow>& changes)
   });
 }
 
-bool is_loopback(const std::string& host) {
-  return host == "localhost" || host == "::1" ||
-         (host.starts_with("127.") && host.find_first_not_of("0123456789.") == std::string::npos);
-}
-
-Result<HostPort> parse_host_port(const std::string& text) {
-  const std::size_t colon = text.rfind(':');
-  HostPort parsed;
-  const char* end = text.data() + text.size();
-  const char* begin = colon == std::string::npos ? end : text.data() + colon + 1;
-  const auto [stop, error] = std::from_chars(begin, end, parsed.port);
-  if (colon == std::string::npos || colon == 0 || begin == end || error != std::errc() || stop != end) {
-    return fail(Errc::invalid, "http.listen: '" + text + "' is no host:port; write one like 127.0.0.1:7310");
-  }
-  parsed.host = text.substr(0, colon);
-  if (parsed.host.starts_with('[') && parsed.host.ends_with(']')) {
-    parsed.host = parsed.host.substr(1, parsed.host.size() - 2);
-  }
-  return parsed;
+Result<net::TcpAddress> parse_http_listen(const std::string& text) {
+  const Result<net::HostPort> parsed = net::parse_host_port(text);
+  if (parsed && parsed->port) return net::TcpAddress{parsed->host, *parsed->port};
+  return fail(Errc::invalid, "http.listen: '" + text + "' is not host:port" +
+                                 (parsed ? "" : ": " + parsed.error().message) +
+                                 "; use a value such as 127.0.0.1:7310");
 }
 
 }  // namespace cadre::app

@@ -12,6 +12,8 @@
 #include "cluster/desk.h"
 #include "gateway/gateway.h"
 #include "master/config.h"
+#include "net/address.h"
+#include "net/host_port.h"
 
 namespace cadre::app {
 
@@ -50,13 +52,7 @@ class Door {
   std::unique_ptr<Inside> inside_;  // the loop and all that is for its thread only
 };
 
-/// host and port of `127.0.0.1:7310`.
-struct HostPort {
-  std::string host;
-  std::uint16_t port = 0;
-};
-[[nodiscard]] Result<HostPort> parse_host_port(const std::string& text);
-/// Whether only processes of this host reach it: 127.0.0.1, ::1 or localhost.
-[[nodiscard]] bool is_loopback(const std::string& host);
+/// Host and port of a setting such as `127.0.0.1:7310`.
+[[nodiscard]] Result<net::TcpAddress> parse_http_listen(const std::string& text);
 
 }  // namespace cadre::app

@@ -18,8 +18,9 @@ namespace {
 
 Result<void> set_mode(const std::string& path, mode_t mode, mode_t wanted, Log& log) {
   if ((mode & 07777) == wanted) return {};
-  if (::chmod(path.c_str(), wanted) != 0) return loop::system_failure("cannot close " + path + " to other users");
-  if ((mode & 077) != 0) log.warning(path + " was open to other users; it is closed to them now");
+  if (::chmod(path.c_str(), wanted) != 0)
+    return loop::system_failure("cannot remove the access of other users to " + path);
+  if ((mode & 077) != 0) log.warning(path + " was accessible to other users; that access is now removed");
   return {};
 }
 
@@ -31,15 +32,15 @@ Result<std::string> make_private_folder(const std::string& path, Log& log) {
   const std::string name = absolute.string();
   fs::create_directories(absolute.parent_path(), error);
   if (::mkdir(name.c_str(), 0700) != 0 && errno != EEXIST) {
-    return loop::system_failure("cannot make the folder " + name);
+    return loop::system_failure("cannot create the folder " + name);
   }
   struct stat about {};
-  if (::stat(name.c_str(), &about) != 0) return loop::system_failure("cannot look at " + name);
+  if (::stat(name.c_str(), &about) != 0) return loop::system_failure("cannot read the attributes of " + name);
   if (!S_ISDIR(about.st_mode)) return fail(Errc::invalid, name + " is not a folder");
   if (about.st_uid != ::geteuid()) {
     return fail(Errc::denied, name +
-                                  " belongs to another user, who could read and change what is kept there; choose "
-                                  "another folder, or give this one to the user that runs cadre");
+                                  " belongs to another user, who could read and change its contents; choose "
+                                  "another folder, or make the user that runs cadre its owner");
   }
   TRY(set_mode(name, about.st_mode, 0700, log));
   return name;
@@ -65,8 +66,7 @@ Result<loop::Descriptor> lock_folder(const std::string& data) {
     if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
-  return fail(Errc::conflict,
-              "another master or agent uses " + data + "; stop it, or give this one another --data folder");
+  return fail(Errc::conflict, "another master or agent uses " + data + "; stop it, or use another --data folder");
 }
 
 }  // namespace cadre::app

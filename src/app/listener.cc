@@ -20,16 +20,19 @@ constexpr auto between_attempts = 200ms;
 std::uint16_t port_before(const cluster::DataFolder& data) {
   const Result<std::string> text = loop::read_file(data.client_file());
   if (!text) return 0;
-  const auto known = describe::read_json<cluster::KnownMaster>(*text);
+  const auto known = describe::read_json_of_peer<cluster::KnownMaster>(*text);
   if (!known) return 0;
-  const Result<HostPort> before = parse_host_port(known->url);
-  return before ? before->port : 0;
+  const std::string_view url = known->url;
+  const std::size_t scheme = url.find("://");
+  const Result<net::HostPort> before =
+      net::parse_host_port(url.substr(scheme == std::string_view::npos ? 0 : scheme + 3));
+  return before ? before->port.value_or(0) : 0;
 }
 
 }  // namespace
 
 Result<loop::Descriptor> open_listener(const master::Http& http, const cluster::DataFolder& data, Log& log) {
-  TRY_ASSIGN(where, parse_host_port(http.listen));
+  TRY_ASSIGN(where, parse_http_listen(http.listen));
   if (const std::uint16_t before = where.port == 0 ? port_before(data) : 0; before != 0) {
     if (Result<loop::Descriptor> same = net::http::listen_at(where.host, before)) return same;
   }
@@ -39,7 +42,7 @@ Result<loop::Descriptor> open_listener(const master::Http& http, const cluster::
     if (attempt == attempts_max) {
       return fail(Errc::conflict, listener.error().message + "; choose another address with --http HOST:PORT");
     }
-    if (attempt == 1) log.warning(listener.error().message + "; it is tried again for 5 s");
+    if (attempt == 1) log.warning(listener.error().message + "; retrying for 5 s");
     std::this_thread::sleep_for(between_attempts);
   }
 }

@@ -10,6 +10,7 @@
 #include "app/docs_command.h"
 #include "app/simulate_command.h"
 #include "app/standard_streams.h"
+#include "base/protocol.h"
 #include "cli/commands/commands.h"
 #include "cli/plan_command.h"
 #include "cli/refusal.h"
@@ -21,14 +22,14 @@ namespace {
 int run(int argc, char** argv) {
   CLI::App app("cadre: one system for learning at cluster scale");
   app.name("cadre");
-  app.set_version_flag("--version", CADRE_VERSION);
+  app.set_version_flag("--version", std::string(cadre::version()));
   app.require_subcommand(1);
 
   std::function<int()> chosen;
   cli::PlanOptions plan;
   CLI::App* plan_command =
-      app.add_subcommand("plan", "Say what the scheduler would do with a cluster described in a file");
-  plan_command->add_option("file", plan.file, "The file (docs/reference/plan-file.md); - reads standard input")
+      app.add_subcommand("plan", "Show what the scheduler would do with a cluster described in a file");
+  plan_command->add_option("file", plan.file, "Plan file (docs/reference/plan-file.md); - reads standard input")
       ->required();
   plan_command->add_flag("--json", plan.json, "Print one JSON object");
   plan_command->callback([&] { chosen = [&] { return cli::run_plan(plan); }; });

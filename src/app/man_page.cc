@@ -38,24 +38,24 @@ void add_options(const CLI::App& command, std::string& page) {
   }
 }
 
-void add_command(const CLI::App& command, const std::string& parents, std::string& page) {
+void add_to_page(const CLI::App& command, const std::string& parents, std::string& page) {
   const std::string name = parents + " " + command.get_name();
   page += ".SS " + plain(name) + "\n" + plain(command.get_description()) + ".\n";
   add_options(command, page);
   if (!command.get_footer().empty()) page += ".PP\n.nf\n" + plain(command.get_footer()) + "\n.fi\n";
-  for (const CLI::App* verb : cli::verbs_of(command)) add_command(*verb, name, page);
+  for (const CLI::App* verb : cli::verbs_of(command)) add_to_page(*verb, name, page);
 }
 
 }  // namespace
 
-std::string man_page(const CLI::App& app, const std::string& version) {
-  std::string page = ".TH CADRE 1 \"\" \"cadre " + plain(version) + "\" \"User Commands\"\n";
+std::string man_page(const CLI::App& app, std::string_view version) {
+  std::string page = ".TH CADRE 1 \"\" \"cadre " + plain(std::string(version)) + "\" \"User Commands\"\n";
   page += ".ad l\n.SH NAME\ncadre \\- one system for learning at cluster scale\n";
   page += ".SH SYNOPSIS\n.B cadre\n.I command\n[\n.I options\n]\n";
-  page += ".SH EXIT STATUS\n0 done, 1 failed, 2 bad usage, 3 refused, 4 unreachable;\n";
-  page += ".B cadre run\npasses on the task's own.\n";
+  page += ".SH EXIT STATUS\n0 success, 1 failure, 2 invalid usage, 3 refused, 4 unreachable;\n";
+  page += ".B cadre run\nexits with the exit code of the task.\n";
   page += ".SH COMMANDS\n";
-  for (const CLI::App* command : cli::verbs_of(app)) add_command(*command, app.get_name(), page);
+  for (const CLI::App* command : cli::verbs_of(app)) add_to_page(*command, app.get_name(), page);
   return page;
 }
 

@@ -7,6 +7,6 @@
 namespace cadre::app {
 
 /// cadre(1), in the language of man(7).
-[[nodiscard]] std::string man_page(const CLI::App& app, const std::string& version);
+[[nodiscard]] std::string man_page(const CLI::App& app, std::string_view version);
 
 }  // namespace cadre::app

@@ -42,31 +42,31 @@ struct Endpoints {
 };
 
 Result<Endpoints> endpoints(const std::string& listen) {
-  const std::size_t colon = listen.rfind(':');
-  int port = -1;
-  if (colon != std::string::npos) {
-    const std::string digits = listen.substr(colon + 1);
-    if (!digits.empty() && digits.size() <= 5 && digits.find_first_not_of("0123456789") == std::string::npos) {
-      port = std::stoi(digits);
-    }
-  }
-  if (colon == 0 || port < 0 || port > 65'533) {
-    return fail(Errc::invalid,
-                "listen: '" + listen +
-                    "' is no host:port; write one like 0.0.0.0:7300 (with port 0, three free ones are taken)");
-  }
-  const std::string host = "tcp://" + listen.substr(0, colon) + ":";
-  const auto at = [&](int step) { return host + std::to_string(port == 0 ? 0 : port + step); };
+  constexpr std::uint16_t port_max = 65'533;
+  const Result<net::HostPort> parsed = net::parse_host_port(listen);
+  const auto refuse = [&](const std::string& why) {
+    return fail(Errc::invalid, "listen: '" + listen + "' " + why +
+                                   "; use a value such as 0.0.0.0:7300 (port 0 selects three free ports)");
+  };
+  if (!parsed) return refuse("is not host:port: " + parsed.error().message);
+  if (!parsed->port) return refuse("is not host:port: it names no port");
+  if (*parsed->port > port_max) return refuse("leaves no room for the two ports after it, which the master uses too");
+  const auto at = [&](int step) {
+    const int port = *parsed->port == 0 ? 0 : *parsed->port + step;
+    return net::to_string(net::TcpAddress{parsed->host, static_cast<std::uint16_t>(port)});
+  };
   return Endpoints{at(0), at(1), at(2)};
 }
 
 /// The same address by the name under which others reach this host: one that is given, or, when it listens on all its
 /// addresses, its own name.
-std::string seen_from_outside(const std::string& address, std::string host) {
-  const bool everywhere = address.starts_with("tcp://0.0.0.0:") || address.starts_with("tcp://*:");
+std::string seen_from_outside(const std::string& address, const std::string& host) {
+  const Result<net::Address> parsed = net::parse_address(address);
+  const auto* tcp = parsed ? std::get_if<net::TcpAddress>(&*parsed) : nullptr;
+  if (tcp == nullptr) return address;
+  const bool everywhere = tcp->host == "0.0.0.0" || tcp->host == "*";
   if (host.empty() && !everywhere) return address;
-  if (host.empty()) host = agent::facts_of_host().name;
-  return "tcp://" + host + address.substr(address.rfind(':'));
+  return net::to_string(net::TcpAddress{host.empty() ? agent::facts_of_host().name : host, tcp->port});
 }
 
 Result<net::Keys> keys_in(const std::string& path) {
@@ -87,7 +87,7 @@ Result<std::string> secret_in(const std::string& path) {
   }
   TRY_ASSIGN(secret, loop::read_file(path));
   if (secret.size() < 32)
-    return fail(Errc::corrupt, path + " is too short; remove it, and tokens of tasks are made anew");
+    return fail(Errc::corrupt, path + " is too short; remove it, and the master creates a new one");
   return secret;
 }
 
@@ -108,7 +108,7 @@ class Recorder {
     const std::string path = folder_ + "/" + std::to_string(1'000'000 + ++number_).substr(1);
     std::ofstream(path + ".plan.json") << describe::write_json(record.file, describe::Indent::two_spaces) << "\n";
     std::ofstream(path + ".decided.json")
-        << describe::write_json(cluster::to_answer(record.file, record.plan), describe::Indent::two_spaces) << "\n";
+        << describe::write_json(plan::to_answer(record.file, record.plan), describe::Indent::two_spaces) << "\n";
   }
 
  private:
@@ -141,9 +141,9 @@ class MasterProcess {
     TRY_ASSIGN(signals, loop::on_signal(loop_, {SIGTERM, SIGINT}, [this](int) { master_->stop(); }));
     log_.info("the master is up: " + data_.path + ", " + known_.url +
               (config_.listen.empty() ? "" : ", agents at " + outside_control_ + ", their output at " + outside_bulk_));
-    const Result<HostPort> door = parse_host_port(config_.http.listen);
-    if (door && !is_loopback(door->host) && config_.http.tls_certificates.empty()) {
-      log_.warning(config_.http.listen + " is served without TLS: passwords and tokens travel in plain");
+    const Result<net::TcpAddress> door = parse_http_listen(config_.http.listen);
+    if (door && !net::is_loopback(door->host) && config_.http.tls_certificates.empty()) {
+      log_.warning(config_.http.listen + " is served without TLS: passwords and tokens are sent unencrypted");
     }
     if (is_up_) is_up_();
     loop_.spawn(serve());
@@ -223,7 +223,7 @@ class MasterProcess {
   Result<void> add_access(master::Options& options) {
     TRY_ASSIGN(rows, records_->load_access());
     if (auto text = loop::read_file(data_.client_file())) {
-      if (auto known = describe::read_json<cluster::KnownMaster>(*text)) known_ = *std::move(known);
+      if (auto known = describe::read_json_of_peer<cluster::KnownMaster>(*text)) known_ = *std::move(known);
     }
     if (known_.token.empty()) known_.token = gateway::make_secret().text;
     known_.user = owner_of(rows);
@@ -231,7 +231,7 @@ class MasterProcess {
     options.local_token = access::TokenRow{std::string(access::local_token_id),
                                            gateway::hash_of_token(known_.token),
                                            known_.user,
-                                           "of who owns the data folder",
+                                           "owner of the data folder",
                                            calendar_.now(),
                                            TimePoint{}};
     options.access_rows = std::move(rows);
@@ -255,8 +255,7 @@ class MasterProcess {
     options.changes = std::move(changes);
     options.figures = [this] {
       std::vector<gateway::Figure> figures = figures_of(bulk_->counters());
-      figures.push_back(
-          {"join_refused_total", "Attempts to join that were refused.", static_cast<double>(join_->refused())});
+      figures.push_back({"join_refused_total", "Refused attempts to join.", static_cast<double>(join_->refused())});
       return figures;
     };
     loop::Descriptor own;
@@ -280,28 +279,29 @@ class MasterProcess {
   std::string url() const {
     const master::Http& http = config_.http;
     if (!http.url.empty()) return http.url;
-    std::string host = parse_host_port(http.listen)->host;
+    std::string host = parse_http_listen(http.listen)->host;
     if (host == "0.0.0.0" || host == "::")
       host = config_.advertise.empty() ? agent::facts_of_host().name : config_.advertise;
-    if (host.find(':') != std::string::npos) host = "[" + host + "]";
-    return (http.tls_certificates.empty() ? "http://" : "https://") + host + ":" + std::to_string(door_.port());
+    return (http.tls_certificates.empty() ? "http://" : "https://") + net::host_in_address(host) + ":" +
+           std::to_string(door_.port());
   }
 
   static std::vector<gateway::Figure> figures_of(const master::BulkCounters& counters) {
     const auto figure = [](const char* name, const char* help, auto value) {
       return gateway::Figure{name, help, static_cast<double>(value)};
     };
-    return {figure("output_parts_total", "Parts of output that came.", counters.puts),
-            figure("output_part_bytes_total", "Bytes of output that came, again included.", counters.put_bytes),
-            figure("output_syncs_total", "Times that output was made durable.", counters.syncs),
-            figure("output_reads_total", "Questions for output.", counters.reads),
-            figure("output_waiting", "Readers that wait for more output.", counters.waiting),
-            figure("output_dropped_bytes_total", "Output beyond its bound.", counters.dropped_bytes),
-            figure("output_stored_bytes", "Disk space that output takes.", counters.logs_bytes),
-            figure("code_stored_bytes", "Disk space that packed code takes.", counters.blobs_bytes),
-            figure("bulk_refused_total", "Messages to the bulk side that were refused.",
-                   counters.refused_malformed + counters.refused_denied + counters.refused_full),
-            figure("bulk_failures_total", "Times that something could not be written or read.", counters.failures)};
+    return {
+        figure("output_parts_total", "Parts of output received.", counters.puts),
+        figure("output_part_bytes_total", "Bytes of output received, including repeated parts.", counters.put_bytes),
+        figure("output_syncs_total", "Syncs of output to disk.", counters.syncs),
+        figure("output_reads_total", "Requests to read output.", counters.reads),
+        figure("output_waiting", "Readers that are waiting for more output.", counters.waiting),
+        figure("output_dropped_bytes_total", "Bytes of output dropped beyond the size limit.", counters.dropped_bytes),
+        figure("output_stored_bytes", "Disk space used by output.", counters.logs_bytes),
+        figure("code_stored_bytes", "Disk space used by packed code.", counters.blobs_bytes),
+        figure("bulk_refused_total", "Refused bulk messages.",
+               counters.refused_malformed + counters.refused_denied + counters.refused_full),
+        figure("bulk_failures_total", "Failed reads and writes.", counters.failures)};
   }
 
   master::Adopt adopt() const { return config_.adopt ? master::Adopt::yes : master::Adopt::no; }
@@ -373,9 +373,8 @@ class MasterProcess {
     }
     if (master_->knows(wanted.key, wanted.agent)) co_return std::string();
     if (master_->is_alive(wanted.agent)) {
-      co_return fail(Errc::conflict,
-                     "an agent '" + wanted.agent.value +
-                         "' is there already; give this one another --id, or wait until that one is lost");
+      co_return fail(Errc::conflict, "an agent '" + wanted.agent.value +
+                                         "' is already connected; use another --id, or wait until that agent is lost");
     }
     const records::AgentKey key{wanted.agent, wanted.key.text(), "", now};
     const Result<void> put = co_await pool_.run([&] { return records_->put_agent_key(key); });

@@ -13,8 +13,10 @@ class JsonLog final : public Log {
  public:
   JsonLog(std::string part, Level lowest) : part_(std::move(part)), lowest_(lowest) {}
 
+  bool shows(Level level) const override { return level >= lowest_; }
+
   void write(Level level, std::string_view message) override {
-    if (level < lowest_) return;
+    if (!shows(level)) return;
     const TimePoint now(std::chrono::duration_cast<Duration>(std::chrono::system_clock::now().time_since_epoch()));
     const std::string line =
         "{\"time\":" + describe::quoted(to_utc(now)) + ",\"level\":" + describe::quoted(to_string(level)) +

@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 using simulate::Progress;
 
-struct Settings {
+struct SimulateSettings {
   simulate::Options options;
   std::string policy = "priority";
   std::string fitting = "best";
@@ -62,19 +62,19 @@ class ProgressLine {
   int skipped_ = 0;
 };
 
-int run(Settings& settings) {
+int run(SimulateSettings& settings) {
   if (settings.options.longest < settings.options.shortest) {
     std::fprintf(stderr, "cadre simulate: --longest %s is below --shortest %s; raise it, or lower --shortest\n",
                  to_string(settings.options.longest).c_str(), to_string(settings.options.shortest).c_str());
     return cli::bad_usage;
   }
-  const auto fitting = settings.fitting == "worst" ? cluster::Fitting::worst : cluster::Fitting::best;
+  const auto fitting = settings.fitting == "worst" ? plan::Fitting::worst : plan::Fitting::best;
   if (settings.policy == "fair_share") {
-    cluster::FairSharePolicy policy;
+    plan::FairSharePolicy policy;
     policy.fitting = fitting;
     settings.options.policy = policy;
   } else {
-    cluster::PriorityPolicy policy;
+    plan::PriorityPolicy policy;
     policy.fitting = fitting;
     policy.preemption = !settings.no_preemption;
     settings.options.policy = policy;
@@ -122,45 +122,46 @@ void add_duration(CLI::App& command, const std::string& name, Duration& value, L
 }  // namespace
 
 void add_simulate_command(CLI::App& app, std::function<int()>& chosen) {
-  CLI::App& command = *app.add_subcommand("simulate", "Run the planner under virtual time over a drawn load");
-  const auto settings = std::make_shared<Settings>();
+  CLI::App& command = *app.add_subcommand("simulate", "Run the planner in virtual time with a random load");
+  const auto settings = std::make_shared<SimulateSettings>();
   simulate::Options& options = settings->options;
   command
-      .add_option("--seed", options.seed, "What the load and the faults are drawn from; the same seed prints the same")
+      .add_option("--seed", options.seed, "Seed of the random load and faults; the same seed prints the same report")
       ->check(CLI::Range(0.0, 9e18))
       ->capture_default_str();
-  command.add_option("--agents", options.agents, "Agents")->check(CLI::Range(1, 1'000'000))->capture_default_str();
-  command.add_option("--slots", options.slots, "Slots of each agent")
-      ->check(CLI::Range(1, 1'024))
+  command.add_option("--agents", options.agents, "Number of agents")
+      ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  command.add_option("--cpus", options.cpus, "Cpus of each agent")->check(CLI::Range(1, 4'096))->capture_default_str();
-  command.add_option("--gangs", options.gangs, "Gangs that arrive")
+  command.add_option("--slots", options.slots, "Slots per agent")->check(CLI::Range(1, 1'024))->capture_default_str();
+  command.add_option("--cpus", options.cpus, "CPUs per agent")->check(CLI::Range(1, 4'096))->capture_default_str();
+  command.add_option("--gangs", options.gangs, "Number of gangs that arrive")
       ->check(CLI::Range(0, 10'000'000))
       ->capture_default_str();
   add_duration(command, "--over", options.over, {},
-               "How long they take to arrive; 0s is all at once, 24h is a day with a night");
+               "Time over which the gangs arrive; 0s: all at once; 24h: a day with a quiet night");
   add_duration(command, "--shortest", options.shortest, {1s}, "Shortest run time of a gang");
   add_duration(command, "--longest", options.longest, {1s}, "Longest run time of a gang");
-  command.add_option("--policy", settings->policy, "How the pool is scheduled")
+  command.add_option("--policy", settings->policy, "Scheduling policy of the pool")
       ->check(CLI::IsMember({"priority", "fair_share"}))
       ->capture_default_str();
-  command.add_option("--fitting", settings->fitting, "Which agent, when several could hold a gang")
+  command.add_option("--fitting", settings->fitting, "Which agent to use when several fit a gang")
       ->check(CLI::IsMember({"best", "worst"}))
       ->capture_default_str();
-  command.add_flag("--no-preemption", settings->no_preemption, "Never stop a gang for a more important one");
-  add_duration(command, "--plan-every", options.plan_every, {10ms}, "Shortest time between two plans");
-  add_duration(command, "--agent-timeout", options.agent_timeout, {1s}, "Silence after which an agent is lost");
+  command.add_flag("--no-preemption", settings->no_preemption, "Never preempt a gang for a more important one");
+  add_duration(command, "--plan-every", options.plan_every, {10ms}, "Minimum time between two plans");
+  add_duration(command, "--agent-timeout", options.agent_timeout, {1s},
+               "Time without contact after which an agent is lost");
   add_duration(command, "--loss-every", options.loss_every, {1min, true},
-               "Mean time between losses of one host; 0s is never");
+               "Mean time between losses of one host; 0s: never");
   add_duration(command, "--partition-every", options.partition_every, {1min, true},
-               "Mean time between cuts of one host; 0s is never");
-  command.add_option("--instances", options.instances, "Most agents that a provider may add")
+               "Mean time between network partitions of one host; 0s: never");
+  command.add_option("--instances", options.instances, "Maximum number of agents that a provider may add")
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
-  add_duration(command, "--provider-delay", options.provider_delay, {}, "How long the provider takes for one");
-  add_duration(command, "--pace", settings->pace, {}, "On a terminal, let it take at least this long, to watch");
+  add_duration(command, "--provider-delay", options.provider_delay, {}, "Time that the provider takes to add an agent");
+  add_duration(command, "--pace", settings->pace, {}, "On a terminal, minimum duration of the run, to watch it");
   command.add_flag("--verify", options.verify,
-                   "Make every plan twice, the second time from nothing, and compare (slow)");
+                   "Compute every plan twice, the second time from scratch, and compare (slow)");
   command.add_flag("--json", settings->json, "Print one JSON object, with timings");
   command.callback([settings, &chosen] { chosen = [settings] { return run(*settings); }; });
 }

@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
   socklen_t size = sizeof(type);
   const bool asked = ::getsockopt(nursery_talk::nursery_socket, SOL_SOCKET, SO_TYPE, &type, &size) == 0;
   if (!asked || type != SOCK_SEQPACKET || (means != "auto" && means.size() != 3)) {
-    std::fprintf(stderr, "cadre-supervisor is started by `cadre agent` and of no use by itself\n");
+    std::fprintf(stderr, "cadre-supervisor is started by `cadre agent`; do not run it directly\n");
     return 2;
   }
   ::umask(077);

@@ -66,7 +66,7 @@ class Part {
     if (pid_ != 0) return;
     ::signal(SIGTERM, SIG_DFL);
     ::signal(SIGINT, SIG_DFL);
-    ::setpgid(0, 0);  // what is typed at the terminal is for who looks after it
+    ::setpgid(0, 0);  // so that Ctrl-C reaches only the parent
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (::getppid() != parent) ::_exit(1);
     const Result<void> ended = run_();
@@ -75,7 +75,7 @@ class Part {
     ::_exit(ended ? 0 : 1);
   }
 
-  /// One that was killed begins anew, after a pause if that happens again and again; an error would only come again.
+  /// Restarts a part that was killed, after a pause if that repeats; a part that failed is not restarted.
   /// Gives whether it runs or will.
   bool keep_up() {
     if (pid_ == 0) {
@@ -86,7 +86,7 @@ class Part {
     if (::waitpid(pid_, &status, WNOHANG) != pid_) return true;
     pid_ = 0;
     if (!WIFSIGNALED(status)) return false;
-    std::fprintf(stderr, "cadre up: the %s was killed; it is started again\n", name_);
+    std::fprintf(stderr, "cadre up: the %s was killed; restarting it\n", name_);
     fell();
     return true;
   }
@@ -139,8 +139,8 @@ Result<void> run_both(const master::Config& config, AgentOptions agent, const Lo
   ::sigaction(SIGTERM, &action, nullptr);
   ::sigaction(SIGINT, &action, nullptr);
 
-  // Held here, so that nobody takes the port while a master is killed and started again.
-  TRY(lock_folder(data));  // in use: that is said first
+  // Held here, so that no other process takes the port while a killed master is restarted.
+  TRY(lock_folder(data));  // a folder in use is reported first
   TRY_ASSIGN(listener, open_listener(config.http, cluster::DataFolder{data}, *log));
 
   std::array<int, 2> news{};
@@ -180,7 +180,7 @@ Result<void> run_both(const master::Config& config, AgentOptions agent, const Lo
     }
     pause_ms(100);
   }
-  std::fprintf(stderr, "\ncadre stops\n");
+  std::fprintf(stderr, "\nstopping cadre\n");
   agent_part.stop();
   master_part.stop();
   return {};

@@ -7,22 +7,22 @@
 namespace cadre {
 namespace {
 
-struct Unit {
+struct SizeUnit {
   std::string_view name;
   std::int64_t bytes;
 };
 
-constexpr std::array<Unit, 11> units{{{"PiB", 1LL << 50},
-                                      {"TiB", 1LL << 40},
-                                      {"GiB", 1LL << 30},
-                                      {"MiB", 1LL << 20},
-                                      {"KiB", 1LL << 10},
-                                      {"PB", 1'000'000'000'000'000},
-                                      {"TB", 1'000'000'000'000},
-                                      {"GB", 1'000'000'000},
-                                      {"MB", 1'000'000},
-                                      {"KB", 1'000},
-                                      {"B", 1}}};
+constexpr std::array<SizeUnit, 11> size_units{{{"PiB", 1LL << 50},
+                                               {"TiB", 1LL << 40},
+                                               {"GiB", 1LL << 30},
+                                               {"MiB", 1LL << 20},
+                                               {"KiB", 1LL << 10},
+                                               {"PB", 1'000'000'000'000'000},
+                                               {"TB", 1'000'000'000'000},
+                                               {"GB", 1'000'000'000},
+                                               {"MB", 1'000'000},
+                                               {"KB", 1'000},
+                                               {"B", 1}}};
 
 constexpr std::string_view base64_letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
@@ -38,7 +38,7 @@ Result<ByteSize> parse_byte_size(std::string_view text) {
   const std::size_t unit_at = text.find_first_not_of("0123456789.");
   std::string_view name = unit_at == std::string_view::npos ? std::string_view{} : text.substr(unit_at);
   while (name.starts_with(' ')) name.remove_prefix(1);
-  for (const Unit& unit : units) {
+  for (const SizeUnit& unit : size_units) {
     if (name != unit.name && !(name.empty() && unit.name == "B")) continue;
     const auto value = take_decimal(rest, unit.bytes);
     while (rest.starts_with(' ')) rest.remove_prefix(1);
@@ -50,7 +50,7 @@ Result<ByteSize> parse_byte_size(std::string_view text) {
 
 std::string to_string(ByteSize size) {
   if (size.value == 0) return "0";
-  for (const Unit& unit : units) {
+  for (const SizeUnit& unit : size_units) {
     if (size.value % unit.bytes == 0 && size.value >= unit.bytes) {
       return std::to_string(size.value / unit.bytes) + (unit.bytes == 1 ? "" : std::string(unit.name));
     }

@@ -1,7 +1,10 @@
 #include "base/log.h"
 
+#include <chrono>
 #include <cstdio>
 #include <string>
+
+#include "base/time.h"
 
 namespace cadre {
 
@@ -17,8 +20,9 @@ std::string_view to_string(Level level) {
 
 void StderrLog::write(Level level, std::string_view message) {
   if (level < lowest_) return;
-  std::string line = "cadre: ";
-  line.append(to_string(level)).append(": ");
+  const auto now = std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
+  std::string line = to_utc(TimePoint(Duration(now.time_since_epoch())));
+  line.append(" ").append(to_string(level)).append(": ");
   for (const char c : message) {  // names of others may be in it: a terminal must not take them for orders
     const auto byte = static_cast<unsigned char>(c);
     const bool is_control = (byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f;

@@ -15,7 +15,14 @@ class Log {
  public:
   virtual ~Log() = default;
   virtual void write(Level level, std::string_view message) = 0;
+  /// Whether messages of this level are written.
+  virtual bool shows(Level) const { return true; }
 
+  /// Calls `compose` for the message only if it is written.
+  template <class Compose>
+  void debug(const Compose& compose) {
+    if (shows(Level::debug)) write(Level::debug, compose());
+  }
   void info(std::string_view message) { write(Level::info, message); }
   void warning(std::string_view message) { write(Level::warning, message); }
   void error(std::string_view message) { write(Level::error, message); }
@@ -25,13 +32,15 @@ class Log {
 class SilentLog final : public Log {
  public:
   void write(Level, std::string_view) override {}
+  bool shows(Level) const override { return false; }
 };
 
-/// One line to standard error for each message at or above a level.
+/// One line to standard error for each message at or above a level: time, level, message.
 class StderrLog final : public Log {
  public:
   explicit StderrLog(Level lowest) : lowest_(lowest) {}
   void write(Level level, std::string_view message) override;
+  bool shows(Level level) const override { return level >= lowest_; }
 
  private:
   Level lowest_;

@@ -11,18 +11,18 @@
 namespace cadre {
 namespace {
 
-struct Unit {
+struct TimeUnit {
   std::string_view name;
   std::int64_t ns;
 };
 
-constexpr std::array<Unit, 7> units{{{"d", 86'400'000'000'000},
-                                     {"h", 3'600'000'000'000},
-                                     {"m", 60'000'000'000},
-                                     {"s", 1'000'000'000},
-                                     {"ms", 1'000'000},
-                                     {"us", 1'000},
-                                     {"ns", 1}}};
+constexpr std::array<TimeUnit, 7> time_units{{{"d", 86'400'000'000'000},
+                                              {"h", 3'600'000'000'000},
+                                              {"m", 60'000'000'000},
+                                              {"s", 1'000'000'000},
+                                              {"ms", 1'000'000},
+                                              {"us", 1'000},
+                                              {"ns", 1}}};
 
 Failure bad_duration(std::string_view text) {
   return fail(Errc::invalid, "'" + std::string(text) + "' is not a duration; write one like 30s, 10m, 1h30m or 250ms");
@@ -30,7 +30,7 @@ Failure bad_duration(std::string_view text) {
 
 std::int64_t length_of_unit(std::string_view name) {
   if (name == "min") name = "m";
-  for (const Unit& unit : units) {
+  for (const TimeUnit& unit : time_units) {
     if (unit.name == name) return unit.ns;
   }
   return 0;
@@ -68,7 +68,7 @@ std::string to_string(Duration duration) {
     text = "-";
     rest = 0 - rest;
   }
-  for (const Unit& unit : units) {
+  for (const TimeUnit& unit : time_units) {
     const auto length = static_cast<std::uint64_t>(unit.ns);
     if (rest < length) continue;
     text += std::to_string(rest / length);

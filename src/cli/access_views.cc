@@ -48,7 +48,7 @@ std::string user_text(const access::UserView& user, const Showing& showing) {
   facts.add("user", user.name);
   facts.add("state", state_words(user));
   facts.add("password",
-            user.has_password ? "yes" : "none; a token must be made: cadre token create --user " + user.name);
+            user.has_password ? "yes" : "none; create a token with: cadre token create --user " + user.name);
   facts.add("max slots", limit_words(user.max_slots));
   if (!user.unix_user.empty()) facts.add("unix user", user.unix_user);
   facts.add("workspaces", user.workspaces.empty() ? "none" : roles_words(user.workspaces));
@@ -57,7 +57,7 @@ std::string user_text(const access::UserView& user, const Showing& showing) {
 }
 
 std::string tokens_text(const std::vector<access::TokenView>& tokens, const Showing& showing) {
-  if (tokens.empty()) return "no tokens; make one with: cadre token create\n";
+  if (tokens.empty()) return "no tokens; create one with: cadre token create\n";
   Table table({"TOKEN", "USER", "NAME", "CREATED", "EXPIRES"});
   for (const access::TokenView& token : tokens) {
     table.add(
@@ -67,7 +67,7 @@ std::string tokens_text(const std::vector<access::TokenView>& tokens, const Show
 }
 
 std::string workspaces_text(const std::vector<access::WorkspaceView>& workspaces, const Showing& showing) {
-  if (workspaces.empty()) return "you are in no workspace; an admin can put you into one: cadre workspace add\n";
+  if (workspaces.empty()) return "you are not in a workspace; an admin can add you to one with: cadre workspace add\n";
   Table table({"WORKSPACE", "MAX SLOTS", "MEMBERS", "CREATED"});
   for (const access::WorkspaceView& one : workspaces) {
     table.add({one.name, limit_words(one.max_slots), roles_words(one.members), ago(one.created, showing.now)});
@@ -85,8 +85,8 @@ std::string workspace_text(const access::WorkspaceView& workspace, const Showing
 }
 
 std::string audit_text(const std::vector<access::AuditEntry>& entries, const Showing& showing) {
-  if (entries.empty()) return "nothing was changed yet\n";
-  Table table({"WHEN", "USER", "TOKEN", "FROM", "ACT", "OBJECT", "OUTCOME"});
+  if (entries.empty()) return "the audit log is empty\n";
+  Table table({"WHEN", "USER", "TOKEN", "FROM", "ACTION", "OBJECT", "OUTCOME"});
   for (const access::AuditEntry& entry : entries) {
     table.add({ago(entry.time, showing.now), entry.user, entry.token, entry.address, entry.act, entry.object,
                entry.is_done ? "done" : "refused: " + entry.detail});

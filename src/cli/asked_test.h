@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "access/requests.h"
-#include "access/route.h"
+#include "api/route.h"
 #include "cluster/output.h"
 #include "cluster/requests.h"
 #include "describe/describe.h"
@@ -54,7 +54,7 @@ inline describe::Value field_value(const describe::Shape& record, const std::str
 }
 
 /// The fields of a request of that kind; nothing: something else was asked.
-template <access::Routed T>
+template <api::Routed T>
 std::optional<describe::Value> fields_in(const net::http::Request& request) {
   const std::vector<std::string> pattern = segments_of("/api/v1" + std::string(T::route.path));
   const std::vector<std::string> path = segments_of(request.path());
@@ -80,7 +80,7 @@ std::optional<describe::Value> fields_in(const net::http::Request& request) {
 
 template <class T>
 void read_as(const net::http::Request& request, std::optional<AskedRequest>& into) {
-  if constexpr (access::Routed<T>) {
+  if constexpr (api::Routed<T>) {
     if (into) return;
     const std::optional<describe::Value> fields = fields_in<T>(request);
     if (!fields) return;

@@ -27,7 +27,8 @@ Said ask(const FakeMaster& master, std::vector<std::string> words) {
 TEST(Commands, ListJobs) {
   FakeMaster none(always(requests::Jobs{}));
   EXPECT_EQ(ask(none, {"job", "list"}).out, "no jobs yet; run one with: cadre run -- hostname\n");
-  EXPECT_EQ(ask(none, {"job", "list", "--active"}).out, "no job waits or runs; all of them: cadre job list\n");
+  EXPECT_EQ(ask(none, {"job", "list", "--active"}).out,
+            "no waiting or running jobs; to list all jobs: cadre job list\n");
   EXPECT_EQ(ask(none, {"job", "list", "--json"}).out, "{\"jobs\":[],\"actors_skipped\":0}\n");
   const auto asked = none.asked<requests::ListJobs>();
   ASSERT_EQ(asked.size(), 3U);
@@ -146,8 +147,9 @@ TEST(Commands, LookAfterAgents) {
   EXPECT_THAT(ask(list, {"agent", "list", "--json"}).out, StartsWith("{\"agents\":[{\"id\":\"blue\""));
 
   FakeMaster set(always(requests::Done{}));
-  EXPECT_EQ(ask(set, {"agent", "enable", "blue"}).out, "agent blue takes work\n");
-  EXPECT_THAT(ask(set, {"agent", "disable", "blue", "--slot", "3"}).out, StartsWith("slot 3 of agent blue takes no"));
+  EXPECT_EQ(ask(set, {"agent", "enable", "blue"}).out, "agent blue is enabled: it accepts tasks\n");
+  EXPECT_THAT(ask(set, {"agent", "disable", "blue", "--slot", "3"}).out,
+              StartsWith("slot 3 of agent blue is disabled: "));
   EXPECT_EQ(ask(set, {"agent", "drain", "blue", "--json"}).out, "{}\n");
   const auto sets = set.asked<requests::SetAgent>();
   ASSERT_EQ(sets.size(), 2U);
@@ -180,7 +182,7 @@ TEST(Commands, MakeTokensAndSayHowToUseThem) {
   FakeMaster master(always(requests::Text{"abc"}));
   const Said said = ask(master, {"agent", "token", "--pool", "gpu", "--valid", "10m"});
   EXPECT_EQ(said.out, "cadre agent --join abc\n");
-  EXPECT_EQ(said.err, "On the host that is to join, once, within 10m:\n");
+  EXPECT_EQ(said.err, "Run this command once on the host that joins, within 10m:\n");
   EXPECT_EQ(ask(master, {"agent", "token", "--json"}).out,
             "{\"token\":\"abc\",\"pool\":\"default\",\"valid\":\"1h\"}\n");
   const auto asked = master.asked<requests::MakeJoinToken>();
@@ -192,8 +194,8 @@ TEST(Commands, MakeTokensAndSayHowToUseThem) {
 TEST(Commands, LookAfterActors) {
   const FakeMaster none(always(requests::Actors{}));
   EXPECT_EQ(ask(none, {"actor", "list"}).out,
-            "no actors at the moment; those that have ended, too: cadre actor list --all\n");
-  EXPECT_EQ(ask(none, {"actor", "list", "--all"}).out, "no actors yet; programs make them, once they have connected\n");
+            "no active actors; to include actors that have ended: cadre actor list --all\n");
+  EXPECT_EQ(ask(none, {"actor", "list", "--all"}).out, "no actors; programs create actors after they connect\n");
   requests::ActorView actor;
   actor.id = {17};
   actor.actor = "Counter";
@@ -215,11 +217,11 @@ TEST(Commands, ShowWhatActorsWriteAndKillThem) {
   master.start_task();
   const Said plain = ask(master, {"actor", "kill", "17"});
   EXPECT_EQ(plain.code, refused);
-  EXPECT_EQ(plain.err, "cadre actor kill: job 17 is no actor; kill it with cadre task kill 17\n");
+  EXPECT_EQ(plain.err, "cadre actor kill: job 17 is not an actor; kill it with: cadre task kill 17\n");
   EXPECT_TRUE(master.asked<requests::KillJob>().empty());
   master.change([](requests::JobView& job) { job.actor = "Counter"; });
   EXPECT_EQ(ask(master, {"actor", "kill", "17", "18"}).out,
-            "actor 17, Counter, is being killed\nactor 18, Counter, is being killed\n");
+            "actor 17 (Counter) is being killed\nactor 18 (Counter) is being killed\n");
   const auto kills = master.asked<requests::KillJob>();
   ASSERT_EQ(kills.size(), 2U);
   EXPECT_EQ(kills[1].job, cluster::JobId{18});
@@ -231,7 +233,8 @@ TEST(Commands, ShowWhatActorsWriteAndKillThem) {
 
 TEST(Commands, LookAfterSessions) {
   const FakeMaster none(always(requests::Sessions{}));
-  EXPECT_EQ(ask(none, {"session", "list"}).out, "no sessions; one begins when a program connects, and ends with it\n");
+  EXPECT_EQ(ask(none, {"session", "list"}).out,
+            "no sessions; a session begins when a program connects and ends with the program\n");
   requests::SessionView session;
   session.id = cluster::SessionId("abc");
   session.program = "train.py";
@@ -271,7 +274,7 @@ TEST(Commands, SayWhyWithTheLastLines) {
   }
   master.end_task(cluster::lease::Reason::exited, 3);
   EXPECT_EQ(ask(master, {"why", "17.0"}).out,
-            "job 17: waits for 1 slot\nits last lines:\n  line 3\n  line 4\n  line 5\n  line 6\n  line 7\n");
+            "job 17: waits for 1 slot\nlast lines of its output:\n  line 3\n  line 4\n  line 5\n  line 6\n  line 7\n");
   EXPECT_THAT(ask(master, {"why", "17", "--json"}).out, HasSubstr("\"last_lines\":[\"line 3\","));
 }
 
@@ -346,16 +349,18 @@ TEST(Commands, AllEndUnreachableWithoutAMaster) {
 TEST(BadUsage, SaysWhereAndWhatToDo) {
   Said said = cadre({"run", "--slotz", "2", "--", "x"});
   EXPECT_EQ(said.code, own_failure);
-  EXPECT_EQ(said.err,
-            "cadre run: '--slotz' is not understood here; did you mean '--slots'? Options of what is to be run come "
-            "after --\ncadre run --help says more\n");
+  EXPECT_EQ(
+      said.err,
+      "cadre run: unknown option '--slotz'; did you mean '--slots'? Write options of the command to run after --\n"
+      "for help, run: cadre run --help\n");
   said = cadre({"job", "lsit"});
   EXPECT_EQ(said.code, bad_usage);
   EXPECT_EQ(said.err,
-            "cadre job: 'lsit' is not understood here; did you mean 'cadre job list'?\ncadre job --help says more\n");
+            "cadre job: unknown command 'lsit'; did you mean 'cadre job list'?\nfor help, run: cadre job --help\n");
   said = cadre({"task", "stop", "seventeen"});
   EXPECT_EQ(said.code, bad_usage);
-  EXPECT_THAT(said.err, HasSubstr("job: 'seventeen' is neither a job nor a task; write a number like 17, or 17.0"));
+  EXPECT_THAT(said.err,
+              HasSubstr("job: 'seventeen' is neither a job ID nor a task ID; use a number such as 17 or 17.0"));
   said = cadre({"run", "--priority", "0", "--cpus", "-1", "--", "x"});
   EXPECT_EQ(said.code, own_failure);
   EXPECT_EQ(said.err,
@@ -371,12 +376,12 @@ TEST(BadUsage, SuggestsTheCommandThatIsMeant) {
   const Program program;
   const auto suggested = [&](const std::string& word) { return unknown_command(program.app, word); };
   EXPECT_EQ(suggested("ps"),
-            "cadre: there is no command 'ps'; did you mean 'cadre job list'?\ncadre --help lists them\n");
+            "cadre: unknown command 'ps'; did you mean 'cadre job list'?\ncadre --help lists the commands\n");
   EXPECT_THAT(suggested("submit"), HasSubstr("did you mean 'cadre run'?"));
   EXPECT_THAT(suggested("log"), HasSubstr("did you mean 'cadre logs'?"));
   EXPECT_THAT(suggested("describe"), HasSubstr("did you mean 'cadre task describe' or 'cadre job describe'"));
   EXPECT_THAT(suggested("nodes"), HasSubstr("did you mean 'cadre agent list'?"));
-  EXPECT_EQ(suggested("xyzzyplugh"), "cadre: there is no command 'xyzzyplugh'\ncadre --help lists them\n");
+  EXPECT_EQ(suggested("xyzzyplugh"), "cadre: unknown command 'xyzzyplugh'\ncadre --help lists the commands\n");
   EXPECT_THAT(cadre({"job", "cancel", "17"}).err, HasSubstr("did you mean 'cadre job stop'?"));
   EXPECT_THAT(cadre({"task", "ls"}).err, HasSubstr("did you mean 'cadre task list'?"));
   EXPECT_THAT(cadre({"agent", "kill", "blue"}).err, HasSubstr("did you mean 'cadre kill'"));
@@ -450,7 +455,7 @@ TEST(Commands, ListJobsWithoutActorsAndByFilter) {
   EXPECT_EQ(asked[3].owner, "ann");
   EXPECT_THAT(cadre({"job", "list", "--state", "faild"}).err, HasSubstr("did you mean 'failed'?"));
   FakeMaster none(always(requests::Jobs{}));
-  EXPECT_EQ(ask(none, {"job", "list", "--name", "x"}).out, "no such job; all of them: cadre job list\n");
+  EXPECT_EQ(ask(none, {"job", "list", "--name", "x"}).out, "no matching jobs; to list all jobs: cadre job list\n");
 }
 
 TEST(Commands, WatchAListUntilInterrupted) {

@@ -241,11 +241,11 @@ TEST(Connection, EndsAsTheAnswerSays) {
 
 TEST(Connection, ListsAllFaultsOneOnALine) {
   const FakeMaster master(always(told_no(
-      400, "there are 3 faults in it",
+      400, "the request has 3 faults",
       {{"members[0].slots", "must be from 0 to 9, is 10"}, {"", "the pool is gone"}, {"name", "is too long"}})));
   EXPECT_EQ(Asking(master).refused(some_job()),
             (Refusal{refused,
-                     "there are 3 faults in it\n  members[0].slots: must be from 0 to 9, is 10\n  the pool is gone\n"
+                     "the request has 3 faults\n  members[0].slots: must be from 0 to 9, is 10\n  the pool is gone\n"
                      "  name: is too long"}));
 }
 
@@ -262,9 +262,9 @@ TEST(Connection, ShowsItsTokenAndSaysHowToGetOne) {
   EXPECT_TRUE(Asking(master).ask(requests::GetJob{{17}, std::nullopt}));
   const net::http::Request heard = master.heard().at(0);
   EXPECT_EQ(net::http::find(heard.headers, "Authorization"), std::string("Bearer ") + FakeMaster::token);
-  EXPECT_EQ(
-      Asking({master.url(), "", "", ""}).refused(requests::GetJob{{17}, std::nullopt}),
-      (Refusal{refused, "who are you? Log in with: cadre login " + master.url() + " --user NAME, or set CADRE_TOKEN"}));
+  EXPECT_EQ(Asking({master.url(), "", "", ""}).refused(requests::GetJob{{17}, std::nullopt}),
+            (Refusal{refused,
+                     "not logged in; log in with: cadre login " + master.url() + " --user NAME, or set CADRE_TOKEN"}));
   EXPECT_EQ(net::http::find(master.heard().at(1).headers, "Authorization"), "");
   EXPECT_EQ(Asking({master.url(), "", "another", ""}).refused(requests::GetJob{{17}, std::nullopt}),
             (Refusal{refused, "this token is not known"}));

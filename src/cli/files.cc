@@ -31,7 +31,7 @@ Result<std::string> read_file(const std::string& path) {
   }
   const bool broken = std::ferror(file) != 0;
   if (!is_input) std::fclose(file);
-  if (broken) return fail(Errc::unavailable, "cannot read " + path + ": the read was cut short");
+  if (broken) return fail(Errc::unavailable, "cannot read " + path + ": the read failed before the end of the file");
   if (text.size() > size_max_bytes) return fail(Errc::invalid, path + " is larger than 64 MiB");
   return text;
 }

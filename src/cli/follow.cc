@@ -17,7 +17,7 @@ namespace requests = cluster::requests;
 /// The master answers after 20 s at the latest, whether or not something has changed.
 constexpr Duration ask_max = 40s;
 constexpr Duration why_every = 2s;
-/// A job that begins at once gives no cause to say anything; a reason that changes often is not told each time.
+/// A job that starts soon needs no message; a reason that changes often is not repeated each time.
 constexpr Duration tell_after = 5s;
 constexpr Duration tell_again_after = 10s;
 constexpr Duration notice_absence_after = 2s;
@@ -82,9 +82,10 @@ loop::Task<Got<JobView>> Follower::to_end(JobView job) {
 loop::Task<Got<JobView>> Follower::changed(cluster::JobId job, std::uint64_t seen) {
   Got<JobView> next = co_await session_.connection.ask_once(requests::GetJob{job, seen}, ask_max);
   if (next) co_return next;
-  if (session_.connection.is_connected()) co_await loop::sleep(session_.loop, why_every);  // too many wait there
-  // Versions do not outlive a master, so what it says now counts, even if the number is the same.
-  // One that can do nothing for the moment is waited for like one that is gone.
+  if (session_.connection.is_connected())
+    co_await loop::sleep(session_.loop, why_every);  // the master has too many waiting requests
+  // Versions do not survive a restart of the master, so its current answer counts even if the number is the same.
+  // A master that is busy is waited for like one that is unreachable.
   const TimePoint until = session_.loop.now() + client::absence_max;
   for (;;) {
     Got<JobView> view = co_await ask(session_, requests::GetJob{job, std::nullopt}, client::absence_max);
@@ -103,11 +104,11 @@ loop::Task<void> Follower::watch_connection() {
 void Follower::note_connection() {
   if (session_.connection.is_connected()) {
     there_ = session_.loop.now();
-    if (std::exchange(said_gone_, false)) print_error(session_.name + ": the master is back\n");
+    if (std::exchange(said_gone_, false)) print_error(session_.name + ": the master is reachable again\n");
   } else if (!said_gone_ && session_.loop.now() - there_ > notice_absence_after) {
     said_gone_ = true;
     clear_waiting();
-    print_error(session_.name + ": the master is gone; waiting for it to come back (tasks go on without it)\n");
+    print_error(session_.name + ": the master is unreachable; waiting for it to return (tasks continue without it)\n");
   }
 }
 

@@ -83,7 +83,7 @@ TEST_F(Group, OfAFaultyFileIsNotSubmitted) {
   const Said said = run({bad}).get();
   EXPECT_EQ(said.code, own_failure);
   EXPECT_EQ(said.err, bad +
-                          ":2:14: components[0].command: is required, unless there is a class: what each of them runs\n"
+                          ":2:14: components[0].command: is required unless class is set\n"
                           "cadre group run: nothing was submitted; cadre group run --help lists the options\n");
   EXPECT_THAT(run({master.folder() + "/missing"}).get().err, HasSubstr("missing"));
   EXPECT_TRUE(master.heard().empty());

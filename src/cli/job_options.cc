@@ -27,32 +27,34 @@ struct JobOption {
 constexpr std::string_view members = "members.";
 
 constexpr std::array job_options = {
-    JobOption{"--name", "name", Form::text, "NAME", "What people call it; else the command."},
+    JobOption{"--name", "name", Form::text, "NAME", "Name of the job; default: the command."},
     JobOption{"--workspace", "workspace", Form::text, "NAME"},
     JobOption{"--pool", "pool", Form::text, "POOL"},
     JobOption{"--priority", "priority", Form::number, "NUMBER"},
     JobOption{"--max-time", "max_time", Form::text, "DURATION"},
     JobOption{"--slots", "members.slots", Form::number, "NUMBER",
-              "Slots for each task; without --count they may be divided over agents, one task on each."},
-    JobOption{"--slot-kind", "members.slot_kind", Form::text, "KIND", "cuda, cpu or artificial; any, if left out."},
+              "Slots for each task; without --count, they may be divided among agents, with one task on each."},
+    JobOption{"--slot-kind", "members.slot_kind", Form::text, "KIND",
+              "Kind of slots: cuda, cpu or artificial; default: any."},
     JobOption{"--cpus", "members.cpus", Form::number, "NUMBER",
-              "Cpus for each task, and its limit; fractions are allowed."},
-    JobOption{"--memory", "members.memory", Form::text, "SIZE", "Memory for each task, and its limit: 8GiB."},
+              "CPUs reserved for each task, and its limit; fractions are allowed."},
+    JobOption{"--memory", "members.memory", Form::text, "SIZE",
+              "Memory reserved for each task, and its limit, for example 8GiB."},
     JobOption{"--count", "members.count", Form::number, "NUMBER",
-              "How many tasks; left out: one, or one on each agent over which the slots are divided."},
-    JobOption{"--env", "members.command.variables", Form::pairs, "NAME=VALUE", "An environment variable."},
+              "Number of tasks; default: one, or one on each agent among which the slots are divided."},
+    JobOption{"--env", "members.command.variables", Form::pairs, "NAME=VALUE", "Environment variable."},
     JobOption{"--workdir", "members.command.folder", Form::text, "FOLDER"},
     JobOption{"--mount", "members.command.mounts", Form::mounts, "SOURCE:TARGET[:rw]",
-              "Folder of the host that the task sees, read-only unless :rw follows; the agent must allow it."},
+              "Folder of the host to mount in the task, read-only without :rw; the agent must allow it."},
     JobOption{"--python", "members.command.python", Form::text, "PATH"},
     JobOption{"--setup", "members.command.setup", Form::list, "COMMAND",
-              "A shell command that runs once for each code and list of such commands on an agent."},
-    JobOption{"--preemptible", "preemptible", Form::flag, "", "It may be stopped for others and run again later."},
+              "Shell command that prepares the code; an agent runs it once for the same code and setup commands."},
+    JobOption{"--preemptible", "preemptible", Form::flag, "", "Allow the job to be preempted and run again later."},
     JobOption{"--group", "group", Form::text, "NAME"},
-    JobOption{"--selector", "selector", Form::pairs, "LABEL=VALUE", "A label that an agent must carry."},
-    JobOption{"--exclude", "exclude", Form::list, "AGENT", "An agent on which it must not run."},
-    JobOption{"--single-agent", "single_agent", Form::flag, "", "All its slots must be on one agent."},
-    JobOption{"--uneven", "uneven", Form::flag, "", "Its slots may be divided unevenly."},
+    JobOption{"--selector", "selector", Form::pairs, "LABEL=VALUE", "Label that an agent must have."},
+    JobOption{"--exclude", "exclude", Form::list, "AGENT", "Agent on which the job must not run."},
+    JobOption{"--single-agent", "single_agent", Form::flag, "", "Place all slots of the job on one agent."},
+    JobOption{"--uneven", "uneven", Form::flag, "", "Allow the slots to be divided unevenly among agents."},
     JobOption{"--grace", "members.manners.grace", Form::text, "DURATION"},
     JobOption{"--preemption-grace", "members.manners.preemption_grace", Form::text, "DURATION"},
     JobOption{"--liveness", "members.manners.liveness", Form::text, "DURATION"},
@@ -89,7 +91,7 @@ std::string default_of(const describe::FieldShape& field) {
 
 std::string help_of(const JobOption& option, const describe::FieldShape& field) {
   const std::string help(option.help.empty() ? std::string_view(field.doc) : option.help);
-  return is_repeatable(option.form) ? help + " May be given several times." : help;
+  return is_repeatable(option.form) ? help + " Can be given several times." : help;
 }
 
 /// Gives the place at a path its value.
@@ -105,7 +107,7 @@ void put(Value& tree, std::string_view path, Value value) {
   }
 }
 
-/// A number as YAML spells it; what is none stays text, and the reader says so.
+/// A number as YAML writes it; anything else stays text, which the reader rejects.
 Value number(const std::string& text) {
   auto parsed = describe::parse_yaml(text);
   const bool is_number = parsed && (parsed->as<std::int64_t>() != nullptr || parsed->as<std::uint64_t>() != nullptr ||
@@ -230,8 +232,8 @@ tl::expected<JobSpec, std::string> from_file(const JobOptions& options) {
   const std::string name = options.file == "-" ? "standard input" : options.file;
   std::string faults;
   if (!options.command.empty()) {
-    faults += "'" + options.command.front() + "' after --: the commands of this job stand in " + name +
-              "; leave out one of both\n";
+    faults += "'" + options.command.front() + "' after --: the commands of this job are in " + name +
+              "; omit the command or the file\n";
   }
   const Result<std::string> text = read_file(options.file);
   if (!text) return tl::unexpected("--file: " + text.error().message + "\n");
@@ -241,7 +243,7 @@ tl::expected<JobSpec, std::string> from_file(const JobOptions& options) {
   for (const JobOption& option : job_options) {
     if (!is_given(option, options)) continue;
     if (option.path.starts_with(members)) {
-      faults += std::string(option.name) + ": belongs to a member of the job; write it in " + name + "\n";
+      faults += std::string(option.name) + ": applies to a member of the job; set it in " + name + "\n";
       continue;
     }
     Result<Value> value = value_of(option, texts_of(option, options));
@@ -274,11 +276,10 @@ void add_job_options(CLI::App& command, JobOptions& options) {
     if (!is_repeatable(option.form)) added.expected(1)->multi_option_policy(CLI::MultiOptionPolicy::Throw);
     if (const std::string initial = default_of(field); !initial.empty()) added.default_str(initial);
   }
-  command.add_option("--dir", options.code, "Pack this folder, without what its .cadreignore names, and run in it.")
+  command.add_option("--dir", options.code, "Pack this folder, except what its .cadreignore lists, and run in it.")
       ->type_name("FOLDER");
-  command.add_option("--file", options.file, "A file that describes the job (docs/cli.md); - reads standard input.")
-      ->type_name("FILE");
-  command.add_option("command", options.command, "What to run, after --")->type_name("COMMAND");
+  command.add_option("--file", options.file, "Job file (docs/cli.md); - reads standard input.")->type_name("FILE");
+  command.add_option("command", options.command, "Command to run, after --")->type_name("COMMAND");
 }
 
 tl::expected<JobSpec, std::string> make_job(const JobOptions& options) {

@@ -105,7 +105,7 @@ TEST(JobOptions, MakeTheJobThatAFileWould) {
   want.uneven = true;
   cluster::Member member;
   member.slots = 2;
-  member.slot_kind = cluster::SlotKind::cuda;
+  member.slot_kind = plan::SlotKind::cuda;
   member.cpus = {1'500};
   member.memory = {std::int64_t{2} << 30};
   member.count = 3;
@@ -183,8 +183,8 @@ TEST_F(JobFile, TakesNoOptionsOfMembersAndNoCommand) {
   const std::string file = write("members:\n  - {command: {argv: [x]}}\n");
   const auto job = parse({"--file", file, "--slots", "2", "--", "y"});
   ASSERT_FALSE(job);
-  EXPECT_THAT(job.error(), HasSubstr("--slots: belongs to a member of the job; write it in " + file + "\n"));
-  EXPECT_THAT(job.error(), HasSubstr("'y' after --: the commands of this job stand in " + file));
+  EXPECT_THAT(job.error(), HasSubstr("--slots: applies to a member of the job; set it in " + file + "\n"));
+  EXPECT_THAT(job.error(), HasSubstr("'y' after --: the commands of this job are in " + file));
   EXPECT_THAT(parse({"--file", "/nonexistent"}).error(), HasSubstr("--file: cannot read /nonexistent: No such file"));
 }
 

@@ -6,15 +6,15 @@ namespace {
 using namespace std::chrono_literals;
 namespace requests = cluster::requests;
 
-/// Output that was written before a task ended but has not come by then is on an agent that is gone.
+/// Output that a task wrote before its end and that has not arrived by then is on an agent that is lost.
 constexpr Duration ended_stall_max = 30s;
-/// The same for a lease of which nobody knows where its output ends.
+/// The same for a lease whose end of output is unknown.
 constexpr Duration over_stall_max = 2s;
-/// For what was written and has not come when somebody only looks.
+/// For output that was written but has not arrived, when a command does not follow it.
 constexpr Duration late_max = 3s;
-/// Before a master is asked again that is busy, or has no room for who waits.
-constexpr Duration full_pause = 1s;
-/// Of one task that were given up while nobody looked.
+/// Before the next request to a master that is busy or has too many waiting requests.
+constexpr Duration gone_pause = 1s;
+/// Leases of one task that ended between two looks at it.
 constexpr std::uint64_t leases_most = 10;
 
 std::string dropped_words(std::int64_t bytes) { return "(" + std::to_string(bytes) + " bytes of output are lost)"; }
@@ -66,7 +66,7 @@ loop::Task<Got<void>> read_all(Session& session, const Reading& from, const OnLi
     if (!goes_on && reading.offset < reading.end) goes_on = co_await more_comes(session, reading);
   }
   if (const std::int64_t missing = reading.end - reading.offset; missing > 0) {
-    const std::string words = "(" + std::to_string(missing) + " bytes of output have not come)";
+    const std::string words = "(" + std::to_string(missing) + " bytes of output have not arrived)";
     on_line(reading.lease.task, {logs::Stream::note, false, session.calendar.now(), words});
   }
   co_return Got<void>();
@@ -140,7 +140,7 @@ loop::Task<void> TaskOutput::follow() {
     question_.reset();
     if (!page) continue;
     if (!*page && page->error().code == unreachable) {
-      co_await loop::sleep(session_.loop, full_pause);
+      co_await loop::sleep(session_.loop, gone_pause);
       continue;
     }
     if (!*page) {

@@ -5,14 +5,14 @@
 #include "cli/files.h"
 #include "cli/refusal.h"
 #include "cli/table.h"
-#include "cluster/plan_file.h"
+#include "plan/plan_file.h"
 
 namespace cadre::cli {
 namespace {
 
-using cluster::PlanAnswer;
+using plan::PlanAnswer;
 
-std::string slots_by_agent(const cluster::StartEntry& entry) {
+std::string slots_by_agent(const plan::StartEntry& entry) {
   std::string text;
   for (const auto& [agent, slots] : entry.on) {
     if (!text.empty()) text += ", ";
@@ -67,15 +67,15 @@ int run_plan(const PlanOptions& options) {
     std::fprintf(stderr, "cadre plan: %s\n", text.error().message.c_str());
     return bad_usage;
   }
-  const auto file = cluster::read_plan_file(*text);
+  const auto file = plan::read_plan_file(*text);
   if (!file) {
     const std::string name = options.file == "-" ? "standard input" : options.file;
     std::fprintf(stderr, "%s", describe::to_text(file.error(), name).c_str());
-    std::fprintf(stderr, "cadre plan: %zu %s in %s; docs/reference/plan-file.md says what may stand there\n",
-                 file.error().count(), file.error().count() == 1 ? "fault" : "faults", name.c_str());
+    std::fprintf(stderr, "cadre plan: %zu %s in %s; for the format, see docs/reference/plan-file.md\n",
+                 file.error().count(), file.error().count() == 1 ? "error" : "errors", name.c_str());
     return bad_usage;
   }
-  const PlanAnswer answer = cluster::answer(*file);
+  const PlanAnswer answer = plan::answer(*file);
   const std::string out = options.json ? describe::write_json(answer) + "\n" : to_text(answer, takes_colours(1));
   std::fwrite(out.data(), 1, out.size(), stdout);
   return done;

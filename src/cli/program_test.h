@@ -28,7 +28,7 @@ struct Program {
     app.name("cadre");
     app.require_subcommand(1);
     add_client_commands(app, chosen);
-    CLI::App& agent = *app.add_subcommand("agent", "Run an agent, or look after agents");
+    CLI::App& agent = *app.add_subcommand("agent", "Run an agent, or manage agents");
     agent.require_subcommand(1);
     add_agent_verbs(agent, chosen);
   }

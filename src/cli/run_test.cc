@@ -157,7 +157,7 @@ TEST(Follow, EndsWhenTheTokenIsNotKnownAnyMore) {
   EXPECT_EQ(all.code, own_failure);
   EXPECT_EQ(all.err,
             "cadre run: this token has expired\n"
-            "cadre run: job 17 may still run; follow it again with: cadre task logs -f 17\n");
+            "cadre run: job 17 may still be running; follow it again with: cadre task logs -f 17\n");
 }
 
 TEST_F(Run, SaysThatTheMasterIsGoneAndBack) {
@@ -168,8 +168,8 @@ TEST_F(Run, SaysThatTheMasterIsGoneAndBack) {
   std::this_thread::sleep_for(1s);
   master.end_task(Reason::exited, 0);
   EXPECT_EQ(said.get().err,
-            "cadre run: the master is gone; waiting for it to come back (tasks go on without it)\n"
-            "cadre run: the master is back\n");
+            "cadre run: the master is unreachable; waiting for it to return (tasks continue without it)\n"
+            "cadre run: the master is reachable again\n");
 }
 
 TEST_F(Run, FollowsATaskThatIsStartedAgain) {
@@ -208,8 +208,8 @@ TEST_F(Run, StopsTheJobAtTheFirstInterruptAndKillsItAtTheSecond) {
   const Said all = said.get();
   EXPECT_EQ(all.code, own_failure);
   EXPECT_EQ(all.err,
-            "\ncadre run: stopping job 17, which has its grace to end; once more kills it\n"
-            "\ncadre run: killing job 17; once more leaves it alone\n"
+            "\ncadre run: stopping job 17 within its grace period; interrupt again to kill it\n"
+            "\ncadre run: killing job 17; interrupt again to exit without waiting\n"
             "cadre run: job 17: stopped\n");
   const auto ends = master.asked<requests::EndJob>();
   EXPECT_EQ(ends[0].grace, std::nullopt);
@@ -225,7 +225,7 @@ TEST_F(Run, LeavesAtTheThirdInterrupt) {
   }
   const Said all = said.get();
   EXPECT_EQ(all.code, 130);
-  EXPECT_THAT(all.err, HasSubstr("may still run: see cadre job describe 17\n"));
+  EXPECT_THAT(all.err, HasSubstr("may still be running; see cadre job describe 17\n"));
 }
 
 /// Standard error is a terminal for as long as this lives.
@@ -312,8 +312,8 @@ TEST_F(Run, SendsNoDataFolderOfAMasterOrAnAgent) {
   const Said said = run({"run", "--detach", "--dir", folder.path(), "--", "x"}).get();
   EXPECT_EQ(said.code, 0);
   EXPECT_EQ(said.err,
-            "cadre run: a is left out: it is the data folder of a master or an agent\n"
-            "cadre run: m is left out: it is the data folder of a master or an agent\n");
+            "cadre run: skipped a: it is the data folder of a master or an agent\n"
+            "cadre run: skipped m: it is the data folder of a master or an agent\n");
   const auto [code, parts] = master.code();
   ASSERT_EQ(code.size(), 1U);
   EXPECT_THAT(std::string(as_text(code.begin()->second)), testing::Not(HasSubstr("the secret of")));
@@ -360,7 +360,7 @@ TEST_F(Logs, SayWhatWasWrittenAndHasNotCome) {
   const Said said = run({"task", "logs", "17"}).get();
   EXPECT_EQ(said.code, 0);
   EXPECT_EQ(said.out, "a\n");
-  EXPECT_EQ(said.err, "b\ncadre: c\ncadre: (100 bytes of output have not come)\n");
+  EXPECT_EQ(said.err, "b\ncadre: c\ncadre: (100 bytes of output have not arrived)\n");
 }
 
 TEST_F(Logs, WaitForWhatIsLaterThanTheNewsOfTheEnd) {
@@ -394,7 +394,7 @@ TEST_F(Logs, SayWhyThereIsNothing) {
   const Said said = run({"task", "logs", "17"}).get();
   EXPECT_EQ(said.code, failed);
   EXPECT_EQ(said.err,
-            "cadre task logs: job 17 waits and has written nothing yet; see cadre why 17, or follow it with -f\n");
+            "cadre task logs: job 17 is waiting and has no output yet; see cadre why 17, or follow it with -f\n");
 }
 
 TEST_F(Logs, AskForWhatIsWanted) {
@@ -540,7 +540,7 @@ TEST(Exec, IsEndedByAnInterrupt) {
     const Said all = said.get();
     EXPECT_EQ(all.code, 128 + signal);
     EXPECT_EQ(all.out, "begun\n");
-    EXPECT_EQ(all.err, "\ncadre task exec: ended it\n");
+    EXPECT_EQ(all.err, "\ncadre task exec: interrupted; the command is ended\n");
     EXPECT_TRUE(master.wait_gone()) << "that is how it ends there, too";
   }
 }
@@ -715,7 +715,7 @@ TEST(Exec, RefusesATerminalWithoutOne) {
   const StandardInput instead(input.ends[0]);
   const Said said = cadre({"exec", "-t", "--master", master.folder(), "17", "--", "bash"});
   EXPECT_EQ(said.code, own_failure);
-  EXPECT_EQ(said.err, "cadre exec: standard input is no terminal; leave out -t\n");
+  EXPECT_EQ(said.err, "cadre exec: standard input is not a terminal; omit -t\n");
   EXPECT_EQ(cadre({"run", "-t", "--master", master.folder(), "--", "bash"}).code, own_failure);
 }
 
@@ -772,7 +772,7 @@ TEST_F(Run, NamesTheTaskThatFailedAndThoseThatWereStoppedForIt) {
   const Said all = said.get();
   EXPECT_EQ(all.code, 3);
   EXPECT_THAT(all.err, HasSubstr("cadre run: job 17: task 17.2 (task, rank 2, on blue) exited with 3; "
-                                 "stopped for it: ranks 0-1,3\n"));
+                                 "stopped because of it: ranks 0-1,3\n"));
 }
 
 TEST_F(Run, AsksASilentTaskForMoreNotMoreOftenThanItMust) {
@@ -853,8 +853,8 @@ TEST_F(Run, WaitsForAMasterThatIsAwayWithFewAttempts) {
   master.start();
   const Said all = said.get();
   EXPECT_EQ(all.code, own_failure);
-  EXPECT_THAT(all.err, HasSubstr("the master is gone; waiting for it to come back"));
-  EXPECT_THAT(all.err, HasSubstr("the master is back"));
+  EXPECT_THAT(all.err, HasSubstr("the master is unreachable; waiting for it to return"));
+  EXPECT_THAT(all.err, HasSubstr("the master is reachable again"));
 }
 
 }  // namespace

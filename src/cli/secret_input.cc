@@ -9,7 +9,7 @@
 namespace cadre::cli {
 namespace {
 
-/// What is typed does not show as long as this lives.
+/// Turns off the echo of the terminal during its lifetime.
 class NoEcho {
  public:
   NoEcho() {
@@ -42,7 +42,7 @@ Got<std::string> read_line() {
 Got<std::string> read_secret(const std::string& question, From from) {
   if (from == From::standard_input) return read_line();
   if (::isatty(0) != 1) {
-    return NotGot(Refusal{bad_usage, "there is no terminal to ask for a password; give it with --password-stdin"});
+    return NotGot(Refusal{bad_usage, "cannot ask for a password without a terminal; use --password-stdin"});
   }
   std::fputs((question + ": ").c_str(), stderr);
   const NoEcho silent;
@@ -52,9 +52,9 @@ Got<std::string> read_secret(const std::string& question, From from) {
 Got<std::string> read_new_secret(const std::string& question, From from) {
   Got<std::string> first = read_secret(question, from);
   if (!first || from == From::standard_input) return first;
-  const Got<std::string> second = read_secret("once more", from);
+  const Got<std::string> second = read_secret("repeat the password", from);
   if (!second) return second;
-  if (*first != *second) return NotGot(Refusal{bad_usage, "the two are not the same; nothing was changed"});
+  if (*first != *second) return NotGot(Refusal{bad_usage, "the passwords do not match; nothing was changed"});
   return first;
 }
 

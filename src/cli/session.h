@@ -47,7 +47,7 @@ int with_master(const std::string& name, const ClientOptions& options,
                 const std::function<loop::Task<int>(Session&)>& body);
 
 /// Asks, and gives the answer.
-template <access::Routed T>
+template <api::Routed T>
 [[nodiscard]] loop::Task<Got<typename T::Answer>> ask(Session& session, const T& request,
                                                       Duration wait = client::answer_max) {
   return session.connection.ask(request, wait);

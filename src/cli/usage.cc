@@ -32,7 +32,7 @@ void add_options(const CLI::App& command, std::vector<std::string>& names) {
   }
 }
 
-/// Words that people know from elsewhere for what is called otherwise here.
+/// Names that other systems use for commands that have another name here.
 struct Synonym {
   std::string_view word;
   std::string_view verb;     ///< below a noun
@@ -106,7 +106,13 @@ std::string meant_command(const CLI::App& command, const std::string& word) {
   return text;
 }
 
-/// What fits where a word was not understood.
+/// What a word that the command does not accept would have been.
+std::string kind_of(const CLI::App& command, const std::string& word) {
+  if (word.starts_with('-')) return "unknown option";
+  return verbs_of(command).empty() ? "unexpected argument" : "unknown command";
+}
+
+/// A suggestion for a word that the command does not accept; empty: none.
 std::string hint(const CLI::App& command, const std::string& word) {
   if (!word.starts_with('-')) {
     const std::string meant = meant_command(command, word);
@@ -130,15 +136,15 @@ int usage_code(const CLI::App& app) { return passes_code(innermost(app)) ? own_f
 int printed_code(const CLI::App& app, int code) {
   flush_output();
   const int error = write_error();
-  if (error == 0 || error == EPIPE) return code;  // a reader that went away has seen enough
+  if (error == 0 || error == EPIPE) return code;  // a closed pipe is not an error
   const CLI::App& command = innermost(app);
   print_error(full_name(command) + ": cannot write the output: " + std::strerror(error) + "\n");
   return passes_code(command) ? own_failure : failed;
 }
 
 std::string unknown_command(const CLI::App& app, const std::string& word) {
-  return full_name(app) + ": there is no command '" + word + "'" + hint(app, word) + "\n" + full_name(app) +
-         " --help lists them\n";
+  return full_name(app) + ": unknown command '" + word + "'" + hint(app, word) + "\n" + full_name(app) +
+         " --help lists the commands\n";
 }
 
 std::string usage_message(const CLI::App* app, const CLI::Error& error) {
@@ -146,19 +152,19 @@ std::string usage_message(const CLI::App* app, const CLI::Error& error) {
   const std::string name = full_name(command);
   std::string text = error.what();
   const std::vector<std::string> extras = app->remaining(true);
-  // A word that is no verb leaves a verb to be wanted: then the word is what is wrong.
+  // An unknown command also makes a required command missing; then the unknown word is the error to report.
   const bool is_extra = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) ||
                         error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError);
   if (is_extra && !extras.empty()) {
     const auto option = std::find_if(extras.begin(), extras.end(),
                                      [](const std::string& one) { return one.size() > 1 && one[0] == '-'; });
     const std::string& word = option == extras.end() ? extras.front() : *option;
-    text = "'" + word + "' is not understood here" + hint(command, word);
+    text = kind_of(command, word) + " '" + word + "'" + hint(command, word);
     if (word.starts_with('-') && command.get_option_no_throw("command") != nullptr) {
-      text += (text.ends_with('?') ? " Options" : "; options") + std::string(" of what is to be run come after --");
+      text += (text.ends_with('?') ? " Write" : "; write") + std::string(" options of the command to run after --");
     }
   }
-  return name + ": " + text + "\n" + name + " --help says more\n";
+  return name + ": " + text + "\nfor help, run: " + name + " --help\n";
 }
 
 }  // namespace cadre::cli

@@ -28,7 +28,7 @@ std::string stage_words(const JobView& job) {
 }
 
 std::string stage_words(const TaskView& task) {
-  if (task.restart_at) return "waits for its restart";
+  if (task.restart_at) return "waiting for restart";
   if (!task.ending) return task.stage;
   return ending_words(task.ending->reason, task.ending->code, "");
 }
@@ -85,7 +85,7 @@ void add_member(Facts& facts, const MemberView& member, const std::string& prefi
 }
 
 std::string attempts_text(const JobView& job, const Showing& showing) {
-  Table table({"RUN", "STARTED", "RAN", "AGENTS", "ENDED"});
+  Table table({"RUN", "STARTED", "RUNTIME", "AGENTS", "ENDED"});
   for (const cluster::control::Attempt& attempt : job.attempts) {
     std::vector<std::string> agents;
     for (const cluster::AgentId& agent : attempt.agents) agents.push_back(agent.value);
@@ -110,7 +110,7 @@ std::string state_words(const AgentView& agent) {
   std::string words = agent.state;
   if (!agent.enabled) return words + ", disabled";
   if (agent.draining) return words + ", draining";
-  if (!agent.obstacle.empty()) return words + ", takes no work: " + agent.obstacle;
+  if (!agent.obstacle.empty()) return words + ", accepts no tasks: " + agent.obstacle;
   const auto off = std::count_if(agent.slot_states.begin(), agent.slot_states.end(),
                                  [](SlotState state) { return state != SlotState::enabled; });
   return off == 0 ? words : words + ", " + counted(off, "slot") + " off";
@@ -135,7 +135,7 @@ double share(std::int64_t used, std::int64_t all) {
 
 std::string jobs_text(const std::vector<JobView>& jobs, const Showing& showing) {
   if (jobs.empty()) return "no jobs yet; run one with: cadre run -- hostname\n";
-  Table table({"JOB", "NAME", "STATE", "OWNER", "PRIORITY", "SLOTS", "POOL", "SUBMITTED", "RAN"});
+  Table table({"JOB", "NAME", "STATE", "OWNER", "PRIORITY", "SLOTS", "POOL", "SUBMITTED", "RUNTIME"});
   for (const JobView& job : jobs) {
     table.add({std::to_string(job.id.value), job.name, stage_words(job), job.owner, std::to_string(job.priority),
                std::to_string(job.slots), job.pool, ago(job.submitted, showing.now),
@@ -173,7 +173,7 @@ std::string job_text(const JobView& job, const Showing& showing) {
 
 std::string tasks_text(const std::vector<JobView>& jobs, const Showing& showing) {
   if (jobs.empty()) return "no tasks yet; run one with: cadre run -- hostname\n";
-  Table table({"TASK", "ROLE", "STATE", "AGENT", "SLOTS", "MEMORY", "RAN"});
+  Table table({"TASK", "ROLE", "STATE", "AGENT", "SLOTS", "MEMORY", "RUNTIME"});
   for (const JobView& job : jobs) {
     for (const TaskView& task : job.tasks) table.add(task_row(task, showing.now));
     if (job.tasks.empty()) table.add({std::to_string(job.id.value), "", stage_words(job), "", "", "", ""});
@@ -192,7 +192,7 @@ std::string task_text(const TaskView& task, const Showing& showing) {
   facts.add("slots", slots_words(task));
   facts.add("epoch", std::to_string(task.epoch));
   if (task.restarts > 0) facts.add("restarts", std::to_string(task.restarts) + " in a row");
-  if (task.restart_at) facts.add("restarted", "in " + short_duration(*task.restart_at - showing.now));
+  if (task.restart_at) facts.add("next restart", "in " + short_duration(*task.restart_at - showing.now));
   facts.add("started", with_time(task.started, showing.now));
   facts.add("ended", with_time(task.ended, showing.now));
   facts.add("memory", short_size(task.usage.memory) + ", at most " + short_size(task.usage.memory_most));
@@ -200,14 +200,14 @@ std::string task_text(const TaskView& task, const Showing& showing) {
   facts.add("processes", std::to_string(task.usage.processes));
   if (task.usage.calls > 0) facts.add("calls", std::to_string(task.usage.calls));
   if (task.usage.errors > 0) facts.add("errors", std::to_string(task.usage.errors));
-  if (task.reports > 0) facts.add("reports", std::to_string(task.reports) + ", the last: " + task.last_report);
+  if (task.reports > 0) facts.add("reports", std::to_string(task.reports) + ", last: " + task.last_report);
   return facts.to_text(showing.coloured);
 }
 
 std::string actors_text(const std::vector<ActorView>& actors, const Showing& showing) {
-  if (actors.empty()) return "no actors yet; programs make them, once they have connected\n";
-  Table table(
-      {"ACTOR", "CLASS", "NAME", "STATE", "OWNER", "AGENT", "MEMORY", "CALLS", "ERRORS", "RESTARTS", "RAN", "SESSION"});
+  if (actors.empty()) return "no actors; programs create actors after they connect\n";
+  Table table({"ACTOR", "CLASS", "NAME", "STATE", "OWNER", "AGENT", "MEMORY", "CALLS", "ERRORS", "RESTARTS", "RUNTIME",
+               "SESSION"});
   for (const ActorView& actor : actors) {
     table.add({std::to_string(actor.id.value), actor.actor, actor.name, ending_words(actor), actor.owner,
                actor.agent.value, actor.memory.value == 0 ? "" : short_size(actor.memory), std::to_string(actor.calls),
@@ -218,8 +218,8 @@ std::string actors_text(const std::vector<ActorView>& actors, const Showing& sho
 }
 
 std::string sessions_text(const std::vector<cluster::requests::SessionView>& sessions, const Showing& showing) {
-  if (sessions.empty()) return "no sessions; one begins when a program connects, and ends with it\n";
-  Table table({"SESSION", "OWNER", "PROGRAM", "HOST", "PID", "ACTORS", "SINCE", "HEARD"});
+  if (sessions.empty()) return "no sessions; a session begins when a program connects and ends with the program\n";
+  Table table({"SESSION", "OWNER", "PROGRAM", "HOST", "PID", "ACTORS", "SINCE", "LAST SEEN"});
   for (const cluster::requests::SessionView& session : sessions) {
     table.add({session.id.value, session.owner, session.program, session.host,
                session.pid == 0 ? "" : std::to_string(session.pid), std::to_string(session.actors),
@@ -230,7 +230,8 @@ std::string sessions_text(const std::vector<cluster::requests::SessionView>& ses
 
 std::string agents_text(const std::vector<AgentView>& agents, const Showing& showing) {
   if (agents.empty()) {
-    return "no agents yet; start one on this host with: cadre agent, or for another host: cadre agent token\n";
+    return "no agents; start one on this host with: cadre agent; for another host, create a token with: cadre agent "
+           "token\n";
   }
   Table table({"AGENT", "STATE", "SLOTS", "KIND", "CPUS", "MEMORY", "LOAD", "TASKS", "POOL", "HOST", "VERSION"});
   for (const AgentView& agent : agents) {
@@ -271,7 +272,7 @@ std::string agent_text(const AgentView& agent) {
 std::string pools_text(const std::vector<cluster::requests::PoolView>& pools, const Showing& showing) {
   Table table({"POOL", "POLICY", "AGENTS", "SLOTS", "WAITING", "RUNNING"});
   for (const cluster::requests::PoolView& pool : pools) {
-    const bool by_priority = std::holds_alternative<cluster::PriorityPolicy>(pool.policy);
+    const bool by_priority = std::holds_alternative<plan::PriorityPolicy>(pool.policy);
     table.add({pool.name, by_priority ? "priority" : "fair_share", std::to_string(pool.agents),
                std::to_string(pool.slots_used) + "/" + std::to_string(pool.slots), std::to_string(pool.queued),
                std::to_string(pool.running)});
@@ -286,7 +287,7 @@ std::string slots_text(const std::vector<cluster::requests::SlotView>& slots, co
     table.add({slot.agent.value, std::to_string(slot.slot), std::string(describe::name_of(slot.kind)), slot.device,
                std::string(describe::name_of(slot.state)),
                slot.task   ? to_string(*slot.task)
-               : slot.used ? "of others"
+               : slot.used ? "of another user"
                            : ""});
   }
   return table.to_text(showing.coloured);
@@ -310,7 +311,7 @@ std::string status_text(const Status& status) {
   facts.add("actors", std::to_string(status.actors));
   facts.add("sessions", std::to_string(status.sessions));
   std::string text = facts.to_text(false);
-  if (status.agents == 0) text += "\nnothing can run yet: start an agent with: cadre agent\n";
+  if (status.agents == 0) text += "\nno agents, so no job can run; start an agent with: cadre agent\n";
   return text;
 }
 

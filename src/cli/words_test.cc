@@ -70,7 +70,8 @@ TEST(Views, SayWhatToDoWhenThereIsNothing) {
   EXPECT_EQ(jobs_text({}, {}), "no jobs yet; run one with: cadre run -- hostname\n");
   EXPECT_EQ(tasks_text({}, {}), "no tasks yet; run one with: cadre run -- hostname\n");
   EXPECT_EQ(agents_text({}, {}),
-            "no agents yet; start one on this host with: cadre agent, or for another host: cadre agent token\n");
+            "no agents; start one on this host with: cadre agent; for another host, create a token with: cadre agent "
+            "token\n");
 }
 
 JobView waiting() {
@@ -111,14 +112,14 @@ const Showing later{TimePoint(1'003'680s), false};
 
 TEST(Views, ShowJobs) {
   EXPECT_EQ(jobs_text({waiting(), ended()}, later),
-            "JOB  NAME   STATE              OWNER  PRIORITY  SLOTS  POOL     SUBMITTED  RAN\n"
+            "JOB  NAME   STATE              OWNER  PRIORITY  SLOTS  POOL     SUBMITTED  RUNTIME\n"
             "18   eval   queued                    42        2      default  1h1m ago   \n"
             "17   train  ran out of memory         42        2      default  1h1m ago   1h\n");
 }
 
 TEST(Views, ShowTasksAndJobsThatHaveNoneYet) {
   EXPECT_EQ(tasks_text({waiting(), ended()}, later),
-            "TASK  ROLE  STATE              AGENT  SLOTS  MEMORY  RAN\n"
+            "TASK  ROLE  STATE              AGENT  SLOTS  MEMORY  RUNTIME\n"
             "18          queued                                   \n"
             "17.0  task  ran out of memory  blue   0-1    1MiB    1h\n");
 }
@@ -144,7 +145,7 @@ TEST(Views, ShowAgentsWithWhatTheUsersWant) {
   agent.host = "host1";
   agent.version = "0.2";
   agent.state = "up";
-  agent.slot_kind = cluster::SlotKind::cuda;
+  agent.slot_kind = plan::SlotKind::cuda;
   agent.slots = 4;
   agent.slots_used = 3;
   agent.slot_states.assign(4, cluster::control::SlotState::enabled);
@@ -201,7 +202,7 @@ TEST(Views, DescribeWhatAJobRunsAsksForAndWhoStoppedIt) {
   member.count = 4;
   member.argv = {"python3", "train.py", "--name", "it's mine"};
   member.slots = 1;
-  member.slot_kind = cluster::SlotKind::cuda;
+  member.slot_kind = plan::SlotKind::cuda;
   member.cpus = {2'000};
   member.memory = {std::int64_t{8} << 30};
   member.variables = {"MODE", "SECRET"};
@@ -218,8 +219,8 @@ TEST(Views, DescribeWhatAJobRunsAsksForAndWhoStoppedIt) {
   for (const char* line : {"state        killed by ann\n", "command      python3 train.py --name 'it'\\''s mine'\n",
                            "requests     4 tasks, each with 1 cuda slot, 2 cpus, 8GiB of memory\n",
                            "environment  MODE, SECRET\n", "attempts     3\n",
-                           "\nearlier runs\nRUN  STARTED   RAN  AGENTS    ENDED\n"
-                           "1    1h1m ago  1m   blue,red  preempted for job 12 (priority 10)\n"}) {
+                           "\nearlier runs\nRUN  STARTED   RUNTIME  AGENTS    ENDED\n"
+                           "1    1h1m ago  1m       blue,red  preempted for job 12 (priority 10)\n"}) {
     EXPECT_NE(text.find(line), std::string::npos) << line << "is missing in\n" << text;
   }
 }

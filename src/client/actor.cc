@@ -18,7 +18,7 @@ using remote::Verb;
 constexpr Duration reason_wait = 700ms;  ///< for the master to say why a process is gone
 constexpr Duration connect_again_after = 100ms;
 constexpr Duration reconnect_wait = 10s;
-constexpr std::size_t unsent_max = 256 << 20;
+constexpr std::size_t unsent_calls_max = 256 << 20;
 /// An actor that has so many calls to answer has something to do: the next may wait for more, and go with them.
 constexpr std::size_t busy_from = 16;
 
@@ -65,9 +65,9 @@ Result<std::shared_ptr<Answer>> Actor::call(const Saying& saying, TimePoint dead
   }
   const auto has_room = [this] {
     const Lock lock(mutex_);
-    const bool is_full = calls_.size() >= options_.calls_max || kept_bytes_ >= unsent_max;
+    const bool is_full = calls_.size() >= options_.calls_max || kept_bytes_ >= unsent_calls_max;
     if (core_.stage() == Caller::Stage::over) return true;
-    return !is_full && (!wire_ || wire_->unsent() < unsent_max) && place_.callbacks().has_room();
+    return !is_full && (!wire_ || wire_->unsent() < unsent_calls_max) && place_.callbacks().has_room();
   };
   if (!has_room()) {
     flush();
@@ -323,7 +323,7 @@ void Actor::news(const cluster::requests::JobView& view) {
     return;
   }
   std::string report = view.tasks.empty() ? "" : view.tasks.front().last_report;
-  auto card = describe::read_json<ActorCard>(report);
+  auto card = describe::read_json_of_peer<ActorCard>(report);
   if (!report.empty() && (!card || !net::parse_public_key(card->key))) report = known_card_;  // the user's own report
   if (awaits_ != Await::nothing) {
     const bool has_place = view.stage != cluster::control::JobStage::queued && !view.tasks.empty();
@@ -336,6 +336,9 @@ void Actor::news(const cluster::requests::JobView& view) {
   }
   if (report.empty() || report == known_card_) return;
   known_card_ = report;
+  if (auto why = protocol::mismatch("the process of the actor", card->protocols, "this program")) {
+    return died({Errc::conflict, *std::move(why)}, Caller::Fault::its_own);
+  }
   card_ = *std::move(card);
   was_connected_ = false;
   connect();

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/protocol.h"
 #include "describe/checks.h"
 
 namespace cadre::client {
@@ -20,6 +21,7 @@ struct ActorCard {
   std::string name;                    ///< of its unix socket, for callers on the same host
   std::vector<std::string> addresses;  ///< numeric, for others
   std::int32_t port = 0;
+  protocol::Range protocols{};
 };
 template <class V>
 void describe(V& v, ActorCard& c) {
@@ -28,6 +30,7 @@ void describe(V& v, ActorCard& c) {
   v.field("name", c.name, "Of its unix socket.");
   v.field("addresses", c.addresses, "Of its host.");
   v.field("port", c.port, "Where it listens.", range(0, 65'535));
+  describe(v, c.protocols);
 }
 
 }  // namespace cadre::client

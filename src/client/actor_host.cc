@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "client/data_folder.h"
 #include "client/host_identity.h"
 #include "describe/describe.h"
 
@@ -19,8 +20,8 @@ using namespace std::chrono_literals;
 using remote::Verb;
 
 constexpr Duration attend_every = 500ms;
-constexpr std::size_t waiting_max = 100'000;  // calls
-constexpr std::size_t unsent_max = 64 << 20;  // of answers
+constexpr std::size_t waiting_calls_max = 100'000;    // calls
+constexpr std::size_t unsent_answers_max = 64 << 20;  // of answers
 /// Output is shown while no more than this is not sent: it must not delay answers.
 constexpr std::size_t unshown_max = 1 << 20;
 constexpr std::size_t shown_at_once_max = 64 << 10;
@@ -30,11 +31,6 @@ constexpr std::size_t strangers_max = 32;  // who have not said yet who they are
 /// Answers to calls that take less may wait for each other while more calls are there.
 constexpr Duration brief = 50us;
 constexpr std::string_view loopback = "127.0.0.1";
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 /// Those of this host at which others may reach it.
 std::vector<std::string> addresses_of_host() {
@@ -83,6 +79,7 @@ Result<std::unique_ptr<ActorHost>> ActorHost::open(const Options& options) {
 
 Result<void> ActorHost::listen() {
   const auto take_in = [this](loop::Descriptor socket, net::Cover cover) { come_in(std::move(socket), cover); };
+  card_.protocols = protocol::own();
   card_.key = called_->keys.open.text();
   card_.host = network_identity();
   card_.name = "cadre-actor-" + random_word(32);
@@ -143,7 +140,7 @@ void ActorHost::take(Connection& from, Heard heard) {
   bool is_full = false;
   {
     const std::lock_guard lock(mutex_);
-    is_full = callee_.waiting() >= waiting_max;
+    is_full = callee_.waiting() >= waiting_calls_max;
     if (!is_full) static_cast<void>(callee_.came(key, {std::move(heard), from.wire}));
   }
   const auto full = as_bytes("too many calls wait at the actor");
@@ -249,9 +246,9 @@ void ActorHost::answer(const Wanted& wanted, Verb verb, std::string_view name, B
   if (options_.lanes > 1) engine_.changed();
   const auto may_go_on = [&] {
     const std::lock_guard lock(mutex_);
-    return is_over_ || wanted.wire->unsent() <= unsent_max;
+    return is_over_ || wanted.wire->unsent() <= unsent_answers_max;
   };
-  if (wanted.wire->unsent() > unsent_max) {
+  if (wanted.wire->unsent() > unsent_answers_max) {
     engine_.wait(
         TimePoint::max(), [] {}, may_go_on);
   }

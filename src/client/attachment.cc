@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -69,7 +70,7 @@ void Attachment::connect_if_due() {
     lost_why_ = socket_ + ": " + std::strerror(errno);
     return;
   }
-  if (!send(Attach{static_cast<std::int32_t>(pid_)})) return;
+  if (!send(Attach{static_cast<std::int32_t>(pid_), protocol::own()})) return;
   if (promised_) send(beat_);
   if (waits_) send(Ready{});
 }
@@ -134,6 +135,8 @@ void Attachment::take(const ReportAnswer& answer) {
 void Attachment::take(const Begin& begin) {
   if (!begun_) begun_ = begin.variables;
 }
+
+void Attachment::take(const AttachRefused& no) { std::fprintf(stderr, "cadre: %s\n", no.why.c_str()); }
 
 std::optional<Stop> Attachment::stop() {
   const Lock lock(mutex_);

@@ -62,6 +62,7 @@ class Attachment {
   void take(const cluster::supervision::StopNotice& notice);
   void take(const cluster::supervision::ReportAnswer& answer);
   void take(const cluster::supervision::Begin& begin);
+  static void take(const cluster::supervision::AttachRefused& no);
   bool send_in_time(Lock& lock, const cluster::supervision::Report& report, Clock::time_point until);
   void wait_for_news(Lock& lock, short events, Clock::time_point until);
 

@@ -19,8 +19,8 @@ using namespace std::chrono_literals;
 using client::reason_of;
 using remote::Note;
 
-constexpr Duration look_every = 1s;  // whether the group can go on, while nothing comes
-constexpr std::size_t waiting_max = 100'000;
+constexpr Duration group_look_every = 1s;  // whether the group can go on, while nothing comes
+constexpr std::size_t waiting_messages_max = 100'000;
 
 Slice slice_of(std::span<const std::byte> body) { return Slice(Bytes(body.begin(), body.end())); }
 
@@ -54,7 +54,8 @@ client::Member::Options options_of(const Component::Options& from) {
 }  // namespace
 
 struct Component::Inside {
-  explicit Inside(Options o) : options(std::move(o)), member(engine, log, options_of(options)), events(waiting_max) {}
+  explicit Inside(Options o)
+      : options(std::move(o)), member(engine, log, options_of(options)), events(waiting_messages_max) {}
 
   TimePoint until(Wait wait) { return wait > Wait(24h * 365) ? TimePoint::max() : member.now() + wait; }
   /// What was heard by a member of that name.
@@ -294,7 +295,7 @@ Outcome<Message> Component::receive(Wait wait) {
   const TimePoint end = inside_->until(wait);
   for (;;) {
     const bool is_watched = !inside_->options.minimal_peers.empty();
-    const TimePoint next = is_watched ? std::min(end, inside_->member.now() + look_every) : end;
+    const TimePoint next = is_watched ? std::min(end, inside_->member.now() + group_look_every) : end;
     Result<remote::Letter> letter = inside_->member.receive(next);
     if (letter) return Inside::message_of(*std::move(letter), name());
     if (letter.error().code != Errc::timed_out) return reason_of(letter.error());
@@ -427,7 +428,7 @@ Outcome<void> Component::launch() {
   while (!inside.is_stopping) {
     inside.see_peers(*this);
     const std::uint64_t present = inside.peers_seen;
-    Result<remote::Letter> letter = inside.member.receive(inside.member.now() + look_every, [&inside, present] {
+    Result<remote::Letter> letter = inside.member.receive(inside.member.now() + group_look_every, [&inside, present] {
       return inside.is_stopping || (!inside.event_handlers.empty() && inside.member.peers_version() != present);
     });
     if (letter) {

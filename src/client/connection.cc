@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
-#include "access/creation.h"
-#include "access/problem.h"
+#include "api/problem.h"
+#include "base/protocol.h"
 #include "base/rounded.h"
 #include "client/host_identity.h"
+#include "cluster/requests.h"
 #include "net/http/fields.h"
 
 namespace cadre::client {
@@ -21,17 +22,18 @@ constexpr Duration connect_max = 1s;
 constexpr Duration ask_again_after = 100ms;
 constexpr Duration ask_again_after_max = 2s;
 
-/// What creates something carries a key, by which the master knows it again. Everything else says how things are to be,
-/// or only asks.
-Repeat repeat_of(const access::Route& route) {
-  const bool is_new_each_time = route.method == "POST" && !access::creates(route) && !route.path.ends_with("/stop") &&
-                                !route.path.ends_with("/kill") && !route.path.ends_with("/input");
-  return is_new_each_time ? Repeat::when_unheard : Repeat::when_lost;
+Repeat repeat_of(const api::Route& route) {
+  return route.is_keyed() || route.is_idempotent() ? Repeat::when_lost : Repeat::when_unheard;
+}
+
+bool submits_job(const api::Route& route) {
+  return route.is_keyed() && route.path == cluster::requests::Submit::route.path;
 }
 
 ExitCode code_of(int status) {
   if (status == 429 || status == 503 || status == 504) return unreachable;
-  return status == 400 || status == 401 || status == 403 || status == 409 || status == 413 ? refused : failed;
+  return status == 400 || status == 401 || status == 403 || status == 409 || status == 413 || status == 426 ? refused
+                                                                                                            : failed;
 }
 
 }  // namespace
@@ -43,12 +45,14 @@ Connection::Connection(loop::RealLoop& loop, cluster::KnownMaster master, std::s
       client_(loop, {.ca_file = master_.ca, .connect_wait = 5s, .path = master_.socket}),
       pause_(ask_again_after) {}
 
-Connection::Call Connection::call_of(const access::Route& route, Value fields, std::string bytes, Duration wait) const {
+Connection::Call Connection::call_of(const api::Route& route, Value fields, std::string bytes, Duration wait) const {
   Value::Map& map = *fields.as<Value::Map>();
   Call call;
+  call.route = route;
   call.repeat = repeat_of(route);
-  call.wait = access::creates(route) ? std::max(wait, creation_max) : wait;
-  if (access::creates(route)) call.question.headers.emplace_back("Idempotency-Key", random_word(32));
+  call.wait = route.is_keyed() ? std::max(wait, creation_max) : wait;
+  call.question.headers.emplace_back(protocol::header_name, protocol::to_header(protocol::own()));
+  if (route.is_keyed()) call.question.headers.emplace_back("Idempotency-Key", random_word(32));
   call.question.method = net::http::parse_method(route.method);
   call.question.url = master_.url + "/api/v1" + net::http::fill(route.path, map);
   if (!master_.token.empty()) call.question.headers.emplace_back("Authorization", "Bearer " + master_.token);
@@ -90,8 +94,7 @@ loop::Task<Got<std::string>> Connection::send(Call call) {
     if (!may_repeat || loop_.now() - begun + ask_again_after >= patience) {
       Error error = response.error();
       // Whatever came last: a job may have been taken before.
-      const bool submits = call.question.method == Method::post && call.question.url.ends_with("/api/v1/jobs");
-      if (may_be_done && submits) error.code = Errc::timed_out;
+      if (may_be_done && submits_job(call.route)) error.code = Errc::timed_out;
       co_return NotGot(explain(error, call));
     }
     // Many may wait, one for each task of a job: only one of them tries at a time, the others go on once it is there.
@@ -127,15 +130,15 @@ loop::Task<Got<void>> Connection::send_for_lines(Call call, std::function<void(s
 }
 
 Refusal Connection::refusal_in(const net::http::Response& response, const Call& call) const {
-  const auto problem = describe::read_json<access::Problem>(response.body);
+  const auto problem = describe::read_json_of_peer<api::Problem>(response.body);
   if (!problem) {
     return {failed, "what answers at " + master_.url + " is no master: it says " + std::to_string(response.status)};
   }
   Refusal refusal{code_of(response.status), problem->detail.empty() ? problem->title : problem->detail};
-  if (response.status == 401 && master_.token.empty() && !call.question.url.ends_with("/api/v1/login")) {
-    refusal.message = "who are you? Log in with: cadre login " + master_.url + " --user NAME, or set CADRE_TOKEN";
+  if (response.status == 401 && master_.token.empty() && call.route.need != api::Need::nothing) {
+    refusal.message = "not logged in; log in with: cadre login " + master_.url + " --user NAME, or set CADRE_TOKEN";
   }
-  for (const access::ProblemFault& fault : problem->faults) {
+  for (const api::ProblemFault& fault : problem->faults) {
     refusal.message += "\n  " + (fault.path.empty() ? "" : fault.path + ": ") + fault.message;
   }
   return refusal;
@@ -151,7 +154,7 @@ Refusal Connection::explain(const Error& error, const Call& call) const {
                          "; name the PEM file of the authority that signed it with cadre login --ca FILE or CADRE_CA"};
   }
   if (error.code != Errc::timed_out) return {error.code == Errc::denied ? refused : failed, error.message};
-  if (call.question.url.ends_with("/api/v1/jobs") && call.question.method == Method::post) {
+  if (submits_job(call.route)) {
     return {unreachable, "the master at " + master_.url + " has not answered for " + to_string(call.wait) +
                              "; it may have taken the job: look with `cadre job list` before you submit it again"};
   }

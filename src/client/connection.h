@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "access/route.h"
+#include "api/route.h"
 #include "client/refusal.h"
 #include "client/which_master.h"
 #include "cluster/data_folder.h"
@@ -45,13 +45,13 @@ class Connection {
 
   /// The answer. Asked again when the connection is lost before it came, unless it must not be done twice; who was
   /// there once is waited for.
-  template <access::Routed T>
+  template <api::Routed T>
   [[nodiscard]] loop::Task<Got<typename T::Answer>> ask(const T& request, Duration wait = answer_max) {
     return get<typename T::Answer>(call_of(T::route, describe::write(request), "", wait));
   }
 
   /// The same, but it is never asked again: for what only the master of now understands.
-  template <access::Routed T>
+  template <api::Routed T>
   [[nodiscard]] loop::Task<Got<typename T::Answer>> ask_once(const T& request, Duration wait) {
     Call call = call_of(T::route, describe::write(request), "", wait);
     call.repeat = Repeat::never;
@@ -60,13 +60,13 @@ class Connection {
   }
 
   /// The same as ask() for one whose body is bytes.
-  template <access::Routed T>
+  template <api::Routed T>
   [[nodiscard]] loop::Task<Got<typename T::Answer>> put(const T& request, const std::string& bytes, Duration wait) {
     return get<typename T::Answer>(call_of(T::route, describe::write(request), bytes, wait));
   }
 
   /// For one that is answered line by line. It is asked once; ending the task ends it.
-  template <access::Routed T>
+  template <api::Routed T>
   [[nodiscard]] loop::Task<Got<void>> stream(const T& request, std::function<void(std::string_view)> on_line) {
     return send_for_lines(call_of(T::route, describe::write(request), "", absence_max), std::move(on_line));
   }
@@ -76,7 +76,7 @@ class Connection {
   [[nodiscard]] Got<T> read(std::string_view body) const {
     describe::Bounds bounds;
     bounds.nodes = 20'000'000;  // a list of all jobs is long, and who sends it is our own master
-    auto value = describe::read_json<T>(body, bounds);
+    auto value = describe::read_json_of_peer<T>(body, bounds);
     if (value) return *std::move(value);
     return NotGot(spoiled(value.error()));
   }
@@ -88,11 +88,12 @@ class Connection {
 
  private:
   struct Call {
+    api::Route route;
     net::http::Question question;
     Repeat repeat = Repeat::never;
     Duration wait{};
   };
-  Call call_of(const access::Route& route, describe::Value fields, std::string bytes, Duration wait) const;
+  Call call_of(const api::Route& route, describe::Value fields, std::string bytes, Duration wait) const;
   template <class Answer>
   loop::Task<Got<Answer>> get(Call call) {
     Got<std::string> body = co_await send(std::move(call));

@@ -8,15 +8,13 @@
 #include <cstdlib>
 
 #include "client/attachment.h"
+#include "client/data_folder.h"
 
 namespace cadre::core {
 
-namespace {
+using client::variable;
 
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
+namespace {
 
 template <class Number>
 Number number_or(const char* name, Number otherwise) {

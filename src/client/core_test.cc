@@ -11,6 +11,7 @@
 #include "client/supervisor_for_tests.h"
 #include "tests/servers/process.h"
 #include "tests/servers/scratch.h"
+#include "tests/servers/variable.h"
 
 namespace cadre::core {
 namespace {
@@ -27,23 +28,11 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// A variable of the environment for the length of a test.
-class Variable {
- public:
-  Variable(const char* name, const std::string& value) : name_(name) { setenv(name, value.c_str(), 1); }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-  ~Variable() { unsetenv(name_); }
-
- private:
-  const char* name_;
-};
-
 class Core : public testing::Test {
  protected:
   const servers::TempDir folder_;
   const std::string path_ = folder_.path() + "/task.sock";
-  const Variable socket_{"CADRE_SOCKET", path_};
+  const servers::Variable socket_{"CADRE_SOCKET", path_};
 };
 
 /// Asks until it is to stop.
@@ -73,9 +62,9 @@ TEST(OffTheCluster, TheSameCodeRuns) {
 }
 
 TEST_F(Core, KnowsItsTask) {
-  const Variable variables[] = {{"CADRE_TASK", "17.3"},   {"CADRE_LEASE", "17.3/2"}, {"CADRE_EPOCH", "2"},
-                                {"CADRE_ROLE", "worker"}, {"CADRE_RANK", "3"},       {"CADRE_SIZE", "8"},
-                                {"CADRE_SLOTS", "0,5"},   {"CADRE_MASTER", "here:1"}};
+  const servers::Variable variables[] = {{"CADRE_TASK", "17.3"},   {"CADRE_LEASE", "17.3/2"}, {"CADRE_EPOCH", "2"},
+                                         {"CADRE_ROLE", "worker"}, {"CADRE_RANK", "3"},       {"CADRE_SIZE", "8"},
+                                         {"CADRE_SLOTS", "0,5"},   {"CADRE_MASTER", "here:1"}};
   const FakeSupervisor supervisor(path_);
   const Task task = this_task();
   EXPECT_FALSE(supervisor.is_called(0));
@@ -157,9 +146,9 @@ TEST_F(Core, WhoDoesNotWaitBeginsAtOnce) {
 
 TEST_F(Core, WhoWaitsIsToldWhichTaskItIs) {
   const FakeSupervisor supervisor(path_);
-  const Variable warm("CADRE_WARM", "1");
-  const Variable task("CADRE_TASK", "");
-  const Variable mine("MINE", "before");
+  const servers::Variable warm("CADRE_WARM", "1");
+  const servers::Variable task("CADRE_TASK", "");
+  const servers::Variable mine("MINE", "before");
   auto begun = std::async([] { return wait_until_begun(); });
   Caller first = supervisor.answer_attach();
   EXPECT_TRUE(first.hear_a<messages::Ready>());
@@ -177,7 +166,7 @@ TEST_F(Core, WhoWaitsIsToldWhichTaskItIs) {
 }
 
 TEST_F(Core, WhoWaitsForNobodyIsTold) {
-  const Variable warm("CADRE_WARM", "1");
+  const servers::Variable warm("CADRE_WARM", "1");
   EXPECT_FALSE(wait_until_begun());
   EXPECT_NE(getenv("CADRE_WARM"), nullptr);
 }
@@ -322,7 +311,7 @@ TEST_F(Core, NonsenseIsIgnored) {
 }
 
 TEST_F(Core, APathThatIsTooLongIsASupervisorThatCannotBeReached) {
-  const Variable longer("CADRE_SOCKET", folder_.path() + "/" + std::string(200, 'x'));
+  const servers::Variable longer("CADRE_SOCKET", folder_.path() + "/" + std::string(200, 'x'));
   Context context;
   EXPECT_FALSE(context.should_stop());
   EXPECT_EQ(context.report("one").outcome, Outcome::unknown);

@@ -8,9 +8,13 @@
 
 namespace cadre::client {
 
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
 std::string home_folder() {
-  const char* home = std::getenv("HOME");
-  if (home != nullptr && home[0] == '/') return home;
+  if (std::string home = variable("HOME"); home.starts_with('/')) return home;
   passwd entry{};
   passwd* found = nullptr;
   std::vector<char> text(16'384);
@@ -19,8 +23,7 @@ std::string home_folder() {
 }
 
 std::string default_data_folder() {
-  const char* data = std::getenv("XDG_DATA_HOME");
-  if (data != nullptr && data[0] == '/') return std::string(data) + "/cadre";
+  if (const std::string data = variable("XDG_DATA_HOME"); data.starts_with('/')) return data + "/cadre";
   return home_folder() + "/.local/share/cadre";
 }
 

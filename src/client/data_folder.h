@@ -5,6 +5,8 @@
 
 namespace cadre::client {
 
+/// A variable of the environment; empty when it is not set.
+std::string variable(const char* name);
 /// $XDG_DATA_HOME/cadre, or ~/.local/share/cadre.
 std::string default_data_folder();
 /// HOME, else that of the password database; empty: this user has none.

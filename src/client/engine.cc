@@ -23,7 +23,7 @@ constexpr Duration come_and_go = 5ms;
 constexpr Duration soon_is = 1ms;
 
 /// For interrupts of the user.
-constexpr Duration look_every = 200ms;
+constexpr Duration engine_look_every = 200ms;
 
 /// The loop's time as one that a condition variable takes.
 std::chrono::steady_clock::time_point steady(TimePoint time) {
@@ -174,7 +174,7 @@ void Engine::perform(const std::function<void()>& call) {
 bool Engine::wait_or_interrupt(TimePoint end, std::function<void()> begin, const std::function<bool()>& done) {
   if (!has_interrupt_check()) return wait(end, begin, done);
   for (;;) {
-    const TimePoint look_at = loop_.now() + look_every;
+    const TimePoint look_at = loop_.now() + engine_look_every;
     if (wait(std::min(end, look_at), std::exchange(begin, [] {}), done)) return true;
     if (look_at >= end || look_for_interrupt()) return false;
   }

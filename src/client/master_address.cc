@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cstdint>
-#include <optional>
+
+#include "net/host_port.h"
 
 namespace cadre::client {
 namespace {
@@ -17,8 +17,7 @@ constexpr std::string_view examples =
 struct Url {
   std::string_view scheme;  ///< empty: none was written
   std::string_view user;    ///< with its @
-  std::string_view host;
-  std::optional<std::string_view> port;
+  std::string_view place;   ///< host and port
   std::string_view path;
 };
 
@@ -28,50 +27,33 @@ Url split(std::string_view text) {
     url.scheme = text.substr(0, end);
     text.remove_prefix(end + 3);
   }
-  std::string_view place = text.substr(0, text.find('/'));
-  url.path = text.substr(place.size());
-  if (const std::size_t at = place.rfind('@'); at != std::string_view::npos) {
-    url.user = place.substr(0, at + 1);
-    place.remove_prefix(at + 1);
+  url.place = text.substr(0, text.find('/'));
+  url.path = text.substr(url.place.size());
+  if (const std::size_t at = url.place.rfind('@'); at != std::string_view::npos) {
+    url.user = url.place.substr(0, at + 1);
+    url.place.remove_prefix(at + 1);
   }
-  const std::size_t colon = place.rfind(':');
-  const bool has_port = colon != std::string_view::npos && place.find(']', colon) == std::string_view::npos;
-  url.host = place.substr(0, has_port ? colon : place.size());
-  if (has_port) url.port = place.substr(colon + 1);
   return url;
 }
 
-std::optional<std::uint16_t> port_of(std::string_view text) {
-  std::uint16_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number == 0) return std::nullopt;
-  return number;
-}
-
-bool is_digits(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
-bool is_host(std::string_view text) {
-  if (text.starts_with('[')) return text.size() > 2 && text.ends_with(']');
-  const auto may_be = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-'; };
-  return !text.empty() && std::all_of(text.begin(), text.end(), may_be);
-}
-
-/// Whether a text without a scheme is meant as host:port. A folder of such a name is ./host:port.
+/// Whether a text without a scheme is meant as host:port, with any number. A folder of such a name is ./host:port.
 bool looks_like_address(const Url& url) {
-  return url.path.find_first_not_of('/') == std::string_view::npos && url.user.empty() && is_host(url.host) &&
-         url.port && is_digits(*url.port);
+  std::string_view host = url.place;
+  while (!host.empty() && std::isdigit(static_cast<unsigned char>(host.back())) != 0) host.remove_suffix(1);
+  if (host.size() == url.place.size() || !host.ends_with(':')) return false;
+  host.remove_suffix(1);
+  return url.path.find_first_not_of('/') == std::string_view::npos && url.user.empty() && net::parse_host_port(host);
 }
 
 std::string key_of(std::string_view text) {
   const Url url = split(text);
-  std::string host(url.host);
-  std::transform(host.begin(), host.end(), host.begin(), [](unsigned char c) { return std::tolower(c); });
-  if (host == "localhost" || host == "[::1]") host = "127.0.0.1";
+  net::HostPort place = net::parse_host_port(url.place).value_or(net::HostPort{std::string(url.place), {}});
+  std::transform(place.host.begin(), place.host.end(), place.host.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  if (place.host == "localhost" || place.host == "::1") place.host = "127.0.0.1";
   const std::string scheme(url.scheme);
-  const std::string port(url.port.value_or(scheme == "https" ? "443" : "80"));
-  return scheme + "://" + std::string(url.user) + host + ":" + port + plain_url(url.path);
+  const std::string port = std::to_string(place.port.value_or(scheme == "https" ? 443 : 80));
+  return scheme + "://" + std::string(url.user) + place.host + ":" + port + plain_url(url.path);
 }
 
 }  // namespace
@@ -87,20 +69,20 @@ Result<MasterAddress> parse_master_address(std::string_view text) {
   if (url.scheme.empty() && text.find("://") == std::string_view::npos && !looks_like_address(url)) {
     return MasterAddress{"", shown};
   }
+  const auto refuse = [&](const std::string& why) {
+    return fail(Errc::invalid, "'" + shown + "' is not an address of a master" + (why.empty() ? "" : ": " + why) +
+                                   std::string(examples));
+  };
   const bool is_http = url.scheme == "http" || url.scheme == "https";
-  if (!is_http && !url.scheme.empty() && url.scheme != "cadre") {
-    return fail(Errc::invalid, "'" + shown + "' is not an address of a master" + std::string(examples));
-  }
-  if (url.host.empty() || text.find_first_of("?#") != std::string_view::npos) {
-    return fail(Errc::invalid, "'" + shown + "' is not an address of a master" + std::string(examples));
-  }
-  if (url.port && !port_of(*url.port)) {
-    return fail(Errc::invalid, "'" + shown + "': the port must be a number from 1 to 65535" + std::string(examples));
-  }
+  if (!is_http && !url.scheme.empty() && url.scheme != "cadre") return refuse("");
+  if (text.find_first_of("?#") != std::string_view::npos) return refuse("");
+  const Result<net::HostPort> place = net::parse_host_port(url.place);
+  if (!place) return refuse(place.error().message);
+  if (place->port == 0) return refuse("its port is 0");
   if (is_http) return MasterAddress{plain_url(text), ""};
-  const std::string port(url.port ? std::string(*url.port) : std::to_string(default_port));
-  return MasterAddress{
-      plain_url("http://" + std::string(url.user) + std::string(url.host) + ":" + port + std::string(url.path)), ""};
+  return MasterAddress{plain_url("http://" + std::string(url.user) + net::host_in_address(place->host) + ":" +
+                                 std::to_string(place->port.value_or(default_port)) + std::string(url.path)),
+                       ""};
 }
 
 bool is_same_master(std::string_view url, std::string_view other) { return key_of(url) == key_of(other); }

@@ -15,7 +15,7 @@ using remote::Note;
 
 constexpr Duration goodbye_max = 1s;
 constexpr Duration answer_grace = 50ms;  // the core says itself that the time is over
-constexpr Duration longest = std::chrono::hours(24 * 365);
+constexpr Duration longest_linger = std::chrono::hours(24 * 365);
 
 MemberOptions named(MemberOptions options) {
   if (options.name.empty()) options.name = options.type + "-" + random_word(8);
@@ -256,7 +256,7 @@ std::vector<std::uint64_t> Member::close(Duration linger) {
     is_first = !std::exchange(shared_.is_closing, true);
   }
   if (is_first) {
-    const TimePoint end_of_linger = now() + std::clamp<Duration>(linger, 0s, longest);
+    const TimePoint end_of_linger = now() + std::clamp<Duration>(linger, 0s, longest_linger);
     if (linger > 0s) {
       static_cast<void>(wait(end_of_linger, [&] {
         const bool is_empty = shared_.group && shared_.group->undelivered() == 0 && shared_.deferred.empty();

@@ -20,8 +20,8 @@ namespace {
 using namespace std::chrono_literals;
 using client::reason_of;
 
-constexpr Duration goodbye_max = 1s;
-constexpr Duration longest = std::chrono::hours(24 * 365);
+constexpr Duration names_goodbye_max = 1s;
+constexpr Duration names_wait_max = std::chrono::hours(24 * 365);
 
 /// What a call waits for. Shared with its task on the loop, which may end later than who waits.
 template <class T>
@@ -82,7 +82,7 @@ struct Names::Inside {
   Inside& operator=(const Inside&) = delete;
   ~Inside() { close(); }
 
-  TimePoint until(Wait wait) { return engine.loop().now() + std::clamp<Duration>(wait, 0s, longest); }
+  TimePoint until(Wait wait) { return engine.loop().now() + std::clamp<Duration>(wait, 0s, names_wait_max); }
 
   /// Runs it on the loop, and waits until it has ended, which it does by itself.
   template <class T, class Begin>
@@ -166,7 +166,7 @@ void Names::Inside::close() {
     if (is_closed) return left->settle({});
     tasks.spawn(leave(left));
   };
-  engine.wait(until(goodbye_max), begin, [left] { return left->is_settled(); });
+  engine.wait(until(names_goodbye_max), begin, [left] { return left->is_settled(); });
   const auto ended = std::make_shared<std::atomic<bool>>(false);
   const auto end_it = [this, ended] {
     end();

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "tests/servers/scratch.h"
+#include "tests/servers/variable.h"
 
 namespace cadre {
 namespace {
@@ -146,27 +147,11 @@ TEST_F(NamesOfUsers, WhoLosesANameIsCalledAndMustNotWaitThere) {
   EXPECT_TRUE(was_refused);
 }
 
-/// A variable of the environment, as it was when this ends.
-class Variable {
- public:
-  Variable(const char* name, const std::string& value) : name_(name) {
-    if (const char* before = std::getenv(name)) before_ = before;
-    setenv(name, value.c_str(), 1);
-  }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-  ~Variable() { before_ ? setenv(name_, before_->c_str(), 1) : unsetenv(name_); }
-
- private:
-  const char* name_;
-  std::optional<std::string> before_;
-};
-
 TEST_F(NamesOfUsers, WhatIsWrongWithAUrlIsSaidWithTheRemedy) {
   const servers::TempDir home;
-  const Variable config("XDG_CONFIG_HOME", home.path());
-  const Variable data("XDG_DATA_HOME", home.path());
-  const Variable no_master("CADRE_MASTER", "");
+  const servers::Variable config("XDG_CONFIG_HOME", home.path());
+  const servers::Variable data("XDG_DATA_HOME", home.path());
+  const servers::Variable no_master("CADRE_MASTER", "");
   Names bad("redis://:secret@");
   EXPECT_EQ(bad.get("a").reason().code, Reason::Code::invalid);
   EXPECT_THAT(bad.put("a", "v").reason().text, AllOf(HasSubstr("redis://"), Not(HasSubstr("secret"))));

@@ -361,7 +361,7 @@ ActorHandle::ActorHandle(const Needs& needs, const ClassEntry& entry, const Valu
   member.role = "actor";
   member.count = 1;
   member.slots = needs.slots;
-  member.cpus = cluster::Cpus{std::llround(needs.cpus * 1'000)};
+  member.cpus = plan::Cpus{std::llround(needs.cpus * 1'000)};
   member.memory = ByteSize{needs.memory};
   member.command.argv = {"./" + std::string(program_name), std::string(host_flag)};
   member.command.code = now.program;

@@ -32,7 +32,7 @@ constexpr std::size_t forgotten_max = 10'000;
 constexpr Duration submission_wait = 60s;
 constexpr Duration explain_after = 3s;  ///< that an actor waits
 constexpr Duration explain_again_after = 60s;
-constexpr Duration look_every = 500ms;
+constexpr Duration session_look_every = 500ms;
 constexpr std::string_view ended = "the session with the cluster was ended";
 
 std::string host_name() {
@@ -243,7 +243,7 @@ void Session::show(const Actor& actor, Printer::Stream stream, std::string_view 
 
 loop::Task<void> Session::explain_waiting() {
   for (bool somebody_waits = true; somebody_waits;) {
-    co_await loop::sleep(engine_.loop(), look_every);
+    co_await loop::sleep(engine_.loop(), session_look_every);
     const TimePoint now = engine_.loop().now();
     somebody_waits = false;
     std::shared_ptr<Actor> first;

@@ -118,7 +118,8 @@ loop::Task<void> Switchboard::begin() {
   const Result<void> bound = bind();
   if (!bound) co_return fail_with(bound.error());
   Inside& inside = *inside_;
-  remote::Card card{shared_.options.type, shared_.options.name, 0, random_word(32), inside.keys.open.text(), {}};
+  remote::Card card{shared_.options.type, shared_.options.name, 0, random_word(32), inside.keys.open.text(), {},
+                    protocol::own()};
   card.at = {identity_ + "|" + inside.hub->addresses().at(0), inside.hub->addresses().at(1)};
   std::string key = key_of(shared_.options.group, shared_.options.name);
   std::string value = describe::write_json(card);
@@ -144,9 +145,12 @@ loop::Task<void> Switchboard::begin() {
 
 void Switchboard::watch() {
   auto watch = inside_->names->watch(folder_of(shared_.options.group), [this](const names::Change& change) {
-    auto met = describe::read_json<remote::Card>(change.entry.value);
+    auto met = describe::read_json_of_peer<remote::Card>(change.entry.value);
     if (!met || change.entry.key != key_of(shared_.options.group, met->name)) return;  // somebody else's
     met->epoch = change.entry.epoch.value;
+    if (auto why = protocol::mismatch("component " + met->name, met->protocols, "this one")) {
+      return fail_with({Errc::conflict, *std::move(why)});
+    }
     {
       const std::lock_guard lock(shared_.mutex);
       if (change.kind == names::Change::Kind::put) {

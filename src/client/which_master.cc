@@ -16,11 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 using cluster::KnownMaster;
 
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 Got<KnownMaster> in_folder(const std::string& named, std::string_view naming) {
   std::error_code error;
   std::string path = fs::absolute(named, error).lexically_normal().string();
@@ -33,7 +28,7 @@ Got<KnownMaster> in_folder(const std::string& named, std::string_view naming) {
     return NotGot(Refusal{unreachable, "no master answers at " + path +
                                            "; start one with `cadre up`, or name another with " + std::string(naming)});
   }
-  auto master = describe::read_json<KnownMaster>(*text);
+  auto master = describe::read_json_of_peer<KnownMaster>(*text);
   if (!master) return NotGot(Refusal{failed, describe::to_error(master.error(), folder.client_file()).message});
   return *std::move(master);
 }
@@ -67,7 +62,7 @@ Got<Logins> read_logins() {
   const Result<std::string> text = loop::read_file(path);
   if (!text && text.error().code == Errc::not_found) return Logins{};
   if (!text) return NotGot(Refusal{failed, text.error().message});
-  auto logins = describe::read_json<Logins>(*text);
+  auto logins = describe::read_json_of_peer<Logins>(*text);
   if (logins) return *std::move(logins);
   return NotGot(Refusal{failed, describe::to_error(logins.error(), path).message + "; mend it or remove it"});
 }

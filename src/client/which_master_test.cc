@@ -15,28 +15,13 @@
 #include "client/data_folder.h"
 #include "loop/power_loss_for_tests.h"
 #include "tests/servers/scratch.h"
+#include "tests/servers/variable.h"
 
 namespace cadre::client {
 namespace {
 
 using testing::HasSubstr;
 using testing::StartsWith;
-
-/// A variable of the environment, as it was when this ends.
-class Variable {
- public:
-  Variable(const char* name, const std::string& value) : name_(name) {
-    if (const char* before = std::getenv(name)) before_ = before;
-    setenv(name, value.c_str(), 1);
-  }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-  ~Variable() { before_ ? setenv(name_, before_->c_str(), 1) : unsetenv(name_); }
-
- private:
-  const char* name_;
-  std::optional<std::string> before_;
-};
 
 void write(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
 std::string text_of(const std::string& path) {
@@ -64,11 +49,11 @@ struct WhichMaster : testing::Test {
   }
 
   servers::TempDir home;
-  Variable config{"XDG_CONFIG_HOME", home.path() + "/config"};
-  Variable data_home{"XDG_DATA_HOME", home.path() + "/share"};
-  Variable master{"CADRE_MASTER", ""};
-  Variable token{"CADRE_TOKEN", ""};
-  Variable ca{"CADRE_CA", ""};
+  servers::Variable config{"XDG_CONFIG_HOME", home.path() + "/config"};
+  servers::Variable data_home{"XDG_DATA_HOME", home.path() + "/share"};
+  servers::Variable master{"CADRE_MASTER", ""};
+  servers::Variable token{"CADRE_TOKEN", ""};
+  servers::Variable ca{"CADRE_CA", ""};
 };
 
 constexpr const char* here =
@@ -131,7 +116,7 @@ TEST_F(WhichMaster, MayBeAUrl) {
   EXPECT_EQ(url_of("http://there:7310"), "http://there:7310");
   EXPECT_EQ(url_of("https://there:7310//"), "https://there:7310");
   EXPECT_EQ(url_of("http://[::1]:7310/"), "http://[::1]:7310");
-  const Variable authority("CADRE_CA", "/my/ca.pem");
+  const servers::Variable authority("CADRE_CA", "/my/ca.pem");
   const Got<cluster::KnownMaster> found = find_master("https://there");
   ASSERT_TRUE(found);
   EXPECT_EQ(found->ca, "/my/ca.pem");
@@ -159,10 +144,10 @@ TEST_F(WhichMaster, IsTheOneGivenThenThatOfTheEnvironmentThenThatOfTheLoginThenT
   EXPECT_EQ(url_of(""), "http://usual");
   ASSERT_TRUE(write_logins({"http://login", {{"http://login", "eve", "a", ""}}}));
   EXPECT_EQ(url_of(""), "http://login");
-  const Variable named("CADRE_MASTER", "http://environment");
+  const servers::Variable named("CADRE_MASTER", "http://environment");
   EXPECT_EQ(url_of(""), "http://environment");
   EXPECT_EQ(url_of("http://given"), "http://given");
-  const Variable folder("CADRE_MASTER", data("data", here));
+  const servers::Variable folder("CADRE_MASTER", data("data", here));
   EXPECT_EQ(url_of(""), "http://127.0.0.1:7");
 }
 
@@ -172,7 +157,7 @@ TEST_F(WhichMaster, IsAskedWithTheTokenOfTheEnvironmentElseOfTheLogin) {
   EXPECT_EQ(find_master("http://two:2")->user, "bob");
   EXPECT_EQ(find_master("http://two:2")->ca, "/ca");
   EXPECT_EQ(find_master("http://three:3")->token, "");
-  const Variable given("CADRE_TOKEN", "mine");
+  const servers::Variable given("CADRE_TOKEN", "mine");
   for (const std::string& one : {std::string("http://two:2"), std::string("http://three:3"), data("data", here)}) {
     const Got<cluster::KnownMaster> found = find_master(one);
     EXPECT_EQ(found->token, "mine");
@@ -183,7 +168,7 @@ TEST_F(WhichMaster, IsAskedWithTheTokenOfTheEnvironmentElseOfTheLogin) {
 TEST_F(WhichMaster, BelievesWhomTheEnvironmentSaysAlsoAfterALogin) {
   ASSERT_TRUE(write_logins({"", {{"https://one:1", "eve", "first", "/old"}}}));
   EXPECT_EQ(find_master("https://one:1")->ca, "/old");
-  const Variable authority("CADRE_CA", "/new");
+  const servers::Variable authority("CADRE_CA", "/new");
   EXPECT_EQ(find_master("https://one:1")->ca, "/new");
 }
 
@@ -223,17 +208,17 @@ TEST_F(WhichMaster, NoLoginsAreNoFaultButBrokenOnesAre) {
 }
 
 TEST_F(WhichMaster, LoginsAreInTheHomeOfWhoHasNoConfigFolder) {
-  const Variable home_folder("HOME", "/home/eve");
+  const servers::Variable home_folder("HOME", "/home/eve");
   for (const char* config_home : {"", "relative"}) {
-    const Variable no_config("XDG_CONFIG_HOME", config_home);
+    const servers::Variable no_config("XDG_CONFIG_HOME", config_home);
     EXPECT_EQ(logins_file(), "/home/eve/.config/cadre/logins.json");
   }
 }
 
 TEST_F(WhichMaster, TakesTheHomeOfThePasswordDatabaseWithoutTheVariable) {
-  const Variable no_home("HOME", "");
-  const Variable no_config("XDG_CONFIG_HOME", "");
-  const Variable no_data("XDG_DATA_HOME", "");
+  const servers::Variable no_home("HOME", "");
+  const servers::Variable no_config("XDG_CONFIG_HOME", "");
+  const servers::Variable no_data("XDG_DATA_HOME", "");
   const std::string own = ::getpwuid(::geteuid())->pw_dir;
   EXPECT_EQ(logins_file(), own + "/.config/cadre/logins.json");
   EXPECT_EQ(default_data_folder(), own + "/.local/share/cadre");

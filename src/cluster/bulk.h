@@ -1,5 +1,5 @@
-/// What passes beside the control messages because it is bulky: output of tasks, and packed code by its hash. Spoken
-/// between agents or clients and the master's bulk side. Values; safe on any thread.
+/// Messages for bulk data, which is sent apart from control messages: output of tasks, and packed code by its hash.
+/// Between agents or clients and the master's bulk side. Values; safe on any thread.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ constexpr std::size_t message_bytes_max = part_bytes_max + 65'536;
 
 // From an agent.
 
-/// Whole records (logs/record.h) of a lease's output, from an offset on. Told again until they are stored. Several may
-/// be under way, each going on where the one before it ends.
+/// Whole records (logs/record.h) of a lease's output, from an offset on. Sent again until they are stored. Several
+/// may be in flight, each continuing where the previous one ends.
 struct PutOutput {
   static constexpr std::string_view type_name = "put_output";
   std::uint64_t number = 0;
@@ -30,17 +30,17 @@ struct PutOutput {
 };
 template <class V>
 void describe(V& v, PutOutput& m) {
-  v.required("number", m.number, "Chosen by who sends.");
-  v.required("lease", m.lease, "Whose output.");
-  v.required("offset", m.offset, "Where the records begin.", at_least(0));
-  v.field("after_gap", m.after_gap, "What was before them is lost for good.");
+  v.required("number", m.number, "Request number, chosen by the sender.");
+  v.required("lease", m.lease, "Lease of the output.");
+  v.required("offset", m.offset, "Offset of the records.", at_least(0));
+  v.field("after_gap", m.after_gap, "Whether the output before the records is lost.");
   v.field("records", m.records, "The records.", length(0, part_bytes_max));
 }
 
 // From a client.
 
-/// Asks for output from an offset on. With `wait`, the answer comes when there is some, and is short; or after a while
-/// without any: then ask again.
+/// Requests output from an offset on. With `wait`, the response is sent when there is some, and is short; or after a
+/// timeout, empty: then send the request again.
 struct ReadOutput {
   static constexpr std::string_view type_name = "read_output";
   std::uint64_t number = 0;
@@ -51,14 +51,14 @@ struct ReadOutput {
 };
 template <class V>
 void describe(V& v, ReadOutput& m) {
-  v.required("number", m.number, "Chosen by who asks.");
-  v.required("lease", m.lease, "Whose output.");
-  v.field("offset", m.offset, "Where to begin.", at_least(0));
-  v.field("last_lines", m.last_lines, "Begin so many lines before the end instead.", range(0, 1'000'000));
-  v.field("wait", m.wait, "Answer when there is something.");
+  v.required("number", m.number, "Request number, chosen by the sender.");
+  v.required("lease", m.lease, "Lease of the output.");
+  v.field("offset", m.offset, "Offset at which to begin.", at_least(0));
+  v.field("last_lines", m.last_lines, "Begin this many lines before the end instead.", range(0, 1'000'000));
+  v.field("wait", m.wait, "Whether to wait until there is output.");
 }
 
-/// Asks how much of this content is there.
+/// Asks how much of this content is stored.
 struct AskBlob {
   static constexpr std::string_view type_name = "ask_blob";
   std::uint64_t number = 0;
@@ -66,12 +66,12 @@ struct AskBlob {
 };
 template <class V>
 void describe(V& v, AskBlob& m) {
-  v.required("number", m.number, "Chosen by who asks.");
+  v.required("number", m.number, "Request number, chosen by the sender.");
   v.required("hash", m.hash, "SHA-256 of the content, in hexadecimal digits.", length(64, 64));
 }
 
-/// The next part of some content. Answered with how much is there then: whoever is told that it is not complete goes
-/// on from there, with an empty part if there are no bytes left.
+/// The next part of some content. The response says how much is stored: if it is not complete, continue from there,
+/// with an empty part if there are no bytes left.
 struct PutBlob {
   static constexpr std::string_view type_name = "put_blob";
   std::uint64_t number = 0;
@@ -83,12 +83,12 @@ struct PutBlob {
 };
 template <class V>
 void describe(V& v, PutBlob& m) {
-  v.required("number", m.number, "Chosen by who asks.");
+  v.required("number", m.number, "Request number, chosen by the sender.");
   v.required("hash", m.hash, "SHA-256 of the content, in hexadecimal digits.", length(64, 64));
-  v.required("size", m.size, "Of all of it.", at_least(0));
-  v.required("offset", m.offset, "Of these bytes.", at_least(0));
-  v.field("bytes", m.bytes, "A part of it.", length(0, part_bytes_max));
-  v.field("user", m.user, "The user who sends it.");
+  v.required("size", m.size, "Size of the whole content.", at_least(0));
+  v.required("offset", m.offset, "Offset of these bytes.", at_least(0));
+  v.field("bytes", m.bytes, "Part of the content.", length(0, part_bytes_max));
+  v.field("user", m.user, "User who sends it.");
 }
 
 /// Asks for a part of some content.
@@ -100,16 +100,17 @@ struct GetBlob {
 };
 template <class V>
 void describe(V& v, GetBlob& m) {
-  v.required("number", m.number, "Chosen by who asks.");
+  v.required("number", m.number, "Request number, chosen by the sender.");
   v.required("hash", m.hash, "SHA-256 of the content, in hexadecimal digits.", length(64, 64));
-  v.required("offset", m.offset, "Where to begin.", at_least(0));
+  v.required("offset", m.offset, "Offset at which to begin.", at_least(0));
 }
 
 using ToMaster = std::variant<PutOutput, ReadOutput, AskBlob, PutBlob, GetBlob>;
 
 // From the master.
 
-/// Everything before `end` is on disk. With `gap`, what was put began behind that and was not taken: go on from `end`.
+/// Everything before `end` is on disk. With `gap`, the records began after `end` and were not stored: continue from
+/// `end`.
 struct OutputStored {
   static constexpr std::string_view type_name = "output_stored";
   std::uint64_t number = 0;
@@ -119,10 +120,10 @@ struct OutputStored {
 };
 template <class V>
 void describe(V& v, OutputStored& m) {
-  v.required("number", m.number, "Of what was put.");
-  v.required("lease", m.lease, "Whose output.");
+  v.required("number", m.number, "Number of the request.");
+  v.required("lease", m.lease, "Lease of the output.");
   v.required("end", m.end, "First byte that is not stored.");
-  v.field("gap", m.gap, "Whether what was put begins behind the end.");
+  v.field("gap", m.gap, "Whether the records began after `end`.");
 }
 
 struct Output {
@@ -134,13 +135,13 @@ struct Output {
 };
 template <class V>
 void describe(V& v, Output& m) {
-  v.required("number", m.number, "Of the question.");
-  v.required("offset", m.offset, "Where the records begin.");
-  v.required("next", m.next, "Where to go on.");
+  v.required("number", m.number, "Number of the request.");
+  v.required("offset", m.offset, "Offset of the records.");
+  v.required("next", m.next, "Offset at which to continue.");
   v.field("records", m.records, "The records.");
 }
 
-/// So much of the content is there, from its beginning on.
+/// How much of the content is stored, from its beginning.
 struct BlobState {
   static constexpr std::string_view type_name = "blob_state";
   std::uint64_t number = 0;
@@ -149,9 +150,9 @@ struct BlobState {
 };
 template <class V>
 void describe(V& v, BlobState& m) {
-  v.required("number", m.number, "Of the question.");
-  v.field("have", m.have, "Bytes that are there.");
-  v.field("complete", m.complete, "Whether that is all, and its hash is right.");
+  v.required("number", m.number, "Number of the request.");
+  v.field("have", m.have, "Number of bytes stored.");
+  v.field("complete", m.complete, "Whether all of it is stored and its hash is correct.");
 }
 
 struct BlobPart {
@@ -163,10 +164,10 @@ struct BlobPart {
 };
 template <class V>
 void describe(V& v, BlobPart& m) {
-  v.required("number", m.number, "Of the question.");
-  v.required("size", m.size, "Of all of it.");
-  v.required("offset", m.offset, "Of these bytes.");
-  v.field("bytes", m.bytes, "A part of it.");
+  v.required("number", m.number, "Number of the request.");
+  v.required("size", m.size, "Size of the whole content.");
+  v.required("offset", m.offset, "Offset of these bytes.");
+  v.field("bytes", m.bytes, "Part of the content.");
 }
 
 struct Refused {
@@ -174,14 +175,14 @@ struct Refused {
   std::uint64_t number = 0;
   Errc code = Errc::invalid;
   std::string why;
-  LeaseId lease = {};  ///< whose output was put, if it was; else job 0
+  LeaseId lease = {};  ///< of the output, if output was sent; otherwise job 0
 };
 template <class V>
 void describe(V& v, Refused& m) {
-  v.field("number", m.number, "Of the question, if it had one.");
-  v.field("lease", m.lease, "Whose output was put, if it was.");
-  v.field("code", m.code, "What kind of error it is.");
-  v.required("why", m.why, "For people.");
+  v.field("number", m.number, "Number of the request, if it had one.");
+  v.field("lease", m.lease, "Lease of the output, if output was sent.");
+  v.field("code", m.code, "Error code.");
+  v.required("why", m.why, "Reason, for display.");
 }
 
 using FromMaster = std::variant<OutputStored, Output, BlobState, BlobPart, Refused>;

@@ -1,5 +1,4 @@
-/// Where a master's sockets and keys lie in its data folder: who is given that folder finds the master. Safe on any
-/// thread.
+/// Paths of a master's sockets and keys in its data folder. Safe on any thread.
 #pragma once
 
 #include <string>
@@ -7,9 +6,9 @@
 
 namespace cadre::cluster {
 
-/// A master that somebody can reach, and as whom.
+/// How to connect to a master.
 struct KnownMaster {
-  static constexpr std::string_view doc = "A master that somebody can reach, and as whom.";
+  static constexpr std::string_view doc = "How to connect to a master.";
   std::string url;
   std::string user;
   std::string token;
@@ -18,14 +17,14 @@ struct KnownMaster {
 };
 template <class V>
 void describe(V& v, KnownMaster& m) {
-  v.required("url", m.url, "Where it is.");
-  v.field("user", m.user, "Who one is there.");
-  v.field("token", m.token, "The token that says so.");
-  v.field("ca", m.ca, "PEM file of whose certificates are believed; empty: as the system does.");
-  v.field("socket", m.socket, "Unix socket by which its owner reaches it; empty: the URL says where it is.");
+  v.required("url", m.url, "URL of the master.");
+  v.field("user", m.user, "User name.");
+  v.field("token", m.token, "Token of the user.");
+  v.field("ca", m.ca, "PEM file with trusted certificates; empty: those of the system.");
+  v.field("socket", m.socket, "Unix socket by which its owner connects; empty: the URL is used.");
 }
 
-/// In it, `run` is private to its owner, and holds the unix sockets.
+/// Its folder `run` is private to its owner and holds the unix sockets.
 struct DataFolder {
   std::string path;  ///< absolute
 
@@ -33,15 +32,15 @@ struct DataFolder {
   std::string agents_address() const { return "ipc://" + run() + "/agents"; }
   std::string bulk_address() const { return "ipc://" + run() + "/bulk"; }
   std::string join_address() const { return "ipc://" + run() + "/join"; }
-  /// The public key by which agents of this host know the master.
+  /// The public key by which agents on this host recognize the master.
   std::string public_key_file() const { return run() + "/master.key"; }
-  /// What agents of this host show to become known.
+  /// The secret with which agents on this host join.
   std::string local_secret_file() const { return path + "/agents.secret"; }
-  /// Where it serves its owner: nobody else can take its place there, as they could take its port.
+  /// Where it serves its owner. Unlike its port, nobody else can take over this socket.
   std::string http_socket() const { return run() + "/http"; }
-  /// How its owner reaches the master, for the command line.
+  /// How the command line of its owner connects to the master.
   std::string client_file() const { return path + "/client.json"; }
-  /// By which tokens of tasks are signed.
+  /// The secret with which tokens of tasks are signed.
   std::string pass_file() const { return path + "/passes.secret"; }
   std::string keys_file() const { return path + "/master.keys"; }
   std::string database_url() const { return "sqlite://" + path + "/cadre.db"; }

@@ -8,13 +8,14 @@
 
 #include "base/id.h"
 #include "base/result.h"
+#include "plan/ids.h"
 
 namespace cadre::cluster {
 
-using AgentId = Name<struct AgentTag>;
-using GangId = Name<struct GangTag>;
-using GroupId = Name<struct GroupTag>;
-using AccountId = Name<struct AccountTag>;
+using plan::AccountId;
+using plan::AgentId;
+using plan::GangId;
+using plan::GroupId;
 using JobId = Id<struct JobTag>;
 /// What a client calls itself to the master; a word that nobody else would choose.
 using SessionId = Name<struct SessionTag>;

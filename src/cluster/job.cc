@@ -19,14 +19,14 @@ AccountId account_of_user(const std::string& name) { return AccountId("user " + 
 
 AccountId account_of_workspace(const std::string& name) { return AccountId("workspace " + name); }
 
-Gang gang_of(JobId id, double position, const JobSpec& spec) {
-  Gang gang{gang_id(id),   {},          spec.priority, position, GroupId(spec.group), spec.preemptible,
-            spec.selector, spec.exclude};
+plan::Gang gang_of(JobId id, double position, const JobSpec& spec) {
+  plan::Gang gang{gang_id(id),   {},          spec.priority, position, GroupId(spec.group), spec.preemptible,
+                  spec.selector, spec.exclude};
   if (spec.members.size() == 1 && !spec.members.front().count) {
-    gang.wants = Divisible{spec.members.front().request(), spec.single_agent, spec.uneven};
+    gang.wants = plan::Divisible{spec.members.front().request(), spec.single_agent, spec.uneven};
     return gang;
   }
-  Roles roles;
+  plan::Roles roles;
   for (const Member& member : spec.members) {
     roles.push_back(
         {member.role, member.count.value_or(1), member.request(), member.elastic_min, member.layout, member.layout_by});

@@ -8,22 +8,22 @@
 #include <vector>
 
 #include "access/principal.h"
-#include "cluster/gang.h"
 #include "cluster/restart.h"
 #include "cluster/task.h"
+#include "plan/gang.h"
 
 namespace cadre::cluster {
 
 struct Minimum {
-  static constexpr std::string_view doc = "Without how many tasks of a role its job cannot go on.";
+  static constexpr std::string_view doc = "Minimum number of tasks of a role without which its job ends.";
   std::int32_t count = 1;
   Duration within = std::chrono::seconds(30);
   bool operator==(const Minimum&) const = default;
 };
 template <class V>
 void describe(V& v, Minimum& m) {
-  v.required("count", m.count, "So many of them must be there, or have ended well.", range(1, 10'000));
-  v.field("within", m.within, "For how long others may be missing, until the job ends.", at_least(Duration(0)));
+  v.required("count", m.count, "Number of tasks that must run or have ended successfully.", range(1, 10'000));
+  v.field("within", m.within, "How long there may be fewer before the job ends.", at_least(Duration(0)));
 }
 
 /// The tasks of one role. Without a count the slots may be divided over agents, one task on each.
@@ -32,11 +32,11 @@ struct Member {
   std::optional<std::int32_t> count;
   std::optional<std::int32_t> elastic_min;
   std::int32_t slots = 0;
-  std::optional<SlotKind> slot_kind;
-  Cpus cpus;
+  std::optional<plan::SlotKind> slot_kind;
+  plan::Cpus cpus;
   ByteSize memory;
-  Layout layout = Layout::pack;
-  std::optional<Measure> layout_by;
+  plan::Layout layout = plan::Layout::pack;
+  std::optional<plan::Measure> layout_by;
   Command command;
   TaskLimits limits;
   Manners manners;
@@ -45,35 +45,32 @@ struct Member {
 
   static constexpr std::string_view doc = "The tasks of one role.";
   bool operator==(const Member&) const = default;
-  Request request() const { return {slots, slot_kind, cpus, memory}; }
+  plan::Request request() const { return {slots, slot_kind, cpus, memory}; }
 };
 template <class V>
 void describe(V& v, Member& m) {
-  v.field("role", m.role, "What these tasks do.", length(1, 128));
-  v.field("count", m.count, "How many of them; left out: one, or one on each agent over which its slots are divided.",
+  v.field("role", m.role, "Role name.", length(1, 128));
+  v.field("count", m.count, "Number of tasks. Default: one, or one on each agent over which the slots are divided.",
           range(1, 10'000));
-  v.field("elastic_min", m.elastic_min, "How many of them must be there to start; the rest join later.",
-          range(0, 10'000));
-  v.field("slots", m.slots, "Slots for each.", range(0, most_slots));
-  v.field("slot_kind", m.slot_kind, "The kind of slot it needs; any, if left out.");
-  v.field("cpus", m.cpus, "Cpus for each.", range(0, most_cpus));
-  v.field("memory", m.memory, "Memory for each.", range(ByteSize{0}, most_memory));
-  v.field("layout", m.layout, layout_doc);
-  v.field("layout_by", m.layout_by, layout_by_doc);
-  v.required("command", m.command, "What each runs.");
-  v.field("limits", m.limits, "What each may use; memory and cpus that were asked for are also limits.");
-  v.field("manners", m.manners, "How each is stopped and watched.");
-  v.field(
-      "restart", m.restart,
-      "What becomes of one that has failed while the others go on; left out: all end with it. Exit code 64 asks not to "
-      "be restarted, 65 that all end.");
-  v.field("minimum", m.minimum, "How few of them are too few; left out: the others go on with any number.");
-  v.check(!m.minimum || m.restart, "minimum",
-          "is for tasks that fail alone; give them a restart rule, or leave it out");
+  v.field("elastic_min", m.elastic_min, "Number of tasks needed to start; the rest join later.", range(0, 10'000));
+  v.field("slots", m.slots, "Slots for each task.", range(0, plan::most_slots));
+  v.field("slot_kind", m.slot_kind, "Kind of slot. Default: any.");
+  v.field("cpus", m.cpus, "CPU cores for each task.", range(0, plan::most_cpus));
+  v.field("memory", m.memory, "Memory for each task.", range(ByteSize{0}, plan::most_memory));
+  v.field("layout", m.layout, plan::layout_doc);
+  v.field("layout_by", m.layout_by, plan::layout_by_doc);
+  v.required("command", m.command, "Command of each task.");
+  v.field("limits", m.limits, "Resource limits of each task; requested memory and cpus are also limits.");
+  v.field("manners", m.manners, "How each task is stopped and supervised.");
+  v.field("restart", m.restart,
+          "Restart policy of a task that fails while the others continue. Default: all tasks end with it. Exit code 64 "
+          "prevents a restart, 65 ends all tasks.");
+  v.field("minimum", m.minimum, "Minimum number of tasks to continue. Default: the others continue with any number.");
+  v.check(!m.minimum || m.restart, "minimum", "requires a restart policy; set restart, or remove minimum");
   v.check(!m.minimum || m.minimum->count <= m.elastic_min.value_or(m.count.value_or(1)), "minimum",
-          "count must not exceed the number of tasks with which it starts; lower it or start more of them");
+          "count must not exceed the number of tasks needed to start; lower it or start more tasks");
   v.check(!m.elastic_min || (m.count && *m.elastic_min <= *m.count), "elastic_min",
-          "needs a count that is not smaller; raise count or lower elastic_min");
+          "requires a count that is at least as large; raise count or lower elastic_min");
 }
 
 /// Characters of the name of a session.
@@ -86,7 +83,7 @@ struct JobSpec {
   std::int32_t priority = 42;
   std::string group;
   bool preemptible = false;
-  Labels selector;
+  plan::Labels selector;
   std::vector<AgentId> exclude;
   bool single_agent = false;
   bool uneven = false;
@@ -100,28 +97,28 @@ struct JobSpec {
 };
 template <class V>
 void describe(V& v, JobSpec& j) {
-  v.field("name", j.name, "What people call it.", length(0, 256));
-  v.field("workspace", j.workspace, "Whose members may see it.", length(1, 64));
-  v.field("pool", j.pool, "Where it runs.", length(1, 128));
-  v.field("priority", j.priority, "1 to 99, smaller is more important.", range(1, 99));
-  v.field("group", j.group, "With whom it shares a weight and limits; empty: alone.", length(0, 128));
-  v.field("preemptible", j.preemptible, "Whether it may be stopped for others and run again later.");
-  v.field("selector", j.selector, "Labels that an agent must carry.");
+  v.field("name", j.name, "Job name, for display.", length(0, 256));
+  v.field("workspace", j.workspace, "Workspace of the job; its members can see the job.", length(1, 64));
+  v.field("pool", j.pool, "Pool in which the job runs.", length(1, 128));
+  v.field("priority", j.priority, "Priority, 1 to 99; smaller is more important.", range(1, 99));
+  v.field("group", j.group, "Group with which it shares a weight and limits; empty: a group of its own.",
+          length(0, 128));
+  v.field("preemptible", j.preemptible, "Whether it may be preempted and run again later.");
+  v.field("selector", j.selector, "Labels that an agent must have.");
   v.field("exclude", j.exclude, "Agents on which it must not run.");
-  v.field("single_agent", j.single_agent, "Whether its slots must be on one agent.");
-  v.field("uneven", j.uneven, "Whether its slots may be divided unevenly.");
-  v.required("members", j.members, "What it consists of.", length(1, 64));
-  v.field("session", j.session, "The session of a client to which it belongs, and with which it ends; empty: none.",
+  v.field("single_agent", j.single_agent, "Whether all its slots must be on one agent.");
+  v.field("uneven", j.uneven, "Whether its slots may be divided unevenly over agents.");
+  v.required("members", j.members, "Members of the job, one for each role.", length(1, 64));
+  v.field("session", j.session, "Client session to which it belongs and with which it ends; empty: none.",
           length(0, session_most));
-  v.field("actor", j.actor, "The class of which its only task is an object, for people; empty: it is none.",
+  v.field("actor", j.actor, "Class of the actor that its only task runs, for display; empty: not an actor.",
           length(0, 256));
-  v.field(
-      "max_time", j.max_time,
-      "Longest time that it may run, counted from its start and again from each later one, for instance 1h; then it is "
-      "stopped gracefully. Left out: no limit.",
-      range(std::chrono::seconds(1), std::chrono::hours(24 * 365)));
+  v.field("max_time", j.max_time,
+          "Maximum run time, for example 1h, counted anew from each start; then the job is stopped gracefully. "
+          "Default: no limit.",
+          range(std::chrono::seconds(1), std::chrono::hours(24 * 365)));
   v.check(is_plain(j.session), "session", "has characters that are not allowed; use letters, digits, - and _");
-  v.check(j.actor.empty() || !j.session.value.empty(), "actor", "needs a session, with which it ends; name one");
+  v.check(j.actor.empty() || !j.session.value.empty(), "actor", "requires a session; set session");
 }
 
 /// The accounts of a user's jobs, and of those in a workspace.
@@ -129,7 +126,7 @@ AccountId account_of_user(const std::string& name);
 AccountId account_of_workspace(const std::string& name);
 
 /// The gang that stands for a job in the planner.
-Gang gang_of(JobId id, double position, const JobSpec& spec);
+plan::Gang gang_of(JobId id, double position, const JobSpec& spec);
 GangId gang_id(JobId id);
 JobId job_id(const GangId& id);
 

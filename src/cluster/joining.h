@@ -1,4 +1,4 @@
-/// How an agent becomes known to a master that it has never spoken to. Values; safe on any thread.
+/// How an agent joins a cluster for the first time. Values; safe on any thread.
 #pragma once
 
 #include <string>
@@ -10,32 +10,32 @@
 
 namespace cadre::cluster::joining {
 
-/// What an admin hands to who starts an agent: one line of text.
+/// A join token, which an admin gives to the person who starts an agent: one line of text.
 struct Ticket {
-  std::string address;     ///< where to join
-  std::string master_key;  ///< by which the master is known
-  std::string secret;      ///< good for one agent, for a while
+  std::string address;     ///< at which to join
+  std::string master_key;  ///< public key by which the agent recognizes the master
+  std::string secret;      ///< valid for one agent, for a limited time
 };
 template <class V>
 void describe(V& v, Ticket& t) {
-  v.required("address", t.address, "Where to join.", length(1, 512));
+  v.required("address", t.address, "Address at which to join.", length(1, 512));
   v.required("master_key", t.master_key, "Public key of the master.", length(40, 40));
-  v.required("secret", t.secret, "Good for one agent.", length(16, 128));
+  v.required("secret", t.secret, "Secret that is valid for one agent.", length(16, 128));
 }
 
 /// Letters, digits, - and _ only.
 std::string to_token(const Ticket& ticket);
 [[nodiscard]] Result<Ticket> parse_token(std::string_view token);
 
-/// An agent shows a ticket. Its key is the one its connection has proved.
+/// An agent presents a ticket. Its key is the one with which its connection was authenticated.
 struct Join {
   AgentId agent;
   std::string secret;
 };
 template <class V>
 void describe(V& v, Join& m) {
-  v.required("agent", m.agent, "How it wants to be called.", length(1, 128));
-  v.required("secret", m.secret, "Of the ticket.", length(16, 128));
+  v.required("agent", m.agent, "Agent ID that it requests.", length(1, 128));
+  v.required("secret", m.secret, "Secret of the ticket.", length(16, 128));
 }
 
 struct Joined {
@@ -46,9 +46,9 @@ struct Joined {
 };
 template <class V>
 void describe(V& v, Joined& m) {
-  v.required("control", m.control, "Where to speak to the master.");
-  v.required("bulk", m.bulk, "Where output and code go.");
-  v.required("pool", m.pool, "Which pool it joins.");
+  v.required("control", m.control, "Address for control messages.");
+  v.required("bulk", m.bulk, "Address for output and code.");
+  v.required("pool", m.pool, "Pool that the agent joins.");
 }
 
 struct Refused {
@@ -57,7 +57,7 @@ struct Refused {
 };
 template <class V>
 void describe(V& v, Refused& m) {
-  v.required("why", m.why, "For people.");
+  v.required("why", m.why, "Reason, for display.");
 }
 
 using Answer = std::variant<Joined, Refused>;

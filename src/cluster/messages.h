@@ -1,8 +1,8 @@
-/// What an agent and the master say to each other. Values; safe on any thread.
+/// Messages between agents and the master. Values; safe on any thread.
 ///
-/// An agent says hello and is welcomed with a session, unless it has said another hello since; from then on each
-/// message carries that session, and one with another session is answered by HelloAgain (from the master) or dropped
-/// (by the agent). Messages may be lost only with the session: after a new hello both sides tell all that matters
+/// An agent sends a hello and gets a session with the welcome, unless it has sent another hello since. From then on
+/// each message carries that session; one with another session is answered by HelloAgain (by the master) or dropped (by
+/// the agent). Messages may be lost only with the session: after a new hello both sides send everything that matters
 /// again.
 #pragma once
 
@@ -13,35 +13,33 @@
 #include <variant>
 #include <vector>
 
-#include "cluster/agent.h"
+#include "base/protocol.h"
 #include "cluster/supervision.h"
 #include "cluster/task.h"
+#include "plan/agent.h"
 
 namespace cadre::cluster::messages {
 
-constexpr std::int32_t protocol = 1;
-
 /// A slot as its agent found it.
 struct Slot {
-  std::string device;  ///< what CUDA_VISIBLE_DEVICES calls it; empty: a mere permit
-  std::string name;    ///< for people
+  std::string device;  ///< ID in CUDA_VISIBLE_DEVICES; empty: not tied to a device
+  std::string name;    ///< for display
 };
 template <class V>
 void describe(V& v, Slot& s) {
-  v.field("device", s.device, "What CUDA_VISIBLE_DEVICES calls it; empty: a mere permit.");
-  v.field("name", s.name, "For people.");
+  v.field("device", s.device, "Device ID in CUDA_VISIBLE_DEVICES; empty: not tied to a device.");
+  v.field("name", s.name, "Device name, for display.");
 }
 
 // From an agent.
 
 struct Hello {
   static constexpr std::string_view type_name = "hello";
-  std::int32_t protocol = messages::protocol;
-  std::string version;
-  Agent agent;
+  protocol::Range protocols;
+  plan::Agent agent;
   std::string pool = "default";
   std::string host;
-  std::string identity;  ///< kept with the agent's data: who shows it again is the same agent
+  std::string identity;  ///< stored with the agent's data: an agent with the same identity is the same agent
   std::vector<Slot> slots;
   std::vector<std::string> isolation;
   std::string owner;
@@ -51,26 +49,26 @@ struct Hello {
   std::string place;            ///< of the agent's data folder: the same after a restart, another for a copy
   std::string boot;             ///< of the host: another after each of its starts
   std::string cluster;          ///< to which the agent's data belongs; empty: to none yet
-  std::string obstacle;         ///< why it takes no work now, for people; empty: it does
+  std::string obstacle;         ///< why it accepts no work now, for display; empty: it does
 };
 template <class V>
 void describe(V& v, Hello& m) {
-  v.required("protocol", m.protocol, "Version of what is spoken.");
-  v.field("version", m.version, "Of the program.");
-  v.required("agent", m.agent, "What it offers.");
-  v.field("pool", m.pool, "Which pool it joins.", length(1, 128));
-  v.field("host", m.host, "Name of the host.");
-  v.required("identity", m.identity, "Kept with the agent's data.", length(1, 128));
+  describe(v, m.protocols);
+  v.required("agent", m.agent, "Resources that it offers.");
+  v.field("pool", m.pool, "Pool that the agent joins.", length(1, 128));
+  v.field("host", m.host, "Host name.");
+  v.required("identity", m.identity, "Identity of the agent, stored with its data.", length(1, 128));
   v.field("slots", m.slots, "Its devices.");
-  v.field("isolation", m.isolation, "What keeps tasks apart there, for people.");
-  v.field("owner", m.owner, "User of the cluster that it runs for; empty: the owner of the cluster.", length(0, 64));
-  v.field("owner_only", m.owner_only, "Whether it takes only that user's jobs, since it cannot keep tasks apart.");
-  v.field("leases", m.leases, "What it runs, or has not been able to report the end of.");
-  v.field("number", m.number, "Grows with every hello.");
-  v.field("place", m.place, "Where the agent's data is: another for a copy of it.", length(0, 128));
-  v.field("boot", m.boot, "Start of the host.", length(0, 128));
+  v.field("isolation", m.isolation, "Isolation features for tasks on it, for display.");
+  v.field("owner", m.owner, "User of the cluster for whom it runs; empty: the owner of the cluster.", length(0, 64));
+  v.field("owner_only", m.owner_only,
+          "Whether it accepts only that user's jobs, because it cannot isolate tasks of different users.");
+  v.field("leases", m.leases, "Leases that run, or whose end the master has not confirmed.");
+  v.field("number", m.number, "Number of the hello; grows with every hello.");
+  v.field("place", m.place, "ID of the place of the agent's data; differs for a copy of it.", length(0, 128));
+  v.field("boot", m.boot, "Boot ID of the host.", length(0, 128));
   v.field("cluster", m.cluster, "Cluster to which the agent's data belongs; empty: none yet.", length(0, 128));
-  v.field("obstacle", m.obstacle, "Why it takes no work now; empty: it does.", length(0, 1'000));
+  v.field("obstacle", m.obstacle, "Why it accepts no work now; empty: it does.", length(0, 1'000));
 }
 
 struct TaskUsage {
@@ -79,8 +77,8 @@ struct TaskUsage {
 };
 template <class V>
 void describe(V& v, TaskUsage& m) {
-  v.required("lease", m.lease, "Which task.");
-  v.field("usage", m.usage, "What it uses.");
+  v.required("lease", m.lease, "Lease of the task.");
+  v.field("usage", m.usage, "Resource usage.");
 }
 
 /// How busy a host is.
@@ -103,9 +101,9 @@ struct Beat {
 };
 template <class V>
 void describe(V& v, Beat& m) {
-  v.field("load", m.load, "How busy the host is.");
-  v.field("tasks", m.tasks, "What its tasks use.");
-  v.field("obstacle", m.obstacle, "Why it takes no work now; empty: it does.", length(0, 1'000));
+  v.field("load", m.load, "Load of the host.");
+  v.field("tasks", m.tasks, "Resource usage of its tasks.");
+  v.field("obstacle", m.obstacle, "Why it accepts no work now; empty: it does.", length(0, 1'000));
 }
 
 struct Started {
@@ -114,7 +112,7 @@ struct Started {
 };
 template <class V>
 void describe(V& v, Started& m) {
-  v.required("lease", m.lease, "Which task.");
+  v.required("lease", m.lease, "Lease of the task.");
 }
 
 struct Exited {
@@ -124,7 +122,7 @@ struct Exited {
 };
 template <class V>
 void describe(V& v, Exited& m) {
-  v.required("lease", m.lease, "Which task.");
+  v.required("lease", m.lease, "Lease of the task.");
   v.required("ending", m.ending, "How it ended.");
 }
 
@@ -136,12 +134,12 @@ struct Report {
 };
 template <class V>
 void describe(V& v, Report& m) {
-  v.required("lease", m.lease, "Which task.");
-  v.required("number", m.number, "Counts the task's reports.");
-  v.field("body", m.body, "What is reported.");
+  v.required("lease", m.lease, "Lease of the task.");
+  v.required("number", m.number, "Sequence number among the task's reports.");
+  v.field("body", m.body, "Content of the report.");
 }
 
-/// Something an Exec wrote, or its end.
+/// Output of a command inside a task, or its end.
 struct ExecNews {
   static constexpr std::string_view type_name = "exec_news";
   std::uint64_t number = 0;
@@ -149,21 +147,21 @@ struct ExecNews {
 };
 template <class V>
 void describe(V& v, ExecNews& m) {
-  v.required("number", m.number, "Which one.");
-  v.required("news", m.news, "What was written, or how it ended.");
+  v.required("number", m.number, "Number of the command.");
+  v.required("news", m.news, "Output of the command, or how it ended.");
 }
 
-/// The agent stops: it takes no more work. Tasks that run on under their supervisors stay its own until it is lost.
+/// The agent stops: it accepts no more work. Tasks that run on under their supervisors stay its own until it is lost.
 struct Goodbye {
   static constexpr std::string_view type_name = "goodbye";
   bool last = false;
 };
 template <class V>
 void describe(V& v, Goodbye& m) {
-  v.field("last", m.last, "Whether its process ends now and says nothing more.");
+  v.field("last", m.last, "Whether its process ends now, so that no more messages follow.");
 }
 
-/// What became of input.
+/// How much input was accepted.
 struct InputTaken {
   static constexpr std::string_view type_name = "input_taken";
   LeaseId lease;
@@ -171,8 +169,8 @@ struct InputTaken {
 };
 template <class V>
 void describe(V& v, InputTaken& m) {
-  v.required("lease", m.lease, "Of which task.");
-  v.required("taken", m.taken, "How much.");
+  v.required("lease", m.lease, "Lease of the task.");
+  v.required("taken", m.taken, "How much input was accepted.");
 }
 
 struct FromAgent {
@@ -181,7 +179,7 @@ struct FromAgent {
 };
 template <class V>
 void describe(V& v, FromAgent& m) {
-  v.field("session", m.session, "As the welcome gave it; 0 in a hello.");
+  v.field("session", m.session, "Session from the welcome; 0 in a hello.");
   v.required("body", m.body, "The message.");
 }
 
@@ -197,11 +195,11 @@ struct Welcome {
 };
 template <class V>
 void describe(V& v, Welcome& m) {
-  v.required("agent_timeout", m.agent_timeout, "After so long a silence the agent is given up.");
-  v.required("beat_every", m.beat_every, "How often both sides speak at least.");
-  v.field("keep", m.keep, "Leases that go on; all others end now.");
-  v.field("number", m.number, "Of the hello that it answers.");
-  v.field("cluster", m.cluster, "The master's cluster.");
+  v.required("agent_timeout", m.agent_timeout, "Heartbeat timeout after which the agent counts as lost.");
+  v.required("beat_every", m.beat_every, "Heartbeat interval of both sides.");
+  v.field("keep", m.keep, "Leases that continue; all others end now.");
+  v.field("number", m.number, "Number of the hello that it answers.");
+  v.field("cluster", m.cluster, "Cluster of the master.");
 }
 
 struct Refused {
@@ -211,7 +209,7 @@ struct Refused {
 };
 template <class V>
 void describe(V& v, Refused& m) {
-  v.required("why", m.why, "For people.");
+  v.required("why", m.why, "Reason, for display.");
   v.field("removed", m.removed, "Whether the agent was removed, so that its tasks must end.");
 }
 
@@ -228,18 +226,18 @@ struct MasterBeat {
 template <class V>
 void describe(V&, MasterBeat&) {}
 
-/// With what a task asks the master by itself.
+/// How a task calls the master.
 struct Pass {
   std::string master;  ///< URL
-  std::string token;   ///< good for this task only
+  std::string token;   ///< valid for this task only
 };
 template <class V>
 void describe(V& v, Pass& p) {
   v.field("master", p.master, "URL of the master.");
-  v.field("token", p.token, "Good for this task only.");
+  v.field("token", p.token, "Token that is valid for this task only.");
 }
 
-/// What an agent must know of the user whose job it is.
+/// What an agent must know about the owner of a job.
 struct OwnerRights {
   std::string unix_user;
   bool is_admin = false;
@@ -248,8 +246,8 @@ struct OwnerRights {
 };
 template <class V>
 void describe(V& v, OwnerRights& r) {
-  v.field("unix_user", r.unix_user, "Account named in the record of the user; empty: none.");
-  v.field("admin", r.is_admin, "Whether the user is admin of the cluster.");
+  v.field("unix_user", r.unix_user, "Unix account of the user; empty: none.");
+  v.field("admin", r.is_admin, "Whether the user is an admin of the cluster.");
   v.field("owns_agent", r.owns_agent, "Whether the agent runs for this user.");
 }
 
@@ -270,18 +268,18 @@ struct Start {
 };
 template <class V>
 void describe(V& v, Start& m) {
-  v.required("lease", m.lease, "Which task, for which epoch.");
-  v.field("role", m.role, "What it does in its gang.");
-  v.field("rank", m.rank, "Its number within the gang.");
-  v.field("role_rank", m.role_rank, "Its number within the role.");
-  v.field("size", m.size, "Tasks in the gang.");
-  v.field("slots", m.slots, "Slots of the agent, by number.");
-  v.required("command", m.command, "What it runs.");
-  v.field("limits", m.limits, "What it may use.");
-  v.field("manners", m.manners, "How it is stopped and watched.");
-  v.field("pass", m.pass, "With what it asks the master by itself.");
-  v.field("owner", m.owner, "Whose job it is.");
-  v.field("rights", m.rights, "What that user may do on the agent.");
+  v.required("lease", m.lease, "Lease of the task.");
+  v.field("role", m.role, "Role in its gang.");
+  v.field("rank", m.rank, "Rank within the gang.");
+  v.field("role_rank", m.role_rank, "Rank within the role.");
+  v.field("size", m.size, "Number of tasks in the gang.");
+  v.field("slots", m.slots, "Numbers of its slots on the agent.");
+  v.required("command", m.command, "Command to run.");
+  v.field("limits", m.limits, "Resource limits.");
+  v.field("manners", m.manners, "How it is stopped and supervised.");
+  v.field("pass", m.pass, "How it calls the master.");
+  v.field("owner", m.owner, "Owner of the job.");
+  v.field("rights", m.rights, "Rights of the owner on the agent.");
 }
 
 struct Stop {
@@ -292,9 +290,9 @@ struct Stop {
 };
 template <class V>
 void describe(V& v, Stop& m) {
-  v.required("lease", m.lease, "Which task.");
-  v.field("why", m.why, "What for.");
-  v.field("grace", m.grace, "Time to end by itself; 0: it is killed.");
+  v.required("lease", m.lease, "Lease of the task.");
+  v.field("why", m.why, "Why it is stopped.");
+  v.field("grace", m.grace, "Time to end by itself; 0 kills it at once.");
 }
 
 /// The end of this lease is in the records: the agent may forget it.
@@ -304,7 +302,7 @@ struct EndStored {
 };
 template <class V>
 void describe(V& v, EndStored& m) {
-  v.required("lease", m.lease, "Which task.");
+  v.required("lease", m.lease, "Lease of the task.");
 }
 
 struct ReportAnswer {
@@ -314,8 +312,8 @@ struct ReportAnswer {
 };
 template <class V>
 void describe(V& v, ReportAnswer& m) {
-  v.required("lease", m.lease, "Which task.");
-  v.required("answer", m.answer, "What became of the report.");
+  v.required("lease", m.lease, "Lease of the task.");
+  v.required("answer", m.answer, "Whether the report was accepted.");
 }
 
 struct Exec {
@@ -325,8 +323,8 @@ struct Exec {
 };
 template <class V>
 void describe(V& v, Exec& m) {
-  v.required("lease", m.lease, "In which task.");
-  v.required("exec", m.exec, "What to run.");
+  v.required("lease", m.lease, "Lease of the task.");
+  v.required("exec", m.exec, "Command to run.");
 }
 
 struct ExecCancel {
@@ -336,8 +334,8 @@ struct ExecCancel {
 };
 template <class V>
 void describe(V& v, ExecCancel& m) {
-  v.required("lease", m.lease, "In which task.");
-  v.required("cancel", m.cancel, "Which one.");
+  v.required("lease", m.lease, "Lease of the task.");
+  v.required("cancel", m.cancel, "Command to kill.");
 }
 
 struct ExecInput {
@@ -347,7 +345,7 @@ struct ExecInput {
 };
 template <class V>
 void describe(V& v, ExecInput& m) {
-  v.required("lease", m.lease, "For which task.");
+  v.required("lease", m.lease, "Lease of the task.");
   v.required("input", m.input, "The input.");
 }
 
@@ -360,7 +358,7 @@ struct FromMaster {
 };
 template <class V>
 void describe(V& v, FromMaster& m) {
-  v.field("session", m.session, "The agent's session.");
+  v.field("session", m.session, "Session of the agent.");
   v.required("body", m.body, "The message.");
 }
 

@@ -1,4 +1,4 @@
-/// What is asked of the output of tasks and of packed code over HTTP, and what is answered. Values; safe on any thread.
+/// Requests and responses over HTTP for the output of tasks and for packed code. Values; safe on any thread.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ constexpr auto enum_names(OutputStream) {
 }
 
 struct LogLine {
-  static constexpr std::string_view doc = "One line that a task wrote.";
+  static constexpr std::string_view doc = "One line of task output.";
   TimePoint time;
   OutputStream stream = OutputStream::out;
   Level level = Level::info;
@@ -39,17 +39,17 @@ struct LogLine {
 };
 template <class V>
 void describe(V& v, LogLine& m) {
-  v.required("time", m.time, "When it was written.");
-  v.field("stream", m.stream, "Standard output or error; `note`: said by the system, not by the program.");
-  v.field("level", m.level, "As the line itself says it.");
+  v.required("time", m.time, "Time at which it was written.");
+  v.field("stream", m.stream, "Standard output or error; `note`: written by the system, not by the program.");
+  v.field("level", m.level, "Log level, as detected in the line.");
   v.field("text", m.text, "The line, if it is valid UTF-8.");
-  v.field("bytes", m.bytes, "The line, if it is not.");
-  v.field("continues", m.continues, "Whether it goes on in the next of its stream, without a line end.");
+  v.field("bytes", m.bytes, "The line, if it is not valid UTF-8.");
+  v.field("continues", m.continues, "Whether the line continues in the next entry of its stream.");
 }
 
 struct LogPage {
   static constexpr std::string_view type_name = "log_page";
-  static constexpr std::string_view doc = "Some of the output of one lease of a task.";
+  static constexpr std::string_view doc = "A page of the output of one lease of a task.";
   TaskId task;
   std::int32_t rank = 0;
   std::uint64_t epoch = 0;
@@ -59,21 +59,21 @@ struct LogPage {
 };
 template <class V>
 void describe(V& v, LogPage& m) {
-  v.required("task", m.task, "Of which task.");
-  v.field("rank", m.rank, "Its rank in its job.");
-  v.field("epoch", m.epoch, "Of which of its leases.");
-  v.field("offset", m.offset, "Where what is here begins; if that is more than was asked for, the rest is gone.");
-  v.field("next", m.next, "Ask for this offset next.");
+  v.required("task", m.task, "Task ID.");
+  v.field("rank", m.rank, "Rank of the task in its job.");
+  v.field("epoch", m.epoch, "Epoch of the lease.");
+  v.field("offset", m.offset,
+          "Offset at which the page begins; if larger than requested, the output before it is gone.");
+  v.field("next", m.next, "Offset of the next page.");
   v.field("lines", m.lines, "The lines.");
 }
 
 /// The output of one lease of a task from an offset on, the end of which is the `next` of the page.
 struct ReadLogs {
   static constexpr std::string_view type_name = "read_logs";
-  static constexpr access::Route route{"GET", "/tasks/{task}/logs",
-                                       "What a task wrote, page by page; over a WebSocket, page after page as it "
-                                       "comes.",
-                                       access::Need::viewer};
+  static constexpr api::Route route{
+      "GET", "/tasks/{task}/logs",
+      "Returns the output of a task in pages; over a WebSocket, sends pages as they arrive.", api::Need::viewer};
   using Answer = LogPage;
   TaskId task;
   std::optional<std::uint64_t> epoch;
@@ -86,45 +86,47 @@ struct ReadLogs {
 };
 template <class V>
 void describe(V& v, ReadLogs& m) {
-  v.required("task", m.task, "Which one.");
-  v.field("epoch", m.epoch, "Of which lease; left out: the last.");
-  v.field("offset", m.offset, "Where to begin: 0, or `next` of an earlier page.", describe::at_least(0));
-  v.field("tail", m.tail, "Begin so many lines before the end instead.", describe::range(0, 1'000'000));
-  v.field("since", m.since, "Only lines from this time on.");
+  v.required("task", m.task, "Task ID.");
+  v.field("epoch", m.epoch, "Epoch of the lease. Default: the last one.");
+  v.field("offset", m.offset, "Offset at which to begin: 0, or `next` of an earlier page.", describe::at_least(0));
+  v.field("tail", m.tail, "Begin this many lines before the end instead.", describe::range(0, 1'000'000));
+  v.field("since", m.since, "Only lines written at or after this time.");
   v.field("level", m.level, "Only lines of at least this level.");
   v.field("grep", m.grep, "Only lines that contain this text.", describe::length(0, 1024));
-  v.field("wait", m.wait, "If there is nothing (more) yet, wait up to some 20 s for it.");
+  v.field("wait", m.wait, "Whether to wait for output if there is none yet, at most about 20 s.");
 }
 
 struct CodeState {
   static constexpr std::string_view type_name = "code_state";
-  static constexpr std::string_view doc = "How much of a pack of code is there.";
+  static constexpr std::string_view doc = "How much of the packed code is stored.";
   std::int64_t have = 0;
   bool complete = false;
 };
 template <class V>
 void describe(V& v, CodeState& m) {
-  v.field("have", m.have, "Bytes that are there, from its beginning on.");
-  v.field("complete", m.complete, "Whether that is all, and its hash is right.");
+  v.field("have", m.have, "Number of bytes stored, from the beginning.");
+  v.field("complete", m.complete, "Whether all of it is stored and its hash is correct.");
 }
 
 struct GetCode {
   static constexpr std::string_view type_name = "get_code";
-  static constexpr access::Route route{"GET", "/code/{hash}", "How much of a pack of code is there.",
-                                       access::Need::token};
+  static constexpr api::Route route{"GET", "/code/{hash}", "Returns how much of the packed code is stored.",
+                                    api::Need::token};
   using Answer = CodeState;
   std::string hash;
 };
 template <class V>
 void describe(V& v, GetCode& m) {
-  v.required("hash", m.hash, "SHA-256 of the pack, in hexadecimal digits.", describe::length(64, 64));
+  v.required("hash", m.hash, "SHA-256 of the packed code, in hexadecimal digits.", describe::length(64, 64));
 }
 
 struct PutCode {
   static constexpr std::string_view type_name = "put_code";
-  static constexpr access::Route route{
-      "PUT", "/code/{hash}", "The next bytes of a pack of code, 1 MiB at most; go on from where the answer says.",
-      access::Need::token, access::Body::bytes};
+  static constexpr api::Route route =
+      api::Route{"PUT", "/code/{hash}",
+                 "Uploads the next bytes of packed code, at most 1 MiB; continue at `have` of the response.",
+                 api::Need::token}
+          .with_bytes();
   using Answer = CodeState;
   std::string hash;
   std::int64_t size = 0;
@@ -132,9 +134,9 @@ struct PutCode {
 };
 template <class V>
 void describe(V& v, PutCode& m) {
-  v.required("hash", m.hash, "SHA-256 of the pack, in hexadecimal digits.", describe::length(64, 64));
-  v.required("size", m.size, "Of the whole pack.", describe::at_least(0));
-  v.required("offset", m.offset, "Of these bytes.", describe::at_least(0));
+  v.required("hash", m.hash, "SHA-256 of the packed code, in hexadecimal digits.", describe::length(64, 64));
+  v.required("size", m.size, "Size of the whole packed code, in bytes.", describe::at_least(0));
+  v.required("offset", m.offset, "Offset of these bytes.", describe::at_least(0));
 }
 
 }  // namespace cadre::cluster::requests

@@ -1,4 +1,4 @@
-/// What a client asks of the master, each with its route and what it is answered with. Values; safe on any thread.
+/// Requests of clients to the master, each with its route and response type. Values; safe on any thread.
 #pragma once
 
 #include <array>
@@ -15,12 +15,13 @@
 
 namespace cadre::cluster::requests {
 
-using access::Need;
-using access::Route;
+using api::Need;
+using api::Repeated;
+using api::Route;
 
 struct Submit {
   static constexpr std::string_view type_name = "submit";
-  static constexpr Route route{"POST", "/jobs", "Submits a job.", Need::editor};
+  static constexpr Route route{"POST", "/jobs", "Submits a job.", Need::editor, Repeated::keyed};
   using Answer = JobView;
   JobSpec job;
 };
@@ -32,7 +33,7 @@ void describe(V& v, Submit& m) {
 /// The plain case: one command, one role.
 struct RunTask {
   static constexpr std::string_view type_name = "run_task";
-  static constexpr Route route{"POST", "/tasks", "Submits a job of one member.", Need::editor};
+  static constexpr Route route{"POST", "/tasks", "Submits a job with one member.", Need::editor, Repeated::keyed};
   using Answer = JobView;
   std::string name;
   std::string workspace = access::default_workspace;
@@ -43,11 +44,11 @@ struct RunTask {
 };
 template <class V>
 void describe(V& v, RunTask& m) {
-  v.field("name", m.name, "What people call it.", length(0, 256));
-  v.field("workspace", m.workspace, "Whose members may see it.", length(1, access::name_most));
-  v.field("pool", m.pool, "Where it runs.", length(1, 128));
-  v.field("priority", m.priority, "1 to 99, smaller is more important.", range(1, 99));
-  v.field("max_time", m.max_time, "Longest time that it may run; then it is stopped gracefully. Left out: no limit.",
+  v.field("name", m.name, "Job name, for display.", length(0, 256));
+  v.field("workspace", m.workspace, "Workspace of the job; its members can see the job.", length(1, access::name_most));
+  v.field("pool", m.pool, "Pool in which the job runs.", length(1, 128));
+  v.field("priority", m.priority, "Priority, 1 to 99; smaller is more important.", range(1, 99));
+  v.field("max_time", m.max_time, "Maximum run time; then the job is stopped gracefully. Default: no limit.",
           range(std::chrono::seconds(1), std::chrono::hours(24 * 365)));
   describe(v, m.member);
 }
@@ -57,7 +58,7 @@ constexpr auto enum_names(JobKind) {
   return std::array{std::pair{JobKind::job, "job"}, std::pair{JobKind::actor, "actor"}};
 }
 
-/// `failed` is ended, but not well.
+/// `failed`: ended without success.
 enum class JobState : std::uint8_t { queued, running, stopping, ended, failed };
 constexpr auto enum_names(JobState) {
   return std::array{std::pair{JobState::queued, "queued"}, std::pair{JobState::running, "running"},
@@ -68,7 +69,7 @@ constexpr auto enum_names(JobState) {
 /// Jobs, the newest first.
 struct ListJobs {
   static constexpr std::string_view type_name = "list_jobs";
-  static constexpr Route route{"GET", "/jobs", "Jobs that one may see, the newest first.", Need::token};
+  static constexpr Route route{"GET", "/jobs", "Lists the jobs visible to the caller, newest first.", Need::token};
   using Answer = Jobs;
   bool ended = true;
   std::int32_t most = 100;
@@ -81,54 +82,57 @@ struct ListJobs {
 };
 template <class V>
 void describe(V& v, ListJobs& m) {
-  v.field("ended", m.ended, "Whether those that have ended are told too.");
-  v.field("most", m.most, "How many at most.", range(1, 10'000));
-  v.field("before", m.before, "Only those submitted before this one: `next` of the page before.");
-  v.field("workspace", m.workspace, "Only those of this workspace.");
-  v.field("owner", m.owner, "Only those of this user.");
-  v.field("kind", m.kind, "Only actors, or only what is none; left out: both.");
-  v.field("state", m.state, "Only those that are so; `failed`: ended, but not well.");
-  v.field("name", m.name, "Only those whose name contains this text.", length(0, 256));
+  v.field("ended", m.ended, "Whether to include ended jobs.");
+  v.field("most", m.most, "Maximum number of jobs in the page.", range(1, 10'000));
+  v.field("before", m.before, "Only jobs submitted before this one; pass `next` of the previous page.");
+  v.field("workspace", m.workspace, "Only jobs in this workspace.");
+  v.field("owner", m.owner, "Only jobs of this user.");
+  v.field("kind", m.kind, "Only actors, or only jobs that are not actors. Default: both.");
+  v.field("state", m.state, "Only jobs in this state; `failed`: ended without success.");
+  v.field("name", m.name, "Only jobs whose name contains this text.", length(0, 256));
 }
 
-/// One job with its tasks. With `seen`, the answer waits until the job's version is another.
+/// One job with its tasks. With `seen`, the response is delayed until the job has another version.
 struct GetJob {
   static constexpr std::string_view type_name = "get_job";
-  static constexpr Route route{"GET", "/jobs/{job}", "One job with its tasks.", Need::viewer};
+  static constexpr Route route{"GET", "/jobs/{job}", "Returns one job with its tasks.", Need::viewer};
   using Answer = JobView;
   JobId job;
   std::optional<std::uint64_t> seen;
 };
 template <class V>
 void describe(V& v, GetJob& m) {
-  v.required("job", m.job, "Which one.");
-  v.field("seen", m.seen, "Answer when its version is another, or after some 20 s.");
+  v.required("job", m.job, "Job ID.");
+  v.field("seen", m.seen,
+          "Last known `version`; the response is delayed until the version differs, at most about 20 s.");
 }
 
 struct EndJob {
   static constexpr std::string_view type_name = "end_job";
-  static constexpr Route route{"POST", "/jobs/{job}/stop", "Asks a job to end, and kills it after its grace.",
-                               Need::editor};
+  static constexpr Route route{"POST", "/jobs/{job}/stop",
+                               "Stops a job gracefully, and kills it after its grace period.", Need::editor,
+                               Repeated::idempotent};
   using Answer = JobView;
   JobId job;
   std::optional<Duration> grace;
 };
 template <class V>
 void describe(V& v, EndJob& m) {
-  v.required("job", m.job, "Which one.");
-  v.field("grace", m.grace, "Time to end by itself; 0: killed at once; left out: as the job says.",
+  v.required("job", m.job, "Job ID.");
+  v.field("grace", m.grace,
+          "Time to end by itself before it is killed; 0 kills it at once. Default: the grace period of the job.",
           at_least(Duration{0}));
 }
 
 struct KillJob {
   static constexpr std::string_view type_name = "kill_job";
-  static constexpr Route route{"POST", "/jobs/{job}/kill", "Kills a job at once.", Need::editor};
+  static constexpr Route route{"POST", "/jobs/{job}/kill", "Kills a job at once.", Need::editor, Repeated::idempotent};
   using Answer = JobView;
   JobId job;
 };
 template <class V>
 void describe(V& v, KillJob& m) {
-  v.required("job", m.job, "Which one.");
+  v.required("job", m.job, "Job ID.");
 }
 
 /// Puts a job ahead of or behind another of its pool and priority.
@@ -142,14 +146,14 @@ struct MoveJob {
 };
 template <class V>
 void describe(V& v, MoveJob& m) {
-  v.required("job", m.job, "Which one.");
-  v.required("other", m.other, "Ahead of which one.");
-  v.field("behind", m.behind, "Behind it instead.");
+  v.required("job", m.job, "ID of the job to move.");
+  v.required("other", m.other, "ID of the job ahead of which to place it.");
+  v.field("behind", m.behind, "Whether to place it behind the other job instead.");
 }
 
 struct SetJob {
   static constexpr std::string_view type_name = "set_job";
-  static constexpr Route route{"PATCH", "/jobs/{job}", "Changes a job while it waits or runs.", Need::editor};
+  static constexpr Route route{"PATCH", "/jobs/{job}", "Changes a queued or running job.", Need::editor};
   using Answer = JobView;
   JobId job;
   std::optional<std::int32_t> priority;
@@ -159,28 +163,29 @@ struct SetJob {
 };
 template <class V>
 void describe(V& v, SetJob& m) {
-  v.required("job", m.job, "Which one.");
-  v.field("priority", m.priority, "1 to 99, smaller is more important.", range(1, 99));
-  v.field("weight", m.weight, "Its group's weight under fair_share.", range(0.001, 1'000'000.0));
-  v.field("max_slots", m.max_slots, "Most slots that its group may hold.", at_least(0));
-  v.field("pool", m.pool, "Where it is to wait and run instead; only while it waits.");
+  v.required("job", m.job, "Job ID.");
+  v.field("priority", m.priority, "Priority, 1 to 99; smaller is more important.", range(1, 99));
+  v.field("weight", m.weight, "Weight of its group under `fair_share`.", range(0.001, 1'000'000.0));
+  v.field("max_slots", m.max_slots, "Maximum slots that its group may hold.", at_least(0));
+  v.field("pool", m.pool, "New pool; only while the job is queued.");
 }
 
 struct Why {
   static constexpr std::string_view type_name = "why";
-  static constexpr Route route{"GET", "/jobs/{job}/why", "Why a job waits, runs where it does, or ended.",
+  static constexpr Route route{"GET", "/jobs/{job}/why", "Explains why a job waits, runs where it does, or ended.",
                                Need::viewer};
   using Answer = Text;
   JobId job;
 };
 template <class V>
 void describe(V& v, Why& m) {
-  v.required("job", m.job, "Which one.");
+  v.required("job", m.job, "Job ID.");
 }
 
 struct ListTasks {
   static constexpr std::string_view type_name = "list_tasks";
-  static constexpr Route route{"GET", "/tasks", "Tasks that one may see, those of the newest jobs first.", Need::token};
+  static constexpr Route route{"GET", "/tasks",
+                               "Lists the tasks visible to the caller, those of the newest jobs first.", Need::token};
   using Answer = Tasks;
   bool ended = true;
   std::int32_t most = 100;
@@ -188,56 +193,62 @@ struct ListTasks {
 };
 template <class V>
 void describe(V& v, ListTasks& m) {
-  v.field("ended", m.ended, "Whether those of jobs that have ended are told too.");
-  v.field("most", m.most, "Of how many jobs at most.", range(1, 10'000));
-  v.field("before", m.before, "Only those of jobs submitted before this one: `next` of the page before.");
+  v.field("ended", m.ended, "Whether to include tasks of ended jobs.");
+  v.field("most", m.most, "Maximum number of jobs whose tasks are in the page.", range(1, 10'000));
+  v.field("before", m.before, "Only tasks of jobs submitted before this one; pass `next` of the previous page.");
 }
 
 struct GetTask {
   static constexpr std::string_view type_name = "get_task";
-  static constexpr Route route{"GET", "/tasks/{task}", "One task.", Need::viewer};
+  static constexpr Route route{"GET", "/tasks/{task}", "Returns one task.", Need::viewer};
   using Answer = TaskView;
   TaskId task;
 };
 template <class V>
 void describe(V& v, GetTask& m) {
-  v.required("task", m.task, "Which one.");
+  v.required("task", m.task, "Task ID.");
 }
 
 /// The tasks of one job end together, so this is for a job of one task.
 struct EndTask {
   static constexpr std::string_view type_name = "end_task";
-  static constexpr Route route{"POST", "/tasks/{task}/stop", "Asks the only task of a job to end.", Need::editor};
+  static constexpr Route route{"POST", "/tasks/{task}/stop", "Stops the only task of a job gracefully.", Need::editor,
+                               Repeated::idempotent};
   using Answer = JobView;
   TaskId task;
   std::optional<Duration> grace;
 };
 template <class V>
 void describe(V& v, EndTask& m) {
-  v.required("task", m.task, "Which one.");
-  v.field("grace", m.grace, "Time to end by itself; 0: killed at once; left out: as the job says.",
+  v.required("task", m.task, "Task ID.");
+  v.field("grace", m.grace,
+          "Time to end by itself before it is killed; 0 kills it at once. Default: the grace period of the job.",
           at_least(Duration{0}));
 }
 
 struct KillTask {
   static constexpr std::string_view type_name = "kill_task";
-  static constexpr Route route{"POST", "/tasks/{task}/kill", "Kills the only task of a job at once.", Need::editor};
+  static constexpr Route route{"POST", "/tasks/{task}/kill", "Kills the only task of a job at once.", Need::editor,
+                               Repeated::idempotent};
   using Answer = JobView;
   TaskId task;
 };
 template <class V>
 void describe(V& v, KillTask& m) {
-  v.required("task", m.task, "Which one.");
+  v.required("task", m.task, "Task ID.");
 }
 
-/// Runs a command inside a running task; what it writes comes in answers of their own, the last is its end. It is
-/// killed when nobody waits for it any more.
+/// Runs a command inside a running task. Its output arrives in separate replies, of which the last reports its end. The
+/// command is killed when its client disconnects.
 struct RunExec {
   static constexpr std::string_view type_name = "exec";
-  static constexpr Route route{"POST", "/tasks/{task}/exec",
-                               "Runs a command inside a running task. The answer is a line of JSON for each piece of "
-                               "its output, and one for its end; who closes the connection before that kills it.",
-                               Need::editor};
+  static constexpr Route route =
+      Route{"POST", "/tasks/{task}/exec",
+            "Runs a command inside a running task. The response has one line of JSON for each piece of output, and a "
+            "last "
+            "one for the end of the command. Closing the connection before that kills the command.",
+            Need::editor}
+          .in_lines();
   using Answer = messages::ExecNews;
   TaskId task;
   std::vector<std::string> argv;
@@ -247,22 +258,25 @@ struct RunExec {
 };
 template <class V>
 void describe(V& v, RunExec& m) {
-  v.required("task", m.task, "In which task.");
+  v.required("task", m.task, "Task ID.");
   v.required("argv", m.argv, "Program and arguments.", length(1, 4096));
-  v.field("input", m.input, "Whether it gets what is sent to `/tasks/{task}/input`; else its standard input is empty.");
-  v.field("terminal", m.terminal, "Run it on a terminal of this size; left out: without one.");
+  v.field("input", m.input,
+          "Whether the command reads what is sent to `/tasks/{task}/input`; otherwise its standard input is empty.");
+  v.field("terminal", m.terminal, "Terminal on which the command runs. Default: no terminal.");
   v.field("window", m.window,
-          "Most bytes of output that may be under way; the client says with its input how much it has `seen`. 0: a "
-          "default, of which the master counts as seen what the connection has taken.",
+          "Maximum bytes of output in flight; the client acknowledges output with `seen` of its input. 0: a default "
+          "window, in which the master acknowledges output once the connection has accepted it.",
           range(0, std::int64_t{1} << 30));
 }
 
-/// Input for a command that RunExec runs or, with `exec` 0, for a task that was submitted with `input`. Its offset
-/// makes it safe to send it again.
+/// Input for a command that RunExec runs or, with `exec` 0, for a task that was submitted with `input`. The offset
+/// makes retries safe.
 struct SendInput {
   static constexpr std::string_view type_name = "send_input";
-  static constexpr Route route{"POST", "/tasks/{task}/input",
-                               "Sends input to a command inside a task, or to the task itself.", Need::editor};
+  static constexpr Route route =
+      Route{"POST", "/tasks/{task}/input", "Sends input to a command inside a task, or to the task itself.",
+            Need::editor, Repeated::idempotent}
+          .without_audit();
   using Answer = InputState;
   TaskId task;
   std::uint64_t exec = 0;
@@ -274,20 +288,21 @@ struct SendInput {
 };
 template <class V>
 void describe(V& v, SendInput& m) {
-  v.required("task", m.task, "To which task.");
-  v.field("exec", m.exec, "`number` of the command, as its output says; 0: the task itself.");
-  v.field("offset", m.offset, "How much input came before it, in bytes.", at_least(0));
+  v.required("task", m.task, "Task ID.");
+  v.field("exec", m.exec, "`number` of the command, as reported with its output; 0: the task itself.");
+  v.field("offset", m.offset, "Bytes of input sent before this piece.", at_least(0));
   v.field("bytes", m.bytes, "The input, at most 16 KiB.");
-  v.field("end", m.end, "Whether no more will come.");
-  v.field("terminal", m.terminal, "The new size of its terminal.");
-  v.field("seen", m.seen, "How much of the command's output was seen, in bytes.", at_least(0));
-  v.check(m.bytes.size() <= supervision::input_piece_max, "bytes", "are more than 16 KiB; send the rest afterwards");
+  v.field("end", m.end, "Whether this is the end of the input.");
+  v.field("terminal", m.terminal, "New size of the terminal.");
+  v.field("seen", m.seen, "Bytes of the command's output received so far.", at_least(0));
+  v.check(m.bytes.size() <= supervision::input_piece_max, "bytes",
+          "are more than 16 KiB; send the rest in another request");
 }
 
 /// Actors, the newest first.
 struct ListActors {
   static constexpr std::string_view type_name = "list_actors";
-  static constexpr Route route{"GET", "/actors", "Actors that one may see, the newest first.", Need::token};
+  static constexpr Route route{"GET", "/actors", "Lists the actors visible to the caller, newest first.", Need::token};
   using Answer = Actors;
   bool ended = false;
   std::int32_t most = 100;
@@ -298,22 +313,24 @@ struct ListActors {
 };
 template <class V>
 void describe(V& v, ListActors& m) {
-  v.field("ended", m.ended, "Whether those that have ended are told too.");
-  v.field("most", m.most, "How many at most.", range(1, 10'000));
-  v.field("before", m.before, "Only those submitted before this one: `next` of the page before.");
-  v.field("session", m.session, "Only those of this session.");
-  v.field("workspace", m.workspace, "Only those of this workspace.");
-  v.field("owner", m.owner, "Only those of this user.");
+  v.field("ended", m.ended, "Whether to include ended actors.");
+  v.field("most", m.most, "Maximum number of actors in the page.", range(1, 10'000));
+  v.field("before", m.before, "Only actors submitted before this one; pass `next` of the previous page.");
+  v.field("session", m.session, "Only actors of this session.");
+  v.field("workspace", m.workspace, "Only actors in this workspace.");
+  v.field("owner", m.owner, "Only actors of this user.");
 }
 
-/// A client's sign of life, and its question what is new of its jobs. While one such request waits, the client is
-/// there; one that is silent for too long is gone, and its jobs with it.
+/// A client's heartbeat, and its request for changes of its jobs. While such a request waits, the client counts as
+/// alive. When a client is silent for longer than the timeout, its session ends and its jobs are killed.
 struct Attend {
   static constexpr std::string_view type_name = "attend";
-  static constexpr Route route{"PUT", "/sessions/{session}",
-                               "Opens a session or keeps it alive, and tells what is new of its jobs. They are killed "
-                               "when nothing was heard of it for the timeout.",
-                               Need::token};
+  static constexpr Route route =
+      Route{"PUT", "/sessions/{session}",
+            "Opens a session or keeps it alive, and returns changes of its jobs. If no request "
+            "arrives within the timeout, the jobs of the session are killed.",
+            Need::token}
+          .without_audit();
   using Answer = SessionNews;
   SessionId session;
   std::string host;
@@ -324,20 +341,20 @@ struct Attend {
 };
 template <class V>
 void describe(V& v, Attend& m) {
-  v.required("session", m.session, "Which one: a word of the client's own choice, that nobody else would choose.",
+  v.required("session", m.session, "Session name, chosen by the client; must be unique and hard to guess.",
              length(1, session_most));
-  v.field("host", m.host, "Where the client runs.", length(0, 256));
-  v.field("pid", m.pid, "Its process there.", at_least(0));
-  v.field("program", m.program, "What it is called.", length(0, 256));
-  v.field("seen", m.seen, "`version` of the answer before; 0: all is told, at once.");
-  v.field("wait", m.wait, "Answer when something is new, or after so long; never longer than the timeout.",
+  v.field("host", m.host, "Host of the client.", length(0, 256));
+  v.field("pid", m.pid, "Process ID of the client.", at_least(0));
+  v.field("program", m.program, "Program name of the client.", length(0, 256));
+  v.field("seen", m.seen, "`version` of the previous response; 0: respond at once with all jobs.");
+  v.field("wait", m.wait, "Maximum time to wait for changes; limited by the session timeout.",
           range(std::chrono::seconds(0), std::chrono::minutes(1)));
   v.check(is_plain(m.session), "session", "has characters that are not allowed; use letters, digits, - and _");
 }
 
 struct ListSessions {
   static constexpr std::string_view type_name = "list_sessions";
-  static constexpr Route route{"GET", "/sessions", "Sessions of clients that one may see, by their names.",
+  static constexpr Route route{"GET", "/sessions", "Lists the client sessions visible to the caller, by name.",
                                Need::token};
   using Answer = Sessions;
   std::int32_t most = 1'000;
@@ -345,44 +362,45 @@ struct ListSessions {
 };
 template <class V>
 void describe(V& v, ListSessions& m) {
-  v.field("most", m.most, "How many at most.", range(1, 10'000));
-  v.field("after", m.after, "Begin behind this name: `next` of the page before.");
+  v.field("most", m.most, "Maximum number of sessions in the page.", range(1, 10'000));
+  v.field("after", m.after, "Only sessions after this name; pass `next` of the previous page.");
 }
 
 struct EndSession {
   static constexpr std::string_view type_name = "end_session";
-  static constexpr Route route{"DELETE", "/sessions/{session}", "Ends a session, and kills its jobs at once.",
+  static constexpr Route route{"DELETE", "/sessions/{session}", "Ends a session and kills its jobs at once.",
                                Need::token};
   using Answer = Done;
   SessionId session;
 };
 template <class V>
 void describe(V& v, EndSession& m) {
-  v.required("session", m.session, "Which one.");
+  v.required("session", m.session, "Session name.");
 }
 
 struct ListAgents {
   static constexpr std::string_view type_name = "list_agents";
-  static constexpr Route route{"GET", "/agents", "Agents with what they have and use, by their names.", Need::token};
+  static constexpr Route route{"GET", "/agents", "Lists the agents with their resources and usage, by name.",
+                               Need::token};
   using Answer = Agents;
   std::int32_t most = 1'000;
   AgentId after;
 };
 template <class V>
 void describe(V& v, ListAgents& m) {
-  v.field("most", m.most, "How many at most.", range(1, 20'000));
-  v.field("after", m.after, "Begin behind this name: `next` of the page before.");
+  v.field("most", m.most, "Maximum number of agents in the page.", range(1, 20'000));
+  v.field("after", m.after, "Only agents after this name; pass `next` of the previous page.");
 }
 
 struct GetAgent {
   static constexpr std::string_view type_name = "get_agent";
-  static constexpr Route route{"GET", "/agents/{agent}", "One agent.", Need::token};
+  static constexpr Route route{"GET", "/agents/{agent}", "Returns one agent.", Need::token};
   using Answer = AgentView;
   AgentId agent;
 };
 template <class V>
 void describe(V& v, GetAgent& m) {
-  v.required("agent", m.agent, "Which one.");
+  v.required("agent", m.agent, "Agent ID.");
 }
 
 struct SetAgent {
@@ -394,8 +412,8 @@ struct SetAgent {
 };
 template <class V>
 void describe(V& v, SetAgent& m) {
-  v.required("agent", m.agent, "Which one.", not_empty());
-  v.required("state", m.state, "`disabled` stops its tasks, `draining` lets them end.");
+  v.required("agent", m.agent, "Agent ID.", not_empty());
+  v.required("state", m.state, "New state; `disabled` stops the tasks of the agent, `draining` lets them end.");
 }
 
 struct RemoveAgent {
@@ -408,7 +426,7 @@ struct RemoveAgent {
 };
 template <class V>
 void describe(V& v, RemoveAgent& m) {
-  v.required("agent", m.agent, "Which one.", not_empty());
+  v.required("agent", m.agent, "Agent ID.", not_empty());
 }
 
 struct SetSlot {
@@ -422,27 +440,27 @@ struct SetSlot {
 };
 template <class V>
 void describe(V& v, SetSlot& m) {
-  v.required("agent", m.agent, "Which agent.", not_empty());
-  v.required("slot", m.slot, "Which of its slots.", range(0, most_slots));
-  v.required("state", m.state, "`disabled` stops its task, `draining` lets it end.");
+  v.required("agent", m.agent, "Agent ID.", not_empty());
+  v.required("slot", m.slot, "Number of the slot on the agent, from 0.", range(0, plan::most_slots));
+  v.required("state", m.state, "New state; `disabled` stops the task in the slot, `draining` lets it end.");
 }
 
 struct ListSlots {
   static constexpr std::string_view type_name = "list_slots";
-  static constexpr Route route{"GET", "/slots", "The slots of all agents, by the agents' names.", Need::token};
+  static constexpr Route route{"GET", "/slots", "Lists the slots of all agents, by agent name.", Need::token};
   using Answer = Slots;
   std::int32_t most = 1'000;
   AgentId after;
 };
 template <class V>
 void describe(V& v, ListSlots& m) {
-  v.field("most", m.most, "Of how many agents at most.", range(1, 20'000));
-  v.field("after", m.after, "Begin behind this agent: `next` of the page before.");
+  v.field("most", m.most, "Maximum number of agents whose slots are in the page.", range(1, 20'000));
+  v.field("after", m.after, "Only slots of agents after this name; pass `next` of the previous page.");
 }
 
 struct ListPools {
   static constexpr std::string_view type_name = "list_pools";
-  static constexpr Route route{"GET", "/pools", "The pools with what they have and use.", Need::token};
+  static constexpr Route route{"GET", "/pools", "Lists the pools with their resources and usage.", Need::token};
   using Answer = Pools;
 };
 template <class V>
@@ -450,25 +468,25 @@ void describe(V&, ListPools&) {}
 
 struct GetStatus {
   static constexpr std::string_view type_name = "get_status";
-  static constexpr Route route{"GET", "/status", "What the cluster has and uses.", Need::token};
+  static constexpr Route route{"GET", "/status", "Returns the resources and usage of the cluster.", Need::token};
   using Answer = Status;
 };
 template <class V>
 void describe(V&, GetStatus&) {}
 
-/// A text by which one agent of another host may join; answered by the shell, not the mind.
+/// A token with which one agent on another host can join. Answered by the shell, not by the control logic.
 struct MakeJoinToken {
   static constexpr std::string_view type_name = "make_join_token";
-  static constexpr Route route{"POST", "/join-tokens", "A text by which one agent of another host may join, once.",
-                               Need::admin};
+  static constexpr Route route{"POST", "/join-tokens",
+                               "Creates a join token, which one agent on another host can use once.", Need::admin};
   using Answer = Text;
   std::string pool = "default";
   Duration valid = std::chrono::hours(1);
 };
 template <class V>
 void describe(V& v, MakeJoinToken& m) {
-  v.field("pool", m.pool, "Which pool it joins.", length(1, 128));
-  v.field("valid", m.valid, "For how long it may be used.",
+  v.field("pool", m.pool, "Pool that the agent joins.", length(1, 128));
+  v.field("valid", m.valid, "Validity period of the token.",
           range(std::chrono::seconds(1), std::chrono::hours(24 * 365)));
 }
 

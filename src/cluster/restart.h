@@ -12,13 +12,13 @@
 
 namespace cadre::cluster::restart {
 
-/// Exit codes by which a process says what is to become of it, whatever its policy.
+/// Exit codes that override the restart policy.
 constexpr std::int32_t exit_without_restart = 64;
 constexpr std::int32_t exit_with_gang = 65;
 
 struct Never {
   static constexpr std::string_view type_name = "never";
-  static constexpr std::string_view doc = "However it ends, it is not started again.";
+  static constexpr std::string_view doc = "Never restarted.";
   bool operator==(const Never&) const = default;
 };
 template <class V>
@@ -26,7 +26,7 @@ void describe(V&, Never&) {}
 
 struct OnFailure {
   static constexpr std::string_view type_name = "on_failure";
-  static constexpr std::string_view doc = "Started again unless it ended with exit code 0, 64 or 65.";
+  static constexpr std::string_view doc = "Restarted unless it exits with code 0, 64 or 65.";
   std::int32_t max_restarts = 3;
   Duration first_wait = std::chrono::seconds(1);
   double factor = 2;
@@ -37,11 +37,12 @@ struct OnFailure {
 template <class V>
 void describe(V& v, OnFailure& r) {
   const Duration longest = std::chrono::hours(24 * 365);
-  v.field("max_restarts", r.max_restarts, "How often in a row; at the next failure it is given up.", range(1, 10'000));
-  v.field("first_wait", r.first_wait, "From a failure to the first restart.", range(Duration(0), longest));
-  v.field("factor", r.factor, "By which each further wait in a row is longer.", range(1.0, 1'000.0));
-  v.field("longest_wait", r.longest_wait, "However many restarts there were.", range(Duration(0), longest));
-  v.field("reset_after", r.reset_after, "A run that lasts longer than this begins a new row.",
+  v.field("max_restarts", r.max_restarts,
+          "Maximum number of consecutive restarts; at the next failure the task is given up.", range(1, 10'000));
+  v.field("first_wait", r.first_wait, "Delay from a failure to the first restart.", range(Duration(0), longest));
+  v.field("factor", r.factor, "Factor by which the delay grows with each consecutive restart.", range(1.0, 1'000.0));
+  v.field("longest_wait", r.longest_wait, "Maximum delay before a restart.", range(Duration(0), longest));
+  v.field("reset_after", r.reset_after, "A run that lasts longer than this resets the count of consecutive restarts.",
           range(Duration(0), longest));
   v.check(r.first_wait <= r.longest_wait, "longest_wait",
           "must not be shorter than first_wait; raise it or lower first_wait");
@@ -83,7 +84,7 @@ struct Judged {
   std::int32_t restarts = 0;  ///< in a row, with the one that is due now
 };
 
-/// What follows from the end of a run, when there were so many restarts in a row before it.
+/// What follows from the end of a run, after this number of consecutive restarts.
 [[nodiscard]] Judged judge(const Policy& policy, std::int32_t restarts, const Run& run);
 
 }  // namespace cadre::cluster::restart

@@ -5,21 +5,11 @@
 
 #include "base/dice.h"
 #include "cluster/ids.h"
-#include "cluster/resources.h"
 #include "describe/checks.h"
 #include "describe/scalar.h"
+#include "plan/scalars.h"
 
 namespace cadre::describe {
-
-template <>
-struct Scalar<cluster::Cpus> {
-  static std::string type_name() { return "number of cpus (`2`, `0.5`)"; }
-  static Value schema();
-  static Result<cluster::Cpus> read(const Value& value);
-  static Value write(cluster::Cpus cpus);
-  static Amount amount(cluster::Cpus cpus) { return static_cast<double>(cpus.milli) / 1000; }
-  static cluster::Cpus random(Dice& dice, const Limits& limits);
-};
 
 template <>
 struct Scalar<cluster::TaskId> {

@@ -1,13 +1,12 @@
-/// What an agent, the supervisor of a task and the task itself say to each other on one host. Values; safe on any
-/// thread.
+/// Messages between an agent, the supervisor of a task and the task itself, on one host. Values; safe on any thread.
 ///
-/// Each runs over a unix socket of type SOCK_SEQPACKET, one MessagePack value a packet, packet_bytes_max at most. All
-/// of a task lies in one folder:
+/// They are sent over unix sockets of type SOCK_SEQPACKET, one MessagePack value per packet, at most packet_bytes_max.
+/// All files of a task are in one folder:
 ///   launch          the Launch, written by the agent before it starts the supervisor, and anew by the supervisor when
 ///                   it is adopted; locked as long as that lives
 ///   agent.sock      where an agent finds the supervisor that another one has started; there as soon as that is gone
 ///                   (agents may come and go: who connects last is the agent)
-///   task.sock       where the task's processes speak to the supervisor (CADRE_SOCKET)
+///   task.sock       where the task's processes connect to the supervisor (CADRE_SOCKET)
 ///   output/         the spool (logs/)
 ///   ending          the TaskEnding with a checksum (cluster/ending.h), written last of all by the supervisor into
 ///                   ending.new, whose space is reserved before the task starts, and renamed into place
@@ -31,6 +30,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/protocol.h"
 #include "cluster/task.h"
 
 namespace cadre::cluster::supervision {
@@ -44,8 +44,8 @@ struct CgroupParent {
 };
 template <class V>
 void describe(V& v, CgroupParent& c) {
-  v.field("version", c.version, "Which version of cgroups; 0: none.", range(0, 2));
-  v.field("folders", c.folders, "By controller (memory, cpu, pids); in version 2 all are the same.");
+  v.field("version", c.version, "Version of cgroups; 0: none.", range(0, 2));
+  v.field("folders", c.folders, "Parent folders by controller (memory, cpu, pids); in version 2 all are the same.");
 }
 
 /// A unix user as which a task runs.
@@ -57,10 +57,10 @@ struct UnixUser {
 };
 template <class V>
 void describe(V& v, UnixUser& u) {
-  v.required("uid", u.uid, "Number of the user.", range(0, 4'294'967'294));
-  v.required("gid", u.gid, "Number of the main group.", range(0, 4'294'967'294));
-  v.field("groups", u.groups, "Numbers of further groups.");
-  v.field("name", u.name, "Name of the user: USER and LOGNAME.");
+  v.required("uid", u.uid, "User ID.", range(0, 4'294'967'294));
+  v.required("gid", u.gid, "ID of the primary group.", range(0, 4'294'967'294));
+  v.field("groups", u.groups, "IDs of supplementary groups.");
+  v.field("name", u.name, "User name: USER and LOGNAME.");
 }
 
 /// As whom a task runs and what it sees of the host, as its agent has decided. Paths are absolute and without symbolic
@@ -81,21 +81,23 @@ struct Confinement {
 };
 template <class V>
 void describe(V& v, Confinement& c) {
-  v.field("user", c.user, "As which user it runs; left out: that of the agent.");
+  v.field("user", c.user, "User as which it runs. Default: the user of the agent.");
   v.field("home", c.home, "Home folder that it sees; empty: none, and HOME is its working folder.");
-  v.field("hidden", c.hidden, "Folders that it must not see: data folders of masters and agents.");
-  v.field("emptied", c.emptied, "Further folders in whose place it sees empty ones: the agent's home folder.");
-  v.field("shown", c.shown, "What it may read wherever that is: programs of cadre, the Python package.");
-  v.field("shown_private", c.shown_private, "The same, which only the agent's user may read on the host.");
-  v.field("passwd", c.passwd, "File in place of /etc/passwd; empty: the host's.");
-  v.field("group", c.group, "File in place of /etc/group; empty: the host's.");
-  v.field("runtime", c.runtime, "Folder that its job's tasks share here, its XDG_RUNTIME_DIR; empty: one of its own.");
+  v.field("hidden", c.hidden, "Folders that are hidden from it: data folders of masters and agents.");
+  v.field("emptied", c.emptied, "Further folders that are replaced by empty ones: the agent's home folder.");
+  v.field("shown", c.shown, "Paths that it may read in any place: programs of cadre, the Python package.");
+  v.field("shown_private", c.shown_private, "The same for paths that only the agent's user may read on the host.");
+  v.field("passwd", c.passwd, "File that replaces /etc/passwd; empty: the host's.");
+  v.field("group", c.group, "File that replaces /etc/group; empty: the host's.");
+  v.field("runtime", c.runtime,
+          "XDG_RUNTIME_DIR that the tasks of its job share on this host; empty: a folder of its own.");
   v.field("devices", c.devices, "Device nodes of its slots.");
-  v.field("mounts", c.mounts, "Mounts of the command as the agent has checked them: sources without symbolic links.");
-  v.field("mounts_as_agent", c.mounts_as_agent, "Whether they are opened with the rights of the agent, not of `user`.");
+  v.field("mounts", c.mounts, "Mounts of the command after checks by the agent: sources without symbolic links.");
+  v.field("mounts_as_agent", c.mounts_as_agent,
+          "Whether mounts are opened with the rights of the agent, not of `user`.");
 }
 
-/// All that a supervisor needs to know.
+/// Everything that a supervisor needs to know.
 struct Launch {
   LeaseId lease;
   Command command;
@@ -111,6 +113,7 @@ struct Launch {
   Confinement confinement;
   bool is_template = false;
   std::string forked_from;
+  protocol::Range protocols;  ///< of the agent that wrote it, and with it of the supervisor
 
   /// Whether there is no task for it yet.
   bool waits() const { return waited_as == lease; }
@@ -119,21 +122,22 @@ struct Launch {
 };
 template <class V>
 void describe(V& v, Launch& l) {
-  v.required("lease", l.lease, "Which lease this is.");
-  v.required("command", l.command, "What to run.");
-  v.field("limits", l.limits, "What it may use.");
-  v.field("manners", l.manners, "How it is stopped and watched.");
-  v.field("variables", l.variables, "Variables that cadre sets: CADRE_*, CUDA_VISIBLE_DEVICES.");
-  v.field("cgroup", l.cgroup, "Where its control groups are made.");
-  v.field("abandon_after", l.abandon_after, "How long it goes on without an agent.");
-  v.field("permit_until", l.permit_until, "As in a permit; left out: for ever.");
-  v.field("waited_as", l.waited_as, "Its lease before it was adopted; left out: it was started for its task.");
-  v.field("boot", l.boot, "Boot id of the host at the start; left out: not known.");
+  v.required("lease", l.lease, "Lease of the task.");
+  v.required("command", l.command, "Command to run.");
+  v.field("limits", l.limits, "Resource limits.");
+  v.field("manners", l.manners, "How it is stopped and supervised.");
+  v.field("variables", l.variables, "Variables set by cadre: CADRE_*, CUDA_VISIBLE_DEVICES.");
+  v.field("cgroup", l.cgroup, "Parent of its control groups.");
+  v.field("abandon_after", l.abandon_after, "How long it continues without an agent.");
+  v.field("permit_until", l.permit_until, "`until` of a permit. Default: no limit.");
+  v.field("waited_as", l.waited_as, "Its lease before it was adopted. Default: it was started for its task.");
+  v.field("boot", l.boot, "Boot ID of the host at the start. Default: unknown.");
   v.field("prepares", l.prepares, "Whether it runs the setup commands of the task.");
-  v.field("confinement", l.confinement, "As whom it runs and what it sees.");
+  v.field("confinement", l.confinement, "User as which it runs, and what it sees of the host.");
   v.field("is_template", l.is_template, "Whether other processes are forked from it.");
   v.field("forked_from", l.forked_from,
-          "Folder of the template to fork it from; empty, or if that fails: it is started.");
+          "Folder of the template from which to fork it; if empty, or if that fails, it is started.");
+  describe(v, l.protocols);
 }
 
 // From the agent.
@@ -146,7 +150,7 @@ struct Stop {
 };
 template <class V>
 void describe(V& v, Stop& m) {
-  v.field("why", m.why, "What it is stopped for.");
+  v.field("why", m.why, "Why it is stopped.");
   v.field("grace", m.grace, "Time until it is killed.");
 }
 
@@ -158,7 +162,7 @@ struct Permit {
 };
 template <class V>
 void describe(V& v, Permit& m) {
-  v.required("until", m.until, "On the host's steady clock.");
+  v.required("until", m.until, "End of the permit, on the host's steady clock.");
 }
 
 /// The master has stored the output up to here.
@@ -171,7 +175,7 @@ void describe(V& v, OutputStored& m) {
   v.required("end", m.end, "First byte that is not stored.");
 }
 
-/// What became of a report of the task.
+/// Whether a report of the task was accepted.
 struct ReportAnswer {
   static constexpr std::string_view type_name = "report_answer";
   std::uint64_t number = 0;
@@ -180,8 +184,8 @@ struct ReportAnswer {
 };
 template <class V>
 void describe(V& v, ReportAnswer& m) {
-  v.required("number", m.number, "Which report.");
-  v.required("accepted", m.accepted, "Whether it counts.");
+  v.required("number", m.number, "Number of the report.");
+  v.required("accepted", m.accepted, "Whether it was accepted.");
   v.field("why", m.why, "Why it was refused.");
 }
 
@@ -196,19 +200,20 @@ struct Exec {
 };
 template <class V>
 void describe(V& v, Exec& m) {
-  v.required("number", m.number, "Chosen by who asks.");
+  v.required("number", m.number, "Number, chosen by the sender.");
   v.required("argv", m.argv, "Program and arguments.", length(1, 4096));
-  v.field("input", m.input, "Whether it gets what is sent as input; else its standard input is empty.");
-  v.field("terminal", m.terminal, "Run it on a terminal of this size; left out: without one.");
-  v.field("window", m.window, "Most bytes of output that may be under way unseen; 0: no limit.", at_least(0));
+  v.field("input", m.input,
+          "Whether the command reads input that is sent to it; otherwise its standard input is empty.");
+  v.field("terminal", m.terminal, "Terminal on which the command runs. Default: no terminal.");
+  v.field("window", m.window, "Maximum bytes of unacknowledged output; 0: no limit.", at_least(0));
 }
 
-/// Bytes of input in one message, and what is kept of it until the program reads.
+/// Maximum bytes of input in one message, and of input that is buffered until the program reads it.
 constexpr std::size_t input_piece_max = 16'384;
 constexpr std::size_t input_kept_max = 65'536;
 
-/// Input for a command that an Exec runs or, with number 0, for the task's own process. Answered by ExecTaken; what
-/// was taken already is not taken twice, so it may be sent again.
+/// Input for a command that an Exec runs or, with number 0, for the task's own process. Answered by ExecTaken.
+/// Retries are safe: input that was accepted before is skipped.
 struct ExecInput {
   static constexpr std::string_view type_name = "exec_input";
   std::uint64_t number = 0;
@@ -218,27 +223,27 @@ struct ExecInput {
   std::optional<Terminal> terminal{};
   std::int64_t seen = 0;
 
-  /// Whether it says only how much output of a command was seen. Such a message needs no answer.
+  /// Whether it only acknowledges output of a command. Such a message needs no answer.
   bool only_acknowledges() const { return number != 0 && seen > 0 && bytes.empty() && !end && !terminal; }
 };
 template <class V>
 void describe(V& v, ExecInput& m) {
-  v.field("number", m.number, "Which one; 0: the task's own process.");
-  v.field("offset", m.offset, "How much input came before it, in bytes.", at_least(0));
+  v.field("number", m.number, "Number of the command; 0: the task's own process.");
+  v.field("offset", m.offset, "Bytes of input sent before this piece.", at_least(0));
   v.field("bytes", m.bytes, "The input.");
-  v.field("end", m.end, "Whether no more will come.");
-  v.field("terminal", m.terminal, "The new size of its terminal.");
-  v.field("seen", m.seen, "How much of its output was seen, in bytes.", at_least(0));
+  v.field("end", m.end, "Whether this is the end of the input.");
+  v.field("terminal", m.terminal, "New size of the terminal.");
+  v.field("seen", m.seen, "Bytes of its output received so far.", at_least(0));
 }
 
-/// Kill what an Exec runs: who asked is gone.
+/// Kill the command of an Exec: its client is gone.
 struct ExecCancel {
   static constexpr std::string_view type_name = "exec_cancel";
   std::uint64_t number = 0;
 };
 template <class V>
 void describe(V& v, ExecCancel& m) {
-  v.required("number", m.number, "Which one.");
+  v.required("number", m.number, "Number of the command.");
 }
 
 /// There is a task for a process that waits and is ready. Answered by Adopted; when the supervisor goes without that,
@@ -249,14 +254,14 @@ struct Adopt {
 };
 template <class V>
 void describe(V& v, Adopt& m) {
-  v.required("launch", m.launch, "Of the task.");
+  v.required("launch", m.launch, "Launch of the task.");
 }
 
 using FromAgent = std::variant<Stop, Permit, OutputStored, ReportAnswer, Exec, ExecCancel, Adopt, ExecInput>;
 
 // From the supervisor to the agent.
 
-/// How things stand: sent when an agent connects, when something changed, and every second.
+/// The current state: sent when an agent connects, when something changed, and every second.
 struct Status {
   static constexpr std::string_view type_name = "status";
   std::int32_t pid = 0;  ///< of the task's leading process; 0: not started yet
@@ -271,14 +276,14 @@ struct Status {
 };
 template <class V>
 void describe(V& v, Status& m) {
-  v.field("pid", m.pid, "Of the leading process; 0: not started yet.");
-  v.field("output_end", m.output_end, "Where the output ends so far.");
+  v.field("pid", m.pid, "Process ID of the leading process; 0: not started yet.");
+  v.field("output_end", m.output_end, "Current end of the output.");
   v.field("attached", m.attached, "Whether the task uses the client library.");
   v.field("ready", m.ready, "Whether it can be adopted.");
   v.field("stopping", m.stopping, "Whether it was asked to stop.");
-  v.field("isolation", m.isolation, "What keeps it apart, for people.");
-  v.field("usage", m.usage, "What it uses.");
-  v.field("refused", m.refused, "Packets and connections that were refused, from either side.");
+  v.field("isolation", m.isolation, "Isolation features in use, for display.");
+  v.field("usage", m.usage, "Resource usage.");
+  v.field("refused", m.refused, "Packets and connections refused, from either side.");
   v.field("ending", m.ending, "How it ended.");
 }
 
@@ -290,8 +295,8 @@ struct Report {
 };
 template <class V>
 void describe(V& v, Report& m) {
-  v.required("number", m.number, "Counts the task's reports.");
-  v.required("body", m.body, "What is reported.", length(0, 32'768));
+  v.required("number", m.number, "Sequence number among the task's reports.");
+  v.required("body", m.body, "Content of the report.", length(0, 32'768));
 }
 
 struct ExecOutput {
@@ -302,9 +307,9 @@ struct ExecOutput {
 };
 template <class V>
 void describe(V& v, ExecOutput& m) {
-  v.required("number", m.number, "Which one.");
+  v.required("number", m.number, "Number of the command.");
   v.field("stream", m.stream, "1: stdout, 2: stderr.", range(1, 2));
-  v.field("bytes", m.bytes, "What was written.");
+  v.field("bytes", m.bytes, "The output.");
 }
 
 struct ExecEnded {
@@ -315,12 +320,12 @@ struct ExecEnded {
 };
 template <class V>
 void describe(V& v, ExecEnded& m) {
-  v.required("number", m.number, "Which one.");
-  v.field("code", m.code, "Exit code; 128 and the number of the signal, if one ended it.");
+  v.required("number", m.number, "Number of the command.");
+  v.field("code", m.code, "Exit code; 128 plus the signal number, if a signal ended it.");
   v.field("error", m.error, "Why it could not run.");
 }
 
-/// How much input was taken so far. Less than was sent: there is no room yet, and the rest is to be sent again.
+/// How much input was accepted so far. If that is less than was sent, the buffer is full: send the rest again.
 struct ExecTaken {
   static constexpr std::string_view type_name = "exec_taken";
   std::uint64_t number = 0;
@@ -329,12 +334,12 @@ struct ExecTaken {
 };
 template <class V>
 void describe(V& v, ExecTaken& m) {
-  v.field("number", m.number, "Which one; 0: the task's own process.");
-  v.field("offset", m.offset, "Input that was taken so far, in bytes.");
-  v.field("error", m.error, "Why it takes none; empty: it does.");
+  v.field("number", m.number, "Number of the command; 0: the task's own process.");
+  v.field("offset", m.offset, "Bytes of input accepted so far.");
+  v.field("error", m.error, "Why it accepts no input; empty: it does.");
 }
 
-/// What comes after this is of the task that it was adopted for.
+/// All later messages belong to the task for which it was adopted.
 struct Adopted {
   static constexpr std::string_view type_name = "adopted";
 };
@@ -350,21 +355,23 @@ struct NotForked {
 template <class V>
 void describe(V& v, NotForked& m) {
   v.required("from", m.from, "Folder of the template.");
-  v.field("why", m.why, "For people.");
+  v.field("why", m.why, "Reason, for display.");
 }
 
 using FromSupervisor = std::variant<Status, Report, ExecOutput, ExecEnded, Adopted, ExecTaken, NotForked>;
 
-// From a process of the task. Each of these is also a sign of life.
+// From a process of the task. Each of these also counts as a heartbeat.
 
-/// The first word of the client library: from now on the task is asked to stop there, not by a signal.
+/// The first message of the client library: from now on the task is asked to stop by a message, not by a signal.
 struct Attach {
   static constexpr std::string_view type_name = "attach";
   std::int32_t pid = 0;
+  protocol::Range protocols{};
 };
 template <class V>
 void describe(V& v, Attach& m) {
-  v.field("pid", m.pid, "Of the process.");
+  v.field("pid", m.pid, "Process ID.");
+  describe(v, m.protocols);
 }
 
 /// The first one promises that more will follow.
@@ -375,8 +382,8 @@ struct Beat {
 };
 template <class V>
 void describe(V& v, Beat& m) {
-  v.field("calls", m.calls, "Calls that it has answered so far.");
-  v.field("errors", m.errors, "Of these, how many ended in an error.");
+  v.field("calls", m.calls, "Number of calls answered so far.");
+  v.field("errors", m.errors, "Number of these that failed with an error.");
 }
 
 /// It waits for a Begin.
@@ -397,20 +404,31 @@ struct StopNotice {
 };
 template <class V>
 void describe(V& v, StopNotice& m) {
-  v.field("why", m.why, "What it is stopped for.");
+  v.field("why", m.why, "Why it is stopped.");
   v.field("grace", m.grace, "Time left until it is killed.");
 }
 
-/// Now it is a task.
+/// The waiting process becomes a task.
 struct Begin {
   static constexpr std::string_view type_name = "begin";
   std::map<std::string, std::string> variables;
 };
 template <class V>
 void describe(V& v, Begin& m) {
-  v.field("variables", m.variables, "What its environment has had to do without so far.");
+  v.field("variables", m.variables, "Environment variables that were missing so far.");
 }
 
-using ToTask = std::variant<StopNotice, ReportAnswer, Begin>;
+/// The process cannot be served: its client library and the supervisor are of versions that do not work together. It is
+/// stopped by signals, like one without the library.
+struct AttachRefused {
+  static constexpr std::string_view type_name = "attach_refused";
+  std::string why;
+};
+template <class V>
+void describe(V& v, AttachRefused& m) {
+  v.required("why", m.why, "Reason, for display.");
+}
+
+using ToTask = std::variant<StopNotice, ReportAnswer, Begin, AttachRefused>;
 
 }  // namespace cadre::cluster::supervision

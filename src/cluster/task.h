@@ -13,8 +13,8 @@
 #include "base/bytes.h"
 #include "base/time.h"
 #include "cluster/lease.h"
-#include "cluster/resources.h"
 #include "cluster/scalars.h"
+#include "plan/resources.h"
 
 namespace cadre::cluster {
 
@@ -41,14 +41,14 @@ struct Mount {
   std::string target;
   bool writable = false;
 
-  static constexpr std::string_view doc = "A folder or file of the host that the task sees.";
+  static constexpr std::string_view doc = "A host folder or file that the task can access.";
   bool operator==(const Mount&) const = default;
 };
 template <class V>
 void describe(V& v, Mount& m) {
   v.required("source", m.source, "Path on the host.", not_empty());
   v.required("target", m.target, "Path in the task.", not_empty());
-  v.field("writable", m.writable, "Whether the task may write to it; the agent must allow that, too.");
+  v.field("writable", m.writable, "Whether the task may write to it; the agent must allow that as well.");
 }
 
 struct Terminal {
@@ -61,9 +61,9 @@ struct Terminal {
 };
 template <class V>
 void describe(V& v, Terminal& t) {
-  v.field("rows", t.rows, "Lines that it shows.", range(1, 10'000));
-  v.field("columns", t.columns, "Characters in a line.", range(1, 10'000));
-  v.field("type", t.type, "What the variable TERM says.", length(1, 64));
+  v.field("rows", t.rows, "Number of rows.", range(1, 10'000));
+  v.field("columns", t.columns, "Number of columns.", range(1, 10'000));
+  v.field("type", t.type, "Value of the variable TERM.", length(1, 64));
 }
 
 struct Command {
@@ -79,42 +79,44 @@ struct Command {
   bool input = false;
   std::optional<Terminal> terminal{};
 
-  static constexpr std::string_view doc = "What a task runs.";
+  static constexpr std::string_view doc = "The command of a task.";
   bool operator==(const Command&) const = default;
 };
 template <class V>
 void describe(V& v, Command& c) {
   v.required("argv", c.argv, "Program and arguments.", length(1, 4096));
-  v.field("variables", c.variables, "Environment variables beside those that cadre sets.");
-  v.field("folder", c.folder, "Working folder; empty: the task's own, which holds its code.");
+  v.field("variables", c.variables, "Environment variables in addition to those set by cadre.");
+  v.field("folder", c.folder, "Working folder; empty: the task's own folder, which contains its code.");
   v.field("code", c.code, "Content hash of the packed code; empty: none.", length(0, 64));
   v.field("python", c.python, "Interpreter or virtual environment on the agent, put first on the PATH.");
-  v.field("setup", c.setup, "Shell commands that run once for each code and list of commands on an agent.");
-  v.field("mounts", c.mounts, "Folders of the host that the task sees.");
-  v.field("warm", c.warm, "Whether agents keep some of these ready: it waits to be told for which task it runs.");
-  v.field("forks", c.forks, "Whether one of these, once it has loaded what it needs, can be forked into others.");
-  v.field("input", c.input, "Whether it can be sent input while it runs; else its standard input is empty.");
-  v.field("terminal", c.terminal, "Run it on a terminal of this size; left out: without one.");
-  v.check(!c.warm || (!c.input && !c.terminal), "warm", "is not for commands with input or a terminal; leave one out");
-  v.check(!c.forks || c.warm, "forks", "is for commands that wait to be told for which task they run; add warm: true");
+  v.field("setup", c.setup, "Setup commands, run in a shell once on each agent for the same code and commands.");
+  v.field("mounts", c.mounts, "Host folders that the task can access.");
+  v.field("warm", c.warm, "Whether agents keep processes of this command ready, which wait for a task.");
+  v.field("forks", c.forks, "Whether a process of this command can be forked into others once it is loaded.");
+  v.field("input", c.input, "Whether it accepts input while it runs; otherwise its standard input is empty.");
+  v.field("terminal", c.terminal, "Terminal on which the command runs. Default: no terminal.");
+  v.check(!c.warm || (!c.input && !c.terminal), "warm",
+          "cannot be combined with input or a terminal; remove one of them");
+  v.check(!c.forks || c.warm, "forks", "requires warm; add warm: true");
 }
 
 struct TaskLimits {
   ByteSize memory{0};
-  Cpus cpus{0};
+  plan::Cpus cpus{0};
   std::int64_t processes = 0;
   ByteSize spool{std::int64_t{1} << 30};
   SpoolFull spool_full = SpoolFull::block;
 
-  static constexpr std::string_view doc = "What a task may use at most.";
+  static constexpr std::string_view doc = "Resource limits of a task.";
   bool operator==(const TaskLimits&) const = default;
 };
 template <class V>
 void describe(V& v, TaskLimits& l) {
-  v.field("memory", l.memory, "Memory of the whole tree; 0: no limit.", range(ByteSize{0}, most_memory));
-  v.field("cpus", l.cpus, "Cores of the whole tree; 0: no limit.", range(0, most_cpus));
-  v.field("processes", l.processes, "Processes and threads of the whole tree; 0: no limit.", range(0, 4'000'000));
-  v.field("spool", l.spool, "Output kept on the agent that the master has not stored yet.", at_least(ByteSize{65'536}));
+  v.field("memory", l.memory, "Memory of the whole process tree; 0: no limit.", range(ByteSize{0}, plan::most_memory));
+  v.field("cpus", l.cpus, "CPU cores of the whole process tree; 0: no limit.", range(0, plan::most_cpus));
+  v.field("processes", l.processes, "Processes and threads of the whole process tree; 0: no limit.",
+          range(0, 4'000'000));
+  v.field("spool", l.spool, "Output buffered on the agent until the master has stored it.", at_least(ByteSize{65'536}));
   v.field("spool_full", l.spool_full, "Whether a full spool blocks the writer or drops the oldest output.");
 }
 
@@ -126,23 +128,25 @@ struct Manners {
   Isolation isolation = Isolation::on;
   bool run_as_root = false;
 
-  static constexpr std::string_view doc = "How a task is stopped, watched and kept apart.";
+  static constexpr std::string_view doc = "How a task is stopped, supervised and isolated.";
   bool operator==(const Manners&) const = default;
 };
 template <class V>
 void describe(V& v, Manners& m) {
-  v.field("grace", m.grace, "Time to end by itself when it is stopped.", at_least(Duration{0}));
-  v.field("preemption_grace", m.preemption_grace, "The same when it is preempted.", at_least(Duration{0}));
-  v.field("liveness", m.liveness, "Longest silence of a task that has promised to beat.",
+  v.field("grace", m.grace, "Grace period: time to end by itself when it is stopped.", at_least(Duration{0}));
+  v.field("preemption_grace", m.preemption_grace, "Grace period when it is preempted.", at_least(Duration{0}));
+  v.field("liveness", m.liveness, "Heartbeat timeout of a task that has promised to send heartbeats.",
           at_least(std::chrono::milliseconds(1)));
-  v.field("fence", m.fence, "What an agent that is cut off from the master does with it.");
+  v.field(
+      "fence", m.fence,
+      "What an agent does with it when it is disconnected from the master: `keep` it, or kill it in time (`strict`).");
   v.field("isolation", m.isolation,
-          "Whether it is kept apart from the host and other tasks; `off` needs the consent of the agent.");
+          "Whether it is isolated from the host and from other tasks; `off` requires the consent of the agent.");
   v.field("run_as_root", m.run_as_root,
           "Whether it runs as root, on an agent that runs as root; only for admins of the cluster.");
 }
 
-/// What a task tree uses.
+/// Resource usage of a process tree.
 struct Usage {
   ByteSize memory{0};
   ByteSize memory_most{0};
@@ -155,11 +159,11 @@ struct Usage {
 template <class V>
 void describe(V& v, Usage& u) {
   v.field("memory", u.memory, "Memory in use.");
-  v.field("memory_most", u.memory_most, "The most memory that was in use.");
-  v.field("cpu_time", u.cpu_time, "Processor time used.");
-  v.field("processes", u.processes, "Processes.");
-  v.field("calls", u.calls, "Calls that it has answered.");
-  v.field("errors", u.errors, "Calls that ended in an error.");
+  v.field("memory_most", u.memory_most, "Peak memory usage.");
+  v.field("cpu_time", u.cpu_time, "CPU time used.");
+  v.field("processes", u.processes, "Number of processes.");
+  v.field("calls", u.calls, "Number of calls answered.");
+  v.field("errors", u.errors, "Number of calls that failed with an error.");
 }
 
 /// How a task ended, as its supervisor saw it.
@@ -175,11 +179,11 @@ struct TaskEnding {
 template <class V>
 void describe(V& v, TaskEnding& e) {
   v.field("reason", e.reason, "Why it ended.");
-  v.field("code", e.code, "Exit code, or number of the signal.");
-  v.field("detail", e.detail, "More, for people: `used 512MiB of 512MiB`.");
-  v.field("usage", e.usage, "What it used.");
-  v.field("output_end", e.output_end, "Where its output ends, in bytes of the spool.");
-  v.field("output_lost", e.output_lost, "Bytes of output that could not be written: the disk was full.",
+  v.field("code", e.code, "Exit code, or signal number.");
+  v.field("detail", e.detail, "Details for display, for example `used 512MiB of 512MiB`.");
+  v.field("usage", e.usage, "Resource usage.");
+  v.field("output_end", e.output_end, "End of its output, as an offset in the spool.");
+  v.field("output_lost", e.output_lost, "Bytes of output that could not be written because the disk was full.",
           range(0, std::int64_t{1} << 62));
 }
 

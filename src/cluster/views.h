@@ -1,4 +1,4 @@
-/// What a client is answered: jobs, tasks, agents and pools as they stand. Values; safe on any thread.
+/// Responses to clients: the current state of jobs, tasks, agents and pools. Values; safe on any thread.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 #include "base/result.h"
 #include "cluster/control/rows.h"
 #include "cluster/messages.h"
-#include "cluster/policy.h"
 #include "describe/fault.h"
+#include "plan/policy.h"
 
 namespace cadre::cluster::requests {
 
@@ -41,31 +41,31 @@ struct TaskView {
 };
 template <class V>
 void describe(V& v, TaskView& m) {
-  v.required("id", m.id, "The task.");
-  v.field("role", m.role, "What it does in its job.");
-  v.field("rank", m.rank, "Its number within the job.");
+  v.required("id", m.id, "Task ID.");
+  v.field("role", m.role, "Role of the task in its job.");
+  v.field("rank", m.rank, "Rank within the job.");
   v.field("stage", m.stage, "queued, placed, running, stopping or ended.");
-  v.field("epoch", m.epoch, "Of its last lease.");
-  v.field("agent", m.agent, "Where it runs, or ran last.");
-  v.field("slots", m.slots, "Slots of that agent.");
-  v.field("started", m.started, "When its process began.");
-  v.field("ended", m.ended, "When it ended.");
+  v.field("epoch", m.epoch, "Epoch of its last lease.");
+  v.field("agent", m.agent, "Agent on which it runs, or last ran.");
+  v.field("slots", m.slots, "Numbers of its slots on that agent.");
+  v.field("started", m.started, "Time at which its process started.");
+  v.field("ended", m.ended, "Time at which it ended.");
   v.field("ending", m.ending, "How it ended.");
-  v.field("usage", m.usage, "What it uses.");
-  v.field("reports", m.reports, "Reports of it that were accepted.");
-  v.field("last_report", m.last_report, "The last of them.");
-  v.field("restarts", m.restarts, "How often in a row it was started again, alone.");
-  v.field("restart_at", m.restart_at, "When it is started again, if it has failed and waits for that.");
+  v.field("usage", m.usage, "Resource usage.");
+  v.field("reports", m.reports, "Number of accepted reports.");
+  v.field("last_report", m.last_report, "Last accepted report.");
+  v.field("restarts", m.restarts, "Number of consecutive restarts of this task alone.");
+  v.field("restart_at", m.restart_at, "Time of the next restart, if the task has failed and waits for one.");
 }
 
 struct MemberView {
-  static constexpr std::string_view doc = "What the tasks of one role run and ask for.";
+  static constexpr std::string_view doc = "Command and resource requests of the tasks of one role.";
   std::string role;
   std::optional<std::int32_t> count;
   std::vector<std::string> argv;
   std::int32_t slots = 0;
-  std::optional<SlotKind> slot_kind;
-  Cpus cpus;
+  std::optional<plan::SlotKind> slot_kind;
+  plan::Cpus cpus;
   ByteSize memory;
   std::vector<std::string> variables;
   std::string folder;
@@ -76,24 +76,24 @@ struct MemberView {
 };
 template <class V>
 void describe(V& v, MemberView& m) {
-  v.field("role", m.role, "What these tasks do.");
-  v.field("count", m.count, "How many of them; left out: one, or one on each agent over which its slots are divided.");
+  v.field("role", m.role, "Role name.");
+  v.field("count", m.count, "Number of tasks. Default: one, or one on each agent over which the slots are divided.");
   v.field("argv", m.argv, "Program and arguments.");
-  v.field("slots", m.slots, "Slots for each.");
-  v.field("slot_kind", m.slot_kind, "The kind of slot it needs; any, if left out.");
-  v.field("cpus", m.cpus, "Cpus for each.");
-  v.field("memory", m.memory, "Memory for each.");
-  v.field("variables", m.variables, "Names of the environment variables that it sets; values are not shown.");
+  v.field("slots", m.slots, "Slots for each task.");
+  v.field("slot_kind", m.slot_kind, "Kind of slot. Default: any.");
+  v.field("cpus", m.cpus, "CPU cores for each task.");
+  v.field("memory", m.memory, "Memory for each task.");
+  v.field("variables", m.variables, "Names of the environment variables that are set; values are not shown.");
   v.field("folder", m.folder, "Working folder; empty: the task's own.");
   v.field("python", m.python, "Interpreter or virtual environment.");
-  v.field("setup", m.setup, "Shell commands that prepare an agent for it.");
-  v.field("mounts", m.mounts, "Folders of the host that the task sees.");
+  v.field("setup", m.setup, "Shell commands that prepare an agent for the task.");
+  v.field("mounts", m.mounts, "Host folders that the task can access.");
   v.field("code", m.code, "Content hash of the packed code.");
 }
 
 struct JobView {
   static constexpr std::string_view type_name = "job";
-  static constexpr std::string_view doc = "What a user submitted, and how it stands.";
+  static constexpr std::string_view doc = "A submitted job and its current state.";
   JobId id;
   std::string name;
   std::string workspace;
@@ -123,36 +123,36 @@ struct JobView {
 };
 template <class V>
 void describe(V& v, JobView& m) {
-  v.required("id", m.id, "The job.");
-  v.field("name", m.name, "What people call it.");
-  v.field("workspace", m.workspace, "Whose members may see it.");
-  v.field("owner", m.owner, "Who submitted it.");
-  v.field("pool", m.pool, "Where it runs.");
-  v.field("priority", m.priority, "Smaller is more important.");
-  v.field("position", m.position, "Place in the queue among equals of priority.");
-  v.field("group", m.group, "With whom it shares.");
-  v.field("session", m.session, "The session of a client to which it belongs.");
-  v.field("actor", m.actor, "The class of which its only task is an object.");
-  v.field("stage", m.stage, "How far it is.");
-  v.field("slots", m.slots, "Slots it wants in all.");
-  v.field("submitted", m.submitted, "When it was submitted.");
-  v.field("started", m.started, "When it was last placed.");
-  v.field("ended", m.ended, "When it ended.");
-  v.field("reason", m.reason, "Why it ended; left out until then.");
-  v.field("code", m.code, "Exit code, or number of the signal; left out until it has ended.");
-  v.field("detail", m.detail, "More of it, for people.");
-  v.field("stopped_by", m.stopped_by, "The user who asked for its end.");
-  v.field("stop", m.stop, "By whom or for what it is or was stopped, for people.");
-  v.field("failed", m.failed, "The task for which it ended, if one failed.");
-  v.field("runs", m.runs, "How many times it was placed.");
-  v.field("version", m.version, "Changes with it.");
-  v.field("members", m.members, "What it runs and asks for; only when one job is asked for.");
-  v.field("attempts", m.attempts, "Earlier runs, the oldest first; only when one job is asked for.");
-  v.field("tasks", m.tasks, "Its tasks.");
+  v.required("id", m.id, "Job ID.");
+  v.field("name", m.name, "Job name, for display.");
+  v.field("workspace", m.workspace, "Workspace of the job; its members can see the job.");
+  v.field("owner", m.owner, "User who submitted it.");
+  v.field("pool", m.pool, "Pool in which it runs.");
+  v.field("priority", m.priority, "Priority, 1 to 99; smaller is more important.");
+  v.field("position", m.position, "Position in the queue among jobs of equal priority.");
+  v.field("group", m.group, "Group with which it shares a weight and limits.");
+  v.field("session", m.session, "Client session to which it belongs.");
+  v.field("actor", m.actor, "Class of the actor that its only task runs.");
+  v.field("stage", m.stage, "Current stage.");
+  v.field("slots", m.slots, "Total number of requested slots.");
+  v.field("submitted", m.submitted, "Time of submission.");
+  v.field("started", m.started, "Time at which it was last placed.");
+  v.field("ended", m.ended, "Time at which it ended.");
+  v.field("reason", m.reason, "Why it ended; omitted until then.");
+  v.field("code", m.code, "Exit code, or signal number; omitted until the job has ended.");
+  v.field("detail", m.detail, "Details of the end, for display.");
+  v.field("stopped_by", m.stopped_by, "User who stopped it.");
+  v.field("stop", m.stop, "Who or what stopped it, for display.");
+  v.field("failed", m.failed, "Task whose failure ended the job.");
+  v.field("runs", m.runs, "Number of times it was placed.");
+  v.field("version", m.version, "Version; differs after every change of the job.");
+  v.field("members", m.members, "Commands and resource requests; only in responses for a single job.");
+  v.field("attempts", m.attempts, "Earlier runs, oldest first; only in responses for a single job.");
+  v.field("tasks", m.tasks, "Tasks of the job.");
 }
 
 struct ActorView {
-  static constexpr std::string_view doc = "An object in a process of its own, which its client calls directly.";
+  static constexpr std::string_view doc = "An object in a process of its own that its client calls directly.";
   JobId id;
   std::string actor;
   std::string name;
@@ -175,25 +175,25 @@ struct ActorView {
 };
 template <class V>
 void describe(V& v, ActorView& m) {
-  v.required("id", m.id, "Its job.");
-  v.field("actor", m.actor, "The class of which it is an object.");
-  v.field("name", m.name, "What people call it.");
-  v.field("owner", m.owner, "Who made it.");
-  v.field("session", m.session, "Of the client that made it.");
-  v.field("workspace", m.workspace, "Whose members may see it.");
-  v.field("stage", m.stage, "How far its job is.");
-  v.field("agent", m.agent, "Where it runs, or ran last.");
-  v.field("host", m.host, "The host of that agent, while it is known.");
-  v.field("submitted", m.submitted, "When it was asked for.");
-  v.field("started", m.started, "When its process began.");
-  v.field("ended", m.ended, "When it ended.");
-  v.field("reason", m.reason, "Why it ended; left out until then.");
-  v.field("code", m.code, "Exit code, or number of the signal; left out until it has ended.");
-  v.field("detail", m.detail, "More of it, for people.");
+  v.required("id", m.id, "ID of the actor's job.");
+  v.field("actor", m.actor, "Class of the actor.");
+  v.field("name", m.name, "Actor name, for display.");
+  v.field("owner", m.owner, "User who created it.");
+  v.field("session", m.session, "Session of the client that created it.");
+  v.field("workspace", m.workspace, "Workspace of the actor; its members can see the actor.");
+  v.field("stage", m.stage, "Current stage of its job.");
+  v.field("agent", m.agent, "Agent on which it runs, or last ran.");
+  v.field("host", m.host, "Host of that agent, if known.");
+  v.field("submitted", m.submitted, "Time of submission.");
+  v.field("started", m.started, "Time at which its process started.");
+  v.field("ended", m.ended, "Time at which it ended.");
+  v.field("reason", m.reason, "Why it ended; omitted until then.");
+  v.field("code", m.code, "Exit code, or signal number; omitted until the actor has ended.");
+  v.field("detail", m.detail, "Details of the end, for display.");
   v.field("memory", m.memory, "Memory in use.");
-  v.field("calls", m.calls, "Calls that it has answered.");
-  v.field("errors", m.errors, "Calls that ended in an error.");
-  v.field("restarts", m.restarts, "How many times it was placed again.");
+  v.field("calls", m.calls, "Number of calls answered.");
+  v.field("errors", m.errors, "Number of calls that failed with an error.");
+  v.field("restarts", m.restarts, "Number of times it was placed again.");
 }
 
 struct Actors {
@@ -204,11 +204,11 @@ struct Actors {
 template <class V>
 void describe(V& v, Actors& m) {
   v.required("actors", m.actors, "The actors.");
-  v.field("next", m.next, "Ask for those before this one; left out: there are no more.");
+  v.field("next", m.next, "Cursor for the next page, to pass as `before`; omitted on the last page.");
 }
 
 struct SessionView {
-  static constexpr std::string_view doc = "A client that keeps jobs alive.";
+  static constexpr std::string_view doc = "A session of a client that keeps jobs alive.";
   SessionId id;
   std::string owner;
   std::string host;
@@ -220,14 +220,14 @@ struct SessionView {
 };
 template <class V>
 void describe(V& v, SessionView& m) {
-  v.required("id", m.id, "The session.");
-  v.field("owner", m.owner, "Whose client it is.");
-  v.field("host", m.host, "Where the client runs, as it says.");
-  v.field("pid", m.pid, "Its process there, as it says.");
-  v.field("program", m.program, "What it is called, as it says.");
-  v.field("since", m.since, "When it began.");
-  v.field("heard", m.heard, "Its last sign of life.");
-  v.field("actors", m.actors, "Its actors that have not ended, of those that one may see.");
+  v.required("id", m.id, "Session name.");
+  v.field("owner", m.owner, "User of the client.");
+  v.field("host", m.host, "Host of the client, as reported by the client.");
+  v.field("pid", m.pid, "Process ID of the client, as reported by the client.");
+  v.field("program", m.program, "Program name of the client, as reported by the client.");
+  v.field("since", m.since, "Time at which it was opened.");
+  v.field("heard", m.heard, "Time of the last heartbeat.");
+  v.field("actors", m.actors, "Number of its actors that have not ended and are visible to the caller.");
 }
 
 struct Sessions {
@@ -238,12 +238,12 @@ struct Sessions {
 template <class V>
 void describe(V& v, Sessions& m) {
   v.required("sessions", m.sessions, "The sessions.");
-  v.field("next", m.next, "Ask for those after this one; left out: there are no more.");
+  v.field("next", m.next, "Cursor for the next page, to pass as `after`; omitted on the last page.");
 }
 
 struct SessionNews {
   static constexpr std::string_view type_name = "session_news";
-  static constexpr std::string_view doc = "What is new of the jobs of a session.";
+  static constexpr std::string_view doc = "Changes of the jobs of a session.";
   std::uint64_t version = 0;
   Duration timeout{};
   Duration beat_every{};
@@ -251,10 +251,10 @@ struct SessionNews {
 };
 template <class V>
 void describe(V& v, SessionNews& m) {
-  v.required("version", m.version, "How much has been told; to be given as `seen` with the next question.");
-  v.required("timeout", m.timeout, "A client that is silent for longer is gone, and its jobs are killed.");
-  v.required("beat_every", m.beat_every, "How often a client speaks at least that does not wait for news.");
-  v.required("jobs", m.jobs, "Those that changed after `seen`, or the first thousand of them; the last changed last.");
+  v.required("version", m.version, "Version of this response, to pass as `seen` in the next request.");
+  v.required("timeout", m.timeout, "Session timeout: when a client is silent for longer, its jobs are killed.");
+  v.required("beat_every", m.beat_every, "Heartbeat interval of a client that does not wait for changes.");
+  v.required("jobs", m.jobs, "Jobs changed after `seen`, in order of their last change; at most 1000.");
 }
 
 struct AgentView {
@@ -267,11 +267,11 @@ struct AgentView {
   std::string state;  ///< up, silent, stopped, lost, removed
   bool enabled = true;
   bool draining = false;
-  SlotKind slot_kind = SlotKind::artificial;
+  plan::SlotKind slot_kind = plan::SlotKind::artificial;
   std::int64_t slots = 0;
   std::int64_t slots_used = 0;
   std::vector<control::SlotState> slot_states;
-  Cpus cpus;
+  plan::Cpus cpus;
   ByteSize memory;
   messages::Load load;
   std::int64_t tasks = 0;
@@ -280,23 +280,23 @@ struct AgentView {
 };
 template <class V>
 void describe(V& v, AgentView& m) {
-  v.required("id", m.id, "The agent.");
-  v.field("pool", m.pool, "Its pool.");
-  v.field("host", m.host, "Its host.");
-  v.field("version", m.version, "Of its program.");
-  v.field("state", m.state, "up, silent, stopped, lost or removed.");
-  v.field("enabled", m.enabled, "Whether it takes work at all.");
-  v.field("draining", m.draining, "Whether it only lets what runs there end.");
-  v.field("slot_kind", m.slot_kind, "What its slots are.");
-  v.field("slots", m.slots, "How many it has.");
-  v.field("slots_used", m.slots_used, "How many are in use.");
-  v.field("slot_states", m.slot_states, "Which of them take work.");
-  v.field("cpus", m.cpus, "Cores it offers.");
-  v.field("memory", m.memory, "Memory it offers.");
-  v.field("load", m.load, "How busy it is.");
-  v.field("tasks", m.tasks, "Tasks on it.");
-  v.field("isolation", m.isolation, "What keeps tasks apart there.");
-  v.field("obstacle", m.obstacle, "Why it takes no work now, as it says itself; empty: it does.");
+  v.required("id", m.id, "Agent ID.");
+  v.field("pool", m.pool, "Pool of the agent.");
+  v.field("host", m.host, "Host name.");
+  v.field("version", m.version, "Version of the agent.");
+  v.field("state", m.state, "State: up, silent, stopped, lost or removed.");
+  v.field("enabled", m.enabled, "Whether it accepts work.");
+  v.field("draining", m.draining, "Whether it accepts no new work and lets its tasks end.");
+  v.field("slot_kind", m.slot_kind, "Kind of its slots.");
+  v.field("slots", m.slots, "Number of slots.");
+  v.field("slots_used", m.slots_used, "Number of slots in use.");
+  v.field("slot_states", m.slot_states, "State of each slot.");
+  v.field("cpus", m.cpus, "CPU cores that it offers.");
+  v.field("memory", m.memory, "Memory that it offers.");
+  v.field("load", m.load, "Load of the host.");
+  v.field("tasks", m.tasks, "Number of tasks on it.");
+  v.field("isolation", m.isolation, "Isolation features for tasks on it.");
+  v.field("obstacle", m.obstacle, "Why it accepts no work now, as reported by the agent; empty: it does.");
 }
 
 struct Jobs {
@@ -308,8 +308,8 @@ struct Jobs {
 template <class V>
 void describe(V& v, Jobs& m) {
   v.required("jobs", m.jobs, "The jobs.");
-  v.field("actors_skipped", m.actors_skipped, "Actors among them that were left out, since only jobs were asked for.");
-  v.field("next", m.next, "Ask for those before this one; left out: there are no more.");
+  v.field("actors_skipped", m.actors_skipped, "Number of actors that were skipped because only jobs were requested.");
+  v.field("next", m.next, "Cursor for the next page, to pass as `before`; omitted on the last page.");
 }
 
 struct Tasks {
@@ -320,7 +320,7 @@ struct Tasks {
 template <class V>
 void describe(V& v, Tasks& m) {
   v.required("tasks", m.tasks, "The tasks.");
-  v.field("next", m.next, "Ask for those of jobs before this one; left out: there are no more.");
+  v.field("next", m.next, "Cursor for the next page, to pass as `before`; omitted on the last page.");
 }
 
 struct Agents {
@@ -331,14 +331,14 @@ struct Agents {
 template <class V>
 void describe(V& v, Agents& m) {
   v.required("agents", m.agents, "The agents.");
-  v.field("next", m.next, "Ask for those after this one; left out: there are no more.");
+  v.field("next", m.next, "Cursor for the next page, to pass as `after`; omitted on the last page.");
 }
 
 struct SlotView {
-  static constexpr std::string_view doc = "One device, or a mere permit.";
+  static constexpr std::string_view doc = "A device, or an artificial slot that is not tied to a device.";
   AgentId agent;
   std::int32_t slot = 0;
-  SlotKind kind = SlotKind::artificial;
+  plan::SlotKind kind = plan::SlotKind::artificial;
   std::string device;
   control::SlotState state = control::SlotState::enabled;
   bool used = false;
@@ -346,13 +346,13 @@ struct SlotView {
 };
 template <class V>
 void describe(V& v, SlotView& m) {
-  v.required("agent", m.agent, "Its agent.");
-  v.required("slot", m.slot, "Its number there.");
-  v.field("kind", m.kind, "What it is.");
-  v.field("device", m.device, "What the device is called.");
-  v.field("state", m.state, "Whether it takes work.");
+  v.required("agent", m.agent, "Agent ID.");
+  v.required("slot", m.slot, "Number of the slot on the agent.");
+  v.field("kind", m.kind, "Kind of slot.");
+  v.field("device", m.device, "Device name.");
+  v.field("state", m.state, "Whether it accepts work.");
   v.field("used", m.used, "Whether a task holds it.");
-  v.field("task", m.task, "Which one, if one may see it.");
+  v.field("task", m.task, "Task that holds it, if visible to the caller.");
 }
 
 struct Slots {
@@ -363,13 +363,13 @@ struct Slots {
 template <class V>
 void describe(V& v, Slots& m) {
   v.required("slots", m.slots, "The slots.");
-  v.field("next", m.next, "Ask for those of agents after this one; left out: there are no more.");
+  v.field("next", m.next, "Cursor for the next page, to pass as `after`; omitted on the last page.");
 }
 
 struct PoolView {
-  static constexpr std::string_view doc = "A named set of agents with one policy.";
+  static constexpr std::string_view doc = "A named set of agents with one scheduling policy.";
   std::string name;
-  Policy policy;
+  plan::Policy policy;
   std::int64_t agents = 0;
   std::int64_t slots = 0;
   std::int64_t slots_used = 0;
@@ -378,13 +378,13 @@ struct PoolView {
 };
 template <class V>
 void describe(V& v, PoolView& m) {
-  v.required("name", m.name, "What it is called.");
-  v.field("policy", m.policy, "How it is scheduled.");
-  v.field("agents", m.agents, "Agents of it that are there.");
-  v.field("slots", m.slots, "Their slots.");
-  v.field("slots_used", m.slots_used, "How many are in use.");
-  v.field("queued", m.queued, "Jobs that wait.");
-  v.field("running", m.running, "Jobs that run or stop.");
+  v.required("name", m.name, "Pool name.");
+  v.field("policy", m.policy, "Scheduling policy.");
+  v.field("agents", m.agents, "Number of connected agents.");
+  v.field("slots", m.slots, "Number of slots of these agents.");
+  v.field("slots_used", m.slots_used, "Number of slots in use.");
+  v.field("queued", m.queued, "Number of queued jobs.");
+  v.field("running", m.running, "Number of running or stopping jobs.");
 }
 
 struct Pools {
@@ -396,31 +396,31 @@ void describe(V& v, Pools& m) {
   v.required("pools", m.pools, "The pools.");
 }
 
-/// All that is there, up to a change of that number.
+/// The state after a numbered change.
 struct Snapshot {
   static constexpr std::string_view type_name = "snapshot";
-  static constexpr std::string_view doc = "All that one may see and that has not ended, up to a change.";
+  static constexpr std::string_view doc = "Everything visible to the caller that has not ended, as of a change.";
   std::uint64_t seq = 0;
   std::vector<JobView> jobs;
   std::vector<AgentView> agents;
 };
 template <class V>
 void describe(V& v, Snapshot& m) {
-  v.required("seq", m.seq, "The last change that is in it.");
+  v.required("seq", m.seq, "Sequence number of the last change in the snapshot.");
   v.required("jobs", m.jobs, "Jobs that have not ended.");
   v.required("agents", m.agents, "All agents.");
 }
 
-/// With what who follows changes begins: all that there is, in pages. Has no route of its own.
+/// The first request of a client that follows changes: the current state, in pages. It has no route of its own.
 struct GetSnapshot {
   static constexpr std::string_view type_name = "get_snapshot";
   JobId after_job;
-  std::optional<AgentId> after_agent;  ///< once all jobs are told
+  std::optional<AgentId> after_agent;  ///< once all jobs were sent
 };
 template <class V>
 void describe(V& v, GetSnapshot& r) {
-  v.field("after_job", r.after_job, "Jobs after this one.");
-  v.field("after_agent", r.after_agent, "No jobs, and agents after this one.");
+  v.field("after_job", r.after_job, "Only jobs after this one.");
+  v.field("after_agent", r.after_agent, "No jobs, and only agents after this one.");
 }
 
 struct SnapshotPage {
@@ -430,18 +430,18 @@ struct SnapshotPage {
 };
 template <class V>
 void describe(V& v, SnapshotPage& m) {
-  v.required("part", m.part, "What this page holds.");
-  v.field("next", m.next, "The request for the next page.");
+  v.required("part", m.part, "Contents of this page.");
+  v.field("next", m.next, "Request for the next page.");
 }
 
 struct AgentNote {
-  static constexpr std::string_view doc = "An agent that takes no work, and why.";
+  static constexpr std::string_view doc = "An agent that accepts no work, and the reason.";
   AgentId id;
   std::string state;
 };
 template <class V>
 void describe(V& v, AgentNote& m) {
-  v.required("id", m.id, "The agent.");
+  v.required("id", m.id, "Agent ID.");
   v.required("state", m.state, "silent, lost, disabled or draining.");
 }
 
@@ -455,8 +455,8 @@ struct Status {
   std::vector<AgentNote> agents_off;
   std::int64_t slots = 0;
   std::int64_t slots_used = 0;
-  Cpus cpus;
-  Cpus cpus_used;
+  plan::Cpus cpus;
+  plan::Cpus cpus_used;
   ByteSize memory;
   ByteSize memory_used;
   double load = 0;
@@ -469,22 +469,22 @@ struct Status {
 };
 template <class V>
 void describe(V& v, Status& m) {
-  v.field("agents", m.agents, "Agents that are known.");
-  v.field("agents_up", m.agents_up, "Agents that are there.");
-  v.field("agents_off", m.agents_off, "Agents that take no work, by their names; the first 100.");
-  v.field("slots", m.slots, "Slots of agents that are there.");
-  v.field("slots_used", m.slots_used, "How many are in use.");
-  v.field("cpus", m.cpus, "Cores they offer.");
-  v.field("cpus_used", m.cpus_used, "Cores given to tasks.");
-  v.field("memory", m.memory, "Memory they offer.");
-  v.field("memory_used", m.memory_used, "Memory given to tasks.");
-  v.field("load", m.load, "Sum of their load averages.");
-  v.field("queued", m.queued, "Jobs that wait.");
-  v.field("running", m.running, "Jobs that run or stop.");
-  v.field("ended", m.ended, "Jobs that have ended, of those still in memory.");
-  v.field("actors", m.actors, "Those of the jobs that wait or run that are actors.");
-  v.field("sessions", m.sessions, "Sessions of clients.");
-  v.field("refused", m.refused, "Connections and messages that the master has refused since its start.");
+  v.field("agents", m.agents, "Number of known agents.");
+  v.field("agents_up", m.agents_up, "Number of connected agents.");
+  v.field("agents_off", m.agents_off, "Agents that accept no work, by name; at most 100.");
+  v.field("slots", m.slots, "Number of slots of connected agents.");
+  v.field("slots_used", m.slots_used, "Number of slots in use.");
+  v.field("cpus", m.cpus, "CPU cores that connected agents offer.");
+  v.field("cpus_used", m.cpus_used, "CPU cores allocated to tasks.");
+  v.field("memory", m.memory, "Memory that connected agents offer.");
+  v.field("memory_used", m.memory_used, "Memory allocated to tasks.");
+  v.field("load", m.load, "Sum of the load averages of connected agents.");
+  v.field("queued", m.queued, "Number of queued jobs.");
+  v.field("running", m.running, "Number of running or stopping jobs.");
+  v.field("ended", m.ended, "Number of ended jobs that are still in memory.");
+  v.field("actors", m.actors, "Number of actors among the queued, running and stopping jobs.");
+  v.field("sessions", m.sessions, "Number of client sessions.");
+  v.field("refused", m.refused, "Number of connections and messages that the master has refused since its start.");
 }
 
 struct Text {
@@ -493,20 +493,20 @@ struct Text {
 };
 template <class V>
 void describe(V& v, Text& m) {
-  v.required("text", m.text, "For people.");
+  v.required("text", m.text, "Text for display.");
 }
 
 struct InputState {
   static constexpr std::string_view type_name = "input_state";
-  static constexpr std::string_view doc = "How much input a program has taken.";
+  static constexpr std::string_view doc = "How much input a program has accepted.";
   std::int64_t offset = 0;
 };
 template <class V>
 void describe(V& v, InputState& m) {
-  v.required("offset", m.offset, "Bytes taken so far; when that is less than was sent, the rest is to be sent again.");
+  v.required("offset", m.offset, "Bytes accepted so far; if that is less than was sent, send the rest again.");
 }
 
-/// No. When something that was asked is faulty, each fault has its path.
+/// An error. For an invalid request, each fault has its path.
 struct Failed {
   static constexpr std::string_view type_name = "failed";
   Errc code = Errc::invalid;

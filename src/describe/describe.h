@@ -33,9 +33,16 @@ template <class T>
   return parse_json(text, bounds).and_then(read<T>);
 }
 
+/// The same of what another cadre process has written: unknown keys are ignored.
+template <class T>
+[[nodiscard]] Read<T> read_json_of_peer(std::string_view text, const Bounds& bounds = {}) {
+  return parse_json(text, bounds).and_then(read_of_peer<T>);
+}
+
+/// Only processes write MessagePack, so unknown keys are ignored here, too.
 template <class T>
 [[nodiscard]] Read<T> read_msgpack(BytesView bytes, const Bounds& bounds = {}) {
-  return parse_msgpack(bytes, bounds).and_then(read<T>);
+  return parse_msgpack(bytes, bounds).and_then(read_of_peer<T>);
 }
 
 template <class T>

@@ -10,11 +10,11 @@ namespace cadre::describe {
 namespace {
 
 using Item = MsgpackCursor::Item;
-using Kind = MsgpackCursor::Kind;
+using ItemKind = MsgpackCursor::Kind;
 
 Item of_signed(std::int64_t number) {
   Item item;
-  item.kind = Kind::whole;
+  item.kind = ItemKind::whole;
   item.whole = number;
   return item;
 }
@@ -24,14 +24,14 @@ Item of_unsigned(std::uint64_t number) {
     return of_signed(static_cast<std::int64_t>(number));
   }
   Item item;
-  item.kind = Kind::natural;
+  item.kind = ItemKind::natural;
   item.natural = number;
   return item;
 }
 
 Item of_truth(bool truth) {
   Item item;
-  item.kind = Kind::truth;
+  item.kind = ItemKind::truth;
   item.truth = truth;
   return item;
 }
@@ -69,24 +69,25 @@ std::optional<Item> MsgpackCursor::real() {
   const auto bits = integer<Bits>();
   if (!bits) return std::nullopt;
   Item item;
-  item.kind = Kind::real;
+  item.kind = ItemKind::real;
   item.real = static_cast<double>(std::bit_cast<Real>(*bits));
   return item;
 }
 
-std::optional<Item> MsgpackCursor::block(Kind kind, std::optional<std::size_t> size) {
+std::optional<Item> MsgpackCursor::block(ItemKind kind, std::optional<std::size_t> size) {
   if (!size) return std::nullopt;
   if (rest_.size() < *size) return cut_short();
   Item item;
   item.kind = kind;
   item.bytes = rest_.first(*size);
   rest_ = rest_.subspan(*size);
-  if (kind == Kind::text && !is_utf8(as_text(item.bytes))) return fail("text before it is not UTF-8; send it as bin");
+  if (kind == ItemKind::text && !is_utf8(as_text(item.bytes)))
+    return fail("text before it is not UTF-8; send it as bin");
   return item;
 }
 
 /// Each item has at least one byte, so what is promised and cannot come is noticed at once.
-std::optional<Item> MsgpackCursor::many(Kind kind, std::optional<std::size_t> size) {
+std::optional<Item> MsgpackCursor::many(ItemKind kind, std::optional<std::size_t> size) {
   if (!size) return std::nullopt;
   if (rest_.size() < *size) return cut_short();
   Item item;
@@ -99,7 +100,7 @@ std::optional<Item> MsgpackCursor::extension(std::optional<std::size_t> size) {
   if (!size) return std::nullopt;
   const auto type = integer<std::uint8_t>();
   if (!type) return std::nullopt;
-  std::optional<Item> item = block(Kind::extension, size);
+  std::optional<Item> item = block(ItemKind::extension, size);
   if (item) item->type = static_cast<std::int8_t>(*type);
   return item;
 }
@@ -114,9 +115,9 @@ std::optional<Item> MsgpackCursor::next() {
   const auto tag = integer<std::uint8_t>();
   if (!tag) return std::nullopt;
   if (*tag <= 0x7f) return of_signed(*tag);
-  if (*tag <= 0x8f) return many(Kind::map, *tag & 0x0fu);
-  if (*tag <= 0x9f) return many(Kind::list, *tag & 0x0fu);
-  if (*tag <= 0xbf) return block(Kind::text, *tag & 0x1fu);
+  if (*tag <= 0x8f) return many(ItemKind::map, *tag & 0x0fu);
+  if (*tag <= 0x9f) return many(ItemKind::list, *tag & 0x0fu);
+  if (*tag <= 0xbf) return block(ItemKind::text, *tag & 0x1fu);
   if (*tag >= 0xe0) return of_signed(static_cast<std::int8_t>(*tag));
   return tagged(*tag);
 }
@@ -126,9 +127,9 @@ std::optional<Item> MsgpackCursor::tagged(std::uint8_t tag) {
     case 0xc0: return Item();
     case 0xc2: return of_truth(false);
     case 0xc3: return of_truth(true);
-    case 0xc4: return block(Kind::bytes, integer<std::uint8_t>());
-    case 0xc5: return block(Kind::bytes, integer<std::uint16_t>());
-    case 0xc6: return block(Kind::bytes, integer<std::uint32_t>());
+    case 0xc4: return block(ItemKind::bytes, integer<std::uint8_t>());
+    case 0xc5: return block(ItemKind::bytes, integer<std::uint16_t>());
+    case 0xc6: return block(ItemKind::bytes, integer<std::uint32_t>());
     case 0xc7: return extension(integer<std::uint8_t>());
     case 0xc8: return extension(integer<std::uint16_t>());
     case 0xc9: return extension(integer<std::uint32_t>());
@@ -147,13 +148,13 @@ std::optional<Item> MsgpackCursor::tagged(std::uint8_t tag) {
     case 0xd6: return extension(std::size_t{4});
     case 0xd7: return extension(std::size_t{8});
     case 0xd8: return extension(std::size_t{16});
-    case 0xd9: return block(Kind::text, integer<std::uint8_t>());
-    case 0xda: return block(Kind::text, integer<std::uint16_t>());
-    case 0xdb: return block(Kind::text, integer<std::uint32_t>());
-    case 0xdc: return many(Kind::list, integer<std::uint16_t>());
-    case 0xdd: return many(Kind::list, integer<std::uint32_t>());
-    case 0xde: return many(Kind::map, integer<std::uint16_t>());
-    case 0xdf: return many(Kind::map, integer<std::uint32_t>());
+    case 0xd9: return block(ItemKind::text, integer<std::uint8_t>());
+    case 0xda: return block(ItemKind::text, integer<std::uint16_t>());
+    case 0xdb: return block(ItemKind::text, integer<std::uint32_t>());
+    case 0xdc: return many(ItemKind::list, integer<std::uint16_t>());
+    case 0xdd: return many(ItemKind::list, integer<std::uint32_t>());
+    case 0xde: return many(ItemKind::map, integer<std::uint16_t>());
+    case 0xdf: return many(ItemKind::map, integer<std::uint32_t>());
     default: return fail("the byte 0xc1 begins no value and is not supported");
   }
 }

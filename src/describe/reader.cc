@@ -28,16 +28,16 @@ std::size_t Place::choice(const Value& value, std::span<const std::string_view> 
   if (map(value) == nullptr) return names.size();
   const Value* type = value.find("type");
   const Path type_path(path, "type");
-  const Place at_type{type_path, faults};
+  const Place at_type = at(type_path);
   if (type == nullptr) {
     std::string list;
     for (const std::string_view name : names) list += (list.empty() ? "" : ", ") + std::string(name);
     at_type.fault(value, "is required; choose one of: " + list);
     return names.size();
   }
-  const auto at = read_choice(*type, names);
-  if (at) return *at;
-  at_type.fault(*type, at.error().message);
+  const auto chosen = read_choice(*type, names);
+  if (chosen) return *chosen;
+  at_type.fault(*type, chosen.error().message);
   return names.size();
 }
 
@@ -69,19 +69,19 @@ const Value* RecordReader::take(std::string_view key) {
 
 void RecordReader::missing(std::string_view key, std::string_view doc) {
   const Path path(place_.path, key);
-  Place{path, place_.faults}.fault(record_, "is required: " + std::string(doc));
+  place_.at(path).fault(record_, "is required: " + std::string(doc));
 }
 
 void RecordReader::check(bool holds, std::string_view key, std::string_view message) {
   if (holds || place_.faults.count() != faults_before_) return;
   const Value* value = record_.find(key);
   const Path path(place_.path, key);
-  const Place place{key.empty() ? place_.path : path, place_.faults};
+  const Place place = place_.at(key.empty() ? place_.path : path);
   place.fault(value != nullptr ? *value : record_, std::string(message));
 }
 
 void RecordReader::finish() {
-  if (taken_count_ == entries_.size()) return;
+  if (place_.unknown_keys == UnknownKeys::ignored || taken_count_ == entries_.size()) return;
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     if (taken_[i]) continue;
     const Entry& entry = entries_[i];

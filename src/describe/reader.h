@@ -16,11 +16,18 @@
 
 namespace cadre::describe {
 
+/// What becomes of a key that no field takes. What people write is checked strictly, so that a typing error is found.
+/// Between processes unknown keys are ignored, so that a peer of another version may say more.
+enum class UnknownKeys : std::uint8_t { refused, ignored };
+
 /// Where a value stands and where its faults go.
 struct Place {
   const Path& path;
   Faults& faults;
+  UnknownKeys unknown_keys = UnknownKeys::refused;
 
+  /// The same for a value inside of this one.
+  Place at(const Path& inner) const { return {inner, faults, unknown_keys}; }
   void fault(const Value& value, std::string message) const;
   const Value::List* list(const Value& value) const;  ///< null, and a fault, when it is not one
   const Value::Map* map(const Value& value) const;
@@ -52,14 +59,14 @@ class RecordReader {
 
   void check(bool holds, std::string_view key, std::string_view message);
 
-  /// Finds the keys that no field took.
+  /// Finds the keys that no field took, unless they are ignored.
   void finish();
 
  private:
   template <class T>
   void read_member(std::string_view key, const Value& value, T& member, const Limits& limits) {
     const Path path(place_.path, key);
-    read_into(value, member, limits, Place{path, place_.faults});
+    read_into(value, member, limits, place_.at(path));
   }
 
   const Value* take(std::string_view key);
@@ -107,7 +114,7 @@ void read_list(const Value& value, std::vector<T>& out, const Limits& limits, co
   for (std::size_t i = 0; i < list->size(); ++i) {
     T item{};
     const Path path(place.path, i);
-    read_into((*list)[i], item, Limits{}, Place{path, place.faults});
+    read_into((*list)[i], item, Limits{}, place.at(path));
     out.push_back(std::move(item));
   }
   place.check_size(value, limits, list->size());
@@ -120,7 +127,7 @@ void read_map(const Value& value, std::map<K, T>& out, const Limits& limits, con
   out.clear();
   for (const Entry& entry : *map) {
     const Path path(place.path, entry.key);
-    read_into(entry.value, out[K(entry.key)], Limits{}, Place{path, place.faults});
+    read_into(entry.value, out[K(entry.key)], Limits{}, place.at(path));
   }
   place.check_size(value, limits, map->size());
 }
@@ -154,13 +161,25 @@ void read_into(const Value& value, T& out, const Limits& limits, const Place& pl
 }
 
 template <class T>
-[[nodiscard]] tl::expected<T, Faults> read(const Value& value) {
+[[nodiscard]] tl::expected<T, Faults> read_with(const Value& value, UnknownKeys unknown_keys) {
   T out{};
   Faults faults;
   const Path path;
-  read_into(value, out, Limits{}, Place{path, faults});
+  read_into(value, out, Limits{}, Place{path, faults, unknown_keys});
   if (!faults.empty()) return tl::unexpected(std::move(faults));
   return out;
+}
+
+/// What people write.
+template <class T>
+[[nodiscard]] tl::expected<T, Faults> read(const Value& value) {
+  return read_with<T>(value, UnknownKeys::refused);
+}
+
+/// What another cadre process has written, maybe one of another version.
+template <class T>
+[[nodiscard]] tl::expected<T, Faults> read_of_peer(const Value& value) {
+  return read_with<T>(value, UnknownKeys::ignored);
 }
 
 }  // namespace cadre::describe

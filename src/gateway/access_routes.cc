@@ -97,7 +97,8 @@ loop::Task<void> Gateway::set_user(Visit visit, cluster::Credential who, access:
       const Result<bool> passed = co_await ground_.pool.run([&] { return is_password(old, hash); });
       if (!passed) co_return visit.answer(problem(passed.error().code, passed.error().message, {}));
       if (!*passed) {
-        const std::string why = request.old_password ? "is not your present password" : "is needed to change your own";
+        const std::string why =
+            request.old_password ? "is not your current password" : "is required to change your own password";
         co_return visit.answer(problem(describe::Faults({"old_password", why})));
       }
     }
@@ -123,9 +124,9 @@ loop::Task<void> Gateway::create_token(Visit visit, cluster::Credential who, acc
   const auto* reply = std::get_if<access::Reply>(&told);
   const auto* made = reply == nullptr ? nullptr : std::get_if<access::NewToken>(reply);
   if (made != nullptr && made->about.id != id) {
-    co_return visit.answer(problem(409, "this request was made before with another token, and created the token " +
+    co_return visit.answer(problem(409, "this request was sent before with another token, and created the token " +
                                             made->about.id +
-                                            ", whose secret is not kept; revoke it and make a new one"));
+                                            ", whose secret is not stored; revoke it and create a new one"));
   }
   visit.answer(with_secret(std::move(told), secret));
 }

@@ -61,15 +61,15 @@ tl::expected<Value, Faults> arguments(const Operation& operation, const PathName
   if (!query) return tl::unexpected(Faults({"", query.error().message}));
   for (auto& [key, text] : *query) {
     if (operation.route.has_fields_in_body()) {
-      faults.add({key, "does not belong in the query; put it into the body"});
+      faults.add({key, "is not allowed in the query; put it into the body"});
     } else if (tree.find(key) != nullptr) {
-      faults.add({key, "stands twice in the query; leave one out"});
+      faults.add({key, "occurs twice in the query; remove one"});
     } else {
       tree.set(key, typed(field_of(operation.request, key), text));
     }
   }
   for (const auto& [key, text] : names) {
-    if (tree.find(key) != nullptr) faults.add({key, "stands in the path already; leave it out here"});
+    if (tree.find(key) != nullptr) faults.add({key, "is already in the path; remove it here"});
     tree.set(key, typed(field_of(operation.request, key), text));
   }
   if (!faults.empty()) return tl::unexpected(std::move(faults));

@@ -1,4 +1,4 @@
-/// The fields of a request from where they stand in HTTP: path, query, body. Safe on any thread.
+/// Reads the fields of a request from path, query and body. Safe on any thread.
 #pragma once
 
 #include <string>
@@ -13,10 +13,10 @@
 
 namespace cadre::gateway {
 
-/// What stood where a path has names in braces.
+/// The values of the names in braces in a path.
 using PathNames = std::vector<std::pair<std::string, std::string>>;
 
-/// The tree from which the request is read, or all that is wrong with how it was said.
+/// The tree from which the request is read, or all faults of the arguments.
 [[nodiscard]] tl::expected<describe::Value, describe::Faults> arguments(const Operation& operation,
                                                                         const PathNames& names,
                                                                         const net::http::Request& request);

@@ -20,7 +20,7 @@ using testing::StartsWith;
 namespace requests = cluster::requests;
 
 /// As the door does it: by path, then from where the fields stand.
-template <access::Routed T>
+template <api::Routed T>
 describe::Read<T> read_request(const net::http::Request& request) {
   const Operation operation = operation_of<T>();
   RouteTable table;
@@ -30,7 +30,7 @@ describe::Read<T> read_request(const net::http::Request& request) {
   return arguments(operation, found.match->names, request).and_then(describe::read<T>);
 }
 
-template <access::Routed T>
+template <api::Routed T>
 describe::Read<T> read_request(const std::string& target, const std::string& body = "") {
   net::http::Request request;
   request.method = net::http::parse_method(T::route.method);
@@ -40,7 +40,7 @@ describe::Read<T> read_request(const std::string& target, const std::string& bod
 }
 
 /// All that is wrong, as `path: message`.
-template <access::Routed T>
+template <api::Routed T>
 std::vector<std::string> faults(const std::string& target, const std::string& body = "") {
   const describe::Read<T> read = read_request<T>(target, body);
   std::vector<std::string> texts;
@@ -123,15 +123,14 @@ TEST(Arguments, SayAllFaultsAtOnce) {
 
 TEST(Arguments, SayAllThatStandsInAWrongPlaceAtOnce) {
   EXPECT_THAT(faults<requests::EndJob>("/jobs/17/stop?grace=5s&force=1", R"({"job": 18})"),
-              ElementsAre("grace: does not belong in the query; put it into the body",
-                          "force: does not belong in the query; put it into the body",
-                          "job: stands in the path already; leave it out here"));
-  EXPECT_THAT(
-      faults<requests::GetJob>("/jobs/17?job=18&seen=1&seen=2&seen=3"),
-      ElementsAre("seen: stands twice in the query; leave one out", "seen: stands twice in the query; leave one out",
-                  "job: stands in the path already; leave it out here"));
+              ElementsAre("grace: is not allowed in the query; put it into the body",
+                          "force: is not allowed in the query; put it into the body",
+                          "job: is already in the path; remove it here"));
+  EXPECT_THAT(faults<requests::GetJob>("/jobs/17?job=18&seen=1&seen=2&seen=3"),
+              ElementsAre("seen: occurs twice in the query; remove one", "seen: occurs twice in the query; remove one",
+                          "job: is already in the path; remove it here"));
   EXPECT_THAT(faults<access::DeleteUser>("/users/eve?user=eve"),
-              ElementsAre("user: stands in the path already; leave it out here"));
+              ElementsAre("user: is already in the path; remove it here"));
 }
 
 TEST(Arguments, TakeABodyThatIsAnObjectAndNothingElse) {
@@ -167,7 +166,7 @@ TEST(Arguments, HaveEscapesInTheQueryThatAreSome) {
 }
 
 /// A value that is spelled in a path has at least one letter.
-template <access::Routed T>
+template <api::Routed T>
 bool can_be_asked(const net::http::Request& request) {
   return request.path().find("//") == std::string_view::npos && !request.path().ends_with('/');
 }

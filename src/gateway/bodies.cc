@@ -26,7 +26,7 @@ Response response_of(const cluster::Told& told) {
           },
           [](const access::Reply& reply) { return std::visit([](const auto& value) { return json(value); }, reply); },
           [](const access::AuditPage& page) { return json(page); },
-          [](const access::Challenge&) { return problem(500, "an answer that is not for you"); },
+          [](const access::Challenge&) { return problem(500, "internal error: unexpected reply"); },
           [](const cluster::Unknown& no) { return unknown(no.why); },
           [](const cluster::MustWait& no) { return problem(429, no.why); },
       },

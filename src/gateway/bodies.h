@@ -1,4 +1,4 @@
-/// What a desk says, as an answer over HTTP. Safe on any thread.
+/// Replies of services as HTTP responses. Safe on any thread.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ template <class T>
 }
 
 [[nodiscard]] net::http::Response response_of(const cluster::Told& told);
-/// The token was not believed.
+/// The token is not valid.
 [[nodiscard]] net::http::Response unknown(const std::string& why);
 
 }  // namespace cadre::gateway

@@ -1,4 +1,4 @@
-/// The changes that were written last, for who follows them. For the loop's thread.
+/// The most recent changes, for clients that follow them. For the loop's thread.
 #pragma once
 
 #include <coroutine>
@@ -19,7 +19,7 @@
 namespace cadre::gateway {
 
 struct Change {
-  static constexpr std::string_view doc = "What became of something.";
+  static constexpr std::string_view doc = "A change of an object.";
   std::uint64_t seq = 0;
   TimePoint time;
   std::string noun;
@@ -28,67 +28,68 @@ struct Change {
 };
 template <class V>
 void describe(V& v, Change& c) {
-  v.required("seq", c.seq, "Its number; later ones are larger.");
-  v.required("time", c.time, "When.");
-  v.required("noun", c.noun, "job, task or agent.");
-  v.required("id", c.id, "Which one.");
-  v.required("what", c.what, "Its new stage, or what was done.");
+  v.required("seq", c.seq, "Sequence number; later changes have larger ones.");
+  v.required("time", c.time, "Time of the change.");
+  v.required("noun", c.noun, "Kind of object: job, task or agent.");
+  v.required("id", c.id, "ID of the object.");
+  v.required("what", c.what, "New stage, or what was done.");
 }
 
 struct Changes {
   static constexpr std::string_view type_name = "changes";
-  static constexpr std::string_view doc = "What has changed since the message before, as far as one may know of it.";
+  static constexpr std::string_view doc = "Changes since the previous message, as far as the caller may see them.";
   std::string cursor;
   std::vector<Change> changes;
 };
 template <class V>
 void describe(V& v, Changes& c) {
-  v.required("cursor", c.cursor, "All up to here is known now; who comes back says since=CURSOR.");
-  v.required("changes", c.changes, "Each once, in their order; none: only time has passed.");
+  v.required("cursor", c.cursor, "Cursor after these changes; to resume, pass it as since=CURSOR.");
+  v.required("changes", c.changes,
+             "Changes, each once, in order; empty: nothing has changed, the message is a heartbeat.");
 }
 
 struct Reset {
   static constexpr std::string_view type_name = "reset";
   static constexpr std::string_view doc =
-      "Too much was missed, or other things may be seen than before: forget what you know, this is how things are.";
+      "Too many changes were missed, or the caller may see other objects than before: discard the known state and use "
+      "this snapshot.";
   std::string cursor;
   cluster::requests::Snapshot snapshot;
   bool more = false;
 };
 template <class V>
 void describe(V& v, Reset& r) {
-  v.required("cursor", r.cursor,
-             "All up to here is in the snapshot, once it is complete; who comes back says since=CURSOR.");
-  v.required("snapshot", r.snapshot, "All that is there, or the first part of it.");
-  v.field("more", r.more, "Whether messages of type snapshot follow with the rest.");
+  v.required("cursor", r.cursor, "Cursor after the complete snapshot; to resume, pass it as since=CURSOR.");
+  v.required("snapshot", r.snapshot, "Snapshot of the current state, or its first part.");
+  v.field("more", r.more, "Whether messages of type snapshot with further parts follow.");
 }
 
 struct SnapshotPart {
   static constexpr std::string_view type_name = "snapshot";
-  static constexpr std::string_view doc = "More of the snapshot that the reset before it began.";
+  static constexpr std::string_view doc = "A further part of the snapshot that the preceding reset began.";
   cluster::requests::Snapshot snapshot;
   bool more = false;
 };
 template <class V>
 void describe(V& v, SnapshotPart& r) {
-  v.required("snapshot", r.snapshot, "The next part.");
-  v.required("more", r.more, "Whether yet another one follows.");
+  v.required("snapshot", r.snapshot, "Next part of the snapshot.");
+  v.required("more", r.more, "Whether another part follows.");
 }
 
-/// One message to who follows.
+/// One message to a client that follows changes.
 using ChangeMessage = std::variant<Changes, Reset, SnapshotPart>;
 
-/// How far somebody has followed, and what he could see: who sees other things now cannot just go on. Its text is for
-/// those who follow to keep and hand back.
+/// How far a client has followed, and what it could see: a client that may see other objects now must start again. Its
+/// text is opaque to clients.
 struct Cursor {
   std::uint64_t seq = 0;
   std::uint64_t sight = 0;
   bool operator==(const Cursor&) const = default;
 };
 std::string to_string(const Cursor& cursor);
-/// Nothing: it is none of ours.
+/// Nothing: it is not a valid cursor.
 std::optional<Cursor> parse_cursor(std::string_view text);
-/// Equal for two who may see the same changes.
+/// Equal for two users who may see the same changes.
 std::uint64_t sight_of(const access::UserView& user);
 
 class ChangeFeed {
@@ -101,11 +102,11 @@ class ChangeFeed {
   std::uint64_t last() const { return last_; }
   /// Whether everything after this number is still here, and nothing after it is yet to come.
   bool can_follow(std::uint64_t seq) const { return seq >= forgotten_ && seq <= last_; }
-  /// At most so many after that number, all of which must be here.
+  /// At most `most` changes after that number, all of which must be here.
   std::vector<cluster::control::ChangeRow> after(std::uint64_t seq, std::size_t most) const;
 
   class News;
-  /// co_await feed.news(loop, seq, wait): goes on when there is something after `seq`, or after so long.
+  /// co_await feed.news(loop, seq, wait): resumes when there is a change after `seq`, or after `wait`.
   News news(loop::Loop& loop, std::uint64_t seq, Duration wait);
 
   static constexpr std::size_t kept_max = 100'000;

@@ -33,7 +33,7 @@ std::string message_of(const access::UserView& who, const std::vector<cluster::c
   return describe::write_json(ChangeMessage(std::move(message)));
 }
 
-/// After which change somebody who may see this can go on; nothing: he does not say, or saw other things.
+/// The change after which the client can resume; nothing: it sent no cursor, or could see other objects then.
 std::optional<std::uint64_t> since_of(const net::http::Request& request, std::uint64_t sight) {
   const auto query = net::http::query_of(request.target);
   if (!query) return std::nullopt;
@@ -50,7 +50,7 @@ void Gateway::add_change_routes() {
     std::optional<cluster::Credential> who = credential_of(visit);
     if (!who) return;
     if (visit.request().is_websocket) return tasks_.spawn(follow_changes(visit, *std::move(who)));
-    visit.answer(problem(400, "changes are followed over a WebSocket; ask for one (Upgrade: websocket)"));
+    visit.answer(problem(400, "changes are sent over a WebSocket; request one with Upgrade: websocket"));
   });
 }
 
@@ -73,7 +73,7 @@ loop::Task<void> Gateway::follow_changes(Visit visit, cluster::Credential who) {
       me = co_await inquire(who, access::Request(access::GetMe{}));
       const std::optional<access::UserView> now = user_in(me);
       if (std::holds_alternative<cluster::Unknown>(me)) {
-        co_await socket->close(1008, "your token is not known any more");
+        co_await socket->close(1008, "your token is no longer valid");
         co_return;
       }
       if (now && sight_of(*now) != sight_of(*user)) seq.reset();

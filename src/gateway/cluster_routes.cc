@@ -11,8 +11,8 @@ using cluster::Told;
 using cluster::supervision::ExecOutput;
 namespace requests = cluster::requests;
 
-/// A question that waits for a change is answered after so long with how things are.
-constexpr Duration wait_max = 20s;
+/// Maximum time that a request waits for a change; then the response has the current state.
+constexpr Duration job_wait_max = 20s;
 
 template <class T, class Any>
 auto* reply_in(Any& told) {
@@ -56,7 +56,7 @@ void Gateway::wait_for_job(const Visit& visit, const cluster::Credential& who, c
   });
   // The timer does not keep the exchange, which keeps the timer: both end with who waits, or with the door.
   const std::weak_ptr<net::http::Exchange> exchange = visit.exchange;
-  *late = ground_.loop.after(wait_max, [this, asker, exchange, who, job = request.job] {
+  *late = ground_.loop.after(job_wait_max, [this, asker, exchange, who, job = request.job] {
     const std::shared_ptr<net::http::Exchange> waiting = exchange.lock();
     told_.forget(asker);
     if (waiting) ask({waiting, {}}, who, requests::Request(requests::GetJob{job, std::nullopt}));
@@ -66,7 +66,7 @@ void Gateway::wait_for_job(const Visit& visit, const cluster::Credential& who, c
 
 namespace {
 
-/// Output of a command that its reader has not taken: beyond that, he is taken for gone.
+/// Maximum output of a command that its client has not read: beyond that, the client counts as gone.
 constexpr std::size_t unsent_max = std::size_t{8} << 20;
 /// Output under way of a command whose client asks for no window: what was written to the client is acknowledged here.
 constexpr std::int64_t default_window = std::int64_t{1} << 20;
@@ -74,10 +74,10 @@ constexpr std::int64_t default_window = std::int64_t{1} << 20;
 /// itself.
 constexpr std::size_t separate_max = 64;
 constexpr std::size_t joined_bytes_max = 32'768;
-/// A command that says nothing for so long is told to go on, so that its reader knows.
+/// After this time without output an empty line is sent, so that the client knows that the command still runs.
 constexpr Duration quiet_max = 20s;
 
-/// What is said of a command while it runs, kept until it can be sent. Ends the command when nobody waits any more.
+/// Buffers the output of a running command until it can be sent. Kills the command when its client is gone.
 class ExecTalk {
  public:
   ExecTalk(loop::Loop& loop, Waiting<Told>& waiting) : loop_(loop), waiting_(waiting) {
@@ -112,7 +112,7 @@ class ExecTalk {
       talk.waiter_ = waiting;
       talk.wake_ = talk.loop_.after(quiet_max, [owner = &talk] { owner->go_on(); });
     }
-    /// Nothing: nobody waits any more, or there was none for a while.
+    /// Nothing: the client is gone, or there was no output for a while.
     std::optional<Told> await_resume() {
       if (talk.is_left_ || talk.news_.empty()) return std::nullopt;
       Told told = std::move(talk.news_.front());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/protocol.h"
 #include "cluster/bulk.h"
 #include "gateway/bodies.h"
 #include "gateway/openapi.h"
@@ -62,7 +63,7 @@ void Gateway::add_route(std::string_view method, std::string_view path, Handler 
   handlers_.push_back(std::move(handler));
 }
 
-void Gateway::add_route(const access::Route& route, Handler handler) {
+void Gateway::add_route(const api::Route& route, Handler handler) {
   add_route(route.method, "/api/v1" + std::string(route.path), std::move(handler));
 }
 
@@ -79,21 +80,26 @@ void Gateway::add_routes() {
 void Gateway::take(std::unique_ptr<net::http::Exchange> exchange) {
   Visit visit{std::move(exchange), {}};
   const net::http::Request& request = visit.request();
+  if (const auto theirs = protocol::parse_header(net::http::find(request.headers, protocol::header_name))) {
+    if (auto why = protocol::mismatch("this client", *theirs, "the master")) {
+      return visit.answer(problem(426, *std::move(why)));
+    }
+  }
   const RouteTable::Outcome found = table_.find(request.method, request.path());
   if (found.match) {
     visit.names = found.match->names;
     return handlers_[found.match->meaning](visit);
   }
   const std::string path(request.path());
-  if (found.is_faulty) return visit.answer(problem(400, "the path has an escape that is none: " + path));
+  if (found.is_faulty) return visit.answer(problem(400, "invalid escape in the path: " + path));
   if (!found.allowed.empty()) {
     net::http::Response response =
-        problem(405, std::string(to_string(request.method)) + " is not for " + path + "; use " + found.allowed);
+        problem(405, std::string(to_string(request.method)) + " is not allowed for " + path + "; use " + found.allowed);
     response.headers.emplace_back("Allow", found.allowed);
     return visit.answer(std::move(response));
   }
   if (path.starts_with("/api/") || (request.method != Method::get && request.method != Method::head)) {
-    return visit.answer(problem(404, "there is no " + path + "; /api/v1/openapi.json says what there is"));
+    return visit.answer(problem(404, "there is no " + path + "; see /api/v1/openapi.json"));
   }
   tasks_.spawn(serve_file(visit));
 }
@@ -101,7 +107,7 @@ void Gateway::take(std::unique_ptr<net::http::Exchange> exchange) {
 std::optional<cluster::Credential> Gateway::credential_of(const Visit& visit) const {
   std::string_view header = net::http::find(visit.request().headers, "Authorization");
   if (!header.starts_with(bearer)) {
-    refuse_stranger(visit, "a token is needed: Authorization: Bearer TOKEN; get one with cadre login");
+    refuse_stranger(visit, "a token is required: send Authorization: Bearer TOKEN; get one with cadre login");
     return std::nullopt;
   }
   header.remove_prefix(bearer.size());
@@ -113,7 +119,7 @@ std::optional<cluster::Credential> Gateway::credential_of(const Visit& visit) co
   }
   who.lease = passes_.check(header);
   if (who.lease) return who;
-  refuse_stranger(visit, "this token is not known");
+  refuse_stranger(visit, "unknown token");
   return std::nullopt;
 }
 

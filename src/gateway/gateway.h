@@ -1,5 +1,5 @@
-/// The master's front door: REST, WebSocket and static files over HTTP. Asks the master's desks for everything it does
-/// not know itself, and keeps nothing that matters. For the thread of its loop.
+/// The HTTP gateway of the master: REST, WebSocket and static files. It gets everything from the master's services and
+/// keeps no state that must survive. For the thread of its loop.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@
 
 namespace cadre::gateway {
 
-/// Figures for Prometheus that the door does not know itself.
+/// A metric for Prometheus.
 struct Figure {
   std::string name;  ///< without `cadre_`; a count that only grows ends with _total
   std::string help;
@@ -46,12 +46,12 @@ struct Options {
       1;  ///< from where epochs of names count on: more than any gateway of this cluster gave out
   std::uint64_t last_change = 0;
   std::vector<cluster::control::ChangeRow> changes;  ///< that were written last, up to `last_change`
-  std::function<std::vector<Figure>()> figures;      ///< called on the door's thread
+  std::function<std::vector<Figure>()> figures;      ///< called on the gateway's thread
 };
 
 class Gateway {
  public:
-  /// What it stands on; all of it must outlive it.
+  /// Its dependencies; all of them must outlive it.
   struct Ground {
     loop::RealLoop& loop;
     Log& log;
@@ -67,7 +67,7 @@ class Gateway {
 
   std::uint16_t port() const { return server_->port(); }
 
-  // What the desks say.
+  // Replies of the services.
   void tell(cluster::Desk::Asker asker, cluster::Told told) { told_.tell(asker, std::move(told)); }
   void tell_bulk(cluster::Desk::Asker asker, cluster::bulk::FromMaster message) {
     bulk_told_.tell(asker, std::move(message));
@@ -87,21 +87,21 @@ class Gateway {
   Gateway(const Ground& ground, Options options);
 
   void take(std::unique_ptr<net::http::Exchange> exchange);
-  void add_route(const access::Route& route, Handler handler);
+  void add_route(const api::Route& route, Handler handler);
   void add_route(std::string_view method, std::string_view path, Handler handler);
   void add_routes();
 
-  // Who asks (gateway.cc).
-  /// By what he wants to be known; if by nothing, he is answered.
+  // The caller (gateway.cc).
+  /// The credential of the request; if there is none, sends an error.
   std::optional<cluster::Credential> credential_of(const Visit& visit) const;
-  /// Whether it has none, or a good one, which is put in; else the client is answered.
+  /// Whether it has no key, or a valid one, which is stored in `who`; otherwise sends an error.
   bool read_idempotency_key(const Visit& visit, cluster::Credential& who) const;
   void refuse_stranger(const Visit& visit, const std::string& why) const;
-  /// Asks the desk, and answers with what it says.
+  /// Forwards the request to the service, and responds with its reply.
   void ask(const Visit& visit, cluster::Credential who, cluster::Asked asked);
-  /// What was asked is faulty, which he is only told if he is known.
+  /// The request is invalid; the faults are only sent to authenticated callers.
   void refuse(const Visit& visit, cluster::Credential who, const describe::Faults& faults);
-  /// co_await inquire(who, asked): what the desk says.
+  /// co_await inquire(who, asked): the reply of the service.
   auto inquire(cluster::Credential who, cluster::Asked asked) {
     return told_.ask([this, who = std::move(who), asked = std::move(asked)](cluster::Desk::Asker asker) mutable {
       ground_.desk.ask(asker, std::move(who), std::move(asked));
@@ -116,14 +116,14 @@ class Gateway {
   auto inquire_bulk(cluster::bulk::ToMaster message, const Visit& visit) {
     return bulk_told_.ask([this, message = std::move(message), visit](cluster::Desk::Asker asker) mutable {
       visit.exchange->on_gone([this, asker] {
-        bulk_told_.dismiss(asker, cluster::bulk::Refused{0, Errc::unavailable, "nobody waits for it any more"});
+        bulk_told_.dismiss(asker, cluster::bulk::Refused{0, Errc::unavailable, "the client is gone"});
       });
       ground_.bulk.ask(asker, std::move(message));
     });
   }
 
   // gateway/requests.h
-  /// A route for a request: it is read from where it stands, and served to who has a credential.
+  /// A route for a request: reads its arguments, and serves callers that have a credential.
   template <class T, class Serve>
   void add_request(Serve serve);
   /// The same for all of a choice that have one.
@@ -132,7 +132,7 @@ class Gateway {
 
   void add_cluster_routes();  // cluster_routes.cc
   void wait_for_job(const Visit& visit, const cluster::Credential& who, const cluster::requests::GetJob& request);
-  /// Says how much of a command's output its client was sent.
+  /// Acknowledges how much of a command's output was sent to its client.
   void acknowledge(cluster::Credential who, cluster::requests::SendInput seen);
   loop::Task<void> run_exec(Visit visit, cluster::Credential who, cluster::requests::RunExec request);
 
@@ -177,7 +177,7 @@ class Gateway {
   std::vector<Handler> handlers_;
   RouteTable table_;
   std::shared_ptr<const std::string> openapi_;  // shared with answers that are under way
-  mutable std::uint64_t strangers_ = 0;         ///< who showed no token, or one that was not made here
+  mutable std::uint64_t strangers_ = 0;         ///< requests without a token, or with one that was not created here
   TimePoint started_;
   loop::Tasks tasks_;
   std::unique_ptr<net::http::Server> server_;

@@ -155,7 +155,7 @@ TEST_F(GatewayTest, SaysWhatThereIsNot) {
 TEST_F(GatewayTest, AsksNobodyForWhoShowsNoTokenOrAForgedOne) {
   open();
   for_all_requests([&]<class T>(std::type_identity<T>) {
-    if (T::route.need == access::Need::nothing) return;
+    if (T::route.need == api::Need::nothing) return;
     Question asked = question(std::string(T::route.method), "/api/v1" + std::string(T::route.path), "", "");
     const Response response = say(asked);
     EXPECT_EQ(response.status, 401) << T::type_name;
@@ -291,9 +291,10 @@ TEST_F(GatewayTest, WantsThePresentPasswordForANewOne) {
     return told(access::Reply(me.user));
   };
   const std::string fresh = "\"password\": \"the new password\"";
-  EXPECT_THAT(say("PATCH", "/api/v1/users/eve", "{" + fresh + "}").body, HasSubstr("is needed to change your own"));
+  EXPECT_THAT(say("PATCH", "/api/v1/users/eve", "{" + fresh + "}").body,
+              HasSubstr("is required to change your own password"));
   EXPECT_THAT(say("PATCH", "/api/v1/users/eve", "{" + fresh + ", \"old_password\": \"wrong\"}").body,
-              HasSubstr("is not your present password"));
+              HasSubstr("is not your current password"));
   EXPECT_THAT(asked<access::SetUser>(), IsEmpty());
   EXPECT_EQ(say("PATCH", "/api/v1/users/eve", "{" + fresh + ", \"old_password\": \"the old password\"}").status, 200);
   ASSERT_EQ(asked<access::SetUser>().size(), 1U);

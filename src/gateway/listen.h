@@ -1,4 +1,4 @@
-/// Notices that whoever is told something over a WebSocket has gone. For the loop's thread.
+/// Detects that the client of a WebSocket has disconnected. For the loop's thread.
 #pragma once
 
 #include "loop/task.h"
@@ -6,7 +6,7 @@
 
 namespace cadre::gateway {
 
-/// Reads and forgets whatever the peer says until it goes, and then says so. Both must outlive it.
+/// Reads and discards messages until the peer disconnects, then sets `is_gone`. Both must outlive it.
 [[nodiscard]] loop::Task<void> listen(net::http::WebSocket& socket, bool& is_gone);
 
 }  // namespace cadre::gateway

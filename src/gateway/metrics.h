@@ -19,9 +19,9 @@ struct Health {
 };
 template <class V>
 void describe(V& v, Health& h) {
-  v.required("status", h.status, "ok");
-  v.required("version", h.version, "Of the master.");
-  v.required("since", h.since, "When it was started.");
+  v.required("status", h.status, "Always `ok`.");
+  v.required("version", h.version, "Version of the master.");
+  v.required("since", h.since, "Time at which the master started.");
 }
 
 void add_figures(const cluster::requests::Status& status, std::vector<Figure>& figures);

@@ -10,7 +10,7 @@ namespace cadre::gateway {
 namespace {
 
 using net::http::Response;
-namespace requests = names::requests;
+namespace name_requests = names::requests;
 
 names::RegistriesOptions options_from(std::uint64_t begin) {
   names::RegistriesOptions options;
@@ -27,14 +27,15 @@ Response refusal(const Error& error) { return problem(error.code, error.message,
 
 Response no_name(const std::string& key) { return problem(404, "nobody has the name " + key); }
 
-requests::NameView view_of(names::Entry entry, NameDesk::Shown shown) {
+name_requests::NameView view_of(names::Entry entry, NameDesk::Shown shown) {
   const bool is_hidden = shown == NameDesk::Shown::to_viewers && entry.key.starts_with(names::groups_folder);
-  requests::Content content = is_hidden ? requests::Content{} : requests::content_of(std::move(entry.value));
+  name_requests::Content content =
+      is_hidden ? name_requests::Content{} : name_requests::content_of(std::move(entry.value));
   return {names::Key(std::move(entry.key)), std::move(content), entry.epoch};
 }
 
 Response news_response(names::News news, NameDesk::Shown shown) {
-  requests::NameNews told;
+  name_requests::NameNews told;
   told.is_all = news.is_all;
   for (names::Entry& entry : news.put) told.put.push_back(view_of(std::move(entry), shown));
   for (std::string& key : news.gone) told.gone.emplace_back(std::move(key));
@@ -61,62 +62,63 @@ TimePoint NameDesk::now() {
   return awake_.now();
 }
 
-void NameDesk::serve(const std::string& workspace, const requests::Request& request, Shown shown,
+void NameDesk::serve(const std::string& workspace, const name_requests::Request& request, Shown shown,
                      const std::shared_ptr<net::http::Exchange>& exchange) {
   std::visit(overloaded{
-                 [&](const requests::WatchNames& one) { watch(workspace, one, shown, exchange); },
-                 [&](const requests::ListNames& one) { exchange->answer(answer(workspace, one, shown)); },
-                 [&](const requests::GetName& one) { exchange->answer(answer(workspace, one, shown)); },
+                 [&](const name_requests::WatchNames& one) { watch(workspace, one, shown, exchange); },
+                 [&](const name_requests::ListNames& one) { exchange->answer(answer(workspace, one, shown)); },
+                 [&](const name_requests::GetName& one) { exchange->answer(answer(workspace, one, shown)); },
                  [&](const auto& one) { exchange->answer(answer(workspace, one)); },
              },
              request);
   settle();
 }
 
-Response NameDesk::answer(const std::string& workspace, const requests::ListNames& request, Shown shown) {
-  requests::NameList list;
+Response NameDesk::answer(const std::string& workspace, const name_requests::ListNames& request, Shown shown) {
+  name_requests::NameList list;
   for (names::Entry& entry : registries_.list(workspace, request.prefix.value, now())) {
     list.names.push_back(view_of(std::move(entry), shown));
   }
   return json(list);
 }
 
-Response NameDesk::answer(const std::string& workspace, const requests::RemoveNames& request) {
-  return json(requests::Removed{registries_.remove_subtree(workspace, request.prefix.value, now())});
+Response NameDesk::answer(const std::string& workspace, const name_requests::RemoveNames& request) {
+  return json(name_requests::Removed{registries_.remove_subtree(workspace, request.prefix.value, now())});
 }
 
-Response NameDesk::answer(const std::string& workspace, const requests::GetName& request, Shown shown) {
+Response NameDesk::answer(const std::string& workspace, const name_requests::GetName& request, Shown shown) {
   std::optional<names::Entry> entry = registries_.get(workspace, request.key.value, now());
   return entry ? json(view_of(*std::move(entry), shown)) : no_name(request.key.value);
 }
 
-Response NameDesk::answer(const std::string& workspace, const requests::PutName& request) {
-  const names::Claim claim{request.key.value, requests::value_of(request.content), request.ttl,
+Response NameDesk::answer(const std::string& workspace, const name_requests::PutName& request) {
+  const names::Claim claim{request.key.value, name_requests::value_of(request.content), request.ttl,
                            request.epoch.value_or(names::Epoch{})};
   const names::PutMode mode = request.only_if_absent ? names::PutMode::only_if_absent : names::PutMode::over;
   const Result<names::Epoch> epoch = request.epoch ? registries_.restore(workspace, request.session, claim, now())
                                                    : registries_.put(workspace, request.session, claim, mode, now());
-  return epoch ? json(requests::Owned{*epoch}) : refusal(epoch.error());
+  return epoch ? json(name_requests::Owned{*epoch}) : refusal(epoch.error());
 }
 
-Response NameDesk::answer(const std::string& workspace, const requests::RemoveName& request) {
+Response NameDesk::answer(const std::string& workspace, const name_requests::RemoveName& request) {
   const bool was_there = registries_.remove(workspace, request.key.value, now());
-  return was_there ? json(requests::Removed{1}) : no_name(request.key.value);
+  return was_there ? json(name_requests::Removed{1}) : no_name(request.key.value);
 }
 
-Response NameDesk::answer(const std::string& workspace, const requests::KeepNames& request) {
+Response NameDesk::answer(const std::string& workspace, const name_requests::KeepNames& request) {
   std::vector<names::Claim> claims;
-  for (const requests::HeldName& held : request.names) claims.push_back({held.key.value, "", held.ttl, held.epoch});
-  return json(requests::Holds{registries_.keep(workspace, request.session, claims, now())});
+  for (const name_requests::HeldName& held : request.names)
+    claims.push_back({held.key.value, "", held.ttl, held.epoch});
+  return json(name_requests::Holds{registries_.keep(workspace, request.session, claims, now())});
 }
 
-Response NameDesk::answer(const std::string& workspace, const requests::ReleaseNames& request) {
+Response NameDesk::answer(const std::string& workspace, const name_requests::ReleaseNames& request) {
   std::vector<std::string> keys;
   for (const names::Key& key : request.keys) keys.push_back(key.value);
-  return json(requests::Removed{registries_.release(workspace, request.session, keys, now())});
+  return json(name_requests::Removed{registries_.release(workspace, request.session, keys, now())});
 }
 
-void NameDesk::watch(const std::string& workspace, const requests::WatchNames& request, Shown shown,
+void NameDesk::watch(const std::string& workspace, const name_requests::WatchNames& request, Shown shown,
                      const std::shared_ptr<net::http::Exchange>& exchange) {
   const TimePoint present = now();
   auto outcome = registries_.watch(workspace, {request.prefix.value, request.seen, present + request.wait}, present);

@@ -1,6 +1,6 @@
-/// The names that the master serves: registries on the door's loop, and those whose questions wait for news of them.
-/// Who asks must have been let in. What is here lives as long as its owners keep it alive, and is not written down:
-/// after a restart they put it again. For the thread of its loop.
+/// The name registry of the master, and the requests that wait for changes of names. Callers must be authorized. Names
+/// live as long as their owners keep them alive, and are not stored: after a restart the owners put them again. For the
+/// thread of its loop.
 #pragma once
 
 #include <map>
@@ -17,13 +17,13 @@ namespace cadre::gateway {
 
 class NameDesk {
  public:
-  /// Who may only read is not shown the values of names below names::groups_folder.
+  /// Viewers do not see the values of names below names::groups_folder.
   enum class Shown { all, to_viewers };
 
-  /// Epochs count on from `begin`, which is more than any desk of this cluster has counted to.
+  /// Epochs start at `begin`, which is larger than any earlier epoch of this cluster.
   NameDesk(loop::Loop& loop, std::uint64_t begin);
 
-  /// Answers it, if only when there is news.
+  /// Responds at once, or when there are changes.
   void serve(const std::string& workspace, const names::requests::Request& request, Shown shown,
              const std::shared_ptr<net::http::Exchange>& exchange);
 
@@ -31,7 +31,7 @@ class NameDesk {
 
  private:
   struct Waiting {
-    std::shared_ptr<net::http::Exchange> exchange;  // shared with who let it in
+    std::shared_ptr<net::http::Exchange> exchange;  // shared with the gateway
     Shown shown = Shown::all;
   };
 

@@ -5,7 +5,7 @@ namespace cadre::gateway {
 namespace {
 
 using cluster::Told;
-namespace requests = names::requests;
+namespace name_requests = names::requests;
 
 template <class T>
 const T* reply_in(const Told& told) {
@@ -15,7 +15,7 @@ const T* reply_in(const Told& told) {
 
 /// A task is at home in one workspace only.
 std::string workspace_meant(const access::Principal& who, const std::string& named) {
-  if (named != requests::own_workspace) return named;
+  if (named != name_requests::own_workspace) return named;
   if (who.task.empty() || who.roles.empty()) return access::default_workspace;
   return who.roles.begin()->first;
 }
@@ -23,7 +23,7 @@ std::string workspace_meant(const access::Principal& who, const std::string& nam
 /// What one may not see is as if it were not there. The fault tells it from a name that is not there.
 net::http::Response no_workspace(const std::string& name) {
   const std::string why = "there is no workspace '" + name + "'; see cadre workspace list";
-  return problem(Errc::not_found, why, {{"workspace", "is not there"}});
+  return problem(Errc::not_found, why, {{"workspace", "does not exist"}});
 }
 
 }  // namespace
@@ -31,10 +31,10 @@ net::http::Response no_workspace(const std::string& name) {
 void Gateway::add_name_routes() {
   add_requests([this]<class T>(const Visit& visit, cluster::Credential who,
                                T request) { tasks_.spawn(serve_name(visit, std::move(who), std::move(request))); },
-               std::type_identity<requests::Request>{});
+               std::type_identity<name_requests::Request>{});
 }
 
-loop::Task<void> Gateway::serve_name(Visit visit, cluster::Credential who, requests::Request request) {
+loop::Task<void> Gateway::serve_name(Visit visit, cluster::Credential who, name_requests::Request request) {
   const auto* known = rights_.fresh(who, ground_.loop.now());
   if (known == nullptr) {
     const Told told = co_await inquire(who, access::Request(access::GetMe{}));
@@ -60,8 +60,8 @@ loop::Task<void> Gateway::serve_name(Visit visit, cluster::Credential who, reque
   if (!access::may_read(principal, workspace)) co_return visit.answer(no_workspace(workspace));
   const bool may_write = access::may_create(principal, workspace);
   if (!reads && !may_write) {
-    co_return visit.answer(
-        problem(403, "names of workspace '" + workspace + "' are changed by its editors; ask its admins"));
+    co_return visit.answer(problem(403, "changing names of workspace '" + workspace +
+                                            "' requires the role editor; ask an admin of the workspace"));
   }
   const auto shown = may_write ? NameDesk::Shown::all : NameDesk::Shown::to_viewers;
   names_.serve(workspace, request, shown, visit.exchange);

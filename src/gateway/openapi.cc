@@ -21,14 +21,14 @@ namespace requests = cluster::requests;
 
 const std::string components = "#/components/schemas/";
 
-std::string words_of(access::Need need) {
+std::string words_of(api::Need need) {
   switch (need) {
-    case access::Need::nothing: return "Takes no token.";
-    case access::Need::token: return "Takes a token.";
-    case access::Need::viewer: return "Takes at least the role viewer in the workspace of what is asked for.";
-    case access::Need::editor:
-      return "Takes the role editor in its workspace; what belongs to another takes the role admin.";
-    case access::Need::admin: return "Takes an admin of the cluster.";
+    case api::Need::nothing: return "Requires no token.";
+    case api::Need::token: return "Requires a token.";
+    case api::Need::viewer: return "Requires at least the role viewer in the workspace of the object.";
+    case api::Need::editor:
+      return "Requires the role editor in the workspace of the object; for objects of other users, the role admin.";
+    case api::Need::admin: return "Requires an admin of the cluster.";
   }
   return "";
 }
@@ -49,35 +49,34 @@ Value content(const std::string& type, Value schema) {
 class Document {
  public:
   void add(const Operation& operation) {
-    const access::Route& route = operation.route;
+    const api::Route& route = operation.route;
     Value entry;
     entry.set("operationId", Value(operation.name));
     entry.set("tags", Value(Value::List{Value(tag_of(route.path))}));
     entry.set("summary", Value(route.summary));
     entry.set("description", Value(words_of(route.need)));
-    if (route.need == access::Need::nothing) entry.set("security", Value(Value::List{}));
+    if (route.need == api::Need::nothing) entry.set("security", Value(Value::List{}));
     add_arguments(operation, entry);
-    const bool is_stream = operation.name == requests::RunExec::type_name;
     Value responses;
     responses.set("200", Value()
-                             .set("description", Value("Done."))
-                             .set("content", content(is_stream ? "application/x-ndjson" : "application/json",
+                             .set("description", Value("Success."))
+                             .set("content", content(route.streams() ? "application/x-ndjson" : "application/json",
                                                      component(operation.answer))));
     responses.set("default", Value()
-                                 .set("description", Value("What went wrong."))
+                                 .set("description", Value("An error."))
                                  .set("content", content("application/problem+json", reference("problem"))));
     entry.set("responses", std::move(responses));
     put(route, std::move(entry));
   }
 
-  /// One that is not made from a request.
-  void add_plain(const access::Route& route, std::string_view name, Value responses) {
+  /// A route that is not declared by a request.
+  void add_plain(const api::Route& route, std::string_view name, Value responses) {
     Value entry;
     entry.set("operationId", Value(name));
     entry.set("tags", Value(Value::List{Value(tag_of(route.path))}));
     entry.set("summary", Value(route.summary));
     entry.set("description", Value(words_of(route.need)));
-    if (route.need == access::Need::nothing) entry.set("security", Value(Value::List{}));
+    if (route.need == api::Need::nothing) entry.set("security", Value(Value::List{}));
     entry.set("responses", std::move(responses));
     put(route, std::move(entry));
   }
@@ -113,14 +112,25 @@ class Document {
   }
 
  private:
-  void put(const access::Route& route, Value entry) {
+  void put(const api::Route& route, Value entry) {
     std::string method(route.method);
     std::transform(method.begin(), method.end(), method.begin(), [](char c) { return static_cast<char>(c | 0x20); });
     paths_[std::string(route.path)].set(method, std::move(entry));
   }
 
+  static Value idempotency_key() {
+    Value schema;
+    schema.set("type", Value("string")).set("minLength", Value(1));
+    schema.set("maxLength", Value(static_cast<std::int64_t>(access::idempotency_key_most)));
+    Value parameter;
+    parameter.set("name", Value("Idempotency-Key")).set("in", Value("header")).set("required", Value(false));
+    parameter.set("description",
+                  Value("A repeated request with the same key returns the object that the first one created."));
+    return parameter.set("schema", std::move(schema));
+  }
+
   static void add_arguments(const Operation& operation, Value& entry) {
-    const access::Route& route = operation.route;
+    const api::Route& route = operation.route;
     const Value schema = describe::schema_of(operation.request, "#");
     Value::List parameters;
     Value body(Value::Map{});
@@ -140,8 +150,9 @@ class Document {
       parameter.set("description", Value(shape->doc)).set("schema", field.value);
       parameters.push_back(std::move(parameter));
     }
+    if (route.is_keyed()) parameters.push_back(idempotency_key());
     if (!parameters.empty()) entry.set("parameters", Value(std::move(parameters)));
-    if (route.body == access::Body::bytes) {
+    if (route.body == api::Body::bytes) {
       entry.set("requestBody", Value()
                                    .set("required", Value(true))
                                    .set("content", content("application/octet-stream", Value(Value::Map{}))));
@@ -178,21 +189,20 @@ std::string openapi_document(std::string_view version) {
   document.add(operation_of<requests::ReadLogs>());
   document.add(operation_of<requests::GetCode>());
   document.add(operation_of<requests::PutCode>());
-  document.add_plain(
-      {"GET", "/health", "Whether the master is up.", access::Need::nothing}, "health",
-      response("200", "It is.", content("application/json", document.component(describe::outline<Health>()))));
-  document.add_plain(
-      {"GET", "/openapi.json", "This document.", access::Need::nothing}, "openapi",
-      response("200", "This document.", content("application/json", Value().set("type", Value("object")))));
+  document.add_plain({"GET", "/health", "Returns whether the master is up.", api::Need::nothing}, "health",
+                     response("200", "The master is up.",
+                              content("application/json", document.component(describe::outline<Health>()))));
+  document.add_plain({"GET", "/openapi.json", "OpenAPI document of this API.", api::Need::nothing}, "openapi",
+                     response("200", "OpenAPI document of this API.",
+                              content("application/json", Value().set("type", Value("object")))));
   document.add_component("change_message",
                          describe::schema_of(describe::outline<ChangeMessage>(), components + "change_message"));
-  document.add_plain(
-      {"GET", "/changes",
-       "Everything that changes, over a WebSocket: messages of the schema change_message. With "
-       "since=CURSOR it goes on where that message ended; when that is too long ago, other things may be seen than "
-       "then, or it is left out, it begins with a reset.",
-       access::Need::token},
-      "follow_changes", response("101", "It goes on as a WebSocket.", Value()));
+  document.add_plain({"GET", "/changes",
+                      "Streams all changes over a WebSocket, as messages of the schema change_message. With "
+                      "since=CURSOR the stream continues after the message with that cursor. It begins with a reset if "
+                      "the cursor is missing or too old, or if the caller may see other objects than before.",
+                      api::Need::token},
+                     "follow_changes", response("101", "Switches to a WebSocket.", Value()));
   return std::move(document).finish(version);
 }
 

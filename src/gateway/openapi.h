@@ -1,5 +1,4 @@
-/// The OpenAPI document (3.1) of everything that can be asked over HTTP, made from the declarations. Safe on any
-/// thread.
+/// The OpenAPI document (3.1) of the HTTP API, generated from the declarations. Safe on any thread.
 #pragma once
 
 #include <string>

@@ -46,7 +46,7 @@ std::string lower(std::string_view method) {
   for (char& c : text) c = static_cast<char>(std::tolower(c));
   return text;
 }
-const Value& operation_at(const access::Route& route) {
+const Value& operation_at(const api::Route& route) {
   return at(document(), {"paths", std::string(route.path), lower(route.method)});
 }
 
@@ -80,7 +80,7 @@ TEST(OpenApi, HasEveryRequestAndItsAnswer) {
               "#/components/schemas/" + std::string(T::Answer::type_name));
     EXPECT_EQ(word(at(operation, {"responses", "default", "content", "application/problem+json", "schema", "$ref"})),
               "#/components/schemas/problem");
-    EXPECT_EQ(T::route.need == access::Need::nothing, !at(operation, {"security"}).is_null()) << T::type_name;
+    EXPECT_EQ(T::route.need == api::Need::nothing, !at(operation, {"security"}).is_null()) << T::type_name;
   });
 }
 
@@ -117,6 +117,26 @@ TEST(OpenApi, GivesOneNameToOneKindOfAnswer) {
   }
 }
 
+TEST(OpenApi, IsOfRoutesThatSayHowTheyAreTreated) {
+  std::set<std::string_view> keyed;
+  std::set<std::string_view> unsafe;
+  std::set<std::string_view> streams;
+  std::set<std::string_view> unaudited;
+  for_all_requests([&]<class T>(std::type_identity<T>) {
+    const api::Route& route = T::route;
+    if (route.is_keyed()) keyed.insert(T::type_name);
+    if (!route.is_keyed() && !route.is_idempotent()) unsafe.insert(T::type_name);
+    if (route.streams()) streams.insert(T::type_name);
+    if (!route.reads() && !route.is_in_audit()) unaudited.insert(T::type_name);
+  });
+  using testing::ElementsAre;
+  EXPECT_THAT(keyed, ElementsAre("create_token", "create_user", "create_workspace", "run_task", "submit"));
+  EXPECT_THAT(unsafe,
+              ElementsAre("exec", "keep_names", "login", "logout", "make_join_token", "move_job", "release_names"));
+  EXPECT_THAT(streams, ElementsAre("exec"));
+  EXPECT_THAT(unaudited, ElementsAre("attend", "send_input"));
+}
+
 TEST(OpenApi, HasEveryFieldInItsPlaceOnce) {
   for_all_requests([]<class T>(std::type_identity<T>) {
     const Value& operation = operation_at(T::route);
@@ -142,9 +162,11 @@ TEST(OpenApi, HasEveryFieldInItsPlaceOnce) {
                                                                    : "query")
           << T::type_name << " " << field.key;
     }
+    const auto key = places.extract("Idempotency-Key");
+    EXPECT_EQ(key.empty() ? "" : key.mapped(), T::route.is_keyed() ? "header" : "") << T::type_name;
     EXPECT_EQ(places.size(), shape.fields.size()) << T::type_name;
     EXPECT_EQ(in_path, std::count(T::route.path.begin(), T::route.path.end(), '{')) << "a name in the path is a field";
-    EXPECT_EQ(T::route.body == access::Body::bytes,
+    EXPECT_EQ(T::route.body == api::Body::bytes,
               !at(operation, {"requestBody", "content", "application/octet-stream"}).is_null());
   });
 }

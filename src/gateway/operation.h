@@ -1,4 +1,4 @@
-/// What can be asked over HTTP, as plain data made from the declarations of the requests. Safe on any thread.
+/// Operations of the HTTP API, generated from the declarations of the requests. Safe on any thread.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "access/route.h"
+#include "api/route.h"
 #include "describe/describe.h"
 #include "describe/outline.h"
 
@@ -15,12 +15,12 @@ namespace cadre::gateway {
 
 struct Operation {
   std::string_view name;
-  access::Route route;
+  api::Route route;
   describe::Shape request;
   describe::Shape answer;
 };
 
-template <access::Routed T>
+template <api::Routed T>
 [[nodiscard]] Operation operation_of() {
   return {T::type_name, T::route, describe::outline<T>(), describe::outline<typename T::Answer>()};
 }
@@ -30,7 +30,7 @@ template <class... Ts>
 [[nodiscard]] std::vector<Operation> operations_of(std::type_identity<std::variant<Ts...>>) {
   std::vector<Operation> all;
   const auto add = [&]<class T>(std::type_identity<T>) {
-    if constexpr (access::Routed<T>) all.push_back(operation_of<T>());
+    if constexpr (api::Routed<T>) all.push_back(operation_of<T>());
   };
   (add(std::type_identity<Ts>{}), ...);
   return all;

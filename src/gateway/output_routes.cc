@@ -19,8 +19,8 @@ using requests::TaskView;
 
 /// Of output that is looked through for one page, when few lines are wanted.
 constexpr std::int64_t scan_max = std::int64_t{16} << 20;
-/// A page that waits for lines is answered after so long without any.
-constexpr Duration wait_max = std::chrono::seconds(20);
+/// Maximum time that a page waits for lines; then it is sent without any.
+constexpr Duration output_wait_max = std::chrono::seconds(20);
 
 Result<TaskView> task_in(const Told& told) {
   const auto& reply = std::get<requests::Reply>(told);
@@ -59,7 +59,7 @@ net::http::Response code_response(const bulk::FromMaster& told) {
   return json(requests::CodeState{state.have, state.complete});
 }
 
-/// Whether somebody may make jobs at all, and so has a use for code.
+/// Whether the user may submit jobs in any workspace, and so may upload code.
 bool may_create_somewhere(const access::UserView& user) {
   bool may = user.is_admin;
   for (const auto& [workspace, role] : user.workspaces) may |= role != access::Role::viewer;
@@ -107,7 +107,7 @@ loop::Task<Result<LogPage>> Gateway::read_page(const Visit& visit, const ReadLog
     page.next = output.next;
     add_lines(request, output.records, page);
     scanned += static_cast<std::int64_t>(output.records.size());
-    const bool is_late = ground_.loop.now() - begun >= wait_max;
+    const bool is_late = ground_.loop.now() - begun >= output_wait_max;
     const bool may_wait = request.wait && !waits && !tails && !is_late && !is_all(task, page);
     if (!page.lines.empty() || scanned >= scan_max) co_return page;
     if (output.records.empty() && !may_wait) co_return page;
@@ -138,7 +138,7 @@ loop::Task<void> Gateway::stream_logs(Visit visit, cluster::Credential who, Read
     const Told told = co_await inquire(who, std::move(question));
     const auto* reply = std::get_if<requests::Reply>(&told);
     const Result<TaskView> task =
-        reply == nullptr ? Result<TaskView>(fail(Errc::denied, "your token is not known any more")) : task_in(told);
+        reply == nullptr ? Result<TaskView>(fail(Errc::denied, "your token is no longer valid")) : task_in(told);
     if (!task && !socket) co_return visit.answer(response_of(told));
     if (!task) {
       co_await socket->close(1008, task.error().message);
@@ -167,7 +167,7 @@ loop::Task<void> Gateway::stream_logs(Visit visit, cluster::Credential who, Read
       request.epoch = page->epoch + 1;
       request.offset = 0;
     } else if (is_over) {
-      co_await socket->close(1000, "that is all");
+      co_await socket->close(1000, "end of the output");
       co_return;
     } else if (task->epoch == 0) {
       co_await loop::sleep(ground_.loop, std::chrono::seconds(1));
@@ -189,11 +189,11 @@ loop::Task<void> Gateway::put_code(Visit visit, cluster::Credential who, request
   if (reply == nullptr) co_return visit.answer(response_of(me));
   const access::UserView& user = std::get<access::Me>(*reply).user;
   if (!may_create_somewhere(user)) {
-    co_return visit.answer(problem(403, "who may make no jobs needs no code here; ask for the role editor"));
+    co_return visit.answer(problem(403, "uploading code requires the role editor in a workspace; ask an admin for it"));
   }
   const BytesView body = as_bytes(visit.request().body);
   if (body.size() > bulk::part_bytes_max) {
-    co_return visit.answer(problem(413, "a part has at most 1 MiB; send the rest in others"));
+    co_return visit.answer(problem(413, "a part can have at most 1 MiB; send the rest in further parts"));
   }
   bulk::ToMaster question =
       bulk::PutBlob{0, request.hash, request.size, request.offset, Bytes(body.begin(), body.end()), user.name};

@@ -43,7 +43,8 @@ loop::Task<void> Gateway::metrics(Visit visit) {
   if (status) add_figures(*status, figures);
   add_figures(server_->counters(), figures);
   add_figures(names_.counters(), figures);
-  figures.push_back({"http_refused_strangers_total", "Requests without a token, or with one that was not made here.",
+  figures.push_back({"http_refused_strangers_total",
+                     "Number of requests without a token, or with one that was not created here.",
                      static_cast<double>(strangers_)});
   net::http::Response response;
   response.content_type = "text/plain; version=0.0.4; charset=utf-8";

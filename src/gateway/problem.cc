@@ -37,7 +37,8 @@ net::http::Response problem(Errc code, std::string detail, const std::vector<des
 
 net::http::Response problem(const describe::Faults& faults) {
   const std::string count = std::to_string(faults.count());
-  return problem(Errc::invalid, faults.count() == 1 ? "there is a fault in it" : "there are " + count + " faults in it",
+  return problem(Errc::invalid,
+                 faults.count() == 1 ? "the request has 1 fault" : "the request has " + count + " faults",
                  faults.kept());
 }
 

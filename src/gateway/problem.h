@@ -1,17 +1,17 @@
-/// Answers that say what went wrong. Safe on any thread.
+/// Error responses. Safe on any thread.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "access/problem.h"
+#include "api/problem.h"
 #include "base/result.h"
 #include "describe/describe.h"
 #include "net/http/message.h"
 
 namespace cadre::gateway {
 
-using access::Problem;
+using api::Problem;
 
 int status_of(Errc code);
 

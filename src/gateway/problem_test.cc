@@ -45,11 +45,11 @@ TEST(Problem, SaysWhatAndWhere) {
 
 TEST(Problem, CountsAllFaultsAndListsThoseThatWereKept) {
   describe::Faults one({"a", "is wrong"});
-  EXPECT_EQ(read(problem(one)).detail, "there is a fault in it");
+  EXPECT_EQ(read(problem(one)).detail, "the request has 1 fault");
   for (int i = 0; i < 249; ++i) one.add({"b", "is wrong"});
   const Problem many = read(problem(one));
   EXPECT_EQ(many.status, 400);
-  EXPECT_EQ(many.detail, "there are 250 faults in it");
+  EXPECT_EQ(many.detail, "the request has 250 faults");
   EXPECT_EQ(many.faults.size(), describe::Faults::most_kept);
 }
 

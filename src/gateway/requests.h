@@ -20,7 +20,7 @@ void Gateway::add_request(Serve serve) {
     if (!who) return;
     auto read = arguments(operation, visit.names, visit.request()).and_then(describe::read<T>);
     who->body_bytes = visit.request().body.size();
-    if (operation.route.body == access::Body::fields) visit.exchange->release_body();  // the request may wait long
+    if (operation.route.body == api::Body::fields) visit.exchange->release_body();  // the request may wait long
     read ? serve(visit, *std::move(who), *std::move(read)) : refuse(visit, *std::move(who), read.error());
   });
 }
@@ -28,7 +28,7 @@ void Gateway::add_request(Serve serve) {
 template <class Serve, class... Ts>
 void Gateway::add_requests(Serve serve, std::type_identity<std::variant<Ts...>>) {
   const auto add = [&]<class T>(std::type_identity<T>) {
-    if constexpr (access::Routed<T>) add_request<T>(serve);
+    if constexpr (api::Routed<T>) add_request<T>(serve);
   };
   (add(std::type_identity<Ts>{}), ...);
 }

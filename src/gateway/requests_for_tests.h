@@ -20,7 +20,7 @@ namespace cadre::gateway {
 template <class Fn>
 void for_all_requests(Fn fn) {
   const auto call = [&]<class T>(std::type_identity<T> type) {
-    if constexpr (access::Routed<T>) fn(type);
+    if constexpr (api::Routed<T>) fn(type);
   };
   const auto call_each = [&]<class... Ts>(std::type_identity<std::variant<Ts...>>) {
     (call(std::type_identity<Ts>{}), ...);
@@ -35,7 +35,7 @@ void for_all_requests(Fn fn) {
 }
 
 /// As a client says it.
-template <access::Routed T>
+template <api::Routed T>
 net::http::Request http_form(const T& request) {
   const auto text = [](const describe::Value& value) {
     const auto* plain = value.as<std::string>();

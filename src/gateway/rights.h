@@ -1,5 +1,5 @@
-/// What those may who asked lately, as the desk said: who asks often is not asked about each time. What is taken from
-/// somebody he has for a few seconds more. For the thread that owns it; the time is an argument.
+/// A cache of the rights of recent callers, so that the service is not asked for each request. Revoked rights stay
+/// valid for a few seconds. For the thread that owns it; the time is an argument.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class Rights {
  public:
   static constexpr Duration fresh_for = std::chrono::seconds(5);
 
-  /// Who this is; nobody: the desk must be asked, if only again.
+  /// The caller; null: the service must be asked, perhaps again.
   const access::Principal* fresh(const cluster::Credential& credential, TimePoint now) const {
     const auto found = known_.find(key_of(credential));
     return found == known_.end() || found->second.until <= now ? nullptr : &found->second.who;
@@ -37,7 +37,7 @@ class Rights {
     known.until = now + fresh_for;
     return known.who;
   }
-  /// A workspace that is there, to an admin of the cluster, who may do everything in all of them.
+  /// Adds an existing workspace for an admin of the cluster, who has all rights in every workspace.
   void add_workspace(const cluster::Credential& credential, const std::string& workspace) {
     if (const auto found = known_.find(key_of(credential)); found != known_.end()) {
       found->second.who.roles.emplace(workspace, access::Role::admin);

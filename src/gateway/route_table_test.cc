@@ -97,7 +97,7 @@ TEST_F(RouteTableTest, KnowsNoOtherPaths) {
 
 TEST_F(RouteTableTest, FindsEveryRequestByItsOwnRoute) {
   RouteTable all;
-  std::vector<access::Route> routes;
+  std::vector<api::Route> routes;
   for_all_requests([&]<class T>(std::type_identity<T>) {
     all.add(T::route.method, T::route.path, routes.size());
     routes.push_back(T::route);

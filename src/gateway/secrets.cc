@@ -38,7 +38,7 @@ Result<std::string> derive(std::string_view password, std::string_view salt) {
   std::array<unsigned char, key_bytes> key{};
   const int made = EVP_PBE_scrypt(password.data(), password.size(), reinterpret_cast<const unsigned char*>(salt.data()),
                                   salt.size(), scrypt_n, scrypt_r, scrypt_p, scrypt_memory_max, key.data(), key.size());
-  if (made != 1) return fail(Errc::unavailable, "there is no memory to check a password; try again later");
+  if (made != 1) return fail(Errc::unavailable, "not enough memory to check a password; try again later");
   return hexadecimal(key.data(), key.size());
 }
 

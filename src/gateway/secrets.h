@@ -19,7 +19,7 @@ struct NewSecret {
 [[nodiscard]] NewSecret make_secret();
 /// The same one each time from 64 hexadecimal digits that nobody can guess.
 [[nodiscard]] NewSecret secret_of(std::string_view digits);
-/// As it is kept of a token that somebody shows.
+/// The hash under which a token is stored.
 [[nodiscard]] std::string hash_of_token(std::string_view token);
 
 /// A password with salt and cost, by scrypt. Takes some 50 ms and 32 MiB, by intent.

@@ -1,5 +1,5 @@
-/// Lets a number of coroutines go on at a time; the others wait in their order. For the loop's thread; it outlives who
-/// waits for a permit and who has one.
+/// Limits the number of coroutines that run at a time; the others wait in order. For the loop's thread; it must outlive
+/// all coroutines that wait for a permit or have one.
 #pragma once
 
 #include <coroutine>
@@ -61,7 +61,7 @@ class Semaphore {
   Acquire acquire() { return Acquire(*this); }
 
  private:
-  /// Others do not go on inside the call of who returns a permit, which may be about to end everything.
+  /// Waiting coroutines do not resume inside this call: its caller may be about to destroy everything.
   void release() {
     ++free_;
     if (!waiting_.empty()) admitting_ = loop_.after(Duration::zero(), [this] { admit(); });

@@ -13,8 +13,8 @@ struct StaticFile {
   std::string content_type;
 };
 
-/// What lies at the path of a request (`/assets/app.js`; `/` is index.html). Never outside of the folder, never
-/// through a link, nothing that is hidden: `not_found`.
+/// The file at the path of a request (`/assets/app.js`; `/` is index.html). Files outside of the folder, symbolic links
+/// and hidden files are `not_found`.
 [[nodiscard]] Result<StaticFile> read_static(const std::string& folder, std::string_view path);
 
 }  // namespace cadre::gateway

@@ -1,4 +1,4 @@
-/// Those who wait for answers from another thread, known by numbers. For the loop's thread.
+/// Requests that wait for replies from another thread, identified by numbers. For the loop's thread.
 #pragma once
 
 #include <coroutine>
@@ -39,7 +39,7 @@ class Waiting {
     if (waiting_.erase(asker) > 0) forget_(asker);
   }
 
-  /// The same for one who waits for one answer: this is told to him in its place.
+  /// The same for a request that waits for one reply: it gets this one instead.
   void dismiss(Asker asker, T told) {
     if (!waiting_.contains(asker)) return;
     forget_(asker);

@@ -12,7 +12,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "frames are little endian, and are copied as they are");
 
-struct Header {
+struct FrameHeader {
   std::uint32_t records_bytes;
   std::uint8_t kind;
   std::uint8_t name_bytes;
@@ -21,10 +21,10 @@ struct Header {
   std::uint64_t more_zero;
   std::uint64_t check;
 };
-static_assert(sizeof(Header) == frame_header_bytes);
+static_assert(sizeof(FrameHeader) == frame_header_bytes);
 
 /// `body` is the name and the records.
-std::uint64_t check_of(Header header, std::string_view body) {
+std::uint64_t check_of(FrameHeader header, std::string_view body) {
   header.check = 0;
   return fnv1a(body, fnv1a({reinterpret_cast<const char*>(&header), sizeof(header)}));
 }
@@ -33,7 +33,7 @@ std::uint64_t check_of(Header header, std::string_view body) {
 
 void encode(const Frame& frame, Bytes& out) {
   CHECK(!frame.log.empty() && frame.log.size() <= log_name_bytes_max && frame.records.size() <= chunk_bytes_max);
-  Header header{};
+  FrameHeader header{};
   header.records_bytes = static_cast<std::uint32_t>(frame.records.size());
   header.kind = static_cast<std::uint8_t>(frame.kind);
   header.name_bytes = static_cast<std::uint8_t>(frame.log.size());
@@ -51,7 +51,7 @@ void encode(const Frame& frame, Bytes& out) {
 
 std::optional<Frame> decode_frame(BytesView bytes) {
   if (bytes.size() < frame_header_bytes) return std::nullopt;
-  Header header;
+  FrameHeader header;
   std::memcpy(&header, bytes.data(), sizeof(header));
   const bool possible = header.records_bytes <= chunk_bytes_max && (header.kind == 1 || header.kind == 2) &&
                         header.name_bytes > 0 && header.offset >= 0;

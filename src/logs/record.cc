@@ -14,19 +14,19 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "records are little endian, and are copied as they are");
 
-struct Header {
+struct RecordHeader {
   std::uint32_t length;
   std::uint8_t stream;
   std::uint8_t flags;
   std::uint16_t check;
   std::int64_t time_us;
 };
-static_assert(sizeof(Header) == header_bytes);
+static_assert(sizeof(RecordHeader) == header_bytes);
 
 constexpr std::uint8_t continues_flag = 1;
 constexpr std::int64_t time_us_max = std::chrono::floor<std::chrono::microseconds>(Duration::max()).count();
 
-std::uint16_t check_of(Header header, std::string_view text) {
+std::uint16_t check_of(RecordHeader header, std::string_view text) {
   header.check = 0;
   std::uint64_t hash = fnv1a({reinterpret_cast<const char*>(&header), sizeof(header)});
   hash = fnv1a(text, hash);
@@ -34,7 +34,7 @@ std::uint16_t check_of(Header header, std::string_view text) {
   return static_cast<std::uint16_t>(hash ^ hash >> 16);
 }
 
-bool is_possible(const Header& header) {
+bool is_possible(const RecordHeader& header) {
   return header.length <= line_bytes_max && header.stream >= 1 && header.stream <= 3 &&
          header.flags <= continues_flag && header.time_us >= -time_us_max && header.time_us <= time_us_max;
 }
@@ -43,7 +43,7 @@ bool is_possible(const Header& header) {
 
 void encode(const Line& line, Bytes& out) {
   CHECK(line.text.size() <= line_bytes_max);
-  Header header{};
+  RecordHeader header{};
   header.length = static_cast<std::uint32_t>(line.text.size());
   header.stream = static_cast<std::uint8_t>(line.stream);
   header.flags = line.continues ? continues_flag : 0;
@@ -61,7 +61,7 @@ std::optional<Line> Decoder::next() {
   const BytesView rest = bytes_.subspan(consumed_);
   state_ = rest.empty() ? State::whole : State::torn;
   if (rest.size() < header_bytes) return std::nullopt;
-  Header header;
+  RecordHeader header;
   std::memcpy(&header, rest.data(), sizeof(header));
   if (!is_possible(header)) {
     state_ = State::corrupt;

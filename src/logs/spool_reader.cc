@@ -15,14 +15,8 @@ namespace cadre::logs {
 using loop::File;
 using loop::system_failure;
 
-namespace {
-
-constexpr std::string_view suffix = ".log";
-
-}  // namespace
-
 Result<std::int64_t> SpoolReader::begin() const {
-  TRY_ASSIGN(firsts, numbered_files(folder_, suffix));
+  TRY_ASSIGN(firsts, numbered_files(folder_, spool_suffix));
   return firsts.empty() ? 0 : firsts.front();
 }
 
@@ -58,13 +52,13 @@ Result<Bytes> SpoolReader::read_segment(std::int64_t offset, std::size_t bytes_m
 Result<bool> SpoolReader::open_segment(std::int64_t offset) {
   constexpr int attempts_max = 100;  // the writer may drop a segment between the listing and the opening
   for (int attempt = 0; attempt < attempts_max; ++attempt) {
-    TRY_ASSIGN(firsts, numbered_files(folder_, suffix));
+    TRY_ASSIGN(firsts, numbered_files(folder_, spool_suffix));
     if (firsts.empty()) return false;
     auto next = std::ranges::upper_bound(firsts, offset);
     const std::int64_t first = next == firsts.begin() ? *next++ : *std::prev(next);
     const std::int64_t following = next == firsts.end() ? -1 : *next;
     if (!file_.is_open() || first != first_) {
-      Result<File> file = File::open_own(numbered_path(folder_, first, suffix), O_RDONLY);
+      Result<File> file = File::open_own(numbered_path(folder_, first, spool_suffix), O_RDONLY);
       if (!file && file.error().code == Errc::not_found) continue;
       // What the task has put in place of a segment counts as spoiled: it must not hold up what is behind it.
       file_ = file ? *std::move(file) : File();

@@ -15,7 +15,6 @@ using loop::make_folder;
 
 namespace {
 
-constexpr std::string_view suffix = ".log";
 constexpr std::int64_t recovered_bytes_max = std::int64_t{256} << 20;  // a segment and one append
 
 }  // namespace
@@ -36,10 +35,10 @@ Result<SpoolWriter> SpoolWriter::open(std::string folder, const SpoolOptions& op
 }
 
 Result<void> SpoolWriter::recover() {
-  TRY_ASSIGN(firsts, numbered_files(folder_, suffix));
+  TRY_ASSIGN(firsts, numbered_files(folder_, spool_suffix));
   if (firsts.empty()) return {};
   for (std::size_t i = 0; i + 1 < firsts.size(); ++i) segments_.push_back({firsts[i], firsts[i + 1] - firsts[i]});
-  TRY_ASSIGN(file, File::open_own(numbered_path(folder_, firsts.back(), suffix), O_RDWR));
+  TRY_ASSIGN(file, File::open_own(numbered_path(folder_, firsts.back(), spool_suffix), O_RDWR));
   TRY_ASSIGN(size, file.size());
   if (size > recovered_bytes_max) return fail(Errc::corrupt, file.path() + " is larger than a segment can be");
   Bytes bytes(static_cast<std::size_t>(size));
@@ -116,7 +115,7 @@ Result<void> SpoolWriter::try_write() {
 
 Result<void> SpoolWriter::open_segment() {
   const bool goes_on = !segments_.empty() && segments_.back().size < options_.segment_bytes.value;
-  const std::string path = numbered_path(folder_, goes_on ? segments_.back().first : end_, suffix);
+  const std::string path = numbered_path(folder_, goes_on ? segments_.back().first : end_, spool_suffix);
   constexpr int flags = O_WRONLY | O_APPEND | O_CREAT;
   Result<File> file = File::open_own(path, flags);
   if (!file && file.error().code == Errc::not_found) {
@@ -133,7 +132,7 @@ Result<void> SpoolWriter::open_segment() {
 }
 
 void SpoolWriter::remove_first_segment() {
-  const std::string path = numbered_path(folder_, segments_.front().first, suffix);
+  const std::string path = numbered_path(folder_, segments_.front().first, spool_suffix);
   // A reader may hold it open, and with it its room.
   if (Result<File> file = File::open_own(path, O_WRONLY)) static_cast<void>(file->truncate(0));
   unlink(path.c_str());
@@ -151,7 +150,7 @@ bool SpoolWriter::drop_one() {
 /// When all that is here is stored elsewhere, its room is of more use. Not before: files that grow cost less.
 bool SpoolWriter::begin_anew() {
   if (segments_.empty() || segments_.back().size == 0 || stored_ < end_) return false;
-  Result<File> file = File::open_own(numbered_path(folder_, end_, suffix), O_WRONLY | O_APPEND | O_CREAT);
+  Result<File> file = File::open_own(numbered_path(folder_, end_, spool_suffix), O_WRONLY | O_APPEND | O_CREAT);
   if (!file) return false;
   file_ = *std::move(file);
   segments_.push_back({end_, 0});

@@ -62,6 +62,18 @@ Result<File> File::open_own(std::string path, int flags) {
   return file;
 }
 
+Result<File> File::open_draft(std::string path) {
+  Result<File> there = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  struct stat facts {};
+  if (there && ::fstat(there->fd(), &facts) == 0 && facts.st_mode == (S_IFREG | 0600) && facts.st_nlink == 1 &&
+      facts.st_uid == ::geteuid()) {
+    if (facts.st_size > 0) TRY(there->truncate(0));
+    return there;
+  }
+  if (::unlink(path.c_str()) == 0) observed(Kind::unlink, path);
+  return open(std::move(path), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK);
+}
+
 Result<File> File::open_entry(const std::string& name, int flags) const {
   std::string path = path_ + "/" + name;
   const int fd = ::openat(fd_.get(), name.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -150,17 +162,12 @@ Result<std::string> read_own_file(const std::string& path) {
 }
 
 Result<void> write_whole(const std::string& path, BytesView bytes, Durable durable) {
-  // What somebody has put there in its place is not followed, nor waited for, nor are its rights kept.
-  constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK;
+  // Always a new file: another writer of the same name may be stopped in the middle, and would go on in this one.
   const std::string name = path + ".new";
-  Result<File> draft = File::open(name, flags);
-  if (!draft && ::unlink(name.c_str()) == 0) {
-    observed(Kind::unlink, name);
-    draft = File::open(name, flags);
-  }
-  if (!draft) return Failure(std::move(draft).error());
-  TRY(draft->write(bytes));
-  if (durable == Durable::yes) TRY(draft->sync());
+  if (::unlink(name.c_str()) == 0) observed(Kind::unlink, name);
+  TRY_ASSIGN(draft, File::open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK));
+  TRY(draft.write(bytes));
+  if (durable == Durable::yes) TRY(draft.sync());
   TRY(rename_file(name, path));
   return durable == Durable::yes ? sync_folder(folder_of(path)) : Result<void>{};
 }

@@ -27,6 +27,9 @@ class File {
   /// A file that must be a plain one of this user, never a link, a pipe or a device that somebody has put in its place:
   /// opening it does not wait.
   [[nodiscard]] static Result<File> open_own(std::string path, int flags);
+  /// An empty file for writing. One that is there is used again if only this user can reach it, which costs less than a
+  /// new one; anything else is replaced, and neither followed nor waited for.
+  [[nodiscard]] static Result<File> open_draft(std::string path);
   /// An entry of this folder, never through a link. `name` has no slash.
   [[nodiscard]] Result<File> open_entry(const std::string& name, int flags) const;
 

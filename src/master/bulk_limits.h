@@ -27,16 +27,17 @@ void describe(V& v, BulkLimits& l) {
   using describe::at_least;
   using describe::range;
   constexpr ByteSize least{std::int64_t{1} << 20};
-  v.field("log_bytes_max", l.log_bytes_max, "Output kept of one lease; what comes after that is dropped with a mark.",
+  v.field("log_bytes_max", l.log_bytes_max,
+          "Maximum output kept of one lease; further output is dropped and the loss is marked.", at_least(least));
+  v.field("logs_bytes_max", l.logs_bytes_max, "Maximum output kept of all leases; the oldest is removed first.",
           at_least(least));
-  v.field("logs_bytes_max", l.logs_bytes_max, "Output kept of all; the oldest goes first.", at_least(least));
   v.field("log_age_max", l.log_age_max, "How long output is kept.", at_least(std::chrono::minutes(1)));
-  v.field("blob_bytes_max", l.blob_bytes_max, "Size of the largest packed code.", at_least(least));
-  v.field("blobs_bytes_max", l.blobs_bytes_max, "Packed code kept; what was used longest ago goes first.",
+  v.field("blob_bytes_max", l.blob_bytes_max, "Maximum size of packed code.", at_least(least));
+  v.field("blobs_bytes_max", l.blobs_bytes_max, "Maximum packed code kept; the least recently used is removed first.",
           at_least(least));
-  v.field("waiting_max", l.waiting_max, "Readers that wait for more output at a time.", range(1, 1'000'000));
-  v.field("waiting_max_each", l.waiting_max_each, "Of these, those of one connection.", range(1, 1'000'000));
-  v.field("wait_max", l.wait_max, "How long a reader waits until he is told that there is nothing yet.",
+  v.field("waiting_max", l.waiting_max, "Maximum number of readers that wait for more output.", range(1, 1'000'000));
+  v.field("waiting_max_each", l.waiting_max_each, "Maximum number of these on one connection.", range(1, 1'000'000));
+  v.field("wait_max", l.wait_max, "How long a reader waits for output before it gets an empty response.",
           range(std::chrono::milliseconds(10), std::chrono::hours(1)));
   v.check(l.blob_bytes_max <= l.blobs_bytes_max, "blob_bytes_max",
           "must not exceed blobs_bytes_max; lower it or raise blobs_bytes_max");

@@ -47,7 +47,7 @@ Result<std::optional<Mark>> read_mark(const std::string& folder) {
   const Result<std::string> text = loop::read_file(path);
   if (!text && text.error().code == Errc::not_found) return std::optional<Mark>();
   if (!text) return Failure(text.error());
-  auto mark = describe::read_json<Mark>(*text);
+  auto mark = describe::read_json_of_peer<Mark>(*text);
   if (!mark) return Failure(describe::to_error(mark.error(), path));
   return std::optional<Mark>(*std::move(mark));
 }

@@ -1,4 +1,4 @@
-/// How a master is set up. Values; safe on any thread.
+/// Configuration of a master. Values; safe on any thread.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 
 namespace cadre::master {
 
-/// What of the records stays.
+/// How much history is kept.
 struct Keeping {
   std::int64_t changes = 1'000'000;
   std::int64_t audit = 1'000'000;
@@ -21,25 +21,22 @@ struct Keeping {
 };
 template <class V>
 void describe(V& v, Keeping& k) {
-  v.field("changes", k.changes, "So many of the last changes are kept, for who asks what has happened.",
+  v.field("changes", k.changes, "Number of changes kept, for clients that follow changes.", range(0, 1'000'000'000));
+  v.field("audit", k.audit, "Number of audit log entries kept.", range(0, 1'000'000'000));
+  v.field("jobs", k.jobs,
+          "Number of ended jobs kept in the database, at least ended_jobs_kept. The jobs that ended first are removed, "
+          "with their output.",
           range(0, 1'000'000'000));
-  v.field("audit", k.audit, "So many of the last entries of the audit log are kept.", range(0, 1'000'000'000));
-  v.field(
-      "jobs", k.jobs,
-      "Number of ended jobs that stay in the database, and not less than ended_jobs_kept. Those that ended first are "
-      "removed, with their output.",
-      range(0, 1'000'000'000));
-  v.field(
-      "job_bytes", k.job_bytes,
-      "Disk space that the specifications of these may take, and not less than ended_bytes_kept. Beyond it the jobs "
-      "of the user whose ended jobs take most are removed, those that ended first.",
-      range(ByteSize{0}, cluster::most_memory));
-  v.field("tidy_every", k.tidy_every, "How often older ones, and tokens that have expired, are removed.",
+  v.field("job_bytes", k.job_bytes,
+          "Disk space for the specifications of these jobs, at least ended_bytes_kept. Beyond it, jobs of the user "
+          "whose ended jobs take most space are removed, those that ended first.",
+          range(ByteSize{0}, plan::most_memory));
+  v.field("tidy_every", k.tidy_every, "Interval at which older entries and expired tokens are removed.",
           describe::at_least(std::chrono::milliseconds(10)));
 }
 
 struct Http {
-  static constexpr std::string_view doc = "The front door: REST, WebSocket and the page.";
+  static constexpr std::string_view doc = "HTTP server: REST, WebSocket and the web page.";
   std::string listen = "127.0.0.1:7310";
   std::string url;
   std::string tls_certificates;
@@ -52,20 +49,20 @@ struct Http {
 };
 template <class V>
 void describe(V& v, Http& h) {
-  v.field("listen", h.listen, "host:port; port 0 is a free one. Beyond this host, give it tls_certificates as well.");
-  v.field("url", h.url, "By which users and tasks reach it; empty: as `listen` says.");
-  v.field("tls_certificates", h.tls_certificates, "PEM file: its certificate and those that lead to the root.");
-  v.field("tls_key", h.tls_key, "PEM file: the key of that certificate.");
-  v.field("tls_ca", h.tls_ca, "PEM file that users of this host are told to believe; empty: what the system believes.");
-  v.field("web", h.web, "Folder of the page; empty: there is none.");
-  v.field("open_metrics", h.open_metrics, "Whether /metrics takes no token; it tells less then.");
+  v.field("listen", h.listen, "host:port; port 0 selects a free one. To serve other hosts, also set tls_certificates.");
+  v.field("url", h.url, "URL by which users and tasks reach the master; empty: derived from `listen`.");
+  v.field("tls_certificates", h.tls_certificates, "PEM file with the certificate and its chain up to the root.");
+  v.field("tls_key", h.tls_key, "PEM file with the key of that certificate.");
+  v.field("tls_ca", h.tls_ca, "PEM file that clients on this host are told to trust; empty: what the system trusts.");
+  v.field("web", h.web, "Folder of the web page; empty: none.");
+  v.field("open_metrics", h.open_metrics, "Whether /metrics requires no token; it then shows fewer metrics.");
   v.field("insecure", h.insecure,
-          "Whether it may serve other hosts without TLS: passwords and tokens travel in plain.");
+          "Whether other hosts may be served without TLS, so that passwords and tokens are sent in plain text.");
   v.field("connections_max", h.connections_max,
-          "Most connections at a time; fewer where the limit of open files is low, half of which is kept for agents, "
-          "the database and logs.",
+          "Maximum number of connections at a time; fewer if the limit of open files is low, half of which is reserved "
+          "for agents, the database and logs.",
           range(1, 100'000));
-  v.check(h.tls_certificates.empty() == h.tls_key.empty(), "tls_key", "goes with tls_certificates; give both or none");
+  v.check(h.tls_certificates.empty() == h.tls_key.empty(), "tls_key", "requires tls_certificates; set both or none");
 }
 
 struct Config {
@@ -80,24 +77,24 @@ struct Config {
   cluster::control::Settings cluster;
   bool adopt = false;
 
-  static constexpr std::string_view doc = "What a master is told at its start.";
+  static constexpr std::string_view doc = "Configuration of a master.";
 };
 template <class V>
 void describe(V& v, Config& c) {
-  v.field("data", c.data, "Folder for everything that the master keeps.");
+  v.field("data", c.data, "Folder for all data of the master.");
   v.field("database", c.database, "sqlite:///path or postgresql://user:password@host/name; empty: SQLite in `data`.");
   v.field(
       "listen", c.listen,
-      "host:port for agents on other hosts; the two ports after it serve output and joining. Empty: this host only.");
-  v.field("advertise", c.advertise, "The host by which agents reach this one; empty: as `listen` says.");
-  v.field("record", c.record, "Folder in which every plan is kept with all that led to it, as `cadre plan` reads it.");
-  v.field("http", c.http, "The front door.");
-  v.field("keeping", c.keeping, "What of the records stays.");
-  v.field("bulk", c.bulk, "How much output and code is kept and served.");
-  v.field("cluster", c.cluster, "How the cluster is run.");
+      "host:port for agents on other hosts; the two ports after it are for output and joining. Empty: this host only.");
+  v.field("advertise", c.advertise, "Host name by which agents reach the master; empty: derived from `listen`.");
+  v.field("record", c.record, "Folder in which every plan is recorded with its input, as a file for `cadre plan`.");
+  v.field("http", c.http, "HTTP server.");
+  v.field("keeping", c.keeping, "How much history is kept.");
+  v.field("bulk", c.bulk, "Limits of stored output and code.");
+  v.field("cluster", c.cluster, "Settings of the cluster.");
   v.field("adopt", c.adopt,
-          "Whether a data folder of another cluster, or one newer than the database, is accepted: its output and code "
-          "are set aside. For one start only.");
+          "Whether to accept a data folder of another cluster, or one newer than the database; its output and code are "
+          "set aside. For one start only.");
 }
 
 }  // namespace cadre::master

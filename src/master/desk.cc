@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "access/creation.h"
 #include "base/overloaded.h"
 #include "describe/describe.h"
 #include "master/master.h"
@@ -61,19 +60,17 @@ cluster::control::Job job_of(records::ArchivedJob archived) {
   return job;
 }
 
-/// A sign of life changes nothing that anybody would want to look up later, and input is not kept.
 template <class T>
-constexpr bool changes_something() {
-  if constexpr (std::is_same_v<T, requests::Attend> || std::is_same_v<T, requests::SendInput>) return false;
-  if constexpr (access::Routed<T>) return !T::route.reads();
+constexpr bool is_in_audit() {
+  if constexpr (api::Routed<T>) return T::route.is_in_audit();
   return false;
 }
 
-bool creates(const cluster::Asked& asked) {
+bool is_keyed(const cluster::Asked& asked) {
   const auto of_choice = [](const auto& choice) {
     return std::visit(
         [](const auto& each) {
-          if constexpr (access::Routed<std::remove_cvref_t<decltype(each)>>) return access::creates(each.route);
+          if constexpr (api::Routed<std::remove_cvref_t<decltype(each)>>) return each.route.is_keyed();
           return false;
         },
         choice);
@@ -128,10 +125,10 @@ void Master::attend(const FromDoor& one, TimePoint now) {
   }
   const Guest guest{one.asker, *std::move(who), one.credential.address};
   const access::IdempotencyKey& key = one.credential.idempotency;
-  const bool is_keyed = !key.key.empty() && creates(one.asked);
-  if (is_keyed && answer_repeated(guest, key, now)) return;
+  const bool has_key = !key.key.empty() && is_keyed(one.asked);
+  if (has_key && answer_repeated(guest, key, now)) return;
   const auto remember = [&](std::optional<Created> created) {
-    if (!created || !is_keyed) return;
+    if (!created || !has_key) return;
     access_.remember({guest.who.user, key.key, key.fingerprint, created->noun, created->object, now});
   };
   std::visit(overloaded{
@@ -239,7 +236,7 @@ std::optional<Master::Created> Master::serve_now(const Guest& guest, const reque
   }
   std::visit(
       [&](const auto& each) {
-        if constexpr (changes_something<std::remove_cvref_t<decltype(each)>>()) {
+        if constexpr (is_in_audit<std::remove_cvref_t<decltype(each)>>()) {
           const auto* reply = answer ? std::get_if<requests::Reply>(&*answer) : nullptr;
           const auto* job = reply == nullptr ? nullptr : std::get_if<requests::JobView>(reply);
           std::string object = job == nullptr ? object_of(each) : "job " + std::to_string(job->id.value);
@@ -272,7 +269,7 @@ std::optional<Master::Created> Master::serve(const Guest& guest, const access::R
   const Told told = reply ? Told(*std::move(reply)) : failed(reply.error());
   std::visit(
       [&](const auto& each) {
-        if constexpr (changes_something<std::remove_cvref_t<decltype(each)>>()) {
+        if constexpr (is_in_audit<std::remove_cvref_t<decltype(each)>>()) {
           // Who names a token that is not there may have pasted its secret.
           const bool may_be_secret =
               std::holds_alternative<access::RevokeToken>(request) && failure_in(told) != nullptr;

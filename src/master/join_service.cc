@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t tokens_max = 100'000;
 constexpr std::int32_t pending_max = 256;
-constexpr ByteSize message_max{4096};
+constexpr ByteSize join_message_max{4096};
 
 }  // namespace
 
@@ -30,7 +30,7 @@ JoinService::~JoinService() { *gone_ = true; }
 Result<std::unique_ptr<JoinService>> JoinService::open(const Ground& ground, JoinOptions options) {
   net::HubOptions hub = options.hub;
   std::unique_ptr<JoinService> service(new JoinService(ground, std::move(options)));
-  hub.limits.message_max = message_max;
+  hub.limits.message_max = join_message_max;
   hub.note_addresses = true;
   TRY_ASSIGN(bound, ground.network.bind(std::move(hub), [self = service.get()](const net::Peer& peer, BytesView bytes) {
     self->hear(peer, bytes);

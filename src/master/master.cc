@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/overloaded.h"
+#include "base/rounded.h"
 #include "describe/describe.h"
 
 namespace cadre::master {
@@ -20,7 +21,7 @@ constexpr ByteSize news_bytes_max{256 << 20};
 constexpr std::size_t message_nodes_max = 200'000;
 /// Between the master and an agent. The largest is a Start, which came in a request of at most 4 MiB. A connection that
 /// has not authenticated yet can hold one message of this size, so it is no larger than needed.
-constexpr ByteSize message_max{5 << 20};
+constexpr ByteSize agent_message_max{5 << 20};
 /// Agents beat more often than this.
 constexpr Duration peer_silence_max = 10min;
 
@@ -71,7 +72,7 @@ control::Quotas quotas_of(const access::Rows& rows) {
 
 Result<std::unique_ptr<Master>> Master::make(const Ground& ground, Options options) {
   net::HubOptions agents = std::move(options.agents);
-  agents.limits.message_max = message_max;
+  agents.limits.message_max = agent_message_max;
   options.rows.quotas = quotas_of(options.access_rows);
   std::unique_ptr<Master> master(new Master(ground, std::move(options)));
   TRY(master->bind(std::move(agents)));
@@ -351,7 +352,17 @@ void Master::look_after_code(const control::JobRow& row) {
   }
 }
 
+void Master::log_change(const control::ChangeRow& change) {
+  const auto line = [&] { return change.noun + " " + change.id + ": " + change.what; };
+  if (change.noun != "agent") return ground_.log.debug(line);
+  change.what == "lost"
+      ? ground_.log.warning(line() + "; nothing was heard from it for " + rounded(settings_.agent_timeout) +
+                            ", see cadre agent describe " + change.id)
+      : ground_.log.info(line());
+}
+
 void Master::act(control::Outcome outcome) {
+  for (const control::ChangeRow& change : outcome.writes.changes) log_change(change);
   if (tell_leases_ && !outcome.writes.tasks.empty()) tell_leases_(lease_facts(outcome.writes.tasks));
   for (const control::JobRow& row : outcome.writes.new_jobs) look_after_code(row);
   for (const control::JobRow& row : outcome.writes.jobs) look_after_code(row);

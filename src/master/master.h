@@ -171,6 +171,8 @@ class Master : public cluster::Desk {
   /// Answers one that cannot be written, so that it is not repeated.
   loop::Task<Result<void>> reject(const News& one, Error why);
   void act(cluster::control::Outcome outcome);
+  /// Agents that come and go are of interest to every admin; jobs and tasks have their own history.
+  void log_change(const cluster::control::ChangeRow& change);
   void revoke(const cluster::AgentId& agent);
   bool has_key(const cluster::AgentId& agent) const;
   /// Asks the database whether this is still the only master, if that is not certain enough to speak for the cluster.

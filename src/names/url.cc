@@ -5,6 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "net/address.h"
+#include "net/host_port.h"
+
 namespace cadre::names {
 
 namespace {
@@ -68,32 +71,11 @@ Result<void> read_login(std::string_view text, RedisUrl& url) {
   return {};
 }
 
-struct Place {
-  std::string host;
-  std::uint16_t port = 0;
-};
-
-Result<Place> read_place(std::string_view text, std::uint16_t usual_port) {
-  Place place{"", usual_port};
-  if (text.starts_with('[')) {
-    const std::size_t end = text.find(']');
-    if (end == std::string_view::npos) return bad_url("the bracket before the host is not closed");
-    place.host = text.substr(1, end - 1);
-    text.remove_prefix(end + 1);
-    if (!text.empty() && text.front() != ':') {
-      return bad_url("a port follows the host as :" + std::to_string(usual_port));
-    }
-  } else {
-    const std::size_t colon = text.find(':');
-    place.host = text.substr(0, colon);
-    text.remove_prefix(std::min(colon, text.size()));
-  }
-  if (place.host.empty()) return bad_url("it names no host");
-  if (text.empty()) return place;
-  TRY_ASSIGN(port, read_number<std::uint16_t>(text.substr(1), "the port"));
-  if (port == 0) return bad_url("the port is 0");
-  place.port = port;
-  return place;
+Result<net::TcpAddress> read_place(std::string_view text, std::uint16_t usual_port) {
+  const Result<net::HostPort> parsed = net::parse_host_port(text);
+  if (!parsed) return bad_url(parsed.error().message);
+  if (parsed->port == 0) return bad_url("the port is 0");
+  return net::TcpAddress{parsed->host, parsed->port.value_or(usual_port)};
 }
 
 using Settings = std::vector<std::pair<std::string_view, std::string>>;
@@ -169,9 +151,7 @@ Result<Url> parse_master(std::string_view rest, bool is_tls) {
   }
   if (rest.empty() && url.token.empty() && url.ca_file.empty()) return url;
   TRY_ASSIGN(place, read_place(rest, 7310));
-  const bool has_colons = place.host.find(':') != std::string::npos;
-  url.door = (is_tls ? "https://" : "http://") + (has_colons ? "[" + place.host + "]" : place.host) + ":" +
-             std::to_string(place.port);
+  url.door = (is_tls ? "https://" : "http://") + net::host_in_address(place.host) + ":" + std::to_string(place.port);
   return url;
 }
 

@@ -31,8 +31,8 @@ void describe(V& v, Limits& l) {
   v.field("message_max", l.message_max, "Size of the largest message; a peer that sends a larger one is cut off.",
           range(ByteSize{1024}, ByteSize{std::int64_t{1} << 30}));
   v.field("queue_max", l.queue_max,
-          "Most messages that wait in each direction for each peer, not counting what the system's sockets hold; so "
-          "queue_max times message_max bounds the memory of a peer.",
+          "Maximum number of messages that wait to be sent to each peer, and on a hub also of messages from each peer "
+          "that wait to be read, not counting what the sockets of the system hold.",
           range(1, 1'000'000));
   v.field("turn_max", l.turn_max, "Most messages handled before the loop turns to its other work.", range(1, 100'000));
   v.field("handshake_max", l.handshake_max, "How long a new connection may take to show who it is.",

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <set>
+#include <thread>
 
 #include "net/backends_test.h"
 #include "net/raw_socket_test.h"
@@ -99,6 +100,62 @@ TEST_F(Processes, ThatAreKilledAreFoundAgainWhenRestartedAtTheSameAddress) {
   }
 }
 
+TEST_F(Processes, ThatDieWhileTheirAnswersAreNotReadEndNobodyElse) {
+  const std::string address = "tcp://127.0.0.1:" + std::to_string(RawSocket::free_port());
+  HubProcess process(*this, address);
+  loop::RealLoop loop;
+  SilentLog log;
+  const auto network = ZmqNetwork::make(loop, log).value();
+  LinkOptions options = link_options(address);
+  options.limits.queue_max = 10;
+  std::string answer;
+  int answers = 0;
+  const auto link = network->connect(options, [&](const Slice& message) { answer = text_of(message), ++answers; });
+  ASSERT_DONE(link);
+  process.begin();
+  expect_answer_of(loop, **link, answer, process.id);
+  // From here on the loop stands still: what the hub answers waits, more than the queue holds.
+  for (int sent = 0; sent < 500;) {
+    (*link)->send(as_bytes("more")) ? void(++sent) : std::this_thread::sleep_for(milliseconds(1));
+  }
+  const int before = answers;
+  process.end();
+  std::this_thread::sleep_for(5 * impatient().heartbeat);
+  run_until(loop, [&] { return answers > before + 10 && (*link)->counters().disconnected >= 1; });
+}
+
+TEST_F(Processes, ThatDieBeforeTheirMessagesAreReadDoNotEndTheHub) {
+  const std::string address = "tcp://127.0.0.1:" + std::to_string(RawSocket::free_port());
+  const pid_t sender = servers::fork_child([&] {
+    loop::RealLoop loop;
+    SilentLog log;
+    const auto network = ZmqNetwork::make(loop, log).value();
+    const auto link = network->connect(link_options(address), [](const Slice&) {}).value();
+    loop::Timer timer;
+    std::function<void()> send = [&] {
+      while (link->send(as_bytes("more"))) continue;
+      timer = loop.after(milliseconds(1), send);
+    };
+    send();
+    loop.run();
+    return 0;
+  });
+  loop::RealLoop loop;
+  SilentLog log;
+  const auto network = ZmqNetwork::make(loop, log).value();
+  HubOptions options = hub_options(address);
+  options.limits.queue_max = 10;
+  int heard = 0;
+  const auto hub = network->bind(options, [&](const Peer&, const Slice&) { ++heard; });
+  ASSERT_DONE(hub);
+  run_until(loop, [&] { return heard > 0; });
+  // From here on the loop stands still, and more comes than the queue holds.
+  std::this_thread::sleep_for(2 * impatient().heartbeat);
+  servers::kill_tree(sender);
+  std::this_thread::sleep_for(5 * impatient().heartbeat);
+  run_until(loop, [&] { return (*hub)->counters().disconnected >= 1; });
+}
+
 TEST_F(Processes, ThatAreStoppedAreGivenUpAndFoundAgainWhenTheyGoOn) {
   const std::string address = "tcp://127.0.0.1:" + std::to_string(RawSocket::free_port());
   HubProcess process(*this, address);
@@ -132,6 +189,8 @@ TEST_F(Processes, BehindASilentNetworkAreGivenUpByBothSides) {
       network->connect(link_options("tcp://127.0.0.1:" + std::to_string(proxy.port())), [](const Slice&) {}).value();
   ASSERT_DONE(link->send(as_bytes("hello")));
   run_until(loop, [&] { return peers.size() == 1; });
+  const TimePoint heard = loop.now();  // the hub knows how long to wait from the first heartbeat on
+  run_until(loop, [&] { return loop.now() - heard > 2 * impatient().heartbeat; });
 
   proxy.spoil(servers::Proxy::Fault::silence);
   const TimePoint silent = loop.now();

@@ -34,7 +34,7 @@ std::string about(std::int64_t bytes) {
 }
 
 /// What is to be packed, in its order in the file.
-struct Entry {
+struct PackedEntry {
   EntryKind kind = EntryKind::end;
   std::string path;  ///< from the top
   std::size_t name_at = 0;
@@ -76,7 +76,7 @@ class Walk {
     return fail(Errc::invalid, complaint());
   }
 
-  const std::vector<Entry>& entries() const { return entries_; }
+  const std::vector<PackedEntry>& entries() const { return entries_; }
   std::vector<std::string> skipped() const { return skipped_; }
   std::vector<std::string> private_folders() const { return private_folders_; }
 
@@ -123,7 +123,7 @@ class Walk {
   }
 
   /// What is over the bound is only counted, so that the complaint can say what is large.
-  void put(Entry entry) {
+  void put(PackedEntry entry) {
     if (count_ <= options_.entries_max) entries_.push_back(std::move(entry));
   }
 
@@ -148,7 +148,7 @@ class Walk {
   const std::string folder_;
   const PackOptions& options_;
   const Ignore ignore_;
-  std::vector<Entry> entries_;
+  std::vector<PackedEntry> entries_;
   std::vector<std::string> skipped_;
   std::vector<std::string> private_folders_;
   std::map<std::string, Share> shares_;  ///< of what lies at the top
@@ -162,7 +162,7 @@ class Writer {
 
   Result<void> begin() { return put(as_bytes(pack_magic)); }
 
-  Result<void> put_entry(const Entry& entry) {
+  Result<void> put_entry(const PackedEntry& entry) {
     switch (entry.kind) {
       case EntryKind::link: return put_link(entry);
       case EntryKind::file:
@@ -178,13 +178,13 @@ class Writer {
   std::int64_t size() const { return size_; }
 
  private:
-  Result<void> put_header(const Entry& entry, std::int64_t size) {
+  Result<void> put_header(const PackedEntry& entry, std::int64_t size) {
     const std::string name = entry.name();
     TRY(put(encode(PackHeader{entry.kind, static_cast<std::uint8_t>(name.size()), size})));
     return put(as_bytes(name));
   }
 
-  Result<void> put_link(const Entry& entry) {
+  Result<void> put_link(const PackedEntry& entry) {
     const std::string path = folder_ + "/" + entry.path;
     std::string target(link_bytes_max + 1, '\0');
     const ssize_t size = readlink(path.c_str(), target.data(), target.size());
@@ -194,7 +194,7 @@ class Writer {
     return put(as_bytes(target).first(static_cast<std::size_t>(size)));
   }
 
-  Result<void> put_file(const Entry& entry) {
+  Result<void> put_file(const PackedEntry& entry) {
     const std::string path = folder_ + "/" + entry.path;
     Result<File> file = File::open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     if (!file && file.error().code == Errc::denied) {
@@ -238,7 +238,7 @@ Result<Packed> write_pack(const Walk& walk, const std::string& folder, const std
   TRY_ASSIGN(file, File::open(path, O_WRONLY | O_CREAT | O_TRUNC));
   Writer writer(folder, std::move(file));
   TRY(writer.begin());
-  for (const Entry& entry : walk.entries()) TRY(writer.put_entry(entry));
+  for (const PackedEntry& entry : walk.entries()) TRY(writer.put_entry(entry));
   TRY_ASSIGN(hash, writer.finish());
   return Packed{std::move(hash), ByteSize{writer.size()}, static_cast<std::int64_t>(walk.entries().size()),
                 walk.skipped(), walk.private_folders()};

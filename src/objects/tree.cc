@@ -86,12 +86,12 @@ Result<void> copy_content(const File& from, File& to, off_t size) {
 /// Folders are opened one from another, never through a link: somebody may replace what is in them meanwhile.
 constexpr int folder_flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
 
-struct Entry {
+struct FoundEntry {
   std::string name;
   struct stat facts;
 };
 
-Result<void> for_each_entry(const File& folder, const std::function<Result<void>(const Entry&)>& fn) {
+Result<void> for_each_entry(const File& folder, const std::function<Result<void>(const FoundEntry&)>& fn) {
   loop::Descriptor again(openat(folder.fd(), ".", folder_flags | O_CLOEXEC));
   if (!again) return system_failure(folder.path());
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(fdopendir(again.get()), closedir);
@@ -102,7 +102,7 @@ Result<void> for_each_entry(const File& folder, const std::function<Result<void>
     const dirent* found = readdir(entries.get());
     if (found == nullptr && errno != 0) return system_failure(folder.path());
     if (found == nullptr) return {};
-    Entry entry{found->d_name, {}};
+    FoundEntry entry{found->d_name, {}};
     if (entry.name == "." || entry.name == "..") continue;
     if (fstatat(folder.fd(), entry.name.c_str(), &entry.facts, AT_SYMLINK_NOFOLLOW) != 0) {
       if (errno == ENOENT) continue;
@@ -146,7 +146,7 @@ class Measure {
   std::int64_t entries_ = 0;
 };
 
-Result<void> copy_file(const File& from_folder, const File& to_folder, const Entry& entry) {
+Result<void> copy_file(const File& from_folder, const File& to_folder, const FoundEntry& entry) {
   TRY_ASSIGN(from, from_folder.open_entry(entry.name, O_RDONLY | O_NONBLOCK));
   TRY_ASSIGN(size, from.size());
   if (!from.is_plain() || size > entry.facts.st_size) {
@@ -169,7 +169,7 @@ Result<void> copy_link(const File& from, const File& to, const std::string& name
 
 Result<void> copy_folder(const File& from, const File& to, Measure& measure, int level) {
   TRY(measure.enter(level));
-  return for_each_entry(from, [&](const Entry& entry) -> Result<void> {
+  return for_each_entry(from, [&](const FoundEntry& entry) -> Result<void> {
     TRY(measure.add(entry.facts));
     if (S_ISLNK(entry.facts.st_mode)) return copy_link(from, to, entry.name);
     if (S_ISREG(entry.facts.st_mode)) return copy_file(from, to, entry);
@@ -185,7 +185,7 @@ Result<void> copy_folder(const File& from, const File& to, Measure& measure, int
 
 Result<void> measure_folder(const File& folder, Measure& measure, int level) {
   TRY(measure.enter(level));
-  return for_each_entry(folder, [&](const Entry& entry) -> Result<void> {
+  return for_each_entry(folder, [&](const FoundEntry& entry) -> Result<void> {
     TRY(measure.add(entry.facts));
     if (!S_ISDIR(entry.facts.st_mode)) return {};
     TRY_ASSIGN(inner, folder.open_entry(entry.name, folder_flags));

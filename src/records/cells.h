@@ -14,9 +14,9 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "cluster/ids.h"
-#include "cluster/resources.h"
 #include "database/value.h"
 #include "describe/describe.h"
+#include "plan/resources.h"
 
 namespace cadre::records {
 
@@ -110,9 +110,9 @@ struct Cell<T> {
 };
 
 template <>
-struct Cell<cluster::Cpus> {
-  static Result<database::Value> to_cell(cluster::Cpus cpus) { return cpus.milli; }
-  static Result<void> from_cell(const database::Value& cell, cluster::Cpus& cpus) {
+struct Cell<plan::Cpus> {
+  static Result<database::Value> to_cell(plan::Cpus cpus) { return cpus.milli; }
+  static Result<void> from_cell(const database::Value& cell, plan::Cpus& cpus) {
     return Cell<std::int64_t>::from_cell(cell, cpus.milli);
   }
 };

@@ -133,7 +133,7 @@ class CellReader {
   template <class T>
   static Result<void> read_json(const database::Value& cell, T& value) {
     TRY_ASSIGN(text, held<std::string>(cell));
-    auto read = describe::read_json<T>(*text);
+    auto read = describe::read_json_of_peer<T>(*text);
     if (!read) return fail(Errc::corrupt, describe::to_error(read.error(), "").message);
     value = *std::move(read);
     return {};

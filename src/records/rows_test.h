@@ -122,7 +122,7 @@ inline control::TaskRow random_task(Dice& dice, cluster::TaskId task) {
 inline control::AgentRow random_agent(Dice& dice, cluster::AgentId id) {
   control::AgentRow row;
   auto& [agent, pool, host, identity, version, slots, slot_states, isolation, lost, place, stopped] = row;
-  agent = describe::random_value<cluster::Agent>(dice);
+  agent = describe::random_value<plan::Agent>(dice);
   agent.id = std::move(id);
   for (std::string* text : {&pool, &host, &identity, &version}) *text = random_said(dice);
   for (std::size_t count = dice.below(9); count > 0; --count) {
@@ -137,7 +137,7 @@ inline control::AgentRow random_agent(Dice& dice, cluster::AgentId id) {
 }
 
 inline control::GroupRow random_group(Dice& dice, std::string pool, cluster::GroupId id) {
-  return {std::move(pool), std::move(id), describe::random_value<cluster::Group>(dice)};
+  return {std::move(pool), std::move(id), describe::random_value<plan::Group>(dice)};
 }
 
 inline control::ChangeRow random_change(Dice& dice, std::uint64_t number) {

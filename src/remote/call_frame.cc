@@ -9,7 +9,7 @@
 namespace cadre::remote {
 namespace {
 
-constexpr std::uint32_t magic = 0x316c6163;  // "cal1"
+constexpr std::uint32_t call_magic = 0x316c6163;  // "cal1"
 constexpr std::size_t head_bytes = 32;
 constexpr std::size_t part_bytes = 16;
 constexpr std::size_t alignment = 16;
@@ -54,7 +54,7 @@ EncodedCall::EncodedCall(Verb verb, std::uint64_t id, std::string_view name, Byt
                          std::span<const PartToSend> parts) {
   CHECK(name.size() <= name_bytes_max && parts.size() <= parts_max);
   head_.reserve(head_bytes + parts.size() * part_bytes + name.size() + alignment);
-  put(head_, magic);
+  put(head_, call_magic);
   put(head_, static_cast<std::uint8_t>(verb));
   put(head_, std::uint8_t{0});
   put(head_, static_cast<std::uint16_t>(parts.size()));
@@ -107,8 +107,8 @@ CallReader::Found CallReader::read_head() {
   head.name_bytes = get<std::uint32_t>(at);
   const auto also_zero = get<std::uint32_t>(at);
   const auto body = get<std::uint64_t>(at);
-  const bool is_frame = its_magic == magic && verb >= 1 && verb <= static_cast<std::uint8_t>(last_verb) && zero == 0 &&
-                        also_zero == 0 && parts <= parts_max && head.name_bytes <= name_bytes_max &&
+  const bool is_frame = its_magic == call_magic && verb >= 1 && verb <= static_cast<std::uint8_t>(last_verb) &&
+                        zero == 0 && also_zero == 0 && parts <= parts_max && head.name_bytes <= name_bytes_max &&
                         body <= payload_max_;
   if (!is_frame) return Found::nonsense;
   if (have < head_bytes + parts * part_bytes) return Found::nothing;

@@ -11,7 +11,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);  // numbers are spelled as they lie in memory
 
-constexpr std::uint8_t magic = 0xca;
+constexpr std::uint8_t frame_magic = 0xca;
 enum class Kind : std::uint8_t { hello = 1, welcome = 2, notes = 3 };
 constexpr std::uint8_t kinds_of_note = 4;
 
@@ -26,7 +26,7 @@ void put(Bytes& to, BytesView bytes) { to.insert(to.end(), bytes.begin(), bytes.
 
 template <class T>
 Bytes spell_greeting(Kind kind, const T& greeting) {
-  Bytes frame{std::byte{magic}, std::byte{static_cast<std::uint8_t>(kind)}};
+  Bytes frame{std::byte{frame_magic}, std::byte{static_cast<std::uint8_t>(kind)}};
   put(frame, describe::write_msgpack(greeting));
   return frame;
 }
@@ -108,7 +108,7 @@ Bytes spell(const Hello& hello) { return spell_greeting(Kind::hello, hello); }
 Bytes spell(const Welcome& welcome) { return spell_greeting(Kind::welcome, welcome); }
 
 Bytes spell(const Notes& head) {
-  Bytes frame{std::byte{magic}, std::byte{static_cast<std::uint8_t>(Kind::notes)}};
+  Bytes frame{std::byte{frame_magic}, std::byte{static_cast<std::uint8_t>(Kind::notes)}};
   put(frame, head.hears);
   put(frame, static_cast<std::uint8_t>(head.is_deaf));
   put(frame, head.acknowledged);
@@ -132,12 +132,12 @@ void append(Bytes& frame, const Note& note) {
 }
 
 bool is_greeting(BytesView frame) {
-  return frame.size() >= 2 && frame.size() <= greeting_bytes_max + 2 && frame[0] == std::byte{magic} &&
+  return frame.size() >= 2 && frame.size() <= greeting_bytes_max + 2 && frame[0] == std::byte{frame_magic} &&
          frame[1] != std::byte{static_cast<std::uint8_t>(Kind::notes)};
 }
 
 Result<Frame> read_frame(const Slice& frame) {
-  if (frame.size() < 2 || frame.view[0] != std::byte{magic}) return corrupt("this is no frame of ours");
+  if (frame.size() < 2 || frame.view[0] != std::byte{frame_magic}) return corrupt("this is no frame of ours");
   const BytesView rest = frame.view.subspan(2);
   switch (static_cast<Kind>(frame.view[1])) {
     case Kind::hello: return read_greeting<Hello>(rest);

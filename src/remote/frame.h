@@ -1,5 +1,5 @@
-/// How notes and greetings are spelled on the way between two processes. Pure; safe on any thread. Nothing in a frame
-/// is believed: sizes are checked before anything is taken.
+/// The wire format of notes and handshakes between two processes. Pure; safe on any thread. Frames are not trusted:
+/// sizes are checked before anything is read.
 #pragma once
 
 #include <cstdint>
@@ -16,42 +16,42 @@
 
 namespace cadre::remote {
 
-/// The first that is said over a connection, by who opened it.
+/// The first frame of a connection, sent by the side that opened it.
 struct Hello {
   std::string group;
   Card from;
-  std::uint64_t epoch = 0;  ///< of who says it
-  std::uint64_t to = 0;     ///< the epoch of whom it wants to speak with
-  std::string ticket;       ///< that one's, which only those know who may speak with it
-  std::uint64_t line = 0;   ///< numbers the connections that it opened to that one
+  std::uint64_t epoch = 0;  ///< of the sender
+  std::uint64_t to = 0;     ///< the epoch of the receiver
+  std::string ticket;       ///< of the receiver; only peers that may connect know it
+  std::uint64_t line = 0;   ///< number of this connection from the sender to the receiver
 };
 template <class V>
 void describe(V& v, Hello& h) {
-  v.required("group", h.group, "Its group.");
-  v.required("from", h.from, "Who it is, and where it can be reached itself.");
-  v.required("epoch", h.epoch, "Its epoch.");
-  v.required("to", h.to, "The epoch of whom it wants.");
-  v.required("ticket", h.ticket, "The ticket of whom it wants.");
-  v.required("line", h.line, "Which connection this is.");
+  v.required("group", h.group, "Group of the sender.");
+  v.required("from", h.from, "Card of the sender, with its addresses.");
+  v.required("epoch", h.epoch, "Epoch of the sender.");
+  v.required("to", h.to, "Epoch of the receiver.");
+  v.required("ticket", h.ticket, "Ticket of the receiver.");
+  v.required("line", h.line, "Number of this connection.");
 }
 
-/// The answer to it.
+/// The answer to a Hello.
 struct Welcome {
   std::uint64_t line = 0;
-  std::uint64_t arrived = 0;  ///< of what the other sent before, all up to this number has come
-  std::uint32_t held = 0;     ///< how many of them wait to be taken
+  std::uint64_t arrived = 0;  ///< all earlier notes of the other side up to this number have arrived
+  std::uint32_t held = 0;     ///< number of notes that wait to be taken
   std::uint64_t held_bytes = 0;
-  std::uint32_t window = 0;  ///< so many may wait there, or be under way
+  std::uint32_t window = 0;  ///< maximum number of notes that may wait there or be in flight
   std::uint64_t window_bytes = 0;
 };
 template <class V>
 void describe(V& v, Welcome& w) {
-  v.required("line", w.line, "To which connection it is the answer.");
-  v.required("arrived", w.arrived, "What has come before.");
-  v.required("held", w.held, "How much of it waits to be taken.");
-  v.required("held_bytes", w.held_bytes, "And what that counts for.");
-  v.required("window", w.window, "How much may wait there, or be under way.");
-  v.required("window_bytes", w.window_bytes, "The same in bytes.");
+  v.required("line", w.line, "Number of the connection that it answers.");
+  v.required("arrived", w.arrived, "Number up to which earlier notes have arrived.");
+  v.required("held", w.held, "Number of notes that wait to be taken.");
+  v.required("held_bytes", w.held_bytes, "Bytes of these notes.");
+  v.required("window", w.window, "Maximum number of notes that may wait or be in flight.");
+  v.required("window_bytes", w.window_bytes, "Maximum bytes of notes that may wait or be in flight.");
 }
 
 /// Notes, numbered one after another, and what the sender has of those of the other side.
@@ -82,7 +82,8 @@ constexpr std::size_t tag_bytes_max = 1'024;
 constexpr std::size_t body_bytes_max = std::size_t{1} << 30;
 constexpr std::size_t greeting_bytes_max = 4'096;
 
-/// Whether it may be a greeting, by its first bytes and its size: all that is looked at of who has not said hello.
+/// Whether it may be a handshake, by its first bytes and its size: nothing else is read from a peer that has not sent
+/// a Hello.
 bool is_greeting(BytesView frame);
 
 /// Corrupt when it is none. The bodies of notes are slices of the frame.

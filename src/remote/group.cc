@@ -347,11 +347,11 @@ void Group::look_after(Peer& peer, TimePoint now) {
   if (peer.stage == Stage::up && now - peer.heard >= most) {
     peer.is_silent = true;
     stop_listening(peer);
-    down(peer, "nothing was heard of it for " + to_string(most), now);
+    down(peer, "nothing was heard of it for " + cadre::to_string(most), now);
   }
   if (peer.stage == Stage::up && now - peer.is_heard_at >= most) {
     peer.is_silent = true;
-    down(peer, "it has heard nothing for " + to_string(most), now);
+    down(peer, "it has heard nothing for " + cadre::to_string(most), now);
   }
   if (peer.stage == Stage::up && (now >= peer.tell_by || now - peer.spoke >= options_.beat)) transmit(peer, now);
   switch (peer.stage) {

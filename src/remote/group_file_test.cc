@@ -58,8 +58,8 @@ TEST(GroupFile, TellsAllFaultsAtOnce) {
 TEST(GroupFile, IsPlacedAsOneGangWithARoleForEachType) {
   const auto file = read_group_file(text_of(golden("group/learner-and-workers.yaml")));
   ASSERT_TRUE(file);
-  const cluster::Gang gang = cluster::gang_of({1}, 0, to_job(*file));
-  const auto* roles = std::get_if<cluster::Roles>(&gang.wants);
+  const plan::Gang gang = cluster::gang_of({1}, 0, to_job(*file));
+  const auto* roles = std::get_if<plan::Roles>(&gang.wants);
   ASSERT_NE(roles, nullptr);
   ASSERT_EQ(roles->size(), file->components.size());
   for (std::size_t at = 0; at < roles->size(); ++at) {
@@ -80,7 +80,7 @@ TEST(GroupFile, HasItsRulesKeptByTheCluster) {
   const auto file = read_group_file(text_of(golden("group/learner-and-workers.yaml")));
   ASSERT_TRUE(file);
   const cluster::JobSpec job = to_job(*file);
-  for (const cluster::Member& member : job.members) EXPECT_EQ(member.layout_by, cluster::Measure::cpus);
+  for (const cluster::Member& member : job.members) EXPECT_EQ(member.layout_by, plan::Measure::cpus);
   EXPECT_EQ(job.members[0].restart, cluster::restart::Policy(cluster::restart::Never{}))
       << "the others go on without it";
   const auto* restart = std::get_if<cluster::restart::OnFailure>(&*job.members[1].restart);

@@ -135,7 +135,7 @@ void Simulation::hear_from_stale(Host& host, std::uint32_t index) {
   }
 }
 
-void Simulation::add_host(const cluster::Agent& agent) {
+void Simulation::add_host(const plan::Agent& agent) {
   const auto index = static_cast<std::uint32_t>(hosts_.size());
   host_of_.emplace(agent.id, index);
   Host& host = hosts_.emplace_back();
@@ -149,17 +149,17 @@ void Simulation::add_host(const cluster::Agent& agent) {
 /// Asks the provider for what the queue wants and gives back what is idle, every half minute.
 void Simulation::provide() {
   if (options_.instances == 0 || finished()) return;
-  cluster::ProvisionRule rule;
+  plan::ProvisionRule rule;
   rule.max = options_.instances;
   rule.slots_per_instance = options_.slots;
-  std::vector<cluster::Instance> instances;
+  std::vector<plan::Instance> instances;
   for (const Host& host : hosts_) {
     if (!host.provided || host.gone) continue;
-    cluster::Instance instance{host.agent.id, host.asked, host.ready, {}};
+    plan::Instance instance{host.agent.id, host.asked, host.ready, {}};
     if (host.ready && host.link == Link::up && host.gangs.empty()) instance.idle_since = host.idle_since;
     instances.push_back(std::move(instance));
   }
-  for (const cluster::AgentId& id : cluster::instances_to_release(rule, instances, now())) {
+  for (const plan::AgentId& id : plan::instances_to_release(rule, instances, now())) {
     const std::uint32_t index = host_of_.at(id);
     hosts_[index].gone = true;
     ++report_.instances_released;
@@ -168,12 +168,12 @@ void Simulation::provide() {
     meter_.slots_changed(clock(), 0, -hosts_[index].agent.slots);
     tell({News::Kind::agent_gone, index});
   }
-  const std::int64_t wanted = cluster::instances_to_add(rule, planner_.queued_demand(), instances);
+  const std::int64_t wanted = plan::instances_to_add(rule, planner_.queued_demand(), instances);
   for (std::int64_t i = 0; i < wanted; ++i) {
     const auto index = static_cast<std::uint32_t>(hosts_.size());
     Host& host = hosts_.emplace_back();
     host.agent = hosts_.front().agent;
-    host.agent.id = cluster::AgentId("p" + std::to_string(++report_.instances_added));
+    host.agent.id = plan::AgentId("p" + std::to_string(++report_.instances_added));
     host_of_.emplace(host.agent.id, index);
     host.provided = true;
     host.asked = now();

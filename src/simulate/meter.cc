@@ -66,7 +66,7 @@ void Meter::queue_is(Duration now, std::int64_t queued) {
   minute.queued = std::max(minute.queued, queued);
 }
 
-void Meter::first_start(const cluster::Gang& gang, Duration waited) {
+void Meter::first_start(const plan::Gang& gang, Duration waited) {
   waits_["all"].push_back(waited);
   waits_[size_class(slots_to_start(gang.wants))].push_back(waited);
   waits_["priority " + std::to_string(gang.priority)].push_back(waited);

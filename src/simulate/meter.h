@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "cluster/gang.h"
+#include "plan/gang.h"
 #include "simulate/report.h"
 
 namespace cadre::simulate {
@@ -18,7 +18,7 @@ class Meter {
   /// So many slots are in use, of so many, from now on.
   void slots_changed(Duration now, std::int64_t used_change, std::int64_t all_change);
   void queue_is(Duration now, std::int64_t queued);
-  void first_start(const cluster::Gang& gang, Duration waited);
+  void first_start(const plan::Gang& gang, Duration waited);
   void planned(Duration cpu_time) { plans_.push_back(cpu_time); }
 
   /// Adds what it knows to a report that has its other figures.

@@ -7,9 +7,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-cluster::Gang gang_of(std::int32_t slots, std::int32_t priority) {
-  cluster::Gang gang;
-  gang.wants = cluster::Divisible{{slots, {}, {}, {}}, false, false};
+plan::Gang gang_of(std::int32_t slots, std::int32_t priority) {
+  plan::Gang gang;
+  gang.wants = plan::Divisible{{slots, {}, {}, {}}, false, false};
   gang.priority = priority;
   return gang;
 }

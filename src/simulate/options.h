@@ -5,9 +5,9 @@
 
 #include "base/bytes.h"
 #include "base/time.h"
-#include "cluster/policy.h"
-#include "cluster/provision.h"
-#include "cluster/resources.h"
+#include "plan/policy.h"
+#include "plan/provision.h"
+#include "plan/resources.h"
 
 namespace cadre::simulate {
 
@@ -21,7 +21,7 @@ struct Options {
   Duration over{};                               ///< gangs arrive over this time; 0 is all at once
   Duration shortest = std::chrono::seconds(10);  ///< run time of a gang
   Duration longest = std::chrono::hours(1);
-  cluster::Policy policy;
+  plan::Policy policy;
   Duration plan_every = std::chrono::seconds(1);
 
   bool verify = false;  ///< make every plan twice, the second time from nothing, and compare

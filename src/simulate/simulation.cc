@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using cluster::Epoch;
-using cluster::GangId;
+using plan::GangId;
 namespace lease = cluster::lease;
 
 constexpr Duration patience = 30 * 24h;  // after the last arrival
@@ -30,9 +30,9 @@ Simulation::Simulation(const Options& options, Watch watch)
       loop_(loop_options(options.seed)),
       planner_(options.policy, make_groups(options)) {
   for (std::int32_t i = 0; i < options.agents; ++i) {
-    add_host({cluster::AgentId("a" + std::to_string(i + 1)),
+    add_host({plan::AgentId("a" + std::to_string(i + 1)),
               options.slots,
-              cluster::SlotKind::cuda,
+              plan::SlotKind::cuda,
               {options.cpus * std::int64_t{1000}},
               options.memory,
               {},
@@ -94,18 +94,18 @@ void Simulation::plan() {
   const Duration before = loop::thread_cpu_time();
   for (const News& one : news) apply(one);
   meter_.queue_is(clock(), static_cast<std::int64_t>(planner_.queued()));
-  std::optional<cluster::Snapshot> snapshot;
+  std::optional<plan::Snapshot> snapshot;
   if (options_.verify) snapshot = planner_.snapshot(now());
-  const cluster::Plan plan = planner_.plan(now());
+  const plan::Plan plan = planner_.plan(now());
   meter_.planned(loop::thread_cpu_time() - before);
-  CHECK(!snapshot || cluster::plan(*snapshot) == plan);  // what the planner remembers must not change what it decides
+  CHECK(!snapshot || plan::plan(*snapshot) == plan);  // what the planner remembers must not change what it decides
 
   ++report_.plans;
   report_.placements += static_cast<std::int64_t>(plan.start.size());
   report_.preemptions += static_cast<std::int64_t>(plan.preempt.size());
   for (const GangId& id : plan.preempt) stop(row_of_.at(id));
-  for (const cluster::Start& one : plan.start) start(one);
-  for (const cluster::Start& one : plan.grow) {
+  for (const plan::Start& one : plan.start) start(one);
+  for (const plan::Start& one : plan.grow) {
     Row& row = rows_[row_of_.at(one.id)];
     vacate(row_of_.at(one.id));
     row.on.insert(row.on.end(), one.on.begin(), one.on.end());
@@ -137,7 +137,7 @@ void Simulation::step(Row& row, const lease::Event& event) {
   }
 }
 
-void Simulation::start(const cluster::Start& start) {
+void Simulation::start(const plan::Start& start) {
   const std::uint32_t gang = row_of_.at(start.id);
   Row& row = rows_[gang];
   row.on = start.on;
@@ -206,7 +206,7 @@ void Simulation::requeue(std::uint32_t gang) {
 void Simulation::occupy(std::uint32_t gang) {
   Row& row = rows_[gang];
   row.hosts.clear();
-  for (const cluster::Place& place : row.on) {
+  for (const plan::Place& place : row.on) {
     const std::uint32_t index = host_of_.at(place.agent);
     Host& host = hosts_[index];
     host.gangs.insert(gang);
@@ -220,7 +220,7 @@ void Simulation::occupy(std::uint32_t gang) {
 
 void Simulation::vacate(std::uint32_t gang) {
   Row& row = rows_[gang];
-  for (const cluster::Place& place : row.on) {
+  for (const plan::Place& place : row.on) {
     Host& host = hosts_[host_of_.at(place.agent)];
     host.slots_used -= place.slots;
     slots_used_ -= place.slots;

@@ -11,8 +11,8 @@
 #include "base/dice.h"
 #include "base/result.h"
 #include "cluster/lease.h"
-#include "cluster/planner.h"
 #include "loop/simulated_loop.h"
+#include "plan/planner.h"
 #include "simulate/meter.h"
 #include "simulate/options.h"
 #include "simulate/report.h"
@@ -44,7 +44,7 @@ class Simulation {
   struct Row {
     Job job;
     cluster::lease::State lease;
-    cluster::Places on;
+    plan::Places on;
     std::vector<std::uint32_t> hosts;  ///< where the master has it
     TimePoint began;                   ///< when its processes began, if they did
     bool runs = false;                 ///< its processes began
@@ -61,14 +61,14 @@ class Simulation {
   struct Stale {
     std::uint32_t gang;
     cluster::lease::Held held;
-    cluster::Places on;
+    plan::Places on;
     TimePoint began;
     Duration saved;
     bool whole;  ///< all of the gang ran here
   };
 
   struct Host {
-    cluster::Agent agent;
+    plan::Agent agent;
     Link link = Link::up;
     bool lost = false;  ///< the master has given it up
     bool gone = false;  ///< given back to the provider
@@ -94,7 +94,7 @@ class Simulation {
   void plan_soon();
   void plan();
   void apply(const News& news);
-  void start(const cluster::Start& start);
+  void start(const plan::Start& start);
   void begin(std::uint32_t gang);
   void end(std::uint32_t gang, cluster::Epoch epoch);
   void complete(std::uint32_t gang);
@@ -116,7 +116,7 @@ class Simulation {
   void come_back(std::uint32_t host);
   void meet_again(Host& host, std::uint32_t index);
   void hear_from_stale(Host& host, std::uint32_t index);
-  void add_host(const cluster::Agent& agent);
+  void add_host(const plan::Agent& agent);
   void provide();
 
   TimePoint now() const { return loop_.now(); }
@@ -127,11 +127,11 @@ class Simulation {
   Watch watch_;
   Dice dice_;
   loop::SimulatedLoop loop_;
-  cluster::Planner planner_;
+  plan::Planner planner_;
   std::vector<Row> rows_;
-  std::unordered_map<cluster::GangId, std::uint32_t> row_of_;
+  std::unordered_map<plan::GangId, std::uint32_t> row_of_;
   std::vector<Host> hosts_;
-  std::unordered_map<cluster::AgentId, std::uint32_t> host_of_;
+  std::unordered_map<plan::AgentId, std::uint32_t> host_of_;
   std::vector<News> news_;
   bool plan_is_due_ = false;
   Duration watched_until_{};

@@ -34,22 +34,22 @@ Duration seconds_between(Dice& dice, Duration least, Duration most) {
   return std::chrono::seconds(dice.magnitude(first, std::max<std::int64_t>(most / 1s, first)));
 }
 
-cluster::Wants pipeline(Dice& dice, std::int32_t slots) {
-  cluster::Role trainer{
+plan::Wants pipeline(Dice& dice, std::int32_t slots) {
+  plan::Role trainer{
       "trainer", 1, {std::min(slots, dice.percent(50) ? 1 : 2), {}, {1000}, {std::int64_t{8} << 30}}, {}, {}};
-  cluster::Role actor{"actor", 8, {0, {}, {1000}, {std::int64_t{1} << 30}}, 4, {}};
-  if (dice.percent(50)) actor.layout = cluster::Layout::spread;
-  return cluster::Roles{trainer, actor};
+  plan::Role actor{"actor", 8, {0, {}, {1000}, {std::int64_t{1} << 30}}, 4, {}};
+  if (dice.percent(50)) actor.layout = plan::Layout::spread;
+  return plan::Roles{trainer, actor};
 }
 
-cluster::Wants divisible(Dice& dice, std::int32_t slots, const Options& options) {
+plan::Wants divisible(Dice& dice, std::int32_t slots, const Options& options) {
   const std::int32_t slots_on_agent = options.slots;
   std::int64_t memory_gib =
       slots == 0 ? dice.magnitude(1, 16) : std::min(slots, slots_on_agent) * (2 << dice.between(0, 2));
   std::int64_t cpus_milli = slots == 0 ? dice.between(1, 8) * 500 : std::min(slots, slots_on_agent) * 1000;
   memory_gib = std::min(memory_gib, std::max<std::int64_t>(options.memory.value >> 30, 1));
   cpus_milli = std::min<std::int64_t>(cpus_milli, options.cpus * std::int64_t{1000});
-  cluster::Divisible wants{{slots, {}, {cpus_milli}, {memory_gib << 30}}, false, false};
+  plan::Divisible wants{{slots, {}, {cpus_milli}, {memory_gib << 30}}, false, false};
   wants.single_agent = slots > 1 && slots <= slots_on_agent && dice.percent(20);
   wants.uneven = slots > slots_on_agent && dice.percent(20);
   return wants;
@@ -80,7 +80,7 @@ Job make_job(Dice& dice, const Options& options) {
   job.checkpoint_every = seconds_between(dice, 1min, 30min);
   job.gang.priority = dice.percent(5) ? 10 : dice.percent(25) ? 60 : 42;
   job.gang.preemptible = dice.percent(70);
-  job.gang.group = cluster::GroupId(user_name(static_cast<int>(dice.below(users))));
+  job.gang.group = plan::GroupId(user_name(static_cast<int>(dice.below(users))));
   return job;
 }
 
@@ -93,17 +93,17 @@ std::vector<Job> make_workload(const Options& options) {
   for (std::int32_t i = 0; i < options.gangs; ++i) jobs.push_back(make_job(dice, options));
   std::stable_sort(jobs.begin(), jobs.end(), [](const Job& a, const Job& b) { return a.arrives < b.arrives; });
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    jobs[i].gang.id = cluster::GangId("g" + std::to_string(i + 1));
+    jobs[i].gang.id = plan::GangId("g" + std::to_string(i + 1));
     jobs[i].gang.position = static_cast<double>(i + 1);
   }
   return jobs;
 }
 
-cluster::Groups make_groups(const Options& options) {
-  cluster::Groups groups;
+plan::Groups make_groups(const Options& options) {
+  plan::Groups groups;
   const std::int64_t slots = std::int64_t{options.agents} * options.slots;
   for (int user = 0; user < users; user += 8)
-    groups[cluster::GroupId(user_name(user))].max_slots = std::max<std::int64_t>(slots / 4, options.slots);
+    groups[plan::GroupId(user_name(user))].max_slots = std::max<std::int64_t>(slots / 4, options.slots);
   return groups;
 }
 

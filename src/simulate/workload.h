@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "base/time.h"
-#include "cluster/gang.h"
+#include "plan/gang.h"
 #include "simulate/options.h"
 
 namespace cadre::simulate {
 
 struct Job {
-  cluster::Gang gang;
+  plan::Gang gang;
   Duration arrives{};           ///< after the beginning
   Duration work{};              ///< how long it has to run in all
   Duration checkpoint_every{};  ///< work since the last multiple of this is lost with its host
@@ -21,6 +21,6 @@ struct Job {
 std::vector<Job> make_workload(const Options& options);
 
 /// Users, some of whom may hold only so many slots.
-cluster::Groups make_groups(const Options& options);
+plan::Groups make_groups(const Options& options);
 
 }  // namespace cadre::simulate

@@ -66,7 +66,7 @@ TEST(Workload, RunsAsLongAsTheOptionsSay) {
 }
 
 TEST(Workload, HasNamesAndPlacesOfItsOwn) {
-  std::set<cluster::GangId> names;
+  std::set<plan::GangId> names;
   std::set<double> positions;
   const std::vector<Job> jobs = make_workload(options_of(1, 500));
   for (const Job& job : jobs) {
@@ -87,7 +87,7 @@ TEST(Workload, IsMixed) {
     const std::int64_t slots = slots_to_start(job.gang.wants);
     without_slots += slots == 0;
     wide += slots > 8;
-    roles += std::holds_alternative<cluster::Roles>(job.gang.wants);
+    roles += std::holds_alternative<plan::Roles>(job.gang.wants);
     preemptible += job.gang.preemptible;
     priorities.insert(job.gang.priority);
   }
@@ -101,7 +101,7 @@ TEST(Workload, IsMixed) {
 
 TEST(Workload, LimitsSomeGroupsOnly) {
   const Options options = options_of(1, 5'000);
-  const cluster::Groups groups = make_groups(options);
+  const plan::Groups groups = make_groups(options);
   std::set<std::string> users;
   for (const Job& job : make_workload(options)) users.insert(job.gang.group.value);
   EXPECT_GT(users.size(), groups.size());

@@ -50,7 +50,7 @@ class Adoption : public Rig {
   /// Plays the library in a process that is ready.
   Peer get_ready(FakeAgent& agent) const {
     Peer process = Peer::connect(last_folder, "task.sock");
-    EXPECT_TRUE(process.send(FromTask(Attach{1})));
+    EXPECT_TRUE(process.send(FromTask(Attach{1, protocol::own()})));
     EXPECT_TRUE(process.send(FromTask(Ready{})));
     EXPECT_TRUE(agent.status([](const Status& status) { return status.ready && status.output_end > 0; }));
     return process;

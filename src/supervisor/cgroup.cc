@@ -112,7 +112,7 @@ bool Group::limit_memory(ByteSize memory) const {
   return true;
 }
 
-bool Group::limit_cpus(cluster::Cpus cpus) const {
+bool Group::limit_cpus(plan::Cpus cpus) const {
   const std::string quota = std::to_string(std::max(cpus.milli * period_us / 1000, least_quota_us));
   const std::string period = std::to_string(period_us);
   if (version_ == 2) return write_existing(file("cpu", "cpu.max"), quota + " " + period).has_value();

@@ -68,7 +68,7 @@ class Group {
   [[nodiscard]] std::string file(const std::string& controller, const std::string& name) const;
   bool make_folder(const std::string& controller, const std::string& folder);
   bool limit_memory(ByteSize memory) const;
-  bool limit_cpus(cluster::Cpus cpus) const;
+  bool limit_cpus(plan::Cpus cpus) const;
 
   int version_ = 0;
   std::map<std::string, std::string> folders_;  ///< by controller

@@ -58,10 +58,6 @@ bool is_another(const Descriptor& space, const std::string& kind) {
          theirs.st_ino != ours.st_ino;
 }
 
-Duration to_duration(const timeval& time) {
-  return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
-}
-
 }  // namespace
 
 Result<void> Enclosure::make(const Launch& launch, const Means& means) {

@@ -19,9 +19,7 @@ constexpr off_t reserved_bytes = 4'096;  // one block; an ending that is longer 
 }  // namespace
 
 Result<void> EndingFile::reserve() {
-  constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK;
-  ::unlink(draft);
-  TRY_ASSIGN(file, loop::File::open(draft, flags));
+  TRY_ASSIGN(file, loop::File::open_draft(draft));
   // Where the file system cannot reserve, zeros take the space.
   if (::fallocate(file.fd(), 0, 0, reserved_bytes) != 0) {
     if (errno != EOPNOTSUPP && errno != ENOSYS) return loop::system_failure(draft);

@@ -19,6 +19,7 @@
 #include "supervisor/means.h"
 #include "supervisor/messages.h"
 #include "supervisor/mounts.h"
+#include "supervisor/processes.h"
 #include "supervisor/rights.h"
 
 namespace cadre::supervisor {
@@ -37,10 +38,6 @@ pid_t wait_for(pid_t child, int& status, rusage& used) {
   while ((ended = ::wait4(child, &status, 0, &used)) < 0 && errno == EINTR) {
   }
   return ended;
-}
-
-Duration to_duration(const timeval& time) {
-  return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <sstream>
@@ -15,7 +16,7 @@ namespace cadre::supervisor {
 
 namespace {
 
-std::string parent_of(const std::string& path) {
+std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
@@ -54,11 +55,42 @@ Result<void> attach_mount(int mount, const std::string& target, const std::strin
   return Failure(system_error(what, errno));
 }
 
-Result<void> cover(const std::string& folder) {
-  struct stat found {};
-  if (::lstat(folder.c_str(), &found) != 0 || !S_ISDIR(found.st_mode)) return {};
-  if (::mount("empty", folder.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, small_tmpfs) == 0) return {};
-  return system_failure("hiding " + folder);
+namespace {
+
+/// The folders that are there, without those that are in another of them.
+std::vector<std::string> outermost(const std::vector<std::string>& folders) {
+  std::vector<std::string> kept;
+  for (const std::string& folder : folders) {
+    struct stat found {};
+    if (::lstat(folder.c_str(), &found) != 0 || !S_ISDIR(found.st_mode)) continue;
+    if (std::ranges::any_of(kept, [&](const std::string& other) { return is_below(folder, other); })) continue;
+    std::erase_if(kept, [&](const std::string& other) { return is_below(other, folder); });
+    kept.push_back(folder);
+  }
+  return kept;
+}
+
+}  // namespace
+
+Result<void> cover(const std::vector<std::string>& folders) {
+  const std::vector<std::string> covered = outermost(folders);
+  if (covered.empty()) return {};
+  const auto what = [](const std::string& folder) { return "hiding " + folder; };
+  const std::string& first = covered.front();
+  if (::mount("empty", first.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, small_tmpfs) != 0) {
+    return system_failure(what(first));
+  }
+  if (covered.size() == 1) return {};
+  const Descriptor files = open_point(first);
+  if (!files) return system_failure(what(first));
+  // The first one last: what is made here for the others must not be seen in it.
+  for (std::size_t i = covered.size(); i-- > 0;) {
+    const std::string name = std::to_string(i);
+    if (::mkdirat(files.get(), name.c_str(), 0755) != 0) return system_failure(what(covered[i]));
+    TRY_ASSIGN(mount, clone_mount(files.get(), name, what(covered[i])));
+    TRY(attach_mount(mount.get(), covered[i], what(covered[i])));
+  }
+  return {};
 }
 
 Result<void> cover_in(int mount, const std::string& folder) {
@@ -102,11 +134,12 @@ Descriptor open_point(const std::string& path) { return open_path(path, RESOLVE_
 Descriptor open_without_links(const std::string& path) { return open_path(path, RESOLVE_NO_SYMLINKS); }
 
 void make_folders(const std::string& path) {
+  if (open_point(path)) return;
   for (std::size_t slash = 0; slash != std::string::npos;) {
     slash = path.find('/', slash + 1);
     const std::string folder = path.substr(0, slash);
     if (open_point(folder)) continue;
-    const Descriptor parent = open_point(parent_of(folder));
+    const Descriptor parent = open_point(folder_of(folder));
     if (!parent || ::mkdirat(parent.get(), name_in(folder).c_str(), 0755) != 0) return;
   }
 }
@@ -122,8 +155,8 @@ void make_file(const Descriptor& folder, const std::string& name) {
 
 void make_point(const std::string& path, bool is_folder) {
   const mode_t before = ::umask(022);
-  make_folders(is_folder ? path : parent_of(path));
-  const Descriptor parent = open_point(parent_of(path));
+  make_folders(is_folder ? path : folder_of(path));
+  const Descriptor parent = open_point(folder_of(path));
   if (!is_folder && parent) make_file(parent, name_in(path));
   ::umask(before);
 }
@@ -131,7 +164,7 @@ void make_point(const std::string& path, bool is_folder) {
 void make_point_beneath(const std::string& top, const std::string& path, bool is_folder) {
   const mode_t before = ::umask(022);
   Descriptor folder(::open(top.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  std::istringstream names(is_folder ? path : parent_of(path));
+  std::istringstream names(is_folder ? path : folder_of(path));
   for (std::string name; folder && std::getline(names, name, '/');) {
     if (name.empty()) continue;
     ::mkdirat(folder.get(), name.c_str(), 0755);

@@ -4,6 +4,7 @@
 #include <sys/mount.h>
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "supervisor/descriptor.h"
@@ -24,10 +25,11 @@ namespace cadre::supervisor {
 
 /// Options of a tmpfs that holds little more than mount points.
 constexpr const char* small_tmpfs = "mode=0755,size=1m,nr_inodes=4096";
-/// Puts an empty folder over one, if that is there to be seen.
-[[nodiscard]] Result<void> cover(const std::string& folder);
+/// Puts empty folders over these, if they are there to be seen. All are in one file system: one for each would cost
+/// more than the rest of a view.
+[[nodiscard]] Result<void> cover(const std::vector<std::string>& folders);
 
-/// The same for a folder in a mount that is attached, by a path without links.
+/// Puts an empty folder over one in a mount that is attached, by a path without links.
 [[nodiscard]] Result<void> cover_in(int mount, const std::string& folder);
 
 /// Whether a path is a folder or something in it. Both are without symbolic links.

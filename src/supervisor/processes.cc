@@ -25,6 +25,10 @@ Duration ticks(std::int64_t count) {
 
 }  // namespace
 
+Duration to_duration(const timeval& time) {
+  return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
+}
+
 Process parse_process(const std::string& stat_line) {
   static const std::int64_t page = ::sysconf(_SC_PAGESIZE);
   const std::size_t name_end = stat_line.rfind(')');  // a program may call itself anything, brackets too

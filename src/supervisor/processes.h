@@ -2,6 +2,7 @@
 /// had. For the process at the root of the tree, which must be the subreaper of all that it has started.
 #pragma once
 
+#include <sys/time.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -13,6 +14,8 @@
 #include "base/time.h"
 
 namespace cadre::supervisor {
+
+[[nodiscard]] Duration to_duration(const timeval& time);
 
 struct Process {
   pid_t pid = 0;

@@ -132,6 +132,7 @@ Launch Rig::script(const std::string& text) const { return program({"/bin/sh", "
 
 Launch Rig::program(std::vector<std::string> argv) const {
   Launch launch;
+  launch.protocols = protocol::own();
   launch.lease = new_lease();
   launch.command.argv = std::move(argv);
   launch.manners.isolation = isolation;

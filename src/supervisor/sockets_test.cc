@@ -1,4 +1,5 @@
 // What strangers, fools and floods can do on the two sockets: nothing, and it is counted.
+#include <gmock/gmock.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -67,11 +68,38 @@ TEST_F(Sockets, PacketsThatAreTooLongAreRefused) {
   expect_in_service(folder, 20);
 }
 
+TEST_F(Sockets, AClientLibraryOfAnotherProtocolIsRefusedInWords) {
+  const std::string folder = begin(script("sleep 1000"));
+  Peer process = Peer::connect(folder, "task.sock");
+  ASSERT_TRUE(process.send(FromTask(Attach{1, {1, std::nullopt, "0.1.0"}})));
+  const auto refused = process.receive<ToTask>();
+  ASSERT_TRUE(refused && std::holds_alternative<AttachRefused>(*refused));
+  const std::string why = std::get<AttachRefused>(*refused).why;
+  EXPECT_THAT(why, testing::HasSubstr("protocol 1 (cadre 0.1.0), the agent speaks protocol "));
+  ASSERT_TRUE(process.send(FromTask(Report{5, "loss 1"})));
+  const auto answer = process.receive<ToTask>();
+  ASSERT_TRUE(answer && std::holds_alternative<ReportAnswer>(*answer));
+  EXPECT_EQ(std::get<ReportAnswer>(*answer).number, 5U);
+  EXPECT_FALSE(std::get<ReportAnswer>(*answer).accepted);
+  EXPECT_EQ(std::get<ReportAnswer>(*answer).why, why);
+  FakeAgent agent(folder);
+  EXPECT_FALSE(agent.status([](const Status& status) { return status.refused == 2; })->attached)
+      << "it is stopped by a signal";
+}
+
+TEST_F(Sockets, AnAgentOfAnotherProtocolStartsNothing) {
+  Launch launch = script("echo began");
+  launch.protocols = {1, std::nullopt, "0.1.0"};
+  const cluster::TaskEnding ending = wait_for_ending(begin(launch));
+  EXPECT_EQ(ending.reason, Reason::failed_to_start);
+  EXPECT_THAT(ending.detail, testing::HasSubstr("the agent speaks protocol 1 (cadre 0.1.0), its program"));
+}
+
 TEST_F(Sockets, AThousandConnectionsOneAfterTheOther) {
   const std::string folder = begin(script("sleep 1000"));
   for (int i = 0; i < 1000; ++i) {
     Peer process = Peer::connect(folder, "task.sock");
-    ASSERT_TRUE(process.send(FromTask(Attach{i})));
+    ASSERT_TRUE(process.send(FromTask(Attach{i, protocol::own()})));
   }
   expect_in_service(folder, 0);
 }
@@ -102,7 +130,7 @@ TEST_F(Sockets, AProcessOfTheTaskFindsItsSocketHoweverDeepTheFolder) {
 import os, socket, time
 s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 s.connect(os.environ['CADRE_SOCKET'])
-s.send(b'\x82\xa4type\xa6attach\xa3pid\x01')
+s.send(b'\x83\xa4type\xa6attach\xa3pid\x01\xa8protocol\x02')
 time.sleep(1000)
 )";
   const std::string top = root;

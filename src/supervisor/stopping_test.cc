@@ -16,7 +16,7 @@ class Stopping : public Rig {
   static bool has_ended(const Status& status) { return status.ending.has_value(); }
   Peer attach(const std::string& folder) {
     Peer peer = Peer::connect(folder, "task.sock");
-    EXPECT_TRUE(peer.send(FromTask(Attach{1})));
+    EXPECT_TRUE(peer.send(FromTask(Attach{1, protocol::own()})));
     return peer;
   }
 };

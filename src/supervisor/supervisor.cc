@@ -49,6 +49,9 @@ Result<Launch> read_launch() {
   TRY_ASSIGN(bytes, read_file("launch"));
   auto launch = describe::read_msgpack<Launch>(as_bytes(bytes));
   if (!launch) return Failure(describe::to_error(launch.error(), "launch"));
+  if (auto why = protocol::mismatch("the agent", launch->protocols, "its program cadre-supervisor")) {
+    return fail(Errc::invalid, *std::move(why));
+  }
   return *std::move(launch);
 }
 

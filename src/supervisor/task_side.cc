@@ -56,9 +56,20 @@ void TaskSide::receive(std::uint64_t id, const Calls& calls) {
 }
 
 void TaskSide::take(std::uint64_t id, const FromTask& message, const Calls& calls) {
+  if (const std::string& why = connections_.at(id).refused_why; !why.empty()) {
+    ++refused_;
+    if (const auto* report = std::get_if<Report>(&message)) tell(id, ReportAnswer{report->number, false, why});
+    return;
+  }
   calls.heard();
   std::visit(overloaded{
-                 [&](const Attach&) {
+                 [&](const Attach& attach) {
+                   constexpr std::string_view library = "the client library of this process";
+                   if (const auto why = protocol::mismatch(library, attach.protocols, "the agent")) {
+                     ++refused_;
+                     connections_.at(id).refused_why = *why;
+                     return void(tell(id, AttachRefused{*why}));
+                   }
                    ever_attached_ = connections_.at(id).attached = true;
                    if (const auto notice = calls.attached()) tell(id, *notice);
                  },

@@ -58,6 +58,7 @@ class TaskSide {
   struct Connection {
     Descriptor socket;
     bool attached = false;
+    std::string refused_why;  ///< not empty: its client library does not work with this supervisor
     bool ready = false;
   };
   struct Waiting {

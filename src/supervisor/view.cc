@@ -67,18 +67,19 @@ struct Piece {
 class Builder {
  public:
   explicit Builder(const View& view)
-      : view_(view), confinement_(view.confinement), mounts_(confinement_, view.folder + "/work") {}
+      : view_(view),
+        confinement_(view.confinement),
+        masks_(masks(confinement_)),
+        mounts_(confinement_, view.folder + "/work") {}
 
   Result<void> build() {
     TRY(separate());
     TRY(hold_pieces());
     if (walled()) TRY(take_system());
-    for (const std::string& folder : confinement_.emptied) {
-      if (!walled() && is_below(view_.folder, folder)) TRY(cover(folder));  // another user could not pass it
-    }
+    if (!walled()) TRY(cover(closed_above()));
     if (home_) TRY(attach(*home_));
     TRY(attach_all(shown_));
-    for (const std::string& folder : confinement_.hidden) TRY(cover(folder));
+    TRY(cover(confinement_.hidden));
     TRY(attach_all(pieces_));
     return mounts_.attach();
   }
@@ -170,17 +171,24 @@ class Builder {
 
   bool will_be_gone(const std::string& path) const {
     const auto holds = [&](const std::string& folder) { return is_below(path, folder); };
-    return is_below(path, "/dev") || std::ranges::any_of(masks(), holds) ||
+    return is_below(path, "/dev") || std::ranges::any_of(masks_, holds) ||
            std::ranges::any_of(confinement_.hidden, holds) ||
            std::ranges::any_of(private_tmp, [&](const char* folder) { return is_below(path, folder); });
   }
 
-  std::vector<std::string> masks() const {
+  /// What another user could not pass on the way to the task's folder.
+  std::vector<std::string> closed_above() const {
+    std::vector<std::string> closed = confinement_.emptied;
+    std::erase_if(closed, [&](const std::string& folder) { return !is_below(view_.folder, folder); });
+    return closed;
+  }
+
+  static std::vector<std::string> masks(const Confinement& confinement) {
     std::vector<std::string> paths;
     for (const char* path : emptied) {
       if (std::string real = real_path(path); !real.empty()) paths.push_back(std::move(real));
     }
-    paths.insert(paths.end(), confinement_.emptied.begin(), confinement_.emptied.end());
+    paths.insert(paths.end(), confinement.emptied.begin(), confinement.emptied.end());
     return paths;
   }
 
@@ -191,7 +199,7 @@ class Builder {
     if (::mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &flags, sizeof(flags)) != 0) {
       return system_failure("making the system read-only");
     }
-    for (const std::string& path : masks()) TRY(cover(path));
+    TRY(cover(masks_));
     TRY(make_devices());
     for (const Piece& piece : tmp_) TRY(attach(piece));
     if (view_.own_proc && ::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0) {
@@ -267,8 +275,9 @@ class Builder {
 
   const View& view_;
   const Confinement& confinement_;
-  std::vector<Piece> shown_;   ///< of the host; what is hidden in these is covered
-  std::vector<Piece> pieces_;  ///< what is seen in any case
+  std::vector<std::string> masks_;  ///< folders of the system that are empty for a task
+  std::vector<Piece> shown_;        ///< of the host; what is hidden in these is covered
+  std::vector<Piece> pieces_;       ///< what is seen in any case
   std::vector<Piece> tmp_;
   std::optional<Piece> home_;
   TaskMounts mounts_;

@@ -34,7 +34,7 @@ class Names(unittest.TestCase):
         before = sorted(str(path) for path in (self.cluster.folder / "a").rglob("*"))
         ran = subprocess.run([PROGRAM, *self.arguments("--id", "b1")], capture_output=True, text=True, timeout=60)
         self.assertEqual(ran.returncode, 2)
-        self.assertIn("is called 'a1'; leave out --id", ran.stderr)
+        self.assertIn("belongs to agent 'a1'; omit --id", ran.stderr)
         self.assertEqual(sorted(str(path) for path in (self.cluster.folder / "a").rglob("*")), before)
 
 
@@ -49,6 +49,34 @@ class Absence(unittest.TestCase):
         why = subprocess.run([PROGRAM, "why", "--master", str(cluster.data), str(job)], capture_output=True, text=True,
                              timeout=60).stdout
         self.assertEqual(why, f"job {job}: waits: no agent is up; start one with: cadre agent\n")
+
+
+class Logs(unittest.TestCase):
+    def test_the_master_logs_agents_that_are_lost_and_come_back_each_line_with_its_time(self):
+        cluster = Cluster()
+        self.addCleanup(cluster.close)
+        log = cluster.folder / "master.log"
+        cluster.until(lambda: "info: agent a1: up" in log.read_text())
+        cluster.processes["agent"].kill()
+        cluster.processes["agent"].wait()
+        cluster.until(lambda: "warning: agent a1: lost; nothing was heard from it for 5 s" in log.read_text())
+        cluster.start("agent", ["agent", "--master", str(cluster.data), "--data", str(cluster.folder / "a"),
+                                *cluster.agent_arguments])
+        cluster.until(lambda: log.read_text().count("info: agent a1: up") == 2)
+        for line in log.read_text().splitlines():
+            self.assertRegex(line, r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z (info|warning|error): ")
+
+    def test_verbose_masters_and_agents_log_what_becomes_of_jobs(self):
+        for verbose in (False, True):
+            flags = ("-v",) if verbose else ()
+            cluster = Cluster(master=flags, agent=("--artificial-slots", "4", *flags))
+            self.addCleanup(cluster.close)
+            cluster.wait_for(cluster.run(["/bin/true"]))
+            logs = {name: (cluster.folder / f"{name}.log").read_text() for name in ("master", "agent")}
+            for name, words in (("master", "debug: job 1: queued"), ("master", "debug: task 1.0: running"),
+                                ("master", "debug: job 1: ended"), ("agent", "debug: lease 1.0/1: starts"),
+                                ("agent", "debug: lease 1.0/1: ended, exited 0")):
+                self.assertEqual(words in logs[name], verbose, f"{words} in {logs[name]}")
 
 
 class Outages(unittest.TestCase):

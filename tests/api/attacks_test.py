@@ -418,7 +418,7 @@ class Port(unittest.TestCase):
         holder = self.bind(0)
         port = holder.getsockname()[1]
         self.start("master", "--data", self.folder / "m", "--port", str(port))
-        self.until(lambda: "tried again" in (self.folder / "log").read_text())
+        self.until(lambda: "retrying for" in (self.folder / "log").read_text())
         holder.close()
         self.until(self.started)
 

@@ -49,7 +49,7 @@ class Client:
 
 
 def method_text(verb, path, operation, base):
-    parameters = operation.get("parameters", [])
+    parameters = [one for one in operation.get("parameters", []) if one["in"] != "header"]
     contents = operation.get("requestBody", {}).get("content", {})
     schema = contents.get("application/json", {}).get("schema", {})
     needed = [one["name"] for one in parameters if one["required"]] + schema.get("required", [])

@@ -85,7 +85,7 @@ TEST(BadPlan, ShowsAHundredFaultsAndCountsTheRest) {
   EXPECT_THAT(said.err, HasSubstr("gangs[99].slots: "));
   EXPECT_THAT(said.err, testing::Not(HasSubstr("gangs[100].slots: ")));
   EXPECT_THAT(said.err, HasSubstr("and 30 more\n"));
-  EXPECT_THAT(said.err, HasSubstr("130 faults"));
+  EXPECT_THAT(said.err, HasSubstr("130 errors"));
 }
 
 TEST(BadPlan, NamesTheFileInEveryLine) {

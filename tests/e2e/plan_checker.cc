@@ -8,16 +8,16 @@
 namespace cadre::e2e {
 namespace {
 
-using cluster::AccountId;
-using cluster::Agent;
-using cluster::AgentId;
-using cluster::GangEntry;
-using cluster::GangId;
-using cluster::PlanAnswer;
-using cluster::PlanFile;
-using cluster::RoleEntry;
-using cluster::SlotKind;
-using cluster::StartEntry;
+using plan::AccountId;
+using plan::Agent;
+using plan::AgentId;
+using plan::GangEntry;
+using plan::GangId;
+using plan::PlanAnswer;
+using plan::PlanFile;
+using plan::RoleEntry;
+using plan::SlotKind;
+using plan::StartEntry;
 
 using ByAgent = std::map<AgentId, std::int32_t>;
 
@@ -102,7 +102,7 @@ class Checker {
       account_touched_.insert(account);
     }
   }
-  void add(const AgentId& agent, __int128 slots, __int128 tasks, cluster::Cpus cpus, ByteSize memory) {
+  void add(const AgentId& agent, __int128 slots, __int128 tasks, plan::Cpus cpus, ByteSize memory) {
     Use& use = used_[agent];
     use.slots += slots;
     use.cpus_milli += tasks * cpus.milli;
@@ -208,7 +208,7 @@ class Checker {
   }
 
   void check_preempted() {
-    const auto* priority = std::get_if<cluster::PriorityPolicy>(&file_.policy);
+    const auto* priority = std::get_if<plan::PriorityPolicy>(&file_.policy);
     std::set<GangId> seen;
     for (const GangId& id : answer_.preempt) {
       const auto found = gangs_.find(id);
@@ -242,7 +242,7 @@ class Checker {
 
   /// Whoever heads the queue starts if one agent has room for all of it.
   void check_head() {
-    if (!std::holds_alternative<cluster::PriorityPolicy>(file_.policy)) return;
+    if (!std::holds_alternative<plan::PriorityPolicy>(file_.policy)) return;
     const GangEntry* head = nullptr;
     for (const GangEntry& gang : file_.gangs) {
       if (gang.runs()) {
@@ -279,8 +279,8 @@ class Checker {
   std::map<GangId, std::tuple<std::int32_t, double, std::size_t>> order_;
   std::map<AgentId, Use> used_;
   std::map<AgentId, Use> before_;  ///< before the plan
-  std::map<cluster::GroupId, std::int64_t> group_slots_;
-  std::set<cluster::GroupId> group_touched_;
+  std::map<plan::GroupId, std::int64_t> group_slots_;
+  std::set<plan::GroupId> group_touched_;
   std::map<AccountId, std::int64_t> account_slots_;
   std::set<AccountId> account_touched_;
   std::set<AgentId> touched_;

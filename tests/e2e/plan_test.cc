@@ -11,14 +11,14 @@
 #include <set>
 #include <sstream>
 
-#include "cluster/plan_file.h"
+#include "plan/plan_file.h"
 #include "tests/e2e/process.h"
 
 namespace cadre::e2e {
 namespace {
 
-using cluster::PlanAnswer;
-using cluster::StartEntry;
+using plan::PlanAnswer;
+using plan::StartEntry;
 
 std::vector<std::string> case_names() {
   std::vector<std::string> names;
@@ -29,7 +29,7 @@ std::vector<std::string> case_names() {
   return names;
 }
 
-std::string by_agent(const std::map<cluster::AgentId, std::int32_t>& amounts) {
+std::string by_agent(const std::map<plan::AgentId, std::int32_t>& amounts) {
   std::string text;
   for (const auto& [agent, amount] : amounts) {
     text += (text.empty() ? "" : ", ") + agent.value + ":" + std::to_string(amount);
@@ -47,7 +47,7 @@ std::string to_line(const std::string& verb, const StartEntry& entry) {
 
 std::vector<std::string> decisions(const PlanAnswer& answer) {
   std::vector<std::string> lines;
-  std::set<cluster::GangId> decided;
+  std::set<plan::GangId> decided;
   for (const StartEntry& entry : answer.start) {
     lines.push_back(to_line("start", entry));
     decided.insert(entry.id);
@@ -56,13 +56,13 @@ std::vector<std::string> decisions(const PlanAnswer& answer) {
     lines.push_back(to_line("grow", entry));
     decided.insert(entry.id);
   }
-  for (const cluster::GangId& id : answer.preempt) {
+  for (const plan::GangId& id : answer.preempt) {
     lines.push_back("preempt " + id.value);
     decided.insert(id);
   }
   for (const auto& [id, agents] : answer.reserve) {
     std::string names;
-    for (const cluster::AgentId& agent : agents) names += (names.empty() ? "" : ", ") + agent.value;
+    for (const plan::AgentId& agent : agents) names += (names.empty() ? "" : ", ") + agent.value;
     lines.push_back("reserve " + id.value + " on " + names);
     decided.insert(id);
   }
@@ -131,7 +131,7 @@ TEST(Plan, SaysTheSameOfStandardInput) {
 }
 
 TEST(Plan, ReadsJsonAsWellAsYaml) {
-  const auto file = cluster::read_plan_file(read_text(golden_path("plan/roles-pack.yaml")));
+  const auto file = plan::read_plan_file(read_text(golden_path("plan/roles-pack.yaml")));
   ASSERT_TRUE(file);
   const Said from_json = run_cadre({"plan", "-"}, describe::write_json(*file));
   EXPECT_EQ(from_json.code, 0) << from_json.err;

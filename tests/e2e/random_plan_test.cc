@@ -4,20 +4,20 @@
 #include <set>
 
 #include "base/seeds.h"
-#include "cluster/plan_file.h"
 #include "describe/random.h"
+#include "plan/plan_file.h"
 #include "tests/e2e/plan_checker.h"
 #include "tests/e2e/process.h"
 
 namespace cadre::e2e {
 namespace {
 
-using cluster::Agent;
-using cluster::AgentId;
-using cluster::GangEntry;
-using cluster::PlanAnswer;
-using cluster::PlanFile;
-using cluster::RoleEntry;
+using plan::Agent;
+using plan::AgentId;
+using plan::GangEntry;
+using plan::PlanAnswer;
+using plan::PlanFile;
+using plan::RoleEntry;
 
 constexpr int seeds = 20;
 constexpr int files_per_seed = 100;
@@ -38,7 +38,7 @@ class Repair {
     for (const auto& [group, settings] : file_.groups) groups_.push_back(group);
     groups_.push_back({});
     for (int i = static_cast<int>(dice_.below(3)); i > 0; --i) {
-      file_.accounts[cluster::AccountId("user " + std::to_string(i))] = describe::random_value<cluster::Account>(dice_);
+      file_.accounts[plan::AccountId("user " + std::to_string(i))] = describe::random_value<plan::Account>(dice_);
     }
     for (auto& [id, account] : file_.accounts) {
       accounts_.push_back(id);
@@ -119,7 +119,7 @@ class Repair {
   }
 
   /// Gangs of members say these of each role.
-  void shrink(cluster::Cpus& cpus, ByteSize& memory) {
+  void shrink(plan::Cpus& cpus, ByteSize& memory) {
     cpus.milli = cpus.milli == 0 ? 0 : dice_.between(0, 4'000);
     memory.value = memory.value == 0 ? 0 : dice_.between(0, 300);
   }
@@ -128,9 +128,9 @@ class Repair {
   Agent& any_room() { return room_[dice_.below(room_.size())]; }
 
   /// Takes so much of an agent, if it has it.
-  static bool take(Agent& room, std::int32_t slots, const std::optional<cluster::SlotKind>& kind, cluster::Cpus cpus,
+  static bool take(Agent& room, std::int32_t slots, const std::optional<plan::SlotKind>& kind, plan::Cpus cpus,
                    ByteSize memory) {
-    const std::int64_t milli = cpus.milli + (room.slot_kind == cluster::SlotKind::cpu ? slots * std::int64_t{1000} : 0);
+    const std::int64_t milli = cpus.milli + (room.slot_kind == plan::SlotKind::cpu ? slots * std::int64_t{1000} : 0);
     if (slots > room.slots || milli > room.cpus.milli || memory.value > room.memory.value) return false;
     if (kind && *kind != room.slot_kind) return false;
     room.slots -= slots;
@@ -166,8 +166,8 @@ class Repair {
   PlanFile& file_;
   Dice& dice_;
   std::vector<Agent> room_;
-  std::vector<cluster::GroupId> groups_;
-  std::vector<cluster::AccountId> accounts_;
+  std::vector<plan::GroupId> groups_;
+  std::vector<plan::AccountId> accounts_;
 };
 
 PlanFile random_plan_file(Dice& dice) {
@@ -186,7 +186,7 @@ void for_random_files(PlanFile (*make)(Dice&), void (*check)(const PlanFile&, co
 }
 
 TEST(Breaches, AreFoundInATamperedAnswer) {
-  const auto file = cluster::read_plan_file(R"(
+  const auto file = plan::read_plan_file(R"(
 groups: {team: {max_slots: 4}}
 accounts: {user ann: {max_slots: 4, elsewhere: 1}}
 agents:
@@ -197,7 +197,7 @@ gangs:
   - {id: x, slots: 2, cpus: 1, memory: 1GiB, group: team, accounts: [user ann]}
 )");
   ASSERT_TRUE(file);
-  const PlanAnswer good = cluster::answer(*file);
+  const PlanAnswer good = plan::answer(*file);
   EXPECT_EQ(breaches(*file, good), std::vector<std::string>{});
   const auto tampered = [&](void (*tamper)(PlanAnswer&, PlanFile&)) {
     PlanFile changed = *file;
@@ -215,7 +215,7 @@ gangs:
             }),
             0u)
       << "the head of the queue is left out";
-  EXPECT_GT(tampered([](PlanAnswer& a, PlanFile&) { a.preempt = {cluster::GangId("runs")}; }), 0u) << "not preemptible";
+  EXPECT_GT(tampered([](PlanAnswer& a, PlanFile&) { a.preempt = {plan::GangId("runs")}; }), 0u) << "not preemptible";
   EXPECT_GT(tampered([](PlanAnswer& a, PlanFile&) { a.why.clear(); }), 0u) << "no reasons";
   EXPECT_GT(tampered([](PlanAnswer&, PlanFile& f) { f.agents[0].slots = 3; }), 0u) << "too few slots";
   EXPECT_GT(tampered([](PlanAnswer&, PlanFile& f) { f.agents[0].cpus.milli = 999; }), 0u) << "too few cpus";
@@ -226,13 +226,13 @@ gangs:
 
 TEST(RandomPlanFile, IsAnsweredWithoutABreach) {
   for_random_files(random_plan_file, [](const PlanFile& file, const std::string& text) {
-    EXPECT_EQ(breaches(file, cluster::answer(file)), std::vector<std::string>{}) << text;
+    EXPECT_EQ(breaches(file, plan::answer(file)), std::vector<std::string>{}) << text;
   });
 }
 
 TEST(RandomPlanFile, IsTheSameAfterItWasWrittenAndRead) {
   for_random_files(random_plan_file, [](const PlanFile&, const std::string& text) {
-    const auto read = cluster::read_plan_file(text);
+    const auto read = plan::read_plan_file(text);
     ASSERT_TRUE(read) << describe::to_text(read.error(), "file") << text;
     EXPECT_EQ(describe::write_json(*read), text);
   });
@@ -240,16 +240,16 @@ TEST(RandomPlanFile, IsTheSameAfterItWasWrittenAndRead) {
 
 TEST(RandomPlanFile, IsAnsweredTheSameAfterItBecameAStateOfTheCluster) {
   for_random_files(random_plan_file, [](const PlanFile& file, const std::string& text) {
-    const PlanFile again = cluster::to_plan_file(cluster::to_snapshot(file));
-    EXPECT_EQ(describe::write_json(cluster::answer(again)), describe::write_json(cluster::answer(file))) << text;
+    const PlanFile again = plan::to_plan_file(plan::to_snapshot(file));
+    EXPECT_EQ(describe::write_json(plan::answer(again)), describe::write_json(plan::answer(file))) << text;
   });
 }
 
 TEST(RawRandomPlanFile, IsReadOrRefusedButNeverBelieved) {
   for_random_files(describe::random_value<PlanFile>, [](const PlanFile&, const std::string& text) {
-    const auto read = cluster::read_plan_file(text);
+    const auto read = plan::read_plan_file(text);
     if (read) {
-      EXPECT_EQ(breaches(*read, cluster::answer(*read)), std::vector<std::string>{}) << text;
+      EXPECT_EQ(breaches(*read, plan::answer(*read)), std::vector<std::string>{}) << text;
     } else {
       EXPECT_FALSE(read.error().empty());
     }
@@ -269,9 +269,9 @@ TEST(DamagedPlanFile, IsReadOrRefusedButNeverBelieved) {
         else
           text.insert(at, std::to_string(dice.between(-1'000'000'000'000, 1'000'000'000'000)));
       }
-      const auto read = cluster::read_plan_file(text);
+      const auto read = plan::read_plan_file(text);
       if (!read) continue;
-      EXPECT_EQ(breaches(*read, cluster::answer(*read)), std::vector<std::string>{}) << text;
+      EXPECT_EQ(breaches(*read, plan::answer(*read)), std::vector<std::string>{}) << text;
     }
   });
 }
@@ -281,7 +281,7 @@ TEST(RandomPlanFile, IsAnsweredByTheProgramAsByTheLibrary) {
     const PlanFile file = random_plan_file(dice);
     const Said said = run_cadre({"plan", "--json", "-"}, describe::write_json(file));
     EXPECT_EQ(said.code, 0) << said.err;
-    EXPECT_EQ(said.out, describe::write_json(cluster::answer(file)) + "\n");
+    EXPECT_EQ(said.out, describe::write_json(plan::answer(file)) + "\n");
   });
 }
 
@@ -293,7 +293,7 @@ TEST(RandomPlanFiles, ExerciseAllKindsOfDecisions) {
   std::size_t held = 0;
   Dice dice(1);
   for (int i = 0; i < 1'000; ++i) {
-    const PlanAnswer answer = cluster::answer(random_plan_file(dice));
+    const PlanAnswer answer = plan::answer(random_plan_file(dice));
     starts += answer.start.size();
     divided += std::any_of(answer.start.begin(), answer.start.end(), [](const auto& s) { return s.on.size() > 1; });
     grown += answer.grow ? answer.grow->size() : 0;

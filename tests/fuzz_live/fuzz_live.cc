@@ -185,12 +185,14 @@ class Api {
 
   template <class T>
   void add_hostile(Dice& dice) {
-    if constexpr (access::Routed<T>) {
+    if constexpr (api::Routed<T>) {
       if constexpr (std::is_same_v<T, access::Logout>) return;  // it would end the token that all is asked with
       Value tree = hostile<T>(dice);
       if (tree.template as<Value::Map>() == nullptr) tree = Value(Value::Map{});
       // Jobs of a user with an account that the agent does not have are refused, ordinary ones as well.
       if (tree.find("unix_user") != nullptr) tree.set("unix_user", Value(std::string()));
+      // A new password of the admin would end the token that all is asked with.
+      if constexpr (std::is_same_v<T, access::SetUser>) tree.set("keep_tokens", Value(true));
       if (tree.find("hash") != nullptr && dice.percent(50)) tree.set("hash", Value(std::string(64, 'a')));
       for (std::size_t at = T::route.path.find('{'); at != std::string_view::npos;
            at = T::route.path.find('{', at + 1)) {
@@ -209,7 +211,7 @@ class Api {
       } else {
         one.url += net::http::query_of(*tree.template as<Value::Map>());
       }
-      if (T::route.body == access::Body::bytes) one.body.assign(dice.below(3'000), 'x');
+      if (T::route.body == api::Body::bytes) one.body.assign(dice.below(3'000), 'x');
       if (dice.percent(30)) {
         one.headers.emplace_back("Idempotency-Key", dice.percent(50) ? "same" : std::string(dice.below(300), 'k'));
       }
@@ -347,7 +349,7 @@ class Evil {
   }
   void say_hello(Dice& dice) {
     messages::Hello hello;
-    hello.version = "0";
+    hello.protocols = protocol::own();
     hello.agent.id = cluster::AgentId("evil");
     hello.agent.slots = 2;
     hello.pool = "evil";

@@ -6,7 +6,7 @@
 
 namespace cadre::oracle {
 
-using namespace cluster;
+using namespace plan;
 
 Desk::Desk(const Snapshot& its_snapshot, const Plan& witness)
     : snapshot(its_snapshot), now(free_room(its_snapshot)), witness_(witness) {

@@ -11,7 +11,7 @@ namespace cadre::oracle {
 
 class Desk {
  public:
-  Desk(const cluster::Snapshot& snapshot, const cluster::Plan& witness);
+  Desk(const plan::Snapshot& snapshot, const plan::Plan& witness);
 
   /// Could not be held by the working agents even if they were empty.
   bool never(const Gang& gang) const;
@@ -26,7 +26,7 @@ class Desk {
   /// Promises the gang its slots: others of its group and accounts may not use them up.
   void promise(const Gang& gang);
 
-  const cluster::Snapshot& snapshot;
+  const plan::Snapshot& snapshot;
   Room now;  ///< free at once, whoever has a claim to it
   Answer answer;
 
@@ -34,9 +34,9 @@ class Desk {
   Spots follow_witness(const Gang& gang, const Ground& ground);
   void use(const Gang& gang, std::int64_t slots);
 
-  const cluster::Plan& witness_;
-  std::map<cluster::GroupId, std::int64_t> used_;  ///< running, stopping or promised
-  std::map<cluster::AccountId, std::int64_t> used_of_accounts_;
+  const plan::Plan& witness_;
+  std::map<plan::GroupId, std::int64_t> used_;  ///< running, stopping or promised
+  std::map<plan::AccountId, std::int64_t> used_of_accounts_;
 };
 
 }  // namespace cadre::oracle

@@ -3,14 +3,14 @@
 
 #include <vector>
 
-#include "cluster/fair_share.h"
+#include "plan/fair_share.h"
 #include "tests/oracle/oracle.h"
 
 namespace cadre::oracle {
 
-Answer fair_share_plan(const cluster::Snapshot& snapshot, const cluster::Plan& witness);
+Answer fair_share_plan(const plan::Snapshot& snapshot, const plan::Plan& witness);
 
 /// The offers, round by round, one slot after the other.
-std::vector<cluster::Offer> offers(std::vector<cluster::GroupDemand> groups, std::int64_t slots);
+std::vector<plan::Offer> offers(std::vector<plan::GroupDemand> groups, std::int64_t slots);
 
 }  // namespace cadre::oracle

@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "cluster/planner.h"
+#include "plan/planner.h"
 
 namespace cadre::oracle {
 
 /// What is wrong with the plan, in words; empty if nothing is.
-std::vector<std::string> faults(const cluster::Snapshot& snapshot, const cluster::Plan& plan);
+std::vector<std::string> faults(const plan::Snapshot& snapshot, const plan::Plan& plan);
 
 /// The snapshot once the plan is carried out.
-cluster::Snapshot after(const cluster::Snapshot& snapshot, const cluster::Plan& plan);
+plan::Snapshot after(const plan::Snapshot& snapshot, const plan::Plan& plan);
 
 }  // namespace cadre::oracle

@@ -5,7 +5,7 @@
 
 namespace cadre::oracle {
 
-using namespace cluster;
+using namespace plan;
 
 Answer plan(const Snapshot& snapshot, const Plan& witness) {
   if (std::holds_alternative<PriorityPolicy>(snapshot.policy)) return priority_plan(snapshot, witness);

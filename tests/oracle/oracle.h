@@ -6,12 +6,12 @@
 
 #include <optional>
 
-#include "cluster/planner.h"
+#include "plan/planner.h"
 
 namespace cadre::oracle {
 
 struct Answer {
-  cluster::Plan plan;
+  plan::Plan plan;
   /// False where an uneven division left several choices that are equally good: the plan goes no further than that.
   bool exact = true;
   /// Not empty where the witness divided a gang worse than it could be.
@@ -20,6 +20,6 @@ struct Answer {
 
 /// Decides everything. Where an uneven division is started, the choice of the `witness` is followed if it is as good
 /// as any; other uneven divisions end the answer.
-Answer plan(const cluster::Snapshot& snapshot, const cluster::Plan& witness = {});
+Answer plan(const plan::Snapshot& snapshot, const plan::Plan& witness = {});
 
 }  // namespace cadre::oracle

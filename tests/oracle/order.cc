@@ -5,7 +5,7 @@
 
 namespace cadre::oracle {
 
-using namespace cluster;
+using namespace plan;
 
 bool before(const Snapshot& snapshot, std::size_t a, std::size_t b) {
   const Gang& x = snapshot.gangs[a].gang;

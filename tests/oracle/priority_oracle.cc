@@ -7,7 +7,7 @@
 
 namespace cadre::oracle {
 
-using namespace cluster;
+using namespace plan;
 
 namespace {
 

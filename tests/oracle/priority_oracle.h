@@ -5,6 +5,6 @@
 
 namespace cadre::oracle {
 
-Answer priority_plan(const cluster::Snapshot& snapshot, const cluster::Plan& witness);
+Answer priority_plan(const plan::Snapshot& snapshot, const plan::Plan& witness);
 
 }  // namespace cadre::oracle

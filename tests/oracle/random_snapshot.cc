@@ -8,7 +8,7 @@
 
 namespace cadre::oracle {
 
-using namespace cluster;
+using namespace plan;
 
 namespace {
 

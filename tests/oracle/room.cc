@@ -8,7 +8,7 @@
 
 namespace cadre::oracle {
 
-using namespace cluster;
+using namespace plan;
 
 const Request& request_of(const Gang& gang) { return std::get<Divisible>(gang.wants).request; }
 

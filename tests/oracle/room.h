@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "cluster/planner.h"
+#include "plan/planner.h"
 
 namespace cadre::oracle {
 
-using cluster::Agent;
-using cluster::Amount;
-using cluster::Gang;
+using plan::Agent;
+using plan::Amount;
+using plan::Gang;
 
 /// What is free, or may be used, on each agent of a snapshot.
 using Room = std::vector<Amount>;
@@ -38,14 +38,14 @@ struct Merit {
   auto operator<=>(const Merit&) const = default;
 };
 
-const cluster::Request& request_of(const Gang& gang);
-cluster::Fitting fitting_of(const cluster::Policy& policy);
-std::int64_t slotless_tasks_max_of(const cluster::Policy& policy);
+const plan::Request& request_of(const Gang& gang);
+plan::Fitting fitting_of(const plan::Policy& policy);
+std::int64_t slotless_tasks_max_of(const plan::Policy& policy);
 
-std::size_t index_of(const cluster::Snapshot& snapshot, const cluster::AgentId& id);
+std::size_t index_of(const plan::Snapshot& snapshot, const plan::AgentId& id);
 
 /// All that an agent offers.
-Amount offer_of(const Agent& agent, const cluster::Policy& policy);
+Amount offer_of(const Agent& agent, const plan::Policy& policy);
 /// What the gang's task takes on this agent with so many slots.
 Amount need_of(const Gang& gang, const Agent& agent, std::int64_t slots);
 /// Whether the agent may ever take a task of the gang: it works, carries the labels, is not excluded, has the kind.
@@ -53,17 +53,17 @@ bool suits(const Gang& gang, const Agent& agent);
 /// The most slots that the agent can give to the gang out of what is free.
 std::int64_t most_slots(const Gang& gang, const Agent& agent, const Amount& free);
 
-Room empty_room(const cluster::Snapshot& snapshot);
+Room empty_room(const plan::Snapshot& snapshot);
 /// What is free with everything that runs or stops in place.
-Room free_room(const cluster::Snapshot& snapshot);
-void put(Room& room, const cluster::Snapshot& snapshot, const cluster::GangStatus& gang);
-void take(Room& room, const cluster::Snapshot& snapshot, const cluster::GangStatus& gang);
+Room free_room(const plan::Snapshot& snapshot);
+void put(Room& room, const plan::Snapshot& snapshot, const plan::GangStatus& gang);
+void take(Room& room, const plan::Snapshot& snapshot, const plan::GangStatus& gang);
 
-Allowed suitable(const cluster::Snapshot& snapshot, const Gang& gang);
+Allowed suitable(const plan::Snapshot& snapshot, const Gang& gang);
 
 /// Where to look: what is free, on which agents.
 struct Ground {
-  const cluster::Snapshot& snapshot;
+  const plan::Snapshot& snapshot;
   Room room;
   Allowed allowed;
 };

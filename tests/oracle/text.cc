@@ -4,7 +4,7 @@
 
 namespace cadre::oracle {
 
-using namespace cluster;
+using namespace plan;
 
 namespace {
 
@@ -19,7 +19,7 @@ void write(std::ostream& out, const Places& places) {
 
 void write(std::ostream& out, const Snapshot& snapshot, const GangStatus& status) {
   const Gang& gang = status.gang;
-  out << "  " << gang.id.value << " " << cluster::to_string(gang.wants);
+  out << "  " << gang.id.value << " " << plan::to_string(gang.wants);
   if (const auto* wants = std::get_if<Divisible>(&gang.wants)) {
     if (wants->request.slot_kind) out << " on " << kind_names[static_cast<int>(*wants->request.slot_kind)];
     out << (wants->single_agent ? " single" : "") << (wants->uneven ? " uneven" : "");
@@ -68,7 +68,7 @@ std::string to_string(const Snapshot& snapshot) {
   }
   for (const Agent& agent : snapshot.agents) {
     out << "  agent " << agent.id.value << " " << agent.slots << " " << kind_names[static_cast<int>(agent.slot_kind)]
-        << ", cpus " << cluster::to_string(agent.cpus) << ", memory " << agent.memory.value;
+        << ", cpus " << plan::to_string(agent.cpus) << ", memory " << agent.memory.value;
     for (const auto& [key, value] : agent.labels) out << ", " << key << "=" << value;
     out << (agent.enabled ? "" : ", disabled") << (agent.draining ? ", draining" : "") << "\n";
   }

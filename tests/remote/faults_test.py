@@ -218,7 +218,7 @@ class Faults(Scene):
         client.wait()
         client.stdout.close()
         until(lambda: not theirs(), "its actors end")
-        self.assertIn("its client gave no sign of life for 5 s", json.dumps(self.cluster.get("/jobs", query={"most": 5}).json))
+        self.assertIn("its client sent no heartbeat for 5 s", json.dumps(self.cluster.get("/jobs", query={"most": 5}).json))
 
     def test_the_master_dies_and_knows_them_again(self):
         actor = Actor()

@@ -54,7 +54,7 @@ class Nested(Scripts):
         driver.kill()
         until(lambda: not self.left(links), "all levels end")
         first, *others = self.reasons(links)
-        self.assertIn("its client gave no sign of life", first)
+        self.assertIn("its client sent no heartbeat", first)
         for detail in others:
             self.assertIn("has ended", detail)
 

@@ -33,7 +33,7 @@ class Addresses(Scripts):
 
     def test_what_is_no_address_is_refused_in_words(self):
         cadre.disconnect()
-        with self.assertRaisesRegex(cadre.ActorError, "port must be a number from 1 to 65535"):
+        with self.assertRaisesRegex(cadre.ActorError, "its port is not a number from 0 to 65535"):
             cadre.connect("localhost:99999")
         with self.assertRaisesRegex(cadre.ActorError, "write an address like host:7310"):
             cadre.connect("ftp://localhost:7310")

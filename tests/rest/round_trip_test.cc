@@ -15,7 +15,7 @@ using describe::Value;
 using net::http::Exchange;
 
 /// A door that reads requests of one kind and says what it is told to.
-template <access::Routed T>
+template <api::Routed T>
 struct OneDoor {
   OneDoor() {
     table.add(T::route.method, "/api/v1" + std::string(T::route.path), 0);
@@ -55,20 +55,20 @@ struct OneDoor {
 };
 
 /// What is empty cannot stand in a path.
-template <access::Routed T>
+template <api::Routed T>
 bool can_be_asked(const T& request) {
   const net::http::Request form = gateway::http_form(request);
   return form.path().find("//") == std::string_view::npos && !form.path().ends_with('/');
 }
 
-template <access::Routed T>
+template <api::Routed T>
 void go_both_ways(OneDoor<T>& door, Dice& dice) {
   using Answer = typename T::Answer;
   const T request = describe::random_value<T>(dice);
   if (!can_be_asked(request)) return;
   const Answer answer = describe::random_value<Answer>(dice);
   door.answer = describe::write_json(answer);
-  constexpr bool is_bytes = T::route.body == access::Body::bytes;
+  constexpr bool is_bytes = T::route.body == api::Body::bytes;
   const std::string bytes = is_bytes ? std::string(dice.below(100), '\xff') : "";
   const client::Got<Answer> got = net::http::run_task(
       door.loop, is_bytes ? door.connection->put(request, bytes, client::answer_max) : door.connection->ask(request));
@@ -92,7 +92,7 @@ TEST(RoundTrip, FaultsArriveAllOfThem) {
   const auto got = net::http::run_task(door.loop, door.connection->ask(request));
   ASSERT_FALSE(got);
   EXPECT_EQ(got.error().code, client::refused);
-  EXPECT_THAT(got.error().message, testing::StartsWith("there are 2 faults in it\n  name: "));
+  EXPECT_THAT(got.error().message, testing::StartsWith("the request has 2 faults\n  name: "));
   EXPECT_THAT(got.error().message, testing::HasSubstr("\n  max_slots: must be from -1 to 1000000000, is -5"));
 }
 

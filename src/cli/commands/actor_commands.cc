@@ -33,11 +33,11 @@ loop::Task<Got<requests::Actors>> list_actors(Session& session, const ActorListO
   co_return all;
 }
 
-loop::Task<int> list(Session& session, std::shared_ptr<const ActorListOptions> options) {
+loop::Task<int> list_actors(Session& session, std::shared_ptr<const ActorListOptions> options) {
   const Got<requests::Actors> actors = co_await list_actors(session, *options);
   co_return show(session, options->client, actors, [&](const requests::Actors& one) -> std::string {
     if (one.actors.empty() && !options->request.ended) {
-      return "no actors at the moment; those that have ended, too: cadre actor list --all\n";
+      return "no active actors; to include actors that have ended: cadre actor list --all\n";
     }
     return actors_text(one.actors, showing(session));
   });
@@ -52,7 +52,7 @@ loop::Task<Got<JobView>> kill_one(Session& session, cluster::JobId id) {
   const std::string number = std::to_string(id.value);
   const Got<JobView> job = co_await ask(session, requests::GetJob{id, std::nullopt});
   if (job && job->actor.empty()) {
-    const Refusal refusal{refused, "job " + number + " is no actor; kill it with cadre task kill " + number};
+    const Refusal refusal{refused, "job " + number + " is not an actor; kill it with: cadre task kill " + number};
     co_return tl::unexpected(refusal);
   }
   if (!job) co_return job;
@@ -63,7 +63,7 @@ loop::Task<Got<JobView>> kill_one(Session& session, cluster::JobId id) {
 loop::Task<int> kill(Session& session, std::shared_ptr<const KillOptions> options) {
   int code = done;
   std::vector<JobView> jobs;
-  for (const cluster::JobId id : options->actors) {  // one that is not there is no reason to spare the others
+  for (const cluster::JobId id : options->actors) {  // a failure does not spare the other actors
     const Got<JobView> job = co_await kill_one(session, id);
     if (!job) {
       const int bad = session.complain(job.error());
@@ -73,7 +73,7 @@ loop::Task<int> kill(Session& session, std::shared_ptr<const KillOptions> option
     jobs.push_back(*job);
     if (options->client.json) continue;
     const bool has_ended = job->stage == cluster::control::JobStage::ended;
-    print("actor " + std::to_string(id.value) + ", " + describe::escaped(job->actor) + ", " +
+    print("actor " + std::to_string(id.value) + " (" + describe::escaped(job->actor) + ") " +
           (has_ended ? "has ended: " + ending_words(*job) : "is being killed") + "\n");
   }
   if (options->client.json) print_json(jobs);
@@ -115,29 +115,30 @@ loop::Task<int> end_session(Session& session, std::shared_ptr<const SessionOptio
 }  // namespace
 
 void add_actor_commands(CLI::App& app, Chosen& chosen) {
-  CLI::App& actor = add_verb(
-      app, {"actor", "Look at actors and end them: objects in processes of their own", "  cadre actor list\n"});
+  CLI::App& actor =
+      add_verb(app, {"actor", "Manage actors: objects that run in their own processes", "  cadre actor list\n"});
   actor.require_subcommand(1);
 
   const auto listing = std::make_shared<ActorListOptions>();
   CLI::App& list_command = add_verb(
-      actor, {"list", "List actors, the newest first", "  cadre actor list\n  cadre actor list --all --owner ann\n"},
+      actor, {"list", "List actors, newest first", "  cadre actor list\n  cadre actor list --all --owner ann\n"},
       listing->client);
-  list_command.add_flag("--all", listing->request.ended, "Those that have ended, too");
+  list_command.add_flag("--all", listing->request.ended, "Include actors that have ended");
   add_watch(list_command, listing->client);
-  list_command.add_option("--session", listing->session, "Only those of this session")->type_name("SESSION");
-  list_command.add_option("--workspace", listing->request.workspace, "Only those of this workspace")->type_name("NAME");
-  list_command.add_option("--owner", listing->request.owner, "Only those of this user")->type_name("NAME");
-  list_command.add_option("--most", listing->most, "So many at most")
+  list_command.add_option("--session", listing->session, "Only actors of this session")->type_name("SESSION");
+  list_command.add_option("--workspace", listing->request.workspace, "Only actors of this workspace")
+      ->type_name("NAME");
+  list_command.add_option("--owner", listing->request.owner, "Only actors of this user")->type_name("NAME");
+  list_command.add_option("--most", listing->most, "Maximum number of actors to list")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
-  on_choice(list_command, chosen, listing, list);
+  on_choice(list_command, chosen, listing, list_actors);
 
   add_actor_logs_command(actor, chosen);
 
   const auto killing = std::make_shared<KillOptions>();
   CLI::App& kill_command = add_verb(
-      actor, {"kill", "Kill actors at once", "  cadre actor kill 17\n  cadre actor kill 17 18\n"}, killing->client);
+      actor, {"kill", "Kill actors immediately", "  cadre actor kill 17\n  cadre actor kill 17 18\n"}, killing->client);
   kill_command
       .add_option_function<std::vector<std::string>>(
           "actor",
@@ -145,32 +146,33 @@ void add_actor_commands(CLI::App& app, Chosen& chosen) {
             for (const std::string& word : words) {
               const Result<cluster::TaskId> id = cluster::parse_task_id(word);
               if (!id) {
-                throw CLI::ValidationError("actor", "'" + word + "' is no actor; write its number, like 17");
+                throw CLI::ValidationError("actor",
+                                           "'" + word + "' is not the number of an actor; use a number such as 17");
               }
               killing->actors.push_back(id->job);
             }
           },
-          "The actors, by their numbers")
+          "Numbers of the actors")
       ->required()
       ->type_name("ID");
   on_choice(kill_command, chosen, killing, kill);
 }
 
 void add_session_commands(CLI::App& app, Chosen& chosen) {
-  CLI::App& session = add_verb(
-      app, {"session", "Look at the sessions of programs that have actors, and end them", "  cadre session list\n"});
+  CLI::App& session =
+      add_verb(app, {"session", "List and end the sessions of programs that use actors", "  cadre session list\n"});
   session.require_subcommand(1);
 
   const auto listing = std::make_shared<SessionOptions>();
   CLI::App& list_command =
-      add_verb(session, {"list", "List the sessions of programs", "  cadre session list\n"}, listing->client);
+      add_verb(session, {"list", "List sessions of programs", "  cadre session list\n"}, listing->client);
   on_choice(list_command, chosen, listing, list_sessions);
 
   const auto ending = std::make_shared<SessionOptions>();
-  CLI::App& end_command =
-      add_verb(session, {"end", "End a session, and kill its jobs at once", "  cadre session end qkzhvmeuxwpatsdo\n"},
-               ending->client);
-  end_command.add_option("session", ending->session, "The session")->required()->type_name("SESSION");
+  CLI::App& end_command = add_verb(
+      session, {"end", "End a session and kill its jobs immediately", "  cadre session end qkzhvmeuxwpatsdo\n"},
+      ending->client);
+  end_command.add_option("session", ending->session, "Session ID")->required()->type_name("SESSION");
   on_choice(end_command, chosen, ending, end_session);
 }
 

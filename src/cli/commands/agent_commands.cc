@@ -23,7 +23,7 @@ loop::Task<Got<requests::Agents>> list_agents(Session& session) {
   }
 }
 
-loop::Task<int> list(Session& session, std::shared_ptr<const ListAgentsOptions> options) {
+loop::Task<int> list_agents(Session& session, std::shared_ptr<const ListAgentsOptions> options) {
   const Got<requests::Agents> agents = co_await list_agents(session);
   co_return show(session, options->client, agents,
                  [&](const requests::Agents& one) { return agents_text(one.agents, showing(session)); });
@@ -34,20 +34,20 @@ struct OneAgentOptions {
   std::string agent;
 };
 
-loop::Task<int> describe_one(Session& session, std::shared_ptr<const OneAgentOptions> options) {
+loop::Task<int> describe_agent(Session& session, std::shared_ptr<const OneAgentOptions> options) {
   const requests::GetAgent request{cluster::AgentId(options->agent)};
   const Got<requests::AgentView> got = co_await ask(session, request);
   co_return show(session, options->client, got, [&](const requests::AgentView& one) { return agent_text(one); });
 }
 
-loop::Task<int> remove(Session& session, std::shared_ptr<const OneAgentOptions> options) {
+loop::Task<int> remove_agent(Session& session, std::shared_ptr<const OneAgentOptions> options) {
   const requests::RemoveAgent request{cluster::AgentId(options->agent)};
   const Got<requests::Done> made = co_await ask(session, request);
   if (!made) co_return session.complain(made.error());
   if (options->client.json) {
     print_json(*made);
   } else {
-    print("agent " + options->agent + " is removed: its key is revoked, and its jobs run again elsewhere\n");
+    print("agent " + options->agent + " is removed: its key is revoked, and its jobs run again on other agents\n");
   }
   co_return done;
 }
@@ -56,29 +56,30 @@ template <class Act>
 void add_one(CLI::App& agent, Chosen& chosen, const Verb& verb, Act act) {
   const auto options = std::make_shared<OneAgentOptions>();
   CLI::App& command = add_verb(agent, verb, options->client);
-  command.add_option("agent", options->agent, "The agent, as cadre agent list calls it")->required()->type_name("ID");
+  command.add_option("agent", options->agent, "Agent ID, as shown by cadre agent list")->required()->type_name("ID");
   on_choice(command, chosen, options, act);
 }
 
-struct SetOptions {
+struct SetAgentOptions {
   ClientOptions client;
   std::string agent;
   std::optional<std::int32_t> slot;
   SlotState state = SlotState::enabled;
 };
 
-std::string words_of(const SetOptions& options) {
+std::string words_of(const SetAgentOptions& options) {
   const std::string what =
       options.slot ? "slot " + std::to_string(*options.slot) + " of agent " + options.agent : "agent " + options.agent;
   switch (options.state) {
-    case SlotState::enabled: return what + " takes work";
-    case SlotState::draining: return what + " takes no more work; what runs there may end by itself";
-    case SlotState::disabled: return what + " takes no more work; what runs there is being stopped";
+    case SlotState::enabled: return what + " is enabled: it accepts tasks";
+    case SlotState::draining: return what + " is draining: it accepts no new tasks, and its running tasks may finish";
+    case SlotState::disabled:
+      return what + " is disabled: it accepts no new tasks, and its running tasks are being stopped";
   }
   return what;
 }
 
-loop::Task<int> set(Session& session, std::shared_ptr<const SetOptions> options) {
+loop::Task<int> set_agent(Session& session, std::shared_ptr<const SetAgentOptions> options) {
   Got<requests::Done> made;
   if (options->slot) {
     const requests::SetSlot request{cluster::AgentId(options->agent), *options->slot, options->state};
@@ -97,17 +98,17 @@ loop::Task<int> set(Session& session, std::shared_ptr<const SetOptions> options)
 }
 
 void add_set(CLI::App& agent, Chosen& chosen, const Verb& verb, SlotState state) {
-  const auto options = std::make_shared<SetOptions>();
+  const auto options = std::make_shared<SetAgentOptions>();
   options->state = state;
   CLI::App& command = add_verb(agent, verb, options->client);
-  command.add_option("agent", options->agent, "The agent, as cadre agent list calls it")->required()->type_name("ID");
-  command.add_option("--slot", options->slot, "Only this slot of it")
+  command.add_option("agent", options->agent, "Agent ID, as shown by cadre agent list")->required()->type_name("ID");
+  command.add_option("--slot", options->slot, "Only this slot of the agent")
       ->type_name("NUMBER")
-      ->check(CLI::Range(0, cluster::most_slots));
-  on_choice(command, chosen, options, set);
+      ->check(CLI::Range(0, plan::most_slots));
+  on_choice(command, chosen, options, set_agent);
 }
 
-struct TokenOptions {
+struct JoinTokenOptions {
   ClientOptions client;
   requests::MakeJoinToken request;
   std::optional<Duration> valid;
@@ -120,12 +121,12 @@ struct JoinToken {
 };
 template <class V>
 void describe(V& v, JoinToken& t) {
-  v.required("token", t.token, "For cadre agent --join.");
-  v.required("pool", t.pool, "Which pool the agent joins.");
-  v.required("valid", t.valid, "For how long it may be used, once.");
+  v.required("token", t.token, "Token for cadre agent --join.");
+  v.required("pool", t.pool, "Pool that the agent joins.");
+  v.required("valid", t.valid, "Time for which the token can be used; it can be used only once.");
 }
 
-loop::Task<int> token(Session& session, std::shared_ptr<const TokenOptions> options) {
+loop::Task<int> token(Session& session, std::shared_ptr<const JoinTokenOptions> options) {
   requests::MakeJoinToken request = options->request;
   request.valid = options->valid.value_or(request.valid);
   const Got<requests::Text> text = co_await ask(session, request);
@@ -134,7 +135,7 @@ loop::Task<int> token(Session& session, std::shared_ptr<const TokenOptions> opti
     print_json(JoinToken{text->text, request.pool, request.valid});
     co_return done;
   }
-  print_error("On the host that is to join, once, within " + to_string(request.valid) + ":\n");
+  print_error("Run this command once on the host that joins, within " + to_string(request.valid) + ":\n");
   print("cadre agent --join " + text->text + "\n");
   co_return done;
 }
@@ -156,49 +157,50 @@ loop::Task<int> list_slots(Session& session, std::shared_ptr<const ListAgentsOpt
 }  // namespace
 
 void add_pool_commands(CLI::App& app, Chosen& chosen) {
-  CLI::App& pool = add_verb(app, {"pool", "Look at pools", "  cadre pool list\n"});
+  CLI::App& pool = add_verb(app, {"pool", "List pools", "  cadre pool list\n"});
   pool.require_subcommand(1);
   const auto pools = std::make_shared<ListAgentsOptions>();
-  on_choice(add_verb(pool, {"list", "List pools with what they have and use", "  cadre pool list\n"}, pools->client),
+  on_choice(add_verb(pool, {"list", "List pools with their capacity and usage", "  cadre pool list\n"}, pools->client),
             chosen, pools, list_pools);
-  CLI::App& slot = add_verb(app, {"slot", "Look at slots", "  cadre slot list\n"});
+  CLI::App& slot = add_verb(app, {"slot", "List slots", "  cadre slot list\n"});
   slot.require_subcommand(1);
   const auto slots = std::make_shared<ListAgentsOptions>();
-  on_choice(
-      add_verb(slot, {"list", "List the slots of all agents, and who uses them", "  cadre slot list\n"}, slots->client),
-      chosen, slots, list_slots);
+  on_choice(add_verb(slot, {"list", "List the slots of all agents and the tasks that use them", "  cadre slot list\n"},
+                     slots->client),
+            chosen, slots, list_slots);
 }
 
 void add_agent_verbs(CLI::App& agent, Chosen& chosen) {
   const auto listing = std::make_shared<ListAgentsOptions>();
   CLI::App& list_command =
-      add_verb(agent, {"list", "List agents with what they have and use", "  cadre agent list\n"}, listing->client);
-  on_choice(list_command, chosen, listing, list);
+      add_verb(agent, {"list", "List agents with their capacity and usage", "  cadre agent list\n"}, listing->client);
+  on_choice(list_command, chosen, listing, list_agents);
 
-  add_set(agent, chosen, {"enable", "Let an agent, or one slot of it, take work again", "  cadre agent enable blue\n"},
+  add_set(agent, chosen,
+          {"enable", "Let an agent, or one of its slots, accept tasks again", "  cadre agent enable blue\n"},
           SlotState::enabled);
   add_set(agent, chosen,
-          {"disable", "Let an agent, or one slot of it, take no more work, and stop its tasks",
+          {"disable", "Accept no new tasks on an agent, or one of its slots, and stop its running tasks",
            "  cadre agent disable blue\n  cadre agent disable blue --slot 3\n"},
           SlotState::disabled);
   add_set(agent, chosen,
-          {"drain", "Let an agent, or one slot of it, take no more work, and its tasks end by themselves",
+          {"drain", "Accept no new tasks on an agent, or one of its slots, and let its running tasks finish",
            "  cadre agent drain blue\n"},
           SlotState::draining);
 
-  add_one(agent, chosen, {"describe", "Show everything about an agent", "  cadre agent describe blue\n"}, describe_one);
+  add_one(agent, chosen, {"describe", "Show the details of an agent", "  cadre agent describe blue\n"}, describe_agent);
   add_one(agent, chosen,
-          {"remove", "Revoke the key of an agent, run its jobs again elsewhere, and free its name",
+          {"remove", "Remove an agent: revoke its key, run its jobs on other agents, and free its name",
            "  cadre agent remove blue\n"},
-          remove);
+          remove_agent);
 
-  const auto options = std::make_shared<TokenOptions>();
+  const auto options = std::make_shared<JoinTokenOptions>();
   CLI::App& command = add_verb(agent,
-                               {"token", "Make a token by which one agent of another host may join",
+                               {"token", "Create a token with which one agent on another host can join",
                                 "  cadre agent token --pool gpu --valid 10m\n"},
                                options->client);
-  command.add_option("--pool", options->request.pool, "Which pool it joins")->capture_default_str();
-  add_duration(command, "--valid", options->valid, std::chrono::seconds(1), "For how long it may be used")
+  command.add_option("--pool", options->request.pool, "Pool that the agent joins")->capture_default_str();
+  add_duration(command, "--valid", options->valid, std::chrono::seconds(1), "Time for which the token can be used")
       .default_str(to_string(options->request.valid));
   on_choice(command, chosen, options, token);
 }

@@ -9,7 +9,7 @@ void add_completion_command(CLI::App& app, Chosen& chosen) {
                                      "  cadre completion bash > ~/.local/share/bash-completion/completions/cadre\n"
                                      "  cadre completion zsh > \"${fpath[1]}/_cadre\"\n"});
   const auto shell = std::make_shared<std::string>();
-  command.add_option("shell", *shell, "Which shell")
+  command.add_option("shell", *shell, "Shell: bash or zsh")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh"}))
       ->type_name("SHELL");

@@ -24,7 +24,7 @@ loop::Task<int> end(Session& session, std::shared_ptr<const EndOptions> options)
   const std::optional<Duration> grace = options->kills ? Duration(0) : options->grace;
   int code = done;
   std::vector<JobView> jobs;
-  for (const Target& target : options->targets) {  // one that is not there is no reason to spare the others
+  for (const Target& target : options->targets) {  // a failure does not spare the other jobs
     const Got<JobView> job = co_await end_one(session, target, grace);
     if (!job) {
       const int bad = session.complain(job.error());
@@ -49,10 +49,10 @@ void add_end(CLI::App& noun, Chosen& chosen, const Verb& verb, bool kills) {
   const auto options = std::make_shared<EndOptions>();
   options->kills = kills;
   CLI::App& command = add_verb(noun, verb, options->client);
-  add_targets(command, "job", options->targets, "The jobs; of a job of one task, the task will do");
+  add_targets(command, "job", options->targets, "Job IDs; for a job with a single task, the task ID is accepted too");
   if (!kills) {
     add_duration(command, "--grace", options->grace, Duration(0),
-                 "Time to end by itself before it is killed; else as the job says");
+                 "Time to exit before the job is killed; default: the grace period of the job");
   }
   on_choice(command, chosen, options, end);
 }
@@ -62,10 +62,10 @@ void add_end(CLI::App& noun, Chosen& chosen, const Verb& verb, bool kills) {
 void add_end_commands(CLI::App& noun, Chosen& chosen) {
   const std::string name = "  " + full_name(noun);
   add_end(noun, chosen,
-          {"stop", "Ask jobs to end, and kill them after their grace",
+          {"stop", "Ask jobs to exit, and kill them after their grace period",
            name + " stop 17\n" + name + " stop --grace 5s 17 18\n"},
           false);
-  add_end(noun, chosen, {"kill", "Kill jobs at once", name + " kill 17\n" + name + " kill 17 18\n"}, true);
+  add_end(noun, chosen, {"kill", "Kill jobs immediately", name + " kill 17\n" + name + " kill 17 18\n"}, true);
 }
 
 }  // namespace cadre::cli

@@ -33,8 +33,8 @@ struct ExecOutcome {
 };
 template <class V>
 void describe(V& v, ExecOutcome& o) {
-  v.required("code", o.code, "Exit code; 128 and the number of the signal, if one ended it.");
-  v.field("error", o.error, "Why it could not run.");
+  v.required("code", o.code, "Exit code; 128 plus the signal number if a signal ended the command.");
+  v.field("error", o.error, "Why the command could not run.");
 }
 
 /// Shows what was written; the outcome, if that was the end.
@@ -97,7 +97,7 @@ loop::Task<int> exec(Session& session, std::shared_ptr<const ExecOptions> option
   std::optional<RawMode> raw;
   if (options->terminal) {
     request.terminal = terminal_here();
-    if (isatty(0) != 1) co_return session.complain({bad_usage, "standard input is no terminal; leave out -t"});
+    if (isatty(0) != 1) co_return session.complain({bad_usage, "standard input is not a terminal; omit -t"});
     Result<RawMode> begun = RawMode::begin();
     if (!begun) co_return session.complain({failed, begun.error().message});
     raw.emplace(*std::move(begun));
@@ -118,8 +118,8 @@ loop::Task<int> exec(Session& session, std::shared_ptr<const ExecOptions> option
   if (!watch) co_return session.complain({failed, watch.error().message});
   const std::optional<Got<void>> ended = co_await question.answer(Duration::max());
   raw.reset();
-  if (interrupted != 0) {  // that nobody listens any more ends it
-    print_error("\n" + session.name + ": ended it\n");
+  if (interrupted != 0) {  // closing the stream ends the command
+    print_error("\n" + session.name + ": interrupted; the command is ended\n");
     co_return 128 + interrupted;
   }
   if (talk.outcome) co_return finish(session, *talk.outcome, options->client.json);
@@ -134,17 +134,18 @@ void add_exec_command(CLI::App& noun, Chosen& chosen) {
   const auto options = std::make_shared<ExecOptions>();
   options->client.passes_code = true;
   CLI::App& command = add_verb(noun,
-                               {"exec", "Run a command inside a running task, with its output here and its exit code",
+                               {"exec", "Run a command in a running task, print its output and exit with its exit code",
                                 "  " + full_name(noun) + " exec 17.0 -- nvidia-smi\n  " + full_name(noun) +
                                     " exec -t 17 -- bash\n  " + full_name(noun) +
                                     " exec 17 -- tee notes.txt < notes.txt\n"
-                                    "Ends with the exit code of the command, and with 125 for a failure of its own.\n"},
+                                    "Exits with the exit code of the command, or with 125 if cadre itself fails.\n"},
                                options->client);
-  add_target(command, "task", options->target, "The task; of a job, its first");
-  command.add_flag("-t,--terminal", options->terminal, "Run it on a terminal that has the size of this one");
-  command.add_flag("--no-input", options->no_input, "Its standard input is empty; else it gets what comes in here");
-  command.add_flag("-i,--input")->description("Pass standard input on, which is the default")->group("");
-  command.add_option("command", options->command, "What to run, after --")->required()->type_name("COMMAND");
+  add_target(command, "task", options->target, "Task ID; a job ID selects its first task");
+  command.add_flag("-t,--terminal", options->terminal, "Run the command on a terminal with the size of this one");
+  command.add_flag("--no-input", options->no_input,
+                   "Give the command an empty standard input; default: pass standard input on");
+  command.add_flag("-i,--input")->description("Pass standard input on (the default)")->group("");
+  command.add_option("command", options->command, "Command to run, after --")->required()->type_name("COMMAND");
   on_choice(command, chosen, options, exec);
 }
 

@@ -13,7 +13,7 @@ struct GroupOptions {
   bool detach = false;
 };
 
-/// The file is read before anybody is spoken to.
+/// Reads the file before it connects to a master.
 int run(const CLI::App& command, const GroupOptions& options) {
   const Result<std::string> text = read_file(options.file);
   if (!text) return refuse(command, text.error().message + "\n");
@@ -37,19 +37,19 @@ void add_group_commands(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<GroupOptions>();
   CLI::App& command = add_verb(
       group,
-      {"run", "Run the components of a file as one job, with their output here",
+      {"run", "Run the components of a file as one job and print their output",
        "  cadre group run group.yaml\n"
        "  cadre group run --dir . --detach group.yaml\n"
-       "All of them start or none. One that fails is restarted by the rule of its type, whoever follows; its\n"
-       "exit code 64 asks not to be, 65 that the whole group ends. Ctrl-C stops the group, a second one kills\n"
-       "it. Ends as cadre run does: 0 when all ended well, else with the code of the component for which the\n"
-       "group ended, or of the first that failed.\n"},
+       "Either all components start or none. A component that fails is restarted by the rule of its type, also\n"
+       "with --detach. With exit code 64 a component is not restarted; 65 ends the whole group. Ctrl-C stops\n"
+       "the group; a second Ctrl-C kills it. Exits like cadre run: with 0 if all components succeed, otherwise\n"
+       "with the exit code of the component that ended the group, or of the first that failed.\n"},
       options->client);
-  command.add_option("file", options->file, "What the group consists of (docs/components.md); - reads standard input")
+  command.add_option("file", options->file, "Group file (docs/components.md); - reads standard input")
       ->required()
       ->type_name("FILE");
-  command.add_flag("--detach", options->detach, "Do not wait: print the id of the job");
-  command.add_option("--dir", options->code, "Pack this folder, without what its .cadreignore names, and run in it")
+  command.add_flag("--detach", options->detach, "Print the job ID and do not wait");
+  command.add_option("--dir", options->code, "Pack this folder, except what its .cadreignore lists, and run in it")
       ->type_name("FOLDER");
   command.callback([&command, &chosen, options] { chosen = [&command, options] { return run(command, *options); }; });
 }

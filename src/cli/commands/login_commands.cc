@@ -43,7 +43,7 @@ loop::Task<int> login(Session& session, std::shared_ptr<const LoginOptions> opti
   co_return show(session, options->client, about, [&](const access::TokenView& token) {
     const std::string until =
         token.expires ? " until " + to_utc(std::chrono::floor<std::chrono::seconds>(*token.expires)) : "";
-    return "you are " + token.user + " at " + master.url + until + "\n";
+    return "logged in as " + token.user + " at " + master.url + until + "\n";
   });
 }
 
@@ -75,7 +75,7 @@ loop::Task<int> logout(Session& session, std::shared_ptr<const LoginOptions> opt
                                  [&](const cluster::KnownMaster& one) { return one.url == url; });
   if (kept == logins->masters.end()) co_return session.complain({failed, "you are not logged in at " + url});
   const Got<access::Done> ended = co_await ask(session, access::Logout{});
-  // A token that is refused already is as good as ended.
+  // A token that the master refuses needs no logout.
   if (!ended && ended.error().code != refused) co_return session.complain(ended.error());
   logins->masters.erase(kept);
   if (logins->current == url) logins->current.clear();
@@ -110,27 +110,28 @@ loop::Task<int> audit(Session& session, std::shared_ptr<const AuditOptions> opti
 void add_login_commands(CLI::App& app, Chosen& chosen) {
   const auto in = std::make_shared<LoginOptions>();
   CLI::App& login_command = add_verb(app,
-                                     {"login", "Log in at a master, and let commands speak to it from now on",
+                                     {"login", "Log in to a master and use it for later commands",
                                       "  cadre login https://cluster.example:7310 --user ann\n"},
                                      in->client);
-  login_command.add_option("url", in->url, "Where the master is; else as --master says")->type_name("URL");
-  login_command.add_option("--user", in->user, "Who you are")->required()->type_name("NAME");
-  login_command.add_option("--ca", in->ca, "PEM file of whose certificates are believed; else as the system does")
+  login_command.add_option("url", in->url, "URL of the master; default: the master that --master selects")
+      ->type_name("URL");
+  login_command.add_option("--user", in->user, "User name")->required()->type_name("NAME");
+  login_command.add_option("--ca", in->ca, "PEM file of trusted CA certificates; default: those of the system")
       ->type_name("FILE");
   login_command.add_flag("--password-stdin", in->password_stdin, "Read the password from standard input");
-  add_duration(login_command, "--valid", in->valid, std::chrono::seconds(1), "For how long")
+  add_duration(login_command, "--valid", in->valid, std::chrono::seconds(1), "Time for which the login is valid")
       .default_str(to_string(access::Login{}.valid));
   login_command.callback(
       [&login_command, &chosen, in] { chosen = [&login_command, in] { return run_login(login_command, in); }; });
 
   const auto out = std::make_shared<LoginOptions>();
-  on_choice(add_verb(app, {"logout", "End the login at a master", "  cadre logout\n"}, out->client), chosen, out,
-            logout);
+  on_choice(add_verb(app, {"logout", "Log out of a master", "  cadre logout\n"}, out->client), chosen, out, logout);
 
   const auto looking = std::make_shared<AuditOptions>();
   CLI::App& audit_command = add_verb(
-      app, {"audit", "Show who wanted to change what, the newest first", "  cadre audit --most 20\n"}, looking->client);
-  audit_command.add_option("--most", looking->most, "So many entries at most")
+      app, {"audit", "Show the audit log of changes and refused changes, newest first", "  cadre audit --most 20\n"},
+      looking->client);
+  audit_command.add_option("--most", looking->most, "Maximum number of entries to show")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
   on_choice(audit_command, chosen, looking, audit);

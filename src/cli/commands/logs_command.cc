@@ -11,7 +11,7 @@ using cluster::requests::JobView;
 using cluster::requests::TaskView;
 namespace requests = cluster::requests;
 
-/// So long after an end its last output may still be on its way; later, what is not there is kept no longer.
+/// How long after the end of a task its last output may still arrive; output that is missing later is lost.
 constexpr Duration late_most = std::chrono::minutes(2);
 
 struct LogsOptions {
@@ -34,11 +34,11 @@ struct OutputLine {
 };
 template <class V>
 void describe(V& v, OutputLine& l) {
-  v.required("task", l.task, "Whose.");
+  v.required("task", l.task, "Task that wrote the line.");
   v.required("time", l.time, "When it was written.");
-  v.required("stream", l.stream, "out, err, or note for what cadre says itself.");
+  v.required("stream", l.stream, "out, err, or note for a message from cadre.");
   v.required("text", l.text, "The line.");
-  v.field("continues", l.continues, "Whether it goes on in the next, or ended without a newline.");
+  v.field("continues", l.continues, "Whether the line continues in the next one, or ended without a newline.");
 }
 
 OutputLine output_line(cluster::TaskId task, const logs::Line& line) {
@@ -64,7 +64,7 @@ std::string nothing_words(const JobView& job, const Target& target, const LogsOp
     return "there is no task " + to_string(target.task) + "; see cadre job describe " + id;
   }
   if (job.stage == cluster::control::JobStage::ended) return "job " + id + " never ran; see cadre why " + id;
-  return "job " + id + " waits and has written nothing yet; see cadre why " + id + ", or follow it with -f";
+  return "job " + id + " is waiting and has no output yet; see cadre why " + id + ", or follow it with -f";
 }
 
 /// Prints the lines of all tasks that are meant.
@@ -167,14 +167,16 @@ loop::Task<int> logs(Session& session, std::shared_ptr<const LogsOptions> option
 CLI::App& add_logs(CLI::App& noun, Chosen& chosen, const Verb& verb, const std::shared_ptr<LogsOptions>& options) {
   CLI::App& command = add_verb(noun, verb, options->client);
   command.add_flag("-f,--follow", options->follow,
-                   "Go on until it has ended; with --json, each line is a value of its own");
-  command.add_option("--epoch", options->epoch, "Of an earlier run: each run of a task has a higher epoch")
+                   "Print new output until the end; with --json, print one JSON value per line");
+  command
+      .add_option("--epoch", options->epoch,
+                  "Epoch of the run to show, which grows with each run of a task; default: the latest run")
       ->type_name("N")
       ->check(CLI::PositiveNumber);
-  command.add_option("--tail", options->tail, "Begin so many lines before the end")
+  command.add_option("--tail", options->tail, "Start this many lines before the end")
       ->type_name("LINES")
       ->check(CLI::Range(1, 1'000'000));
-  add_duration(command, "--since", options->since, Duration(0), "Only lines that are not older");
+  add_duration(command, "--since", options->since, Duration(0), "Only lines that are at most this old");
   command
       .add_option_function<std::string>(
           "--level",
@@ -183,7 +185,7 @@ CLI::App& add_logs(CLI::App& noun, Chosen& chosen, const Verb& verb, const std::
             if (!level) throw CLI::ValidationError("--level", level.error().begin()->message);
             options->filter.level = *level;
           },
-          "Only lines that call themselves at least that grave: debug, info, warning or error")
+          "Only lines with at least this level: debug, info, warning or error")
       ->type_name("LEVEL");
   command.add_option("--grep", options->filter.grep, "Only lines that contain this text")->type_name("TEXT");
   on_choice(command, chosen, options, logs);
@@ -195,26 +197,25 @@ CLI::App& add_logs(CLI::App& noun, Chosen& chosen, const Verb& verb, const std::
 void add_logs_command(CLI::App& noun, Chosen& chosen) {
   const auto options = std::make_shared<LogsOptions>();
   const std::string name = "  " + full_name(noun);
-  CLI::App& command =
-      add_logs(noun, chosen,
-               {"logs", "Show what jobs or tasks have written",
-                name + " logs 17.0\n" + name + " logs -f --tail 20 17\n" + name + " logs -f 17 18\n" + name +
-                    " logs --level warning --since 10m --grep loss 17\n" +
-                    "Lines of several tasks begin with the number of their task, those of several jobs with its id.\n"},
-               options);
-  add_targets(command, "job", options->targets, "The jobs, or tasks of them");
-  command.add_option("--rank", options->rank, "Of the tasks of a job, only the one of this rank")
+  CLI::App& command = add_logs(
+      noun, chosen,
+      {"logs", "Show the output of jobs or tasks",
+       name + " logs 17.0\n" + name + " logs -f --tail 20 17\n" + name + " logs -f 17 18\n" + name +
+           " logs --level warning --since 10m --grep loss 17\n" +
+           "With several tasks, each line begins with the task number; with several jobs, with the task ID.\n"},
+      options);
+  add_targets(command, "job", options->targets, "Job or task IDs");
+  command.add_option("--rank", options->rank, "Only the task with this rank")
       ->type_name("NUMBER")
       ->check(CLI::NonNegativeNumber);
 }
 
 void add_actor_logs_command(CLI::App& actor, Chosen& chosen) {
   const auto options = std::make_shared<LogsOptions>();
-  CLI::App& command =
-      add_logs(actor, chosen,
-               {"logs", "Show what actors have written", "  cadre actor logs 17\n  cadre actor logs -f --tail 20 17\n"},
-               options);
-  add_targets(command, "actor", options->targets, "The actors");
+  CLI::App& command = add_logs(
+      actor, chosen,
+      {"logs", "Show the output of actors", "  cadre actor logs 17\n  cadre actor logs -f --tail 20 17\n"}, options);
+  add_targets(command, "actor", options->targets, "Numbers of the actors");
 }
 
 }  // namespace cadre::cli

@@ -35,9 +35,9 @@ struct Reasons {
 };
 template <class V>
 void describe(V& v, Reasons& r) {
-  v.required("job", r.job, "Which one.");
-  v.required("text", r.text, "Why it waits, runs there, or ended.");
-  v.field("last_lines", r.last_lines, "The last that it wrote, if it did not end well.");
+  v.required("job", r.job, "Job ID.");
+  v.required("text", r.text, "Why the job waits, runs where it runs, or ended.");
+  v.field("last_lines", r.last_lines, "Last lines of its output, if the job failed.");
 }
 
 bool ended_badly(const JobView& job) {
@@ -51,7 +51,7 @@ loop::Task<std::vector<std::string>> last_lines_of(Session& session, JobView job
   std::vector<std::string> lines;
   for (const requests::TaskView& task : job.tasks) {
     if (!task.ending || (task.ending->reason == cluster::lease::Reason::exited && task.ending->code == 0)) continue;
-    // What was kept may be gone; the reasons are told without it.
+    // The output may be deleted already; then the reasons are shown without it.
     const OnLine keep = [&](cluster::TaskId, const logs::Line& line) { lines.emplace_back(line.text); };
     const Reading reading{{task.id, {task.epoch}}, 0, most, 0, {}};  // named: g++ 12 destroys such a temporary twice
     const Got<void> read = co_await read_all(session, reading, keep);
@@ -73,7 +73,7 @@ loop::Task<int> why(Session& session, std::shared_ptr<const WhyOptions> options)
     co_return done;
   }
   print("job " + std::to_string(job.value) + ": " + describe::escaped_lines(reasons.text) + "\n");
-  if (!reasons.last_lines.empty()) print("its last lines:\n");
+  if (!reasons.last_lines.empty()) print("last lines of its output:\n");
   for (const std::string& line : reasons.last_lines) print("  " + describe::escaped(line) + "\n");
   co_return done;
 }
@@ -83,16 +83,16 @@ loop::Task<int> why(Session& session, std::shared_ptr<const WhyOptions> options)
 void add_status_command(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<StatusOptions>();
   CLI::App& command =
-      add_verb(app, {"status", "Show what the cluster has and uses", "  cadre status\n"}, options->client);
+      add_verb(app, {"status", "Show the capacity and usage of the cluster", "  cadre status\n"}, options->client);
   add_watch(command, options->client);
   on_choice(command, chosen, options, status);
 }
 
 void add_why_command(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<WhyOptions>();
-  CLI::App& command =
-      add_verb(app, {"why", "Say why a job waits, runs where it does, or ended", "  cadre why 17\n"}, options->client);
-  add_target(command, "job", options->target, "The job, or one of its tasks");
+  CLI::App& command = add_verb(
+      app, {"why", "Explain why a job waits, runs where it runs, or ended", "  cadre why 17\n"}, options->client);
+  add_target(command, "job", options->target, "Job or task ID");
   on_choice(command, chosen, options, why);
 }
 

@@ -45,15 +45,15 @@ class Interrupts {
     const std::string job = "job " + std::to_string(job_.value);
     switch (++heard_) {
       case 1:
-        say("stopping " + job + ", which has its grace to end; once more kills it");
+        say("stopping " + job + " within its grace period; interrupt again to kill it");
         tasks_.spawn(end(*this, std::nullopt));
         break;
       case 2:
-        say("killing " + job + "; once more leaves it alone");
+        say("killing " + job + "; interrupt again to exit without waiting");
         tasks_.spawn(end(*this, Duration(0)));
         break;
       default:
-        say(job + " was asked to end, and may still run: see cadre job describe " + std::to_string(job_.value));
+        say(job + " was asked to end, but may still be running; see cadre job describe " + std::to_string(job_.value));
         session_.leave(128 + SIGINT);
     }
   }
@@ -115,7 +115,7 @@ std::string failure_words(const JobView& job) {
   std::string words = "task " + to_string(failed->id) + " (" + failed->role + ", rank " + std::to_string(failed->rank) +
                       ", on " + failed->agent.value + ") " +
                       ending_words(failed->ending->reason, failed->ending->code, failed->ending->detail);
-  return stopped.empty() ? words : words + "; stopped for it: " + rank_words(stopped);
+  return stopped.empty() ? words : words + "; stopped because of it: " + rank_words(stopped);
 }
 
 int show_end(const Session& session, const JobView& job, const ClientOptions& client) {
@@ -165,7 +165,8 @@ loop::Task<int> follow(Session& session, JobView job, std::shared_ptr<const Subm
   raw.reset();
   if (!ended) {
     const int code = session.complain(ended.error());
-    print_error(session.name + ": job " + id + " may still run; follow it again with: cadre task logs -f " + id + "\n");
+    print_error(session.name + ": job " + id + " may still be running; follow it again with: cadre task logs -f " + id +
+                "\n");
     co_return code;
   }
   co_return show_end(session, *ended, submission->client);
@@ -179,10 +180,10 @@ loop::Task<int> submit_to(Session& session, std::shared_ptr<const Submission> su
     const Got<void> sent = co_await (*code)->send(session.connection);
     if (!sent) co_return session.complain({sent.error().code, "--dir: " + sent.error().message});
     for (const std::string& path : (*code)->skipped()) {
-      print_error(session.name + ": " + path + " is left out: it is neither a file nor a folder nor a link\n");
+      print_error(session.name + ": skipped " + path + ": it is not a file, folder or symbolic link\n");
     }
     for (const std::string& path : (*code)->data_folders()) {
-      print_error(session.name + ": " + path + " is left out: it is the data folder of a master or an agent\n");
+      print_error(session.name + ": skipped " + path + ": it is the data folder of a master or an agent\n");
     }
     for (cluster::Member& member : spec.members) {
       if (member.command.code.empty()) member.command.code = (*code)->hash();

@@ -15,7 +15,7 @@ void describe(V& v, Tasks& t) {
   v.required("tasks", t.tasks, "The tasks.");
 }
 
-loop::Task<int> list(Session& session, std::shared_ptr<const ListOptions> options) {
+loop::Task<int> list_tasks(Session& session, std::shared_ptr<const ListOptions> options) {
   const Got<requests::Jobs> jobs = co_await list_jobs(session, *options);
   if (!jobs) co_return session.complain(jobs.error());
   if (options->client.json) {
@@ -35,7 +35,7 @@ struct TargetOptions {
   Target target;
 };
 
-loop::Task<int> show(Session& session, std::shared_ptr<const TargetOptions> options) {
+loop::Task<int> show_task(Session& session, std::shared_ptr<const TargetOptions> options) {
   const Got<TaskView> task = co_await ask(session, requests::GetTask{options->target.task});
   if (!task) co_return session.complain(task.error());
   if (options->client.json) {
@@ -55,14 +55,14 @@ void add_task_commands(CLI::App& app, Chosen& chosen) {
 
   const auto listing = std::make_shared<ListOptions>();
   CLI::App& list_command =
-      add_list(task, {"list", "List tasks, the newest jobs first", "  cadre task list --active\n"}, *listing);
-  on_choice(list_command, chosen, listing, list);
+      add_list(task, {"list", "List tasks, newest jobs first", "  cadre task list --active\n"}, *listing);
+  on_choice(list_command, chosen, listing, list_tasks);
 
   const auto showing_one = std::make_shared<TargetOptions>();
   CLI::App& show_command =
-      add_verb(task, {"describe", "Say all about one task", "  cadre task describe 17.0\n"}, showing_one->client);
-  add_target(show_command, "task", showing_one->target, "The task; of a job, its first");
-  on_choice(show_command, chosen, showing_one, show);
+      add_verb(task, {"describe", "Show the details of a task", "  cadre task describe 17.0\n"}, showing_one->client);
+  add_target(show_command, "task", showing_one->target, "Task ID; a job ID selects its first task");
+  on_choice(show_command, chosen, showing_one, show_task);
 
   add_end_commands(task, chosen);
   add_wait_command(task, chosen);

@@ -11,13 +11,13 @@ struct TokenOptions {
   std::string id;
 };
 
-loop::Task<int> list(Session& session, std::shared_ptr<const TokenOptions> options) {
+loop::Task<int> list_tokens(Session& session, std::shared_ptr<const TokenOptions> options) {
   const Got<access::Tokens> got = co_await ask(session, options->listing);
   co_return show(session, options->client, got,
                  [&](const access::Tokens& one) { return tokens_text(one.tokens, showing(session)); });
 }
 
-loop::Task<int> create(Session& session, std::shared_ptr<const TokenOptions> options) {
+loop::Task<int> create_token(Session& session, std::shared_ptr<const TokenOptions> options) {
   const Got<access::NewToken> got = co_await ask(session, options->creation);
   if (got && !options->client.json) {
     print_error("A token for " + got->about.user + ", shown only once; use it as CADRE_TOKEN:\n");
@@ -29,39 +29,39 @@ loop::Task<int> revoke(Session& session, std::shared_ptr<const TokenOptions> opt
   access::RevokeToken request{options->id};
   const Got<access::Done> got = co_await ask(session, std::move(request));
   co_return show(session, options->client, got,
-                 [&](const access::Done&) { return "token " + options->id + " is refused from now on\n"; });
+                 [&](const access::Done&) { return "token " + options->id + " is revoked\n"; });
 }
 
 }  // namespace
 
 void add_token_commands(CLI::App& app, Chosen& chosen) {
   CLI::App& token = add_verb(
-      app, {"token", "Look after tokens, by which programs are known", "  cadre token create --name laptop\n"});
+      app, {"token", "Manage tokens, with which programs authenticate", "  cadre token create --name laptop\n"});
   token.require_subcommand(1);
 
   const auto listing = std::make_shared<TokenOptions>();
-  CLI::App& list_command = add_verb(
-      token, {"list", "List tokens, your own if nothing else is said", "  cadre token list\n"}, listing->client);
-  list_command.add_option("--user", listing->listing.user, "Of this user")->type_name("NAME");
-  list_command.add_flag("--all", listing->listing.all, "Of all users");
-  on_choice(list_command, chosen, listing, list);
+  CLI::App& list_command =
+      add_verb(token, {"list", "List tokens; default: your own", "  cadre token list\n"}, listing->client);
+  list_command.add_option("--user", listing->listing.user, "Tokens of this user")->type_name("NAME");
+  list_command.add_flag("--all", listing->listing.all, "Tokens of all users");
+  on_choice(list_command, chosen, listing, list_tokens);
 
   const auto making = std::make_shared<TokenOptions>();
   CLI::App& create_command = add_verb(token,
-                                      {"create", "Make a token, and print it this one time",
+                                      {"create", "Create a token and print it; it is shown only once",
                                        "  cadre token create --name laptop --valid 24h\n"
                                        "  cadre token create --user robot\n"},
                                       making->client);
-  create_command.add_option("--name", making->creation.name, "What it is for")->type_name("TEXT");
-  create_command.add_option("--user", making->creation.user, "For whom, if not for you")->type_name("NAME");
+  create_command.add_option("--name", making->creation.name, "Name that says what the token is for")->type_name("TEXT");
+  create_command.add_option("--user", making->creation.user, "User of the token; default: you")->type_name("NAME");
   add_duration(create_command, "--valid", making->creation.valid, std::chrono::seconds(1),
-               "For how long it is good; else until it is revoked");
-  on_choice(create_command, chosen, making, create);
+               "Time for which the token is valid; default: until it is revoked");
+  on_choice(create_command, chosen, making, create_token);
 
   const auto ending = std::make_shared<TokenOptions>();
-  CLI::App& revoke_command = add_verb(
-      token, {"revoke", "Let a token be refused from now on", "  cadre token revoke 3f2a9c01b7de\n"}, ending->client);
-  revoke_command.add_option("token", ending->id, "Its id, as cadre token list shows it")->required()->type_name("ID");
+  CLI::App& revoke_command =
+      add_verb(token, {"revoke", "Revoke a token", "  cadre token revoke 3f2a9c01b7de\n"}, ending->client);
+  revoke_command.add_option("token", ending->id, "Token ID, as shown by cadre token list")->required()->type_name("ID");
   on_choice(revoke_command, chosen, ending, revoke);
 }
 

@@ -32,7 +32,7 @@ loop::Task<int> me(Session& session, std::shared_ptr<const UserOptions> options)
   });
 }
 
-loop::Task<int> list(Session& session, std::shared_ptr<const UserOptions> options) {
+loop::Task<int> list_users(Session& session, std::shared_ptr<const UserOptions> options) {
   access::ListUsers request;
   request.most = 1'000;
   access::Users all;
@@ -55,7 +55,7 @@ loop::Task<int> describe_user(Session& session, std::shared_ptr<const UserOption
                  [&](const access::UserView& one) { return user_text(one, showing(session)); });
 }
 
-loop::Task<int> create(Session& session, std::shared_ptr<const UserOptions> options) {
+loop::Task<int> create_user(Session& session, std::shared_ptr<const UserOptions> options) {
   access::CreateUser request{options->name, options->password.value_or(""), options->is_admin,
                              options->max_slots.value_or(access::unlimited), options->unix_user.value_or("")};
   Got<access::UserView> user = co_await ask(session, std::move(request));
@@ -69,7 +69,7 @@ loop::Task<int> create(Session& session, std::shared_ptr<const UserOptions> opti
                  [&](const access::UserView& one) { return user_text(one, showing(session)); });
 }
 
-loop::Task<int> set(Session& session, std::shared_ptr<const UserOptions> options) {
+loop::Task<int> set_user(Session& session, std::shared_ptr<const UserOptions> options) {
   access::SetUser request;
   request.user = options->name;
   request.max_slots = options->max_slots;
@@ -83,14 +83,14 @@ loop::Task<int> set(Session& session, std::shared_ptr<const UserOptions> options
                  [&](const access::UserView& one) { return user_text(one, showing(session)); });
 }
 
-loop::Task<int> remove(Session& session, std::shared_ptr<const UserOptions> options) {
+loop::Task<int> remove_user(Session& session, std::shared_ptr<const UserOptions> options) {
   access::DeleteUser request{options->name};
   const Got<access::Done> got = co_await ask(session, std::move(request));
   co_return show(session, options->client, got,
-                 [&](const access::Done&) { return "user " + options->name + " is removed\n"; });
+                 [&](const access::Done&) { return "user " + options->name + " is deleted\n"; });
 }
 
-/// Passwords are asked for before anybody is spoken to.
+/// Asks for passwords before it connects to a master.
 void on_choice_with_password(CLI::App& command, Chosen& chosen, const std::shared_ptr<UserOptions>& options,
                              Got<void> (*read)(UserOptions&),
                              loop::Task<int> (*body)(Session&, std::shared_ptr<const UserOptions>)) {
@@ -120,7 +120,8 @@ Got<void> read_changed_password(UserOptions& options) {
     return {};
   }
   if (!options.password_stdin) {
-    Got<std::string> old = read_secret("present password (empty: none, or another's)", From::terminal);
+    Got<std::string> old =
+        read_secret("current password (empty if there is none, or to change that of another user)", From::terminal);
     if (!old) return NotGot(old.error());
     if (!old->empty()) options.old_password = *std::move(old);
   }
@@ -129,33 +130,35 @@ Got<void> read_changed_password(UserOptions& options) {
 
 void add_unix_user(CLI::App& command, std::optional<std::string>& unix_user) {
   command
-      .add_option("--unix-user", unix_user,
-                  "Account as which the user's tasks run on agents that run as root; '' for none")
+      .add_option("--unix-user", unix_user, "Unix account for the user's tasks on agents that run as root; '' for none")
       ->type_name("ACCOUNT");
 }
 
 CLI::App& add_user_verb(CLI::App& user, const Verb& verb, UserOptions& options) {
   CLI::App& command = add_verb(user, verb, options.client);
-  command.add_option("user", options.name, "Who")->required()->type_name("NAME");
+  command.add_option("user", options.name, "User name")->required()->type_name("NAME");
   return command;
 }
 
 void add_create(CLI::App& user, Chosen& chosen) {
   const auto options = std::make_shared<UserOptions>();
   CLI::App& command = add_user_verb(user,
-                                    {"create", "Make a new user",
+                                    {"create", "Create a user",
                                      "  cadre user create ann --role editor --max-slots 4\n"
                                      "  cadre user create robot --no-password --role viewer --workspace vision\n"
                                      "  echo \"$SECRET\" | cadre user create bob --password-stdin --role editor\n"},
                                     *options);
   command.add_flag("--password-stdin", options->password_stdin, "Read the password from standard input");
-  command.add_flag("--no-password", options->without_password, "None: only by tokens that are made for him");
-  command.add_flag("--admin", options->is_admin, "Make him admin of the cluster");
-  add_max_slots(command, options->max_slots, "Most slots that his jobs may hold together");
+  command.add_flag("--no-password", options->without_password,
+                   "Set no password: the user can authenticate only with tokens");
+  command.add_flag("--admin", options->is_admin, "Make the user an admin of the cluster");
+  add_max_slots(command, options->max_slots, "Maximum number of slots that all jobs of the user may hold");
   add_unix_user(command, options->unix_user);
-  add_role(command, options->role, "His role in a workspace: viewer, editor or admin; else he is in none");
-  command.add_option("--workspace", options->workspace, "In which one")->capture_default_str()->type_name("NAME");
-  on_choice_with_password(command, chosen, options, read_first_password, create);
+  add_role(command, options->role, "Role in the workspace: viewer, editor or admin; default: no role");
+  command.add_option("--workspace", options->workspace, "Workspace for --role")
+      ->capture_default_str()
+      ->type_name("NAME");
+  on_choice_with_password(command, chosen, options, read_first_password, create_user);
 }
 
 void add_set(CLI::App& user, Chosen& chosen) {
@@ -166,14 +169,15 @@ void add_set(CLI::App& user, Chosen& chosen) {
                                      "  cadre user set bob --inactive\n  cadre user set ann --unix-user ann\n"},
                                     *options);
   CLI::Option_group& what = *command.add_option_group("what");
-  add_max_slots(what, options->max_slots, "Most slots that his jobs may hold together");
+  add_max_slots(what, options->max_slots, "Maximum number of slots that all jobs of the user may hold");
   add_unix_user(what, options->unix_user);
-  CLI::Option* admin = what.add_flag("--admin", options->is_admin, "Make him admin of the cluster");
-  what.add_flag("--no-admin", options->is_no_admin, "Let him be admin no more")->excludes(admin);
-  CLI::Option* active = what.add_flag("--active", options->is_active, "Let him use the cluster again");
-  what.add_flag("--inactive", options->is_inactive, "Refuse him and his tokens; his jobs go on")->excludes(active);
+  CLI::Option* admin = what.add_flag("--admin", options->is_admin, "Make the user an admin of the cluster");
+  what.add_flag("--no-admin", options->is_no_admin, "Remove the admin role from the user")->excludes(admin);
+  CLI::Option* active = what.add_flag("--active", options->is_active, "Let the user use the cluster again");
+  what.add_flag("--inactive", options->is_inactive, "Refuse the user and their tokens; their jobs continue")
+      ->excludes(active);
   what.require_option(1, 0);
-  on_choice(command, chosen, options, set);
+  on_choice(command, chosen, options, set_user);
 }
 
 }  // namespace
@@ -194,34 +198,35 @@ CLI::Option& add_role(CLI::App& command, std::optional<access::Role>& role, cons
 void add_user_commands(CLI::App& app, Chosen& chosen) {
   const auto self = std::make_shared<UserOptions>();
   CLI::App& me_command =
-      add_verb(app, {"me", "Say who you are to the master, and what you may", "  cadre me\n"}, self->client);
+      add_verb(app, {"me", "Show your user account, roles and limits", "  cadre me\n"}, self->client);
   on_choice(me_command, chosen, self, me);
 
   CLI::App& user =
-      add_verb(app, {"user", "Look after users", "  cadre user list\n  cadre user create ann --role editor\n"});
+      add_verb(app, {"user", "Manage users", "  cadre user list\n  cadre user create ann --role editor\n"});
   user.require_subcommand(1);
   const auto listing = std::make_shared<UserOptions>();
-  on_choice(add_verb(user, {"list", "List users", "  cadre user list\n"}, listing->client), chosen, listing, list);
+  on_choice(add_verb(user, {"list", "List users", "  cadre user list\n"}, listing->client), chosen, listing,
+            list_users);
   const auto one = std::make_shared<UserOptions>();
-  on_choice(add_user_verb(user, {"describe", "Say all about one user", "  cadre user describe ann\n"}, *one), chosen,
-            one, describe_user);
+  on_choice(add_user_verb(user, {"describe", "Show the details of a user", "  cadre user describe ann\n"}, *one),
+            chosen, one, describe_user);
   add_create(user, chosen);
   add_set(user, chosen);
 
   const auto secret = std::make_shared<UserOptions>();
-  CLI::App& password =
-      add_user_verb(user,
-                    {"password", "Give a user a new password; admins for others, everybody for himself",
-                     "  cadre user password ann\n"},
-                    *secret);
+  CLI::App& password = add_user_verb(
+      user, {"password", "Change your password or, as an admin, that of another user", "  cadre user password ann\n"},
+      *secret);
   password.add_flag("--password-stdin", secret->password_stdin, "Read the new password from standard input");
-  password.add_flag("--no-password", secret->without_password, "None from now on: only tokens");
-  on_choice_with_password(password, chosen, secret, read_changed_password, set);
+  password.add_flag("--no-password", secret->without_password,
+                    "Remove the password: the user can authenticate only with tokens");
+  on_choice_with_password(password, chosen, secret, read_changed_password, set_user);
 
   const auto gone = std::make_shared<UserOptions>();
-  on_choice(add_user_verb(user, {"delete", "Remove a user and his tokens; his jobs go on", "  cadre user delete ann\n"},
-                          *gone),
-            chosen, gone, remove);
+  on_choice(
+      add_user_verb(
+          user, {"delete", "Delete a user without active jobs, and their tokens", "  cadre user delete ann\n"}, *gone),
+      chosen, gone, remove_user);
 }
 
 }  // namespace cadre::cli

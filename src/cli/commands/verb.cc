@@ -24,8 +24,8 @@ CLI::App& add_verb(CLI::App& parent, const Verb& verb, ClientOptions& options) {
   CLI::App& command = add_verb(parent, verb);
   command
       .add_option("--master", options.master,
-                  "URL of the master, or its data folder on this host; else CADRE_MASTER, else where you logged in, "
-                  "else ~/.local/share/cadre")
+                  "URL of the master, or its data folder on this host; default: CADRE_MASTER, then the master of your "
+                  "login, then ~/.local/share/cadre")
       ->type_name("MASTER");
   command.add_flag("--json", options.json, "Print one JSON value");
   return command;
@@ -40,7 +40,7 @@ ClientOptions settled(const CLI::App& command, ClientOptions options) {
 }
 
 void add_program_options(CLI::App& app) {
-  app.add_option("--master", "Which master the commands speak to, as their own --master says")->type_name("MASTER");
+  app.add_option("--master", "Master for all commands, like the --master option of each command")->type_name("MASTER");
 }
 
 namespace {
@@ -48,7 +48,8 @@ namespace {
 Target read_target(const std::string& name, const std::string& text) {
   const Result<cluster::TaskId> id = cluster::parse_task_id(text);
   if (!id) {
-    throw CLI::ValidationError(name, "'" + text + "' is neither a job nor a task; write a number like 17, or 17.0");
+    throw CLI::ValidationError(name,
+                               "'" + text + "' is neither a job ID nor a task ID; use a number such as 17 or 17.0");
   }
   return {*id, text.find('.') != std::string::npos};
 }
@@ -78,7 +79,7 @@ CLI::Option& add_targets(CLI::App& command, const std::string& name, std::vector
 }
 
 void add_watch(CLI::App& command, ClientOptions& options) {
-  command.add_flag("--watch", options.watch, "Show it again every 2 s, until Ctrl-C");
+  command.add_flag("--watch", options.watch, "Refresh every 2 s until Ctrl-C");
 }
 
 loop::Task<int> watch(Session& session, std::function<loop::Task<int>()> once) {
@@ -126,8 +127,8 @@ int show_job(const Session& session, const cluster::requests::JobView& job, cons
 std::string nothing_listed(const ListOptions& options) {
   const bool only_active = options.active && !options.request.workspace && !options.request.owner &&
                            !options.request.name && !options.request.state && options.kind != "actor";
-  return only_active ? "no job waits or runs; all of them: cadre job list\n"
-                     : "no such job; all of them: cadre job list\n";
+  return only_active ? "no waiting or running jobs; to list all jobs: cadre job list\n"
+                     : "no matching jobs; to list all jobs: cadre job list\n";
 }
 
 std::string skipped_words(const cluster::requests::Jobs& jobs) {
@@ -139,7 +140,7 @@ std::string skipped_words(const cluster::requests::Jobs& jobs) {
 
 CLI::App& add_list(CLI::App& noun, const Verb& verb, ListOptions& options) {
   CLI::App& command = add_verb(noun, verb, options.client);
-  command.add_flag("--active", options.active, "Leave out jobs that have ended");
+  command.add_flag("--active", options.active, "Omit jobs that have ended");
   command.add_option("--workspace", options.request.workspace, "Only jobs of this workspace")->type_name("NAME");
   command.add_option("--owner", options.request.owner, "Only jobs of this user")->type_name("NAME");
   command.add_option("--name", options.request.name, "Only jobs whose name contains this text")->type_name("TEXT");
@@ -151,14 +152,14 @@ CLI::App& add_list(CLI::App& noun, const Verb& verb, ListOptions& options) {
             if (!state) throw CLI::ValidationError("--state", state.error().begin()->message);
             options.request.state = *state;
           },
-          "Only jobs in this state: queued, running, stopping, ended, or failed, which is ended but not well")
+          "Only jobs in this state: queued, running, stopping, ended, or failed (ended without success)")
       ->type_name("STATE");
-  command.add_option("--kind", options.kind, "job, actor or all")
+  command.add_option("--kind", options.kind, "Kind of jobs to list: job, actor or all")
       ->check(CLI::IsMember({"job", "actor", "all"}))
       ->type_name("KIND")
       ->capture_default_str();
   add_watch(command, options.client);
-  command.add_option("--most", options.most, "So many jobs at most")
+  command.add_option("--most", options.most, "Maximum number of jobs to list")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
   return command;

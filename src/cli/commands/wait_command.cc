@@ -46,12 +46,12 @@ void add_wait_command(CLI::App& noun, Chosen& chosen) {
   const std::string name = "  " + full_name(noun);
   CLI::App& command = add_verb(
       noun,
-      {"wait", "Wait until jobs have ended",
+      {"wait", "Wait until jobs end",
        name + " wait 17\n" + name + " wait 17 18 19\n" +
-           "Ends as cadre run does: with the exit code of the job, of several jobs with that of the first that did\n"
-           "not end well, and with 125 for a failure of its own.\n"},
+           "Exits like cadre run: with the exit code of the job, or of the first job that failed if there are\n"
+           "several, and with 125 if cadre itself fails.\n"},
       options->client);
-  add_targets(command, "job", options->targets, "The jobs");
+  add_targets(command, "job", options->targets, "Job IDs");
   on_choice(command, chosen, options, wait);
 }
 

@@ -17,35 +17,35 @@ int show_one(const Session& session, const ClientOptions& client, const Got<acce
               [&](const access::WorkspaceView& one) { return workspace_text(one, showing(session)); });
 }
 
-loop::Task<int> list(Session& session, std::shared_ptr<const WorkspaceOptions> options) {
+loop::Task<int> list_workspaces(Session& session, std::shared_ptr<const WorkspaceOptions> options) {
   const Got<access::Workspaces> got = co_await ask(session, access::ListWorkspaces{});
   co_return show(session, options->client, got,
                  [&](const access::Workspaces& one) { return workspaces_text(one.workspaces, showing(session)); });
 }
 
-loop::Task<int> describe_one(Session& session, std::shared_ptr<const WorkspaceOptions> options) {
+loop::Task<int> describe_workspace(Session& session, std::shared_ptr<const WorkspaceOptions> options) {
   access::GetWorkspace request{options->workspace};
   const Got<access::WorkspaceView> got = co_await ask(session, std::move(request));
   co_return show_one(session, options->client, got);
 }
 
-loop::Task<int> create(Session& session, std::shared_ptr<const WorkspaceOptions> options) {
+loop::Task<int> create_workspace(Session& session, std::shared_ptr<const WorkspaceOptions> options) {
   access::CreateWorkspace request{options->workspace, options->max_slots.value_or(access::unlimited)};
   const Got<access::WorkspaceView> got = co_await ask(session, std::move(request));
   co_return show_one(session, options->client, got);
 }
 
-loop::Task<int> set(Session& session, std::shared_ptr<const WorkspaceOptions> options) {
+loop::Task<int> set_workspace(Session& session, std::shared_ptr<const WorkspaceOptions> options) {
   access::SetWorkspace request{options->workspace, options->max_slots};
   const Got<access::WorkspaceView> got = co_await ask(session, std::move(request));
   co_return show_one(session, options->client, got);
 }
 
-loop::Task<int> remove(Session& session, std::shared_ptr<const WorkspaceOptions> options) {
+loop::Task<int> remove_workspace(Session& session, std::shared_ptr<const WorkspaceOptions> options) {
   access::DeleteWorkspace request{options->workspace};
   const Got<access::Done> got = co_await ask(session, std::move(request));
   co_return show(session, options->client, got,
-                 [&](const access::Done&) { return "workspace " + options->workspace + " is removed\n"; });
+                 [&](const access::Done&) { return "workspace " + options->workspace + " is deleted\n"; });
 }
 
 loop::Task<int> add(Session& session, std::shared_ptr<const WorkspaceOptions> options) {
@@ -58,7 +58,7 @@ loop::Task<int> take_out(Session& session, std::shared_ptr<const WorkspaceOption
   access::RemoveMember request{options->workspace, options->user};
   const Got<access::Done> got = co_await ask(session, std::move(request));
   co_return show(session, options->client, got, [&](const access::Done&) {
-    return options->user + " has no role in workspace " + options->workspace + " any more\n";
+    return options->user + " no longer has a role in workspace " + options->workspace + "\n";
   });
 }
 
@@ -68,7 +68,7 @@ using Body = loop::Task<int> (*)(Session&, std::shared_ptr<const WorkspaceOption
 CLI::App& add_one(CLI::App& workspace, Chosen& chosen, const Verb& verb, Body body,
                   const std::shared_ptr<WorkspaceOptions>& options) {
   CLI::App& command = add_verb(workspace, verb, options->client);
-  command.add_option("workspace", options->workspace, "Which one")->required()->type_name("NAME");
+  command.add_option("workspace", options->workspace, "Workspace name")->required()->type_name("NAME");
   on_choice(command, chosen, options, body);
   return command;
 }
@@ -76,47 +76,49 @@ CLI::App& add_one(CLI::App& workspace, Chosen& chosen, const Verb& verb, Body bo
 }  // namespace
 
 void add_workspace_commands(CLI::App& app, Chosen& chosen) {
-  CLI::App& workspace = add_verb(app, {"workspace", "Look after workspaces: who sees and does what",
+  CLI::App& workspace = add_verb(app, {"workspace", "Manage workspaces and the roles of users in them",
                                        "  cadre workspace list\n  cadre workspace add vision ann --role editor\n"});
   workspace.require_subcommand(1);
   const auto fresh = [] { return std::make_shared<WorkspaceOptions>(); };
 
   auto options = fresh();
-  on_choice(add_verb(workspace, {"list", "List the workspaces that you may see", "  cadre workspace list\n"},
+  on_choice(add_verb(workspace, {"list", "List the workspaces that you can see", "  cadre workspace list\n"},
                      options->client),
-            chosen, options, list);
-  add_one(workspace, chosen, {"describe", "Say all about one workspace", "  cadre workspace describe vision\n"},
-          describe_one, fresh());
+            chosen, options, list_workspaces);
+  add_one(workspace, chosen, {"describe", "Show the details of a workspace", "  cadre workspace describe vision\n"},
+          describe_workspace, fresh());
 
   options = fresh();
   CLI::App& making =
-      add_one(workspace, chosen, {"create", "Make a new workspace", "  cadre workspace create vision --max-slots 16\n"},
-              create, options);
-  add_max_slots(making, options->max_slots, "Most slots that its jobs may hold together");
+      add_one(workspace, chosen, {"create", "Create a workspace", "  cadre workspace create vision --max-slots 16\n"},
+              create_workspace, options);
+  add_max_slots(making, options->max_slots, "Maximum number of slots that all jobs of the workspace may hold");
 
   options = fresh();
   CLI::App& changing =
-      add_one(workspace, chosen, {"set", "Change a workspace", "  cadre workspace set vision --max-slots none\n"}, set,
-              options);
-  add_max_slots(changing, options->max_slots, "Most slots that its jobs may hold together").required();
+      add_one(workspace, chosen, {"set", "Change a workspace", "  cadre workspace set vision --max-slots none\n"},
+              set_workspace, options);
+  add_max_slots(changing, options->max_slots, "Maximum number of slots that all jobs of the workspace may hold")
+      .required();
 
-  add_one(workspace, chosen,
-          {"delete", "Remove a workspace in which nothing runs", "  cadre workspace delete vision\n"}, remove, fresh());
+  add_one(workspace, chosen, {"delete", "Delete a workspace without active jobs", "  cadre workspace delete vision\n"},
+          remove_workspace, fresh());
 
   options = fresh();
-  CLI::App& adding = add_one(
-      workspace, chosen,
-      {"add", "Give a user a role in a workspace, or another one", "  cadre workspace add vision ann --role editor\n"},
-      add, options);
-  adding.add_option("user", options->user, "Who")->required()->type_name("NAME");
-  add_role(adding, options->role, "viewer reads; editor creates, and changes what is his own; admin does all")
+  CLI::App& adding = add_one(workspace, chosen,
+                             {"add", "Give a user a role in a workspace, or change that role",
+                              "  cadre workspace add vision ann --role editor\n"},
+                             add, options);
+  adding.add_option("user", options->user, "User name")->required()->type_name("NAME");
+  add_role(adding, options->role,
+           "viewer reads; editor also creates objects and changes their own; admin has full access")
       .default_str("editor");
 
   options = fresh();
   CLI::App& removing =
-      add_one(workspace, chosen, {"remove", "Take a user out of a workspace", "  cadre workspace remove vision ann\n"},
+      add_one(workspace, chosen, {"remove", "Remove a user from a workspace", "  cadre workspace remove vision ann\n"},
               take_out, options);
-  removing.add_option("user", options->user, "Who")->required()->type_name("NAME");
+  removing.add_option("user", options->user, "User name")->required()->type_name("NAME");
 }
 
 }  // namespace cadre::cli

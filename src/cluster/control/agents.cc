@@ -18,12 +18,12 @@ std::int32_t slots_offered(const AgentEntry& agent) {
   return slots;
 }
 
-/// Longest text that an agent says of itself.
+/// Maximum length of a text in a hello.
 constexpr std::size_t hello_text_most = 1'024;
-/// Most labels, and most lines on its isolation.
+/// Maximum number of labels, and of isolation features.
 constexpr std::size_t hello_list_most = 1'000;
 
-/// What of its texts is too long or cannot be shown, if anything is.
+/// Which of its texts is too long or not printable, if any.
 std::optional<std::string> text_fault(const messages::Hello& hello) {
   const auto is_bad = [](const std::string& text) {
     return text.size() > hello_text_most || !describe::is_printable(text);
@@ -31,20 +31,20 @@ std::optional<std::string> text_fault(const messages::Hello& hello) {
   const auto fault = [](const std::string& what) {
     return what + " is longer than " + std::to_string(hello_text_most) + " bytes or has control characters";
   };
-  if (is_bad(hello.version)) return fault("its version");
+  if (is_bad(hello.protocols.version)) return fault("its version");
   if (is_bad(hello.host)) return fault("the name of its host");
   if (is_bad(hello.identity)) return fault("its identity");
   for (const messages::Slot& slot : hello.slots) {
     if (is_bad(slot.device) || is_bad(slot.name)) return fault("the name of a slot");
   }
   for (const std::string& line : hello.isolation) {
-    if (is_bad(line)) return fault("a line on its isolation");
+    if (is_bad(line)) return fault("an isolation feature");
   }
   for (const auto& [name, value] : hello.agent.labels) {
     if (is_bad(name) || is_bad(value)) return fault("a label");
   }
   if (hello.agent.labels.size() > hello_list_most || hello.isolation.size() > hello_list_most) {
-    return "it has more than " + std::to_string(hello_list_most) + " labels or lines on its isolation";
+    return "it has more than " + std::to_string(hello_list_most) + " labels or isolation features";
   }
   return std::nullopt;
 }
@@ -66,12 +66,9 @@ std::optional<std::string> Control::refusal(const messages::Hello& hello, const 
     if (const Result<void> fits = check_agent_id(id.value); !fits) return fits.error().message;
   }
   if (auto fault = text_fault(hello)) return fault;
-  if (hello.protocol != messages::protocol) {
-    return "it speaks protocol " + std::to_string(hello.protocol) + ", the master " +
-           std::to_string(messages::protocol) + "; run the same version of cadre on both";
-  }
+  if (auto why = protocol::mismatch("agent '" + id.value + "'", hello.protocols, "the master")) return why;
   if (proven && *proven != id) {
-    return "its key belongs to agent '" + proven->value + "'; start it with that --id, or join anew as '" + id.value +
+    return "its key belongs to agent '" + proven->value + "'; start it with that --id, or join again as '" + id.value +
            "'";
   }
   if (!hello.cluster.empty() && !settings_.cluster.empty() && hello.cluster != settings_.cluster) {
@@ -79,20 +76,21 @@ std::optional<std::string> Control::refusal(const messages::Hello& hello, const 
            "; start it with another --data folder, or with --adopt to set aside its tasks of the other cluster";
   }
   if (auto missing = missing_pool(hello.pool)) return missing;
-  if (hello.slots.size() != static_cast<std::size_t>(hello.agent.slots)) return "it lists other slots than it offers";
+  if (hello.slots.size() != static_cast<std::size_t>(hello.agent.slots)) {
+    return "the number of slots it lists differs from the number it offers";
+  }
   const AgentEntry* known = ledger_.find(id);
   if (known == nullptr) {
     if (static_cast<std::int64_t>(ledger_.agents().size()) < settings_.agents_max) return std::nullopt;
-    return "there are " + std::to_string(settings_.agents_max) + " agents already; raise agents_max";
+    return "there are already " + std::to_string(settings_.agents_max) + " agents; raise agents_max";
   }
   if (is_alive(id) && known->row.identity != hello.identity) {
-    return "an agent '" + id.value + "' is there already, on host '" + known->row.host +
-           "'; give this one another --id";
+    return "agent '" + id.value + "' already runs on host '" + known->row.host + "'; start this one with another --id";
   }
   if (auto why = copied(*known, hello)) return why;
   const bool changes = known->row.pool != hello.pool || known->row.agent.slot_kind != hello.agent.slot_kind;
   if (changes && is_occupied(id)) {
-    return "it has tasks of pool '" + known->row.pool + "'; drain it before it changes its pool or kind of slots";
+    return "it has tasks of pool '" + known->row.pool + "'; drain it before you change its pool or kind of slots";
   }
   return std::nullopt;
 }
@@ -104,9 +102,9 @@ std::optional<std::string> Control::copied(const AgentEntry& known, const messag
   // first one is heard: a host that has just restarted was silent for longer than a few beats.
   const bool is_heard = !is_silent(known);
   if (!differ(known.row.place, hello.place) && !(is_heard && differ(known.boot, hello.boot))) return std::nullopt;
-  return "agent '" + hello.agent.id.value + "' is there already, on host '" + known.row.host +
-         "', and this one was started with a copy of its data folder; stop one of them. To run both, remove the "
-         "copy, and start this one with another --id";
+  return "agent '" + hello.agent.id.value + "' already runs on host '" + known.row.host +
+         "', and this one was started with a copy of its data folder; stop one of them. To run both, remove the copy "
+         "and start this one with another --id";
 }
 
 bool Control::is_alive(const AgentId& id) const {
@@ -122,8 +120,8 @@ void Control::refuse(Peer peer, std::string why) {
 AgentEntry& Control::welcome(Peer peer, const messages::Hello& hello, TimePoint now) {
   const AgentId& id = hello.agent.id;
   AgentEntry* known = ledger_.find(id);
-  AgentRow row{hello.agent, hello.pool,      hello.host, hello.identity, hello.version, hello.slots,
-               {},          hello.isolation, false,      hello.place,    false};
+  AgentRow row{hello.agent,     hello.pool, hello.host,  hello.identity, hello.protocols.version, hello.slots, {},
+               hello.isolation, false,      hello.place, false};
   row.slot_states.assign(hello.slots.size(), SlotState::enabled);
   if (known != nullptr) {
     row.agent.enabled = known->row.agent.enabled;
@@ -169,15 +167,15 @@ std::vector<AgentId> Control::closed_to(const std::string& user, const std::stri
 std::string Control::closed_words(const std::vector<AgentId>& agents) const {
   std::string words;
   for (const AgentId& id : agents) {
-    words += "; agent '" + id.value + "' cannot keep tasks of several users apart and takes only jobs of '" +
+    words += "; agent '" + id.value + "' cannot isolate tasks of different users and accepts only jobs of '" +
              owner_of(ledger_.agents().at(id)) + "'";
-    if (words.size() > 1'000) return words + "; and so do others";
+    if (words.size() > 1'000) return words + "; and others as well";
   }
   return words;
 }
 
-Gang Control::admitted_gang(const JobRow& row) const {
-  Gang gang = gang_of(row);
+plan::Gang Control::admitted_gang(const JobRow& row) const {
+  plan::Gang gang = gang_of(row);
   const std::vector<AgentId> closed = closed_to(row.owner, row.spec.pool);
   gang.exclude.insert(gang.exclude.end(), closed.begin(), closed.end());
   return gang;
@@ -190,9 +188,9 @@ void Control::hello(Peer peer, const messages::Hello& hello, const std::optional
   offer(agent);
   ledger_.note(now, id, "up");
   const std::size_t first = outcome_.to_agents.size();
-  end_execs([&](const Exec& exec) { return exec.agent == id; }, "the agent was cut off for a while");
+  end_execs([&](const Exec& exec) { return exec.agent == id; }, "the agent was disconnected for a while");
   end_inputs([&](const InputTarget&, const Input& input) { return input.agent == id; },
-             {Errc::unavailable, "the agent was cut off; send it again"});
+             {Errc::unavailable, "the agent was disconnected; send the input again"});
 
   const std::set<LeaseId> reported(hello.leases.begin(), hello.leases.end());
   take_back(agent, reported, now);
@@ -276,10 +274,9 @@ void Control::remove_agent(const Guest& guest, const requests::RemoveAgent& requ
   AgentEntry& agent = ledger_.change(id);
   ledger_.revoke_key(id);
   ledger_.note(now, id, "removed");
-  send(agent, messages::Refused{"agent '" + id.value +
-                                    "' was removed; to use it again, let it join anew: "
-                                    "cadre agent token",
-                                true});
+  send(agent,
+       messages::Refused{
+           "agent '" + id.value + "' was removed; to use it again, join it with a new token: cadre agent token", true});
   if (agent.peer) forget_peer(*agent.peer);
   agent.removed = true;
   // It may not have heard that. What is strictly fenced goes elsewhere only when its permits have certainly ended, as
@@ -301,13 +298,13 @@ void Control::revoke_key(Asker asker, const AgentId& id) {
 void Control::note_obstacle(AgentEntry& agent, const std::string& obstacle, TimePoint now) {
   if (agent.obstacle == obstacle) return;
   agent.obstacle = obstacle;
-  ledger_.note(now, agent.row.agent.id, obstacle.empty() ? "takes work again" : "takes no work: " + obstacle);
+  ledger_.note(now, agent.row.agent.id, obstacle.empty() ? "accepts work again" : "accepts no work: " + obstacle);
   offer(agent);
 }
 
 void Control::offer(const AgentEntry& agent) {
   Pool& pool = pools_.at(agent.row.pool);
-  Agent offered = agent.row.agent;
+  plan::Agent offered = agent.row.agent;
   offered.slots = slots_offered(agent);
   offered.enabled = agent.row.agent.enabled && agent.peer && agent.is_clean() && !agent.row.lost &&
                     !agent.row.stopped && agent.obstacle.empty();

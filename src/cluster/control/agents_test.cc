@@ -13,6 +13,7 @@ using testing::Not;
 
 messages::Hello hello_of(const std::string& name, const std::string& place = "p1", const std::string& boot = "b1") {
   messages::Hello hello;
+  hello.protocols = protocol::own();
   hello.agent.id = AgentId(name);
   hello.agent.slots = 4;
   hello.slots.resize(4);
@@ -37,7 +38,7 @@ TEST(AgentCopies, AreRefusedWhileTheAgentCountsAsThere) {
   desk.falls_silent("a1");
   desk.pass(20s);
   desk.say_hello("a1", copy);
-  EXPECT_THAT(desk.text(), HasSubstr("refused: agent 'a1' is there already"));
+  EXPECT_THAT(desk.text(), HasSubstr("refused: agent 'a1' already runs"));
   EXPECT_EQ(desk.task(1).agent.value, "a1");
   EXPECT_EQ(desk.job(1).stage, JobStage::running);
 }
@@ -48,7 +49,7 @@ TEST(AgentCopies, AreRefusedAfterARestartOfTheMasterToo) {
   desk.falls_silent("a1");
   desk.restart();
   desk.say_hello("a1", hello_of("a1", "p2"));
-  EXPECT_THAT(desk.text(), HasSubstr("refused: agent 'a1' is there already"));
+  EXPECT_THAT(desk.text(), HasSubstr("refused: agent 'a1' already runs"));
 }
 
 TEST(AgentCopies, TakeThePlaceOfAnAgentThatIsLost) {
@@ -65,7 +66,7 @@ TEST(AgentCopies, OfAWholeDiskAreToldApartByTheStartOfTheirHost) {
   Desk desk;
   desk.say_hello("a1", hello_of("a1"));
   desk.say_hello("a1", hello_of("a1", "p1", "b2"));
-  EXPECT_THAT(desk.text(), HasSubstr("refused: agent 'a1' is there already"));
+  EXPECT_THAT(desk.text(), HasSubstr("refused: agent 'a1' already runs"));
 }
 
 TEST(AgentCopies, AreNotRestarts) {

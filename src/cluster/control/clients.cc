@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t told_at_once = 1'000;
 
 /// So many jobs are looked at by one request, so that it does not keep others waiting: the next page goes on.
-constexpr std::size_t jobs_at_once = 5'000;
+constexpr std::size_t rows_at_once = 5'000;
 
 }  // namespace
 
@@ -37,10 +37,10 @@ Result<std::optional<LeaseId>> Control::parent_of(const Guest& guest) const {
   const Result<TaskId> id = parse_task_id(guest.who.task);
   const TaskRow* task = id ? ledger_.find(*id) : nullptr;
   const auto held = task == nullptr ? std::nullopt : lease::current(task->lease);
-  if (!held) return cadre::fail(Errc::conflict, "task " + guest.who.task + " has ended, and opens no session any more");
+  if (!held) return cadre::fail(Errc::conflict, "task " + guest.who.task + " has ended and cannot open a session");
   const JobRow& job = ledger_.find(id->job)->row;
   if (ends_at_once(job) && std::holds_alternative<lease::Stopping>(task->lease.stage)) {
-    return cadre::fail(Errc::conflict, "task " + guest.who.task + " is being stopped, and opens no session any more");
+    return cadre::fail(Errc::conflict, "task " + guest.who.task + " is stopping and cannot open a session");
   }
   return std::optional(LeaseId{*id, held->epoch});
 }
@@ -64,20 +64,20 @@ void Control::attend(const Guest& guest, const requests::Attend& request, TimePo
   if (session == nullptr) {
     if (static_cast<std::int64_t>(sessions_.all().size()) >= settings_.sessions_max) {
       return fail(guest.asker, Errc::unavailable,
-                  "there are " + std::to_string(settings_.sessions_max) + " sessions already; raise sessions_max");
+                  "there are already " + std::to_string(settings_.sessions_max) + " sessions; raise sessions_max");
     }
     const auto are_his = [&](const auto& one) { return one.second.owner == guest.who.user; };
     if (std::count_if(sessions_.all().begin(), sessions_.all().end(), are_his) >= settings_.sessions_of_user_max) {
       return fail(guest.asker, Errc::unavailable,
-                  "you have " + std::to_string(settings_.sessions_of_user_max) +
-                      " sessions already; end some (cadre session list), or raise sessions_of_user_max");
+                  "you already have " + std::to_string(settings_.sessions_of_user_max) +
+                      " sessions; end some (cadre session list), or raise sessions_of_user_max");
     }
     if (const auto parent = parent_of(guest); !parent) {
       return fail(guest.asker, parent.error().code, parent.error().message);
     }
     session = &sessions_.open(id, guest.who.user, now);
   } else if (session->owner != guest.who.user) {
-    return fail(guest.asker, Errc::denied, "session '" + id.value + "' is another user's; choose another word");
+    return fail(guest.asker, Errc::denied, "session '" + id.value + "' belongs to another user; choose another name");
   }
   if (!session->parent) {  // a master that was restarted knows only the jobs of a session
     if (const auto parent = parent_of(guest); parent && *parent) sessions_.set_parent(id, **parent);
@@ -108,7 +108,7 @@ void Control::tick_sessions(TimePoint now) {
     if (const auto waited = sessions_.stop_waiting(id)) answer(waited->asker, news_of(id, waited->who, waited->seen));
   }
   for (const SessionId& id : due.gone)
-    close_session(id, "its client gave no sign of life for " + rounded(settings_.session_timeout), now);
+    close_session(id, "its client sent no heartbeat for " + rounded(settings_.session_timeout), now);
 }
 
 void Control::close_session(const SessionId& id, const std::string& why, TimePoint now) {
@@ -152,7 +152,7 @@ void Control::list_actors(const Guest& guest, const requests::ListActors& reques
   const auto from = request.before ? jobs.lower_bound(*request.before) : jobs.end();
   std::size_t looked_at = 0;
   for (auto at = std::make_reverse_iterator(from); at != jobs.rend(); ++at) {
-    if (looked_at++ == jobs_at_once) {
+    if (looked_at++ == rows_at_once) {
       page.next = std::prev(at)->first;
       break;
     }
@@ -199,9 +199,9 @@ void Control::end_session(const Guest& guest, const requests::EndSession& reques
   const bool may_know = session != nullptr && (guest.who.is_admin || session->owner == guest.who.user);
   if (!may_know) {
     return fail(guest.asker, Errc::not_found,
-                "there is no session '" + request.session.value + "' of yours; see cadre session list");
+                "you have no session '" + request.session.value + "'; see cadre session list");
   }
-  close_session(request.session, "its client has left", now);
+  close_session(request.session, "its client ended the session", now);
   answer(guest.asker, requests::Done{});
 }
 
@@ -210,11 +210,10 @@ std::optional<Error> Control::obstacle_to_session(const Guest& guest, const Sess
   const Session* session = sessions_.find(id);
   if (session == nullptr) {
     return Error{Errc::conflict, "session: there is no session '" + id.value +
-                                     "', or its client was silent for too long; begin one with PUT /api/v1/sessions/" +
-                                     id.value};
+                                     "', or it has timed out; open one with PUT /api/v1/sessions/" + id.value};
   }
   if (session->owner == guest.who.user) return std::nullopt;
-  return Error{Errc::denied, "session: '" + id.value + "' is another user's; name one of your own"};
+  return Error{Errc::denied, "session: '" + id.value + "' belongs to another user; use one of your own"};
 }
 
 }  // namespace cadre::cluster::control

@@ -156,7 +156,7 @@ TEST(Clients, InActorsEndWithThemAtAllLevelsAtOnce) {
     EXPECT_EQ(desk.control().sessions().size(), is_killed ? 1U : 0U);
     // Nor does one of them begin again while it is stopped.
     desk.ask(client_in("2.0"), "attend", attend_as("s3"));
-    EXPECT_EQ(failure(desk), "task 2.0 is being stopped, and opens no session any more");
+    EXPECT_EQ(failure(desk), "task 2.0 is stopping and cannot open a session");
     EXPECT_EQ(desk.job(4).why, "its client, task 3.0, has ended");
   }
 }
@@ -199,14 +199,14 @@ TEST(Clients, TakeTheirJobsWithThemWhenTheyAreGone) {
   desk.pass(2s);
   EXPECT_NE(desk.text().find("stop 1.0/1: killed_by_user, grace 0s"), std::string::npos) << desk.text();
   EXPECT_EQ(desk.job(2).stage, JobStage::ended);
-  EXPECT_EQ(desk.job(2).detail, "its client gave no sign of life for 5 s");
+  EXPECT_EQ(desk.job(2).detail, "its client sent no heartbeat for 5 s");
   desk.exited("a1", lease_of(1), 9, lease::Reason::signalled);
   EXPECT_EQ(desk.job(1).stage, JobStage::ended);
-  EXPECT_EQ(desk.job(1).detail, "its client gave no sign of life for 5 s");
+  EXPECT_EQ(desk.job(1).detail, "its client sent no heartbeat for 5 s");
   EXPECT_EQ(desk.job(3).stage, JobStage::running);
   desk.ask("why 1", requests::Why{{1}});
-  EXPECT_TRUE(std::get<requests::Text>(desk.answer())
-                  .text.starts_with("it was stopped: its client gave no sign of life for 5 s"));
+  EXPECT_TRUE(
+      std::get<requests::Text>(desk.answer()).text.starts_with("it was stopped: its client sent no heartbeat for 5 s"));
   desk.ask(ann, "submit", requests::Submit{actor_of()});
   EXPECT_EQ(std::get<requests::Failed>(desk.answer()).code, Errc::conflict);
 }
@@ -216,13 +216,13 @@ TEST(Clients, LeaveWithTheirJobs) {
   desk.ask(ann, "attend", attend_to());
   desk.ask(ann, "submit", requests::Submit{actor_of()});
   desk.ask(bob, "end the session", requests::EndSession{session});
-  EXPECT_EQ(failure(desk), "there is no session 's1' of yours; see cadre session list");
+  EXPECT_EQ(failure(desk), "you have no session 's1'; see cadre session list");
   desk.ask(ann, "attend", attend_to());
   desk.ask(ann, "attend", attend_to(news(desk).version, 4s));
   const std::size_t before = desk.answers();
   desk.ask(ann, "end the session", requests::EndSession{session});
   EXPECT_EQ(desk.answers(), before + 2);  // who waited as well
-  EXPECT_EQ(desk.job(1).detail, "its client has left");
+  EXPECT_EQ(desk.job(1).detail, "its client ended the session");
   EXPECT_EQ(desk.control().remembered(), 0U);
 }
 
@@ -238,7 +238,7 @@ TEST(Clients, AreKnownAgainAfterARestartOfTheMaster) {
   desk.pass(5s);  // the whole time once more
   EXPECT_EQ(desk.job(1).stage, JobStage::running);
   desk.ask(bob, "attend", attend_to());
-  EXPECT_EQ(failure(desk), "session 's1' is another user's; choose another word");
+  EXPECT_EQ(failure(desk), "session 's1' belongs to another user; choose another name");
   desk.ask(ann, "attend", attend_to(seen, 4s));
   ASSERT_EQ(news(desk).jobs.size(), 1U);  // of what it has seen nothing is known any more
   desk.pass(5s);
@@ -254,13 +254,12 @@ TEST(Clients, ShareNoSession) {
   Desk desk;
   desk.ask(ann, "attend", attend_to());
   desk.ask(bob, "attend", attend_to());
-  EXPECT_EQ(failure(desk), "session 's1' is another user's; choose another word");
+  EXPECT_EQ(failure(desk), "session 's1' belongs to another user; choose another name");
   desk.ask(bob, "submit", requests::Submit{actor_of()});
-  EXPECT_EQ(failure(desk), "session: 's1' is another user's; name one of your own");
+  EXPECT_EQ(failure(desk), "session: 's1' belongs to another user; use one of your own");
   desk.ask(ann, "submit", requests::Submit{actor_of(SessionId("s2"))});
   EXPECT_EQ(failure(desk),
-            "session: there is no session 's2', or its client was silent for too long; begin one with PUT "
-            "/api/v1/sessions/s2");
+            "session: there is no session 's2', or it has timed out; open one with PUT /api/v1/sessions/s2");
 }
 
 TEST(Clients, AreToldNothingOfWorkspacesThatTheyHaveLost) {
@@ -281,7 +280,7 @@ TEST(Clients, AreBounded) {
   requests::Attend another = attend_to();
   another.session = SessionId("s2");
   desk.ask(ann, "attend", another);
-  EXPECT_EQ(failure(desk), "there are 1 sessions already; raise sessions_max");
+  EXPECT_EQ(failure(desk), "there are already 1 sessions; raise sessions_max");
   desk.pass(6s);
   desk.ask(ann, "attend", another);
   EXPECT_TRUE(news(desk).jobs.empty());
@@ -295,7 +294,7 @@ TEST(Clients, OfOneUserLeaveRoomForThoseOfOthers) {
   requests::Attend another = attend_to();
   another.session = SessionId("s2");
   desk.ask(ann, "attend", another);
-  EXPECT_EQ(failure(desk), "you have 1 sessions already; end some (cadre session list), or raise sessions_of_user_max");
+  EXPECT_EQ(failure(desk), "you already have 1 sessions; end some (cadre session list), or raise sessions_of_user_max");
   desk.ask(bob, "attend", another);
   EXPECT_TRUE(news(desk).jobs.empty());
 }

@@ -23,15 +23,16 @@ Control::Control(Settings settings, const Rows& rows, std::uint64_t boot, TimePo
       pool->second.groups[row.id] = row.settings;
     }
   }
-  Accounts accounts;
+  plan::Accounts accounts;
   for (const auto& [id, max_slots] : rows.quotas) accounts[id].max_slots = max_slots;
   for (const auto& [name, pool] : settings_.pools) {
-    Planner ideal(pool.policy, pool.groups);  // without quotas: they may be raised
-    pools_.emplace(name, Pool{Planner(pool.policy, pool.groups, accounts), std::move(ideal), true, now});
+    plan::Planner ideal(pool.policy, pool.groups);  // without quotas: they may be raised
+    pools_.emplace(name, Pool{plan::Planner(pool.policy, pool.groups, accounts), std::move(ideal), true, now});
   }
   const auto keep_pool = [&](const std::string& name) {
     if (pools_.contains(name)) return;
-    pools_.emplace(name, Pool{Planner(Policy{}, {}, accounts), Planner(Policy{}), false, now, true});
+    pools_.emplace(name,
+                   Pool{plan::Planner(plan::Policy{}, {}, accounts), plan::Planner(plan::Policy{}), false, now, true});
   };
   for (const auto& [id, job] : ledger_.jobs()) {
     for (const auto& [member, task] : job.tasks) {
@@ -49,8 +50,8 @@ Control::Control(Settings settings, const Rows& rows, std::uint64_t boot, TimePo
   for (const auto& [id, job] : ledger_.jobs()) {
     if (job.row.stage == JobStage::ended) continue;
     keep_pool(job.row.spec.pool);
-    const Gang gang = admitted_gang(job.row);
-    Planner& planner = pool_of(job).planner;
+    const plan::Gang gang = admitted_gang(job.row);
+    plan::Planner& planner = pool_of(job).planner;
     job.row.stage == JobStage::queued ? planner.submit(gang, job.row.queued) : planner.adopt(gang, running_of(job));
     if (is_impaired(job)) impaired_.insert(id);
     if (job.row.stage == JobStage::running) note_deadline(job);
@@ -163,7 +164,7 @@ void Control::forget_peer(Peer peer) {
   agent.session = 0;
   peers_.erase(known);
   end_inputs([&](const InputTarget&, const Input& input) { return input.agent == agent.row.agent.id; },
-             {Errc::unavailable, "the agent was cut off; send it again"});
+             {Errc::unavailable, "the agent was disconnected; send the input again"});
   offer(agent);
 }
 

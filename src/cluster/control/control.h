@@ -1,7 +1,7 @@
-/// The master's mind: hears agents and clients, plans, and says what is to be written and then sent. Pure: no I/O, no
-/// clock; the same news gives the same answers. One thread at a time.
+/// The control logic of the master: takes messages of agents and requests of clients, plans, and returns what is to be
+/// written and then sent. Pure: no I/O, no clock; the same input gives the same output. One thread at a time.
 ///
-/// Nothing it says may be sent before what it has changed is written. After a restart it is made anew from the rows.
+/// Its messages may only be sent after its changes are written. After a restart it is rebuilt from the rows.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +15,22 @@
 #include "base/awake_clock.h"
 #include "cluster/control/ledger.h"
 #include "cluster/control/sessions.h"
-#include "cluster/plan_file.h"
-#include "cluster/planner.h"
 #include "cluster/requests.h"
+#include "plan/plan_file.h"
+#include "plan/planner.h"
 
 namespace cadre::cluster::control {
 
 struct PoolSettings {
-  Policy policy;
-  Groups groups;
+  plan::Policy policy;
+  plan::Groups groups;
 
-  static constexpr std::string_view doc = "A named set of agents with one policy.";
+  static constexpr std::string_view doc = "A named set of agents with one scheduling policy.";
 };
 template <class V>
 void describe(V& v, PoolSettings& p) {
-  v.field("policy", p.policy, "How it is scheduled.");
-  v.field("groups", p.groups, "Settings of groups; one that is not named here has the defaults.");
+  v.field("policy", p.policy, "Scheduling policy.");
+  v.field("groups", p.groups, "Settings of groups; groups not listed have the defaults.");
 }
 
 struct Settings {
@@ -52,33 +52,35 @@ struct Settings {
   std::string cluster;          ///< id of this cluster, made with its database; not configured
   std::string owner = "admin";  ///< of the data folder; agents that name no user run for this one
 
-  static constexpr std::string_view doc = "How the master runs its cluster.";
+  static constexpr std::string_view doc = "Settings of the cluster.";
 };
 template <class V>
 void describe(V& v, Settings& s) {
-  v.field("agent_timeout", s.agent_timeout, "An agent that is silent for so long is lost.",
+  v.field("agent_timeout", s.agent_timeout, "Heartbeat timeout after which an agent counts as lost.",
           at_least(std::chrono::milliseconds(100)));
-  v.field("beat_every", s.beat_every, "How often agents and master speak at least.",
+  v.field("beat_every", s.beat_every, "Heartbeat interval between agents and the master.",
           at_least(std::chrono::milliseconds(10)));
   v.field("session_timeout", s.session_timeout,
-          "A client that is silent for so long is gone, and the jobs of its session are killed.",
+          "Heartbeat timeout of a client, after which the jobs of its session are killed.",
           range(std::chrono::milliseconds(100), std::chrono::hours(24)));
   v.field("pools", s.pools, "The pools that agents may join.", not_empty());
-  v.field("forget_agents_after", s.forget_agents_after, "An agent that is lost for so long is forgotten.",
+  v.field("forget_agents_after", s.forget_agents_after, "Time after which a lost agent is forgotten.",
           at_least(Duration{0}));
   v.field("ended_jobs_kept", s.ended_jobs_kept,
-          "Ended jobs that stay in memory; older ones are read from the database.", range(0, 10'000'000));
-  v.field("ended_bytes_kept", s.ended_bytes_kept, "Memory that the specifications and reports of these may take.",
-          range(ByteSize{0}, most_memory));
+          "Number of ended jobs kept in memory; older ones are read from the database.", range(0, 10'000'000));
+  v.field("ended_bytes_kept", s.ended_bytes_kept, "Memory for the specifications and reports of these jobs.",
+          range(ByteSize{0}, plan::most_memory));
   v.field("job_bytes_max", s.job_bytes_max, "Memory for the specifications of all jobs that have not ended.",
-          range(ByteSize{1 << 20}, most_memory));
+          range(ByteSize{1 << 20}, plan::most_memory));
   v.field("job_bytes_of_user_max", s.job_bytes_of_user_max, "The same for the jobs of one user.",
-          range(ByteSize{1 << 20}, most_memory));
-  v.field("agents_max", s.agents_max, "Most agents that are known.", range(1, 16'000));
-  v.field("watchers_max", s.watchers_max, "Most clients that wait for a job to change.", range(1, 1'000'000));
-  v.field("sessions_max", s.sessions_max, "Most sessions of clients at a time.", range(1, 1'000'000));
-  v.field("sessions_of_user_max", s.sessions_of_user_max, "Most of them of one user.", range(1, 1'000'000));
-  v.field("execs_max", s.execs_max, "Most commands that run inside tasks at a time.", range(1, 100'000));
+          range(ByteSize{1 << 20}, plan::most_memory));
+  v.field("agents_max", s.agents_max, "Maximum number of known agents.", range(1, 16'000));
+  v.field("watchers_max", s.watchers_max, "Maximum number of clients that wait for a job to change.",
+          range(1, 1'000'000));
+  v.field("sessions_max", s.sessions_max, "Maximum number of client sessions.", range(1, 1'000'000));
+  v.field("sessions_of_user_max", s.sessions_of_user_max, "Maximum number of client sessions of one user.",
+          range(1, 1'000'000));
+  v.field("execs_max", s.execs_max, "Maximum number of commands that run inside tasks at a time.", range(1, 100'000));
   v.check(s.beat_every <= s.agent_timeout / 3, "beat_every",
           "must be at most a third of agent_timeout; lower it or raise agent_timeout");
   v.check(s.beat_every <= s.session_timeout / 3, "session_timeout",
@@ -95,11 +97,11 @@ struct Answer {
   requests::Reply reply;
 };
 
-/// A plan that was made, with all that led to it.
+/// A plan and its input.
 struct PlanRecord {
   std::string pool;
-  PlanFile file;
-  Plan plan;
+  plan::PlanFile file;
+  plan::Plan plan;
 };
 
 struct Outcome {
@@ -114,11 +116,11 @@ class Control {
   /// `boot` numbers the starts of the master and only grows.
   Control(Settings settings, const Rows& rows, std::uint64_t boot, TimePoint now);
 
-  /// An agent speaks. `proven` is who it must be, if its connection says so.
+  /// Handles a message of an agent. `proven` is the agent that the connection has authenticated, if it has.
   void hear(Peer peer, const messages::FromAgent& message, const std::optional<AgentId>& proven, TimePoint now);
-  /// Something said to or by this agent was lost: all is to be told again after a new hello.
+  /// A message to or from this agent was lost: everything is sent again after a new hello.
   void forget_peer(Peer peer);
-  /// Somebody asks, and is told no more than he may know.
+  /// Handles a request of a client; the reply contains only what the client may see.
   void ask(Asker asker, const access::Principal& who, const requests::Request& request, TimePoint now);
   /// The same, of a job that has ended and is not in memory any more.
   void ask(Asker asker, const access::Principal& who, const requests::Request& request, const Job& archived,
@@ -135,11 +137,11 @@ class Control {
   };
   JobRange list_range(const requests::ListJobs& request) const;
   void note_pruned(JobId id, std::int64_t bytes) { ledger_.note_pruned(id, bytes); }
-  /// Nobody waits for answers there any more.
+  /// The client no longer waits for replies.
   void forget_asker(Asker asker);
   /// The last answer that is to be sent, if it is for this one.
   const requests::Reply* answered(Asker asker) const;
-  /// Whether an agent of this name counts as being there: no other may take its place.
+  /// Whether an agent of this name counts as alive: no other may take its place.
   bool is_alive(const AgentId& id) const;
   /// Revokes the key of a name under which no agent is known.
   void revoke_key(Asker asker, const AgentId& id);
@@ -155,19 +157,19 @@ class Control {
   /// Takes the connections of agents over from a control that was dropped because what it decided could not be
   /// written. Call it once, before anything else; the rows of both are those of one database.
   void take_connections(const Control& dropped);
-  /// Everybody who waits for an answer that is not there yet.
+  /// All clients that still wait for a reply.
   std::vector<Asker> waiting() const;
-  /// Time has passed: looks for agents that are lost. To be called about every beat.
+  /// Looks for agents that are lost. Call it about once per heartbeat interval.
   void tick(TimePoint now);
 
-  /// Plans where something has changed, and hands over all that is to be written, then sent.
+  /// Plans where something has changed, and returns everything that is to be written and then sent.
   Outcome settle(TimePoint now);
 
   const Ledger& ledger() const { return ledger_; }
   const Settings& settings() const { return settings_; }
   const std::map<SessionId, Session>& sessions() const { return sessions_.all(); }
   /// What the planner of a pool knows; for tests.
-  Snapshot planned(const std::string& pool, TimePoint now) const { return pools_.at(pool).planner.snapshot(now); }
+  plan::Snapshot planned(const std::string& pool, TimePoint now) const { return pools_.at(pool).planner.snapshot(now); }
   /// How much is remembered beside the ledger; for tests.
   std::size_t remembered() const {
     return watchers_.size() + static_cast<std::size_t>(watching_) + execs_.size() + inputs_.size() + usages_.size() +
@@ -180,8 +182,8 @@ class Control {
 
  private:
   struct Pool {
-    Planner planner;
-    Planner ideal;  ///< the same agents, all of them there and idle: what could ever run
+    plan::Planner planner;
+    plan::Planner ideal;  ///< the same agents, all of them there and idle: what could ever run
     bool changed = true;
     TimePoint planned;
     bool closed = false;  ///< it is configured no longer: what is left in it waits
@@ -191,6 +193,7 @@ class Control {
     LeaseId lease;
     AgentId agent;
     std::string user;
+    std::optional<messages::Exec> waiting;  ///< until the task has started
   };
   /// A command that runs in a task, or the task itself: number 0.
   using InputTarget = std::pair<LeaseId, std::uint64_t>;
@@ -198,7 +201,7 @@ class Control {
     Asker asker = 0;
     AgentId agent;
   };
-  /// Somebody who asks.
+  /// The caller of a request.
   struct Guest {
     Asker asker;
     const access::Principal& who;
@@ -214,7 +217,7 @@ class Control {
   std::vector<AgentId> closed_to(const std::string& user, const std::string& pool) const;
   std::string closed_words(const std::vector<AgentId>& agents) const;
   /// The gang of a job, which must not be placed on agents that are closed to its owner.
-  Gang admitted_gang(const JobRow& row) const;
+  plan::Gang admitted_gang(const JobRow& row) const;
   /// Which agents are closed to whom has changed.
   void admit_again(const std::string& pool, TimePoint now);
   /// Why it could not even run alone under the quotas of its user and its workspace.
@@ -259,7 +262,7 @@ class Control {
   void set_slot(const Guest& guest, const requests::SetSlot& request, TimePoint now);
   void stop_tasks_on(const AgentEntry& agent, const std::function<bool(const TaskRow&)>& chosen, const std::string& why,
                      TimePoint now);
-  /// The agent, if he may change it; else he is answered.
+  /// The agent, if the caller may change it; otherwise sends an error.
   AgentEntry* own_agent(const Guest& guest, const AgentId& id);
   void send(const AgentEntry& agent, messages::MasterMessage message);
   void refuse(Peer peer, std::string why);
@@ -279,7 +282,7 @@ class Control {
   void take_slots(const TaskRow& task);
   void release_slots(const TaskRow& task, const AgentId& agent);
   enum class Lost : bool { no, yes };
-  /// Keeps in mind with the agent on which it was lost, if it was, that it was or is no longer.
+  /// Records with the agent on which the task was lost that it is lost, or no longer is.
   void note_lost(const TaskRow& task, Lost is);
   /// Looks at a job after one of its tasks has changed: does it go on, stop, end, or wait again?
   void review(JobId id, TimePoint now);
@@ -289,7 +292,7 @@ class Control {
   void stop_tasks(JobId id, lease::Reason why, TimePoint now);
   /// For which job the last plan preempts it, in words; one of another workspace is not named.
   std::string preemption_words(const Job& job) const;
-  Running running_of(const Job& job) const;
+  plan::Running running_of(const Job& job) const;
 
   // Tasks that fail while the others of their job go on (restarts.cc).
   /// A task of a running job has ended: whether it is to be started again.
@@ -309,20 +312,20 @@ class Control {
   void plan(const std::string& name, Pool& pool, TimePoint now);
   /// Tells a pool what is held in the others under its limits. Whether that leaves more room in it than before.
   bool count_elsewhere(Pool& pool);
-  void start(JobId id, const Places& places, TimePoint now);
-  TaskRow& place_task(Job& job, std::uint32_t member, const Place& place, std::int32_t slots, TimePoint now);
+  void start(JobId id, const plan::Places& places, TimePoint now);
+  TaskRow& place_task(Job& job, std::uint32_t member, const plan::Place& place, std::int32_t slots, TimePoint now);
   Pool& pool_of(const Job& job);
 
   // Requests (requests.cc, jobs.cc).
   void answer(Asker asker, requests::Reply reply);
   void fail(Asker asker, Errc code, std::string message);
-  /// The job, if he may see it; else he is answered.
+  /// The job, if the caller may see it; otherwise sends an error.
   const Job* seen_job(const Guest& guest, JobId id);
-  /// The job, if he may change it; else he is answered.
+  /// The job, if the caller may change it; otherwise sends an error.
   const Job* own_job(const Guest& guest, JobId id);
   /// The same, unless it has ended.
   const Job* live_job(const Guest& guest, JobId id);
-  /// The only task of a job that he may change; else he is answered.
+  /// The job of the task, if it has only that one and the caller may change it; otherwise sends an error.
   const Job* job_of_one(const Guest& guest, TaskId id);
   void submit(const Guest& guest, const JobSpec& spec, TimePoint now);
   /// Why there is no memory for a job of this size, if there is none.
@@ -339,15 +342,19 @@ class Control {
 
   // Commands inside tasks, and input (execs.cc).
   void exec(const Guest& guest, const requests::RunExec& request);
+  void start_exec(std::uint64_t number, Exec& exec);
+  /// Those that waited for this lease to start.
+  void start_execs(const LeaseId& lease);
   void exec_news(const AgentEntry& agent, const messages::ExecNews& news);
-  /// Nothing more will be heard of the commands that run there.
+  /// The agent will report nothing more about these commands.
   void end_execs(const std::function<bool(const Exec&)>& chosen, const std::string& why);
   void send_input(const Guest& guest, const requests::SendInput& request);
   void input_taken(const AgentEntry& agent, const messages::InputTaken& news);
-  /// Nobody will say any more what became of it.
+  /// The agent will not acknowledge this input any more.
   void end_inputs(const std::function<bool(const InputTarget&, const Input&)>& chosen, const Error& why);
-  /// The lease of a task that runs on an agent that is there; else he is answered.
-  std::optional<lease::Held> running_lease(const Guest& guest, TaskId id);
+  /// The lease of a task that runs or starts on a connected agent; otherwise sends an error.
+  std::optional<lease::Held> present_lease(const Guest& guest, TaskId id);
+  bool is_started(TaskId id) const;
   static std::optional<std::string> obstacle_to_entering(const access::Principal& who, const Job& job);
 
   // Sessions of clients (clients.cc).
@@ -355,11 +362,11 @@ class Control {
   void list_actors(const Guest& guest, const requests::ListActors& request);
   void list_sessions(const Guest& guest, const requests::ListSessions& request);
   void end_session(const Guest& guest, const requests::EndSession& request, TimePoint now);
-  /// Why a job cannot belong to that session of his, if it cannot.
+  /// Why a job cannot belong to that session of the caller, if it cannot.
   std::optional<Error> obstacle_to_session(const Guest& guest, const SessionId& id);
   /// The lease of the task in which the client runs, if it runs in one; an error when that is not to go on.
   Result<std::optional<LeaseId>> parent_of(const Guest& guest) const;
-  /// Whether the sessions of its tasks end as soon as it is told to stop, not only when it has.
+  /// Whether the sessions of its tasks end as soon as it is asked to stop, not only when it has ended.
   static bool ends_at_once(const JobRow& job);
   /// Closes the sessions whose clients ran in tasks that are over, and those of their actors, at all levels.
   void close_orphans(TimePoint now);
@@ -367,7 +374,7 @@ class Control {
   void close_session(const SessionId& id, const std::string& why, TimePoint now);
   void tick_sessions(TimePoint now);
   requests::ActorView actor_view(const Job& job) const;
-  /// Answers who waits there, if there is something new for him.
+  /// Responds to the client that waits there, if something has changed for it.
   void tell_session(const SessionId& id);
   requests::SessionNews news_of(const SessionId& id, const access::Principal& who, std::uint64_t seen) const;
 

@@ -122,7 +122,7 @@ TEST(Control, SaysThatTooFewWereThere) {
   EXPECT_EQ(desk.job(2).stage, JobStage::stopping);
   desk.exited("a1", lease_of(2, 3), 15, lease::Reason::signalled);
   EXPECT_EQ(desk.job(2).code, 7) << "of the first that failed";
-  EXPECT_EQ(desk.job(2).detail, "of worker fewer than 2 were there for 4 s");
+  EXPECT_EQ(desk.job(2).detail, "fewer than 2 tasks of role worker were available for 4 s");
 }
 
 TEST(Control, PlacesNothingOnAnAgentThatSaysItTakesNoWork) {
@@ -147,7 +147,8 @@ TEST(Control, PlacesNothingOnAnAgentThatSaysItTakesNoWork) {
 
   // A hello says it, too.
   messages::Hello hello;
-  hello.agent = {AgentId("a3"), 9, SlotKind::artificial, {}, {}, {}, true, false};
+  hello.protocols = protocol::own();
+  hello.agent = {AgentId("a3"), 9, plan::SlotKind::artificial, {}, {}, {}, true, false};
   hello.slots.resize(9);
   hello.identity = "a3";
   hello.obstacle = "the disk is full";
@@ -195,12 +196,13 @@ TEST(Control, SumsUpWhatThereIs) {
   JobSpec spec = job_of({2});
   spec.members.front().cpus = {1'500};
   messages::Hello hello;
-  hello.agent = {AgentId("a3"), 1, SlotKind::cpu, {8'000}, {1'000}, {}, true, false};
+  hello.protocols = protocol::own();
+  hello.agent = {AgentId("a3"), 1, plan::SlotKind::cpu, {8'000}, {1'000}, {}, true, false};
   hello.slots.resize(1);
   hello.identity = "a3";
   desk.say_hello("a3", hello);
   spec.members.front().slots = 1;
-  spec.members.front().slot_kind = SlotKind::cpu;
+  spec.members.front().slot_kind = plan::SlotKind::cpu;
   desk.submit(spec, "a core");
   desk.submit({4}, "4 slots");
   desk.submit({4}, "4 slots");
@@ -221,6 +223,7 @@ TEST(Control, KeepsJobsAndAgentsOfAPoolThatIsNotConfiguredAnyMore) {
   settings.pools["old"] = {};
   Desk desk(settings);
   messages::Hello hello;
+  hello.protocols = protocol::own();
   hello.agent.id = AgentId("a1");
   hello.agent.slots = 4;
   hello.slots.resize(4);
@@ -239,7 +242,7 @@ TEST(Control, KeepsJobsAndAgentsOfAPoolThatIsNotConfiguredAnyMore) {
   desk.submit(spec, "another");
   EXPECT_EQ(std::get<requests::Failed>(desk.answer()).code, Errc::not_found);
   desk.ask("why", requests::Why{{1}});
-  EXPECT_NE(std::get<requests::Text>(desk.answer()).text.find("no pool 'old'"), std::string::npos);
+  EXPECT_NE(std::get<requests::Text>(desk.answer()).text.find("pool 'old'"), std::string::npos);
   desk.ask("set", requests::SetJob{{1}, 3, {}, {}, {}});
   desk.ask("stop", requests::EndJob{{2}, {}});
   EXPECT_EQ(desk.job(2).stage, JobStage::ended);
@@ -260,6 +263,7 @@ TEST(Control, MovesAJobThatWaitsIntoAnotherPool) {
   desk.submit({4}, "one that waits");
   desk.submit({3}, "another that waits");
   messages::Hello hello;
+  hello.protocols = protocol::own();
   hello.agent.id = AgentId("b1");
   hello.agent.slots = 3;
   hello.slots.resize(3);
@@ -267,9 +271,9 @@ TEST(Control, MovesAJobThatWaitsIntoAnotherPool) {
   hello.identity = "b1";
   desk.say_hello("b1", hello);
   desk.ask("set", requests::SetJob{{1}, {}, {}, {}, "other"});
-  EXPECT_EQ(failed(), "job 1 has tasks on agents of its pool; the pool can be changed while it waits");
+  EXPECT_EQ(failed(), "job 1 has tasks on agents of its pool; the pool can be changed only while the job is queued");
   desk.ask("set", requests::SetJob{{2}, {}, {}, {}, "other"});
-  EXPECT_TRUE(failed().starts_with("it could never run: ")) << failed();
+  EXPECT_TRUE(failed().starts_with("it can never run: ")) << failed();
   desk.ask("set", requests::SetJob{{2}, {}, {}, {}, "nowhere"});
   EXPECT_EQ(failed(), "pool: there is no pool 'nowhere'; the pools are 'default', 'other'");
   EXPECT_EQ(desk.job(2).spec.pool, "default");
@@ -288,6 +292,7 @@ TEST(Control, KeepsAQuotaOverPoolsAlsoForAJobThatMoves) {
   Desk desk(settings);
   desk.hello("a1", 4);
   messages::Hello hello;
+  hello.protocols = protocol::own();
   hello.agent.id = AgentId("b1");
   hello.agent.slots = 4;
   hello.slots.resize(4);
@@ -365,6 +370,7 @@ TEST(Control, RefusesAgentsAndJobsWhoseNamesCannotBeShown) {
     EXPECT_TRUE(desk.control().ledger().agents().empty()) << id.size();
   }
   messages::Hello hello;
+  hello.protocols = protocol::own();
   hello.agent.id = AgentId("good");
   hello.identity = "good";
   hello.agent.labels["zone"] = "\x1b]0;x\x07";
@@ -386,8 +392,8 @@ TEST(Control, RefusesAJobThatCouldNeverRunUnderItsQuota) {
   desk.submit({8}, "8 slots");
   EXPECT_EQ(
       std::get<requests::Failed>(desk.answer()).message,
-      "it could never run: it needs 8 slots to start, and user admin may hold 4 at most; ask for fewer, or an admin "
-      "to raise the quota");
+      "it can never run: it needs 8 slots to start, but user admin may hold 4 at most; request fewer slots, or ask "
+      "an admin to raise the quota");
   desk.submit({4, 2, 1}, "4 slots to start, up to 8");
   EXPECT_EQ(desk.job(1).stage, JobStage::running);
   desk.submit({4}, "as many as are allowed");
@@ -471,15 +477,16 @@ TEST(Control, KeepsAnAgentInItsPoolWhileItHasTasks) {
   desk.hello("a1");
   desk.submit({2}, "2 slots");
   messages::Hello hello;
+  hello.protocols = protocol::own();
   hello.agent.id = AgentId("a1");
   hello.agent.slots = 4;
   hello.slots.resize(4);
   hello.identity = "a1";
   hello.pool = "other";
   desk.say_hello("a1", hello);
-  EXPECT_NE(desk.text().find("drain it before it changes"), std::string::npos);
+  EXPECT_NE(desk.text().find("drain it before you change"), std::string::npos);
   hello.pool = "default";
-  hello.agent.slot_kind = SlotKind::cuda;
+  hello.agent.slot_kind = plan::SlotKind::cuda;
   desk.say_hello("a1", hello);
   desk.exited("a1", lease_of(1));
   desk.hello("a1");
@@ -502,7 +509,7 @@ messages::FromAgent stranger_says(Dice& dice, std::uint64_t session) {
   if (dice.percent(80)) message.session = session;
   std::visit(overloaded{
                  [&](messages::Hello& one) {
-                   if (dice.percent(90)) one.protocol = messages::protocol;
+                   if (dice.percent(90)) one.protocols = protocol::own();
                    if (dice.percent(90)) one.pool = "default";
                    if (dice.percent(80)) one.agent.id = AgentId("a" + std::to_string(dice.below(4)));
                    if (dice.percent(60)) one.identity = "same";
@@ -573,7 +580,7 @@ TEST(Control, IsNotBroughtDownByStrangers) {
     settings.agents_max = 8;
     settings.ended_jobs_kept = static_cast<std::int64_t>(dice.below(5));
     settings.forget_agents_after = std::chrono::minutes(2);
-    if (dice.percent(30)) settings.pools["default"].policy = FairSharePolicy{};
+    if (dice.percent(30)) settings.pools["default"].policy = plan::FairSharePolicy{};
     TimePoint now{std::chrono::hours(1)};
     ModelDatabase database;
     std::uint64_t boot = 1;

@@ -53,6 +53,7 @@ class Desk {
   /// Says hello on a new connection. `leases` is what it runs; left out: what it was told to.
   void hello(const std::string& name, std::int32_t slots = 4, std::optional<std::set<LeaseId>> leases = {}) {
     messages::Hello hello;
+    hello.protocols = protocol::own();
     hello.agent.id = AgentId(name);
     hello.agent.slots = slots;
     hello.slots.resize(static_cast<std::size_t>(slots));

@@ -21,7 +21,7 @@ std::optional<std::string> Control::obstacle_to_entering(const access::Principal
   return std::nullopt;
 }
 
-std::optional<lease::Held> Control::running_lease(const Guest& guest, TaskId id) {
+std::optional<lease::Held> Control::present_lease(const Guest& guest, TaskId id) {
   const Asker asker = guest.asker;
   const Job* job = own_job(guest, id.job);
   if (job == nullptr) return std::nullopt;
@@ -36,7 +36,7 @@ std::optional<lease::Held> Control::running_lease(const Guest& guest, TaskId id)
   const TaskRow* task = ledger_.find(id);
   if (task == nullptr && job->row.stage == JobStage::queued) {
     const std::string number = std::to_string(id.job.value);
-    return no(Errc::conflict, "job " + number + " waits and has no tasks yet; see cadre why " + number);
+    return no(Errc::conflict, "job " + number + " is queued and has no tasks yet; see cadre why " + number);
   }
   if (task == nullptr) return no(Errc::not_found, "there is no task " + to_string(id));
   if (std::holds_alternative<lease::Ended>(task->lease.stage)) {
@@ -49,24 +49,36 @@ std::optional<lease::Held> Control::running_lease(const Guest& guest, TaskId id)
     return no(Errc::conflict, "agent '" + held->agent.value + "' of task " + to_string(id) +
                                   " is not connected to the master; try again when it is back");
   }
-  if (std::holds_alternative<lease::Placed>(task->lease.stage)) {
-    return no(Errc::conflict, "task " + to_string(id) + " is only starting; try again");
-  }
   return held;
 }
 
+bool Control::is_started(TaskId id) const {
+  return !std::holds_alternative<lease::Placed>(ledger_.find(id)->lease.stage);
+}
+
 void Control::exec(const Guest& guest, const requests::RunExec& request) {
-  const auto held = running_lease(guest, request.task);
+  const auto held = present_lease(guest, request.task);
   if (!held) return;
   if (static_cast<std::int64_t>(execs_.size()) >= settings_.execs_max) {
     return fail(guest.asker, Errc::unavailable, "too many commands run inside tasks; try again later");
   }
   const LeaseId lease{request.task, held->epoch};
-  execs_[++last_exec_] = {guest.asker, lease, held->agent, guest.who.user};
+  const std::uint64_t number = ++last_exec_;
+  messages::Exec command{lease, {number, request.argv, request.input, request.terminal, request.window}};
+  Exec& exec = execs_[number] = {guest.asker, lease, held->agent, guest.who.user, std::move(command)};
+  if (is_started(request.task)) start_exec(number, exec);
+}
+
+void Control::start_exec(std::uint64_t number, Exec& exec) {
   // Nothing written yet, but now its number is known, under which it can be sent input.
-  answer(guest.asker, messages::ExecNews{last_exec_, supervision::ExecOutput{last_exec_, 1, {}}});
-  send(*ledger_.find(held->agent),
-       messages::Exec{lease, {last_exec_, request.argv, request.input, request.terminal, request.window}});
+  answer(exec.asker, messages::ExecNews{number, supervision::ExecOutput{number, 1, {}}});
+  send(*ledger_.find(exec.agent), *std::exchange(exec.waiting, std::nullopt));
+}
+
+void Control::start_execs(const LeaseId& lease) {
+  for (auto& [number, exec] : execs_) {
+    if (exec.lease == lease && exec.waiting) start_exec(number, exec);
+  }
 }
 
 void Control::exec_news(const AgentEntry& agent, const messages::ExecNews& news) {
@@ -91,19 +103,23 @@ void Control::end_execs(const std::function<bool(const Exec&)>& chosen, const st
 
 void Control::send_input(const Guest& guest, const requests::SendInput& request) {
   const Asker asker = guest.asker;
-  const auto held = running_lease(guest, request.task);
+  const auto held = present_lease(guest, request.task);
   if (!held) return;
+  if (!is_started(request.task)) {
+    return fail(asker, Errc::conflict, "task " + to_string(request.task) + " is still starting; try again");
+  }
   const LeaseId lease{request.task, held->epoch};
   if (request.exec == 0) {
     const Command& command = member_of(request.task).command;
     if (!command.input && !command.terminal) {
-      return fail(asker, Errc::invalid, "task " + to_string(request.task) + " was not started with input (run -i)");
+      return fail(asker, Errc::invalid,
+                  "task " + to_string(request.task) + " does not accept input; start it with cadre run -i");
     }
   } else {
     const auto exec = execs_.find(request.exec);
     const bool is_own = exec != execs_.end() && exec->second.lease == lease && exec->second.user == guest.who.user;
     if (!is_own)
-      return fail(asker, Errc::not_found, "no such command of yours runs in task " + to_string(request.task));
+      return fail(asker, Errc::not_found, "you have no such command running in task " + to_string(request.task));
   }
   messages::ExecInput input{lease,
                             {request.exec, request.offset, request.bytes, request.end, request.terminal, request.seen}};
@@ -116,7 +132,7 @@ void Control::send_input(const Guest& guest, const requests::SendInput& request)
   }
   const InputTarget target{lease, request.exec};
   if (const auto before = inputs_.find(target); before != inputs_.end()) {
-    fail(before->second.asker, Errc::conflict, "other input was sent before this was taken");
+    fail(before->second.asker, Errc::conflict, "other input was sent before this was accepted");
   }
   inputs_[target] = {asker, held->agent};
   send(*ledger_.find(held->agent), std::move(input));

@@ -29,14 +29,14 @@ std::string ending_in_words(const Job& job) {
   const std::string code = std::to_string(row.code);
   std::string words;
   switch (row.reason) {
-    case Reason::exited: words = row.code == 0 ? "it ended well" : "it exited with code " + code; break;
-    case Reason::signalled: words = "it was ended by signal " + code; break;
+    case Reason::exited: words = row.code == 0 ? "it ended successfully" : "it exited with code " + code; break;
+    case Reason::signalled: words = "it was terminated by signal " + code; break;
     case Reason::killed_by_user:
       words = row.history.stopped_by.empty() ? "it was stopped" : "it was " + row.history.stop;
       break;
-    case Reason::preempted: words = "it was stopped for others"; break;
+    case Reason::preempted: words = "it was preempted"; break;
     case Reason::out_of_memory: words = "it ran out of memory"; break;
-    case Reason::unresponsive: words = "it gave no sign of life"; break;
+    case Reason::unresponsive: words = "it sent no heartbeat"; break;
     case Reason::agent_lost: words = "its agent was lost"; break;
     case Reason::failed_to_start: words = "it could not be started"; break;
   }
@@ -46,13 +46,13 @@ std::string ending_in_words(const Job& job) {
   const auto failed = row.history.failed ? job.tasks.find(*row.history.failed) : job.tasks.end();
   if (failed != job.tasks.end() && tasks_of(job) > 1 && row.reason != Reason::killed_by_user) {
     words += "\n  task " + to_string(failed->second.id) + " (rank " + std::to_string(failed->second.rank) + " on " +
-             failed->second.agent.value + ") failed first; the others were stopped for it";
+             failed->second.agent.value + ") failed first; the others were stopped because of it";
   }
   for (const auto& [member, task] : job.tasks) {
     if (!job.in_run(task)) continue;
     words += "\n  " + to_string(task.id) + " on " + task.agent.value + ": used at most " +
              cadre::to_string(task.ending.usage.memory_most) + " of memory, " + rounded(task.ending.usage.cpu_time) +
-             " of processor time";
+             " of CPU time";
   }
   for (const Attempt& attempt : row.history.attempts) words += "\n  " + attempt_in_words(attempt);
   return words;

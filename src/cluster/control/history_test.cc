@@ -68,8 +68,8 @@ TEST(History, KeepsWhoStoppedAJobOverARestart) {
 
 TEST(History, KeepsForWhichJobOneWasPreemptedOverARestart) {
   Settings settings;
-  settings.pools["default"].policy = PriorityPolicy{};
-  std::get<PriorityPolicy>(settings.pools["default"].policy).preemption = true;
+  settings.pools["default"].policy = plan::PriorityPolicy{};
+  std::get<plan::PriorityPolicy>(settings.pools["default"].policy).preemption = true;
   Desk desk(settings);
   desk.hello("a1");
   desk.submit({4, {}, {}, 50, true}, "low, preemptible");
@@ -95,8 +95,8 @@ TEST(History, KeepsForWhichJobOneWasPreemptedOverARestart) {
 
 TEST(History, DoesNotNameAPreemptingJobOfAnotherWorkspace) {
   Settings settings;
-  settings.pools["default"].policy = PriorityPolicy{};
-  std::get<PriorityPolicy>(settings.pools["default"].policy).preemption = true;
+  settings.pools["default"].policy = plan::PriorityPolicy{};
+  std::get<plan::PriorityPolicy>(settings.pools["default"].policy).preemption = true;
   Desk desk(settings);
   desk.hello("a1");
   desk.submit({4, {}, {}, 50, true}, "low, preemptible");
@@ -152,7 +152,8 @@ TEST(History, NamesTheTaskForWhichTheOthersWereStopped) {
   const requests::JobView view = shown(desk, 1);
   EXPECT_EQ(view.failed, (TaskId{{1}, 1}));
   EXPECT_EQ(view.code, 7);
-  EXPECT_THAT(why(desk, 1), HasSubstr("\n  task 1.1 (rank 1 on a1) failed first; the others were stopped for it\n"));
+  EXPECT_THAT(why(desk, 1),
+              HasSubstr("\n  task 1.1 (rank 1 on a1) failed first; the others were stopped because of it\n"));
 }
 
 TEST(History, NamesAgentsThatTakeNoWork) {
@@ -169,7 +170,7 @@ TEST(History, NamesAgentsThatTakeNoWork) {
   desk.falls_silent("silent");
   desk.submit({4}, "waits");
   desk.pass(10s);
-  EXPECT_THAT(why(desk, 3), HasSubstr("\n  agents that take no work: draining is draining, gone is stopped, "
+  EXPECT_THAT(why(desk, 3), HasSubstr("\n  agents that accept no work: draining is draining, gone is stopped, "
                                       "off is disabled, silent is silent"));
   desk.pass(30s);
   EXPECT_THAT(why(desk, 3), HasSubstr("silent is lost"));
@@ -271,7 +272,7 @@ TEST_F(InputTest, IsAnsweredWhenNobodyWillTakeItAnyMore) {
   desk.started("a1", lease_of(1));
   desk.ask("input", piece(0, "one"));
   desk.ask("input again", piece(0, "one"));
-  EXPECT_THAT(desk.text(), HasSubstr("conflict: other input was sent before this was taken"));
+  EXPECT_THAT(desk.text(), HasSubstr("conflict: other input was sent before this was accepted"));
   desk.exited("a1", lease_of(1));
   EXPECT_THAT(desk.text(), HasSubstr("conflict: the task has ended"));
   EXPECT_EQ(desk.control().remembered(), 0U);

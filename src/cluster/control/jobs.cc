@@ -9,10 +9,10 @@ std::string name_of(JobId id) { return "job " + std::to_string(id.value); }
 
 /// A planner that knows the same but for what `amend` changes.
 template <class Amend>
-void rebuild(Planner& planner, TimePoint now, Amend amend) {
-  Snapshot snapshot = planner.snapshot(now);
+void rebuild(plan::Planner& planner, TimePoint now, Amend amend) {
+  plan::Snapshot snapshot = planner.snapshot(now);
   amend(snapshot);
-  planner = Planner(snapshot);
+  planner = plan::Planner(snapshot);
 }
 
 }  // namespace
@@ -34,7 +34,8 @@ void Control::move_job(const Guest& guest, const requests::MoveJob& request, Tim
   if (spec.pool != other->row.spec.pool || spec.priority != other->row.spec.priority) {
     return fail(asker, Errc::invalid,
                 name_of(request.job) + " and " + name_of(request.other) +
-                    " differ in pool or priority; only equals have an order; change it with cadre job set");
+                    " differ in pool or priority; only jobs with the same pool and priority can be ordered; change one "
+                    "with cadre job set");
   }
   // Between the other and its neighbour on that side.
   const double edge = other->row.position;
@@ -44,7 +45,8 @@ void Control::move_job(const Guest& guest, const requests::MoveJob& request, Tim
                      : std::max(ledger_.index().previous_position(place, request.job).value_or(edge - 2), edge - 2);
   const double position = edge + (next - edge) / 2;
   if (position == edge || position == next) {
-    return fail(asker, Errc::conflict, "there is no room left between these jobs; move one of them elsewhere first");
+    return fail(asker, Errc::conflict,
+                "no queue position is left between these jobs; move one of them elsewhere first");
   }
   ledger_.move(request.job, {spec.pool, spec.priority, position});
   Pool& pool = pool_of(*job);
@@ -60,8 +62,9 @@ std::optional<Error> Control::obstacle_to_pool(const Job& job, const std::string
   const bool is_held = std::any_of(job.tasks.begin(), job.tasks.end(),
                                    [](const auto& one) { return lease::current(one.second.lease).has_value(); });
   if (job.row.stage != JobStage::queued || is_held) {
-    return Error{Errc::conflict,
-                 name_of(job.row.id) + " has tasks on agents of its pool; the pool can be changed while it waits"};
+    return Error{
+        Errc::conflict,
+        name_of(job.row.id) + " has tasks on agents of its pool; the pool can be changed only while the job is queued"};
   }
   JobSpec spec = job.row.spec;
   spec.pool = pool;
@@ -70,8 +73,8 @@ std::optional<Error> Control::obstacle_to_pool(const Job& job, const std::string
 }
 
 void Control::admit_again(const std::string& pool, TimePoint now) {
-  rebuild(pools_.at(pool).planner, now, [&](Snapshot& all) {
-    for (GangStatus& one : all.gangs) {
+  rebuild(pools_.at(pool).planner, now, [&](plan::Snapshot& all) {
+    for (plan::GangStatus& one : all.gangs) {
       if (const Job* job = ledger_.find(job_id(one.gang.id))) one.gang.exclude = admitted_gang(job->row).exclude;
     }
   });
@@ -85,14 +88,15 @@ void Control::set_job(const Guest& guest, const requests::SetJob& request, TimeP
   const GroupId group(job->row.spec.group);
   const bool sets_group = request.weight || request.max_slots;
   if (sets_group && group.value.empty()) {
-    return fail(asker, Errc::invalid,
-                name_of(request.job) + " is in no group; weight and max_slots belong to a group, given at submission");
+    return fail(
+        asker, Errc::invalid,
+        name_of(request.job) + " has no group; weight and max_slots belong to a group, which is set at submission");
   }
   if (sets_group) {
     for (const auto& [of, count] : ledger_.index().owners_of_group(job->row.spec.pool, group.value)) {
       if (access::may_change(guest.who, of.first, of.second)) continue;
       return fail(asker, Errc::denied,
-                  "group '" + group.value + "' has jobs of others as well; an admin of the cluster may change it");
+                  "group '" + group.value + "' also has jobs of other users; ask an admin of the cluster to change it");
     }
   }
   if (request.pool && *request.pool != job->row.spec.pool) {
@@ -104,9 +108,9 @@ void Control::set_job(const Guest& guest, const requests::SetJob& request, TimeP
     pool_of(*job).planner.submit(admitted_gang(job->row), job->row.queued);
   }
   Pool& pool = pool_of(*job);
-  Group settings;
+  plan::Group settings;
   if (sets_group) {
-    Groups& groups = settings_.pools[job->row.spec.pool].groups;
+    plan::Groups& groups = settings_.pools[job->row.spec.pool].groups;
     settings = groups[group];
     settings.weight = request.weight.value_or(settings.weight);
     if (request.max_slots) settings.max_slots = request.max_slots;

@@ -10,8 +10,8 @@
 
 namespace cadre::cluster::control {
 
-Gang gang_of(const JobRow& row) {
-  Gang gang = gang_of(row.id, row.position, row.spec);
+plan::Gang gang_of(const JobRow& row) {
+  plan::Gang gang = gang_of(row.id, row.position, row.spec);
   gang.accounts = {account_of_user(row.owner), account_of_workspace(row.spec.workspace)};
   gang.submission = row.id.value;
   return gang;
@@ -258,7 +258,7 @@ void Ledger::remove_agent(const AgentId& id) {
   writes_.agents_gone.push_back(id);
 }
 
-void Ledger::put_group(const std::string& pool, const GroupId& id, const Group& settings) {
+void Ledger::put_group(const std::string& pool, const GroupId& id, const plan::Group& settings) {
   writes_.groups.push_back({pool, id, settings});
 }
 

@@ -72,7 +72,7 @@ struct AgentEntry {
   std::string obstacle;                      ///< why it takes no work now, as it says itself; empty: it does
   std::vector<std::optional<TaskId>> users;  ///< of each slot, and of those that it offers no longer
   std::set<TaskId> tasks;                    ///< that hold a lease there
-  Cpus cpus_used;                            ///< by these, as they asked for it
+  plan::Cpus cpus_used;                      ///< by these, as they asked for it
   ByteSize memory_used;
   std::set<TaskId> lost;  ///< that held one when it fell silent, and may come back with it
   /// Those of them that it runs again and that wait for the rest of their gang, with what was said of them meanwhile.
@@ -101,7 +101,7 @@ bool went_well(const lease::Ending& ending);
 /// Through no fault of its own: it is run again.
 bool was_interrupted(const lease::Ending& ending);
 /// The gang that stands for a job, with the accounts of its owner and its workspace.
-Gang gang_of(const JobRow& row);
+plan::Gang gang_of(const JobRow& row);
 /// queued, placed, running, stopping or ended.
 std::string stage_name(const lease::State& state);
 
@@ -160,7 +160,7 @@ class Ledger {
   void remove_agent(const AgentId& id);
   /// From the next take() on, no agent of this name is known by a key.
   void revoke_key(const AgentId& id) { writes_.keys_gone.push_back(id); }
-  void put_group(const std::string& pool, const GroupId& id, const Group& settings);
+  void put_group(const std::string& pool, const GroupId& id, const plan::Group& settings);
 
   /// Notes for the change log what became of something. Of jobs that are forgotten nothing is noted.
   void note(TimePoint now, JobId id, std::string what);

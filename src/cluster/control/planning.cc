@@ -8,15 +8,15 @@ namespace cadre::cluster::control {
 void Control::plan(const std::string& name, Pool& pool, TimePoint now) {
   pool.changed = false;
   pool.planned = now;
-  std::optional<PlanFile> file;
+  std::optional<plan::PlanFile> file;
   if (settings_.record_plans) file = to_plan_file(pool.planner.snapshot(now));
-  Plan plan = pool.planner.plan(now);
+  plan::Plan plan = pool.planner.plan(now);
   for (const GangId& id : plan.preempt) {
     Job& job = ledger_.change(job_id(id));
     job.row.history.stop = preemption_words(job);
     stop_tasks(job_id(id), lease::Reason::preempted, now);
   }
-  for (const Start& one : plan.start) {
+  for (const plan::Start& one : plan.start) {
     Job& job = ledger_.change(job_id(one.id));
     give_up_lost(job.row.id, now);  // what was left of the run before
     ++job.row.runs;
@@ -27,7 +27,7 @@ void Control::plan(const std::string& name, Pool& pool, TimePoint now) {
     ledger_.note(now, job_id(one.id), "placed");
     start(job.row.id, one.on, now);
   }
-  for (const Start& one : plan.grow) start(job_id(one.id), one.on, now);
+  for (const plan::Start& one : plan.grow) start(job_id(one.id), one.on, now);
   pool.changed = false;                                           // it knows of the stops it has ordered itself
   for (const GangId& id : plan.preempt) review(job_id(id), now);  // of one whose tasks wait for a restart nothing runs
   const bool decided = !plan.start.empty() || !plan.grow.empty() || !plan.preempt.empty();
@@ -68,7 +68,7 @@ bool Control::count_elsewhere(Pool& pool) {
   return has_more_room;
 }
 
-void Control::start(JobId id, const Places& places, TimePoint now) {
+void Control::start(JobId id, const plan::Places& places, TimePoint now) {
   Job& job = ledger_.change(id);
   const std::vector<Member>& members = job.row.spec.members;
   const bool divided = members.size() == 1 && !members.front().count;
@@ -78,7 +78,7 @@ void Control::start(JobId id, const Places& places, TimePoint now) {
     first[i] = first[i - 1] + static_cast<std::uint32_t>(members[i - 1].count.value_or(1));
   }
   std::vector<std::uint32_t> chosen;
-  for (const Place& place : places) {
+  for (const plan::Place& place : places) {
     const auto role = static_cast<std::size_t>(place.role);
     for (std::int32_t i = 0; i < place.tasks; ++i) {
       std::uint32_t member = divided ? 0 : first[role];
@@ -98,7 +98,8 @@ void Control::start(JobId id, const Places& places, TimePoint now) {
   }
 }
 
-TaskRow& Control::place_task(Job& job, std::uint32_t member, const Place& place, std::int32_t slots, TimePoint now) {
+TaskRow& Control::place_task(Job& job, std::uint32_t member, const plan::Place& place, std::int32_t slots,
+                             TimePoint now) {
   TaskRow& task = ledger_.add_task({job.row.id, member});
   job.tally -= tally_of(job, task);
   task.role = place.role;

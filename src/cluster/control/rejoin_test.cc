@@ -84,10 +84,11 @@ TEST(GangOverTwoAgentsWithAShortTimeout, GoesOnThoughOneWasHeardABeatAfterTheOth
 TEST_F(GangOverTwoAgents, RefusesAnotherAgentOfThatNameAfterTheMasterWasStopped) {
   desk.sleeps(10min);
   messages::Hello hello;
+  hello.protocols = protocol::own();
   hello.agent.id = AgentId("a1");
   hello.identity = "another";
   desk.say_hello("x", hello);
-  EXPECT_NE(desk.text().find("is there already"), std::string::npos);
+  EXPECT_NE(desk.text().find("already runs on host"), std::string::npos);
 }
 
 TEST_F(GangOverTwoAgents, IsTakenBackWhenBothWereLostAndComeBack) {

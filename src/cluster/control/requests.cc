@@ -24,17 +24,16 @@ std::vector<requests::Fault> faults_of(const JobSpec& spec) {
   std::int64_t to_start = 0;
   for (const Member& member : spec.members) {
     if (!roles.insert(member.role).second) {
-      faults.push_back({"members", "the role '" + member.role + "' stands twice; give each a name of its own"});
+      faults.push_back({"members", "role '" + member.role + "' occurs twice; give each role a unique name"});
     }
     to_start += member.elastic_min.value_or(member.count.value_or(1));
   }
   if (to_start == 0) {
-    faults.push_back(
-        {"members", "are all elastic down to 0; give one of them a least count, so that something starts"});
+    faults.push_back({"members", "are all elastic down to 0; give at least one of them a minimum above 0"});
   }
   const auto check_name = [&](const std::string& path, const std::string& name) {
     if (describe::is_printable(name)) return;
-    faults.push_back({path, "has control characters; leave them out"});
+    faults.push_back({path, "has control characters; remove them"});
   };
   check_name("name", spec.name);
   check_name("group", spec.group);
@@ -42,15 +41,15 @@ std::vector<requests::Fault> faults_of(const JobSpec& spec) {
   for (const Member& member : spec.members) check_name("members", member.role);
   const bool divided = spec.members.size() == 1 && !spec.members.front().count;
   if (spec.single_agent && spec.uneven) {
-    faults.push_back({"uneven", "contradicts single_agent; leave one of them out"});
+    faults.push_back({"uneven", "cannot be combined with single_agent; remove one of them"});
   } else if (!divided && (spec.single_agent || spec.uneven)) {
     faults.push_back({spec.uneven ? "uneven" : "single_agent",
-                      "is for one member without a count; leave it out, or leave out the count"});
+                      "requires a single member without a count; remove it, or remove the count"});
   }
   const bool is_of_one = spec.members.size() == 1 && spec.members.front().count.value_or(1) == 1 &&
                          (!divided || spec.single_agent || spec.members.front().slots <= 1);
   if (!spec.actor.empty() && !is_of_one) {
-    faults.push_back({"actor", "is for a job of one task; give it one member, with count 1"});
+    faults.push_back({"actor", "requires a job of one task; use one member with count 1"});
   }
   return faults;
 }
@@ -142,7 +141,7 @@ void Control::ask(Asker asker, const access::Principal& who, const requests::Req
                  [&](const requests::ListPools&) { list_pools(asker); },
                  [&](const requests::GetStatus&) { get_status(asker); },
                  [&](const requests::MakeJoinToken&) {
-                   fail(asker, Errc::invalid, "join tokens are made where the keys are");
+                   fail(asker, Errc::invalid, "a join token cannot be created without the keys");
                  },
                  [&](const requests::GetSnapshot& one) { get_snapshot(guest, one); },
              },
@@ -178,7 +177,7 @@ const Job* Control::job_of_one(const Guest& guest, TaskId id) {
   if (job == nullptr) return nullptr;
   const std::string number = std::to_string(id.job.value);
   if (job->tasks.size() > 1) {
-    fail(guest.asker, Errc::conflict, "the tasks of job " + number + " end together; end the job");
+    fail(guest.asker, Errc::conflict, "the tasks of job " + number + " can only be stopped together; stop the job");
     return nullptr;
   }
   if (id.member == 0) return job;
@@ -209,16 +208,16 @@ std::optional<std::string> Control::never_fits(const JobSpec& spec, const std::s
   const bool has_agents = std::any_of(ledger_.agents().begin(), ledger_.agents().end(),
                                       [&](const auto& agent) { return agent.second.row.pool == spec.pool; });
   if (!has_agents) return std::nullopt;  // nobody knows yet
-  Planner& ideal = pools_.at(spec.pool).ideal;
-  Gang gang = gang_of({0}, 0, spec);
+  plan::Planner& ideal = pools_.at(spec.pool).ideal;
+  plan::Gang gang = gang_of({0}, 0, spec);
   const std::vector<AgentId> closed = closed_to(owner, spec.pool);
   gang.exclude.insert(gang.exclude.end(), closed.begin(), closed.end());
   ideal.submit(gang, now);
-  const Plan plan = ideal.plan(now);
+  const plan::Plan plan = ideal.plan(now);
   const std::string why = ideal.why(gang.id);
   ideal.remove(gang.id);
   if (!plan.start.empty()) return std::nullopt;
-  return "it could never run: " + why + closed_words(closed);
+  return "it can never run: " + why + closed_words(closed);
 }
 
 std::optional<std::string> Control::exceeds_quota(const JobSpec& spec, const std::string& user) const {
@@ -226,8 +225,8 @@ std::optional<std::string> Control::exceeds_quota(const JobSpec& spec, const std
   for (const AccountId& account : {account_of_user(user), account_of_workspace(spec.workspace)}) {
     const auto quota = pools_.at(spec.pool).planner.quota_of(account);
     if (!quota || slots <= *quota) continue;
-    return "it could never run: it needs " + std::to_string(slots) + " slots to start, and " + account.value +
-           " may hold " + std::to_string(*quota) + " at most; ask for fewer, or an admin to raise the quota";
+    return "it can never run: it needs " + std::to_string(slots) + " slots to start, but " + account.value +
+           " may hold " + std::to_string(*quota) + " at most; request fewer slots, or ask an admin to raise the quota";
   }
   return std::nullopt;
 }
@@ -240,21 +239,22 @@ void Control::submit(const Guest& guest, const JobSpec& spec, TimePoint now) {
   }
   if (!access::may_create(guest.who, spec.workspace)) {
     return fail(asker, Errc::denied,
-                "workspace: in '" + spec.workspace + "' you may only look; ask for the role editor");
+                "workspace: you have only the role viewer in '" + spec.workspace + "'; ask for the role editor");
   }
   if (const auto missing = missing_pool(spec.pool)) return fail(asker, Errc::not_found, "pool: " + *missing);
   if (const auto why = obstacle_to_session(guest, spec.session)) return fail(asker, why->code, why->message);
   if (auto faults = faults_of(spec); !faults.empty()) {
-    return answer(asker, requests::Failed{Errc::invalid, "the job is faulty", std::move(faults)});
+    return answer(asker, requests::Failed{Errc::invalid, "the job is invalid", std::move(faults)});
   }
   const bool as_root = std::ranges::any_of(spec.members, [](const Member& one) { return one.manners.run_as_root; });
   if (as_root && !guest.who.is_admin) {
-    return fail(asker, Errc::denied, "run_as_root: only admins of the cluster may run tasks as root; leave it out");
+    return fail(asker, Errc::denied, "run_as_root: only admins of the cluster may run tasks as root; remove it");
   }
   const bool walled =
       std::ranges::all_of(spec.members, [](const Member& one) { return one.manners.isolation == Isolation::on; });
   if (!walled && !guest.who.task.empty()) {
-    return fail(asker, Errc::denied, "isolation: a task may not start tasks without isolation; submit it yourself");
+    return fail(asker, Errc::denied,
+                "isolation: a task may not start tasks without isolation; submit the job with a token of your own");
   }
   if (auto why = no_memory_for(guest.who.user, bytes_of(spec))) return fail(asker, Errc::denied, *std::move(why));
   if (auto why = never_fits(spec, guest.who.user, now)) return fail(asker, Errc::invalid, *std::move(why));
@@ -296,7 +296,7 @@ void Control::end(JobId id, std::optional<Duration> chosen, TimePoint now) {
     stop_tasks(id, lease::Reason::killed_by_user, now);  // one may be left on a lost agent
     Job& row = ledger_.change(id);
     row.row.reason = lease::Reason::killed_by_user;
-    row.row.detail = "withdrawn while it waited";
+    row.row.detail = "stopped while it was queued";
     finish(row, now);
   } else {
     std::map<TaskId, lease::State> before;
@@ -414,8 +414,8 @@ void Control::why(const Guest& guest, const requests::Why& request) {
   const JobHistory& history = job->row.history;
   if (job->row.stage == JobStage::ended) return answer(asker, requests::Text{ending_in_words(*job)});
   if (pool_of(*job).closed) {
-    return answer(asker,
-                  requests::Text{"there is no pool '" + job->row.spec.pool + "' any more; it waits until there is"});
+    return answer(asker, requests::Text{"pool '" + job->row.spec.pool +
+                                        "' no longer exists; the job waits until it is configured again"});
   }
   const auto may_name = [&](const GangId& id) {
     const Job* other = ledger_.find(job_id(id));
@@ -432,7 +432,7 @@ void Control::why(const Guest& guest, const requests::Why& request) {
         off.push_back(id.value + " is " + obstacle);
       }
     }
-    text += off.empty() ? "" : "\n  agents that take no work: " + some_of(off);
+    text += off.empty() ? "" : "\n  agents that accept no work: " + some_of(off);
     text += closed_words(closed_to(job->row.owner, job->row.spec.pool));
   }
   if (!history.attempts.empty() && job->row.stage != JobStage::stopping) {

@@ -117,8 +117,8 @@ void Control::end_if_too_few(JobId id, TimePoint now) {
   const auto found = job.row.stage == JobStage::running ? too_few(job) : std::nullopt;
   if (!found || now < found->since + found->member.minimum->within) return;
   const Minimum& minimum = *found->member.minimum;
-  ledger_.change(id).row.detail = "of " + found->member.role + " fewer than " + std::to_string(minimum.count) +
-                                  " were there for " + rounded(minimum.within);
+  ledger_.change(id).row.detail = "fewer than " + std::to_string(minimum.count) + " tasks of role " +
+                                  found->member.role + " were available for " + rounded(minimum.within);
   stop_tasks(id, Reason::signalled, now);
   review(id, now);
 }

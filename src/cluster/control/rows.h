@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "base/time.h"
-#include "cluster/agent.h"
 #include "cluster/job.h"
 #include "cluster/messages.h"
-#include "cluster/policy.h"
+#include "plan/agent.h"
+#include "plan/policy.h"
 
 namespace cadre::cluster::control {
 
@@ -45,14 +45,14 @@ struct Attempt {
 };
 template <class V>
 void describe(V& v, Attempt& a) {
-  v.field("run", a.run, "Its number, from 1.");
-  v.field("started", a.started, "When it was placed.");
-  v.field("ended", a.ended, "When it ended.");
+  v.field("run", a.run, "Number of the run, from 1.");
+  v.field("started", a.started, "Time at which it was placed.");
+  v.field("ended", a.ended, "Time at which it ended.");
   v.field("reason", a.reason, "Why it ended.");
-  v.field("code", a.code, "Exit code, or number of the signal.");
-  v.field("detail", a.detail, "More, for people.");
-  v.field("stop", a.stop, "By whom or for what it was stopped, for people.");
-  v.field("agents", a.agents, "Where it ran; the first 8.");
+  v.field("code", a.code, "Exit code, or signal number.");
+  v.field("detail", a.detail, "Details of the end, for display.");
+  v.field("stop", a.stop, "Who or what stopped it, for display.");
+  v.field("agents", a.agents, "Agents on which it ran; at most 8.");
 }
 
 /// Of an attempt, and of a job.
@@ -61,7 +61,7 @@ constexpr std::size_t attempts_most = 10;
 
 /// What is kept of a job for the question why it is where it is.
 struct JobHistory {
-  static constexpr std::string_view doc = "Who stopped a job, which task failed, and what became of earlier runs.";
+  static constexpr std::string_view doc = "Who stopped a job, which task failed, and how earlier runs ended.";
   std::string stopped_by;               ///< the user who asked for its end
   std::string stop;                     ///< by whom or for what its last run is or was stopped, for people
   std::optional<std::uint32_t> failed;  ///< member: the task for which it ended
@@ -70,10 +70,10 @@ struct JobHistory {
 };
 template <class V>
 void describe(V& v, JobHistory& h) {
-  v.field("stopped_by", h.stopped_by, "The user who asked for its end.");
-  v.field("stop", h.stop, "By whom or for what its last run was stopped, for people.");
-  v.field("failed", h.failed, "The number of the task for which it ended.");
-  v.field("attempts", h.attempts, "Earlier runs, the oldest first.");
+  v.field("stopped_by", h.stopped_by, "User who stopped it.");
+  v.field("stop", h.stop, "Who or what stopped its last run, for display.");
+  v.field("failed", h.failed, "Number of the task whose failure ended it.");
+  v.field("attempts", h.attempts, "Earlier runs, oldest first.");
 }
 
 /// Times are counted from 1970; see Clock in the master.
@@ -124,7 +124,7 @@ constexpr auto enum_names(SlotState) {
 }
 
 struct AgentRow {
-  Agent agent;  ///< as it said hello; enabled and draining are the users' will
+  plan::Agent agent;  ///< as it said hello; enabled and draining are the users' will
   std::string pool;
   std::string host;
   std::string identity;
@@ -140,7 +140,7 @@ struct AgentRow {
 struct GroupRow {
   std::string pool;
   GroupId id;
-  Group settings;
+  plan::Group settings;
 };
 
 /// A line of the change log, written together with what changed.

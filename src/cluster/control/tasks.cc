@@ -45,21 +45,21 @@ void Control::report(const AgentEntry& agent, const messages::Report& report, Ti
   const TaskRow* task = ledger_.find(report.lease.task);
   const lease::Held held{agent.row.agent.id, report.lease.epoch};
   if (report.body.size() > report_bytes_max) {
-    answer.why = "it is larger than 32 KiB";
+    answer.why = "the report is larger than 32 KiB";
   } else if (task != nullptr && lease::current(task->lease) == held) {
     answer.accepted = true;
     TaskRow& row = ledger_.change(report.lease.task);
     ++row.reports;
     row.last_report = report.body;
   } else {
-    answer.why = "lease " + to_string(report.lease) + " is over";
+    answer.why = "lease " + to_string(report.lease) + " has ended";
     ledger_.note(now, report.lease.task, "refused a report of lease " + to_string(report.lease));
   }
   send(agent, messages::ReportAnswer{report.lease, std::move(answer)});
 }
 
 void Control::refuse_report(const AgentEntry& agent, const messages::Report& report) {
-  const std::string why = "lease " + to_string(report.lease) + " is over";
+  const std::string why = "lease " + to_string(report.lease) + " has ended";
   send(agent, messages::ReportAnswer{report.lease, {report.number, false, why}});
 }
 
@@ -106,7 +106,10 @@ void Control::step(TaskId id, const lease::Event& event, TimePoint now) {
     if (after && before != after) take_slots(task);
     const std::string stage = stage_name(task.lease);
     if (stage == "running" && !before) task.ended = {};
-    if (stage == "running" && stage_before == "placed") task.started = now;
+    if (stage == "running" && stage_before == "placed") {
+      task.started = now;
+      start_execs({id, after->epoch});
+    }
     if (stage == "ended") {
       task.ended = now;
       task.ending.reason = ending_of(task)->reason;
@@ -169,7 +172,7 @@ void Control::set_restart(TaskId id, TimePoint at) {
 void Control::count_use(AgentEntry& agent, const TaskRow& task, std::int64_t sign) const {
   const Member& member = member_of(task.id);
   const auto slots = static_cast<std::int64_t>(task.slots.size());
-  const std::int64_t core_slots = agent.row.agent.slot_kind == SlotKind::cpu ? slots : 0;
+  const std::int64_t core_slots = agent.row.agent.slot_kind == plan::SlotKind::cpu ? slots : 0;
   agent.cpus_used.milli += sign * (member.cpus.milli + core_slots * 1000);
   agent.memory_used.value += sign * member.memory.value;
 }
@@ -307,12 +310,12 @@ void Control::resume(Job& job, TimePoint now) {
   ledger_.note(now, job.row.id, "resumed");
 }
 
-Running Control::running_of(const Job& job) const {
-  Running running{{}, job.row.started, job.row.started, job.row.stage == JobStage::stopping};
+plan::Running Control::running_of(const Job& job) const {
+  plan::Running running{{}, job.row.started, job.row.started, job.row.stage == JobStage::stopping};
   for (const auto& [member, task] : job.tasks) {
     if (!job.in_run(task)) continue;
     const auto slots = static_cast<std::int32_t>(task.slots.size());
-    const auto same = std::find_if(running.on.begin(), running.on.end(), [&task = task](const Place& place) {
+    const auto same = std::find_if(running.on.begin(), running.on.end(), [&task = task](const plan::Place& place) {
       return place.agent == task.agent && place.role == task.role;
     });
     if (same == running.on.end()) {

@@ -211,6 +211,7 @@ std::vector<Scene> stops() {
 std::vector<Scene> agents() {
   const auto changed = [](auto change) {
     messages::Hello hello;
+    hello.protocols = protocol::own();
     hello.agent.id = AgentId("a1");
     hello.agent.slots = 4;
     hello.slots.resize(4);
@@ -222,7 +223,7 @@ std::vector<Scene> agents() {
       {"Agents that are refused",
        [changed](Desk& desk) {
          desk.hello("a1");
-         desk.say_hello("b", changed([](auto& hello) { hello.protocol = 9; }));
+         desk.say_hello("b", changed([](auto& hello) { hello.protocols = {9, std::nullopt, "9.0.0"}; }));
          desk.say_hello("b", changed([](auto& hello) { hello.pool = "gpus"; }));
          desk.say_hello("b", changed([](auto& hello) { hello.agent.slots = 9; }));
          desk.say_hello("b", changed([](auto& hello) { hello.identity = "another"; }));
@@ -357,6 +358,7 @@ std::vector<Scene> quotas() {
        [=](Desk& desk) {
          desk.hello("a1", 4);
          messages::Hello hello;
+         hello.protocols = protocol::own();
          hello.agent.id = AgentId("b1");
          hello.agent.slots = 4;
          hello.slots.resize(4);
@@ -695,6 +697,16 @@ std::vector<Scene> doors() {
          desk.hello("a1");
          desk.submit({4}, "4 slots");
          desk.hello("a1", 4, std::set<LeaseId>());
+       }},
+      {"A command inside a task that is starting, and one that ends before it starts",
+       [](Desk& desk) {
+         desk.hello("a1");
+         desk.submit({2}, "2 slots");
+         desk.ask("exec ls in 1.0", requests::RunExec{{{1}, 0}, {"ls"}});
+         desk.started("a1", lease_of(1));
+         desk.submit({2}, "2 slots");
+         desk.ask("exec ls in 2.0", requests::RunExec{{{2}, 0}, {"ls"}});
+         desk.exited("a1", lease_of(2));
        }},
       {"A command inside a task",
        [](Desk& desk) {

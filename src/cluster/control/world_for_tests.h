@@ -130,7 +130,7 @@ class World {
   void check_planner();
   void check_quotas(const std::map<AccountId, std::int64_t>& before);
   void check_restart();
-  void compare(const Snapshot& mine, const Snapshot& its);
+  void compare(const plan::Snapshot& mine, const plan::Snapshot& its);
   /// Slots that are held under each account, as the ledger has it.
   std::map<AccountId, std::int64_t> held() const;
 

@@ -48,6 +48,7 @@ World::World(Dice& dice, Settings settings, int agents)
   for (int i = 0; i < agents; ++i) {
     auto& node = *nodes_.emplace_back(std::make_unique<Node>());
     messages::Hello& hello = node.introduction;
+    hello.protocols = protocol::own();
     hello.agent.id = AgentId("a" + std::to_string(i));
     hello.agent.slots = 4;
     hello.agent.cpus = {8'000};
@@ -352,11 +353,11 @@ void World::check_quotas(const std::map<AccountId, std::int64_t>& before) {
 }
 
 void World::check_planner() {
-  std::vector<Snapshot> snapshots;
+  std::vector<plan::Snapshot> snapshots;
   for (const auto& [name, pool] : settings_.pools) snapshots.push_back(control_->planned(name, now_));
-  std::map<JobId, const GangStatus*> gangs;
-  for (const Snapshot& snapshot : snapshots) {
-    for (const GangStatus& status : snapshot.gangs) gangs.emplace(job_id(status.gang.id), &status);
+  std::map<JobId, const plan::GangStatus*> gangs;
+  for (const plan::Snapshot& snapshot : snapshots) {
+    for (const plan::GangStatus& status : snapshot.gangs) gangs.emplace(job_id(status.gang.id), &status);
   }
   std::size_t live = 0;
   for (const auto& [id, job] : control_->ledger().jobs()) {
@@ -364,7 +365,7 @@ void World::check_planner() {
     ++live;
     const auto found = gangs.find(id);
     if (found == gangs.end()) return complain("the planner does not know job " + std::to_string(id.value));
-    const GangStatus& status = *found->second;
+    const plan::GangStatus& status = *found->second;
     if (status.running.has_value() != (job.row.stage != JobStage::queued))
       return complain("the planner runs what waits");
     if (status.gang.position != job.row.position || status.gang.priority != job.row.spec.priority) {
@@ -374,7 +375,7 @@ void World::check_planner() {
     if (status.running->stopping != (job.row.stage == JobStage::stopping))
       complain("the planner is wrong about a stop");
     std::map<std::pair<AgentId, std::int32_t>, std::pair<std::int32_t, std::int32_t>> planned;
-    for (const Place& place : status.running->on) {
+    for (const plan::Place& place : status.running->on) {
       planned[{place.agent, place.role}].first += place.tasks;
       planned[{place.agent, place.role}].second += place.slots;
     }
@@ -396,20 +397,20 @@ void World::check_restart() {
   for (const auto& [name, pool] : settings_.pools) compare(control_->planned(name, now_), other.planned(name, now_));
 }
 
-void World::compare(const Snapshot& mine, const Snapshot& its) {
+void World::compare(const plan::Snapshot& mine, const plan::Snapshot& its) {
   if (mine.gangs.size() != its.gangs.size()) return complain("after a restart there are other jobs");
-  const auto limits = [](const Snapshot& snapshot) {
+  const auto limits = [](const plan::Snapshot& snapshot) {
     Quotas quotas;
     for (const auto& [id, account] : snapshot.accounts) quotas.emplace(id, account.max_slots.value_or(-1));
     return quotas;
   };
   if (limits(mine) != limits(its)) complain("after a restart there are other quotas");
-  std::map<GangId, const GangStatus*> known;
-  for (const GangStatus& status : its.gangs) known.emplace(status.gang.id, &status);
-  for (const GangStatus& status : mine.gangs) {
+  std::map<GangId, const plan::GangStatus*> known;
+  for (const plan::GangStatus& status : its.gangs) known.emplace(status.gang.id, &status);
+  for (const plan::GangStatus& status : mine.gangs) {
     const auto found = known.find(status.gang.id);
     if (found == known.end()) return complain("after a restart a job is missing");
-    const GangStatus& same = *found->second;
+    const plan::GangStatus& same = *found->second;
     if (status.gang.accounts != same.gang.accounts) complain("after a restart a job has other accounts");
     if (status.running.has_value() != same.running.has_value()) complain("after a restart other jobs run");
     if (!status.running && status.queued_since != same.queued_since) complain("after a restart a job waits from anew");
@@ -571,7 +572,7 @@ Settings settings_for(Dice& dice) {
   Settings settings;
   settings.agent_timeout = 12s;
   settings.ended_jobs_kept = dice.percent(50) ? 0 : 10'000;
-  if (dice.percent(30)) settings.pools["default"].policy = FairSharePolicy{};
+  if (dice.percent(30)) settings.pools["default"].policy = plan::FairSharePolicy{};
   if (dice.percent(40)) settings.pools["other"] = {};
   return settings;
 }

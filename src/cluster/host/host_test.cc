@@ -99,6 +99,7 @@ class Bench {
  private:
   static messages::Hello introduction() {
     messages::Hello hello;
+    hello.protocols = protocol::own();
     hello.agent.id = AgentId("a1");
     return hello;
   }
@@ -331,6 +332,7 @@ TEST(Host, SignsOffAlsoBeforeItsWelcome) {
 
 TEST(Host, SaysAtOnceAndInEveryHelloWhyItTakesNoWork) {
   messages::Hello introduction;
+  introduction.protocols = protocol::own();
   introduction.agent.id = AgentId("a1");
   TimePoint now{1h};
   Host host(introduction, {}, now);

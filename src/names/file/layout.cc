@@ -21,8 +21,8 @@ namespace cadre::names {
 
 namespace {
 
-constexpr int looks_max = 4;         // at a folder that seems empty because a name in it is just being changed
-constexpr int attempts_max = 1'000;  // to be the one who counts
+constexpr int looks_max = 4;               // at a folder that seems empty because a name in it is just being changed
+constexpr int count_attempts_max = 1'000;  // to be the one who counts
 constexpr const char* rooms[] = {"epoch", "keys", "values", "alive", "new"};
 
 bool read_number(std::string_view text, std::uint64_t& number) {
@@ -191,7 +191,7 @@ void Layout::forget(const std::string& key, const Mark& mark) const {
 
 Result<std::uint64_t> Layout::next_epoch(std::uint64_t floor) const {
   const std::string folder = path("epoch");
-  for (int attempt = 0; attempt < attempts_max; ++attempt) {
+  for (int attempt = 0; attempt < count_attempts_max; ++attempt) {
     TRY_ASSIGN(names, names_in(folder));
     std::uint64_t last = 0;
     for (const std::string& name : names) {

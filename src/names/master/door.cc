@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "access/problem.h"
+#include "api/problem.h"
+#include "base/protocol.h"
 #include "names/backoff.h"
 #include "net/http/fields.h"
 
@@ -27,7 +28,8 @@ Errc code_of(int status) {
     case 400:
     case 413: return Errc::invalid;
     case 401:
-    case 403: return Errc::denied;
+    case 403:
+    case 426: return Errc::denied;
     case 404: return Errc::not_found;
     case 409: return Errc::conflict;
     case 504: return Errc::timed_out;
@@ -44,12 +46,13 @@ Door::Door(loop::RealLoop& loop, const MasterUrl& url, const Options& options, s
       found_(std::move(found)),
       client_(loop, client_options(url, options)) {}
 
-net::http::Question Door::question_of(const access::Route& route, describe::Value fields) const {
+net::http::Question Door::question_of(const api::Route& route, describe::Value fields) const {
   describe::Value::Map& map = *fields.as<describe::Value::Map>();
   net::http::Question question;
   question.method = net::http::parse_method(route.method);
   question.url = url_.door + "/api/v1" + net::http::fill(route.path, map);
   question.is_asked_once = question.method == Method::remove;  // the second time nothing would be there
+  question.headers.emplace_back(protocol::header_name, protocol::to_header(protocol::own()));
   if (!url_.token.empty()) question.headers.emplace_back("Authorization", "Bearer " + url_.token);
   if (route.has_fields_in_body()) {
     question.headers.emplace_back("Content-Type", "application/json");
@@ -87,7 +90,7 @@ loop::Task<Result<std::string>> Door::send(net::http::Question question, TimePoi
 }
 
 Error Door::refusal_in(const net::http::Response& response) const {
-  const auto problem = describe::read_json<access::Problem>(response.body);
+  const auto problem = describe::read_json_of_peer<api::Problem>(response.body);
   const std::string who = "the master at " + url_.door;
   if (!problem) {
     return {Errc::unavailable,
@@ -95,7 +98,7 @@ Error Door::refusal_in(const net::http::Response& response) const {
   }
   std::string text = problem->detail.empty() ? problem->title : problem->detail;
   bool is_of_workspace = false;
-  for (const access::ProblemFault& fault : problem->faults) {
+  for (const api::ProblemFault& fault : problem->faults) {
     is_of_workspace |= fault.path == "workspace";
     text += "; " + fault.path + ": " + fault.message;
   }

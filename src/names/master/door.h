@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "access/route.h"
+#include "api/route.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "describe/describe.h"
@@ -24,7 +24,7 @@ class Door {
   Door(loop::RealLoop& loop, const MasterUrl& url, const Options& options, std::function<void()> found);
 
   /// No coroutine: g++ 12 spoils arguments of coroutines that are made while something is awaited.
-  template <access::Routed T>
+  template <api::Routed T>
   [[nodiscard]] loop::Task<Result<typename T::Answer>> ask(const T& request, TimePoint deadline) {
     return read<typename T::Answer>(question_of(T::route, describe::write(request)), deadline);
   }
@@ -32,7 +32,7 @@ class Door {
   loop::RealLoop& loop() { return loop_; }
 
  private:
-  net::http::Question question_of(const access::Route& route, describe::Value fields) const;
+  net::http::Question question_of(const api::Route& route, describe::Value fields) const;
   loop::Task<Result<std::string>> send(net::http::Question question, TimePoint deadline);
   Error refusal_in(const net::http::Response& response) const;
   Error spoiled(const describe::Faults& faults) const;
@@ -42,7 +42,7 @@ class Door {
     CO_TRY_ASSIGN(body, co_await send(std::move(question), deadline));
     describe::Bounds bounds;
     bounds.nodes = answer_nodes_max;
-    auto answer = describe::read_json<Answer>(body, bounds);
+    auto answer = describe::read_json_of_peer<Answer>(body, bounds);
     if (!answer) co_return Failure(spoiled(answer.error()));
     co_return *std::move(answer);
   }

@@ -1,6 +1,7 @@
-/// What is asked of the names that a master serves, and what is answered. Values; safe on any thread.
+/// Requests and responses of the name registry of a master. Values; safe on any thread.
 ///
-/// A session is whoever puts names, told apart by a word of its own that nobody else knows: only it keeps them alive.
+/// A session is a client that registers names. It is identified by a secret of its own: no other session can keep its
+/// names alive.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "access/route.h"
+#include "api/route.h"
 #include "base/bytes.h"
 #include "names/entry.h"
 #include "names/master/scalars.h"
@@ -18,14 +19,15 @@
 
 namespace cadre::names::requests {
 
-using access::Need;
-using access::Route;
+using api::Need;
+using api::Route;
 
-/// In the place of a workspace, as which it cannot be called: that of the task that asks; `default` for all others.
+/// In place of the name of a workspace: the workspace of the calling task; `default` for all other callers. No
+/// workspace can have this name.
 constexpr std::string_view own_workspace = "-";
-/// A question that waits for news is answered after so long that there are none.
+/// Maximum time that a request waits for changes; then the response says that there are none.
 constexpr Duration wait_max = std::chrono::seconds(20);
-/// Entries of a session that are kept alive, or let go, by one request.
+/// Maximum number of entries that one request can keep alive or release.
 constexpr std::size_t claims_max = 5'000;
 
 /// A value as JSON can hold it.
@@ -37,15 +39,16 @@ struct Content {
 [[nodiscard]] std::string value_of(const Content& content);
 template <class V>
 void describe_content(V& v, Content& c) {
-  v.field("value", c.text, "Its value, if that is valid UTF-8.");
-  v.field("bytes", c.bytes, "Its value, if it is not.", length(0, value_bytes_max));
+  v.field("value", c.text, "Value, if it is valid UTF-8.");
+  v.field("bytes", c.bytes, "Value, if it is not valid UTF-8.", length(0, value_bytes_max));
 }
 
-// What is answered.
+// Responses.
 
 struct NameView {
   static constexpr std::string_view type_name = "name";
-  static constexpr std::string_view doc = "A name that somebody keeps alive. Viewers see names below `groups/` without a value.";
+  static constexpr std::string_view doc =
+      "A name that a session keeps alive. Viewers see names below `groups/` without a value.";
   Key key;
   Content content;
   Epoch epoch;
@@ -54,7 +57,7 @@ template <class V>
 void describe(V& v, NameView& m) {
   v.required("key", m.key, "The name.");
   describe_content(v, m.content);
-  v.required("epoch", m.epoch, "Of its owner: later ones have larger epochs.");
+  v.required("epoch", m.epoch, "Epoch of its owner; later owners have larger epochs.");
 }
 
 struct NameList {
@@ -63,12 +66,12 @@ struct NameList {
 };
 template <class V>
 void describe(V& v, NameList& m) {
-  v.required("names", m.names, "Sorted by their keys.");
+  v.required("names", m.names, "Names, sorted by key.");
 }
 
 struct NameNews {
   static constexpr std::string_view type_name = "name_news";
-  static constexpr std::string_view doc = "What changed among names, or how all of it stands.";
+  static constexpr std::string_view doc = "Changes of names, or a complete list.";
   bool is_all = false;
   std::vector<NameView> put;
   std::vector<Key> gone;
@@ -76,10 +79,10 @@ struct NameNews {
 };
 template <class V>
 void describe(V& v, NameNews& m) {
-  v.field("all", m.is_all, "Whether this is all that is there; else it is what has changed since.");
-  v.field("put", m.put, "Names that are new, have another value or another owner.");
-  v.field("gone", m.gone, "Names that nobody has any more.");
-  v.required("version", m.version, "Ask for what comes after it: seen=VERSION.");
+  v.field("all", m.is_all, "Whether this is the complete list; otherwise it contains only changes.");
+  v.field("put", m.put, "Names that are new or have another value or another owner.");
+  v.field("gone", m.gone, "Names that no session has any more.");
+  v.required("version", m.version, "Version of this response; pass it as seen=VERSION in the next request.");
 }
 
 struct Owned {
@@ -88,7 +91,7 @@ struct Owned {
 };
 template <class V>
 void describe(V& v, Owned& m) {
-  v.required("epoch", m.epoch, "Of the ownership; to put one's own again keeps it.");
+  v.required("epoch", m.epoch, "Epoch of the ownership; putting one's own name again keeps it.");
 }
 
 struct Removed {
@@ -97,7 +100,7 @@ struct Removed {
 };
 template <class V>
 void describe(V& v, Removed& m) {
-  v.required("count", m.count, "How many there were.");
+  v.required("count", m.count, "Number of names removed.");
 }
 
 struct Holds {
@@ -106,58 +109,57 @@ struct Holds {
 };
 template <class V>
 void describe(V& v, Holds& m) {
-  v.required(
-      "holds", m.holds,
-      "Of each, in their order: kept; gone: it ran out and may be put back with its epoch; lost: another has it, "
-      "or it was removed.");
+  v.required("holds", m.holds,
+             "One state for each name, in the order of the request. kept: still owned; gone: it expired and may be put "
+             "back with its epoch; lost: another session owns it, or it was removed.");
 }
 
-// What is asked.
+// Requests.
 
 struct ListNames {
   static constexpr std::string_view type_name = "list_names";
-  static constexpr Route route{"GET", "/names/{workspace}", "The names at or below a prefix.", Need::viewer};
+  static constexpr Route route{"GET", "/names/{workspace}", "Lists the names at or below a prefix.", Need::viewer};
   using Answer = NameList;
   std::string workspace;
   Prefix prefix;
 };
 template <class V>
 void describe(V& v, ListNames& m) {
-  v.required("workspace", m.workspace, "Of which workspace; `-`: that of the task that asks, else `default`.");
-  v.field("prefix", m.prefix, "Whole parts: `a/b` is before `a/b/c`, not before `a/bc`; empty: all.");
+  v.required("workspace", m.workspace, "Workspace name; `-`: that of the calling task, otherwise `default`.");
+  v.field("prefix", m.prefix, "Prefix of whole path segments: `a/b` matches `a/b/c`, not `a/bc`; empty: all names.");
 }
 
 struct RemoveNames {
   static constexpr std::string_view type_name = "remove_names";
   static constexpr Route route{"DELETE", "/names/{workspace}",
-                               "Removes the names at or below a prefix, whoever has them.", Need::editor};
+                               "Removes the names at or below a prefix, whoever owns them.", Need::editor};
   using Answer = Removed;
   std::string workspace;
   Prefix prefix;
 };
 template <class V>
 void describe(V& v, RemoveNames& m) {
-  v.required("workspace", m.workspace, "Of which workspace; `-`: that of the task that asks, else `default`.");
-  v.required("prefix", m.prefix, "Which; empty: all of the workspace.");
+  v.required("workspace", m.workspace, "Workspace name; `-`: that of the calling task, otherwise `default`.");
+  v.required("prefix", m.prefix, "Prefix of whole path segments; empty: all names of the workspace.");
 }
 
 struct GetName {
   static constexpr std::string_view type_name = "get_name";
-  static constexpr Route route{"GET", "/names/{workspace}/entry", "One name.", Need::viewer};
+  static constexpr Route route{"GET", "/names/{workspace}/entry", "Returns one name.", Need::viewer};
   using Answer = NameView;
   std::string workspace;
   Key key;
 };
 template <class V>
 void describe(V& v, GetName& m) {
-  v.required("workspace", m.workspace, "Of which workspace; `-`: that of the task that asks, else `default`.");
-  v.required("key", m.key, "Which.");
+  v.required("workspace", m.workspace, "Workspace name; `-`: that of the calling task, otherwise `default`.");
+  v.required("key", m.key, "The name.");
 }
 
 struct PutName {
   static constexpr std::string_view type_name = "put_name";
   static constexpr Route route{"PUT", "/names/{workspace}/entry",
-                               "Puts a name, which lives until its time is over; keep_names lengthens that.",
+                               "Puts a name, which expires after its time to live unless keep_names renews it.",
                                Need::editor};
   using Answer = Owned;
   std::string workspace;
@@ -170,34 +172,39 @@ struct PutName {
 };
 template <class V>
 void describe(V& v, PutName& m) {
-  v.required("workspace", m.workspace, "Of which workspace; `-`: that of the task that asks, else `default`.");
-  v.required("session", m.session, "Who puts it: a word that only he knows.", length(8, 64));
-  v.required("key", m.key, "Which.");
+  v.required("workspace", m.workspace, "Workspace name; `-`: that of the calling task, otherwise `default`.");
+  v.required("session", m.session, "Session that owns the name: a secret that only its client knows.", length(8, 64));
+  v.required("key", m.key, "The name.");
   describe_content(v, m.content);
-  v.field("ttl", m.ttl, "How long it lives if nobody keeps it alive.", range(ttl_min, ttl_max));
-  v.field("only_if_absent", m.only_if_absent, "Refuse when somebody else has it; else he loses it.");
-  v.field("epoch", m.epoch, "Puts back what the session had under this epoch; refused when another has it by now.");
-  v.check(m.content.text.has_value() != m.content.bytes.has_value(), "value", "is needed, or bytes in its place");
-  v.check(!m.content.text || m.content.text->size() <= value_bytes_max, "value", "has more than 65536 bytes");
+  v.field("ttl", m.ttl, "Time to live, unless the name is renewed.", range(ttl_min, ttl_max));
+  v.field("only_if_absent", m.only_if_absent,
+          "Whether to refuse if another session owns the name; otherwise that session loses it.");
+  v.field(
+      "epoch", m.epoch,
+      "Epoch under which the session owned the name before, to put it back; refused if another session owns it now.");
+  v.check(m.content.text.has_value() != m.content.bytes.has_value(), "value", "is required, or bytes instead");
+  v.check(!m.content.text || m.content.text->size() <= value_bytes_max, "value",
+          "has more than 65536 bytes; use a shorter value");
 }
 
 struct RemoveName {
   static constexpr std::string_view type_name = "remove_name";
-  static constexpr Route route{"DELETE", "/names/{workspace}/entry", "Removes one name, whoever has it.", Need::editor};
+  static constexpr Route route{"DELETE", "/names/{workspace}/entry", "Removes one name, whoever owns it.",
+                               Need::editor};
   using Answer = Removed;
   std::string workspace;
   Key key;
 };
 template <class V>
 void describe(V& v, RemoveName& m) {
-  v.required("workspace", m.workspace, "Of which workspace; `-`: that of the task that asks, else `default`.");
-  v.required("key", m.key, "Which.");
+  v.required("workspace", m.workspace, "Workspace name; `-`: that of the calling task, otherwise `default`.");
+  v.required("key", m.key, "The name.");
 }
 
 struct WatchNames {
   static constexpr std::string_view type_name = "watch_names";
   static constexpr Route route{"GET", "/names/{workspace}/news",
-                               "What changes among names: answered when something has, or after a while.",
+                               "Waits for changes of names; responds when there are some, or when the wait is over.",
                                Need::viewer};
   using Answer = NameNews;
   std::string workspace;
@@ -207,29 +214,28 @@ struct WatchNames {
 };
 template <class V>
 void describe(V& v, WatchNames& m) {
-  v.required("workspace", m.workspace, "Of which workspace; `-`: that of the task that asks, else `default`.");
-  v.field("prefix", m.prefix, "At or below what; empty: all.");
-  v.field("seen", m.seen, "The version up to which all is known; 0: answer at once with all that is there.");
-  v.field("wait", m.wait, "When to answer that nothing has changed.", range(Duration::zero(), wait_max));
+  v.required("workspace", m.workspace, "Workspace name; `-`: that of the calling task, otherwise `default`.");
+  v.field("prefix", m.prefix, "Prefix of whole path segments; empty: all names.");
+  v.field("seen", m.seen, "`version` of the previous response; 0: respond at once with all names.");
+  v.field("wait", m.wait, "Maximum time to wait for changes.", range(Duration::zero(), wait_max));
 }
 
 struct HeldName {
-  static constexpr std::string_view doc = "A name that a session says is its own.";
+  static constexpr std::string_view doc = "A name that a session claims to own.";
   Key key;
   Duration ttl = std::chrono::seconds(10);
   Epoch epoch;
 };
 template <class V>
 void describe(V& v, HeldName& m) {
-  v.required("key", m.key, "Which.");
-  v.field("ttl", m.ttl, "How much longer it is to live.", range(ttl_min, ttl_max));
-  v.required("epoch", m.epoch, "As it was put.");
+  v.required("key", m.key, "The name.");
+  v.field("ttl", m.ttl, "New time to live.", range(ttl_min, ttl_max));
+  v.required("epoch", m.epoch, "Epoch under which it was put.");
 }
 
 struct KeepNames {
   static constexpr std::string_view type_name = "keep_names";
-  static constexpr Route route{"POST", "/names/{workspace}/keep", "Keeps the names of a session alive, all at once.",
-                               Need::editor};
+  static constexpr Route route{"POST", "/names/{workspace}/keep", "Renews several names of a session.", Need::editor};
   using Answer = Holds;
   std::string workspace;
   SessionId session;
@@ -237,15 +243,15 @@ struct KeepNames {
 };
 template <class V>
 void describe(V& v, KeepNames& m) {
-  v.required("workspace", m.workspace, "Of which workspace; `-`: that of the task that asks, else `default`.");
-  v.required("session", m.session, "Whose.", length(8, 64));
-  v.required("names", m.names, "Which.", length(0, claims_max));
+  v.required("workspace", m.workspace, "Workspace name; `-`: that of the calling task, otherwise `default`.");
+  v.required("session", m.session, "Session that owns the names.", length(8, 64));
+  v.required("names", m.names, "Names to renew.", length(0, claims_max));
 }
 
 struct ReleaseNames {
   static constexpr std::string_view type_name = "release_names";
-  static constexpr Route route{"POST", "/names/{workspace}/release",
-                               "Removes names of a session that are still its own.", Need::editor};
+  static constexpr Route route{"POST", "/names/{workspace}/release", "Removes names that the session still owns.",
+                               Need::editor};
   using Answer = Removed;
   std::string workspace;
   SessionId session;
@@ -253,9 +259,9 @@ struct ReleaseNames {
 };
 template <class V>
 void describe(V& v, ReleaseNames& m) {
-  v.required("workspace", m.workspace, "Of which workspace; `-`: that of the task that asks, else `default`.");
-  v.required("session", m.session, "Whose.", length(8, 64));
-  v.required("keys", m.keys, "Which.", length(0, claims_max));
+  v.required("workspace", m.workspace, "Workspace name; `-`: that of the calling task, otherwise `default`.");
+  v.required("session", m.session, "Session that owns the names.", length(8, 64));
+  v.required("keys", m.keys, "Names to remove.", length(0, claims_max));
 }
 
 using Request = std::variant<ListNames, RemoveNames, GetName, PutName, RemoveName, WatchNames, KeepNames, ReleaseNames>;

@@ -15,7 +15,6 @@ namespace cadre::names {
 
 namespace {
 
-constexpr std::size_t page_max = 64;      // entries that the server lists in one step
 constexpr std::size_t batch_max = 128;    // entries that it keeps alive or removes in one step
 constexpr std::size_t heard_max = 1'024;  // changes that are remembered for who is not listening just now
 constexpr Duration again_min = std::chrono::milliseconds(20);

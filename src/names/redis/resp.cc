@@ -69,7 +69,8 @@ Result<bool> RespReader::step(std::vector<Reply>& replies) {
 
 Result<bool> RespReader::read_line(std::string_view& line) {
   const std::size_t end = buffer_.find(line_end, std::max(at_, searched_));
-  const std::size_t size = std::min(end, buffer_.size()) - at_;
+  const bool may_end = end == std::string::npos && at_ < buffer_.size() && buffer_.back() == line_end.front();
+  const std::size_t size = std::min(end, buffer_.size() - (may_end ? 1 : 0)) - at_;
   if (size > limits_.line_max) return refuse("a line of more than " + std::to_string(limits_.line_max) + " bytes");
   if (end == std::string::npos) {
     searched_ = std::max(at_, buffer_.empty() ? 0 : buffer_.size() - 1);  // a lone \r may end it

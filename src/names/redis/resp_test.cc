@@ -95,6 +95,19 @@ TEST(Resp, ACommandIsAnArrayOfStrings) {
   EXPECT_EQ(write_command({"SET", "", "a\r\nb"}), "*3\r\n$3\r\nSET\r\n$0\r\n\r\n$4\r\na\r\nb\r\n");
 }
 
+TEST(Resp, ALineOfFullLengthMayBeCutBeforeItsLastByte) {
+  RespLimits limits;
+  limits.line_max = 20;
+  RespReader reader(limits);
+  std::vector<Reply> replies;
+  const std::string line = "+" + std::string(19, 'x');
+  ASSERT_TRUE(reader.take(line + "\r", replies));
+  EXPECT_TRUE(replies.empty());
+  ASSERT_TRUE(reader.take("\n", replies));
+  EXPECT_EQ(replies.size(), 1U);
+  EXPECT_FALSE(reader.take(line + "xx", replies)) << "this line is too long, however it ends";
+}
+
 TEST(Resp, RefusesWhatIsNoReplyOrBeyondTheLimits) {
   RespLimits limits;
   limits.line_max = 20;

@@ -2,18 +2,14 @@
 
 #include <algorithm>
 
+#include "net/http/message.h"
+
 namespace cadre::net::http {
 
 namespace {
 
 constexpr int digits_max = 15;                // so that the size of a chunk cannot overflow
 constexpr std::size_t skipped_max = 8 << 10;  // of extensions and trailers, which nobody here wants
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
 
 }  // namespace
 

@@ -16,12 +16,6 @@ constexpr std::array<std::pair<Method, std::string_view>, 6> methods = {{{Method
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  const char small = lower(c);
-  return small >= 'a' && small <= 'f' ? small - 'a' + 10 : -1;
-}
-
 bool is_unreserved(char c) {
   return (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' || c == '~';
 }
@@ -33,6 +27,12 @@ Result<std::string> unescape_in_query(std::string_view text) {
 }
 
 }  // namespace
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  const char small = lower(c);
+  return small >= 'a' && small <= 'f' ? small - 'a' + 10 : -1;
+}
 
 std::string_view to_string(Method method) {
   const auto found = std::ranges::find(methods, method, &decltype(methods)::value_type::first);

@@ -51,6 +51,9 @@ struct Response {
 /// The words of a status: 404 is `Not Found`.
 std::string_view reason_of(int status);
 
+/// The value of a hexadecimal digit; -1: it is none.
+int hex_digit(char c);
+
 /// %41 and the like as what they stand for; `invalid` when one is no escape. Does not touch `+`.
 [[nodiscard]] Result<std::string> unescape(std::string_view text);
 /// A text as it may stand in one segment of a path or in a query.

@@ -32,6 +32,9 @@ std::uint64_t connections_max() {
 zmq::socket_t make_router(ZmqContext& shared, const Limits& limits) {
   zmq::socket_t socket(shared.context, zmq::socket_type::router);
   set_limits(socket, limits);
+  // Links send heartbeats with the time after which the hub gives them up. The hub sends none: libzmq aborts when a
+  // heartbeat is due on a connection that was lost while its messages wait because the queue is full.
+  socket.set(zmq::sockopt::heartbeat_ivl, 0);
   socket.set(zmq::sockopt::router_mandatory, true);
   socket.set(zmq::sockopt::backlog, backlog);
   const int enforce = 1;

@@ -30,6 +30,9 @@ ZmqLink::~ZmqLink() {
 void ZmqLink::connect(const Address& address) {
   namespace option = zmq::sockopt;
   set_limits(socket_, options_.limits);
+  // libzmq aborts when a connection is lost whose messages nobody reads for longer than a heartbeat because the queue
+  // is full. What comes here answers what this side has sent, which is bounded, so the queue needs no bound of its own.
+  socket_.set(option::rcvhwm, 0);
   if (needs_keys(address, options_.unix_proof)) {
     socket_.set(option::curve_serverkey, options_.hub_key.text());
     socket_.set(option::curve_publickey, options_.keys->open.text());

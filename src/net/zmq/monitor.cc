@@ -8,7 +8,7 @@
 namespace cadre::net {
 namespace {
 
-constexpr int turn_max = 256;
+constexpr int events_at_once = 256;
 constexpr int events_watched =
     ZMQ_EVENT_CONNECTED | ZMQ_EVENT_CONNECT_DELAYED | ZMQ_EVENT_CONNECT_RETRIED | ZMQ_EVENT_ACCEPTED |
     ZMQ_EVENT_ACCEPT_FAILED | ZMQ_EVENT_CLOSED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
@@ -48,7 +48,7 @@ void ZmqMonitor::wait_for_closed_listeners(std::size_t count) {
 }
 
 ZmqWatch::Left ZmqMonitor::take() {
-  for (int taken = 0; taken < turn_max; ++taken) {
+  for (int taken = 0; taken < events_at_once; ++taken) {
     if (!take_one()) return ZmqWatch::Left::nothing;
   }
   return ZmqWatch::Left::something;

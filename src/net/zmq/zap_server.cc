@@ -8,7 +8,7 @@
 namespace cadre::net {
 namespace {
 
-constexpr int turn_max = 64;
+constexpr int requests_at_once = 64;
 enum Part : std::size_t { version, request_id, domain, address, identity, mechanism, credentials, parts_max };
 
 zmq::socket_t bind_zap(zmq::context_t& context) {
@@ -34,7 +34,7 @@ ZapServer::ZapServer(loop::RealLoop& loop, zmq::context_t& context)
     : socket_(bind_zap(context)), watch_(loop, socket_, [this] { return take(); }) {}
 
 ZmqWatch::Left ZapServer::take() {
-  for (int taken = 0; taken < turn_max; ++taken) {
+  for (int taken = 0; taken < requests_at_once; ++taken) {
     const std::vector<zmq::message_t> request = receive_parts(socket_, parts_max + 1);
     if (request.empty()) return ZmqWatch::Left::nothing;
     const std::string user = judge(request);

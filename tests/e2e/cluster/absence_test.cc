@@ -116,7 +116,7 @@ TEST(EndedJobs, AreReadFromTheDatabaseAndGoWithTheirOutput) {
       const std::string number = std::to_string(i);
       EXPECT_EQ(cluster.job(i).stage, JobStage::ended);
       EXPECT_EQ(cluster.output(i), "this is job " + number + "\n");
-      EXPECT_THAT(cluster.cadre({"why", number}).out, HasSubstr("ended well"));
+      EXPECT_THAT(cluster.cadre({"why", number}).out, HasSubstr("ended successfully"));
       EXPECT_THAT(cluster.cadre({"job", "set", number, "--priority", "3"}).err, HasSubstr("has ended"));
     }
     EXPECT_EQ(cluster.jobs().size(), 5U);

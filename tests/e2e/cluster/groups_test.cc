@@ -93,7 +93,7 @@ TEST_F(Groups, StartAllTogetherOrNotAtAll) {
 TEST_F(Groups, ThatCouldNeverRunAreRefused) {
   const Said said = run(component("worker", "true", ", count: 3, slots: 3"));
   EXPECT_EQ(said.code, 125);
-  EXPECT_THAT(said.err, HasSubstr("could never run"));
+  EXPECT_THAT(said.err, HasSubstr("can never run"));
   EXPECT_EQ(slots_used(), 0);
 }
 
@@ -147,7 +147,7 @@ TEST_F(Groups, EndWhenTooFewAreLeft) {
                                   ", count: 2, minimal_peers: {count: 2, within: 1s}"));
   EXPECT_EQ(said.code, 7);
   EXPECT_TRUE(TestCluster::until([&] { return !is_left(); }));
-  EXPECT_THAT(cluster_.job(1).detail, HasSubstr("of worker fewer than 2 were there for 1 s"));
+  EXPECT_THAT(cluster_.job(1).detail, HasSubstr("fewer than 2 tasks of role worker were available for 1 s"));
 }
 
 TEST_F(Groups, EndWithTheCommandThatIsInterrupted) {

@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
-#include "cluster/plan_file.h"
 #include "describe/describe.h"
+#include "plan/plan_file.h"
 #include "tests/e2e/cluster/test_cluster.h"
 
 namespace cadre::e2e {
@@ -40,8 +40,8 @@ TEST(Replay, ARecordedRunMakesTheSameDecisions) {
     ++plans;
     const Said said = run_cadre({"plan", path, "--json"});
     ASSERT_EQ(said.code, 0) << path << ": " << said.err;
-    auto replayed = describe::read_json<cluster::PlanAnswer>(said.out);
-    auto decided = describe::read_json<cluster::PlanAnswer>(
+    auto replayed = describe::read_json<plan::PlanAnswer>(said.out);
+    auto decided = describe::read_json<plan::PlanAnswer>(
         read_text(path.substr(0, path.size() - std::string(".plan.json").size()) + ".decided.json"));
     ASSERT_TRUE(replayed && decided) << path;
     replayed->why.clear();

@@ -103,7 +103,7 @@ TEST(Sessions, TakeTheirJobsWithThemWhenTheirClientIsSilent) {
   for (const std::uint64_t id : ids) {
     const requests::JobView job = cluster.wait_for_end(id);
     EXPECT_EQ(job.reason, cluster::lease::Reason::killed_by_user);
-    EXPECT_EQ(job.detail, "its client gave no sign of life for 5 s");
+    EXPECT_EQ(job.detail, "its client sent no heartbeat for 5 s");
   }
   EXPECT_TRUE(TestCluster::until([&] { return cluster.task_processes("a1").size() == 1; }));  // the other's
   EXPECT_EQ(cluster.job(kept.front()).stage, JobStage::running);
@@ -111,7 +111,7 @@ TEST(Sessions, TakeTheirJobsWithThemWhenTheirClientIsSilent) {
   EXPECT_TRUE(TestCluster::until([&] { return other.running() == 4; }));
   EXPECT_THAT(cluster.cadre({"session", "list"}).out, testing::Not(HasSubstr("s1")));
   EXPECT_EQ(cluster.cadre({"session", "end", "s2"}).code, 0);
-  EXPECT_EQ(cluster.wait_for_end(kept.front()).detail, "its client has left");
+  EXPECT_EQ(cluster.wait_for_end(kept.front()).detail, "its client ended the session");
 }
 
 TEST(Sessions, GoOnThroughTheDeathOfTheMaster) {
@@ -125,7 +125,7 @@ TEST(Sessions, GoOnThroughTheDeathOfTheMaster) {
   cluster.kill_master();
   gone.fall_silent();
   cluster.start_master();
-  EXPECT_EQ(cluster.wait_for_end(lost.front()).detail, "its client gave no sign of life for 5 s");
+  EXPECT_EQ(cluster.wait_for_end(lost.front()).detail, "its client sent no heartbeat for 5 s");
   for (const std::uint64_t id : ids) {
     EXPECT_EQ(cluster.job(id).stage, JobStage::running);
     EXPECT_EQ(cluster.job(id).runs, 1);

@@ -238,7 +238,7 @@ TEST(UpThatCannotStart, GivesUpWhenItsMasterFallsAgainAndAgain) {
   const std::string said = read_text(log);
   EXPECT_THAT(said, testing::HasSubstr("the master did not start"));
   std::size_t starts = 0;
-  for (std::size_t at = said.find("started again"); at != std::string::npos; at = said.find("started again", at + 1))
+  for (std::size_t at = said.find("restarting it"); at != std::string::npos; at = said.find("restarting it", at + 1))
     ++starts;
   EXPECT_GE(starts, 2U);
   EXPECT_LE(starts, 10U);

@@ -218,7 +218,7 @@ TEST_F(Tasks, SayWhoKilledThemAfterARestartOfTheMaster) {
 TEST_F(Tasks, ThatCouldNeverRunAreRefused) {
   const Said said = cluster_.cadre({"run", "--slots", "5", "--", "true"});
   EXPECT_EQ(said.code, 125);
-  EXPECT_THAT(said.err, HasSubstr("could never"));
+  EXPECT_THAT(said.err, HasSubstr("can never"));
 }
 
 TEST_F(Tasks, WaitInAnOrderThatUsersChange) {

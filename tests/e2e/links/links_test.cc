@@ -112,6 +112,7 @@ TEST(Links, LocalSocketsWantAKey) {
   const cluster::DataFolder folder{cluster.data()};
   Speaker stranger(cluster.data());
   cluster::messages::Hello hello;
+  hello.protocols = protocol::own();
   hello.agent.id = AgentId("a1");
   hello.identity = "x";
   const auto say_hello = [&] {
@@ -333,7 +334,7 @@ TEST(Links, FoldersAreClosedToOthersWhateverWasThereBefore) {
       EXPECT_EQ(about.st_mode & 077, 0U) << entry.path();
     }
   }
-  EXPECT_THAT(read_text(cluster.folder() + "/master.log"), HasSubstr("cadre.db was open to other users"));
+  EXPECT_THAT(read_text(cluster.folder() + "/master.log"), HasSubstr("cadre.db was accessible to other users"));
 }
 
 TEST(Links, AStoppedAgentGetsNoMoreWork) {

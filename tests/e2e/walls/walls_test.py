@@ -896,11 +896,11 @@ class WithoutNamespaces(unittest.TestCase):
         self.assertEqual((done.stdout, done.returncode), ("hello\n", 0), done.stderr)
         done = self.cluster.run(self.cluster.bob, "--", "echo", "hello")
         self.assertNotEqual(done.returncode, 0)
-        self.assertIn("cannot keep tasks of several users apart and takes only jobs of 'admin'", done.stderr)
+        self.assertIn("cannot isolate tasks of different users and accepts only jobs of 'admin'", done.stderr)
 
     def test_the_agent_says_so(self):
         agent = self.cluster.ask("GET", "/agents")["agents"][0]
-        self.assertIn("takes only jobs of", " ".join(agent["isolation"]))
+        self.assertIn("accepts only jobs of", " ".join(agent["isolation"]))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,18 @@
+/// Says in words why a gang waits, runs where it runs, or was stopped. Pure; one thread at a time.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "plan/policy.h"
+#include "plan/state.h"
+
+namespace cadre::plan {
+
+/// Whether somebody may know of a gang by name. Of others he learns only that they are there.
+using MayName = std::function<bool(const GangId&)>;
+
+/// As of the last plan.
+std::string explain(const State& state, const Policy& policy, const GangRow& row, const MayName& may_name);
+
+}  // namespace cadre::plan
