@@ -71,7 +71,10 @@ class Logs(unittest.TestCase):
             flags = ("-v",) if verbose else ()
             cluster = Cluster(master=flags, agent=("--artificial-slots", "4", *flags))
             self.addCleanup(cluster.close)
-            cluster.wait_for(cluster.run(["/bin/true"]))
+            # A task that ends at once may be heard of only when it has ended.
+            job = cluster.run(["/bin/sleep", "1"])
+            cluster.wait_for(job, "running")
+            cluster.wait_for(job)
             logs = {name: (cluster.folder / f"{name}.log").read_text() for name in ("master", "agent")}
             for name, words in (("master", "debug: job 1: queued"), ("master", "debug: task 1.0: running"),
                                 ("master", "debug: job 1: ended"), ("agent", "debug: lease 1.0/1: starts"),
