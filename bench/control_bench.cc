@@ -9,6 +9,7 @@
 #include <fstream>
 #include <thread>
 
+#include "app/parts.h"
 #include "bench/bench.h"
 #include "bench/cluster_for_bench.h"
 #include "cluster/data_folder.h"
@@ -32,7 +33,7 @@ std::string name_of(int agent) { return "agent-" + std::to_string(agent); }
 
 /// Makes the agents known to the master, which is not running yet.
 Result<std::vector<net::Keys>> enrol(const cluster::DataFolder& data, Log& log) {
-  TRY_ASSIGN(records, records::Records::open(data.database_url(), log));
+  TRY_ASSIGN(records, records::Records::open(data.database_url(), log, app::rows_of(app::parts_of({}))));
   TRY(records->begin_boot());
   std::vector<net::Keys> keys;
   for (int i = 0; i < agents; ++i) {

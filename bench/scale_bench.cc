@@ -5,6 +5,7 @@
 #include <fstream>
 #include <string>
 
+#include "app/parts.h"
 #include "bench/bench.h"
 #include "bench/cluster_for_bench.h"
 #include "cluster/control/control.h"
@@ -57,7 +58,7 @@ control::TaskRow task_row(const control::JobRow& job) {
 
 /// What a master leaves that has run a million jobs and has a hundred thousand left to run.
 Result<void> fill(const std::string& url, Log& log) {
-  TRY_ASSIGN(records, records::Records::open(url, log));
+  TRY_ASSIGN(records, records::Records::open(url, log, app::rows_of(app::parts_of({}))));
   TRY(records->begin_boot());
   constexpr std::uint64_t at_once = 10'000;
   for (std::uint64_t id = 1; id <= ended_jobs + queued_jobs;) {
@@ -67,7 +68,7 @@ Result<void> fill(const std::string& url, Log& log) {
       writes.new_jobs.push_back(job_row(id, has_ended ? control::JobStage::ended : control::JobStage::queued));
       if (has_ended) writes.tasks.push_back(task_row(writes.new_jobs.back()));
     }
-    TRY(records->commit(writes));
+    TRY(records->commit(control::to_rows(std::move(writes))));
   }
   return {};
 }

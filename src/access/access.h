@@ -10,9 +10,9 @@
 #include "access/directory.h"
 #include "access/idempotency.h"
 #include "access/login_guard.h"
-#include "access/principal.h"
 #include "access/requests.h"
 #include "access/rows.h"
+#include "api/principal.h"
 #include "base/result.h"
 
 namespace cadre::access {
@@ -74,6 +74,7 @@ class Access {
   /// user does not exist.
   [[nodiscard]] Result<void> put_token(TokenRow token);
 
+  [[nodiscard]] const Directory& directory() const { return directory_; }
   [[nodiscard]] bool has_workspace(const std::string& name) const;
   [[nodiscard]] std::optional<std::int64_t> quota_of_user(const std::string& name) const;
   [[nodiscard]] std::optional<std::int64_t> quota_of_workspace(const std::string& name) const;

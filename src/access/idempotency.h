@@ -10,23 +10,17 @@
 #include <vector>
 
 #include "access/rows.h"
+#include "api/service.h"
 #include "base/result.h"
 #include "base/time.h"
 
 namespace cadre::access {
 
-/// Maximum length of a key.
-constexpr std::size_t idempotency_key_most = 128;
+using api::IdempotencyKey;
 
 struct IdempotencySettings {
   Duration kept = std::chrono::hours(24);
   std::size_t of_user_max = 10'000;  ///< beyond that the oldest key is forgotten early
-};
-
-/// A key and the request it stands for. Without a key nothing is remembered.
-struct IdempotencyKey {
-  std::string key;
-  std::string fingerprint;  ///< of the whole request, so that a key cannot be used for another one
 };
 
 class IdempotencyKeys {

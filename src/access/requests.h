@@ -9,8 +9,8 @@
 #include <variant>
 #include <vector>
 
-#include "access/principal.h"
 #include "access/rows.h"
+#include "api/principal.h"
 #include "api/route.h"
 #include "base/time.h"
 #include "describe/checks.h"
@@ -357,7 +357,8 @@ void describe(V& v, CreateToken& m) {
 
 struct RevokeToken {
   static constexpr std::string_view type_name = "revoke_token";
-  static constexpr Route route{"DELETE", "/tokens/{token}", "Revokes a token at once.", Need::token};
+  static constexpr Route route =
+      Route{"DELETE", "/tokens/{token}", "Revokes a token at once.", Need::token}.with_secret_object();
   using Answer = Done;
   std::string token;
 };

@@ -7,10 +7,18 @@
 #include <utility>
 #include <vector>
 
-#include "access/principal.h"
+#include "api/principal.h"
 #include "base/time.h"
 
 namespace cadre::access {
+
+// The vocabulary of callers and their rights, which every part of a master uses.
+using api::default_workspace;
+using api::may_change;
+using api::may_create;
+using api::may_read;
+using api::Principal;
+using api::Role;
 
 struct UserRow {
   std::string name;

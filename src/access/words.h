@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "access/principal.h"
+#include "api/principal.h"
 #include "base/result.h"
 
 namespace cadre::access {

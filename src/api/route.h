@@ -54,7 +54,8 @@ struct Route {
   Repeated repeated = Repeated::by_method;
   Body body = Body::fields;
   Response response = Response::value;
-  bool is_audited = true;  ///< if it changes something, it is in the audit log
+  bool is_audited = true;             ///< if it changes something, it is in the audit log
+  bool object_may_be_secret = false;  ///< of a refused request: the caller may have pasted a secret there
 
   // The same route, but for one thing.
   constexpr Route with_bytes() const {
@@ -65,6 +66,11 @@ struct Route {
   constexpr Route in_lines() const {
     Route route = *this;
     route.response = Response::lines;
+    return route;
+  }
+  constexpr Route with_secret_object() const {
+    Route route = *this;
+    route.object_may_be_secret = true;
     return route;
   }
   constexpr Route without_audit() const {

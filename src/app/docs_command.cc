@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "app/man_page.h"
+#include "app/parts.h"
 #include "cli/command_tree.h"
 #include "cli/refusal.h"
 #include "gateway/openapi.h"
@@ -68,7 +69,7 @@ int run(const CLI::App& app, const std::filesystem::path& root) {
             describe::reference_page<simulate::Outcome>(
                 "Simulation outcome", "What `cadre simulate --json` prints. This page is generated.")) &&
       write(root / "docs/reference/cadre.1", man_page(app, version())) &&
-      write(root / "schema/openapi.json", gateway::openapi_document(version())) &&
+      write(root / "schema/openapi.json", gateway::openapi_document(version(), interfaces_of(parts_of({})))) &&
       write(root / "schema/group-file.schema.json", describe::json_schema<remote::GroupFile>("cadre group file")) &&
       write(root / "schema/plan-file.schema.json", describe::json_schema<PlanFile>("cadre plan file"));
   return written ? cli::done : cli::failed;

@@ -31,7 +31,7 @@ Door::Door(Log& log) : inside_(std::make_unique<Inside>(log)) {}
 
 Door::~Door() { close(); }
 
-Result<void> Door::open(Options options, cluster::Desk& desk, cluster::BulkDesk& bulk) {
+Result<void> Door::open(Options options, api::Service& service, cluster::BulkEndpoint& bulk) {
   TRY_ASSIGN(where, parse_http_listen(options.http.listen));
   gateway::Options door;
   door.server.host = where.host;
@@ -54,8 +54,9 @@ Result<void> Door::open(Options options, cluster::Desk& desk, cluster::BulkDesk&
   door.names_begin = options.names_begin;
   door.last_change = options.last_change;
   door.changes = std::move(options.changes);
-  door.figures = std::move(options.figures);
-  auto gateway = gateway::Gateway::open({inside_->loop, inside_->log, desk, bulk, inside_->pool}, std::move(door));
+  door.parts = std::move(options.parts);
+  door.metrics = std::move(options.metrics);
+  auto gateway = gateway::Gateway::open({inside_->loop, inside_->log, service, bulk, inside_->pool}, std::move(door));
   if (!gateway) return Failure(gateway.error());
   inside_->port = (*gateway)->port();
   inside_->gateway = *std::move(gateway);
@@ -74,19 +75,19 @@ void Door::close() {
 
 std::uint16_t Door::port() const { return inside_->port; }
 
-void Door::tell(cluster::Desk::Asker asker, cluster::Told told) {
-  inside_->loop.post([inside = inside_.get(), asker, told = std::move(told)]() mutable {
-    if (inside->gateway) inside->gateway->tell(asker, std::move(told));
+void Door::tell(api::CallId call, api::Reply reply) {
+  inside_->loop.post([inside = inside_.get(), call, reply = std::move(reply)]() mutable {
+    if (inside->gateway) inside->gateway->tell(call, std::move(reply));
   });
 }
 
-void Door::tell_bulk(cluster::Desk::Asker asker, cluster::bulk::FromMaster message) {
-  inside_->loop.post([inside = inside_.get(), asker, message = std::move(message)]() mutable {
-    if (inside->gateway) inside->gateway->tell_bulk(asker, std::move(message));
+void Door::tell_bulk(api::CallId call, cluster::bulk::FromMaster message) {
+  inside_->loop.post([inside = inside_.get(), call, message = std::move(message)]() mutable {
+    if (inside->gateway) inside->gateway->tell_bulk(call, std::move(message));
   });
 }
 
-void Door::tell_changes(const std::vector<cluster::control::ChangeRow>& changes) {
+void Door::tell_changes(const std::vector<api::ChangeRow>& changes) {
   inside_->loop.post([inside = inside_.get(), changes] {
     if (inside->gateway) inside->gateway->tell_changes(changes);
   });

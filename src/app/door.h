@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "base/result.h"
-#include "cluster/desk.h"
+#include "cluster/bulk_endpoint.h"
 #include "gateway/gateway.h"
 #include "master/config.h"
 #include "net/address.h"
@@ -32,20 +32,21 @@ class Door {
     std::string pass_secret;
     std::uint64_t names_begin = 1;
     std::uint64_t last_change = 0;
-    std::vector<cluster::control::ChangeRow> changes;
-    std::function<std::vector<gateway::Figure>()> figures;
+    std::vector<api::ChangeRow> changes;
+    std::vector<gateway::PartInterface> parts;
+    std::function<std::vector<api::Metric>()> metrics;
   };
-  /// Listens, and asks these desks, which must outlive it or its close().
-  [[nodiscard]] Result<void> open(Options options, cluster::Desk& desk, cluster::BulkDesk& bulk);
+  /// Listens, and forwards requests to these services, which must outlive it or its close().
+  [[nodiscard]] Result<void> open(Options options, api::Service& service, cluster::BulkEndpoint& bulk);
   /// Lets nobody in any more and joins its thread. Idempotent.
   void close();
 
   std::uint16_t port() const;
 
-  // What the desks say; before open() and after close() nobody hears it.
-  void tell(cluster::Desk::Asker asker, cluster::Told told);
-  void tell_bulk(cluster::Desk::Asker asker, cluster::bulk::FromMaster message);
-  void tell_changes(const std::vector<cluster::control::ChangeRow>& changes);
+  // Replies of the services; ignored before open() and after close().
+  void tell(api::CallId call, api::Reply reply);
+  void tell_bulk(api::CallId call, cluster::bulk::FromMaster message);
+  void tell_changes(const std::vector<api::ChangeRow>& changes);
 
  private:
   struct Inside;

@@ -17,8 +17,10 @@
 #include "loop/real_loop.h"
 #include "loop/signals.h"
 #include "loop/thread_pool.h"
+#include "master/access_shell.h"
 #include "master/bulk_server.h"
 #include "master/cluster_files.h"
+#include "master/cluster_shell.h"
 #include "master/join_server.h"
 #include "master/master.h"
 #include "net/zmq_network.h"
@@ -116,14 +118,19 @@ class Recorder {
   int number_ = 0;
 };
 
+/// Places in the list of parts.
+constexpr std::size_t access_part = 0;
+constexpr std::size_t cluster_part = 1;
+
 /// Everything that a master process holds, in the order in which it comes and, backwards, goes.
 class MasterProcess {
  public:
-  MasterProcess(const master::Config& config, DataFolder data, std::function<void()> is_up, int listener, Log& log)
+  MasterProcess(const master::Config& config, DataFolder data, MasterExtras extras, Log& log)
       : config_(config),
         data_(std::move(data)),
-        is_up_(std::move(is_up)),
-        listener_(listener),
+        is_up_(std::move(extras.is_up)),
+        listener_(extras.listener),
+        extra_(std::move(extras.parts)),
         log_(log),
         pool_(loop_, {"the records", 1, 1'000}),
         archive_pool_(loop_, {"ended jobs", 1, 1'000}),
@@ -159,10 +166,12 @@ class MasterProcess {
   Result<void> open() {
     TRY_ASSIGN(network, net::ZmqNetwork::make(loop_, log_));
     network_ = std::move(network);
-    TRY_ASSIGN(records,
-               records::Records::open(config_.database.empty() ? data_.database_url() : config_.database, log_));
+    const std::string database = config_.database.empty() ? data_.database_url() : config_.database;
+    std::vector<PartDeclaration> declared = parts_of({});
+    declared.insert(declared.end(), extra_.begin(), extra_.end());
+    TRY_ASSIGN(records, records::Records::open(database, log_, rows_of(declared)));
     records_ = std::move(records);
-    TRY_ASSIGN(archive, records::Archive::open(config_.database.empty() ? data_.database_url() : config_.database));
+    TRY_ASSIGN(archive, records::Archive::open(database));
     archive_ = std::move(archive);
     TRY_ASSIGN(boot, master::claim_files(data_, *records_, adopt(), log_));
     TRY_ASSIGN(rows, records_->load({std::max(config_.cluster.ended_jobs_kept, ended_loaded_min.jobs),
@@ -183,68 +192,112 @@ class MasterProcess {
       return options;
     };
     TRY(open_bulk(hub(data_.bulk_address(), outside ? outside->bulk : ""), known, rows));
+    PartOptions options;
+    options.cluster.settings = config_.cluster;
+    options.cluster.settings.cluster = records_->cluster();
+    options.cluster.settings.record_plans = !config_.record.empty();
+    options.cluster.refused = [this] { return master_->refused(); };
+    for (const auto& [key, agent] : known) options.cluster.keyed.insert(agent);
+    TRY(add_owner(options));
+    TRY(open_cluster(options.cluster, hub(data_.agents_address(), outside ? outside->control : ""), known,
+                     outside.has_value()));
+    shell_->look_after_code(rows.jobs);
+    TRY(open_master(std::move(options), {boot, std::move(rows)}));
+    TRY(open_join(outside, keys));
+    return open_door();
+  }
 
-    master::Options options;
-    options.settings = config_.cluster;
-    options.settings.cluster = records_->cluster();
+  /// A token for the owner of the data folder, which stays the same as long as its file is there.
+  Result<void> add_owner(PartOptions& options) {
+    TRY_ASSIGN(loaded, records_->load_part([](api::RowReader& reader) -> Result<std::any> {
+      TRY_ASSIGN(rows, access::read_rows(reader));
+      return std::any(std::move(rows));
+    }));
+    if (auto text = loop::read_file(data_.client_file())) {
+      if (auto known = describe::read_json_of_peer<cluster::KnownMaster>(*text)) known_ = *std::move(known);
+    }
+    if (known_.token.empty()) known_.token = gateway::make_secret().text;
+    known_.user = owner_of(*std::any_cast<access::Rows>(&loaded));
+    options.cluster.settings.owner = known_.user;
+    options.access.local_token = access::TokenRow{std::string(access::local_token_id),
+                                                  gateway::hash_of_token(known_.token),
+                                                  known_.user,
+                                                  "owner of the data folder",
+                                                  calendar_.now(),
+                                                  TimePoint{}};
+    TRY_ASSIGN(secret, secret_in(data_.pass_file()));
+    pass_secret_ = std::move(secret);
+    return {};
+  }
+
+  Result<void> open_cluster(const cluster::control::ClusterPart::Options& part, net::HubOptions agents,
+                            const std::map<net::PublicKey, cluster::AgentId>& known, bool others_can_join) {
+    master::ClusterShell::Options options;
+    options.settings = part.settings;
     options.keeping = config_.keeping;
-    options.agents = hub(data_.agents_address(), outside ? outside->control : "");
+    options.agents = std::move(agents);
+    options.agent_keys = known;
+    options.make_pass = [this, passes = gateway::Passes(pass_secret_)](cluster::LeaseId lease) {
+      return cluster::messages::Pass{known_.url, passes.make(lease)};
+    };
     options.tell_leases = [this](std::vector<master::LeaseFact> facts) { bulk_->learn(std::move(facts)); };
     options.tell_revoked = [this](const net::PublicKey& key) { bulk_->revoke(key); };
-    options.agent_keys = known;
-    options.boot = boot;
-    const std::uint64_t last_change = rows.last_change;
-    options.rows = std::move(rows);
-    TRY(add_access(options));
-    options.tell = [this](cluster::Desk::Asker asker, cluster::Told told) { door_.tell(asker, std::move(told)); };
-    options.tell_changes = [this](const auto& changes) { door_.tell_changes(changes); };
     options.keep_code = [this](const std::string& hash) { bulk_->keep(hash); };
     options.release_code = [this](const std::string& hash) { bulk_->release(hash); };
     options.release_output = [this](cluster::LeaseId lease) { bulk_->remove(lease); };
     if (!config_.record.empty()) {
       TRY_ASSIGN(folder, make_private_folder(config_.record, log_));
-      options.settings.record_plans = true;
       options.record = Recorder(folder);
     }
-    if (outside) {
+    if (others_can_join) {
       options.make_join_token = [this](cluster::requests::MakeJoinToken request) {
         return make_join_token(std::move(request));
       };
     }
-    TRY_ASSIGN(master, master::Master::make(
-                           {loop_, *network_, pool_, *records_, calendar_, log_, archive_.get(), &archive_pool_},
-                           std::move(options)));
-    master_ = std::move(master);
-    TRY(open_join(outside, keys));
-    return open_door(last_change);
-  }
-
-  /// Who there is; and a token for the owner of the data folder, which stays the same as long as he keeps it there.
-  Result<void> add_access(master::Options& options) {
-    TRY_ASSIGN(rows, records_->load_access());
-    if (auto text = loop::read_file(data_.client_file())) {
-      if (auto known = describe::read_json_of_peer<cluster::KnownMaster>(*text)) known_ = *std::move(known);
-    }
-    if (known_.token.empty()) known_.token = gateway::make_secret().text;
-    known_.user = owner_of(rows);
-    options.settings.owner = known_.user;
-    options.local_token = access::TokenRow{std::string(access::local_token_id),
-                                           gateway::hash_of_token(known_.token),
-                                           known_.user,
-                                           "owner of the data folder",
-                                           calendar_.now(),
-                                           TimePoint{}};
-    options.access_rows = std::move(rows);
-    TRY_ASSIGN(secret, secret_in(data_.pass_file()));
-    pass_secret_ = std::move(secret);
-    options.make_pass = [this, passes = gateway::Passes(pass_secret_)](cluster::LeaseId lease) {
-      return cluster::messages::Pass{known_.url, passes.make(lease)};
-    };
+    TRY_ASSIGN(shell, master::ClusterShell::make(
+                          {loop_, *network_, pool_, *records_, calendar_, log_, archive_.get(), &archive_pool_},
+                          std::move(options)));
+    shell_ = std::move(shell);
     return {};
   }
 
-  Result<void> open_door(std::uint64_t last_change) {
+  Result<void> open_master(PartOptions options, cluster::control::ClusterPart::Loaded cluster) {
+    const Duration beat_every = config_.cluster.beat_every;
+    std::vector<PartDeclaration> declared = parts_of(std::move(options));
+    declared[access_part].setup.shell =
+        &access_shell_.emplace(master::AccessShell::Dependencies{loop_, pool_, *records_, log_}, config_.keeping.audit);
+    declared[cluster_part].setup.shell = shell_.get();
+    declared[cluster_part].setup.load = [this](records::Records& records) -> Result<std::any> {
+      TRY_ASSIGN(rows, records.load({config_.cluster.ended_jobs_kept, config_.cluster.ended_bytes_kept.value}));
+      return std::any(cluster::control::ClusterPart::Loaded{records.boot(), std::move(rows)});
+    };
+    declared.insert(declared.end(), extra_.begin(), extra_.end());
+    interfaces_ = interfaces_of(declared);
+    master::Options all;
+    std::vector<std::any> loaded;
+    for (PartDeclaration& part : declared) {
+      const bool is_cluster = all.parts.size() == cluster_part;
+      TRY_ASSIGN(rows, is_cluster ? Result<std::any>(std::move(cluster)) : master::load(*records_, part.setup));
+      loaded.push_back(std::move(rows));
+      all.parts.push_back(std::move(part.setup));
+    }
+    all.tick_every = beat_every / 4;
+    all.confirm_every = config_.cluster.agent_timeout / 12;
+    all.tidy_every = config_.keeping.tidy_every;
+    all.changes_kept = config_.keeping.changes;
+    all.reply = [this](api::CallId call, api::Reply reply) { door_.tell(call, std::move(reply)); };
+    all.tell_changes = [this](const auto& changes) { door_.tell_changes(changes); };
+    TRY_ASSIGN(last_change, records_->last("change"));
+    TRY_ASSIGN(master, master::Master::make({loop_, pool_, *records_, calendar_, log_}, std::move(all),
+                                            std::move(loaded), last_change));
+    master_ = std::move(master);
+    return {};
+  }
+
+  Result<void> open_door() {
     Door::Options options;
+    TRY_ASSIGN(last_change, records_->last("change"));
+    options.parts = interfaces_;
     options.http = config_.http;
     options.pass_secret = pass_secret_;
     options.last_change = last_change;
@@ -253,10 +306,11 @@ class MasterProcess {
     const std::uint64_t kept = std::min<std::uint64_t>(last_change, gateway::ChangeFeed::kept_max);
     TRY_ASSIGN(changes, records_->changes_since(last_change - kept, static_cast<std::int64_t>(kept)));
     options.changes = std::move(changes);
-    options.figures = [this] {
-      std::vector<gateway::Figure> figures = figures_of(bulk_->counters());
-      figures.push_back({"join_refused_total", "Refused attempts to join.", static_cast<double>(join_->refused())});
-      return figures;
+    options.metrics = [this] {
+      std::vector<api::Metric> all = metrics_of(bulk_->counters());
+      all.push_back(
+          api::metric("join_refused_total", "Refused attempts to join.", static_cast<double>(join_->refused())));
+      return all;
     };
     loop::Descriptor own;
     if (listener_ < 0) {
@@ -286,22 +340,22 @@ class MasterProcess {
            std::to_string(door_.port());
   }
 
-  static std::vector<gateway::Figure> figures_of(const master::BulkCounters& counters) {
-    const auto figure = [](const char* name, const char* help, auto value) {
-      return gateway::Figure{name, help, static_cast<double>(value)};
+  static std::vector<api::Metric> metrics_of(const master::BulkCounters& counters) {
+    const auto metric = [](const char* name, const char* help, auto value) {
+      return api::metric(name, help, static_cast<double>(value));
     };
     return {
-        figure("output_parts_total", "Parts of output received.", counters.puts),
-        figure("output_part_bytes_total", "Bytes of output received, including repeated parts.", counters.put_bytes),
-        figure("output_syncs_total", "Syncs of output to disk.", counters.syncs),
-        figure("output_reads_total", "Requests to read output.", counters.reads),
-        figure("output_waiting", "Readers that are waiting for more output.", counters.waiting),
-        figure("output_dropped_bytes_total", "Bytes of output dropped beyond the size limit.", counters.dropped_bytes),
-        figure("output_stored_bytes", "Disk space used by output.", counters.logs_bytes),
-        figure("code_stored_bytes", "Disk space used by packed code.", counters.blobs_bytes),
-        figure("bulk_refused_total", "Refused bulk messages.",
+        metric("output_parts_total", "Parts of output received.", counters.puts),
+        metric("output_part_bytes_total", "Bytes of output received, including repeated parts.", counters.put_bytes),
+        metric("output_syncs_total", "Syncs of output to disk.", counters.syncs),
+        metric("output_reads_total", "Requests to read output.", counters.reads),
+        metric("output_waiting", "Readers that are waiting for more output.", counters.waiting),
+        metric("output_dropped_bytes_total", "Bytes of output dropped beyond the size limit.", counters.dropped_bytes),
+        metric("output_stored_bytes", "Disk space used by output.", counters.logs_bytes),
+        metric("code_stored_bytes", "Disk space used by packed code.", counters.blobs_bytes),
+        metric("bulk_refused_total", "Refused bulk messages.",
                counters.refused_malformed + counters.refused_denied + counters.refused_full),
-        figure("bulk_failures_total", "Failed reads and writes.", counters.failures)};
+        metric("bulk_failures_total", "Failed reads and writes.", counters.failures)};
   }
 
   master::Adopt adopt() const { return config_.adopt ? master::Adopt::yes : master::Adopt::no; }
@@ -313,9 +367,7 @@ class MasterProcess {
       return master::BulkServer::start(
           {hub, agents, master::lease_facts(rows.tasks), data_.output_folder(), data_.code_folder(), config_.bulk,
            [&](const std::vector<std::string>& logs) { return master::check_logs(data_, logs, rows); },
-           [this](cluster::Desk::Asker asker, cluster::bulk::FromMaster message) {
-             door_.tell_bulk(asker, std::move(message));
-           }},
+           [this](api::CallId call, cluster::bulk::FromMaster message) { door_.tell_bulk(call, std::move(message)); }},
           log_);
     };
     auto bulk = start();
@@ -340,7 +392,7 @@ class MasterProcess {
     options.tokens = std::move(tokens);
     if (outside) {
       options.hub.addresses.push_back(outside->join);
-      outside_control_ = seen_from_outside(master_->agents_addresses().back(), config_.advertise);
+      outside_control_ = seen_from_outside(shell_->agents_addresses().back(), config_.advertise);
       outside_bulk_ = seen_from_outside(bulk_->addresses().back(), config_.advertise);
       options.outside = {outside_control_, outside_bulk_, ""};
     }
@@ -358,7 +410,7 @@ class MasterProcess {
   loop::Task<void> admit(master::JoinOptions::Wanted wanted, std::function<void(Result<std::string>)> done) {
     Result<std::string> pool = co_await write_key(wanted);
     if (pool) {
-      master_->admit(wanted.key, wanted.agent);
+      shell_->admit_key(wanted.key, wanted.agent);
       bulk_->allow(wanted.key, wanted.agent);
     }
     done(std::move(pool));
@@ -371,8 +423,8 @@ class MasterProcess {
       const records::Joining joining{wanted.token_hash, wanted.agent, wanted.key.text(), now};
       co_return co_await pool_.run([&] { return records_->use_join_token(joining); });
     }
-    if (master_->knows(wanted.key, wanted.agent)) co_return std::string();
-    if (master_->is_alive(wanted.agent)) {
+    if (shell_->knows(wanted.key, wanted.agent)) co_return std::string();
+    if (shell_->is_alive(wanted.agent)) {
       co_return fail(Errc::conflict, "an agent '" + wanted.agent.value +
                                          "' is already connected; use another --id, or wait until that agent is lost");
     }
@@ -410,6 +462,7 @@ class MasterProcess {
   DataFolder data_;
   std::function<void()> is_up_;
   int listener_;  ///< the caller's; -1: there is none yet
+  std::vector<PartDeclaration> extra_;
   Log& log_;
   loop::RealLoop loop_;
   loop::ThreadPool pool_;
@@ -422,6 +475,9 @@ class MasterProcess {
   std::unique_ptr<net::ZmqNetwork> network_;
   std::unique_ptr<records::Records> records_;
   std::unique_ptr<master::BulkServer> bulk_;
+  std::unique_ptr<master::ClusterShell> shell_;
+  std::optional<master::AccessShell> access_shell_;
+  std::vector<gateway::PartInterface> interfaces_;
   std::unique_ptr<master::Master> master_;
   std::string outside_control_;  ///< where agents of other hosts find the master
   std::string outside_bulk_;     ///< where they send the output of tasks
@@ -432,13 +488,13 @@ class MasterProcess {
 
 }  // namespace
 
-Result<void> run_master(const master::Config& config, Log& log, std::function<void()> is_up, int listener) {
+Result<void> run_master(const master::Config& config, Log& log, MasterExtras extras) {
   TRY_ASSIGN(path, open_data_folder(config.data, log));
   TRY_ASSIGN(lock, lock_folder(path));
   const DataFolder data{path};
   TRY(make_private_folder(data.run(), log));
   raise_descriptor_limit(log);
-  MasterProcess process(config, data, std::move(is_up), listener, log);
+  MasterProcess process(config, data, std::move(extras), log);
   return process.run();
 }
 

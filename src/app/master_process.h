@@ -2,16 +2,23 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
+#include "app/parts.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "master/config.h"
 
 namespace cadre::app {
 
-/// Serves until SIGTERM or SIGINT; calls `is_up` as soon as it does. An error says why it could not start, or could not
-/// go on. `listener` is a socket that listens as the config says, which stays the caller's; -1: it opens its own.
-[[nodiscard]] Result<void> run_master(const master::Config& config, Log& log, std::function<void()> is_up = {},
-                                      int listener = -1);
+/// What a caller may add to a master.
+struct MasterExtras {
+  std::function<void()> is_up = {};         ///< called as soon as it serves
+  int listener = -1;                        ///< a socket that listens as the config says; -1: it opens its own
+  std::vector<PartDeclaration> parts = {};  ///< after those of parts.h
+};
+
+/// Serves until SIGTERM or SIGINT. An error says why it could not start, or could not go on.
+[[nodiscard]] Result<void> run_master(const master::Config& config, Log& log, MasterExtras extras = {});
 
 }  // namespace cadre::app

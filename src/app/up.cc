@@ -150,7 +150,7 @@ Result<void> run_both(const master::Config& config, AgentOptions agent, const Lo
   Part master_part("master", [&]() -> Result<void> {
     const auto own_log = make_log("master", logging);
     const auto say_up = [&] { [[maybe_unused]] const ssize_t said = ::write(says.get(), "!", 1); };
-    return run_master(config, *own_log, say_up, listener.get());
+    return run_master(config, *own_log, {say_up, listener.get(), {}});
   });
   Part agent_part("agent", [&]() -> Result<void> {
     listener.close();

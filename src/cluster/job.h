@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "access/principal.h"
+#include "api/principal.h"
 #include "cluster/restart.h"
 #include "cluster/task.h"
 #include "plan/gang.h"
@@ -78,7 +78,7 @@ constexpr std::size_t session_most = 64;
 
 struct JobSpec {
   std::string name;
-  std::string workspace = access::default_workspace;
+  std::string workspace = api::default_workspace;
   std::string pool = "default";
   std::int32_t priority = 42;
   std::string group;

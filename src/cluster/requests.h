@@ -36,7 +36,7 @@ struct RunTask {
   static constexpr Route route{"POST", "/tasks", "Submits a job with one member.", Need::editor, Repeated::keyed};
   using Answer = JobView;
   std::string name;
-  std::string workspace = access::default_workspace;
+  std::string workspace = api::default_workspace;
   std::string pool = "default";
   std::int32_t priority = 42;
   std::optional<Duration> max_time;
@@ -493,6 +493,6 @@ void describe(V& v, MakeJoinToken& m) {
 using Request =
     std::variant<Submit, RunTask, ListJobs, GetJob, EndJob, KillJob, MoveJob, SetJob, Why, ListTasks, GetTask, EndTask,
                  KillTask, RunExec, SendInput, ListActors, ListSessions, Attend, EndSession, ListAgents, GetAgent,
-                 SetAgent, RemoveAgent, SetSlot, ListSlots, ListPools, GetStatus, MakeJoinToken, GetSnapshot>;
+                 SetAgent, RemoveAgent, SetSlot, ListSlots, ListPools, GetStatus, MakeJoinToken>;
 
 }  // namespace cadre::cluster::requests

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "access/requests.h"
+#include "api/reply.h"
 #include "base/result.h"
 #include "cluster/control/rows.h"
 #include "cluster/messages.h"
@@ -400,18 +401,16 @@ void describe(V& v, Pools& m) {
 struct Snapshot {
   static constexpr std::string_view type_name = "snapshot";
   static constexpr std::string_view doc = "Everything visible to the caller that has not ended, as of a change.";
-  std::uint64_t seq = 0;
   std::vector<JobView> jobs;
   std::vector<AgentView> agents;
 };
 template <class V>
 void describe(V& v, Snapshot& m) {
-  v.required("seq", m.seq, "Sequence number of the last change in the snapshot.");
   v.required("jobs", m.jobs, "Jobs that have not ended.");
   v.required("agents", m.agents, "All agents.");
 }
 
-/// The first request of a client that follows changes: the current state, in pages. It has no route of its own.
+/// A page of the current state, for a client that begins to follow changes.
 struct GetSnapshot {
   static constexpr std::string_view type_name = "get_snapshot";
   JobId after_job;
@@ -506,15 +505,9 @@ void describe(V& v, InputState& m) {
   v.required("offset", m.offset, "Bytes accepted so far; if that is less than was sent, send the rest again.");
 }
 
-/// An error. For an invalid request, each fault has its path.
-struct Failed {
-  static constexpr std::string_view type_name = "failed";
-  Errc code = Errc::invalid;
-  std::string message;
-  std::vector<Fault> faults;
-};
+using api::Failed;
 
 using Reply = std::variant<Done, Failed, Text, JobView, Jobs, TaskView, Tasks, Actors, Sessions, SessionNews, AgentView,
-                           Agents, Slots, Pools, Status, SnapshotPage, messages::ExecNews, InputState>;
+                           Agents, Slots, Pools, Status, messages::ExecNews, InputState>;
 
 }  // namespace cadre::cluster::requests

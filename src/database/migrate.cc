@@ -1,5 +1,6 @@
 #include "database/migrate.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <string>
@@ -10,8 +11,18 @@ namespace cadre::database {
 namespace {
 
 constexpr int attempts_max = 20;
-constexpr std::string_view make_table =
-    "CREATE TABLE IF NOT EXISTS cadre_schema (version BIGINT PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL)";
+
+/// The table that remembers the steps of a schema; its name is checked to be one word.
+std::string table_of(const std::string& schema) { return schema.empty() ? "cadre_schema" : "cadre_schema_" + schema; }
+
+bool is_word(const std::string& schema) {
+  return std::all_of(schema.begin(), schema.end(), [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });
+}
+
+/// `schema version 3`, or `schema version 3 of counter`.
+std::string words_of(const std::string& schema, std::int64_t version) {
+  return "schema version " + std::to_string(version) + (schema.empty() ? "" : " of " + schema);
+}
 
 std::string checksum(std::string_view text) {
   std::array<char, 16> digits;
@@ -30,12 +41,13 @@ Result<void> check_numbers(std::span<const Migration> steps) {
 }
 
 /// How many of `steps` were applied, having checked that they are these.
-Result<std::size_t> applied(Transaction& transaction, std::span<const Migration> steps, std::string_view place) {
-  TRY_ASSIGN(rows, transaction.query("SELECT version, name, checksum FROM cadre_schema ORDER BY version"));
+Result<std::size_t> applied(Transaction& transaction, const std::string& schema, std::span<const Migration> steps,
+                            std::string_view place) {
+  TRY_ASSIGN(rows, transaction.query("SELECT version, name, checksum FROM " + table_of(schema) + " ORDER BY version"));
   if (rows.size() > steps.size()) {
-    return fail(Errc::invalid, "the database " + std::string(place) + " has schema version " +
-                                   std::to_string(rows.size()) + ", this program knows versions up to " +
-                                   std::to_string(steps.size()) +
+    return fail(Errc::invalid, "the database " + std::string(place) + " has " +
+                                   words_of(schema, static_cast<std::int64_t>(rows.size())) +
+                                   ", this program knows versions up to " + std::to_string(steps.size()) +
                                    "; run a newer release of cadre, or restore a backup made before the upgrade");
   }
   for (std::size_t at = 0; at < rows.size(); ++at) {
@@ -51,45 +63,49 @@ Result<std::size_t> applied(Transaction& transaction, std::span<const Migration>
 }
 
 /// The version of the step that was applied; 0 when none was missing.
-Result<std::int64_t> apply_next(Transaction& transaction, std::span<const Migration> steps, std::string_view place) {
-  TRY(transaction.lock("cadre_schema"));  // before the first look: whoever waits here must see what the other did
-  TRY_ASSIGN(done, applied(transaction, steps, place));
+Result<std::int64_t> apply_next(Transaction& transaction, const std::string& schema, std::span<const Migration> steps,
+                                std::string_view place) {
+  TRY(transaction.lock(table_of(schema)));  // before the first look: whoever waits here must see what the other did
+  TRY_ASSIGN(done, applied(transaction, schema, steps, place));
   if (done == steps.size()) return 0;
   const Migration& step = steps[done];
   if (auto applied_now = transaction.script(step.sql); !applied_now) {
     return fail(applied_now.error().code, "migration " + std::to_string(step.version) + " ('" + std::string(step.name) +
                                               "'): " + applied_now.error().message);
   }
-  TRY(transaction.exec("INSERT INTO cadre_schema (version, name, checksum) VALUES ($1, $2, $3)",
+  TRY(transaction.exec("INSERT INTO " + table_of(schema) + " (version, name, checksum) VALUES ($1, $2, $3)",
                        {step.version, std::string(step.name), checksum(step.sql)}));
   return step.version;
 }
 
-Result<void> ensure_table(Database& database) {
+Result<void> ensure_table(Database& database, const std::string& schema) {
+  const std::string make = "CREATE TABLE IF NOT EXISTS " + table_of(schema) +
+                           " (version BIGINT PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL)";
   // Two at once may meet in PostgreSQL's own catalogue: a conflict that a repetition ends.
-  return repeat_on_conflict(database, attempts_max, [](Transaction& transaction) -> Result<void> {
-    TRY(transaction.exec(make_table));
+  return repeat_on_conflict(database, attempts_max, [&](Transaction& transaction) -> Result<void> {
+    TRY(transaction.exec(make));
     return {};
   });
 }
 
 }  // namespace
 
-Result<void> migrate(Database& database, std::span<const Migration> steps, Log& log) {
+Result<void> migrate(Database& database, const std::string& schema, std::span<const Migration> steps, Log& log) {
+  if (!is_word(schema)) return fail(Errc::invalid, "the name of schema '" + schema + "' must be lower-case letters");
   TRY(check_numbers(steps));
-  TRY(ensure_table(database));
+  TRY(ensure_table(database, schema));
   for (;;) {
     TRY_ASSIGN(version, repeat_on_conflict(database, attempts_max, [&](Transaction& transaction) {
-                 return apply_next(transaction, steps, database.place());
+                 return apply_next(transaction, schema, steps, database.place());
                }));
     if (version == 0) return {};
-    log.info("the database " + std::string(database.place()) + " is now at schema version " + std::to_string(version));
+    log.info("the database " + std::string(database.place()) + " is now at " + words_of(schema, version));
   }
 }
 
-Result<std::int64_t> schema_version(Database& database) {
-  TRY(ensure_table(database));
-  TRY_ASSIGN(rows, database.query("SELECT count(*) FROM cadre_schema"));
+Result<std::int64_t> schema_version(Database& database, const std::string& schema) {
+  TRY(ensure_table(database, schema));
+  TRY_ASSIGN(rows, database.query("SELECT count(*) FROM " + table_of(schema)));
   TRY_ASSIGN(row, rows.one());
   return row.get<std::int64_t>(0);
 }

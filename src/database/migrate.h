@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/log.h"
@@ -21,9 +22,12 @@ struct Migration {
 /// Applies the steps that are missing, each in a transaction of its own: a failed step leaves the version before it.
 /// A database that is newer than `steps`, or to which other steps were applied, is refused with Errc::invalid and left
 /// as it is.
-[[nodiscard]] Result<void> migrate(Database& database, std::span<const Migration> steps, Log& log);
+///
+/// A database can have several schemas that grow independently, each with a name; that of the main one is empty.
+[[nodiscard]] Result<void> migrate(Database& database, const std::string& schema, std::span<const Migration> steps,
+                                   Log& log);
 
 /// The last version applied; 0 before the first.
-[[nodiscard]] Result<std::int64_t> schema_version(Database& database);
+[[nodiscard]] Result<std::int64_t> schema_version(Database& database, const std::string& schema = "");
 
 }  // namespace cadre::database

@@ -27,18 +27,18 @@ class MigrateContract : public BothEngines {
 
 TEST_P(MigrateContract, AppliesWhatIsMissingAndOnlyThat) {
   EXPECT_EQ(schema_version(*db_).value(), 0);
-  ASSERT_DONE(migrate(*db_, up_to(1), log_));
+  ASSERT_DONE(migrate(*db_, "", up_to(1), log_));
   EXPECT_EQ(schema_version(*db_).value(), 1);
   for (int round = 0; round < 2; ++round) {
-    ASSERT_DONE(migrate(*db_, steps, log_));
+    ASSERT_DONE(migrate(*db_, "", steps, log_));
     EXPECT_EQ(schema_version(*db_).value(), 3);
     EXPECT_EQ(cell<double>(*db_, "SELECT size FROM users"), 1.5);
   }
 }
 
 TEST_P(MigrateContract, ADatabaseNewerThanTheProgramIsRefusedWithBothVersionsAndTheRemedy) {
-  ASSERT_DONE(migrate(*db_, steps, log_));
-  const auto older = migrate(*backend_.connect(), up_to(2), log_);
+  ASSERT_DONE(migrate(*db_, "", steps, log_));
+  const auto older = migrate(*backend_.connect(), "", up_to(2), log_);
   EXPECT_ERROR(Errc::invalid, older);
   EXPECT_THAT(older.error().message,
               AllOf(HasSubstr("schema version 3"), HasSubstr("up to 2"), HasSubstr("newer release")));
@@ -46,10 +46,10 @@ TEST_P(MigrateContract, ADatabaseNewerThanTheProgramIsRefusedWithBothVersionsAnd
 }
 
 TEST_P(MigrateContract, AStepThatDiffersFromTheOneAppliedIsRefused) {
-  ASSERT_DONE(migrate(*db_, up_to(2), log_));
+  ASSERT_DONE(migrate(*db_, "", up_to(2), log_));
   std::vector<Migration> changed = steps;
   changed[1].sql = "CREATE TABLE tokens (id BIGINT)";
-  const auto refused = migrate(*db_, changed, log_);
+  const auto refused = migrate(*db_, "", changed, log_);
   EXPECT_ERROR(Errc::invalid, refused);
   EXPECT_THAT(refused.error().message, AllOf(HasSubstr("version 2"), HasSubstr("'tokens'")));
   EXPECT_EQ(schema_version(*db_).value(), 2);
@@ -58,17 +58,17 @@ TEST_P(MigrateContract, AStepThatDiffersFromTheOneAppliedIsRefused) {
 TEST_P(MigrateContract, AFailedStepLeavesTheVersionBeforeIt) {
   std::vector<Migration> broken = steps;
   broken[2].sql = "ALTER TABLE users ADD COLUMN size DOUBLE PRECISION; UPDATE users SET nothing = 1;";
-  const auto failed = migrate(*db_, broken, log_);
+  const auto failed = migrate(*db_, "", broken, log_);
   EXPECT_ERROR(Errc::invalid, failed);
   EXPECT_THAT(failed.error().message, HasSubstr("migration 3 ('user sizes')"));
   EXPECT_EQ(schema_version(*db_).value(), 2);
   EXPECT_ERROR(Errc::invalid, db_->query("SELECT size FROM users"));
-  ASSERT_DONE(migrate(*db_, steps, log_));
+  ASSERT_DONE(migrate(*db_, "", steps, log_));
 }
 
 TEST_P(MigrateContract, StepsAreNumberedWithoutGaps) {
   const std::vector<Migration> gap{steps[0], steps[2]};
-  EXPECT_ERROR(Errc::invalid, migrate(*db_, gap, log_));
+  EXPECT_ERROR(Errc::invalid, migrate(*db_, "", gap, log_));
   EXPECT_EQ(schema_version(*db_).value(), 0);
 }
 
@@ -78,7 +78,7 @@ TEST_P(MigrateContract, ManyProcessesAtOnceApplyEachStepOnce) {
   for (int child = 0; child < 6; ++child) {
     children.push_back(servers::fork_child([&] {
       const auto db = open(backend_.url());
-      const auto done = db ? migrate(**db, steps, log_) : Result<void>(Failure(db.error()));
+      const auto done = db ? migrate(**db, "", steps, log_) : Result<void>(Failure(db.error()));
       if (!done) std::fprintf(stderr, "%s\n", done.error().message.c_str());
       return done ? 0 : 1;
     }));

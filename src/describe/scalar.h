@@ -111,6 +111,15 @@ struct Scalar<std::string> {
   static std::size_t size(const std::string& text);
 };
 
+/// A value of any kind, for what is described elsewhere.
+template <>
+struct Scalar<Value> {
+  static std::string type_name() { return "any value"; }
+  static Value schema() { return Value(Value::Map{}); }
+  static Result<Value> read(const Value& value) { return value; }
+  static Value write(const Value& value) { return value; }
+};
+
 template <class Tag>
 struct Scalar<Name<Tag>> {
   static std::string type_name() { return "name"; }

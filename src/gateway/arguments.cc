@@ -48,7 +48,7 @@ tl::expected<Value, Faults> body_of(const net::http::Request& request) {
 
 }  // namespace
 
-tl::expected<Value, Faults> arguments(const Operation& operation, const PathNames& names,
+tl::expected<Value, Faults> arguments(const api::Operation& operation, const PathNames& names,
                                       const net::http::Request& request) {
   Value tree(Value::Map{});
   Faults faults;

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "api/operation.h"
 #include "describe/describe.h"
-#include "gateway/operation.h"
 #include "net/http/message.h"
 
 namespace cadre::gateway {
@@ -17,7 +17,7 @@ namespace cadre::gateway {
 using PathNames = std::vector<std::pair<std::string, std::string>>;
 
 /// The tree from which the request is read, or all faults of the arguments.
-[[nodiscard]] tl::expected<describe::Value, describe::Faults> arguments(const Operation& operation,
+[[nodiscard]] tl::expected<describe::Value, describe::Faults> arguments(const api::Operation& operation,
                                                                         const PathNames& names,
                                                                         const net::http::Request& request);
 

@@ -22,7 +22,7 @@ namespace requests = cluster::requests;
 /// As the door does it: by path, then from where the fields stand.
 template <api::Routed T>
 describe::Read<T> read_request(const net::http::Request& request) {
-  const Operation operation = operation_of<T>();
+  const api::Operation operation = api::operation_of<T>();
   RouteTable table;
   table.add(T::route.method, "/api/v1" + std::string(T::route.path), 0);
   const RouteTable::Outcome found = table.find(request.method, request.path());

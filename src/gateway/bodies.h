@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cluster/desk.h"
+#include "api/reply.h"
 #include "describe/describe.h"
 #include "net/http/message.h"
 
@@ -17,8 +17,8 @@ template <class T>
   return response;
 }
 
-[[nodiscard]] net::http::Response response_of(const cluster::Told& told);
-/// The token is not valid.
-[[nodiscard]] net::http::Response unknown(const std::string& why);
+[[nodiscard]] net::http::Response response_of(const api::Reply& reply);
+/// The token is missing or not valid.
+[[nodiscard]] net::http::Response unauthenticated(const std::string& why);
 
 }  // namespace cadre::gateway

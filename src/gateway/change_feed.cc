@@ -10,7 +10,7 @@
 
 namespace cadre::gateway {
 
-using cluster::control::ChangeRow;
+using api::ChangeRow;
 
 std::string to_string(const Cursor& cursor) {
   std::array<char, 17> sight{};

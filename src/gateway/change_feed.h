@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "access/requests.h"
-#include "cluster/control/rows.h"
-#include "cluster/requests.h"
+#include "api/change.h"
+#include "describe/value.h"
 #include "loop/loop.h"
 
 namespace cadre::gateway {
@@ -30,7 +30,7 @@ template <class V>
 void describe(V& v, Change& c) {
   v.required("seq", c.seq, "Sequence number; later changes have larger ones.");
   v.required("time", c.time, "Time of the change.");
-  v.required("noun", c.noun, "Kind of object: job, task or agent.");
+  v.required("noun", c.noun, "Kind of object, for example job, task or agent.");
   v.required("id", c.id, "ID of the object.");
   v.required("what", c.what, "New stage, or what was done.");
 }
@@ -54,26 +54,32 @@ struct Reset {
       "Too many changes were missed, or the caller may see other objects than before: discard the known state and use "
       "this snapshot.";
   std::string cursor;
-  cluster::requests::Snapshot snapshot;
+  std::uint64_t seq = 0;
+  std::string part;
+  describe::Value snapshot;
   bool more = false;
 };
 template <class V>
 void describe(V& v, Reset& r) {
   v.required("cursor", r.cursor, "Cursor after the complete snapshot; to resume, pass it as since=CURSOR.");
-  v.required("snapshot", r.snapshot, "Snapshot of the current state, or its first part.");
-  v.field("more", r.more, "Whether messages of type snapshot with further parts follow.");
+  v.required("seq", r.seq, "All changes up to this sequence number are in the snapshot.");
+  v.required("part", r.part, "Part of the master whose state this is: cluster.");
+  v.required("snapshot", r.snapshot, "Its current state, or the first page of it. Of the part cluster: jobs, agents.");
+  v.field("more", r.more, "Whether messages of type snapshot with further pages follow.");
 }
 
 struct SnapshotPart {
   static constexpr std::string_view type_name = "snapshot";
-  static constexpr std::string_view doc = "A further part of the snapshot that the preceding reset began.";
-  cluster::requests::Snapshot snapshot;
+  static constexpr std::string_view doc = "A further page of the snapshot that the preceding reset began.";
+  std::string part;
+  describe::Value snapshot;
   bool more = false;
 };
 template <class V>
 void describe(V& v, SnapshotPart& r) {
-  v.required("snapshot", r.snapshot, "Next part of the snapshot.");
-  v.required("more", r.more, "Whether another part follows.");
+  v.required("part", r.part, "Part of the master whose state this is.");
+  v.required("snapshot", r.snapshot, "Next page of its state.");
+  v.required("more", r.more, "Whether another page follows.");
 }
 
 /// One message to a client that follows changes.
@@ -95,15 +101,15 @@ std::uint64_t sight_of(const access::UserView& user);
 class ChangeFeed {
  public:
   /// `kept` ends with `last`; of too many, the newest count.
-  ChangeFeed(std::uint64_t last, const std::vector<cluster::control::ChangeRow>& kept);
+  ChangeFeed(std::uint64_t last, const std::vector<api::ChangeRow>& kept);
 
-  void add(const std::vector<cluster::control::ChangeRow>& changes);
+  void add(const std::vector<api::ChangeRow>& changes);
 
   std::uint64_t last() const { return last_; }
   /// Whether everything after this number is still here, and nothing after it is yet to come.
   bool can_follow(std::uint64_t seq) const { return seq >= forgotten_ && seq <= last_; }
   /// At most `most` changes after that number, all of which must be here.
-  std::vector<cluster::control::ChangeRow> after(std::uint64_t seq, std::size_t most) const;
+  std::vector<api::ChangeRow> after(std::uint64_t seq, std::size_t most) const;
 
   class News;
   /// co_await feed.news(loop, seq, wait): resumes when there is a change after `seq`, or after `wait`.
@@ -114,7 +120,7 @@ class ChangeFeed {
  private:
   void forget_oldest();
 
-  std::deque<cluster::control::ChangeRow> rows_;
+  std::deque<api::ChangeRow> rows_;
   std::uint64_t forgotten_ = 0;  ///< all up to this number are not here
   std::uint64_t last_ = 0;
   std::list<News*> waiting_;

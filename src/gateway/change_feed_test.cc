@@ -11,7 +11,7 @@ namespace cadre::gateway {
 namespace {
 
 using namespace std::chrono_literals;
-using cluster::control::ChangeRow;
+using api::ChangeRow;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -210,9 +210,10 @@ TEST(ChangeMessages, SayWhichKindTheyAre) {
             "{\"type\":\"changes\",\"cursor\":\"7-a\",\"changes\":[{\"seq\":7,\"time\":\"1970-01-01T00:00:01Z\","
             "\"noun\":\"job\","
             "\"id\":\"17\",\"what\":\"queued\"}]}");
-  EXPECT_EQ(
-      describe::write_json(ChangeMessage(Reset{"7-a", {7, {}, {}}})),
-      "{\"type\":\"reset\",\"cursor\":\"7-a\",\"snapshot\":{\"seq\":7,\"jobs\":[],\"agents\":[]},\"more\":false}");
+  const describe::Value state = describe::Value().set("jobs", describe::Value(describe::Value::List{}));
+  EXPECT_EQ(describe::write_json(ChangeMessage(Reset{"7-a", 7, "cluster", state, false})),
+            "{\"type\":\"reset\",\"cursor\":\"7-a\",\"seq\":7,\"part\":\"cluster\",\"snapshot\":{\"jobs\":[]},"
+            "\"more\":false}");
 }
 
 }  // namespace

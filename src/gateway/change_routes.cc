@@ -1,33 +1,32 @@
 #include <algorithm>
 
 #include "gateway/bodies.h"
+#include "gateway/gateway.h"
 #include "gateway/listen.h"
-#include "gateway/requests.h"
+#include "gateway/problem.h"
 
 namespace cadre::gateway {
 namespace {
 
 using namespace std::chrono_literals;
-using cluster::Told;
 namespace requests = cluster::requests;
 
 constexpr std::size_t changes_at_once = 1'000;
 /// Without a change, so often it is said up to where all is known; and who listens is looked at again.
 constexpr Duration beat_every = 5s;
 
-bool may_know(const access::UserView& who, const cluster::control::ChangeRow& change) {
+bool may_know(const access::UserView& who, const api::ChangeRow& change) {
   return change.workspace.empty() || who.is_admin || who.workspaces.contains(change.workspace);
 }
 
-std::optional<access::UserView> user_in(const Told& told) {
-  const auto* reply = std::get_if<access::Reply>(&told);
-  return reply == nullptr ? std::nullopt : std::optional(std::get<access::Me>(*reply).user);
+std::optional<access::UserView> user_in(const api::Reply& reply) {
+  const auto* me = reply.as<access::Me>();
+  return me == nullptr ? std::nullopt : std::optional(me->user);
 }
 
-std::string message_of(const access::UserView& who, const std::vector<cluster::control::ChangeRow>& rows,
-                       std::uint64_t seq) {
+std::string message_of(const access::UserView& who, const std::vector<api::ChangeRow>& rows, std::uint64_t seq) {
   Changes message{to_string({rows.empty() ? seq : rows.back().number, sight_of(who)}), {}};
-  for (const cluster::control::ChangeRow& row : rows) {
+  for (const api::ChangeRow& row : rows) {
     if (may_know(who, row)) message.changes.push_back({row.number, row.time, row.noun, row.id, row.what});
   }
   return describe::write_json(ChangeMessage(std::move(message)));
@@ -47,15 +46,49 @@ std::optional<std::uint64_t> since_of(const net::http::Request& request, std::ui
 
 void Gateway::add_change_routes() {
   add_route("GET", "/api/v1/changes", [this](const Visit& visit) {
-    std::optional<cluster::Credential> who = credential_of(visit);
+    std::optional<api::Credential> who = credential_of(visit);
     if (!who) return;
     if (visit.request().is_websocket) return tasks_.spawn(follow_changes(visit, *std::move(who)));
     visit.answer(problem(400, "changes are sent over a WebSocket; request one with Upgrade: websocket"));
   });
 }
 
-loop::Task<void> Gateway::follow_changes(Visit visit, cluster::Credential who) {
-  Told me = co_await inquire(who, access::Request(access::GetMe{}));
+loop::Task<std::optional<std::uint64_t>> Gateway::send_snapshot(net::http::WebSocket& socket,
+                                                                const api::Credential& who,
+                                                                const access::UserView& user, bool& is_gone) {
+  std::optional<std::uint64_t> seq;
+  const auto has_more = [&](std::size_t part, const std::string& next) {
+    const auto after = options_.parts.begin() + static_cast<std::ptrdiff_t>(part) + 1;
+    return !next.empty() ||
+           std::any_of(after, options_.parts.end(), [](const PartInterface& one) { return one.has_snapshot; });
+  };
+  for (std::size_t part = 0; part < options_.parts.size(); ++part) {
+    if (!options_.parts[part].has_snapshot) continue;
+    std::string next;
+    do {
+      const api::GetSnapshot question{options_.parts[part].name, next};
+      const api::Reply reply = co_await inquire(who, question);
+      const auto* page = reply.as<api::SnapshotPage>();
+      if (page == nullptr || is_gone) co_return std::nullopt;
+      next = page->next;
+      ChangeMessage message = SnapshotPart{options_.parts[part].name, page->state, has_more(part, next)};
+      // What changes from the first page on is sent after the last one.
+      if (!seq) {
+        seq = page->seq;
+        message = Reset{to_string({*seq, sight_of(user)}), *seq, options_.parts[part].name, page->state,
+                        has_more(part, next)};
+      }
+      std::string text = describe::write_json(message);
+      const Result<void> sent = co_await socket.send(std::move(text));
+      if (!sent) is_gone = true;
+      if (is_gone) co_return std::nullopt;
+    } while (!next.empty());
+  }
+  co_return seq;
+}
+
+loop::Task<void> Gateway::follow_changes(Visit visit, api::Credential who) {
+  api::Reply me = co_await inquire(who, access::GetMe{});
   std::optional<access::UserView> user = user_in(me);
   if (!user) co_return visit.answer(response_of(me));
   std::optional<std::uint64_t> seq = since_of(visit.request(), sight_of(*user));
@@ -70,9 +103,9 @@ loop::Task<void> Gateway::follow_changes(Visit visit, cluster::Credential who) {
   while (!is_gone) {                                  // NOLINT(bugprone-infinite-loop): listen() sees to it
     if (ground_.loop.now() - looked >= beat_every) {  // a token may be revoked, a role given or taken
       looked = ground_.loop.now();
-      me = co_await inquire(who, access::Request(access::GetMe{}));
+      me = co_await inquire(who, access::GetMe{});
       const std::optional<access::UserView> now = user_in(me);
-      if (std::holds_alternative<cluster::Unknown>(me)) {
+      if (me.is_unauthenticated()) {
         co_await socket->close(1008, "your token is no longer valid");
         co_return;
       }
@@ -80,29 +113,14 @@ loop::Task<void> Gateway::follow_changes(Visit visit, cluster::Credential who) {
       if (now) user = now;
     }
     if (!seq || !feed_.can_follow(*seq)) {
-      seq.reset();
-      std::optional<requests::GetSnapshot> page = requests::GetSnapshot{};
-      while (page && !is_gone) {
-        const Told told = co_await inquire(who, requests::Request(*page));
-        const auto* reply = std::get_if<requests::Reply>(&told);
-        const auto* part = reply == nullptr ? nullptr : std::get_if<requests::SnapshotPage>(reply);
-        if (part == nullptr) break;
-        page = part->next;
-        ChangeMessage message = SnapshotPart{part->part, page.has_value()};
-        // What changes from the first page on is told after the last one.
-        if (!seq) message = Reset{to_string({part->part.seq, sight_of(*user)}), part->part, page.has_value()};
-        if (!seq) seq = part->part.seq;
-        std::string text = describe::write_json(message);
-        const Result<void> sent = co_await socket->send(std::move(text));
-        if (!sent) co_return;
-      }
-      if (page) {  // nothing can be decided at the moment: another reset begins it all again
-        seq.reset();
+      seq = co_await send_snapshot(*socket, who, *user, is_gone);
+      if (is_gone) co_return;
+      if (!seq) {  // nothing can be decided at the moment: another reset begins it all again
         co_await loop::sleep(ground_.loop, 1s);
         continue;
       }
     }
-    const std::vector<cluster::control::ChangeRow> rows = feed_.after(*seq, changes_at_once);
+    const std::vector<api::ChangeRow> rows = feed_.after(*seq, changes_at_once);
     if (!rows.empty() || is_late) {
       std::string message = message_of(*user, rows, *seq);
       if (!rows.empty()) seq = rows.back().number;

@@ -1,67 +1,49 @@
 #include <deque>
+#include <variant>
 
 #include "gateway/bodies.h"
-#include "gateway/requests.h"
+#include "gateway/gateway.h"
+#include "gateway/problem.h"
 
 namespace cadre::gateway {
 namespace {
 
 using namespace std::chrono_literals;
-using cluster::Told;
 using cluster::supervision::ExecOutput;
 namespace requests = cluster::requests;
 
 /// Maximum time that a request waits for a change; then the response has the current state.
 constexpr Duration job_wait_max = 20s;
 
-template <class T, class Any>
-auto* reply_in(Any& told) {
-  auto* reply = std::get_if<requests::Reply>(&told);
-  return reply == nullptr ? nullptr : std::get_if<T>(reply);
-}
-
-/// The output of a command that it tells of, if any.
-template <class Any>
-auto* output_in(Any& told) {
-  auto* news = reply_in<cluster::messages::ExecNews>(told);
-  return news == nullptr ? nullptr : std::get_if<ExecOutput>(&news->news);
-}
-
 }  // namespace
 
-void Gateway::add_cluster_routes() {
-  add_requests(
-      [this]<class T>(const Visit& visit, cluster::Credential who, T request) {
-        if constexpr (std::is_same_v<T, requests::GetJob>) {
-          if (request.seen) return wait_for_job(visit, who, request);
-        }
-        if constexpr (std::is_same_v<T, requests::RunExec>) {
-          tasks_.spawn(run_exec(visit, std::move(who), std::move(request)));
-        } else {
-          ask(visit, std::move(who), requests::Request(std::move(request)));
-        }
-      },
-      std::type_identity<requests::Request>{});
+void Gateway::add_cluster_requests() {
+  serve_here<requests::GetJob>([this](const Visit& visit, api::Credential who, const requests::GetJob& request) {
+    request.seen ? wait_for_job(visit, who, request) : ask(visit, std::move(who), request);
+  });
+  serve_here<requests::RunExec>([this](const Visit& visit, api::Credential who, const requests::RunExec& request) {
+    tasks_.spawn(run_exec(visit, std::move(who), request));
+  });
 }
 
-void Gateway::wait_for_job(const Visit& visit, const cluster::Credential& who, const requests::GetJob& request) {
+void Gateway::wait_for_job(const Visit& visit, const api::Credential& who, const requests::GetJob& request) {
   const auto late = std::make_shared<loop::Timer>();  // ends with whoever waits
-  const cluster::Desk::Asker asker = told_.add([exchange = visit.exchange, late](const Told& told) {
+  const api::CallId call = replies_.add([exchange = visit.exchange, late](const api::Reply& told) {
     late->cancel();
     exchange->answer(response_of(told));
   });
-  visit.exchange->on_gone([this, asker, late] {
+  visit.exchange->on_gone([this, call, late] {
     late->cancel();
-    told_.forget(asker);
+    replies_.forget(call);
   });
   // The timer does not keep the exchange, which keeps the timer: both end with who waits, or with the door.
   const std::weak_ptr<net::http::Exchange> exchange = visit.exchange;
-  *late = ground_.loop.after(job_wait_max, [this, asker, exchange, who, job = request.job] {
+  *late = ground_.loop.after(job_wait_max, [this, call, exchange, who, job = request.job] {
     const std::shared_ptr<net::http::Exchange> waiting = exchange.lock();
-    told_.forget(asker);
-    if (waiting) ask({waiting, {}}, who, requests::Request(requests::GetJob{job, std::nullopt}));
+    replies_.forget(call);
+    if (waiting) ask({waiting, {}}, who, requests::GetJob{job, std::nullopt});
   });
-  ground_.desk.ask(asker, who, requests::Request(request));
+  ground_.service.ask(call, who, request);
 }
 
 namespace {
@@ -77,28 +59,40 @@ constexpr std::size_t joined_bytes_max = 32'768;
 /// After this time without output an empty line is sent, so that the client knows that the command still runs.
 constexpr Duration quiet_max = 20s;
 
+/// The output of a command that these news tell of, if any.
+template <class Item>
+auto* output_in(Item& item) {
+  auto* news = std::get_if<cluster::messages::ExecNews>(&item);
+  return news == nullptr ? nullptr : std::get_if<ExecOutput>(&news->news);
+}
+
 /// Buffers the output of a running command until it can be sent. Kills the command when its client is gone.
 class ExecTalk {
  public:
-  ExecTalk(loop::Loop& loop, Waiting<Told>& waiting) : loop_(loop), waiting_(waiting) {
-    asker_ = waiting.add_for_all([this](Told told) {
-      if (!join(told)) {
-        unsent_bytes_ += size_of(told);
-        news_.push_back(std::move(told));
+  /// News of the command, or the reply that there is none.
+  using Item = std::variant<cluster::messages::ExecNews, api::Reply>;
+
+  ExecTalk(loop::Loop& loop, Waiting<api::Reply>& waiting) : loop_(loop), waiting_(waiting) {
+    call_ = waiting.add_for_all([this](const api::Reply& reply) {
+      const auto* news = reply.as<cluster::messages::ExecNews>();
+      Item item = news == nullptr ? Item(reply) : Item(*news);
+      if (!join(item)) {
+        unsent_bytes_ += size_of(item);
+        items_.push_back(std::move(item));
       }
       unsent_bytes_ > unsent_max ? leave() : wake();
     });
   }
   ExecTalk(const ExecTalk&) = delete;
   ExecTalk& operator=(const ExecTalk&) = delete;
-  ~ExecTalk() { waiting_.forget(asker_); }
+  ~ExecTalk() { waiting_.forget(call_); }
 
-  cluster::Desk::Asker asker() const { return asker_; }
+  api::CallId call() const { return call_; }
   /// Ends the command at once and drops its output: whoever writes to the client may hang there for long.
   void leave() {
     is_left_ = true;
-    waiting_.forget(asker_);
-    news_.clear();
+    waiting_.forget(call_);
+    items_.clear();
     unsent_bytes_ = 0;
     wake();
   }
@@ -107,32 +101,32 @@ class ExecTalk {
 
   struct Next {
     ExecTalk& talk;
-    bool await_ready() const { return talk.is_left_ || !talk.news_.empty(); }
+    bool await_ready() const { return talk.is_left_ || !talk.items_.empty(); }
     void await_suspend(std::coroutine_handle<> waiting) {
       talk.waiter_ = waiting;
       talk.wake_ = talk.loop_.after(quiet_max, [owner = &talk] { owner->go_on(); });
     }
     /// Nothing: the client is gone, or there was no output for a while.
-    std::optional<Told> await_resume() {
-      if (talk.is_left_ || talk.news_.empty()) return std::nullopt;
-      Told told = std::move(talk.news_.front());
-      talk.news_.pop_front();
-      talk.unsent_bytes_ -= size_of(told);
-      return told;
+    std::optional<Item> await_resume() {
+      if (talk.is_left_ || talk.items_.empty()) return std::nullopt;
+      Item item = std::move(talk.items_.front());
+      talk.items_.pop_front();
+      talk.unsent_bytes_ -= size_of(item);
+      return item;
     }
   };
   Next next() { return {*this}; }
 
  private:
-  static std::size_t size_of(const Told& told) {
-    const ExecOutput* output = output_in(told);
-    return sizeof told + (output == nullptr ? 0 : output->bytes.size());
+  static std::size_t size_of(const Item& item) {
+    const ExecOutput* output = output_in(item);
+    return sizeof item + (output == nullptr ? 0 : output->bytes.size());
   }
   /// Adds output to what waits last, if that is of the same stream and there is room.
-  bool join(const Told& told) {
-    const ExecOutput* more = output_in(told);
-    if (more == nullptr || news_.size() <= separate_max) return false;
-    ExecOutput* last = output_in(news_.back());
+  bool join(const Item& item) {
+    const ExecOutput* more = output_in(item);
+    if (more == nullptr || items_.size() <= separate_max) return false;
+    ExecOutput* last = output_in(items_.back());
     if (last == nullptr || last->stream != more->stream) return false;
     if (last->bytes.size() + more->bytes.size() > joined_bytes_max) return false;
     last->bytes.insert(last->bytes.end(), more->bytes.begin(), more->bytes.end());
@@ -147,26 +141,26 @@ class ExecTalk {
   }
 
   loop::Loop& loop_;
-  Waiting<Told>& waiting_;
-  cluster::Desk::Asker asker_ = 0;
+  Waiting<api::Reply>& waiting_;
+  api::CallId call_ = 0;
   bool is_left_ = false;
   std::size_t unsent_bytes_ = 0;
-  std::deque<Told> news_;
+  std::deque<Item> items_;
   std::coroutine_handle<> waiter_;
   loop::Timer wake_;
 };
 
 }  // namespace
 
-void Gateway::acknowledge(cluster::Credential who, requests::SendInput seen) {
+void Gateway::acknowledge(api::Credential who, requests::SendInput seen) {
   who.idempotency = {};
   // Whatever the answer is: the command's end comes with its output.
-  const cluster::Desk::Asker asker = told_.add([](const Told&) {});
-  ground_.desk.ask(asker, std::move(who), requests::Request(std::move(seen)));
+  const api::CallId call = replies_.add([](const api::Reply&) {});
+  ground_.service.ask(call, std::move(who), std::move(seen));
 }
 
-loop::Task<void> Gateway::run_exec(Visit visit, cluster::Credential who, requests::RunExec request) {
-  const auto talk = std::make_shared<ExecTalk>(ground_.loop, told_);  // the exchange tells it when the peer is gone
+loop::Task<void> Gateway::run_exec(Visit visit, api::Credential who, requests::RunExec request) {
+  const auto talk = std::make_shared<ExecTalk>(ground_.loop, replies_);  // the exchange tells it when the peer is gone
   visit.exchange->on_gone([weak = std::weak_ptr(talk)] {
     if (const auto still = weak.lock()) still->leave();
   });
@@ -175,7 +169,7 @@ loop::Task<void> Gateway::run_exec(Visit visit, cluster::Credential who, request
   requests::SendInput seen;
   seen.task = request.task;
   std::int64_t seen_told = 0;
-  ground_.desk.ask(talk->asker(), who, requests::Request(std::move(request)));
+  ground_.service.ask(talk->call(), who, std::move(request));
   std::unique_ptr<net::http::Stream> stream;
   const auto begin = [&] {
     net::http::Response head;
@@ -183,18 +177,18 @@ loop::Task<void> Gateway::run_exec(Visit visit, cluster::Credential who, request
     stream = visit.exchange->stream(std::move(head));
   };
   for (;;) {
-    const std::optional<Told> told = co_await talk->next();
+    const std::optional<ExecTalk::Item> item = co_await talk->next();
     if (talk->is_left()) co_return;
-    const auto* news = told ? reply_in<cluster::messages::ExecNews>(*told) : nullptr;
-    if (told && news == nullptr) {
-      if (!stream) visit.answer(response_of(*told));
+    if (const auto* reply = item ? std::get_if<api::Reply>(&*item) : nullptr) {
+      if (!stream) visit.answer(response_of(*reply));
       co_return;
     }
+    const auto* news = item ? std::get_if<cluster::messages::ExecNews>(&*item) : nullptr;
     if (!stream) begin();
     std::string line = news == nullptr ? "\n" : describe::write_json(*news) + "\n";
     const Result<void> written = co_await stream->write(std::move(line));
     if (!written) co_return;
-    if (const ExecOutput* output = told ? output_in(*told) : nullptr) {
+    if (const ExecOutput* output = item ? output_in(*item) : nullptr) {
       seen.exec = output->number;
       seen.seen += static_cast<std::int64_t>(output->bytes.size());
     }

@@ -5,9 +5,10 @@
 
 #include "base/protocol.h"
 #include "cluster/bulk.h"
+#include "gateway/arguments.h"
 #include "gateway/bodies.h"
 #include "gateway/openapi.h"
-#include "gateway/requests.h"
+#include "gateway/problem.h"
 
 namespace cadre::gateway {
 namespace {
@@ -43,8 +44,8 @@ Gateway::Gateway(const Ground& ground, Options options)
       options_(std::move(options)),
       passes_(options_.pass_secret),
       calendar_(ground.loop),
-      told_([this](cluster::Desk::Asker asker) { ground_.desk.forget(asker); }),
-      bulk_told_([this](cluster::Desk::Asker asker) { ground_.bulk.forget(asker); }),
+      replies_([this](api::CallId call) { ground_.service.forget(call); }),
+      bulk_replies_([this](api::CallId call) { ground_.bulk.forget(call); }),
       reading_(ground_.loop, readers_max),
       feed_(options_.last_change, options_.changes),
       names_(ground.loop, options_.names_begin),
@@ -67,14 +68,38 @@ void Gateway::add_route(const api::Route& route, Handler handler) {
   add_route(route.method, "/api/v1" + std::string(route.path), std::move(handler));
 }
 
+void Gateway::add_operation(const api::Operation& operation, Serve serve) {
+  operations_.push_back(std::make_unique<const api::Operation>(operation));
+  add_route(operation.route, [this, serve = std::move(serve), &known = *operations_.back()](const Visit& visit) {
+    std::optional<api::Credential> who = api::Credential{"", "", visit.request().peer};
+    const bool is_anonymous = known.route.need == api::Need::nothing;
+    if (!is_anonymous) who = credential_of(visit);
+    if (!who) return;
+    auto request = arguments(known, visit.names, visit.request()).and_then(known.read);
+    who->body_bytes = visit.request().body.size();
+    if (known.route.body == api::Body::fields) visit.exchange->release_body();  // the request may wait long
+    if (request) return serve(visit, *std::move(who), *request);
+    is_anonymous ? visit.answer(problem(request.error())) : refuse(visit, *std::move(who), request.error());
+  });
+}
+
 void Gateway::add_routes() {
-  add_cluster_routes();
-  add_access_routes();
-  add_output_routes();
+  add_cluster_requests();
+  add_access_requests();
+  add_output_requests();
+  const Serve forward = [this](const Visit& visit, api::Credential who, const api::Request& request) {
+    ask(visit, std::move(who), request);
+  };
+  for (const PartInterface& part : options_.parts) {
+    for (const api::Operation& operation : part.operations) {
+      const auto here = served_here_.find(operation.name);
+      add_operation(operation, here == served_here_.end() ? forward : here->second);
+    }
+  }
   add_change_routes();
   add_name_routes();
   add_plain_routes();
-  openapi_ = std::make_shared<const std::string>(openapi_document(options_.version));
+  openapi_ = std::make_shared<const std::string>(openapi_document(options_.version, options_.parts));
 }
 
 void Gateway::take(std::unique_ptr<net::http::Exchange> exchange) {
@@ -104,32 +129,34 @@ void Gateway::take(std::unique_ptr<net::http::Exchange> exchange) {
   tasks_.spawn(serve_file(visit));
 }
 
-std::optional<cluster::Credential> Gateway::credential_of(const Visit& visit) const {
+std::optional<api::Credential> Gateway::credential_of(const Visit& visit) const {
   std::string_view header = net::http::find(visit.request().headers, "Authorization");
   if (!header.starts_with(bearer)) {
     refuse_stranger(visit, "a token is required: send Authorization: Bearer TOKEN; get one with cadre login");
     return std::nullopt;
   }
   header.remove_prefix(bearer.size());
-  cluster::Credential who{"", std::nullopt, visit.request().peer};
+  api::Credential who{"", "", visit.request().peer};
   if (!read_idempotency_key(visit, who)) return std::nullopt;
   if (!Passes::is_pass(header)) {
     who.token_hash = hash_of_token(header);
     return who;
   }
-  who.lease = passes_.check(header);
-  if (who.lease) return who;
+  if (const auto lease = passes_.check(header)) {
+    who.lease = to_string(*lease);
+    return who;
+  }
   refuse_stranger(visit, "unknown token");
   return std::nullopt;
 }
 
-bool Gateway::read_idempotency_key(const Visit& visit, cluster::Credential& who) const {
+bool Gateway::read_idempotency_key(const Visit& visit, api::Credential& who) const {
   const net::http::Request& request = visit.request();
   const std::string_view key = net::http::find(request.headers, "Idempotency-Key");
   if (key.empty() || request.method != Method::post) return true;
   const bool is_plain = std::all_of(key.begin(), key.end(), [](char c) { return c > ' ' && c < '\x7f'; });
-  if (!is_plain || key.size() > access::idempotency_key_most) {
-    visit.answer(problem(400, "the Idempotency-Key must be 1 to " + std::to_string(access::idempotency_key_most) +
+  if (!is_plain || key.size() > api::idempotency_key_most) {
+    visit.answer(problem(400, "the Idempotency-Key must be 1 to " + std::to_string(api::idempotency_key_most) +
                                   " visible ASCII characters; use a random one for each request"));
     return false;
   }
@@ -144,23 +171,22 @@ void Gateway::refuse_stranger(const Visit& visit, const std::string& why) const 
     ground_.log.warning("a request from " + visit.request().peer + " was refused: " + why + " (" +
                         std::to_string(strangers_) + " so far)");
   }
-  visit.answer(unknown(why));
+  visit.answer(unauthenticated(why));
 }
 
-void Gateway::ask(const Visit& visit, cluster::Credential who, cluster::Asked asked) {
-  const cluster::Desk::Asker asker =
-      told_.add([exchange = visit.exchange](const cluster::Told& told) { exchange->answer(response_of(told)); });
-  visit.exchange->on_gone([this, asker] { told_.forget(asker); });
-  ground_.desk.ask(asker, std::move(who), std::move(asked));
+void Gateway::ask(const Visit& visit, api::Credential who, api::Request request) {
+  const api::CallId call =
+      replies_.add([exchange = visit.exchange](const api::Reply& reply) { exchange->answer(response_of(reply)); });
+  visit.exchange->on_gone([this, call] { replies_.forget(call); });
+  ground_.service.ask(call, std::move(who), std::move(request));
 }
 
-void Gateway::refuse(const Visit& visit, cluster::Credential who, const describe::Faults& faults) {
-  const cluster::Desk::Asker asker = told_.add([exchange = visit.exchange, faults](const cluster::Told& told) {
-    const bool is_known = !std::holds_alternative<cluster::Unknown>(told);
-    exchange->answer(is_known ? problem(faults) : response_of(told));
+void Gateway::refuse(const Visit& visit, api::Credential who, const describe::Faults& faults) {
+  const api::CallId call = replies_.add([exchange = visit.exchange, faults](const api::Reply& reply) {
+    exchange->answer(reply.is_unauthenticated() ? response_of(reply) : problem(faults));
   });
-  visit.exchange->on_gone([this, asker] { told_.forget(asker); });
-  ground_.desk.ask(asker, std::move(who), access::Request(access::GetMe{}));
+  visit.exchange->on_gone([this, call] { replies_.forget(call); });
+  ground_.service.ask(call, std::move(who), access::GetMe{});
 }
 
 }  // namespace cadre::gateway

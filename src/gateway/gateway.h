@@ -4,18 +4,24 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "access/requests.h"
+#include "api/metric.h"
+#include "api/operation.h"
+#include "api/part.h"
+#include "api/service.h"
 #include "base/log.h"
 #include "base/result.h"
-#include "cluster/desk.h"
+#include "cluster/bulk_endpoint.h"
 #include "cluster/output.h"
+#include "cluster/requests.h"
 #include "gateway/change_feed.h"
 #include "gateway/name_desk.h"
-#include "gateway/operation.h"
 #include "gateway/rights.h"
 #include "gateway/route_table.h"
 #include "gateway/secrets.h"
@@ -29,15 +35,16 @@
 
 namespace cadre::gateway {
 
-/// A metric for Prometheus.
-struct Figure {
-  std::string name;  ///< without `cadre_`; a count that only grows ends with _total
-  std::string help;
-  double value = 0;
+/// A part of the master, as far as clients see it.
+struct PartInterface {
+  std::string name;
+  api::Operations operations;
+  bool has_snapshot = false;
 };
 
 struct Options {
   net::http::ServerOptions server;
+  std::vector<PartInterface> parts;
   std::string version;
   std::string web;            ///< folder of the page; empty: there is none
   std::string pass_secret;    ///< by which tokens of tasks are signed
@@ -45,8 +52,8 @@ struct Options {
   std::uint64_t names_begin =
       1;  ///< from where epochs of names count on: more than any gateway of this cluster gave out
   std::uint64_t last_change = 0;
-  std::vector<cluster::control::ChangeRow> changes;  ///< that were written last, up to `last_change`
-  std::function<std::vector<Figure>()> figures;      ///< called on the gateway's thread
+  std::vector<api::ChangeRow> changes;                ///< that were written last, up to `last_change`
+  std::function<std::vector<api::Metric>()> metrics;  ///< beside those of the parts; called on the gateway's thread
 };
 
 class Gateway {
@@ -55,8 +62,8 @@ class Gateway {
   struct Ground {
     loop::RealLoop& loop;
     Log& log;
-    cluster::Desk& desk;
-    cluster::BulkDesk& bulk;
+    api::Service& service;
+    cluster::BulkEndpoint& bulk;
     loop::BlockingPool& pool;  ///< for passwords and files
   };
 
@@ -68,11 +75,9 @@ class Gateway {
   std::uint16_t port() const { return server_->port(); }
 
   // Replies of the services.
-  void tell(cluster::Desk::Asker asker, cluster::Told told) { told_.tell(asker, std::move(told)); }
-  void tell_bulk(cluster::Desk::Asker asker, cluster::bulk::FromMaster message) {
-    bulk_told_.tell(asker, std::move(message));
-  }
-  void tell_changes(const std::vector<cluster::control::ChangeRow>& changes) { feed_.add(changes); }
+  void tell(api::CallId call, api::Reply reply) { replies_.tell(call, std::move(reply)); }
+  void tell_bulk(api::CallId call, cluster::bulk::FromMaster message) { bulk_replies_.tell(call, std::move(message)); }
+  void tell_changes(const std::vector<api::ChangeRow>& changes) { feed_.add(changes); }
 
  private:
   /// One request on its way. Shared with whoever answers it, which may be another's answer or a timer.
@@ -83,6 +88,8 @@ class Gateway {
     void answer(net::http::Response response) const { exchange->answer(std::move(response)); }
   };
   using Handler = std::function<void(const Visit&)>;
+  /// Serves a request whose arguments were read, of a caller with a credential.
+  using Serve = std::function<void(const Visit&, api::Credential, const api::Request&)>;
 
   Gateway(const Ground& ground, Options options);
 
@@ -93,70 +100,76 @@ class Gateway {
 
   // The caller (gateway.cc).
   /// The credential of the request; if there is none, sends an error.
-  std::optional<cluster::Credential> credential_of(const Visit& visit) const;
+  std::optional<api::Credential> credential_of(const Visit& visit) const;
   /// Whether it has no key, or a valid one, which is stored in `who`; otherwise sends an error.
-  bool read_idempotency_key(const Visit& visit, cluster::Credential& who) const;
+  bool read_idempotency_key(const Visit& visit, api::Credential& who) const;
   void refuse_stranger(const Visit& visit, const std::string& why) const;
   /// Forwards the request to the service, and responds with its reply.
-  void ask(const Visit& visit, cluster::Credential who, cluster::Asked asked);
+  void ask(const Visit& visit, api::Credential who, api::Request request);
   /// The request is invalid; the faults are only sent to authenticated callers.
-  void refuse(const Visit& visit, cluster::Credential who, const describe::Faults& faults);
-  /// co_await inquire(who, asked): the reply of the service.
-  auto inquire(cluster::Credential who, cluster::Asked asked) {
-    return told_.ask([this, who = std::move(who), asked = std::move(asked)](cluster::Desk::Asker asker) mutable {
-      ground_.desk.ask(asker, std::move(who), std::move(asked));
+  void refuse(const Visit& visit, api::Credential who, const describe::Faults& faults);
+  /// co_await inquire(who, request): the reply of the service.
+  auto inquire(api::Credential who, api::Request request) {
+    return replies_.ask([this, who = std::move(who), request = std::move(request)](api::CallId call) mutable {
+      ground_.service.ask(call, std::move(who), std::move(request));
     });
   }
   /// The same of the bulk side. With a visit, it is refused once the peer of that is gone.
   auto inquire_bulk(cluster::bulk::ToMaster message) {
-    return bulk_told_.ask([this, message = std::move(message)](cluster::Desk::Asker asker) mutable {
-      ground_.bulk.ask(asker, std::move(message));
-    });
+    return bulk_replies_.ask(
+        [this, message = std::move(message)](api::CallId call) mutable { ground_.bulk.ask(call, std::move(message)); });
   }
   auto inquire_bulk(cluster::bulk::ToMaster message, const Visit& visit) {
-    return bulk_told_.ask([this, message = std::move(message), visit](cluster::Desk::Asker asker) mutable {
-      visit.exchange->on_gone([this, asker] {
-        bulk_told_.dismiss(asker, cluster::bulk::Refused{0, Errc::unavailable, "the client is gone"});
+    return bulk_replies_.ask([this, message = std::move(message), visit](api::CallId call) mutable {
+      visit.exchange->on_gone([this, call] {
+        bulk_replies_.dismiss(call, cluster::bulk::Refused{0, Errc::unavailable, "the client is gone"});
       });
-      ground_.bulk.ask(asker, std::move(message));
+      ground_.bulk.ask(call, std::move(message));
     });
   }
 
-  // gateway/requests.h
-  /// A route for a request: reads its arguments, and serves callers that have a credential.
-  template <class T, class Serve>
-  void add_request(Serve serve);
-  /// The same for all of a choice that have one.
-  template <class Serve, class... Ts>
-  void add_requests(Serve serve, std::type_identity<std::variant<Ts...>>);
+  /// A route for an operation: reads its arguments, and serves callers that have a credential.
+  void add_operation(const api::Operation& operation, Serve serve);
+  /// Requests of this type are served by the gateway itself, which may ask the service for more than one thing.
+  template <class T, class Fn>
+  void serve_here(Fn fn) {
+    served_here_[T::type_name] = [fn = std::move(fn)](const Visit& visit, api::Credential who,
+                                                      const api::Request& request) {
+      fn(visit, std::move(who), *request.as<T>());
+    };
+  }
 
-  void add_cluster_routes();  // cluster_routes.cc
-  void wait_for_job(const Visit& visit, const cluster::Credential& who, const cluster::requests::GetJob& request);
+  void add_cluster_requests();  // cluster_routes.cc
+  void wait_for_job(const Visit& visit, const api::Credential& who, const cluster::requests::GetJob& request);
   /// Acknowledges how much of a command's output was sent to its client.
-  void acknowledge(cluster::Credential who, cluster::requests::SendInput seen);
-  loop::Task<void> run_exec(Visit visit, cluster::Credential who, cluster::requests::RunExec request);
+  void acknowledge(api::Credential who, cluster::requests::SendInput seen);
+  loop::Task<void> run_exec(Visit visit, api::Credential who, cluster::requests::RunExec request);
 
-  void add_access_routes();  // access_routes.cc
+  void add_access_requests();  // access_routes.cc
   loop::Task<void> login(Visit visit, access::Login request);
-  loop::Task<void> create_user(Visit visit, cluster::Credential who, access::CreateUser request);
-  loop::Task<void> set_user(Visit visit, cluster::Credential who, access::SetUser request);
-  loop::Task<void> create_token(Visit visit, cluster::Credential who, access::CreateToken request);
+  loop::Task<void> create_user(Visit visit, api::Credential who, access::CreateUser request);
+  loop::Task<void> set_user(Visit visit, api::Credential who, access::SetUser request);
+  loop::Task<void> create_token(Visit visit, api::Credential who, access::CreateToken request);
 
-  void add_output_routes();  // output_routes.cc
-  loop::Task<void> read_logs(Visit visit, cluster::Credential who, cluster::requests::ReadLogs request);
-  loop::Task<void> stream_logs(Visit visit, cluster::Credential who, cluster::requests::ReadLogs request);
+  void add_output_requests();  // output_routes.cc
+  loop::Task<void> read_logs(Visit visit, api::Credential who, cluster::requests::ReadLogs request);
+  loop::Task<void> stream_logs(Visit visit, api::Credential who, cluster::requests::ReadLogs request);
   /// What it is given must outlive it.
   loop::Task<Result<cluster::requests::LogPage>> read_page(const Visit& visit,
                                                            const cluster::requests::ReadLogs& request,
                                                            const cluster::requests::TaskView& task);
-  loop::Task<void> get_code(Visit visit, cluster::Credential who, cluster::requests::GetCode request);
-  loop::Task<void> put_code(Visit visit, cluster::Credential who, cluster::requests::PutCode request);
+  loop::Task<void> get_code(Visit visit, api::Credential who, cluster::requests::GetCode request);
+  loop::Task<void> put_code(Visit visit, api::Credential who, cluster::requests::PutCode request);
 
   void add_change_routes();  // change_routes.cc
-  loop::Task<void> follow_changes(Visit visit, cluster::Credential who);
+  loop::Task<void> follow_changes(Visit visit, api::Credential who);
+  /// Sends the current state of all parts. The change after which the client follows; nothing: the state cannot be read
+  /// now, or `is_gone`. What it is given must outlive it.
+  loop::Task<std::optional<std::uint64_t>> send_snapshot(net::http::WebSocket& socket, const api::Credential& who,
+                                                         const access::UserView& user, bool& is_gone);
 
   void add_name_routes();  // name_routes.cc
-  loop::Task<void> serve_name(Visit visit, cluster::Credential who, names::requests::Request request);
+  loop::Task<void> serve_name(Visit visit, api::Credential who, names::requests::Request request);
 
   void add_plain_routes();  // plain_routes.cc
   void health(const Visit& visit) const;
@@ -167,13 +180,14 @@ class Gateway {
   const Options options_;
   const Passes passes_;
   loop::Calendar calendar_;
-  Waiting<cluster::Told> told_;
-  Waiting<cluster::bulk::FromMaster> bulk_told_;
+  Waiting<api::Reply> replies_;
+  Waiting<cluster::bulk::FromMaster> bulk_replies_;
   Semaphore reading_;  ///< of output
   ChangeFeed feed_;
   Rights rights_;
   NameDesk names_;
-  std::vector<std::unique_ptr<Operation>> operations_;  // their places must not change
+  std::vector<std::unique_ptr<const api::Operation>> operations_;  // their places must not change
+  std::map<std::string_view, Serve> served_here_;                  ///< by the names of the requests
   std::vector<Handler> handlers_;
   RouteTable table_;
   std::shared_ptr<const std::string> openapi_;  // shared with answers that are under way

@@ -1,4 +1,4 @@
-// The door over real HTTP, before desks that are played.
+// The gateway over real HTTP, in front of services that the tests play.
 #include "gateway/gateway.h"
 
 #include <gmock/gmock.h>
@@ -7,6 +7,7 @@
 
 #include <deque>
 
+#include "access/part.h"
 #include "gateway/problem.h"
 #include "gateway/requests_for_tests.h"
 #include "logs/record.h"
@@ -18,8 +19,6 @@ namespace cadre::gateway {
 namespace {
 
 using namespace std::chrono_literals;
-using cluster::Asked;
-using cluster::Told;
 using net::http::Question;
 using net::http::Response;
 using testing::ElementsAre;
@@ -33,12 +32,12 @@ namespace requests = cluster::requests;
 template <class Message>
 struct Played {
   struct One {
-    cluster::Desk::Asker asker;
-    cluster::Credential who;
+    api::CallId call;
+    api::Credential who;
     Message asked;
   };
   std::vector<One> heard;
-  std::vector<cluster::Desk::Asker> forgotten;
+  std::vector<api::CallId> forgotten;
 };
 
 /// By its own names: `token` belongs to eve, `admin` to an admin.
@@ -51,38 +50,37 @@ access::Me me_of(const std::string& token_hash) {
   return me;
 }
 
-struct GatewayTest : testing::Test, cluster::Desk, cluster::BulkDesk {
-  using Script = std::function<std::vector<Told>(const Asked&)>;
+struct GatewayTest : testing::Test, api::Service, cluster::BulkEndpoint {
+  using Script = std::function<std::vector<api::Reply>(const api::Request&)>;
 
   void open(Options options = {}) {
     options.pass_secret = std::string(64, 's');
     options.version = "1.2.3";
+    options.parts = interfaces_for_tests();
     gateway = Gateway::open({loop, log, *this, *this, pool}, std::move(options)).value();
   }
   ~GatewayTest() override { gateway.reset(); }
 
   // The desks.
-  void ask(Asker asker, cluster::Credential who, Asked asked) override {
-    desk.heard.push_back({asker, who, asked});
-    std::vector<Told> answers = script ? script(asked) : std::vector<Told>();
-    const auto* access_request = std::get_if<access::Request>(&asked);
-    const bool asks_who = access_request != nullptr && std::holds_alternative<access::GetMe>(*access_request);
+  void ask(api::CallId call, api::Credential who, api::Request asked) override {
+    desk.heard.push_back({call, who, asked});
+    std::vector<api::Reply> answers = script ? script(asked) : std::vector<api::Reply>();
     if (answers.empty() && who.token_hash == hash_of_token("unknown")) {
-      answers = {cluster::Unknown{"this token is not known"}};
-    } else if (answers.empty() && asks_who) {
-      answers = {access::Reply(me_of(who.token_hash))};
+      answers = {api::Failed::unauthenticated("this token is not known")};
+    } else if (answers.empty() && asked.as<access::GetMe>() != nullptr) {
+      answers = {me_of(who.token_hash)};
     }
-    for (Told& told : answers) {
-      loop.post([this, asker, told = std::move(told)] { gateway->tell(asker, told); });
+    for (api::Reply& told : answers) {
+      loop.post([this, call, told = std::move(told)] { gateway->tell(call, told); });
     }
   }
-  void ask(Asker asker, bulk::ToMaster message) override {
-    bulk_desk.heard.push_back({asker, {}, message});
+  void ask(api::CallId call, bulk::ToMaster message) override {
+    bulk_desk.heard.push_back({call, {}, message});
     if (bulk_answers.empty()) return;
-    loop.post([this, asker, told = std::move(bulk_answers.front())] { gateway->tell_bulk(asker, told); });
+    loop.post([this, call, told = std::move(bulk_answers.front())] { gateway->tell_bulk(call, told); });
     bulk_answers.pop_front();
   }
-  void forget(Asker asker) override { desk.forgotten.push_back(asker); }
+  void forget(api::CallId call) override { desk.forgotten.push_back(call); }
 
   Question question(const std::string& method, const std::string& target, const std::string& body = "",
                     const std::string& token = "token") const {
@@ -99,15 +97,11 @@ struct GatewayTest : testing::Test, cluster::Desk, cluster::BulkDesk {
     return say(question(method, target, body, token));
   }
   /// What was asked of this kind.
-  template <class T, class Choice = access::Request>
+  template <class T>
   std::vector<T> asked() const {
     std::vector<T> found;
     for (const auto& one : desk.heard) {
-      if constexpr (std::is_same_v<T, Choice>) {
-        if (const auto* request = std::get_if<T>(&one.asked)) found.push_back(*request);
-      } else if (const auto* choice = std::get_if<Choice>(&one.asked)) {
-        if (const auto* request = std::get_if<T>(choice)) found.push_back(*request);
-      }
+      if (const T* request = one.asked.template as<T>()) found.push_back(*request);
     }
     return found;
   }
@@ -115,7 +109,7 @@ struct GatewayTest : testing::Test, cluster::Desk, cluster::BulkDesk {
   loop::RealLoop loop;
   SilentLog log;
   loop::ThreadPool pool{loop, {"passwords and files", 2, 64}};
-  Played<Asked> desk;
+  Played<api::Request> desk;
   Played<bulk::ToMaster> bulk_desk;
   Script script;
   std::deque<bulk::FromMaster> bulk_answers;
@@ -123,10 +117,9 @@ struct GatewayTest : testing::Test, cluster::Desk, cluster::BulkDesk {
   net::http::Client client{loop, {}};
 };
 
-/// Both desks have the same word for it.
 template <class T>
-std::vector<Told> told(T reply) {
-  return {Told(std::move(reply))};
+std::vector<api::Reply> told(T reply) {
+  return {api::Reply(std::move(reply))};
 }
 
 TEST_F(GatewayTest, TellsAnybodyThatItIsThere) {
@@ -172,10 +165,10 @@ TEST_F(GatewayTest, AsksNobodyForWhoShowsNoTokenOrAForgedOne) {
 
 TEST_F(GatewayTest, KnowsTasksByTheirPass) {
   open();
-  script = [](const Asked&) { return told(requests::Reply(requests::Status{})); };
+  script = [](const api::Request&) { return told(requests::Status{}); };
   const cluster::LeaseId lease{{{17}, 2}, {3}};
   EXPECT_EQ(say("GET", "/api/v1/status", "", Passes(std::string(64, 's')).make(lease)).status, 200);
-  EXPECT_EQ(desk.heard.at(0).who.lease, lease);
+  EXPECT_EQ(desk.heard.at(0).who.lease, to_string(lease));
   EXPECT_EQ(desk.heard.at(0).who.token_hash, "");
   EXPECT_EQ(desk.heard.at(0).who.address, "127.0.0.1");
 }
@@ -192,11 +185,11 @@ TEST_F(GatewayTest, TellsFaultsOnlyToWhoIsKnown) {
 
 TEST_F(GatewayTest, PassesOnWhatTheDeskSays) {
   open();
-  script = [](const Asked&) { return told(requests::Reply(requests::Failed{Errc::conflict, "it has ended", {}})); };
+  script = [](const api::Request&) { return told(requests::Failed{Errc::conflict, "it has ended", {}}); };
   const Response response = say("POST", "/api/v1/jobs/17/stop", "{}");
   EXPECT_EQ(response.status, 409);
   EXPECT_THAT(response.body, HasSubstr("it has ended"));
-  EXPECT_EQ((asked<requests::EndJob, requests::Request>().at(0).job.value), 17U);
+  EXPECT_EQ((asked<requests::EndJob>().at(0).job.value), 17U);
 }
 
 /// Of more letters than fit into a string itself.
@@ -205,14 +198,15 @@ const std::string long_name = "somebody-with-quite-a-long-name@example.org";
 struct LoginTest : GatewayTest {
   LoginTest() {
     open();
-    script = [this](const Asked& one) -> std::vector<Told> {
-      if (std::holds_alternative<cluster::BeginLogin>(one)) return told(access::Challenge{hash});
-      const auto* end = std::get_if<access::Access::LoginEnd>(&one);
-      if (end == nullptr) return {};
+    script = [this](const api::Request& one) -> std::vector<api::Reply> {
+      if (one.as<access::BeginLogin>() != nullptr) return told(access::Challenge{hash});
+      const auto* request = one.as<access::EndLogin>();
+      if (request == nullptr) return {};
+      const access::Access::LoginEnd* end = &request->end;
       if (end->passed == access::Access::Passed::no) {
-        return told(requests::Reply(requests::Failed{Errc::denied, "user or password is wrong", {}}));
+        return told(api::Failed::unauthenticated("user or password is wrong"));
       }
-      return told(access::Reply(access::NewToken{"", {end->secret.id, end->user, "login", {}, {}}}));
+      return told(access::NewToken{"", {end->secret.id, end->user, "login", {}, {}}});
     };
   }
   Response login(const std::string& user, const std::string& password) {
@@ -228,10 +222,10 @@ TEST_F(LoginTest, GivesANewTokenForTheRightPassword) {
   ASSERT_EQ(response.status, 200) << response.body;
   const auto made = describe::read_json<access::NewToken>(response.body).value();
   EXPECT_EQ(made.about.user, long_name);
-  const auto end = asked<access::Access::LoginEnd, access::Access::LoginEnd>().at(0);
+  const auto end = asked<access::EndLogin>().at(0).end;
   EXPECT_EQ(end.secret.hash, hash_of_token(made.token));
   EXPECT_EQ(end.address, "127.0.0.1");
-  EXPECT_EQ((asked<cluster::BeginLogin, cluster::BeginLogin>().at(0).user), long_name);
+  EXPECT_EQ((asked<access::BeginLogin>().at(0).user), long_name);
   const Response again = login("eve", "right password");
   EXPECT_NE(describe::read_json<access::NewToken>(again.body)->token, made.token);
 }
@@ -246,23 +240,22 @@ TEST_F(LoginTest, RefusesAWrongPassword) {
 }
 
 TEST_F(LoginTest, LetsWhoGuessesWait) {
-  script = [](const Asked&) { return told(cluster::MustWait{"wait a minute"}); };
+  script = [](const api::Request&) { return told(api::Failed::rate_limited("wait a minute")); };
   const Response response = login("eve", "right password");
   EXPECT_EQ(response.status, 429);
   EXPECT_THAT(response.body, HasSubstr("wait a minute"));
 }
 
 TEST_F(LoginTest, SaysThatTheMasterCanDoNothing) {
-  script = [](const Asked&) { return told(requests::Reply(requests::Failed{Errc::unavailable, "no room", {}})); };
+  script = [](const api::Request&) { return told(requests::Failed{Errc::unavailable, "no room", {}}); };
   EXPECT_EQ(login("eve", "right password").status, 503);
 }
 
 TEST_F(GatewayTest, ShowsPasswordsToNobody) {
   open();
-  const auto done = [](const Asked& one) -> std::vector<Told> {
-    const auto* request = std::get_if<access::Request>(&one);
-    if (request == nullptr || std::holds_alternative<access::GetMe>(*request)) return {};
-    return told(access::Reply(access::Done{}));
+  const auto done = [](const api::Request& one) -> std::vector<api::Reply> {
+    if (one.as<access::GetMe>() != nullptr) return {};
+    return told(access::Done{});
   };
   script = done;
   const std::string body = "{\"name\": \"bob\", \"password\": \"a long password\"}";
@@ -282,13 +275,12 @@ TEST_F(GatewayTest, ShowsPasswordsToNobody) {
 TEST_F(GatewayTest, WantsThePresentPasswordForANewOne) {
   open();
   const std::string hash = hash_password("the old password").value();
-  script = [&](const Asked& one) -> std::vector<Told> {
-    if (std::holds_alternative<cluster::GetPassword>(one)) return told(access::Challenge{hash});
+  script = [&](const api::Request& one) -> std::vector<api::Reply> {
+    if (one.as<access::GetPassword>() != nullptr) return told(access::Challenge{hash});
     access::Me me = me_of("");
     me.user.has_password = true;
-    const auto& request = std::get<access::Request>(one);
-    if (std::holds_alternative<access::GetMe>(request)) return told(access::Reply(me));
-    return told(access::Reply(me.user));
+    if (one.as<access::GetMe>() != nullptr) return told(me);
+    return told(me.user);
   };
   const std::string fresh = "\"password\": \"the new password\"";
   EXPECT_THAT(say("PATCH", "/api/v1/users/eve", "{" + fresh + "}").body,
@@ -304,9 +296,9 @@ TEST_F(GatewayTest, WantsThePresentPasswordForANewOne) {
 
 TEST_F(GatewayTest, TellsTheSecretOfANewTokenOnce) {
   open();
-  script = [](const Asked& one) {
-    const auto& request = std::get<access::CreateToken>(std::get<access::Request>(one));
-    return told(access::Reply(access::NewToken{"", {request.secret.id, "eve", request.name, {}, {}}}));
+  script = [](const api::Request& one) {
+    const auto& request = *one.as<access::CreateToken>();
+    return told(access::NewToken{"", {request.secret.id, "eve", request.name, {}, {}}});
   };
   const Response response = say("POST", "/api/v1/tokens", "{\"name\": \"for the nightly runs of the whole team\"}");
   const auto made = describe::read_json<access::NewToken>(response.body).value();
@@ -327,7 +319,7 @@ TEST_F(GatewayTest, ForgetsWhoDoesNotWaitForHisAnswer) {
   EXPECT_THAT(desk.forgotten, IsEmpty());
   tasks.destroy_all();
   net::http::run_until(loop, [&] { return desk.forgotten.size() == 2; });
-  EXPECT_THAT(desk.forgotten, testing::UnorderedElementsAre(desk.heard[0].asker, desk.heard[1].asker));
+  EXPECT_THAT(desk.forgotten, testing::UnorderedElementsAre(desk.heard[0].call, desk.heard[1].call));
   EXPECT_FALSE(never);
 }
 
@@ -342,29 +334,29 @@ TEST_F(GatewayTest, MayEndWhileSomebodyWaits) {
   EXPECT_FALSE(cut->has_value());
 }
 
-requests::Reply exec_output(std::string_view text) {
+api::Reply exec_output(std::string_view text) {
   const BytesView bytes = as_bytes(text);
   return cluster::messages::ExecNews{1, cluster::supervision::ExecOutput{1, 1, {bytes.begin(), bytes.end()}}};
 }
 
 TEST_F(GatewayTest, AnswersAnExecLineByLine) {
   open();
-  script = [](const Asked&) -> std::vector<Told> {
+  script = [](const api::Request&) -> std::vector<api::Reply> {
     return {exec_output("one"), exec_output("two"),
-            requests::Reply(cluster::messages::ExecNews{1, cluster::supervision::ExecEnded{1, 7, ""}})};
+            cluster::messages::ExecNews{1, cluster::supervision::ExecEnded{1, 7, ""}}};
   };
   const Response response = say("POST", "/api/v1/tasks/17.0/exec", "{\"argv\": [\"ls\"]}");
   EXPECT_EQ(response.status, 200);
   EXPECT_EQ(response.content_type, "application/x-ndjson");
   EXPECT_EQ(std::count(response.body.begin(), response.body.end(), '\n'), 3);
   EXPECT_THAT(response.body, HasSubstr("\"code\":7"));
-  script = [](const Asked&) { return told(requests::Reply(requests::Failed{Errc::conflict, "it does not run", {}})); };
+  script = [](const api::Request&) { return told(requests::Failed{Errc::conflict, "it does not run", {}}); };
   EXPECT_EQ(say("POST", "/api/v1/tasks/17.0/exec", "{\"argv\": [\"ls\"]}").status, 409);
 }
 
 TEST_F(GatewayTest, EndsAnExecWithWhoWaitsForIt) {
   open();
-  script = [](const Asked&) { return told(exec_output("one")); };
+  script = [](const api::Request&) { return told(exec_output("one")); };
   loop::Tasks tasks(loop);
   std::optional<Result<Response>> never;
   std::string got;
@@ -376,7 +368,7 @@ TEST_F(GatewayTest, EndsAnExecWithWhoWaitsForIt) {
   EXPECT_THAT(desk.forgotten, IsEmpty());
   tasks.destroy_all();
   net::http::run_until(loop, [&] { return desk.forgotten.size() == 1; });
-  EXPECT_EQ(desk.forgotten.at(0), desk.heard.at(0).asker);
+  EXPECT_EQ(desk.forgotten.at(0), desk.heard.at(0).call);
 }
 
 /// Says nothing more once it has asked: what is answered waits in its socket and behind it.
@@ -400,15 +392,15 @@ TEST_F(GatewayTest, EndsAnExecWhoseOutputNobodyReads) {
   open();
   const SilentReader reader(gateway->port(), "{\"argv\": [\"cat\", \"/dev/zero\"], \"window\": 1000000000}");
   net::http::run_until(loop, [&] { return desk.heard.size() == 1; });
-  const cluster::Desk::Asker asker = desk.heard.at(0).asker;
-  const Told piece = exec_output(std::string(32'768, 'x'));
+  const api::CallId call = desk.heard.at(0).call;
+  const api::Reply piece = exec_output(std::string(32'768, 'x'));
   // The connection takes some of it; the writer hangs in the rest, and nobody wakes it.
   for (int i = 0; i < 2'000 && desk.forgotten.empty(); ++i) {
-    gateway->tell(asker, piece);
+    gateway->tell(call, piece);
     if (i % 16 == 0) net::http::run_for(loop, 1ms);
   }
-  EXPECT_THAT(desk.forgotten, ElementsAre(asker)) << "after 64 MB the command goes on";
-  gateway->tell(asker, piece);  // it may be on its way
+  EXPECT_THAT(desk.forgotten, ElementsAre(call)) << "after 64 MB the command goes on";
+  gateway->tell(call, piece);  // it may be on its way
   EXPECT_EQ(desk.heard.size(), 1U) << "the client has a window and acknowledges by itself";
 }
 
@@ -416,12 +408,12 @@ TEST_F(GatewayTest, BoundsAnExecWhoseOutputComesInTinyPieces) {
   open();
   const SilentReader reader(gateway->port(), "{\"argv\": [\"yes\"], \"window\": 1000000000}");
   net::http::run_until(loop, [&] { return desk.heard.size() == 1; });
-  const cluster::Desk::Asker asker = desk.heard.at(0).asker;
+  const api::CallId call = desk.heard.at(0).call;
   for (int i = 0; i < 200'000 && desk.forgotten.empty(); ++i) {
     cluster::messages::ExecNews news{1, cluster::supervision::ExecOutput{1, i % 2 + 1, {std::byte{'x'}}}};
-    gateway->tell(asker, requests::Reply(news));
+    gateway->tell(call, news);
   }
-  EXPECT_THAT(desk.forgotten, ElementsAre(asker)) << "each costs more than its byte";
+  EXPECT_THAT(desk.forgotten, ElementsAre(call)) << "each costs more than its byte";
 }
 
 TEST_F(GatewayTest, AcknowledgesTheOutputOfAnExecWithoutAWindow) {
@@ -434,30 +426,30 @@ TEST_F(GatewayTest, AcknowledgesTheOutputOfAnExecWithoutAWindow) {
   tasks.spawn(
       net::http::keep_result(client.ask(asking, [&](std::string_view piece) { got += piece.size(); }), response));
   net::http::run_until(loop, [&] { return desk.heard.size() == 1; });
-  const cluster::Desk::Asker asker = desk.heard.at(0).asker;
-  const auto exec = asked<requests::RunExec, requests::Request>().at(0);
+  const api::CallId call = desk.heard.at(0).call;
+  const auto exec = asked<requests::RunExec>().at(0);
   ASSERT_GT(exec.window, 0);
   const auto acknowledged = [&] {
-    const auto sent = asked<requests::SendInput, requests::Request>();
+    const auto sent = asked<requests::SendInput>();
     return sent.empty() ? 0 : sent.back().seen;
   };
   std::int64_t told_bytes = 0;
   for (int i = 0; i < 80; ++i) {  // as much at once as the window lets through
     while (told_bytes - acknowledged() < exec.window) {
-      gateway->tell(asker, exec_output(std::string(32'768, 'x')));
+      gateway->tell(call, exec_output(std::string(32'768, 'x')));
       told_bytes += 32'768;
     }
     net::http::run_until(loop, [&] { return told_bytes - acknowledged() < exec.window; });
   }
   EXPECT_GT(told_bytes, std::int64_t{16} << 20) << "twice what may wait for a client";
   EXPECT_THAT(desk.forgotten, IsEmpty());
-  const requests::SendInput last = asked<requests::SendInput, requests::Request>().back();
+  const requests::SendInput last = asked<requests::SendInput>().back();
   EXPECT_EQ(last.exec, 1U);
   EXPECT_EQ(last.task, exec.task);
   EXPECT_TRUE(last.bytes.empty());
   EXPECT_FALSE(last.end);
   EXPECT_TRUE(desk.heard.back().who.idempotency.key.empty()) << "it is another request";
-  gateway->tell(asker, requests::Reply(cluster::messages::ExecNews{1, cluster::supervision::ExecEnded{1, 0, ""}}));
+  gateway->tell(call, cluster::messages::ExecNews{1, cluster::supervision::ExecEnded{1, 0, ""}});
   net::http::run_until(loop, [&] { return response.has_value(); });
   EXPECT_TRUE(response->has_value());
 }
@@ -466,16 +458,16 @@ TEST_F(GatewayTest, DoesNotAcknowledgeWhatAClientDoesNotRead) {
   open();
   const SilentReader reader(gateway->port(), "{\"argv\": [\"cat\", \"/dev/zero\"]}");
   net::http::run_until(loop, [&] { return desk.heard.size() == 1; });
-  const cluster::Desk::Asker asker = desk.heard.at(0).asker;
-  const auto exec = asked<requests::RunExec, requests::Request>().at(0);
+  const api::CallId call = desk.heard.at(0).call;
+  const auto exec = asked<requests::RunExec>().at(0);
   const auto acknowledged = [&] {
-    const auto sent = asked<requests::SendInput, requests::Request>();
+    const auto sent = asked<requests::SendInput>();
     return sent.empty() ? 0 : sent.back().seen;
   };
   std::int64_t told_bytes = 0;
   for (int i = 0; i < 300; ++i) {
     for (; told_bytes - acknowledged() < exec.window; told_bytes += 32'768) {
-      gateway->tell(asker, exec_output(std::string(32'768, 'x')));
+      gateway->tell(call, exec_output(std::string(32'768, 'x')));
     }
     net::http::run_for(loop, 1ms);
   }
@@ -486,12 +478,12 @@ TEST_F(GatewayTest, DoesNotAcknowledgeWhatAClientDoesNotRead) {
 struct LogsTest : GatewayTest {
   LogsTest() {
     open();
-    script = [](const Asked&) {
+    script = [](const api::Request&) {
       requests::TaskView task;
       task.id = {{17}, 2};
       task.rank = 2;
       task.epoch = 3;
-      return told(requests::Reply(task));
+      return told(task);
     };
   }
   /// Output of some lines, a second apart.
@@ -558,7 +550,7 @@ TEST_F(LogsTest, AreNotWaitedForWhenNobodyIsThereAnyMore) {
   net::http::run_until(loop, [&] { return bulk_desk.heard.size() == 2; });
   tasks.destroy_all();
   net::http::run_until(loop, [&] { return desk.forgotten.size() == 1; });
-  EXPECT_EQ(desk.forgotten[0], bulk_desk.heard[1].asker);
+  EXPECT_EQ(desk.forgotten[0], bulk_desk.heard[1].call);
   EXPECT_EQ(say("GET", "/api/v1/health").status, 200);
 }
 
@@ -589,9 +581,9 @@ TEST_F(LogsTest, AreReadByAFewAtATimeWhileAnyNumberMayWait) {
     EXPECT_LE(bulk_desk.heard.size() - waiting() - answered, at_a_time);
     if (read(seen).wait) continue;
     ++answered;
-    gateway->tell_bulk(bulk_desk.heard[seen].asker, output(0, {}));
+    gateway->tell_bulk(bulk_desk.heard[seen].call, output(0, {}));
   }
-  for (const auto& one : bulk_desk.heard) gateway->tell_bulk(one.asker, output(0, {"line"}));
+  for (const auto& one : bulk_desk.heard) gateway->tell_bulk(one.call, output(0, {"line"}));
   net::http::run_until(loop,
                        [&] { return std::ranges::all_of(answers, [](const auto& one) { return one.has_value(); }); });
   for (const auto& answer : answers) EXPECT_THAT(answer->value().body, HasSubstr("line"));
@@ -607,10 +599,10 @@ TEST_F(GatewayTest, TakesCodeOnlyFromWhoMayMakeJobs) {
   EXPECT_EQ(put.size, 3);
   EXPECT_EQ(put.user, me_of("").user.name);
   EXPECT_EQ(say("PUT", target, std::string((1 << 20) + 1, 'x')).status, 413);
-  script = [](const Asked&) {
+  script = [](const api::Request&) {
     access::Me me = me_of("");
     me.user.workspaces = {{"default", access::Role::viewer}};
-    return told(access::Reply(me));
+    return told(me);
   };
   EXPECT_EQ(say("PUT", target, "abc").status, 403);
   EXPECT_EQ(bulk_desk.heard.size(), 1U);
@@ -637,18 +629,14 @@ TEST_F(GatewayTest, HoldsNoBodyOfARequestThatWaits) {
 TEST_F(GatewayTest, ShowsFiguresToWhoIsKnownOrToAllIfThatIsWanted) {
   open();
   EXPECT_EQ(say("GET", "/metrics", "", "").status, 401);
-  script = [](const Asked&) {
-    requests::Status status;
-    status.slots = 8;
-    return told(requests::Reply(status));
-  };
+  script = [](const api::Request&) { return told(api::Metrics{{api::metric("slots", "Slots.", 8)}}); };
   const Response known = say("GET", "/metrics");
   EXPECT_THAT(known.body, HasSubstr("\ncadre_slots 8\n"));
   EXPECT_THAT(known.body, HasSubstr("\ncadre_http_requests_total "));
   gateway.reset();
   Options options;
   options.open_metrics = true;
-  options.figures = [] { return std::vector<Figure>{{"output_bytes", "Output kept.", 17}}; };
+  options.metrics = [] { return std::vector{api::metric("output_bytes", "Output kept.", 17)}; };
   open(std::move(options));
   const Response anybody = say("GET", "/metrics", "", "");
   EXPECT_EQ(anybody.status, 200);

@@ -14,12 +14,15 @@ std::string number(double value) {
   return text;
 }
 
-/// A backslash and a line end have escapes; all else stands as it is.
-std::string escaped(const std::string& help) {
+/// A backslash and a line end have escapes, and a quote in the value of a label.
+enum class Quotes : std::uint8_t { stay, are_escaped };
+std::string escaped(const std::string& words, Quotes quotes) {
   std::string text;
-  for (const char c : help) {
+  for (const char c : words) {
     if (c == '\\')
       text += "\\\\";
+    else if (c == '"' && quotes == Quotes::are_escaped)
+      text += "\\\"";
     else if (c == '\n')
       text += "\\n";
     else
@@ -28,31 +31,20 @@ std::string escaped(const std::string& help) {
   return text;
 }
 
-}  // namespace
-
-void add_figures(const cluster::requests::Status& status, std::vector<Figure>& figures) {
-  const auto add = [&](const char* name, const char* help, auto value) {
-    figures.push_back({name, help, static_cast<double>(value)});
-  };
-  add("agents", "Number of known agents.", status.agents);
-  add("agents_up", "Number of connected agents.", status.agents_up);
-  add("slots", "Number of slots of connected agents.", status.slots);
-  add("slots_used", "Number of slots in use.", status.slots_used);
-  add("cpus", "CPU cores that connected agents offer.", static_cast<double>(status.cpus.milli) / 1000);
-  add("cpus_used", "CPU cores allocated to tasks.", static_cast<double>(status.cpus_used.milli) / 1000);
-  add("memory_bytes", "Memory that connected agents offer, in bytes.", status.memory.value);
-  add("memory_used_bytes", "Memory allocated to tasks, in bytes.", status.memory_used.value);
-  add("load", "Sum of the load averages of connected agents.", status.load);
-  add("jobs_queued", "Number of queued jobs.", status.queued);
-  add("jobs_running", "Number of running or stopping jobs.", status.running);
-  add("actors", "Number of actors among the queued, running and stopping jobs.", status.actors);
-  add("sessions", "Number of client sessions.", status.sessions);
-  add("refused_total", "Number of connections, messages and tokens that the master has refused.", status.refused);
+/// `{pool="default",state="up"}`; nothing if there are none.
+std::string labels_of(const api::Metric::Labels& labels) {
+  std::string text;
+  for (const auto& [key, value] : labels) {
+    text += (text.empty() ? "{" : ",") + key + "=\"" + escaped(value, Quotes::are_escaped) + "\"";
+  }
+  return text.empty() ? text : text + "}";
 }
 
-void add_figures(const net::http::Counters& counters, std::vector<Figure>& figures) {
+}  // namespace
+
+void add_metrics(const net::http::Counters& counters, std::vector<api::Metric>& metrics) {
   const auto add = [&](const char* name, const char* help, auto value) {
-    figures.push_back({name, help, static_cast<double>(value)});
+    metrics.push_back(api::metric(name, help, static_cast<double>(value)));
   };
   add("http_connections_total", "Number of connections accepted.", counters.connections);
   add("http_connections_open", "Number of open connections.", counters.open);
@@ -71,9 +63,9 @@ void add_figures(const net::http::Counters& counters, std::vector<Figure>& figur
   add("http_handshakes_failed_total", "Number of failed TLS handshakes.", counters.handshakes_failed);
 }
 
-void add_figures(const names::Registries::Counters& counters, std::vector<Figure>& figures) {
+void add_metrics(const names::Registries::Counters& counters, std::vector<api::Metric>& metrics) {
   const auto add = [&](const char* name, const char* help, auto value) {
-    figures.push_back({name, help, static_cast<double>(value)});
+    metrics.push_back(api::metric(name, help, static_cast<double>(value)));
   };
   add("names", "Number of names in the registry.", counters.entries);
   add("names_bytes", "Size of names and their values, in bytes.", counters.bytes);
@@ -83,13 +75,15 @@ void add_figures(const names::Registries::Counters& counters, std::vector<Figure
       counters.refused_watchers);
 }
 
-std::string exposition(const std::vector<Figure>& figures) {
+std::string exposition(const std::vector<api::Metric>& metrics) {
   std::string text;
-  for (const Figure& figure : figures) {
-    const std::string name = "cadre_" + figure.name;
-    text += "# HELP " + name + " " + escaped(figure.help) + "\n";
-    text += "# TYPE " + name + (name.ends_with("_total") ? " counter\n" : " gauge\n");
-    text += name + " " + number(figure.value) + "\n";
+  for (const api::Metric& metric : metrics) {
+    const std::string name = "cadre_" + metric.name;
+    text += "# HELP " + name + " " + escaped(metric.help, Quotes::stay) + "\n";
+    text += "# TYPE " + name + (metric.kind == api::Metric::Kind::counter ? " counter\n" : " gauge\n");
+    for (const api::Metric::Sample& sample : metric.samples) {
+      text += name + labels_of(sample.labels) + " " + number(sample.value) + "\n";
+    }
   }
   return text;
 }

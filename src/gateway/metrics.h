@@ -1,11 +1,11 @@
-/// Figures as Prometheus reads them. Safe on any thread.
+/// Metrics as Prometheus reads them. Safe on any thread.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "cluster/requests.h"
+#include "api/metric.h"
 #include "gateway/gateway.h"
 
 namespace cadre::gateway {
@@ -24,11 +24,10 @@ void describe(V& v, Health& h) {
   v.required("since", h.since, "Time at which the master started.");
 }
 
-void add_figures(const cluster::requests::Status& status, std::vector<Figure>& figures);
-void add_figures(const net::http::Counters& counters, std::vector<Figure>& figures);
-void add_figures(const names::Registries::Counters& counters, std::vector<Figure>& figures);
+void add_metrics(const net::http::Counters& counters, std::vector<api::Metric>& metrics);
+void add_metrics(const names::Registries::Counters& counters, std::vector<api::Metric>& metrics);
 
 /// In the text format, version 0.0.4.
-[[nodiscard]] std::string exposition(const std::vector<Figure>& figures);
+[[nodiscard]] std::string exposition(const std::vector<api::Metric>& metrics);
 
 }  // namespace cadre::gateway

@@ -1,22 +1,16 @@
 #include "gateway/bodies.h"
-#include "gateway/requests.h"
+#include "gateway/gateway.h"
+#include "gateway/problem.h"
 
 namespace cadre::gateway {
 namespace {
 
-using cluster::Told;
 namespace name_requests = names::requests;
-
-template <class T>
-const T* reply_in(const Told& told) {
-  const auto* reply = std::get_if<access::Reply>(&told);
-  return reply == nullptr ? nullptr : std::get_if<T>(reply);
-}
 
 /// A task is at home in one workspace only.
 std::string workspace_meant(const access::Principal& who, const std::string& named) {
   if (named != name_requests::own_workspace) return named;
-  if (who.task.empty() || who.roles.empty()) return access::default_workspace;
+  if (who.task.empty() || who.roles.empty()) return api::default_workspace;
   return who.roles.begin()->first;
 }
 
@@ -29,31 +23,33 @@ net::http::Response no_workspace(const std::string& name) {
 }  // namespace
 
 void Gateway::add_name_routes() {
-  add_requests([this]<class T>(const Visit& visit, cluster::Credential who,
-                               T request) { tasks_.spawn(serve_name(visit, std::move(who), std::move(request))); },
-               std::type_identity<name_requests::Request>{});
+  for (const api::Operation& operation : api::operations_of(std::type_identity<name_requests::Request>{})) {
+    add_operation(operation, [this](const Visit& visit, api::Credential who, const api::Request& request) {
+      tasks_.spawn(serve_name(visit, std::move(who), *api::choice_of<name_requests::Request>(request)));
+    });
+  }
 }
 
-loop::Task<void> Gateway::serve_name(Visit visit, cluster::Credential who, name_requests::Request request) {
+loop::Task<void> Gateway::serve_name(Visit visit, api::Credential who, name_requests::Request request) {
   const auto* known = rights_.fresh(who, ground_.loop.now());
   if (known == nullptr) {
-    const Told told = co_await inquire(who, access::Request(access::GetMe{}));
-    if (const auto* me = reply_in<access::Me>(told)) {
+    const api::Reply reply = co_await inquire(who, access::GetMe{});
+    if (const auto* me = reply.as<access::Me>()) {
       known = &rights_.learn(who, *me, ground_.loop.now());
-    } else if (std::holds_alternative<cluster::Unknown>(told)) {
+    } else if (reply.is_unauthenticated()) {
       rights_.forget(who);
     } else {
       known = rights_.last(who);  // a master that decides nothing takes nothing from anybody either
     }
-    if (known == nullptr) co_return visit.answer(response_of(told));
+    if (known == nullptr) co_return visit.answer(response_of(reply));
   }
   const access::Principal principal = *known;
   const auto& named = std::visit([](const auto& one) -> const std::string& { return one.workspace; }, request);
   const std::string workspace = workspace_meant(principal, named);
   if (principal.is_admin && !principal.roles.contains(workspace)) {  // he may, but it may not be there
-    access::Request question = access::GetWorkspace{workspace};
-    const Told told = co_await inquire(who, std::move(question));
-    if (reply_in<access::WorkspaceView>(told) == nullptr) co_return visit.answer(no_workspace(workspace));
+    const access::GetWorkspace question{workspace};
+    const api::Reply reply = co_await inquire(who, question);
+    if (reply.as<access::WorkspaceView>() == nullptr) co_return visit.answer(no_workspace(workspace));
     rights_.add_workspace(who, workspace);
   }
   const bool reads = std::visit([](const auto& one) { return one.route.reads(); }, request);

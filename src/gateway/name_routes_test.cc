@@ -1,4 +1,4 @@
-// Names over real HTTP, before a desk that is played.
+// Names over real HTTP, in front of a service that the test plays.
 #include <gmock/gmock.h>
 
 #include "gateway/gateway.h"
@@ -8,7 +8,6 @@
 namespace cadre::gateway {
 namespace {
 
-using cluster::Told;
 using net::http::Response;
 using testing::AllOf;
 using testing::HasSubstr;
@@ -16,7 +15,7 @@ using testing::Not;
 namespace requests = names::requests;
 
 /// `ed` edits in default, `view` only looks, `task` is one of vision; all others are not known.
-struct NamesOverHttp : testing::Test, cluster::Desk, cluster::BulkDesk {
+struct NamesOverHttp : testing::Test, api::Service, cluster::BulkEndpoint {
   NamesOverHttp() {
     Options options;
     options.pass_secret = std::string(64, 's');
@@ -25,21 +24,22 @@ struct NamesOverHttp : testing::Test, cluster::Desk, cluster::BulkDesk {
   }
   ~NamesOverHttp() override { gateway.reset(); }
 
-  void ask(Asker asker, cluster::Credential who, cluster::Asked) override {
+  void ask(api::CallId call, api::Credential who, api::Request) override {
     ++asked;
     access::Me me;
     const bool is_viewer = who.token_hash == hash_of_token("view");
     me.user.workspaces = {{"default", is_viewer ? access::Role::viewer : access::Role::editor}};
-    if (who.lease) {
+    if (!who.lease.empty()) {
       me.user.workspaces = {{"vision", access::Role::editor}};
       me.task = "17.0";
     }
-    const bool is_known = is_viewer || who.lease || who.token_hash == hash_of_token("ed");
-    const Told told = is_known ? Told(access::Reply(me)) : Told(cluster::Unknown{"this token is not known"});
-    loop.post([this, asker, told] { gateway->tell(asker, told); });
+    const bool is_known = is_viewer || !who.lease.empty() || who.token_hash == hash_of_token("ed");
+    const api::Reply reply =
+        is_known ? api::Reply(me) : api::Reply(api::Failed::unauthenticated("this token is not known"));
+    loop.post([this, call, reply] { gateway->tell(call, reply); });
   }
-  void ask(Asker, cluster::bulk::ToMaster) override {}
-  void forget(Asker) override {}
+  void ask(api::CallId, cluster::bulk::ToMaster) override {}
+  void forget(api::CallId) override {}
 
   net::http::Question question(const std::string& method, const std::string& target, const std::string& body,
                                const std::string& token) const {
@@ -167,8 +167,8 @@ TEST_F(NamesOverHttp, WhoWaitsForNewsIsAnsweredWhenThereIsSomeAndForgottenWhenHe
 
 TEST(Rights, AreForgottenSoonAndKeptWhileNobodyCanSayOtherwise) {
   Rights rights;
-  const cluster::Credential token{"hash", std::nullopt, "127.0.0.1"};
-  const cluster::Credential task{"", cluster::LeaseId{{{17}, 0}, {1}}, "127.0.0.1"};
+  const api::Credential token{"hash", "", "127.0.0.1"};
+  const api::Credential task{"", "17.0/1", "127.0.0.1"};
   const TimePoint now{std::chrono::hours(1)};
   EXPECT_EQ(rights.fresh(token, now), nullptr);
   access::Me me;

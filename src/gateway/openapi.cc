@@ -4,11 +4,8 @@
 #include <map>
 #include <set>
 
-#include "cluster/output.h"
-#include "cluster/requests.h"
 #include "gateway/change_feed.h"
 #include "gateway/metrics.h"
-#include "gateway/operation.h"
 #include "gateway/problem.h"
 #include "names/master/requests.h"
 
@@ -17,7 +14,6 @@ namespace {
 
 using describe::Entry;
 using describe::Value;
-namespace requests = cluster::requests;
 
 const std::string components = "#/components/schemas/";
 
@@ -48,7 +44,7 @@ Value content(const std::string& type, Value schema) {
 
 class Document {
  public:
-  void add(const Operation& operation) {
+  void add(const api::Operation& operation) {
     const api::Route& route = operation.route;
     Value entry;
     entry.set("operationId", Value(operation.name));
@@ -121,7 +117,7 @@ class Document {
   static Value idempotency_key() {
     Value schema;
     schema.set("type", Value("string")).set("minLength", Value(1));
-    schema.set("maxLength", Value(static_cast<std::int64_t>(access::idempotency_key_most)));
+    schema.set("maxLength", Value(static_cast<std::int64_t>(api::idempotency_key_most)));
     Value parameter;
     parameter.set("name", Value("Idempotency-Key")).set("in", Value("header")).set("required", Value(false));
     parameter.set("description",
@@ -129,7 +125,7 @@ class Document {
     return parameter.set("schema", std::move(schema));
   }
 
-  static void add_arguments(const Operation& operation, Value& entry) {
+  static void add_arguments(const api::Operation& operation, Value& entry) {
     const api::Route& route = operation.route;
     const Value schema = describe::schema_of(operation.request, "#");
     Value::List parameters;
@@ -178,17 +174,15 @@ Value response(const std::string& status, std::string_view description, Value co
 
 }  // namespace
 
-std::string openapi_document(std::string_view version) {
+std::string openapi_document(std::string_view version, const std::vector<PartInterface>& parts) {
   Document document;
   document.component(describe::outline<Problem>());
-  for (const Operation& one : operations_of(std::type_identity<requests::Request>{})) document.add(one);
-  for (const Operation& one : operations_of(std::type_identity<access::Request>{})) document.add(one);
-  for (const Operation& one : operations_of(std::type_identity<names::requests::Request>{})) document.add(one);
-  document.add(operation_of<access::ListAudit>());
-  document.add(operation_of<access::Login>());
-  document.add(operation_of<requests::ReadLogs>());
-  document.add(operation_of<requests::GetCode>());
-  document.add(operation_of<requests::PutCode>());
+  for (const PartInterface& part : parts) {
+    for (const api::Operation& operation : part.operations) document.add(operation);
+  }
+  for (const api::Operation& one : api::operations_of(std::type_identity<names::requests::Request>{})) {
+    document.add(one);
+  }
   document.add_plain({"GET", "/health", "Returns whether the master is up.", api::Need::nothing}, "health",
                      response("200", "The master is up.",
                               content("application/json", document.component(describe::outline<Health>()))));

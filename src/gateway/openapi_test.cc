@@ -22,7 +22,7 @@ using describe::Value;
 using testing::HasSubstr;
 
 const std::string& text_of_document() {
-  static const std::string text = openapi_document("1.2.3");
+  static const std::string text = openapi_document("1.2.3", interfaces_for_tests());
   return text;
 }
 const Value& document() {

@@ -1,8 +1,9 @@
 #include "base/overloaded.h"
 #include "describe/utf8.h"
 #include "gateway/bodies.h"
+#include "gateway/gateway.h"
 #include "gateway/listen.h"
-#include "gateway/requests.h"
+#include "gateway/problem.h"
 #include "logs/level.h"
 #include "logs/record.h"
 
@@ -11,7 +12,6 @@ namespace {
 
 namespace bulk = cluster::bulk;
 namespace requests = cluster::requests;
-using cluster::Told;
 using requests::LogLine;
 using requests::LogPage;
 using requests::ReadLogs;
@@ -22,10 +22,10 @@ constexpr std::int64_t scan_max = std::int64_t{16} << 20;
 /// Maximum time that a page waits for lines; then it is sent without any.
 constexpr Duration output_wait_max = std::chrono::seconds(20);
 
-Result<TaskView> task_in(const Told& told) {
-  const auto& reply = std::get<requests::Reply>(told);
-  if (const auto* no = std::get_if<requests::Failed>(&reply)) return fail(no->code, no->message);
-  return std::get<TaskView>(reply);
+Result<TaskView> task_in(const api::Reply& reply) {
+  if (const auto* task = reply.as<TaskView>()) return *task;
+  const api::Failed* const no = reply.failed();
+  return no == nullptr ? fail(Errc::corrupt, "unexpected reply") : fail(no->code, no->message);
 }
 
 bool is_wanted(const ReadLogs& request, const logs::Line& line, Level level) {
@@ -73,17 +73,16 @@ bool is_all(const TaskView& task, const LogPage& page) {
 
 }  // namespace
 
-void Gateway::add_output_routes() {
-  add_request<ReadLogs>([this](const Visit& visit, cluster::Credential who, ReadLogs request) {
+void Gateway::add_output_requests() {
+  serve_here<ReadLogs>([this](const Visit& visit, api::Credential who, const ReadLogs& request) {
     const bool goes_on = visit.request().is_websocket;
-    tasks_.spawn(goes_on ? stream_logs(visit, std::move(who), std::move(request))
-                         : read_logs(visit, std::move(who), std::move(request)));
+    tasks_.spawn(goes_on ? stream_logs(visit, std::move(who), request) : read_logs(visit, std::move(who), request));
   });
-  add_request<requests::GetCode>([this](const Visit& visit, cluster::Credential who, requests::GetCode request) {
-    tasks_.spawn(get_code(visit, std::move(who), std::move(request)));
+  serve_here<requests::GetCode>([this](const Visit& visit, api::Credential who, const requests::GetCode& request) {
+    tasks_.spawn(get_code(visit, std::move(who), request));
   });
-  add_request<requests::PutCode>([this](const Visit& visit, cluster::Credential who, requests::PutCode request) {
-    tasks_.spawn(put_code(visit, std::move(who), std::move(request)));
+  serve_here<requests::PutCode>([this](const Visit& visit, api::Credential who, const requests::PutCode& request) {
+    tasks_.spawn(put_code(visit, std::move(who), request));
   });
 }
 
@@ -115,12 +114,11 @@ loop::Task<Result<LogPage>> Gateway::read_page(const Visit& visit, const ReadLog
   }
 }
 
-loop::Task<void> Gateway::read_logs(Visit visit, cluster::Credential who, ReadLogs request) {
-  requests::Request question = requests::GetTask{request.task};
-  const Told told = co_await inquire(std::move(who), std::move(question));
-  if (!std::holds_alternative<requests::Reply>(told)) co_return visit.answer(response_of(told));
-  const Result<TaskView> task = task_in(told);
-  if (!task) co_return visit.answer(response_of(told));
+loop::Task<void> Gateway::read_logs(Visit visit, api::Credential who, ReadLogs request) {
+  const requests::GetTask question{request.task};
+  const api::Reply reply = co_await inquire(std::move(who), question);
+  const Result<TaskView> task = task_in(reply);
+  if (!task) co_return visit.answer(response_of(reply));
   // Of a lease that is over nothing more comes, once all of it was read.
   const std::uint64_t epoch = request.epoch.value_or(task->epoch);
   request.wait &= epoch == task->epoch && (!task->ending || request.offset < task->ending->output_end);
@@ -128,18 +126,18 @@ loop::Task<void> Gateway::read_logs(Visit visit, cluster::Credential who, ReadLo
   visit.answer(page ? json(*page) : problem(page.error().code, page.error().message, {}));
 }
 
-loop::Task<void> Gateway::stream_logs(Visit visit, cluster::Credential who, ReadLogs request) {
+loop::Task<void> Gateway::stream_logs(Visit visit, api::Credential who, ReadLogs request) {
   std::unique_ptr<net::http::WebSocket> socket;
   bool is_gone = false;
   loop::Tasks listening(ground_.loop);
   request.wait = true;
   while (!is_gone) {
-    requests::Request question = requests::GetTask{request.task};
-    const Told told = co_await inquire(who, std::move(question));
-    const auto* reply = std::get_if<requests::Reply>(&told);
-    const Result<TaskView> task =
-        reply == nullptr ? Result<TaskView>(fail(Errc::denied, "your token is no longer valid")) : task_in(told);
-    if (!task && !socket) co_return visit.answer(response_of(told));
+    const requests::GetTask question{request.task};
+    const api::Reply reply = co_await inquire(who, question);
+    const Result<TaskView> task = reply.is_unauthenticated()
+                                      ? Result<TaskView>(fail(Errc::denied, "your token is no longer valid"))
+                                      : task_in(reply);
+    if (!task && !socket) co_return visit.answer(response_of(reply));
     if (!task) {
       co_await socket->close(1008, task.error().message);
       co_return;
@@ -175,19 +173,19 @@ loop::Task<void> Gateway::stream_logs(Visit visit, cluster::Credential who, Read
   }
 }
 
-loop::Task<void> Gateway::get_code(Visit visit, cluster::Credential who, requests::GetCode request) {
-  const Told me = co_await inquire(std::move(who), access::Request(access::GetMe{}));
-  if (!std::holds_alternative<access::Reply>(me)) co_return visit.answer(response_of(me));
+loop::Task<void> Gateway::get_code(Visit visit, api::Credential who, requests::GetCode request) {
+  const api::Reply me = co_await inquire(std::move(who), access::GetMe{});
+  if (me.failed() != nullptr) co_return visit.answer(response_of(me));
   bulk::ToMaster question = bulk::AskBlob{0, request.hash};
   const bulk::FromMaster told = co_await inquire_bulk(std::move(question));
   visit.answer(code_response(told));
 }
 
-loop::Task<void> Gateway::put_code(Visit visit, cluster::Credential who, requests::PutCode request) {
-  const Told me = co_await inquire(std::move(who), access::Request(access::GetMe{}));
-  const auto* reply = std::get_if<access::Reply>(&me);
-  if (reply == nullptr) co_return visit.answer(response_of(me));
-  const access::UserView& user = std::get<access::Me>(*reply).user;
+loop::Task<void> Gateway::put_code(Visit visit, api::Credential who, requests::PutCode request) {
+  const api::Reply reply = co_await inquire(std::move(who), access::GetMe{});
+  const auto* me = reply.as<access::Me>();
+  if (me == nullptr) co_return visit.answer(response_of(reply));
+  const access::UserView& user = me->user;
   if (!may_create_somewhere(user)) {
     co_return visit.answer(problem(403, "uploading code requires the role editor in a workspace; ask an admin for it"));
   }

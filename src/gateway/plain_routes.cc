@@ -1,13 +1,11 @@
 #include "gateway/bodies.h"
+#include "gateway/gateway.h"
 #include "gateway/metrics.h"
-#include "gateway/requests.h"
+#include "gateway/problem.h"
 #include "gateway/static_file.h"
 
 namespace cadre::gateway {
 namespace {
-
-using cluster::Told;
-namespace requests = cluster::requests;
 
 constexpr std::string_view welcome =
     "This is the master of a cadre cluster.\n\n"
@@ -28,27 +26,23 @@ void Gateway::add_plain_routes() {
 void Gateway::health(const Visit& visit) const { visit.answer(json(Health{"ok", options_.version, started_})); }
 
 loop::Task<void> Gateway::metrics(Visit visit) {
-  std::optional<requests::Status> status;
+  std::vector<api::Metric> all = options_.metrics ? options_.metrics() : std::vector<api::Metric>();
   if (!options_.open_metrics || !net::http::find(visit.request().headers, "Authorization").empty()) {
-    std::optional<cluster::Credential> who = credential_of(visit);
+    std::optional<api::Credential> who = credential_of(visit);
     if (!who) co_return;
-    requests::Request question = requests::GetStatus{};
-    const Told told = co_await inquire(*std::move(who), std::move(question));
-    const auto* reply = std::get_if<requests::Reply>(&told);
-    if (reply == nullptr || !std::holds_alternative<requests::Status>(*reply))
-      co_return visit.answer(response_of(told));
-    status = std::get<requests::Status>(*reply);
+    const api::Reply reply = co_await inquire(*std::move(who), api::GetMetrics{});
+    const auto* of_parts = reply.as<api::Metrics>();
+    if (of_parts == nullptr) co_return visit.answer(response_of(reply));
+    all.insert(all.end(), of_parts->metrics.begin(), of_parts->metrics.end());
   }
-  std::vector<Figure> figures = options_.figures ? options_.figures() : std::vector<Figure>();
-  if (status) add_figures(*status, figures);
-  add_figures(server_->counters(), figures);
-  add_figures(names_.counters(), figures);
-  figures.push_back({"http_refused_strangers_total",
-                     "Number of requests without a token, or with one that was not created here.",
-                     static_cast<double>(strangers_)});
+  add_metrics(server_->counters(), all);
+  add_metrics(names_.counters(), all);
+  all.push_back(api::metric("http_refused_strangers_total",
+                            "Number of requests without a token, or with one that was not created here.",
+                            static_cast<double>(strangers_)));
   net::http::Response response;
   response.content_type = "text/plain; version=0.0.4; charset=utf-8";
-  response.body = exposition(figures);
+  response.body = exposition(all);
   visit.answer(std::move(response));
 }
 

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "access/access.h"
+#include "cluster/requests.h"
 #include "gateway/bodies.h"
 
 namespace cadre::gateway {
@@ -74,7 +76,7 @@ TEST(Bodies, AreWhatTheDeskSays) {
 }
 
 TEST(Bodies, SayHowToBeKnown) {
-  const net::http::Response response = response_of(cluster::Unknown{"this token is not known"});
+  const net::http::Response response = response_of(api::Failed::unauthenticated("this token is not known"));
   EXPECT_EQ(read(response).status, 401);
   EXPECT_THAT(response.headers, ElementsAre(Pair("WWW-Authenticate", "Bearer realm=\"cadre\"")));
 }

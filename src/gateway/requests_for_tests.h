@@ -6,15 +6,26 @@
 #include <string_view>
 #include <type_traits>
 #include <variant>
+#include <vector>
 
-#include "access/requests.h"
+#include "access/part.h"
+#include "cluster/control/cluster_part.h"
 #include "cluster/output.h"
 #include "cluster/requests.h"
 #include "describe/describe.h"
+#include "gateway/gateway.h"
 #include "names/master/requests.h"
 #include "net/http/message.h"
 
 namespace cadre::gateway {
+
+/// The parts of a master, as clients see them.
+inline std::vector<PartInterface> interfaces_for_tests() {
+  const api::PartType access = access::AccessPart::type({});
+  const api::PartType cluster = cluster::control::ClusterPart::type({});
+  return {{std::string(access.name), access.operations, access.has_snapshot},
+          {std::string(cluster.name), cluster.operations, cluster.has_snapshot}};
+}
 
 /// Calls fn(std::type_identity<T>) for each of them.
 template <class Fn>

@@ -7,10 +7,10 @@
 #include <string>
 #include <utility>
 
-#include "access/principal.h"
 #include "access/requests.h"
+#include "api/principal.h"
+#include "api/service.h"
 #include "base/time.h"
-#include "cluster/desk.h"
 
 namespace cadre::gateway {
 
@@ -19,17 +19,17 @@ class Rights {
   static constexpr Duration fresh_for = std::chrono::seconds(5);
 
   /// The caller; null: the service must be asked, perhaps again.
-  const access::Principal* fresh(const cluster::Credential& credential, TimePoint now) const {
+  const access::Principal* fresh(const api::Credential& credential, TimePoint now) const {
     const auto found = known_.find(key_of(credential));
     return found == known_.end() || found->second.until <= now ? nullptr : &found->second.who;
   }
   /// The same, however long ago it was.
-  const access::Principal* last(const cluster::Credential& credential) const {
+  const access::Principal* last(const api::Credential& credential) const {
     const auto found = known_.find(key_of(credential));
     return found == known_.end() ? nullptr : &found->second.who;
   }
 
-  const access::Principal& learn(const cluster::Credential& credential, const access::Me& me, TimePoint now) {
+  const access::Principal& learn(const api::Credential& credential, const access::Me& me, TimePoint now) {
     if (known_.size() >= known_max) std::erase_if(known_, [&](const auto& one) { return one.second.until <= now; });
     if (known_.size() >= known_max) known_.clear();
     Known& known = known_[key_of(credential)];
@@ -38,12 +38,12 @@ class Rights {
     return known.who;
   }
   /// Adds an existing workspace for an admin of the cluster, who has all rights in every workspace.
-  void add_workspace(const cluster::Credential& credential, const std::string& workspace) {
+  void add_workspace(const api::Credential& credential, const std::string& workspace) {
     if (const auto found = known_.find(key_of(credential)); found != known_.end()) {
       found->second.who.roles.emplace(workspace, access::Role::admin);
     }
   }
-  void forget(const cluster::Credential& credential) { known_.erase(key_of(credential)); }
+  void forget(const api::Credential& credential) { known_.erase(key_of(credential)); }
 
  private:
   static constexpr std::size_t known_max = 20'000;
@@ -51,8 +51,8 @@ class Rights {
     access::Principal who;
     TimePoint until;
   };
-  static std::string key_of(const cluster::Credential& credential) {
-    return credential.lease ? "task " + to_string(*credential.lease) : "token " + credential.token_hash;
+  static std::string key_of(const api::Credential& credential) {
+    return credential.lease.empty() ? "token " + credential.token_hash : "task " + credential.lease;
   }
 
   std::map<std::string, Known> known_;

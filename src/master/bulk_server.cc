@@ -73,12 +73,12 @@ Result<std::unique_ptr<BulkServer>> BulkServer::start(BulkOptions options, Log& 
 BulkServer::BulkServer(std::unique_ptr<Inside> inside) : inside_(std::move(inside)) {}
 BulkServer::~BulkServer() = default;
 
-void BulkServer::ask(cluster::Desk::Asker asker, cluster::bulk::ToMaster message) {
+void BulkServer::ask(api::CallId asker, cluster::bulk::ToMaster message) {
   inside_->post(
       [asker, message = std::move(message)](BulkService& service) mutable { service.ask(asker, std::move(message)); });
 }
 
-void BulkServer::forget(cluster::Desk::Asker asker) {
+void BulkServer::forget(api::CallId asker) {
   inside_->post([asker](BulkService& service) { service.forget(asker); });
 }
 

@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "base/result.h"
-#include "cluster/desk.h"
+#include "cluster/bulk_endpoint.h"
 #include "cluster/ids.h"
 #include "master/bulk_limits.h"
 #include "master/lease_holders.h"
@@ -29,10 +29,10 @@ struct BulkOptions {
   /// Is shown the names of all logs that are there already, before anything is served. May be left out.
   std::function<Result<void>(const std::vector<std::string>&)> check_logs;
   /// Takes the answers to what was asked at the desk, on the server's thread.
-  std::function<void(cluster::Desk::Asker, cluster::bulk::FromMaster)> tell;
+  std::function<void(api::CallId, cluster::bulk::FromMaster)> tell;
 };
 
-class BulkServer : public cluster::BulkDesk {
+class BulkServer : public cluster::BulkEndpoint {
  public:
   /// Takes up what its folders hold, and listens. `conflict` when another process serves these folders.
   [[nodiscard]] static Result<std::unique_ptr<BulkServer>> start(BulkOptions options, Log& log);
@@ -40,8 +40,8 @@ class BulkServer : public cluster::BulkDesk {
   BulkServer& operator=(const BulkServer&) = delete;
   ~BulkServer() override;
 
-  void ask(cluster::Desk::Asker asker, cluster::bulk::ToMaster message) override;
-  void forget(cluster::Desk::Asker asker) override;
+  void ask(api::CallId asker, cluster::bulk::ToMaster message) override;
+  void forget(api::CallId asker) override;
 
   /// Where it listens, in the order of its options; the ports are those that were found.
   const std::vector<std::string>& addresses() const;

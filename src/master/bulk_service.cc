@@ -19,7 +19,7 @@ std::uint64_t number_of(const bulk::ToMaster& message) {
 
 /// Who asks at the desk has no connection; his number stands in its place, beyond those of connections.
 constexpr std::uint64_t at_desk = std::uint64_t{1} << 63;
-net::Peer peer_of(cluster::Desk::Asker asker) { return {{asker | at_desk}, {}}; }
+net::Peer peer_of(api::CallId asker) { return {{asker | at_desk}, {}}; }
 bool is_at_desk(const net::Peer& peer) { return (peer.connection.value & at_desk) != 0; }
 
 /// Agents only bring output and fetch code.
@@ -84,11 +84,11 @@ void BulkService::revoke(const net::PublicKey& key) {
   hub_->revoke(key);
 }
 
-void BulkService::ask(cluster::Desk::Asker asker, bulk::ToMaster message) {
+void BulkService::ask(api::CallId asker, bulk::ToMaster message) {
   std::visit([&](auto& one) { serve(peer_of(asker), one); }, message);
 }
 
-void BulkService::forget(cluster::Desk::Asker asker) { output_.forget(peer_of(asker)); }
+void BulkService::forget(api::CallId asker) { output_.forget(peer_of(asker)); }
 
 void BulkService::reply(const net::Peer& peer, const bulk::FromMaster& message) {
   if (is_at_desk(peer)) return tell_(peer.connection.value & ~at_desk, message);

@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "cluster/bulk.h"
-#include "cluster/desk.h"
+#include "cluster/bulk_endpoint.h"
 #include "logs/store.h"
 #include "loop/calendar.h"
 #include "loop/loop.h"
@@ -34,7 +34,7 @@ class BulkService {
     BulkCounting& counting;
   };
 
-  using Tell = std::function<void(cluster::Desk::Asker, cluster::bulk::FromMaster)>;
+  using Tell = std::function<void(api::CallId, cluster::bulk::FromMaster)>;
   [[nodiscard]] static Result<std::unique_ptr<BulkService>> make(const Ground& ground, net::HubOptions options,
                                                                  const BulkLimits& limits, Tell tell);
   BulkService(const BulkService&) = delete;
@@ -42,8 +42,8 @@ class BulkService {
   /// Acknowledges what can be.
   ~BulkService();
 
-  void ask(cluster::Desk::Asker asker, cluster::bulk::ToMaster message);
-  void forget(cluster::Desk::Asker asker);
+  void ask(api::CallId asker, cluster::bulk::ToMaster message);
+  void forget(api::CallId asker);
 
   net::Hub& hub() { return *hub_; }
   /// Which agents write which output: it is to be told before an agent can know.

@@ -66,7 +66,7 @@ class Talker : public Hearer {
   std::unique_ptr<net::Link> link_;
 };
 
-using Asker = cluster::Desk::Asker;
+using Asker = api::CallId;
 
 struct BulkServiceTest : testing::Test {
   /// Somebody at the desk, under one number.

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "records/records_for_tests.h"
 #include "tests/servers/results.h"
 #include "tests/servers/scratch.h"
 
@@ -17,7 +18,7 @@ using testing::HasSubstr;
 struct ClusterFiles : testing::Test {
   ClusterFiles() { fs::create_directories(data.output_folder()); }
   std::unique_ptr<records::Records> open(const std::string& name) {
-    return records::Records::open("sqlite://" + folder.path() + "/" + name, log).value();
+    return records::open_for_tests("sqlite://" + folder.path() + "/" + name, log).value();
   }
   Result<std::uint64_t> claim(const std::string& name, Adopt adopt = Adopt::no) {
     const auto records = open(name);

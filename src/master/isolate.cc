@@ -1,20 +1,9 @@
 #include <set>
 #include <utility>
 
-#include "base/overloaded.h"
-#include "describe/describe.h"
 #include "master/master.h"
 
 namespace cadre::master {
-namespace {
-
-namespace control = cluster::control;
-namespace messages = cluster::messages;
-namespace requests = cluster::requests;
-
-cluster::Told failed(Errc code, std::string why) { return requests::Reply(requests::Failed{code, std::move(why), {}}); }
-
-}  // namespace
 
 bool Master::is_of_data(const Error& error) {
   // Errors of the database itself are waited for (unavailable, timed_out) or final (denied, corrupt).
@@ -22,8 +11,8 @@ bool Master::is_of_data(const Error& error) {
 }
 
 loop::Task<Result<void>> Master::isolate(const std::vector<News>& news, Error why) {
-  ground_.log.error("a transaction of " + std::to_string(news.size()) +
-                    " inputs cannot be written; they are taken one by one: " + why.message);
+  deps_.log.error("a transaction of " + std::to_string(news.size()) +
+                  " inputs cannot be written; they are taken one by one: " + why.message);
   Result<void> done = co_await reload(news);
   if (!done) co_return done;
   bool ticked = false;
@@ -49,49 +38,51 @@ loop::Task<Result<void>> Master::isolate(const std::vector<News>& news, Error wh
 
 loop::Task<Result<void>> Master::reload(const std::vector<News>& news) {
   struct Loaded {
-    std::uint64_t boot = 0;
-    control::Rows rows;
-    access::Rows access;
+    std::vector<std::any> parts;
+    std::uint64_t last_change = 0;
   };
-  std::set<Asker> again;  // they will be answered when their request is taken again
+  std::set<api::CallId> again;  // they will be answered when their request is taken again
   for (const News& one : news) {
-    if (const auto* asked = std::get_if<FromDoor>(&one)) again.insert(asked->asker);
+    if (const auto* asked = std::get_if<FromGateway>(&one)) again.insert(asked->call);
   }
   Result<Loaded> loaded = fail(Errc::unavailable, "");
   for (int attempt = 0; !loaded; ++attempt) {
-    loaded = co_await ground_.pool.run([this]() -> Result<Loaded> {
+    loaded = co_await deps_.pool.run([this]() -> Result<Loaded> {
       Loaded all;
-      TRY_ASSIGN(boot, ground_.records.begin_boot());
-      TRY_ASSIGN(rows, ground_.records.load({settings_.ended_jobs_kept, settings_.ended_bytes_kept.value}));
-      TRY_ASSIGN(access, ground_.records.load_access());
-      all.boot = boot;
-      all.rows = std::move(rows);
-      all.access = std::move(access);
+      TRY(deps_.records.begin_boot());
+      for (const PartSetup& part : options_.parts) {
+        TRY_ASSIGN(rows, load(deps_.records, part));
+        all.parts.push_back(std::move(rows));
+      }
+      TRY_ASSIGN(last, deps_.records.last("change"));
+      all.last_change = last;
       return all;
     });
     if (loaded) break;
     const Errc code = loaded.error().code;
     const bool may_pass = code == Errc::unavailable || code == Errc::timed_out || code == Errc::conflict;
     if (!may_pass || stopping_) co_return Failure(loaded.error());
-    if (attempt == 0) ground_.log.error("the state cannot be read: " + loaded.error().message);
+    if (attempt == 0) deps_.log.error("the state cannot be read: " + loaded.error().message);
     obstacle_ = loaded.error().message;
-    co_await loop::sleep(ground_.loop, std::chrono::seconds(1));
+    co_await loop::sleep(deps_.loop, std::chrono::seconds(1));
   }
   obstacle_.clear();
-  const TimePoint now = ground_.calendar.now();
-  loaded->rows.quotas = quotas_of(loaded->access);
-  control::Control made(settings_, loaded->rows, loaded->boot, now);
-  made.take_connections(control_);
-  for (const Asker asker : control_.waiting()) {
-    if (again.contains(asker)) continue;
-    tell_(asker, failed(Errc::unavailable, "the master has read its state again; repeat the request"));
+  std::set<api::CallId> waiting;
+  for (const std::unique_ptr<api::Part>& part : parts_) {
+    for (const api::CallId call : part->waiting()) waiting.insert(call);
   }
-  control_ = std::move(made);
-  access_ = access::Access(access_settings_, loaded->access);
-  access_.found(now);
-  if (local_token_) static_cast<void>(access_.put_token(*local_token_));  // it was warned of at the start
-  for (auto& [asker, told] : std::exchange(told_, {})) {
-    if (!again.contains(asker)) tell_(asker, std::move(told));
+  for (const api::CallId call : waiting) {
+    audited_.erase(call);
+    if (again.contains(call)) continue;
+    options_.reply(call, api::Failed{Errc::unavailable, "the master has read its state again; repeat the request", {}});
+  }
+  const std::vector<std::unique_ptr<api::Part>> dropped = std::exchange(parts_, {});
+  last_change_ = loaded->last_change;
+  Result<void> made = make_parts(std::move(loaded->parts));
+  if (!made) co_return made;
+  for (std::size_t at = 0; at < parts_.size(); ++at) parts_[at]->take_over(*dropped[at]);
+  for (auto& [call, reply] : std::exchange(replies_, {})) {
+    if (!again.contains(call)) options_.reply(call, std::move(reply));
   }
   co_return Result<void>();
 }
@@ -99,41 +90,26 @@ loop::Task<Result<void>> Master::reload(const std::vector<News>& news) {
 loop::Task<Result<void>> Master::reject(const News& one, Error why) {
   ++unwritable_;
   const auto log = [&](const std::string& what) {
-    ground_.log.error(what + " cannot be written and is refused (" + std::to_string(unwritable_) +
-                      " so far): " + why.message);
+    deps_.log.error(what + " cannot be written and is refused (" + std::to_string(unwritable_) +
+                    " so far): " + why.message);
   };
-  if (const auto* asked = std::get_if<FromDoor>(&one)) {
+  if (const auto* asked = std::get_if<FromGateway>(&one)) {
     log("a request from " + asked->credential.address);
-    tell_(asked->asker,
-          failed(Errc::invalid, "the request holds something that cannot be stored; the log of the master says what"));
+    options_.reply(
+        asked->call,
+        api::Failed{
+            Errc::invalid, "the request holds something that cannot be stored; the log of the master says what", {}});
     co_return Result<void>();
   }
-  const auto* heard = std::get_if<FromAgent>(&one);
+  const auto* heard = std::get_if<FromShell>(&one);
   if (heard == nullptr) co_return Result<void>();
-  log("a message of an agent");
-  const auto answer = [&](messages::MasterMessage message) {
-    const messages::FromMaster to{heard->message.session, std::move(message)};
-    static_cast<void>(agents_->send(heard->peer, describe::write_msgpack(to)));  // who is gone needs no answer
-  };
-  if (std::holds_alternative<messages::Hello>(heard->message.body)) {
-    answer(messages::Refused{"what it says of itself cannot be stored; the log of the master says what"});
-  } else if (const auto* report = std::get_if<messages::Report>(&heard->message.body)) {
-    answer(messages::ReportAnswer{report->lease, {report->number, false, "the report cannot be stored"}});
-  } else if (const auto* exited = std::get_if<messages::Exited>(&heard->message.body)) {
-    // That it ended must count, or the agent would say it again for ever; what it said of its end need not.
-    FromAgent bare = *heard;
-    cluster::TaskEnding ending;
-    ending.reason = exited->ending.reason;
-    ending.code = exited->ending.code;
-    ending.output_end = exited->ending.output_end;
-    ending.detail = "what its agent said of its end cannot be stored";
-    std::get<messages::Exited>(bare.message.body).ending = ending;
-    const std::vector<News> alone{std::move(bare)};
-    Result<void> taken = co_await take(alone);
-    if (!taken && is_of_data(taken.error())) taken = co_await reload(alone);
-    co_return taken;
-  }
-  co_return Result<void>();
+  log("news for the part " + std::string(options_.parts[heard->part].type.name));
+  std::optional<std::any> instead = options_.parts[heard->part].shell->reject(heard->news);
+  if (!instead) co_return Result<void>();
+  const std::vector<News> alone{FromShell{heard->part, *std::move(instead), heard->size}};
+  Result<void> taken = co_await take(alone);
+  if (!taken && is_of_data(taken.error())) taken = co_await reload(alone);
+  co_return taken;
 }
 
 }  // namespace cadre::master

@@ -78,7 +78,7 @@ access::Writes random_writes(Dice& dice, const ModelDatabase& model) {
 class AccessContract : public BothEngines {
  protected:
   static void expect_holds(Records& records, const ModelDatabase& model) {
-    const auto found = records.load_access();
+    const auto found = load_access(records);
     ASSERT_TRUE(found.has_value()) << found.error().message;
     const access::Rows wanted = model.rows();
     EXPECT_EQ(found->users, wanted.users);
@@ -112,7 +112,7 @@ TEST_P(AccessContract, EveryFieldSurvivesHoweverOftenItIsWritten) {
     for (int step = 0; step < 8; ++step) {
       const access::Writes writes = random_writes(dice, model);
       model.apply(writes);
-      for (int times = dice.percent(30) ? 2 : 1; times > 0; --times) ASSERT_DONE(records->commit({}, writes));
+      for (int times = dice.percent(30) ? 2 : 1; times > 0; --times) ASSERT_DONE(records->commit(rows_of({}, writes)));
       if (dice.percent(20)) {
         records.reset();
         records = open(backend.url());
@@ -126,11 +126,11 @@ TEST_P(AccessContract, TheCoreFindsItselfAgainAfterEveryStep) {
   const auto records = open(backend_.url());
   ModelDatabase model;
   const auto step = [&](auto act) {
-    access::Access core({}, records->load_access().value());
+    access::Access core({}, load_access(*records).value());
     act(core);
     const access::Writes writes = core.take();
     model.apply(writes);
-    ASSERT_DONE(records->commit({}, writes));
+    ASSERT_DONE(records->commit(rows_of({}, writes)));
     expect_holds(*records, model);
   };
   const auto ask = [&](const access::Request& request) {
@@ -162,28 +162,28 @@ TEST_P(AccessContract, WhatIsWrittenWithTheRestIsThereWithItOrNotAtAll) {
   control::Writes writes;
   writes.changes.push_back({1, noon, "job", "1", "queued", ""});
   writes.tasks.emplace_back().id = {{1}, 0};  // of no job
-  EXPECT_ERROR(Errc::conflict, records->commit(writes, one_of_each()));
-  EXPECT_TRUE(records->load_access().value().users.empty());
+  EXPECT_ERROR(Errc::conflict, records->commit(rows_of(writes, one_of_each())));
+  EXPECT_TRUE(load_access(*records).value().users.empty());
   writes.tasks.clear();
   access::Writes stray;
   stray.tokens = {{"t1", "hash", "nobody", "", noon, {}}};
-  EXPECT_ERROR(Errc::conflict, records->commit(writes, stray));
+  EXPECT_ERROR(Errc::conflict, records->commit(rows_of(writes, stray)));
   EXPECT_TRUE(records->changes_since(0, all).value().empty());
-  ASSERT_DONE(records->commit(writes, one_of_each()));
+  ASSERT_DONE(records->commit(rows_of(writes, one_of_each())));
   EXPECT_EQ(records->changes_since(0, all).value().size(), 1U);
-  EXPECT_EQ(records->load_access().value().users.size(), 1U);
+  EXPECT_EQ(load_access(*records).value().users.size(), 1U);
 }
 
 TEST_P(AccessContract, NothingBelongsToWhoIsNotThere) {
   const auto records = open(backend_.url());
-  ASSERT_DONE(records->commit({}, one_of_each()));
+  ASSERT_DONE(records->commit(rows_of({}, one_of_each())));
   access::Writes no_user, no_workspace, user_with_rest, workspace_with_rest;
   no_user.members = {{"lab", "bob", Role::viewer}};
   no_workspace.members = {{"moon", "ann", Role::viewer}};
   user_with_rest.users_gone = {"ann"};
   workspace_with_rest.workspaces_gone = {"lab"};
   for (const access::Writes& writes : {no_user, no_workspace, user_with_rest, workspace_with_rest}) {
-    EXPECT_ERROR(Errc::conflict, records->commit({}, writes));
+    EXPECT_ERROR(Errc::conflict, records->commit(rows_of({}, writes)));
   }
   ModelDatabase model;
   model.apply(one_of_each());
@@ -192,7 +192,7 @@ TEST_P(AccessContract, NothingBelongsToWhoIsNotThere) {
 
 TEST_P(AccessContract, GoneAndMadeAnewInOneIsMadeAnew) {
   const auto records = open(backend_.url());
-  ASSERT_DONE(records->commit({}, one_of_each()));
+  ASSERT_DONE(records->commit(rows_of({}, one_of_each())));
   access::Writes writes;
   writes.users_gone = {"ann"};
   writes.workspaces_gone = {"lab"};
@@ -201,7 +201,7 @@ TEST_P(AccessContract, GoneAndMadeAnewInOneIsMadeAnew) {
   writes.users = {{"ann", "", true, false, {}, noon, ""}};
   ModelDatabase model;
   model.apply(writes);
-  ASSERT_DONE(records->commit({}, writes));
+  ASSERT_DONE(records->commit(rows_of({}, writes)));
   expect_holds(*records, model);
 }
 
@@ -210,7 +210,7 @@ TEST_P(AccessContract, TheAuditIsReadBackwardsPageByPage) {
   Dice dice(1);
   access::Writes writes;
   for (std::uint64_t number = 1; number <= 10; ++number) writes.audit.push_back(random_audit(dice, number));
-  ASSERT_DONE(records->commit({}, writes));
+  ASSERT_DONE(records->commit(rows_of({}, writes)));
   const auto numbers = [&](std::uint64_t before, std::int64_t limit) {
     std::vector<std::uint64_t> list;
     const std::vector<access::AuditRow> rows = records->audit_before(before, limit).value();
@@ -231,7 +231,7 @@ TEST_P(AccessContract, NumbersOfTheAuditAreNeverForgotten) {
   Dice dice(1);
   access::Writes writes;
   for (std::uint64_t number = 1; number <= 10; ++number) writes.audit.push_back(random_audit(dice, number));
-  ASSERT_DONE(records->commit({}, writes));
+  ASSERT_DONE(records->commit(rows_of({}, writes)));
   EXPECT_EQ(records->prune_audit(20, 100).value(), 0);
   EXPECT_EQ(records->prune_audit(4, 4).value(), 4);
   EXPECT_EQ(records->prune_audit(4, 4).value(), 2);
@@ -241,14 +241,14 @@ TEST_P(AccessContract, NumbersOfTheAuditAreNeverForgotten) {
   EXPECT_TRUE(records->audit_before(0, 100).value().empty());
   records.reset();
   records = open(backend_.url());
-  EXPECT_EQ(records->load_access().value().last_audit, 10U);
+  EXPECT_EQ(load_access(*records).value().last_audit, 10U);
 }
 
 TEST_P(AccessContract, AMasterThatWasReplacedWritesNoUsers) {
   const auto records = open(backend_.url());
   ASSERT_DONE(backend_.connect()->exec("UPDATE master SET boot = boot + 1"));
-  EXPECT_ERROR(Errc::denied, records->commit({}, one_of_each()));
-  EXPECT_ERROR(Errc::denied, records->load_access());
+  EXPECT_ERROR(Errc::denied, records->commit(rows_of({}, one_of_each())));
+  EXPECT_ERROR(Errc::denied, load_access(*records));
   EXPECT_ERROR(Errc::denied, records->prune_audit(0, 1));
 }
 
@@ -265,7 +265,7 @@ struct Fault {
 
 TEST_P(AccessContract, ACorruptRowIsNamedWithItsColumn) {
   const auto records = open(backend_.url());
-  ASSERT_DONE(records->commit({}, one_of_each()));
+  ASSERT_DONE(records->commit(rows_of({}, one_of_each())));
   const auto db = backend_.connect();
   const std::vector<Fault> faults{
       {"users", "is_admin", "2", "ann"},        {"users", "password", "'\x01?'", "ann"},
@@ -275,12 +275,12 @@ TEST_P(AccessContract, ACorruptRowIsNamedWithItsColumn) {
   for (const Fault& fault : faults) {
     const database::Value good = db->query(fault.select()).value().cells().at(0).at(0);
     ASSERT_DONE(db->exec(fault.set(fault.bad)));
-    const auto rows = records->load_access();
+    const auto rows = load_access(*records);
     EXPECT_ERROR(Errc::corrupt, rows);
     EXPECT_THAT(rows.error().message, testing::HasSubstr(fault.words()));
     ASSERT_DONE(db->exec(fault.set("$1"), {good}));
   }
-  ASSERT_DONE(records->load_access());
+  ASSERT_DONE(load_access(*records));
 }
 
 INSTANTIATE_FOR_BOTH_ENGINES(AccessContract);

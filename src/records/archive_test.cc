@@ -34,7 +34,7 @@ class ArchiveContract : public BothEngines {
         writes.tasks.push_back(task);
       }
     }
-    ASSERT_DONE(records_->commit(writes));
+    ASSERT_DONE(records_->commit(rows_of(writes)));
     archive_ = Archive::open(backend_.url()).value();
   }
 
@@ -97,7 +97,7 @@ TEST_P(ArchiveContract, LosesJobsOfTheOwnerWithMostBytesFirst) {
   large.stage = control::JobStage::ended;
   large.ended = TimePoint(std::chrono::hours(2'000));
   writes.new_jobs.push_back(large);
-  ASSERT_DONE(records_->commit(writes));
+  ASSERT_DONE(records_->commit(rows_of(writes)));
   const auto rows = records_->load({100, any_bytes});
   std::int64_t bytes = 0;
   for (const control::JobRow& row : rows->jobs) {

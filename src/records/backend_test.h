@@ -10,7 +10,7 @@
 
 #include "base/dice.h"
 #include "base/log.h"
-#include "records/records.h"
+#include "records/records_for_tests.h"
 #include "tests/servers/engines.h"
 #include "tests/servers/results.h"
 
@@ -28,7 +28,7 @@ inline SilentLog& silent_log() {
 
 class BothEngines : public testing::TestWithParam<Kind> {
  protected:
-  static std::unique_ptr<Records> open(const std::string& url) { return Records::open(url, silent_log()).value(); }
+  static std::unique_ptr<Records> open(const std::string& url) { return open_for_tests(url, silent_log()).value(); }
 
   Backend backend_{GetParam()};
 };

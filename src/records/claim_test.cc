@@ -22,21 +22,21 @@ control::Writes one_change(std::uint64_t number) {
 
 TEST_P(ClaimContract, ASecondMasterIsRefusedWhileTheFirstLives) {
   auto first = open(backend_.url());
-  const auto second = Records::open(backend_.url(), silent_log());
+  const auto second = open_for_tests(backend_.url(), silent_log());
   EXPECT_ERROR(Errc::conflict, second);
   EXPECT_THAT(second.error().message, testing::HasSubstr("another master that is running"));
   if (GetParam() == Kind::sqlite) {
     EXPECT_THAT(second.error().message, testing::HasSubstr("process " + std::to_string(getpid())));
   }
   first.reset();
-  ASSERT_DONE(Records::open(backend_.url(), silent_log()));
+  ASSERT_DONE(open_for_tests(backend_.url(), silent_log()));
 }
 
 TEST_P(ClaimContract, ASecondMasterLeavesTheTablesOfALivingOneAlone) {
   const auto first = open(backend_.url());
   ASSERT_DONE(first->begin_boot());
   ASSERT_DONE(backend_.connect()->exec("DELETE FROM cadre_schema"));  // as if steps were missing
-  EXPECT_ERROR(Errc::conflict, Records::open(backend_.url(), silent_log()));
+  EXPECT_ERROR(Errc::conflict, open_for_tests(backend_.url(), silent_log()));
   EXPECT_EQ(database::schema_version(*backend_.connect()).value(), 0);
 }
 
@@ -52,10 +52,10 @@ TEST_P(ClaimContract, AKilledMasterLeavesNothingBehind) {
     });
     char said = 0;
     ASSERT_EQ(read(ends[0], &said, 1), 1);
-    if (round == 0) EXPECT_ERROR(Errc::conflict, Records::open(backend_.url(), silent_log()));
+    if (round == 0) EXPECT_ERROR(Errc::conflict, open_for_tests(backend_.url(), silent_log()));
     kill(child, SIGKILL);
     ASSERT_EQ(servers::wait_for(child), -1);
-    ASSERT_DONE(Records::open(backend_.url(), silent_log()));
+    ASSERT_DONE(open_for_tests(backend_.url(), silent_log()));
     close(ends[0]);
     close(ends[1]);
   }
@@ -74,9 +74,9 @@ TEST_P(ClaimContract, BootsOnlyGrow) {
 TEST_P(ClaimContract, WhoeverBeganLaterShutsOutTheEarlier) {
   const auto earlier = open(backend_.url());
   ASSERT_DONE(earlier->begin_boot());
-  ASSERT_DONE(earlier->commit(one_change(1)));
+  ASSERT_DONE(earlier->commit(rows_of(one_change(1))));
   ASSERT_DONE(backend_.connect()->exec("UPDATE master SET boot = boot + 1"));  // as the later one does
-  EXPECT_ERROR(Errc::denied, earlier->commit(one_change(2)));
+  EXPECT_ERROR(Errc::denied, earlier->commit(rows_of(one_change(2))));
   EXPECT_ERROR(Errc::denied, earlier->load({10, any_bytes}));
   EXPECT_ERROR(Errc::denied, earlier->prune_changes(0, 100));
   EXPECT_ERROR(Errc::denied, earlier->add_join_token({"hash", {}, "default"}));
@@ -105,7 +105,7 @@ TEST_P(ClaimContract, ADatabaseFromTheFutureIsRefused) {
   open(backend_.url()).reset();
   const auto next = std::to_string(migrations().size() + 1);
   ASSERT_DONE(backend_.connect()->exec("INSERT INTO cadre_schema VALUES (" + next + ", 'what is to come', '0')"));
-  EXPECT_ERROR(Errc::invalid, Records::open(backend_.url(), silent_log()));
+  EXPECT_ERROR(Errc::invalid, open_for_tests(backend_.url(), silent_log()));
 }
 
 INSTANTIATE_FOR_BOTH_ENGINES(ClaimContract);
@@ -114,16 +114,16 @@ TEST(ClaimByName, AFileIsTheSameByWhateverName) {
   const servers::TempDir folder;
   ASSERT_DONE(database::open("sqlite://" + folder.path() + "/real.db"));
   ASSERT_EQ(symlink("real.db", (folder.path() + "/other.db").c_str()), 0);
-  const auto first = Records::open("sqlite://" + folder.path() + "/real.db", silent_log());
+  const auto first = open_for_tests("sqlite://" + folder.path() + "/real.db", silent_log());
   ASSERT_DONE(first);
-  EXPECT_ERROR(Errc::conflict, Records::open("sqlite://" + folder.path() + "/other.db", silent_log()));
+  EXPECT_ERROR(Errc::conflict, open_for_tests("sqlite://" + folder.path() + "/other.db", silent_log()));
 }
 
 TEST(ClaimByName, DatabasesInMemoryAreEachTheirOwn) {
-  const auto first = Records::open("sqlite::memory:", silent_log());
+  const auto first = open_for_tests("sqlite::memory:", silent_log());
   ASSERT_DONE(first);
-  ASSERT_DONE(Records::open("sqlite::memory:", silent_log()));
-  ASSERT_DONE((*first)->commit(one_change(1)));
+  ASSERT_DONE(open_for_tests("sqlite::memory:", silent_log()));
+  ASSERT_DONE((*first)->commit(rows_of(one_change(1))));
 }
 
 /// A master behind a network that fails.
@@ -134,14 +134,14 @@ class ClaimByNetwork : public testing::Test {
   /// A cut may be noticed in the middle of a commit: then nothing was written, and it is repeated.
   Result<void> commit(std::uint64_t number) {
     for (int tries = 0;; ++tries) {
-      auto done = records_->commit(one_change(number));
+      auto done = records_->commit(rows_of(one_change(number)));
       if (done || done.error().code != Errc::unavailable || tries == 3) return done;
     }
   }
 
   Backend backend_{Kind::postgresql};
   servers::Proxy proxy_{servers::shared_postgres().port()};
-  std::unique_ptr<Records> records_ = Records::open(backend_.url_by(proxy_.port()), silent_log()).value();
+  std::unique_ptr<Records> records_ = open_for_tests(backend_.url_by(proxy_.port()), silent_log()).value();
 };
 
 TEST_F(ClaimByNetwork, IsTakenAgainWithANewConnection) {
@@ -155,7 +155,7 @@ TEST_F(ClaimByNetwork, IsTakenAgainWithANewConnection) {
   ASSERT_DONE(commit(1));  // the server may not yet have given up the old connection
   for (int tries = 0; claims() == before && tries < 1'000; ++tries) usleep(5'000);
   ASSERT_DONE(commit(2));
-  EXPECT_ERROR(Errc::conflict, Records::open(backend_.url(), silent_log()));
+  EXPECT_ERROR(Errc::conflict, open_for_tests(backend_.url(), silent_log()));
 }
 
 TEST_F(ClaimByNetwork, IsConfirmedWithoutWritingUntilAnotherHasIt) {
@@ -167,7 +167,7 @@ TEST_F(ClaimByNetwork, IsConfirmedWithoutWritingUntilAnotherHasIt) {
     return db->query("SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted").value().cells().empty();
   };
   for (int tries = 0; !is_free() && tries < 1'000; ++tries) usleep(5'000);
-  const auto other = Records::open(backend_.url(), silent_log());
+  const auto other = open_for_tests(backend_.url(), silent_log());
   ASSERT_DONE(other);
   Result<void> confirmed = records_->confirm();  // the first attempt may only find out that the connection is gone
   for (int tries = 0; !confirmed && confirmed.error().code == Errc::timed_out && tries < 3; ++tries) {
@@ -181,8 +181,8 @@ TEST_F(ClaimByNetwork, IsConfirmedWithoutWritingUntilAnotherHasIt) {
 TEST_F(ClaimByNetwork, AfterALostAnswerTheSameWritesDoNoHarm) {
   for (const auto moment : {servers::Proxy::Moment::before, servers::Proxy::Moment::after}) {
     proxy_.spoil_when_client_says("COMMIT", moment, servers::Proxy::Fault::cut);
-    EXPECT_ERROR(Errc::timed_out, records_->commit(one_change(1)));
-    ASSERT_DONE(records_->commit(one_change(1)));
+    EXPECT_ERROR(Errc::timed_out, records_->commit(rows_of(one_change(1))));
+    ASSERT_DONE(records_->commit(rows_of(one_change(1))));
     EXPECT_EQ(records_->changes_since(0, 10).value().size(), 1U);
     ASSERT_DONE(backend_.connect()->exec("DELETE FROM changes"));
   }
@@ -190,7 +190,7 @@ TEST_F(ClaimByNetwork, AfterALostAnswerTheSameWritesDoNoHarm) {
 
 TEST_F(ClaimByNetwork, AMasterThatWasCutOffCannotWriteOnceAnotherHasBegun) {
   proxy_.spoil(servers::Proxy::Fault::cut);
-  const auto other = Records::open(backend_.url(), silent_log());
+  const auto other = open_for_tests(backend_.url(), silent_log());
   ASSERT_DONE(other);
   ASSERT_DONE((*other)->begin_boot());
   EXPECT_ERROR(Errc::denied, commit(1));
@@ -199,8 +199,8 @@ TEST_F(ClaimByNetwork, AMasterThatWasCutOffCannotWriteOnceAnotherHasBegun) {
 
 TEST_F(ClaimByNetwork, ALostConnectionIsUnavailableAndThenMended) {
   proxy_.spoil_when_client_says("changes", servers::Proxy::Moment::before, servers::Proxy::Fault::cut);
-  EXPECT_ERROR(Errc::unavailable, records_->commit(one_change(1)));
-  ASSERT_DONE(records_->commit(one_change(1)));
+  EXPECT_ERROR(Errc::unavailable, records_->commit(rows_of(one_change(1))));
+  ASSERT_DONE(records_->commit(rows_of(one_change(1))));
 }
 
 }  // namespace

@@ -58,22 +58,22 @@ struct ColumnNames {
 /// The visitor that adds the cells of one row to `out`.
 class CellWriter {
  public:
-  enum class For { new_row, change };
+  enum class For { new_row, change, key };
   CellWriter(database::Values& out, For purpose) : out_(out), purpose_(purpose) {}
 
   template <class T>
   void key(std::string_view name, const T& value) {
-    column(name, value);
-  }
-  template <class T>
-  void column(std::string_view name, const T& value) {
     auto cell = Cell<T>::to_cell(value);
     if (!cell && !problem_) problem_ = Error{cell.error().code, std::string(name) + ": " + cell.error().message};
     out_.push_back(cell ? *std::move(cell) : database::Value());
   }
   template <class T>
+  void column(std::string_view name, const T& value) {
+    if (purpose_ != For::key) key(name, value);
+  }
+  template <class T>
   void json(std::string_view, const T& value) {
-    out_.emplace_back(describe::write_json(value));
+    if (purpose_ != For::key) out_.emplace_back(describe::write_json(value));
   }
   template <class T>
   void json_once(std::string_view name, const T& value) {

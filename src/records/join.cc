@@ -26,14 +26,6 @@ void columns(V& v, Token& row) {
   v.column("used_by", row.used_by);
 }
 
-template <class V>
-void columns(V& v, AgentKey& row) {
-  v.key("agent", row.agent);
-  v.column("public_key", row.public_key);
-  v.column("pool", row.pool);
-  v.column("joined", row.joined);
-}
-
 template <class Row>
 Result<Row> read(const database::Row& cells, std::string_view table) {
   Row row;

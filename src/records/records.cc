@@ -5,6 +5,8 @@
 #include <span>
 #include <tuple>
 
+#include "access/tables.h"
+#include "cluster/control/tables.h"
 #include "database/migrate.h"
 #include "records/schema.h"
 
@@ -93,11 +95,10 @@ Result<std::vector<PrunedJob>> remove_jobs(Transaction& transaction, const std::
 }
 
 Result<void> get_last(Transaction& transaction, control::Rows& rows) {
-  TRY_ASSIGN(found, transaction.query("SELECT last_job, last_change FROM master"));
+  TRY_ASSIGN(found, transaction.query("SELECT last_job FROM master"));
   TRY_ASSIGN(row, found.one());
-  TRY_ASSIGN(cells, (row.read<std::int64_t, std::int64_t>()));
-  rows.last_job.value = static_cast<std::uint64_t>(std::get<0>(cells));
-  rows.last_change = static_cast<std::uint64_t>(std::get<1>(cells));
+  TRY_ASSIGN(last, row.get<std::int64_t>(0));
+  rows.last_job.value = static_cast<std::uint64_t>(last);
   TRY_ASSIGN(ended, transaction.query("SELECT count(*), CAST(coalesce(sum(bytes), 0) AS BIGINT) FROM jobs"
                                       " WHERE stage = 'ended'"));
   TRY_ASSIGN(count, ended.one());
@@ -108,24 +109,30 @@ Result<void> get_last(Transaction& transaction, control::Rows& rows) {
 
 }  // namespace
 
-Records::Records(Claim claim, std::unique_ptr<database::Database> database)
+Records::Records(Claim claim, std::unique_ptr<database::Database> database, RowTypes types)
     : claim_(std::move(claim)),
       database_(std::move(database)),
+      types_(std::move(types)),
       guard_sql_(
           "UPDATE master SET last_job = CASE WHEN last_job < $1 THEN $1 ELSE last_job END,"
           " last_change = CASE WHEN last_change < $2 THEN $2 ELSE last_change END,"
           " last_audit = CASE WHEN last_audit < $3 THEN $3 ELSE last_audit END WHERE boot = $4 RETURNING " +
           std::string(claim_.held_sql())) {}
 
-Result<std::unique_ptr<Records>> Records::open(std::string_view url, Log& log) {
+Result<std::unique_ptr<Records>> Records::open(std::string_view url, Log& log, Declared declared) {
   TRY_ASSIGN(database, database::open(url));
   TRY_ASSIGN(claim, Claim::take(url, *database));  // first: a living master's tables are not to be changed
-  TRY(database::migrate(*database, migrations(), log));
+  TRY(database::migrate(*database, "", migrations(), log));
+  for (const Declared::Schema& schema : declared.schemas) {
+    std::vector<database::Migration> steps;
+    for (const api::Migration& step : schema.migrations) steps.push_back({step.version, step.name, step.sql});
+    TRY(database::migrate(*database, schema.part, steps, log));
+  }
   TRY_ASSIGN(rows, database->query("SELECT boot, cluster FROM master"));
   TRY_ASSIGN(row, rows.one());
   TRY_ASSIGN(boot, row.get<std::int64_t>(0));
   TRY_ASSIGN(cluster, row.get<std::string>(1));
-  std::unique_ptr<Records> records(new Records(std::move(claim), std::move(database)));
+  std::unique_ptr<Records> records(new Records(std::move(claim), std::move(database), std::move(declared.rows)));
   records->boot_ = static_cast<std::uint64_t>(boot);
   records->cluster_ = std::move(cluster);
   return records;
@@ -214,37 +221,72 @@ Result<control::Rows> Records::load(const EndedMost& ended) {
   });
 }
 
-Result<void> Records::commit(const control::Writes& writes, const access::Writes& access) {
-  if (writes.empty() && access.empty()) return {};
-  Last last;
-  for (const control::JobRow& job : writes.new_jobs) last.job = std::max(last.job, job.id.value);
-  for (const control::ChangeRow& change : writes.changes) last.change = std::max(last.change, change.number);
-  for (const access::AuditRow& row : access.audit) last.audit = std::max(last.audit, row.number);
-  return transact(last, [&](Transaction& transaction) -> Result<void> {
-    for (const cluster::AgentId& agent : writes.agents_gone) {
-      TRY(transaction.exec("DELETE FROM agents WHERE id = $1", {storable(agent.value)}));
-    }
-    for (const cluster::AgentId& agent : writes.keys_gone) {
-      TRY(transaction.exec("DELETE FROM agent_keys WHERE agent = $1", {storable(agent.value)}));
-    }
-    TRY(put(transaction, writes.agents, pieces()));
-    TRY(put(transaction, writes.groups, pieces()));
-    TRY(put(transaction, writes.new_jobs, pieces()));
-    TRY(change(transaction, writes.jobs, pieces()));
-    TRY(put(transaction, writes.tasks, pieces()));
-    TRY(put(transaction, writes.changes, pieces()));
-    return put_access(transaction, access);
+namespace {
+
+/// Reads rows of parts within one transaction.
+class TransactionReader final : public api::RowReader {
+ public:
+  TransactionReader(Transaction& transaction, const RowTypes& types) : transaction_(transaction), types_(types) {}
+
+  Result<std::uint64_t> last(const std::string& kind) override {
+    if (kind != "job" && kind != "change" && kind != "audit") return fail(Errc::invalid, "no numbers of kind " + kind);
+    TRY_ASSIGN(found, transaction_.query("SELECT last_" + kind + " FROM master"));
+    TRY_ASSIGN(row, found.one());
+    TRY_ASSIGN(number, row.get<std::int64_t>(0));
+    return static_cast<std::uint64_t>(number);
+  }
+
+ private:
+  Result<std::shared_ptr<void>> read(std::type_index type) override { return types_.read_all(transaction_, type); }
+
+  Transaction& transaction_;
+  const RowTypes& types_;
+};
+
+}  // namespace
+
+Result<std::any> Records::load_part(const std::function<Result<std::any>(api::RowReader&)>& load) {
+  return transact({}, [&](Transaction& transaction) -> Result<std::any> {
+    TransactionReader reader(transaction, types_);
+    return load(reader);
   });
 }
 
-Result<std::vector<control::ChangeRow>> Records::changes_since(std::uint64_t number, std::int64_t limit) {
-  return database_->transaction([&](Transaction& transaction) -> Result<std::vector<control::ChangeRow>> {
-    std::vector<control::ChangeRow> changes;
+Result<std::uint64_t> Records::last(const std::string& kind) {
+  return transact({}, [&](Transaction& transaction) { return TransactionReader(transaction, types_).last(kind); });
+}
+
+Result<void> Records::commit(const api::Writes& writes) {
+  if (writes.empty()) return {};
+  const Last last{writes.last("job"), writes.last("change"), writes.last("audit")};
+  return transact(last, [&](Transaction& transaction) -> Result<void> {
+    for (const api::RowBatch& batch : writes.batches()) TRY(types_.write(transaction, batch, pieces()));
+    return {};
+  });
+}
+
+Result<std::vector<api::ChangeRow>> Records::changes_since(std::uint64_t number, std::int64_t limit) {
+  return database_->transaction([&](Transaction& transaction) -> Result<std::vector<api::ChangeRow>> {
+    std::vector<api::ChangeRow> changes;
     TRY(get(transaction, "WHERE number > $1 ORDER BY number LIMIT $2",
             {static_cast<std::int64_t>(number), std::max<std::int64_t>(limit, 0)}, changes));
     return changes;
   });
 }
+
+Result<std::vector<access::AuditRow>> Records::audit_before(std::uint64_t number, std::int64_t limit) {
+  return database_->transaction([&](Transaction& transaction) -> Result<std::vector<access::AuditRow>> {
+    constexpr auto newest = std::numeric_limits<std::int64_t>::max();
+    const std::int64_t before =
+        number == 0 || !std::in_range<std::int64_t>(number) ? newest : static_cast<std::int64_t>(number);
+    std::vector<access::AuditRow> rows;
+    TRY(get(transaction, "WHERE number < $1 ORDER BY number DESC LIMIT $2", {before, std::max<std::int64_t>(limit, 0)},
+            rows));
+    return rows;
+  });
+}
+
+Result<std::int64_t> Records::prune_audit(std::int64_t keep, std::int64_t most) { return prune("audit", keep, most); }
 
 Result<std::int64_t> Records::prune_changes(std::int64_t keep, std::int64_t most) {
   return prune("changes", keep, most);

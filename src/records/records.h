@@ -5,7 +5,9 @@
 /// already. `denied` from a write says that another master has begun since: this one must end.
 #pragma once
 
+#include <any>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,10 +15,12 @@
 #include <vector>
 
 #include "access/rows.h"
+#include "api/part.h"
 #include "base/log.h"
 #include "cluster/control/rows.h"
 #include "database/database.h"
 #include "records/claim.h"
+#include "records/row_types.h"
 #include "records/table.h"
 
 namespace cadre::records {
@@ -36,13 +40,7 @@ struct Joining {
   TimePoint now;
 };
 
-struct AgentKey {
-  cluster::AgentId agent;
-  std::string public_key;
-  std::string pool;
-  TimePoint joined;
-  bool operator==(const AgentKey&) const = default;
-};
+using cluster::control::AgentKey;
 
 /// Of ended jobs: how many, and what their specifications may take.
 struct EndedMost {
@@ -57,11 +55,21 @@ struct PrunedJob {
   std::vector<cluster::LeaseId> leases;
 };
 
+/// What parts of a master keep in the database.
+struct Declared {
+  struct Schema {
+    std::string part;
+    std::vector<api::Migration> migrations;
+  };
+  RowTypes rows;
+  std::vector<Schema> schemas;  ///< beside that of the master itself
+};
+
 class Records {
  public:
   /// Opens the database and brings it to today's schema. One that is newer is refused with Errc::invalid; one that
   /// belongs to a living master with Errc::conflict, after two seconds. A master that was killed is not waited for.
-  [[nodiscard]] static Result<std::unique_ptr<Records>> open(std::string_view url, Log& log);
+  [[nodiscard]] static Result<std::unique_ptr<Records>> open(std::string_view url, Log& log, Declared declared);
 
   /// The number of the last start of a master, 0 when there was none; and the cluster's id, empty when it has none yet.
   std::uint64_t boot() const { return boot_; }
@@ -87,17 +95,17 @@ class Records {
   /// tasks. In the order of their keys. A row that cannot be read is Errc::corrupt, with its table, key and column.
   [[nodiscard]] Result<cluster::control::Rows> load(const EndedMost& ended);
 
-  /// All users, tokens, workspaces and members, in the order of their keys.
-  [[nodiscard]] Result<access::Rows> load_access();
+  /// What a part is made from, read in one transaction.
+  [[nodiscard]] Result<std::any> load_part(const std::function<Result<std::any>(api::RowReader&)>& load);
+  /// The largest number of this kind (job, change, audit) that was ever given out.
+  [[nodiscard]] Result<std::uint64_t> last(const std::string& kind);
 
-  /// Both in one transaction. Of a row that stands twice the last counts; one both written and gone is written. A task
-  /// of a job that is not there is Errc::conflict, as is what belongs to a user or workspace that is not there; a
-  /// change of a job that is not there is Errc::not_found.
-  [[nodiscard]] Result<void> commit(const cluster::control::Writes& writes, const access::Writes& access = {});
+  /// All of it in one transaction. Of a row that is in a batch twice the last counts. A row that belongs to one that is
+  /// not there is Errc::conflict; a change of a row that is not there is Errc::not_found.
+  [[nodiscard]] Result<void> commit(const api::Writes& writes);
 
   /// The `limit` changes after `number`, in their order. When the first is not the next, those between were pruned.
-  [[nodiscard]] Result<std::vector<cluster::control::ChangeRow>> changes_since(std::uint64_t number,
-                                                                               std::int64_t limit);
+  [[nodiscard]] Result<std::vector<api::ChangeRow>> changes_since(std::uint64_t number, std::int64_t limit);
   /// Removes all but the newest `keep`, the oldest first, at most so many; gives how many.
   [[nodiscard]] Result<std::int64_t> prune_changes(std::int64_t keep, std::int64_t most);
 
@@ -138,7 +146,7 @@ class Records {
     std::uint64_t audit = 0;
   };
 
-  Records(Claim claim, std::unique_ptr<database::Database> database);
+  Records(Claim claim, std::unique_ptr<database::Database> database, RowTypes types);
   Failure another_has_begun() const;
   /// Fails when another master has begun, and raises the numbers.
   Result<void> guard(database::Transaction& transaction, const Last& last);
@@ -152,7 +160,6 @@ class Records {
           return fn(transaction);
         });
   }
-  Result<void> put_access(database::Transaction& transaction, const access::Writes& writes) const;
   Result<std::int64_t> prune(const std::string& table, std::int64_t keep, std::int64_t most);
   Pieces pieces() const { return claim_.on_server() ? Pieces::large : Pieces::single; }
 
@@ -160,6 +167,7 @@ class Records {
 
   Claim claim_;  // let go after the connection
   std::unique_ptr<database::Database> database_;
+  RowTypes types_;
   std::string guard_sql_;
   std::uint64_t boot_ = 0;
   std::string cluster_;

@@ -27,7 +27,7 @@ INSERT INTO join_tokens VALUES ('h1', 0, 'default', 0, '');
 TEST_P(SchemaContract, ADatabaseOfTheFirstSchemaIsBroughtOnWithItsRows) {
   {
     const auto db = backend_.connect();
-    ASSERT_DONE(database::migrate(*db, migrations().first(1), silent_log()));
+    ASSERT_DONE(database::migrate(*db, "", migrations().first(1), silent_log()));
     ASSERT_DONE(db->transaction([](database::Transaction& transaction) -> Result<void> {
       for (std::string_view left = rows_of_the_first; left.find(';') != std::string_view::npos;) {
         const std::size_t end = left.find(';');
@@ -55,7 +55,7 @@ TEST_P(SchemaContract, ADatabaseOfTheFirstSchemaIsBroughtOnWithItsRows) {
   EXPECT_EQ(cells("SELECT calls, errors FROM tasks"),
             (std::vector<Values>{{Value(std::int64_t{0}), Value(std::int64_t{0})}}));
   EXPECT_EQ(cells("SELECT workspace FROM changes"), (std::vector<Values>{{Value("")}, {Value("")}}));
-  const access::Rows access = records->load_access().value();
+  const access::Rows access = load_access(*records).value();
   EXPECT_TRUE(access.users.empty() && access.tokens.empty() && access.workspaces.empty() && access.members.empty());
   EXPECT_EQ(access.last_audit, 0U);
 }

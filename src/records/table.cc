@@ -72,6 +72,9 @@ TableSql::TableSql(std::string_view table, const ColumnNames& names) {
     insert_or_change_.push_back(make_insert_or_change(name, names, rows));
     change_.push_back(make_change(name, names, rows));
   }
+  remove_ = "DELETE FROM " + name + " WHERE " + list(names.keys, " AND ", [](const std::string& key, std::size_t at) {
+              return quoted(key) + " = $" + std::to_string(at + 1);
+            });
   select_ = "SELECT " + list(names.all, ", ", [](const std::string& each, std::size_t) { return quoted(each); }) +
             " FROM " + name;
 }

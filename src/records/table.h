@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "database/database.h"
-#include "records/access_tables.h"
-#include "records/tables.h"
+#include "records/columns.h"
 
 namespace cadre::records {
 
@@ -29,12 +28,15 @@ class TableSql {
 
   const std::string& insert_or_change(std::size_t rows) const;
   const std::string& change(std::size_t rows) const;
+  /// `DELETE FROM table WHERE key = $1`, for one row.
+  const std::string& remove() const { return remove_; }
   /// `SELECT all columns FROM table`
   const std::string& select() const { return select_; }
 
  private:
   std::vector<std::string> insert_or_change_;
   std::vector<std::string> change_;
+  std::string remove_;
   std::string select_;
 };
 
@@ -111,6 +113,17 @@ template <class Row>
                                        " rows are to change, of which " + std::to_string(changed) + " are there");
     }
     left = left.subspan(count);
+  }
+  return {};
+}
+
+/// Rows whose keys these have, as far as they are there.
+template <class Row>
+[[nodiscard]] Result<void> remove(database::Transaction& transaction, const std::vector<Row>& rows) {
+  for (const Row& row : rows) {
+    const Row* const one = &row;
+    TRY_ASSIGN(cells, cells_of(std::span<const Row* const>(&one, 1), CellWriter::For::key));
+    TRY(transaction.exec(sql_of<Row>().remove(), cells));
   }
   return {};
 }

@@ -98,7 +98,7 @@ void describe(V& v, ComponentType& c) {
 struct GroupFile {
   static constexpr std::string_view doc = "Components that are placed all or nothing and find each other by name.";
   std::string name;
-  std::string workspace = access::default_workspace;
+  std::string workspace = api::default_workspace;
   std::string pool = "default";
   std::int32_t priority = 42;
   Strategy strategy;

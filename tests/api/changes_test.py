@@ -42,7 +42,7 @@ class Follower:
         self.cursor = message["cursor"]
         if message["type"] == "reset":
             self.resets += 1
-            self.seq = message["snapshot"]["seq"]
+            self.seq = message["seq"]
             return
         for change in message["changes"]:
             assert change["seq"] > self.seq, (change, self.seq)
@@ -117,7 +117,7 @@ class Changes(unittest.TestCase):
         follower.go_on_after(since)
         follower.connect()
         now = follow(self.cluster, self.cluster.admin)
-        last = json.loads(now.recv())["snapshot"]["seq"]
+        last = json.loads(now.recv())["seq"]
         now.shutdown()
         while follower.seq < last:
             follower.read()

@@ -67,7 +67,7 @@ struct BulkOnRealDisk : testing::TestWithParam<Way> {
   std::string spool_of(LeaseId lease) const { return folder.path() + "/spool" + std::to_string(lease.task.job.value); }
 
   /// What was told at the desk, once so much was.
-  std::vector<std::pair<cluster::Desk::Asker, bulk::FromMaster>> wait_told(std::size_t count) {
+  std::vector<std::pair<api::CallId, bulk::FromMaster>> wait_told(std::size_t count) {
     std::unique_lock lock(mutex);
     EXPECT_TRUE(was_told.wait_for(lock, seconds(60), [&] { return told.size() >= count; }));
     return std::exchange(told, {});
@@ -77,8 +77,8 @@ struct BulkOnRealDisk : testing::TestWithParam<Way> {
   SilentLog log;
   std::mutex mutex;
   std::condition_variable was_told;
-  std::vector<std::pair<cluster::Desk::Asker, bulk::FromMaster>> told;
-  std::function<void(cluster::Desk::Asker, bulk::FromMaster)> tell = [this](auto asker, auto message) {
+  std::vector<std::pair<api::CallId, bulk::FromMaster>> told;
+  std::function<void(api::CallId, bulk::FromMaster)> tell = [this](auto asker, auto message) {
     const std::lock_guard lock(mutex);
     told.emplace_back(asker, std::move(message));
     was_told.notify_all();

@@ -20,7 +20,7 @@ namespace {
 
 namespace bulk = cluster::bulk;
 using cluster::LeaseId;
-using Asker = cluster::Desk::Asker;
+using Asker = api::CallId;
 using std::chrono::seconds;
 
 constexpr const char* bulk_address = "tcp://master:7000";

@@ -45,7 +45,7 @@ struct OneDoor {
 
   loop::RealLoop loop;
   SilentLog log;
-  const gateway::Operation operation = gateway::operation_of<T>();
+  const api::Operation operation = api::operation_of<T>();
   gateway::RouteTable table;
   std::unique_ptr<net::http::Server> server;
   std::optional<client::Connection> connection;

@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "base/protocol.h"
-#include "records/records.h"
+#include "records/records_for_tests.h"
 #include "records/rows_test.h"
 #include "tests/servers/results.h"
 #include "tests/servers/scratch.h"
@@ -103,7 +103,7 @@ records::EndedMost everything() { return {1'000'000, std::numeric_limits<std::in
 
 std::unique_ptr<Records> open(const fs::path& path) {
   static SilentLog log;
-  return Records::open("sqlite://" + path.string(), log).value();
+  return records::open_for_tests("sqlite://" + path.string(), log).value();
 }
 
 TEST(WireRows, OfThisVersionAreTheCheckedInRows) {
@@ -112,7 +112,7 @@ TEST(WireRows, OfThisVersionAreTheCheckedInRows) {
   {
     const auto store = open(file);
     ASSERT_DONE(store->begin_boot());
-    ASSERT_DONE(store->commit(rows_of_this_version(), access_of_this_version()));
+    ASSERT_DONE(store->commit(records::rows_of(rows_of_this_version(), access_of_this_version())));
   }
   const std::string text = Sqlite(file).dump();
   const fs::path path = golden / (std::string(version().substr(0, version().rfind('.'))) + ".sql");
@@ -139,7 +139,7 @@ TEST(WireRows, OfAllVersionsAreOpened) {
     EXPECT_EQ(rows->jobs.size(), jobs);
     EXPECT_EQ(rows->tasks.size(), jobs);
     EXPECT_EQ(rows->agents.size(), 2U);
-    const auto access = store->load_access();
+    const auto access = records::load_access(*store);
     ASSERT_TRUE(access) << access.error().message;
     EXPECT_EQ(access->users.size(), 1U);
     EXPECT_EQ(access->tokens.size(), 1U);

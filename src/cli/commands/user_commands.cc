@@ -15,7 +15,7 @@ struct UserOptions {
   bool is_inactive = false;
   bool without_password = false;
   std::optional<std::int64_t> max_slots;
-  std::string workspace = access::default_workspace;
+  std::string workspace = api::default_workspace;
   std::optional<access::Role> role;
   std::optional<std::string> password;
   std::optional<std::string> old_password;

@@ -139,8 +139,11 @@ class Control {
   void note_pruned(JobId id, std::int64_t bytes) { ledger_.note_pruned(id, bytes); }
   /// The client no longer waits for replies.
   void forget_asker(Asker asker);
-  /// The last answer that is to be sent, if it is for this one.
-  const requests::Reply* answered(Asker asker) const;
+  /// Takes the last answer that is to be sent, if it is for this one.
+  std::optional<requests::Reply> take_answer(Asker asker);
+  /// A page of everything that has not ended, as far as the caller may see it.
+  requests::SnapshotPage snapshot(const access::Principal& who, const requests::GetSnapshot& request) const;
+  requests::Status status() const;
   /// Whether an agent of this name counts as alive: no other may take its place.
   bool is_alive(const AgentId& id) const;
   /// Revokes the key of a name under which no agent is known.
@@ -383,12 +386,10 @@ class Control {
   void get_agent(Asker asker, const AgentId& id);
   void list_slots(const Guest& guest, const requests::ListSlots& request);
   void list_pools(Asker asker);
-  void get_status(Asker asker);
   /// up, silent or lost.
   std::string state_of(const AgentEntry& agent) const;
   /// Why it takes no work; empty: it does.
   std::string obstacle_to_work(const AgentEntry& agent) const;
-  void get_snapshot(const Guest& guest, const requests::GetSnapshot& request);
   requests::AgentView view(const AgentEntry& agent) const;
   const Member& member_of(TaskId id) const;
   requests::JobView view(const Job& job) const;

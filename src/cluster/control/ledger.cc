@@ -72,7 +72,7 @@ bool was_interrupted(const lease::Ending& ending) {
 }
 
 Ledger::Ledger(const Rows& rows, EndedKept ended_kept, std::uint64_t first_version)
-    : ended_kept_(ended_kept), last_version_(first_version), last_job_(rows.last_job), last_change_(rows.last_change) {
+    : ended_kept_(ended_kept), last_version_(first_version), last_job_(rows.last_job) {
   for (const AgentRow& row : rows.agents) add_agent(row);
   agents_changed_.clear();
   for (const JobRow& row : rows.jobs) {
@@ -265,18 +265,17 @@ void Ledger::put_group(const std::string& pool, const GroupId& id, const plan::G
 void Ledger::note(TimePoint now, JobId id, std::string what) {
   const Job* job = find(id);
   if (job == nullptr) return;
-  writes_.changes.push_back(
-      {++last_change_, now, "job", std::to_string(id.value), std::move(what), job->row.spec.workspace});
+  writes_.changes.push_back({0, now, "job", std::to_string(id.value), std::move(what), job->row.spec.workspace});
 }
 
 void Ledger::note(TimePoint now, TaskId id, std::string what) {
   const Job* job = find(id.job);
   if (job == nullptr) return;
-  writes_.changes.push_back({++last_change_, now, "task", to_string(id), std::move(what), job->row.spec.workspace});
+  writes_.changes.push_back({0, now, "task", to_string(id), std::move(what), job->row.spec.workspace});
 }
 
 void Ledger::note(TimePoint now, const AgentId& id, std::string what) {
-  writes_.changes.push_back({++last_change_, now, "agent", id.value, std::move(what), ""});
+  writes_.changes.push_back({0, now, "agent", id.value, std::move(what), ""});
 }
 
 Writes Ledger::take() {

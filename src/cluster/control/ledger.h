@@ -166,7 +166,6 @@ class Ledger {
   void note(TimePoint now, JobId id, std::string what);
   void note(TimePoint now, TaskId id, std::string what);
   void note(TimePoint now, const AgentId& id, std::string what);
-  std::uint64_t last_change() const { return last_change_; }
   JobId last_job() const { return last_job_; }
   /// The job has ended: it is forgotten some time after it was written.
   void note_ended(JobId id);
@@ -202,7 +201,6 @@ class Ledger {
   std::set<AgentId> agents_changed_;
   Writes writes_;
   JobId last_job_;
-  std::uint64_t last_change_;
 };
 
 }  // namespace cadre::cluster::control

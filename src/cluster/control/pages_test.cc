@@ -18,8 +18,7 @@ TEST(Pages, OfASnapshotHoldEachJobAndAgentOnce) {
   std::optional<requests::GetSnapshot> next = requests::GetSnapshot{};
   int pages = 0;
   for (; next && pages < 100; ++pages) {
-    desk.ask("snapshot", *next);
-    const auto& page = std::get<requests::SnapshotPage>(desk.answer());
+    const requests::SnapshotPage page = desk.control().snapshot(an_admin(), *next);
     EXPECT_LE(page.part.jobs.size() + page.part.agents.size(), 500U);
     for (const requests::JobView& job : page.part.jobs) EXPECT_TRUE(seen.insert(job.id).second);
     for (const requests::AgentView& agent : page.part.agents) EXPECT_TRUE(agents.insert(agent.id).second);

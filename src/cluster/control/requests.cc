@@ -101,9 +101,11 @@ void Control::fail(Asker asker, Errc code, std::string message) {
   answer(asker, requests::Failed{code, std::move(message), {}});
 }
 
-const requests::Reply* Control::answered(Asker asker) const {
-  const bool is_last = !outcome_.answers.empty() && outcome_.answers.back().asker == asker;
-  return is_last ? &outcome_.answers.back().reply : nullptr;
+std::optional<requests::Reply> Control::take_answer(Asker asker) {
+  if (outcome_.answers.empty() || outcome_.answers.back().asker != asker) return std::nullopt;
+  requests::Reply reply = std::move(outcome_.answers.back().reply);
+  outcome_.answers.pop_back();
+  return reply;
 }
 
 void Control::ask(Asker asker, const access::Principal& who, const requests::Request& request, TimePoint now) {
@@ -139,11 +141,10 @@ void Control::ask(Asker asker, const access::Principal& who, const requests::Req
                  [&](const requests::SetSlot& one) { set_slot(guest, one, now); },
                  [&](const requests::ListSlots& one) { list_slots(guest, one); },
                  [&](const requests::ListPools&) { list_pools(asker); },
-                 [&](const requests::GetStatus&) { get_status(asker); },
+                 [&](const requests::GetStatus&) { answer(asker, status()); },
                  [&](const requests::MakeJoinToken&) {
                    fail(asker, Errc::invalid, "a join token cannot be created without the keys");
                  },
-                 [&](const requests::GetSnapshot& one) { get_snapshot(guest, one); },
              },
              request);
 }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/change.h"
 #include "base/time.h"
 #include "cluster/job.h"
 #include "cluster/messages.h"
@@ -143,15 +144,16 @@ struct GroupRow {
   plan::Group settings;
 };
 
-/// A line of the change log, written together with what changed.
-struct ChangeRow {
-  std::uint64_t number = 0;
-  TimePoint time;
-  std::string noun;  ///< job, task or agent
-  std::string id;
-  std::string what;       ///< the new stage, or what was done
-  std::string workspace;  ///< whose members may know of it; empty: everybody
+/// The key by which an agent is known.
+struct AgentKey {
+  AgentId agent;
+  std::string public_key;
+  std::string pool;
+  TimePoint joined;
+  bool operator==(const AgentKey&) const = default;
 };
+
+using api::ChangeRow;
 
 /// Most slots that the jobs of an account may hold together, over all pools.
 using Quotas = std::map<AccountId, std::int64_t>;
@@ -164,7 +166,6 @@ struct Rows {
   std::vector<GroupRow> groups;
   Quotas quotas;  ///< of users and workspaces, whose rows are not kept here
   JobId last_job;
-  std::uint64_t last_change = 0;
   std::int64_t ended_jobs = 0;   ///< in the database, of which `jobs` has the newest
   std::int64_t ended_bytes = 0;  ///< that the specifications of these take
 };
@@ -178,7 +179,7 @@ struct Writes {
   std::vector<GroupRow> groups;
   std::vector<AgentId> agents_gone;
   std::vector<AgentId> keys_gone;  ///< agents whose keys are revoked
-  std::vector<ChangeRow> changes;
+  std::vector<ChangeRow> changes;  ///< without numbers
   bool empty() const {
     return agents.empty() && new_jobs.empty() && jobs.empty() && tasks.empty() && groups.empty() &&
            agents_gone.empty() && keys_gone.empty() && changes.empty();

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "access/principal.h"
+#include "api/principal.h"
 #include "base/time.h"
 #include "cluster/ids.h"
 
@@ -21,7 +21,7 @@ using Asker = std::uint64_t;
 /// A request that is answered when something is new.
 struct Attendance {
   Asker asker = 0;
-  access::Principal who;
+  api::Principal who;
   std::uint64_t seen = 0;
   TimePoint until;
 };

@@ -114,9 +114,8 @@ void Control::list_pools(Asker asker) {
   answer(asker, std::move(pools));
 }
 
-void Control::get_snapshot(const Guest& guest, const requests::GetSnapshot& request) {
+requests::SnapshotPage Control::snapshot(const access::Principal& who, const requests::GetSnapshot& request) const {
   requests::SnapshotPage page;
-  page.part.seq = ledger_.last_change();
   requests::GetSnapshot next = request;
   std::size_t looked_at = 0;
   const auto is_full = [&] {
@@ -126,12 +125,12 @@ void Control::get_snapshot(const Guest& guest, const requests::GetSnapshot& requ
        ++at) {
     if (is_full()) {
       page.next = next;
-      return answer(guest.asker, std::move(page));
+      return page;
     }
     ++looked_at;
     next.after_job = at->first;
     const Job& job = at->second;
-    if (job.row.stage == JobStage::ended || !access::may_read(guest.who, job.row.spec.workspace)) continue;
+    if (job.row.stage == JobStage::ended || !access::may_read(who, job.row.spec.workspace)) continue;
     page.part.jobs.push_back(view(job));
   }
   const AgentId after = request.after_agent.value_or(AgentId());
@@ -144,10 +143,10 @@ void Control::get_snapshot(const Guest& guest, const requests::GetSnapshot& requ
     page.part.agents.push_back(view(at->second));
     next.after_agent = at->first;
   }
-  answer(guest.asker, std::move(page));
+  return page;
 }
 
-void Control::get_status(Asker asker) {
+requests::Status Control::status() const {
   requests::Status status;
   for (const auto& [id, agent] : ledger_.agents()) {
     ++status.agents;
@@ -170,7 +169,7 @@ void Control::get_status(Asker asker) {
   status.actors = ledger_.actors();
   status.sessions = static_cast<std::int64_t>(sessions_.all().size());
   status.running = static_cast<std::int64_t>(ledger_.jobs().size()) - status.queued - ledger_.ended_in_memory();
-  answer(asker, status);
+  return status;
 }
 
 const Member& Control::member_of(TaskId id) const {

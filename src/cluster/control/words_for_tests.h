@@ -117,9 +117,6 @@ inline std::string in_words(const requests::Reply& reply) {
           [](const requests::Agents& one) { return std::to_string(one.agents.size()) + " agents"; },
           [](const requests::Slots& one) { return std::to_string(one.slots.size()) + " slots"; },
           [](const requests::Pools& one) { return std::to_string(one.pools.size()) + " pools"; },
-          [](const requests::SnapshotPage& page) {
-            return std::to_string(page.part.jobs.size()) + " jobs at change " + std::to_string(page.part.seq);
-          },
           [](const requests::Status& one) { return describe::write_json(one); },
           [](const requests::InputState& one) { return "input taken up to " + std::to_string(one.offset); },
           [](const messages::ExecNews& one) {

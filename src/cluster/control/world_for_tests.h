@@ -31,7 +31,6 @@ class ModelDatabase {
   std::map<TaskId, TaskRow> tasks;
   std::map<std::pair<std::string, GroupId>, GroupRow> groups;
   Quotas quotas;  ///< as who keeps users and workspaces would say
-  std::uint64_t last_change = 0;
 };
 
 /// A task's process with its supervisor, and what both have left on the disk of their host.

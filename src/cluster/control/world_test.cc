@@ -24,7 +24,6 @@ void ModelDatabase::apply(const Writes& writes) {
   for (const JobRow& row : writes.jobs) jobs.insert_or_assign(row.id, row);
   for (const TaskRow& row : writes.tasks) tasks.insert_or_assign(row.id, row);
   for (const GroupRow& row : writes.groups) groups.insert_or_assign({row.pool, row.id}, row);
-  for (const ChangeRow& row : writes.changes) last_change = row.number;
 }
 
 Rows ModelDatabase::rows() const {
@@ -35,7 +34,6 @@ Rows ModelDatabase::rows() const {
   for (const auto& [id, row] : groups) rows.groups.push_back(row);
   if (!jobs.empty()) rows.last_job = jobs.rbegin()->first;
   rows.quotas = quotas;
-  rows.last_change = last_change;
   return rows;
 }
 

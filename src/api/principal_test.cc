@@ -1,8 +1,8 @@
-#include "access/principal.h"
+#include "api/principal.h"
 
 #include <gtest/gtest.h>
 
-namespace cadre::access {
+namespace cadre::api {
 namespace {
 
 Principal ann_as(Role role) { return {"ann", false, {{"lab", role}}, "t1", ""}; }
@@ -48,4 +48,4 @@ TEST(Principal, AnAdminOfTheClusterDoesAllEverywhere) {
 }
 
 }  // namespace
-}  // namespace cadre::access
+}  // namespace cadre::api

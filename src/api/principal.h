@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-namespace cadre::access {
+namespace cadre::api {
 
 /// In one workspace: reads; also creates, and changes and stops their own objects; changes everything.
 enum class Role : std::uint8_t { viewer, editor, admin };
@@ -35,4 +35,4 @@ struct Principal {
 [[nodiscard]] bool may_create(const Principal& who, const std::string& workspace);
 [[nodiscard]] bool may_change(const Principal& who, const std::string& workspace, const std::string& owner);
 
-}  // namespace cadre::access
+}  // namespace cadre::api

@@ -6,21 +6,21 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "cluster/control/rows.h"
 #include "cluster/job_size.h"
-#include "records/columns.h"
 
-namespace cadre::records {
+namespace cadre::cluster::control {
 
 /// The state of a lease as columns; what a stage does not have is empty.
 struct LeaseColumns {
   enum class Stage : std::uint8_t { queued, placed, running, stopping, ended };
   Stage stage = Stage::queued;
-  cluster::Epoch epoch;
-  cluster::lease::Held held;  ///< of placed, running, stopping
-  cluster::lease::Held lost;  ///< of queued
+  Epoch epoch;
+  lease::Held held;           ///< of placed, running, stopping
+  lease::Held lost;           ///< of queued
   std::string why;            ///< of stopping and ended
   std::int32_t why_code = 0;  ///< of ended
 };
@@ -31,11 +31,11 @@ constexpr auto enum_names(LeaseColumns::Stage) {
                     std::pair{Stage::ended, "ended"}};
 }
 
-[[nodiscard]] LeaseColumns flatten(const cluster::lease::State& state);
-[[nodiscard]] Result<cluster::lease::State> assemble(const LeaseColumns& columns);
+[[nodiscard]] LeaseColumns flatten(const lease::State& state);
+[[nodiscard]] Result<lease::State> assemble(const LeaseColumns& columns);
 
 template <class V>
-void columns(V& v, cluster::control::AgentRow& row) {
+void columns(V& v, AgentRow& row) {
   v.key("id", row.agent.id);
   v.column("pool", row.pool);
   v.column("host", row.host);
@@ -57,7 +57,7 @@ void columns(V& v, cluster::control::AgentRow& row) {
 }
 
 template <class V>
-void columns(V& v, cluster::control::GroupRow& row) {
+void columns(V& v, GroupRow& row) {
   v.key("pool", row.pool);
   v.key("id", row.id);
   v.column("weight", row.settings.weight);
@@ -65,7 +65,7 @@ void columns(V& v, cluster::control::GroupRow& row) {
 }
 
 template <class V>
-void columns(V& v, cluster::control::JobRow& row) {
+void columns(V& v, JobRow& row) {
   v.key("id", row.id);
   v.json_once("spec", row.spec);  // before the columns that override it
   v.column("name", row.spec.name);
@@ -88,11 +88,11 @@ void columns(V& v, cluster::control::JobRow& row) {
   v.column("runs", row.runs);
   v.column("why", row.why);
   v.json("history", row.history);
-  v.made_once("bytes", [&] { return cluster::bytes_of(row.spec); });
+  v.made_once("bytes", [&] { return bytes_of(row.spec); });
 }
 
 template <class V>
-void columns(V& v, cluster::control::TaskRow& row) {
+void columns(V& v, TaskRow& row) {
   LeaseColumns lease = flatten(row.lease);
   v.key("job", row.id.job);
   v.key("member", row.id.member);
@@ -135,25 +135,23 @@ void columns(V& v, cluster::control::TaskRow& row) {
 }
 
 template <class V>
-void columns(V& v, cluster::control::ChangeRow& row) {
-  v.key("number", row.number);
-  v.column("time", row.time);
-  v.column("noun", row.noun);
-  v.column("id", row.id);
-  v.column("what", row.what);
-  v.column("workspace", row.workspace);
+void columns(V& v, AgentKey& row) {
+  v.key("agent", row.agent);
+  v.column("public_key", row.public_key);
+  v.column("pool", row.pool);
+  v.column("joined", row.joined);
 }
 
-inline std::string_view table_of(const cluster::control::AgentRow&) { return "agents"; }
-inline std::string_view table_of(const cluster::control::GroupRow&) { return "groups"; }
-inline std::string_view table_of(const cluster::control::JobRow&) { return "jobs"; }
-inline std::string_view table_of(const cluster::control::TaskRow&) { return "tasks"; }
-inline std::string_view table_of(const cluster::control::ChangeRow&) { return "changes"; }
+inline std::string_view table_of(const AgentRow&) { return "agents"; }
+inline std::string_view table_of(const GroupRow&) { return "groups"; }
+inline std::string_view table_of(const JobRow&) { return "jobs"; }
+inline std::string_view table_of(const TaskRow&) { return "tasks"; }
+inline std::string_view table_of(const AgentKey&) { return "agent_keys"; }
 
-inline const cluster::AgentId& key_of(const cluster::control::AgentRow& row) { return row.agent.id; }
-inline auto key_of(const cluster::control::GroupRow& row) { return std::tie(row.pool, row.id); }
-inline cluster::JobId key_of(const cluster::control::JobRow& row) { return row.id; }
-inline cluster::TaskId key_of(const cluster::control::TaskRow& row) { return row.id; }
-inline std::uint64_t key_of(const cluster::control::ChangeRow& row) { return row.number; }
+inline const AgentId& key_of(const AgentRow& row) { return row.agent.id; }
+inline auto key_of(const GroupRow& row) { return std::tie(row.pool, row.id); }
+inline JobId key_of(const JobRow& row) { return row.id; }
+inline TaskId key_of(const TaskRow& row) { return row.id; }
+inline const AgentId& key_of(const AgentKey& row) { return row.agent; }
 
-}  // namespace cadre::records
+}  // namespace cadre::cluster::control

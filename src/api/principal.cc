@@ -1,6 +1,6 @@
-#include "access/principal.h"
+#include "api/principal.h"
 
-namespace cadre::access {
+namespace cadre::api {
 namespace {
 
 const Role* role_in(const Principal& who, const std::string& workspace) {
@@ -25,4 +25,4 @@ bool may_change(const Principal& who, const std::string& workspace, const std::s
   return role != nullptr && *role == Role::editor && owner == who.user;
 }
 
-}  // namespace cadre::access
+}  // namespace cadre::api

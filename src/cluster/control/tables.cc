@@ -1,11 +1,10 @@
-#include "records/tables.h"
+#include "cluster/control/tables.h"
 
 #include "base/overloaded.h"
 
-namespace cadre::records {
+namespace cadre::cluster::control {
 namespace {
 
-namespace lease = cluster::lease;
 using Stage = LeaseColumns::Stage;
 
 std::string name_of(lease::Reason reason) {
@@ -90,4 +89,4 @@ Result<lease::State> assemble(const LeaseColumns& columns) {
   return fail(Errc::corrupt, "unknown stage");
 }
 
-}  // namespace cadre::records
+}  // namespace cadre::cluster::control

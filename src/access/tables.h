@@ -8,12 +8,11 @@
 #include <tuple>
 
 #include "access/rows.h"
-#include "records/columns.h"
 
-namespace cadre::records {
+namespace cadre::access {
 
 template <class V>
-void columns(V& v, access::UserRow& row) {
+void columns(V& v, UserRow& row) {
   v.key("name", row.name);
   v.column("password", row.password);
   v.column("is_admin", row.is_admin);
@@ -24,7 +23,7 @@ void columns(V& v, access::UserRow& row) {
 }
 
 template <class V>
-void columns(V& v, access::TokenRow& row) {
+void columns(V& v, TokenRow& row) {
   v.key("id", row.id);
   v.column("hash", row.hash);
   v.column("user_name", row.user);
@@ -34,21 +33,21 @@ void columns(V& v, access::TokenRow& row) {
 }
 
 template <class V>
-void columns(V& v, access::WorkspaceRow& row) {
+void columns(V& v, WorkspaceRow& row) {
   v.key("name", row.name);
   v.column("max_slots", row.max_slots);
   v.column("created", row.created);
 }
 
 template <class V>
-void columns(V& v, access::MemberRow& row) {
+void columns(V& v, MemberRow& row) {
   v.key("workspace", row.workspace);
   v.key("user_name", row.user);
   v.column("role", row.role);
 }
 
 template <class V>
-void columns(V& v, access::AuditRow& row) {
+void columns(V& v, AuditRow& row) {
   v.key("number", row.number);
   v.column("time", row.time);
   v.column("user_name", row.user);
@@ -61,7 +60,7 @@ void columns(V& v, access::AuditRow& row) {
 }
 
 template <class V>
-void columns(V& v, access::IdempotencyRow& row) {
+void columns(V& v, IdempotencyRow& row) {
   v.key("user_name", row.user);
   v.key("request_key", row.key);
   v.column("fingerprint", row.fingerprint);
@@ -70,18 +69,18 @@ void columns(V& v, access::IdempotencyRow& row) {
   v.column("created", row.created);
 }
 
-inline std::string_view table_of(const access::IdempotencyRow&) { return "idempotency_keys"; }
-inline auto key_of(const access::IdempotencyRow& row) { return std::tie(row.user, row.key); }
-inline std::string_view table_of(const access::UserRow&) { return "users"; }
-inline std::string_view table_of(const access::TokenRow&) { return "tokens"; }
-inline std::string_view table_of(const access::WorkspaceRow&) { return "workspaces"; }
-inline std::string_view table_of(const access::MemberRow&) { return "members"; }
-inline std::string_view table_of(const access::AuditRow&) { return "audit"; }
+inline std::string_view table_of(const IdempotencyRow&) { return "idempotency_keys"; }
+inline auto key_of(const IdempotencyRow& row) { return std::tie(row.user, row.key); }
+inline std::string_view table_of(const UserRow&) { return "users"; }
+inline std::string_view table_of(const TokenRow&) { return "tokens"; }
+inline std::string_view table_of(const WorkspaceRow&) { return "workspaces"; }
+inline std::string_view table_of(const MemberRow&) { return "members"; }
+inline std::string_view table_of(const AuditRow&) { return "audit"; }
 
-inline const std::string& key_of(const access::UserRow& row) { return row.name; }
-inline const std::string& key_of(const access::TokenRow& row) { return row.id; }
-inline const std::string& key_of(const access::WorkspaceRow& row) { return row.name; }
-inline auto key_of(const access::MemberRow& row) { return std::tie(row.workspace, row.user); }
-inline std::uint64_t key_of(const access::AuditRow& row) { return row.number; }
+inline const std::string& key_of(const UserRow& row) { return row.name; }
+inline const std::string& key_of(const TokenRow& row) { return row.id; }
+inline const std::string& key_of(const WorkspaceRow& row) { return row.name; }
+inline auto key_of(const MemberRow& row) { return std::tie(row.workspace, row.user); }
+inline std::uint64_t key_of(const AuditRow& row) { return row.number; }
 
-}  // namespace cadre::records
+}  // namespace cadre::access
