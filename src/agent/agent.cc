@@ -2,10 +2,8 @@
 
 #include <utility>
 
-#include "agent/host_facts.h"
 #include "base/overloaded.h"
 #include "describe/describe.h"
-#include "loop/file.h"
 
 namespace cadre::agent {
 namespace {
@@ -15,140 +13,131 @@ using cluster::LeaseId;
 namespace host = cluster::host;
 namespace messages = cluster::messages;
 namespace supervision = cluster::supervision;
-using cluster::lease::Reason;
+using cluster::TaskEnding;
 
 constexpr Duration tick_every = 100ms;
 constexpr Duration refused_max = 10s;  // a master that has just started may need a moment to know its agents
 constexpr Duration unreachable_after = 5s;
 constexpr Duration durable_after = 1s;  // an ending that the master has not confirmed by then
-constexpr Duration up_after_max = 10s;  // then a task is taken to be up, whether it has attached or not
-
-std::vector<host::Found> leases_of(const std::vector<FoundTask>& found) {
-  std::vector<host::Found> leases;
-  for (const FoundTask& one : found) leases.push_back({one.lease, one.launch.manners.fence, one.ending});
-  return leases;
+void log_end(Log& log, const LeaseId& lease, const TaskEnding& ending) {
+  log.debug([&] {
+    return "lease " + to_string(lease) + ": ended, " + std::string(describe::name_of(ending.reason)) + " " +
+           std::to_string(ending.code) + (ending.detail.empty() ? "" : ": " + ending.detail);
+  });
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Agent>> Agent::make(const Ground& ground, Options options) {
-  const std::vector<FoundTask> found = find_tasks(options.tasks, options.boot, ground.log);
-  TRY_ASSIGN(walls, Walls::open(options.walls));
-  std::unique_ptr<Agent> agent(new Agent(ground, std::move(options), std::move(walls), found));
+  std::unique_ptr<Agent> agent(new Agent(ground, std::move(options)));
   TRY(agent->connect());
-  for (const FoundTask& one : found) {
-    if (!one.launch.confinement.runtime.empty()) agent->use_runtime(one.lease);
-    if (one.launch.waited_as) agent->folders_.settle(one.lease, *one.launch.waited_as);
-    if (one.ending) {
-      agent->ship_rest(one.lease, *one.ending);
-    } else if (one.rebooted) {
-      agent->ended(one.lease, {Reason::agent_lost, 0, "its host was rebooted", {}, all_output});
-    } else {
-      agent->take_over(one.lease);
-    }
-  }
-  agent->old_templates_ = supervised(agent->options_.tasks).templates;
-  agent->tick();
+  agent->begin();
   return agent;
 }
 
-Agent::Agent(const Ground& ground, Options options, Walls walls, const std::vector<FoundTask>& found)
+Agent::Agent(const Ground& ground, Options options)
     : ground_(ground),
       options_(std::move(options)),
-      walls_(std::move(walls)),
-      host_(options_.introduction, leases_of(found), ground.loop.now()),
-      folders_(options_.tasks),
+      host_(options_.introduction, ground.runtime.found(), ground.loop.now()),
       unsent_(ground.loop, ground.log, "messages to the master"),
-      bulk_(ground.network, ground.log),
-      shipper_(ground.loop, bulk_, ground.log,
-               {[this](LeaseId lease, std::int64_t end) {
-                  const auto link = links_.find(lease);
-                  if (link != links_.end()) link->second->send(supervision::OutputStored{end});
-                },
-                [this](LeaseId lease) {
-                  shipped_.insert(lease);
-                  let_go(lease);
-                }}),
-      warm_({ground_.loop, ground_.pool, ground_.log, folders_,
-             [this](supervision::Launch launch, std::string owner) {
-               return start_waiting(std::move(launch), std::move(owner));
-             },
-             [this](const host::WarmKind& kind) {
-               return walls_.confine({kind.owner,
-                                      kind.rights,
-                                      kind.isolation,
-                                      kind.run_as_root,
-                                      kind.command.python,
-                                      program_of(kind.command),
-                                      kind.command.mounts,
-                                      {}});
-             },
-             [this] { return cold_.size(); }, python_variables()},
-            options_.warm, options_.cgroup),
-      disk_(options_.tasks, options_.disk) {}
+      shipper_(
+          ground.loop, ground.bulk, ground.log,
+          {[this](LeaseId lease, std::int64_t end) { ground_.runtime.send(lease, supervision::OutputStored{end}); },
+           [this](LeaseId lease) {
+             shipped_.insert(lease);
+             let_go(lease);
+           }}) {}
 
 Agent::~Agent() = default;
 
 Result<void> Agent::connect() {
   TRY_ASSIGN(control, ground_.network.connect(options_.control, [this](BytesView bytes) { hear_master(bytes); }));
   control_ = std::move(control);
-  TRY(bulk_.connect(options_.bulk));
-  TRY_ASSIGN(code, CodeCache::open({options_.code}, ground_.loop, ground_.pool, bulk_, ground_.log));
-  code_ = std::move(code);
-  return {};
+  return ground_.bulk.connect(options_.bulk);
+}
+
+void Agent::begin() {
+  const std::vector<host::Found> found = ground_.runtime.found();
+  ground_.runtime.begin(
+      host_, {[this](const LeaseId& lease, std::int64_t end) { has_output(lease, end); },
+              [this](const LeaseId& lease, const supervision::FromSupervisor& message) { heard(lease, message); },
+              [this](const LeaseId& lease, const TaskEnding& ending) { ended(lease, ending); }});
+  for (const host::Found& one : found) {
+    if (one.ending) ship_rest(one.lease, *one.ending);
+  }
+  tick();
 }
 
 void Agent::tick() {
   ticking_ = ground_.loop.after(tick_every, [this] { tick(); });
   look_for_obstacles();
-  host_.tick(load_of_host(), ground_.loop.now());
+  host_.tick(options_.load ? options_.load() : messages::Load{}, ground_.loop.now());
   perform();
   keep_endings();
-  std::erase_if(cold_, [&](const auto& one) { return ground_.loop.now() - one.second >= up_after_max; });
-  warm_.tick();
-  look_at_old_templates();
   look_if_admitted();
   look_if_heard();
 }
 
-void Agent::look_at_old_templates() {
-  std::erase_if(old_templates_, [this](const std::string& folder) {
-    if (is_supervised(folder)) return false;
-    ground_.loop.spawn(remove_template(folder));
-    return true;
-  });
-}
-
-loop::Task<void> Agent::remove_template(std::string folder) {
-  const auto removed = co_await ground_.pool.run([&] { return loop::remove_all(folder); });
-  if (!removed) ground_.log.warning("the folder of a template stays: " + removed.error().message);
-}
-
 void Agent::look_for_obstacles() {
-  const TimePoint now = ground_.loop.now();
-  const std::string& of_disk = disk_.obstacle(now);
-  const std::string& obstacle = of_disk.empty() ? starts_.obstacle(now) : of_disk;
+  const std::string obstacle = ground_.runtime.obstacle();
   if (obstacle == host_.obstacle()) return;
   obstacle.empty() ? ground_.log.info("it takes work again") : ground_.log.warning("it takes no work: " + obstacle);
   host_.set_obstacle(obstacle, ground_.loop.now());
 }
 
 void Agent::keep_endings() {
-  std::vector<std::string> paths;
+  std::vector<LeaseId> late;
   std::erase_if(unconfirmed_, [&](const auto& one) {
     const bool is_late = ground_.loop.now() - one.second >= durable_after;
-    if (is_late) paths.push_back(folders_.at(one.first).path() + "/ending");
+    if (is_late) late.push_back(one.first);
     return is_late;
   });
-  if (paths.empty()) return;
-  ground_.loop.spawn(make_durable(std::move(paths)));
+  if (!late.empty()) ground_.runtime.keep_endings(late);
 }
 
-loop::Task<void> Agent::make_durable(std::vector<std::string> paths) {
-  co_await ground_.pool.run([&]() -> Result<void> {
-    for (const std::string& path : paths) static_cast<void>(loop::make_durable(path));  // it may be gone by now
-    return {};
-  });
+void Agent::has_output(const LeaseId& lease, std::int64_t end) {
+  if (host_.has_ended(lease)) return;
+  ship(lease);
+  shipper_.grown(lease, end);
+}
+
+void Agent::ship(const LeaseId& lease) {
+  if (shipped_.contains(lease) || shipper_.knows(lease)) return;
+  shipper_.add(lease, ground_.runtime.output(lease));
+}
+
+void Agent::ship_rest(const LeaseId& lease, const TaskEnding& ending) {
+  if (shipped_.contains(lease)) return;
+  ship(lease);
+  shipper_.ended(lease, ending.output_end, ending.output_lost);
+}
+
+void Agent::heard(const LeaseId& lease, const supervision::FromSupervisor& message) {
+  const auto* status = std::get_if<supervision::Status>(&message);
+  if (status != nullptr && status->ending && !host_.has_ended(lease)) {
+    log_end(ground_.log, lease, *status->ending);
+    unconfirmed_.try_emplace(lease, ground_.loop.now());
+    ship_rest(lease, *status->ending);
+    look_for_obstacles();  // the master must know before it hears of the end: else it would place the task here again
+  }
+  host_.hear(lease, message, ground_.loop.now());
+  perform();
+}
+
+void Agent::ended(const LeaseId& lease, TaskEnding ending) {
+  log_end(ground_.log, lease, ending);
+  ship_rest(lease, ending);
+  if (ending.output_end == all_output) ending.output_end = 0;  // nobody knows
+  look_for_obstacles();                                        // as above
+  host_.ended(lease, ending, ground_.loop.now());
+  perform();
+}
+
+void Agent::let_go(const LeaseId& lease) {
+  if (!forgettable_.contains(lease) || !shipped_.contains(lease)) return;
+  forgettable_.erase(lease);
+  shipped_.erase(lease);
+  ground_.runtime.remove(lease);
 }
 
 void Agent::end_tasks(Duration grace, std::function<void()> done) {
@@ -159,8 +148,8 @@ void Agent::end_tasks(Duration grace, std::function<void()> done) {
 void Agent::end_remaining(Duration grace, std::function<void()> done) {
   host_.end_all(grace);
   perform();
-  warm_.end_all();
-  if (!host_.runs_something() && warm_.empty()) {
+  ground_.runtime.end_spare();
+  if (!host_.runs_something() && !ground_.runtime.has_spare()) {
     say_goodbye();
     return done();
   }
@@ -220,13 +209,8 @@ void Agent::perform(const host::Effect& effect) {
                      unsent_.note(sent.error().message);
                    }
                  },
-                 [&](const host::Launch& one) {
-                   ground_.log.debug([&] { return "lease " + to_string(one.start.lease) + ": starts"; });
-                   ground_.loop.spawn(launch(one.start));
-                 },
-                 [&](const host::ToSupervisor& one) {
-                   if (const auto link = links_.find(one.lease); link != links_.end()) link->second->send(one.message);
-                 },
+                 [&](const host::Launch& one) { ground_.runtime.start(one.start); },
+                 [&](const host::ToSupervisor& one) { ground_.runtime.send(one.lease, one.message); },
                  [&](const host::Forget& one) {
                    unconfirmed_.erase(one.lease);
                    forgettable_.insert(one.lease);

@@ -18,8 +18,8 @@ constexpr Duration pause_longest = std::chrono::seconds(1);
 
 }  // namespace
 
-Shipper::Lease::Lease(std::string folder, Duration first_wait)
-    : spool(std::move(folder)), stored(spool.begin().value_or(0)), sent(stored), wait(first_wait) {}
+Shipper::Lease::Lease(std::unique_ptr<OutputSource> output, Duration first_wait)
+    : source(std::move(output)), stored(source->begin().value_or(0)), sent(stored), wait(first_wait) {}
 
 Shipper::Shipper(loop::Loop& loop, BulkLink& link, Log& log, Listener listener, const ShipperOptions& options)
     : loop_(loop), link_(link), log_(log), listener_(std::move(listener)), options_(options), pause_for_(pause_first) {
@@ -33,8 +33,8 @@ Shipper::~Shipper() {
   link_.on_output_refused(nullptr);
 }
 
-void Shipper::add(LeaseId lease, const std::string& output_folder) {
-  const auto [added, is_new] = leases_.try_emplace(lease, output_folder, options_.resend_first);
+void Shipper::add(LeaseId lease, std::unique_ptr<OutputSource> source) {
+  const auto [added, is_new] = leases_.try_emplace(lease, std::move(source), options_.resend_first);
   if (!is_new) return;
   want(added);
   pump();
@@ -87,7 +87,7 @@ void Shipper::pump() {
 
 void Shipper::send_part(Leases::iterator lease) {
   auto& [id, state] = *lease;
-  Result<logs::Chunk> chunk = state.spool.read(state.sent, state.answered ? part_bytes : first_part_bytes);
+  Result<logs::Chunk> chunk = state.source->read(state.sent, state.answered ? part_bytes : first_part_bytes);
   if (!chunk) {
     log_.warning("output of " + to_string(id) + " cannot be read: " + chunk.error().message);
     return resend_later(lease);

@@ -12,11 +12,12 @@
 #include <string>
 
 #include "agent/bulk_link.h"
+#include "agent/output_source.h"
 #include "base/bytes.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "cluster/ids.h"
-#include "logs/spool.h"
+#include "logs/record.h"
 #include "loop/loop.h"
 
 namespace cadre::agent {
@@ -46,8 +47,9 @@ class Shipper {
   Shipper& operator=(const Shipper&) = delete;
   ~Shipper();
 
-  /// Ships what is in this spool (the folder `output` of a task), and what comes. Nothing, if it is known already.
-  void add(cluster::LeaseId lease, const std::string& output_folder);
+  /// Ships what is in this source, and what comes. Nothing, if the lease is known already.
+  void add(cluster::LeaseId lease, std::unique_ptr<OutputSource> source);
+  bool knows(cluster::LeaseId lease) const { return leases_.contains(lease); }
   /// There is output up to `end`.
   void grown(cluster::LeaseId lease, std::int64_t end);
   /// The task has ended and there will be no more than this; `lost` bytes more could not be written. What is missing
@@ -65,8 +67,8 @@ class Shipper {
     std::int64_t size = 0;
   };
   struct Lease {
-    Lease(std::string folder, Duration first_wait);
-    logs::SpoolReader spool;
+    Lease(std::unique_ptr<OutputSource> output, Duration first_wait);
+    std::unique_ptr<OutputSource> source;
     std::int64_t stored = 0;               ///< everything before it is, or is gone
     std::int64_t sent = 0;                 ///< where the next part begins
     std::optional<std::int64_t> last_end;  ///< where it will end, once that is known

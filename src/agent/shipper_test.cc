@@ -6,6 +6,7 @@
 
 #include "describe/describe.h"
 #include "logs/lines_for_tests.h"
+#include "logs/spool.h"
 #include "loop/simulated_loop.h"
 #include "net/memory_network.h"
 #include "tests/servers/scratch.h"
@@ -80,7 +81,7 @@ struct ShipperTest : testing::Test {
 
 TEST_F(ShipperTest, TheFirstLineGoesAtOnceAndTheFolderWhenAllIsStored) {
   connect();
-  shipper.add(lease_of(1), spool(1));
+  shipper.add(lease_of(1), open_spool(spool(1)));
   pass(milliseconds(1));
   const std::int64_t end = write(1, 5);
   shipper.grown(lease_of(1), end);
@@ -102,7 +103,7 @@ TEST_F(ShipperTest, WhatIsUnderWayIsBoundedAndSharedFairly) {
   connect();
   for (std::uint64_t i = 1; i <= 3; ++i) {
     write(i, 10'000'000);
-    shipper.add(lease_of(i), spool(i));
+    shipper.add(lease_of(i), open_spool(spool(i)));
   }
   pass(milliseconds(10));
   EXPECT_EQ(master.parts.size(), 3) << "one each, until the master has said what it has";
@@ -110,7 +111,7 @@ TEST_F(ShipperTest, WhatIsUnderWayIsBoundedAndSharedFairly) {
   pass(milliseconds(10));
   EXPECT_EQ(master.parts.size(), 6) << "of nearly 1 MiB each, and one may go beyond the bound";
   write(4, 5);
-  shipper.add(lease_of(4), spool(4));
+  shipper.add(lease_of(4), open_spool(spool(4)));
   master.answer(master.parts.front());
   pass(milliseconds(10));
   const auto is_late_one = [](const bulk::PutOutput& part) { return part.lease == lease_of(4); };
@@ -124,7 +125,7 @@ TEST_F(ShipperTest, WhatIsUnderWayIsBoundedAndSharedFairly) {
 TEST_F(ShipperTest, GoesBackOnceForAllPartsThatCameAfterAGap) {
   connect();
   write(1, 5'000'000);
-  shipper.add(lease_of(1), spool(1));
+  shipper.add(lease_of(1), open_spool(spool(1)));
   pass(milliseconds(10));
   master.answer_all();
   pass(milliseconds(10));
@@ -139,7 +140,7 @@ TEST_F(ShipperTest, GoesBackOnceForAllPartsThatCameAfterAGap) {
 TEST_F(ShipperTest, SendsAgainWhatIsNotAnsweredButLessAndLessOften) {
   connect();
   write(1, 5);
-  shipper.add(lease_of(1), spool(1));
+  shipper.add(lease_of(1), open_spool(spool(1)));
   pass(seconds(100));
   EXPECT_EQ(master.parts.size(), 6);  // at 0, 3, 9, 21, 45 and 75 s
   master.answer_all();
@@ -149,7 +150,7 @@ TEST_F(ShipperTest, SendsAgainWhatIsNotAnsweredButLessAndLessOften) {
 
 TEST_F(ShipperTest, WaitsForALink) {
   const std::int64_t end = write(1, 5);
-  shipper.add(lease_of(1), spool(1));
+  shipper.add(lease_of(1), open_spool(spool(1)));
   shipper.ended(lease_of(1), end);
   pass(seconds(60));
   connect();
@@ -163,7 +164,7 @@ TEST_F(ShipperTest, WaitsForALink) {
 TEST_F(ShipperTest, WhatTheMasterHasIsNotSentAgainAfterARestart) {
   connect();
   const std::int64_t end = write(1, 5'000'000);
-  shipper.add(lease_of(1), spool(1));
+  shipper.add(lease_of(1), open_spool(spool(1)));
   pass(milliseconds(10));
   ASSERT_EQ(master.parts.size(), 1);
   EXPECT_LE(master.parts[0].records.size(), 65'536);
@@ -176,9 +177,9 @@ TEST_F(ShipperTest, WhatTheMasterHasIsNotSentAgainAfterARestart) {
 TEST_F(ShipperTest, OutputThatIsLostOnTheAgentIsNotWaitedFor) {
   connect();
   const std::int64_t end = write(1, 5);
-  shipper.add(lease_of(1), spool(1));
+  shipper.add(lease_of(1), open_spool(spool(1)));
   shipper.ended(lease_of(1), end + 1'000);
-  shipper.add(lease_of(2), spool(2));
+  shipper.add(lease_of(2), open_spool(spool(2)));
   shipper.ended(lease_of(2), 1'000);
   pass(seconds(1));
   master.answer_all();  // the lines of one, and the mark of what the other lost
@@ -192,7 +193,7 @@ TEST_F(ShipperTest, OutputThatIsLostOnTheAgentIsNotWaitedFor) {
 TEST_F(ShipperTest, MarksOutputThatCouldNotBeWritten) {
   connect();
   const std::int64_t end = write(1, 5);
-  shipper.add(lease_of(1), spool(1));
+  shipper.add(lease_of(1), open_spool(spool(1)));
   shipper.ended(lease_of(1), end, 4'321);
   pass(milliseconds(5));
   ASSERT_EQ(master.parts.size(), 1U);
@@ -215,7 +216,7 @@ TEST_F(ShipperTest, MarksOutputThatCouldNotBeWritten) {
 TEST_F(ShipperTest, MarksOutputThatAPowerLossTook) {
   connect();
   const std::int64_t end = write(1, 5);
-  shipper.add(lease_of(1), spool(1));
+  shipper.add(lease_of(1), open_spool(spool(1)));
   shipper.ended(lease_of(1), end + 1'000);
   pass(milliseconds(5));
   master.answer_all();

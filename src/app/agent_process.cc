@@ -13,6 +13,7 @@
 #include "agent/home.h"
 #include "agent/host_facts.h"
 #include "agent/joining.h"
+#include "agent/process/process_runtime.h"
 #include "app/descriptor_limit.h"
 #include "app/folder.h"
 #include "base/hash.h"
@@ -132,31 +133,35 @@ class AgentProcess {
     TRY_ASSIGN(warm, warm_rules(introduction.agent.cpus));
     TRY_ASSIGN(walls, wall_options());
     TRY_ASSIGN(setup_timeout, setup_timeout_of(options_));
-    agent::Options options{introduction,
-                           data_ + "/tasks",
-                           data_ + "/code",
-                           way.control,
-                           way.bulk,
-                           cgroup_,
-                           warm,
-                           walls,
-                           python_path(),
-                           [this](const std::string& folder) -> Result<loop::Descriptor> {
-                             TRY_ASSIGN(born, nursery_->start(folder));
-                             return std::move(born.socket);
-                           },
-                           [this](const std::string& cluster) { note_cluster(cluster); },
-                           [this](const std::string& folder, const cluster::LeaseId& home) {
-                             supervisor::end_group(cgroup_, home);
-                             end_leftovers({folder});
-                           },
-                           agent::boot_id(),
-                           {},
-                           setup_timeout};
-    TRY(make_private_folder(options.tasks, log_));
-    end_leftovers(agent::unsupervised_folders(options.tasks));
-    sweep(options.tasks);
-    TRY_ASSIGN(agent, agent::Agent::make({loop_, *network_, pool_, log_}, std::move(options)));
+    agent::ProcessRuntime::Options tasks{introduction.agent.id,
+                                         introduction.agent.slot_kind,
+                                         introduction.slots,
+                                         data_ + "/tasks",
+                                         data_ + "/code",
+                                         cgroup_,
+                                         warm,
+                                         walls,
+                                         python_path(),
+                                         [this](const std::string& folder) -> Result<loop::Descriptor> {
+                                           TRY_ASSIGN(born, nursery_->start(folder));
+                                           return std::move(born.socket);
+                                         },
+                                         [this](const std::string& folder, const cluster::LeaseId& home) {
+                                           supervisor::end_group(cgroup_, home);
+                                           end_leftovers({folder});
+                                         },
+                                         agent::boot_id(),
+                                         {},
+                                         setup_timeout};
+    TRY(make_private_folder(tasks.tasks, log_));
+    end_leftovers(agent::unsupervised_folders(tasks.tasks));
+    sweep(tasks.tasks);
+    bulk_ = std::make_unique<agent::BulkLink>(*network_, log_);
+    TRY_ASSIGN(runtime, agent::ProcessRuntime::make({loop_, pool_, *bulk_, log_}, std::move(tasks)));
+    runtime_ = std::move(runtime);
+    agent::Options options{introduction, way.control, way.bulk, agent::load_of_host,
+                           [this](const std::string& cluster) { note_cluster(cluster); }};
+    TRY_ASSIGN(agent, agent::Agent::make({loop_, *network_, *runtime_, *bulk_, log_}, std::move(options)));
     agent->on_end([this](const std::string& why) {
       ended_ = why;
       loop_.stop();
@@ -167,6 +172,7 @@ class AgentProcess {
     loop_.run();
     loop_.destroy_tasks();
     agent_.reset();
+    runtime_.reset();
     supervisor::remove_cgroups(cgroup_);  // unless tasks go on
     if (!ended_.empty()) return fail(Errc::denied, ended_);
     return {};
@@ -344,6 +350,8 @@ class AgentProcess {
   cluster::supervision::CgroupParent cgroup_;
   supervisor::CgroupHold cgroup_hold_;
   std::vector<std::string> device_nodes_;
+  std::unique_ptr<agent::BulkLink> bulk_;
+  std::unique_ptr<agent::ProcessRuntime> runtime_;
   std::unique_ptr<agent::Agent> agent_;
   std::string ended_;
   int stops_ = 0;

@@ -23,7 +23,7 @@ struct AgentOptions {
   std::optional<std::string> memory;
   std::optional<std::int32_t> warm;          ///< processes kept ready of each kind; else as many as it offers cpus
   std::optional<std::string> warm_memory;    ///< for all of these; else a tenth of the host's
-  std::optional<std::string> setup_timeout;  ///< per setup command; else as agent::Options has it
+  std::optional<std::string> setup_timeout;  ///< per setup command; else agent::setup_timeout
   plan::Labels labels;
   bool adopt = false;                     ///< its data may be of another cluster: what it holds of that is set aside
   std::string owner;                      ///< user of the cluster that it runs for; empty: the cluster's owner

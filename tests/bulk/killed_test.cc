@@ -12,6 +12,7 @@
 #include "agent/shipper.h"
 #include "base/seeds.h"
 #include "logs/lines_for_tests.h"
+#include "logs/spool.h"
 #include "logs/store.h"
 #include "loop/calendar.h"
 #include "loop/real_loop.h"
@@ -97,7 +98,7 @@ TEST(AKilledMaster, HasStoredWhatItAcknowledgedAndGetsTheRestLater) {
     for (std::uint64_t i = 1; i <= tasks; ++i) {
       const std::string spool = folder.path() + "/spool" + std::to_string(i);
       writers.emplace(lease_of(i), logs::SpoolWriter::open(spool, {}).value());
-      shipper.add(lease_of(i), spool);
+      shipper.add(lease_of(i), agent::open_spool(spool));
     }
     const loop::Calendar calendar(loop);  // what is very old would go by its age
     int count = 0;

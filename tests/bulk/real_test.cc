@@ -14,6 +14,7 @@
 #include "agent/shipper.h"
 #include "base/seeds.h"
 #include "logs/lines_for_tests.h"
+#include "logs/spool.h"
 #include "logs/store.h"
 #include "loop/real_loop.h"
 #include "master/bulk_server.h"
@@ -103,7 +104,7 @@ TEST_P(BulkOnRealDisk, ManyShortLogsAreStoredInAMoment) {
     auto writer = logs::SpoolWriter::open(spool_of(lease_of(i)), {}).value();
     writer.append(logs::Stream::out, "one line of " + std::to_string(i) + "\n", logs::at(1));
     loop.post([this, i, end = writer.end()] {
-      shipper.add(lease_of(i), spool_of(lease_of(i)));
+      shipper.add(lease_of(i), agent::open_spool(spool_of(lease_of(i))));
       shipper.ended(lease_of(i), end);
     });
   }
@@ -129,7 +130,7 @@ TEST_P(BulkOnRealDisk, ALongLogIsStoredAsFastAsTheDiskTakesIt) {
   for (int i = 0; i < 1'000; ++i) lines += line;
   while (writer.end() < size) writer.append(logs::Stream::out, lines, logs::at(1));
   loop.post([&] {
-    shipper.add(lease_of(1), spool_of(lease_of(1)));
+    shipper.add(lease_of(1), agent::open_spool(spool_of(lease_of(1))));
     shipper.ended(lease_of(1), writer.end());
   });
   const double took = run_until_finished(1);
@@ -149,7 +150,7 @@ TEST_P(BulkOnRealDisk, IsReadAtTheDeskWhileItComes) {
   for (const std::uint64_t asker : {1, 2, 3}) server->ask(asker, bulk::ReadOutput{7, lease_of(1), 0, 0, true});
   server->forget(2);
   loop.post([&] {
-    shipper.add(lease_of(1), spool_of(lease_of(1)));
+    shipper.add(lease_of(1), agent::open_spool(spool_of(lease_of(1))));
     shipper.ended(lease_of(1), writer.end());
   });
   run_until_finished(1);

@@ -10,6 +10,7 @@
 #include "base/seeds.h"
 #include "describe/describe.h"
 #include "logs/lines_for_tests.h"
+#include "logs/spool.h"
 #include "loop/simulated_loop.h"
 #include "master/bulk_service.h"
 #include "net/memory_network.h"
@@ -138,7 +139,7 @@ class AgentSide {
                                  [this](LeaseId lease) { finished(lease); }});
     for (auto& [lease, task] : tasks) {
       if (task.finished) continue;
-      shipper_->add(lease, task.folder);
+      shipper_->add(lease, agent::open_spool(task.folder));
       if (task.ended) shipper_->ended(lease, task.writer.end());
     }
   }
@@ -152,7 +153,7 @@ class AgentSide {
   void begin(LeaseId lease, const std::string& folder, const logs::SpoolOptions& options) {
     master_.know(lease, name_);
     tasks.try_emplace(lease, lease, folder, options);
-    if (shipper_) shipper_->add(lease, folder);
+    if (shipper_) shipper_->add(lease, agent::open_spool(folder));
   }
 
   void write(Task& task, const std::string& line) {

@@ -1,4 +1,4 @@
-#include "agent/walls.h"
+#include "agent/process/walls.h"
 
 #include <grp.h>
 #include <pwd.h>

@@ -1,4 +1,4 @@
-#include "agent/warm_processes.h"
+#include "agent/process/warm_processes.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "agent/agent.h"
+#include "agent/process/process_runtime.h"
 #include "loop/file.h"
 
 namespace cadre::agent {
@@ -17,54 +17,34 @@ using cluster::lease::Reason;
 constexpr Duration dying_max = 5s;           // a supervisor that was killed needs so long at most to be gone
 constexpr Duration dying_look_every = 20ms;  // whether it is
 
-void log_end(Log& log, const LeaseId& lease, const TaskEnding& ending) {
-  log.debug([&] {
-    return "lease " + to_string(lease) + ": ended, " + std::string(describe::name_of(ending.reason)) + " " +
-           std::to_string(ending.code) + (ending.detail.empty() ? "" : ": " + ending.detail);
-  });
-}
-
 }  // namespace
 
-void Agent::ship_rest(const LeaseId& lease, const TaskEnding& ending) {
-  if (shipped_.contains(lease)) return;
-  shipper_.add(lease, folders_.at(lease).output());
-  shipper_.ended(lease, ending.output_end, ending.output_lost);
+void ProcessRuntime::take_over(const LeaseId& lease) {
+  links_[lease] = std::make_unique<SupervisorLink>(ground_.loop, folders_.at(lease).path(), handler_for(lease));
+  events_.output(lease, 0);
 }
 
-void Agent::take_over(const LeaseId& lease) {
-  const TaskFolder folder = folders_.at(lease);
-  shipper_.add(lease, folder.output());
-  links_[lease] = std::make_unique<SupervisorLink>(ground_.loop, folder.path(), handler_for(lease));
-}
-
-SupervisorLink::Handler Agent::handler_for(const LeaseId& lease) {
+SupervisorLink::Handler ProcessRuntime::handler_for(const LeaseId& lease) {
   return {
       [this, lease](const supervision::FromSupervisor& message) { heard(lease, message); },
       [this, lease] { supervisor_gone(lease); },
   };
 }
 
-void Agent::heard(const LeaseId& lease, const supervision::FromSupervisor& message) {
+void ProcessRuntime::heard(const LeaseId& lease, const supervision::FromSupervisor& message) {
   if (adoptions_.contains(lease)) {  // what it said before was not about this lease
     if (std::holds_alternative<supervision::Adopted>(message)) adopted(lease);
     return;
   }
   if (const auto* status = std::get_if<supervision::Status>(&message)) {
-    status->ending ? ship_rest(lease, *status->ending) : shipper_.grown(lease, status->output_end);
-    if (status->ending && !host_.has_ended(lease)) {
-      log_end(ground_.log, lease, *status->ending);
-      unconfirmed_.try_emplace(lease, ground_.loop.now());
-    }
-    if (status->ending) look_for_full_disk(*status->ending);
+    status->ending ? look_for_full_disk(*status->ending) : events_.output(lease, status->output_end);
     if (status->attached || status->ending) cold_.erase(lease);
   }
   if (const auto* said = std::get_if<supervision::NotForked>(&message)) warm_.not_forked(*said);
-  host_.hear(lease, message, ground_.loop.now());
-  perform();
+  events_.heard(lease, message);
 }
 
-void Agent::supervisor_gone(const LeaseId& lease) {
+void ProcessRuntime::supervisor_gone(const LeaseId& lease) {
   if (adoptions_.contains(lease)) {
     return ground_.loop.post([this, lease] { not_adopted(lease); });  // never while it calls
   }
@@ -75,7 +55,7 @@ void Agent::supervisor_gone(const LeaseId& lease) {
     links_.erase(lease);
     let_go(lease);
   });
-  if (host_.has_ended(lease)) return;
+  if (host_->has_ended(lease)) return;
   const TaskFolder folder = folders_.at(lease);
   if (const std::optional<TaskEnding> ending = folder.ending()) {
     supervision::Status last_words;
@@ -91,7 +71,7 @@ void Agent::supervisor_gone(const LeaseId& lease) {
   ground_.loop.spawn(end_without_supervisor(lease, std::move(ending)));
 }
 
-loop::Task<void> Agent::end_without_supervisor(LeaseId lease, TaskEnding ending) {
+loop::Task<void> ProcessRuntime::end_without_supervisor(LeaseId lease, TaskEnding ending) {
   const TaskFolder folder = folders_.at(lease);
   const LeaseId home = folders_.home_of(lease);
   // A process that dies closes its connection before it lets go of its lock.
@@ -109,25 +89,15 @@ loop::Task<void> Agent::end_without_supervisor(LeaseId lease, TaskEnding ending)
     options_.end_leftovers(folder.path(), home);
     return {};
   });
-  ended(lease, std::move(ending));
+  events_.ended(lease, ending);
 }
 
-void Agent::ended(const LeaseId& lease, TaskEnding ending) {
-  log_end(ground_.log, lease, ending);
-  ship_rest(lease, ending);
-  if (ending.output_end == all_output) ending.output_end = 0;  // nobody knows
-  host_.ended(lease, ending, ground_.loop.now());
-  perform();
-}
-
-void Agent::let_go(const LeaseId& lease) {
-  if (!forgettable_.contains(lease) || !shipped_.contains(lease) || links_.contains(lease)) return;
-  forgettable_.erase(lease);
-  shipped_.erase(lease);
+void ProcessRuntime::let_go(const LeaseId& lease) {
+  if (links_.contains(lease) || removable_.erase(lease) == 0) return;
   ground_.loop.spawn(give_back(lease));
 }
 
-loop::Task<void> Agent::give_back(LeaseId lease) {
+loop::Task<void> ProcessRuntime::give_back(LeaseId lease) {
   const auto sharing = sharing_.find(lease.task.job);
   if (sharing != sharing_.end() && sharing->second.erase(lease) > 0 && sharing->second.empty()) {
     sharing_.erase(sharing);

@@ -1,4 +1,4 @@
-#include "agent/uid_range.h"
+#include "agent/process/uid_range.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "agent/walls.h"
+#include "agent/process/walls.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "agent/supervisor_link.h"
+#include "agent/process/supervisor_link.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "agent/task_folder.h"
+#include "agent/process/task_folder.h"
 #include "describe/describe.h"
 
 namespace cadre::agent {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/uid_range.h"
+#include "agent/process/uid_range.h"
 #include "base/result.h"
 #include "cluster/messages.h"
 #include "cluster/supervision.h"

@@ -9,8 +9,8 @@
 #include <optional>
 #include <string>
 
-#include "agent/supervisor_link.h"
-#include "agent/task_folder.h"
+#include "agent/process/supervisor_link.h"
+#include "agent/process/task_folder.h"
 #include "base/log.h"
 #include "cluster/host/templates.h"
 #include "cluster/host/warm.h"

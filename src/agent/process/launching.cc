@@ -1,7 +1,7 @@
 // How tasks are started: their code, their setup commands, and a supervisor for each.
 #include <utility>
 
-#include "agent/agent.h"
+#include "agent/process/process_runtime.h"
 #include "describe/describe.h"
 #include "loop/file.h"
 
@@ -44,10 +44,10 @@ std::string last_lines(const std::string& output, std::int64_t end) {
   constexpr std::int64_t looked_at_max = std::int64_t{4} << 20;
   constexpr std::size_t shown_max = 2'000;
   if (end > looked_at_max) return "";
-  logs::SpoolReader reader(output);
+  const std::unique_ptr<OutputSource> source = open_spool(output);
   std::string text;
   for (std::int64_t offset = 0;;) {
-    const Result<logs::Chunk> chunk = reader.read(offset, 65'536);
+    const Result<logs::Chunk> chunk = source->read(offset, 65'536);
     if (!chunk || chunk->bytes.empty()) break;
     logs::Decoder decoder(chunk->bytes);
     while (const auto line = decoder.next()) text.append(line->text).append("\n");
@@ -84,13 +84,13 @@ std::string join(const std::vector<std::int32_t>& numbers) {
 
 }  // namespace
 
-loop::Task<void> Agent::launch(messages::Start start) {
+loop::Task<void> ProcessRuntime::launch(messages::Start start) {
   const Result<bool> adopted = adopt(start);
-  if (!adopted) co_return ended(start.lease, {Reason::failed_to_start, 0, adopted.error().message, {}, 0});
+  if (!adopted) co_return events_.ended(start.lease, {Reason::failed_to_start, 0, adopted.error().message, {}, 0});
   if (!*adopted) co_await launch_cold(std::move(start));
 }
 
-Result<bool> Agent::adopt(const messages::Start& start) {
+Result<bool> ProcessRuntime::adopt(const messages::Start& start) {
   if (!start.command.warm) return false;
   TRY_ASSIGN(launch, launch_of(start));
   if (!launch.confinement.devices.empty()) return false;  // one that waits sees no devices
@@ -105,21 +105,21 @@ Result<bool> Agent::adopt(const messages::Start& start) {
   return true;
 }
 
-void Agent::adopted(const LeaseId& lease) {
+void ProcessRuntime::adopted(const LeaseId& lease) {
   const auto adoption = adoptions_.extract(lease);
   WarmProcesses::Taken& process = adoption.mapped().process;
   folders_.settle(lease, process.home);
-  shipper_.add(lease, folders_.at(lease).output());
   links_[lease] = std::move(process.link);
+  events_.output(lease, 0);
 }
 
-void Agent::not_adopted(const LeaseId& lease) {
+void ProcessRuntime::not_adopted(const LeaseId& lease) {
   const auto adoption = adoptions_.extract(lease);
   ground_.loop.spawn(give_back(adoption.mapped().process.home));
   ground_.loop.spawn(launch_cold(std::move(adoption.mapped().start)));
 }
 
-loop::Task<void> Agent::launch_cold(messages::Start start) {
+loop::Task<void> ProcessRuntime::launch_cold(messages::Start start) {
   if (start.command.warm) cold_[start.lease] = ground_.loop.now();
   const Result<supervision::Launch> admitted = launch_of(start);  // one that is refused runs no setup either
   std::optional<TaskEnding> failed;
@@ -128,25 +128,25 @@ loop::Task<void> Agent::launch_cold(messages::Start start) {
   std::string forked_from;
   if (!failed && admitted->confinement.devices.empty() && start.size == 1) {  // a template sees none and shares nothing
     forked_from = co_await warm_.template_for(host::warm_kind_of(start),
-                                              [this, lease = start.lease] { return host_.may_start(lease); });
+                                              [this, lease = start.lease] { return host_->may_start(lease); });
   }
-  if (!failed && !host_.may_start(start.lease)) failed = stopped_before();
+  if (!failed && !host_->may_start(start.lease)) failed = stopped_before();
   if (failed) {
-    ended(start.lease, *std::move(failed));
+    events_.ended(start.lease, *std::move(failed));
     co_return;
   }
   Result<loop::Descriptor> socket = co_await start_supervisor(start, std::move(forked_from));
   if (!socket) {
     TaskEnding ending = not_started(socket.error());
     if (!start.command.setup.empty()) ending.output_end = all_output;  // of its setup
-    ended(start.lease, std::move(ending));
+    events_.ended(start.lease, std::move(ending));
     co_return;
   }
-  shipper_.add(start.lease, folders_.at(start.lease).output());
   links_[start.lease] = std::make_unique<SupervisorLink>(ground_.loop, std::move(*socket), handler_for(start.lease));
+  events_.output(start.lease, 0);
 }
 
-loop::Task<Result<loop::Descriptor>> Agent::start_supervisor(messages::Start start, std::string forked_from) {
+loop::Task<Result<loop::Descriptor>> ProcessRuntime::start_supervisor(messages::Start start, std::string forked_from) {
   CO_TRY_ASSIGN(launch, launch_of(start));
   launch.forked_from = std::move(forked_from);
   if (start.size > 1) {  // one alone shares it with nobody, and has one in memory
@@ -157,24 +157,19 @@ loop::Task<Result<loop::Descriptor>> Agent::start_supervisor(messages::Start sta
   co_return co_await start_in_folder(launch);
 }
 
-TaskEnding Agent::not_started(const Error& error) {
+TaskEnding ProcessRuntime::not_started(const Error& error) {
   TaskEnding ending = ending_before_start(error);
-  if (is_no_supervisor(error)) {  // the master must know before it hears of the end
-    starts_.failed(error, ground_.loop.now());
-    look_for_obstacles();
-  }
+  if (is_no_supervisor(error)) starts_.failed(error, ground_.loop.now());
   look_for_full_disk(ending);
   return ending;
 }
 
-/// The master must know before it hears of the end: else it would place the task here again.
-void Agent::look_for_full_disk(const TaskEnding& ending) {
+void ProcessRuntime::look_for_full_disk(const TaskEnding& ending) {
   if (ending.reason != Reason::agent_lost || !loop::is_disk_full({Errc::unavailable, ending.detail})) return;
   disk_.failed(ground_.loop.now());
-  look_for_obstacles();
 }
 
-loop::Task<Result<loop::Descriptor>> Agent::start_waiting(supervision::Launch launch, std::string owner) {
+loop::Task<Result<loop::Descriptor>> ProcessRuntime::start_waiting(supervision::Launch launch, std::string owner) {
   if (has_code(launch.command)) {
     CO_TRY_ASSIGN(folder, co_await ground_.pool.run([&] { return folders_.make(launch.lease); }));
     CodeRequest request = code_request(launch.command, owner);
@@ -183,15 +178,15 @@ loop::Task<Result<loop::Descriptor>> Agent::start_waiting(supervision::Launch la
   co_return co_await start_in_folder(launch);
 }
 
-loop::Task<std::optional<TaskEnding>> Agent::prepare(messages::Start start) {
+loop::Task<std::optional<TaskEnding>> ProcessRuntime::prepare(messages::Start start) {
   const LeaseId lease = start.lease;
   if (!has_code(start.command)) co_return std::nullopt;
   const Result<TaskFolder> folder = co_await ground_.pool.run([&] { return folders_.make(lease); });
   if (!folder) co_return not_started(folder.error());
   CodeRequest request = code_request(start.command, start.owner);
   const std::string key = CodeCache::key_of(request);
-  while (preparing_.contains(key) && host_.may_start(lease)) co_await loop::sleep(ground_.loop, setup_look_every);
-  if (!host_.may_start(lease)) co_return stopped_before();
+  while (preparing_.contains(key) && host_->may_start(lease)) co_await loop::sleep(ground_.loop, setup_look_every);
+  if (!host_->may_start(lease)) co_return stopped_before();
   if (start.command.setup.empty() || code_->has(request)) {
     const Result<void> placed = co_await code_->place(std::move(request), folder->work());
     if (!placed) co_return not_started(placed.error());
@@ -204,7 +199,7 @@ loop::Task<std::optional<TaskEnding>> Agent::prepare(messages::Start start) {
     const Result<void> placed = co_await code_->place(std::move(bare), folder->work());
     if (!placed) co_return not_started(placed.error());
   }
-  if (!host_.may_start(lease)) co_return stopped_before();
+  if (!host_->may_start(lease)) co_return stopped_before();
   std::optional<TaskEnding> failed = co_await run_setup(start);
   if (failed) co_return failed;
   const Result<void> published = co_await code_->publish(std::move(request), folder->work());
@@ -215,7 +210,7 @@ loop::Task<std::optional<TaskEnding>> Agent::prepare(messages::Start start) {
   co_return std::nullopt;
 }
 
-loop::Task<std::optional<TaskEnding>> Agent::run_setup(messages::Start start) {
+loop::Task<std::optional<TaskEnding>> ProcessRuntime::run_setup(messages::Start start) {
   const LeaseId lease = start.lease;
   Result<supervision::Launch> made = launch_of(start);
   if (!made) co_return not_started(made.error());
@@ -227,7 +222,6 @@ loop::Task<std::optional<TaskEnding>> Agent::run_setup(messages::Start start) {
   launch.permit_until.reset();  // it is stopped when the agent is cut off, and ends when the agent does
   Result<loop::Descriptor> socket = co_await start_in_folder(launch);
   if (!socket) co_return not_started(socket.error());
-  shipper_.add(lease, folders_.at(lease).output());
   setups_[lease] = std::make_unique<SetupRun>(ground_.loop);
   SetupRun& run = *setups_[lease];
   links_[lease] = std::make_unique<SupervisorLink>(
@@ -235,6 +229,7 @@ loop::Task<std::optional<TaskEnding>> Agent::run_setup(messages::Start start) {
       SupervisorLink::Handler{
           [this, lease](const supervision::FromSupervisor& message) { setup_heard(lease, message); },
           [&run] { run.gone.open(); }});
+  events_.output(lease, 0);
   const Duration time_max = options_.setup_timeout * static_cast<std::int64_t>(start.command.setup.size());
   loop::Timer deadline = ground_.loop.after(time_max, [this, lease, &run] {
     run.late = true;
@@ -258,22 +253,22 @@ loop::Task<std::optional<TaskEnding>> Agent::run_setup(messages::Start start) {
   co_return judge_setup(lease, *std::move(ending), late);
 }
 
-void Agent::setup_heard(const LeaseId& lease, const supervision::FromSupervisor& message) {
+void ProcessRuntime::setup_heard(const LeaseId& lease, const supervision::FromSupervisor& message) {
   const auto* status = std::get_if<supervision::Status>(&message);
   const auto run = setups_.find(lease);
   if (status == nullptr || run == setups_.end()) return;
-  shipper_.grown(lease, status->output_end);
+  events_.output(lease, status->output_end);
   if (status->ending) {
     run->second->ending = status->ending;
-  } else if (!host_.may_start(lease)) {  // it may have been told while nobody listened
+  } else if (!host_->may_start(lease)) {  // it may have been told while nobody listened
     links_.at(lease)->send(kill_now);
   }
 }
 
-std::optional<TaskEnding> Agent::judge_setup(const LeaseId& lease, TaskEnding ending, bool late) {
+std::optional<TaskEnding> ProcessRuntime::judge_setup(const LeaseId& lease, TaskEnding ending, bool late) {
   if (ending.reason == Reason::exited && ending.code == 0) return std::nullopt;
   look_for_full_disk(ending);
-  if (!host_.may_start(lease)) return ending;
+  if (!host_->may_start(lease)) return ending;
   std::string how = "ended with exit code " + std::to_string(ending.code);
   if (ending.reason == Reason::signalled) how = "was ended by signal " + std::to_string(ending.code);
   if (late) {
@@ -291,7 +286,7 @@ std::optional<TaskEnding> Agent::judge_setup(const LeaseId& lease, TaskEnding en
   return ending;
 }
 
-loop::Task<Result<loop::Descriptor>> Agent::start_in_folder(const supervision::Launch& launch) {
+loop::Task<Result<loop::Descriptor>> ProcessRuntime::start_in_folder(const supervision::Launch& launch) {
   co_return co_await ground_.pool.run([&]() -> Result<loop::Descriptor> {
     if (!has_code(launch.command)) TRY(folders_.make(launch.lease));
     const TaskFolder folder = folders_.at(launch.lease);
@@ -302,7 +297,7 @@ loop::Task<Result<loop::Descriptor>> Agent::start_in_folder(const supervision::L
   });
 }
 
-Result<supervision::Launch> Agent::launch_of(const messages::Start& start) {
+Result<supervision::Launch> ProcessRuntime::launch_of(const messages::Start& start) {
   supervision::Launch launch;
   launch.protocols = protocol::own();
   TRY_ASSIGN(confinement,
@@ -315,17 +310,17 @@ Result<supervision::Launch> Agent::launch_of(const messages::Start& start) {
   launch.manners = start.manners;
   launch.variables = variables_for(start);
   launch.cgroup = options_.cgroup;
-  launch.abandon_after = host_.abandon_after();
+  launch.abandon_after = host_->abandon_after();
   launch.boot = options_.boot;
-  if (start.manners.fence == cluster::Fence::strict) launch.permit_until = host_.permitted_until().time_since_epoch();
+  if (start.manners.fence == cluster::Fence::strict) launch.permit_until = host_->permitted_until().time_since_epoch();
   return launch;
 }
 
-std::map<std::string, std::string> Agent::variables_for(const messages::Start& start) const {
+std::map<std::string, std::string> ProcessRuntime::variables_for(const messages::Start& start) const {
   std::map<std::string, std::string> variables{
       {"CADRE_MASTER", start.pass.master},
       {"CADRE_TOKEN", start.pass.token},
-      {"CADRE_AGENT", options_.introduction.agent.id.value},
+      {"CADRE_AGENT", options_.agent.value},
       {"CADRE_TASK", cluster::to_string(start.lease.task)},
       {"CADRE_LEASE", cluster::to_string(start.lease)},
       {"CADRE_EPOCH", std::to_string(start.lease.epoch.value)},
@@ -340,24 +335,24 @@ std::map<std::string, std::string> Agent::variables_for(const messages::Start& s
     variables["CADRE_GROUP"] = group->second + "-" + std::to_string(start.lease.task.job.value);
   }
   variables.merge(python_variables());
-  if (options_.introduction.agent.slot_kind == plan::SlotKind::cuda) {
+  if (options_.slot_kind == plan::SlotKind::cuda) {
     std::string devices;
     for (const std::int32_t slot : start.slots) {
       const auto at = static_cast<std::size_t>(slot);
-      if (at >= options_.introduction.slots.size()) continue;
-      devices += (devices.empty() ? "" : ",") + options_.introduction.slots[at].device;
+      if (at >= options_.slots.size()) continue;
+      devices += (devices.empty() ? "" : ",") + options_.slots[at].device;
     }
     variables["CUDA_VISIBLE_DEVICES"] = devices;
   }
   return variables;
 }
 
-std::map<std::string, std::string> Agent::python_variables() const {
+std::map<std::string, std::string> ProcessRuntime::python_variables() const {
   if (options_.python_path.empty()) return {};
   return {{"PYTHONPATH", options_.python_path}};
 }
 
-std::string Agent::program_of(const cluster::Command& command) {
+std::string ProcessRuntime::program_of(const cluster::Command& command) {
   return command.argv.empty() ? "" : command.argv.front();
 }
 

@@ -1,4 +1,4 @@
-#include "agent/start_watch.h"
+#include "agent/process/start_watch.h"
 
 #include <gtest/gtest.h>
 

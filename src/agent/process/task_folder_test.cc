@@ -1,4 +1,4 @@
-#include "agent/task_folder.h"
+#include "agent/process/task_folder.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
