@@ -71,7 +71,8 @@ void expect_same(const control::AgentRow& a, const control::AgentRow& b) {
   EXPECT_EQ(describe::write_json(a.agent), describe::write_json(b.agent));
   EXPECT_EQ(describe::write_json(a.slots), describe::write_json(b.slots));
   EXPECT_TRUE(a.pool == b.pool && a.host == b.host && a.identity == b.identity && a.version == b.version &&
-              a.slot_states == b.slot_states && a.isolation == b.isolation && a.lost == b.lost);
+              a.slot_states == b.slot_states && a.isolation == b.isolation && a.lost == b.lost && a.place == b.place &&
+              a.stopped == b.stopped && a.boot == b.boot);
 }
 
 void expect_same(const control::GroupRow& a, const control::GroupRow& b) {

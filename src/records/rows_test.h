@@ -121,7 +121,7 @@ inline control::TaskRow random_task(Dice& dice, cluster::TaskId task) {
 
 inline control::AgentRow random_agent(Dice& dice, cluster::AgentId id) {
   control::AgentRow row;
-  auto& [agent, pool, host, identity, version, slots, slot_states, isolation, lost, place, stopped] = row;
+  auto& [agent, pool, host, identity, version, slots, slot_states, isolation, lost, place, stopped, boot] = row;
   agent = describe::random_value<plan::Agent>(dice);
   agent.id = std::move(id);
   for (std::string* text : {&pool, &host, &identity, &version}) *text = random_said(dice);
@@ -133,6 +133,7 @@ inline control::AgentRow random_agent(Dice& dice, cluster::AgentId id) {
   lost = dice.percent(50);
   place = random_said(dice);
   stopped = dice.percent(50);
+  boot = random_said(dice);
   return row;
 }
 

@@ -228,7 +228,11 @@ CREATE INDEX jobs_ended_of_owner ON jobs (owner, ended, id, bytes) WHERE stage =
 CREATE INDEX jobs_ended_by_id ON jobs (id, workspace, owner, bytes) WHERE stage = 'ended';
 )";
 
-constexpr std::array<database::Migration, 10> steps{{
+constexpr std::string_view agent_boots = R"(
+ALTER TABLE agents ADD COLUMN boot TEXT NOT NULL DEFAULT '';
+)";
+
+constexpr std::array<database::Migration, 11> steps{{
     {1, "agents, groups, jobs, tasks, changes, join tokens and agent keys", first},
     {2, "users, tokens, workspaces, members and audit; to whom a job belongs", second},
     {3, "calls that a task has answered", third},
@@ -239,6 +243,7 @@ constexpr std::array<database::Migration, 10> steps{{
     {8, "accounts of users on agents", unix_users},
     {9, "from where epochs of names count on", names_floor},
     {10, "what the specifications of jobs take", job_sizes},
+    {11, "since which start of its host an agent is there", agent_boots},
 }};
 
 }  // namespace

@@ -101,10 +101,16 @@ std::optional<std::string> Control::copied(const AgentEntry& known, const messag
   // A disk may be copied with all that says where it is. Then the host's start tells the two apart, as long as the
   // first one is heard: a host that has just restarted was silent for longer than a few beats.
   const bool is_heard = !is_silent(known);
-  if (!differ(known.row.place, hello.place) && !(is_heard && differ(known.boot, hello.boot))) return std::nullopt;
+  if (!differ(known.row.place, hello.place) && !(is_heard && differ(known.row.boot, hello.boot))) return std::nullopt;
   return "agent '" + hello.agent.id.value + "' already runs on host '" + known.row.host +
          "', and this one was started with a copy of its data folder; stop one of them. To run both, remove the copy "
          "and start this one with another --id";
+}
+
+bool Control::was_rebooted_since(const messages::Hello& hello) const {
+  const auto known = ledger_.agents().find(hello.agent.id);
+  if (known == ledger_.agents().end() || hello.boot.empty() || known->second.row.boot.empty()) return false;
+  return known->second.row.boot != hello.boot;
 }
 
 bool Control::is_alive(const AgentId& id) const {
@@ -120,8 +126,9 @@ void Control::refuse(Peer peer, std::string why) {
 AgentEntry& Control::welcome(Peer peer, const messages::Hello& hello, TimePoint now) {
   const AgentId& id = hello.agent.id;
   AgentEntry* known = ledger_.find(id);
-  AgentRow row{hello.agent,     hello.pool, hello.host,  hello.identity, hello.protocols.version, hello.slots, {},
-               hello.isolation, false,      hello.place, false};
+  AgentRow row{hello.agent, hello.pool, hello.host,      hello.identity, hello.protocols.version,
+               hello.slots, {},         hello.isolation, false,          hello.place,
+               false,       hello.boot};
   row.slot_states.assign(hello.slots.size(), SlotState::enabled);
   if (known != nullptr) {
     row.agent.enabled = known->row.agent.enabled;
@@ -142,7 +149,6 @@ AgentEntry& Control::welcome(Peer peer, const messages::Hello& hello, TimePoint 
   agent.session = boot_ << 32 | ++greetings_;
   agent.heard = awake_.now();
   agent.rejoining.clear();
-  agent.boot = hello.boot;
   agent.removed = false;
   peers_[peer] = id;
   const bool is_closed_anew = agent.owner_only != hello.owner_only || (hello.owner_only && agent.owner != hello.owner);
@@ -183,6 +189,7 @@ plan::Gang Control::admitted_gang(const JobRow& row) const {
 
 void Control::hello(Peer peer, const messages::Hello& hello, const std::optional<AgentId>& proven, TimePoint now) {
   if (auto why = refusal(hello, proven)) return refuse(peer, *std::move(why));
+  const bool was_rebooted = was_rebooted_since(hello);
   AgentEntry& agent = welcome(peer, hello, now);
   const AgentId& id = agent.row.agent.id;
   offer(agent);
@@ -199,7 +206,12 @@ void Control::hello(Peer peer, const messages::Hello& hello, const std::optional
   for (const TaskId task : expected) {
     const lease::Held held = *lease::current(ledger_.find(task)->lease);
     const bool runs = reported.contains({task, held.epoch});
-    step(task, runs ? lease::Event(lease::Reported{held}) : lease::Event(lease::NotReported{held}), now);
+    const bool is_placed = std::holds_alternative<lease::Placed>(ledger_.find(task)->lease.stage);
+    if (!runs && is_placed && was_rebooted) {
+      step(task, lease::Exited{held, {lease::Reason::agent_lost, 0}}, now);
+    } else {
+      step(task, runs ? lease::Event(lease::Reported{held}) : lease::Event(lease::NotReported{held}), now);
+    }
     touched.insert(task.job);
   }
   for (const JobId job : touched) review(job, now);

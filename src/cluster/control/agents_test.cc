@@ -69,6 +69,46 @@ TEST(AgentCopies, OfAWholeDiskAreToldApartByTheStartOfTheirHost) {
   EXPECT_THAT(desk.text(), HasSubstr("refused: agent 'a1' already runs"));
 }
 
+TEST(StartOfATask, IsRepeatedToAnAgentThatWasRestarted) {
+  Desk desk;
+  desk.say_hello("a1", hello_of("a1"));
+  desk.submit({2}, "2 slots");
+  desk.say_hello("a1", hello_of("a1"));
+  EXPECT_EQ(desk.task(1).lease.epoch.value, 1U);
+  EXPECT_TRUE(std::holds_alternative<lease::Placed>(desk.task(1).lease.stage));
+}
+
+TEST(StartOfATask, IsNotRepeatedForTheSameLeaseAfterARebootOfTheHost) {
+  Desk desk;
+  desk.say_hello("a1", hello_of("a1"));
+  desk.submit({2}, "2 slots");
+  desk.falls_silent("a1");
+  desk.pass(10s);
+  desk.say_hello("a1", hello_of("a1", "p1", "b2"));  // it may have run, and lost what it wrote about it
+  EXPECT_EQ(desk.task(1).lease.epoch.value, 2U);
+  EXPECT_EQ(desk.job(1).runs, 2);
+}
+
+TEST(StartOfATask, IsRepeatedByAMasterThatWasRestarted) {
+  Desk desk;
+  desk.say_hello("a1", hello_of("a1"));
+  desk.submit({2}, "2 slots");
+  desk.falls_silent("a1");
+  desk.restart();
+  desk.say_hello("a1", hello_of("a1"));
+  EXPECT_EQ(desk.task(1).lease.epoch.value, 1U);
+}
+
+TEST(StartOfATask, IsNotRepeatedAfterARebootOfTheHostWhileThereWasNoMaster) {
+  Desk desk;
+  desk.say_hello("a1", hello_of("a1"));
+  desk.submit({2}, "2 slots");
+  desk.falls_silent("a1");
+  desk.restart();
+  desk.say_hello("a1", hello_of("a1", "p1", "b2"));
+  EXPECT_EQ(desk.task(1).lease.epoch.value, 2U);
+}
+
 TEST(AgentCopies, AreNotRestarts) {
   Desk desk;
   desk.say_hello("a1", hello_of("a1"));

@@ -257,6 +257,9 @@ class Control {
   void goodbye(const AgentId& id, const messages::Goodbye& news, TimePoint now);
   /// Why this is not the agent of that name which is there, but a copy of it, if it is.
   std::optional<std::string> copied(const AgentEntry& known, const messages::Hello& hello) const;
+  /// Whether its host was rebooted since its last hello. What it was told to start then may have run and left no trace,
+  /// so the same lease must not be started there again.
+  bool was_rebooted_since(const messages::Hello& hello) const;
   /// Whether a gang that has not ended as a whole has, or had, a task there.
   bool is_occupied(const AgentId& id) const;
   void note_obstacle(AgentEntry& agent, const std::string& obstacle, TimePoint now);

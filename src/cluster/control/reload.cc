@@ -16,7 +16,6 @@ void Control::take_connections(const Control& dropped) {
     agent->heard = known.heard;
     agent->owner = known.owner;
     agent->owner_only = known.owner_only;
-    agent->boot = known.boot;
     agent->removed = known.removed;
     agent->obstacle = known.obstacle;
     peers_[peer] = id;

@@ -136,6 +136,7 @@ struct AgentRow {
   bool lost = false;
   std::string place = {};  ///< of its data folder, as it said hello
   bool stopped = false;    ///< it has said goodbye: it takes no work until its next hello
+  std::string boot = {};   ///< of its host, as it said hello; empty: not known
 };
 
 struct GroupRow {

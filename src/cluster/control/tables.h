@@ -53,6 +53,7 @@ void columns(V& v, AgentRow& row) {
   v.json("slot_states", row.slot_states);
   v.json("isolation", row.isolation);
   v.column("place", row.place);
+  v.column("boot", row.boot);
   v.column("stopped", row.stopped);
 }
 
