@@ -113,6 +113,13 @@ bool Control::was_rebooted_since(const messages::Hello& hello) const {
   return known->second.row.boot != hello.boot;
 }
 
+bool Control::is_outdated(const messages::Hello& hello) const {
+  const auto known = ledger_.agents().find(hello.agent.id);
+  if (!is_alive(hello.agent.id) || hello.number == 0 || hello.boot.empty()) return false;
+  const AgentEntry& agent = known->second;
+  return agent.row.identity == hello.identity && agent.row.boot == hello.boot && hello.number <= agent.hello;
+}
+
 bool Control::is_alive(const AgentId& id) const {
   const auto found = ledger_.agents().find(id);
   if (found == ledger_.agents().end()) return false;
@@ -149,6 +156,7 @@ AgentEntry& Control::welcome(Peer peer, const messages::Hello& hello, TimePoint 
   agent.session = boot_ << 32 | ++greetings_;
   agent.heard = awake_.now();
   agent.rejoining.clear();
+  agent.hello = hello.number;
   agent.removed = false;
   peers_[peer] = id;
   const bool is_closed_anew = agent.owner_only != hello.owner_only || (hello.owner_only && agent.owner != hello.owner);
@@ -189,6 +197,7 @@ plan::Gang Control::admitted_gang(const JobRow& row) const {
 
 void Control::hello(Peer peer, const messages::Hello& hello, const std::optional<AgentId>& proven, TimePoint now) {
   if (auto why = refusal(hello, proven)) return refuse(peer, *std::move(why));
+  if (is_outdated(hello)) return;
   const bool was_rebooted = was_rebooted_since(hello);
   AgentEntry& agent = welcome(peer, hello, now);
   const AgentId& id = agent.row.agent.id;

@@ -69,6 +69,36 @@ TEST(AgentCopies, OfAWholeDiskAreToldApartByTheStartOfTheirHost) {
   EXPECT_THAT(desk.text(), HasSubstr("refused: agent 'a1' already runs"));
 }
 
+TEST(HelloOfAnAgent, IsIgnoredIfALaterOneCameFirst) {
+  Desk desk;
+  messages::Hello old = hello_of("a1");
+  old.number = 7;
+  messages::Hello later = hello_of("a1");
+  later.number = 8;
+  desk.say_hello("a1", later);
+  desk.submit({2}, "2 slots");
+  desk.started("a1", lease_of(1));
+  desk.say_hello("a1", old);  // of its connection before: it knew nothing of this lease
+  EXPECT_EQ(desk.job(1).stage, JobStage::running);
+  EXPECT_EQ(desk.task(1).lease.epoch.value, 1U);
+  later.number = 9;
+  desk.say_hello("a1", later);  // it has lost the lease
+  EXPECT_EQ(desk.task(1).lease.epoch.value, 2U);
+}
+
+TEST(HelloOfAnAgent, IsTakenWhateverItsNumberAfterARebootOfTheHost) {
+  Desk desk;
+  messages::Hello hello = hello_of("a1");
+  hello.number = 1'000;
+  desk.say_hello("a1", hello);
+  desk.falls_silent("a1");
+  desk.pass(20s);
+  hello = hello_of("a1", "p1", "b2");
+  hello.number = 1;
+  desk.say_hello("a1", hello);
+  EXPECT_EQ(state_of(desk, "a1"), "up");
+}
+
 TEST(StartOfATask, IsRepeatedToAnAgentThatWasRestarted) {
   Desk desk;
   desk.say_hello("a1", hello_of("a1"));

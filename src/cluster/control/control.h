@@ -257,6 +257,9 @@ class Control {
   void goodbye(const AgentId& id, const messages::Goodbye& news, TimePoint now);
   /// Why this is not the agent of that name which is there, but a copy of it, if it is.
   std::optional<std::string> copied(const AgentEntry& known, const messages::Hello& hello) const;
+  /// Whether the agent has sent a later one since: this one was delayed on an older connection, and what it says of
+  /// leases is not true any more.
+  bool is_outdated(const messages::Hello& hello) const;
   /// Whether its host was rebooted since its last hello. What it was told to start then may have run and left no trace,
   /// so the same lease must not be started there again.
   bool was_rebooted_since(const messages::Hello& hello) const;

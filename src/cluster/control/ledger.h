@@ -66,6 +66,7 @@ struct AgentEntry {
   bool owner_only = false;  ///< it takes no jobs of others
   bool kept_all = false;    ///< all leases that it reported with its last hello were kept
   TimePoint heard;          ///< by AwakeClock
+  std::uint64_t hello = 0;  ///< number of its last hello since the master's start
   bool removed = false;     ///< a user has removed it: it is forgotten as soon as nothing holds a place on it
   messages::Load load;
   std::string obstacle;                      ///< why it takes no work now, as it says itself; empty: it does

@@ -16,6 +16,7 @@ void Control::take_connections(const Control& dropped) {
     agent->heard = known.heard;
     agent->owner = known.owner;
     agent->owner_only = known.owner_only;
+    agent->hello = known.hello;
     agent->removed = known.removed;
     agent->obstacle = known.obstacle;
     peers_[peer] = id;
