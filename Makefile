@@ -9,7 +9,8 @@ help:
 	@echo 'make check  format, clang-tidy on changed files, layers, generated files'
 	@echo 'make asan   all tests under address and undefined-behaviour sanitizers'
 	@echo 'make tsan   all tests under the thread sanitizer'
-	@echo 'make soak   fuzzers (SOAK_SECONDS=60 each, SOAK_LIVE_SECONDS=600 on a live cluster) and long simulations'
+	@echo 'make soak   fuzzers (SOAK_SECONDS=60 each, SOAK_LIVE_SECONDS=600 on a live cluster), SEEDS=2000 of the'
+	@echo '            simulated cluster, planted errors, and long simulations'
 	@echo 'make compat programs of an older version and of this one in one cluster'
 	@echo 'make bench  benchmarks'
 
@@ -41,7 +42,7 @@ tsan:
 	@tools/run_tests tsan
 
 soak:
-	@tools/soak
+	@SEEDS='$(SEEDS)' tools/soak
 
 compat:
 	@tools/compat
