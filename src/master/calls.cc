@@ -148,4 +148,11 @@ void Master::audit(const api::Call& call, const api::Request& request, const api
                          no == nullptr ? std::nullopt : std::optional(no->message)});
 }
 
+void Master::audit_without_reply(api::CallId call) {
+  const auto pending = audited_.find(call);
+  if (pending == audited_.end()) return;
+  audit(pending->second.call, pending->second.request, nullptr);
+  audited_.erase(pending);
+}
+
 }  // namespace cadre::master

@@ -72,7 +72,6 @@ loop::Task<Result<void>> Master::reload(const std::vector<News>& news) {
     for (const api::CallId call : part->waiting()) waiting.insert(call);
   }
   for (const api::CallId call : waiting) {
-    audited_.erase(call);
     if (again.contains(call)) continue;
     options_.reply(call, api::Failed{Errc::unavailable, "the master has read its state again; repeat the request", {}});
   }
@@ -81,6 +80,8 @@ loop::Task<Result<void>> Master::reload(const std::vector<News>& news) {
   Result<void> made = make_parts(std::move(loaded->parts));
   if (!made) co_return made;
   for (std::size_t at = 0; at < parts_.size(); ++at) parts_[at]->take_over(*dropped[at]);
+  for (const api::CallId call : again) audited_.erase(call);  // they are audited when they are taken again
+  for (const api::CallId call : waiting) audit_without_reply(call);
   for (auto& [call, reply] : std::exchange(replies_, {})) {
     if (!again.contains(call)) options_.reply(call, std::move(reply));
   }

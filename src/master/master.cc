@@ -140,7 +140,7 @@ void Master::decide(const News& news) {
                    if (const auto admitted = shell.admit(one.news)) parts_[one.part]->hear(*admitted, now());
                  },
                  [&](const Left& one) {
-                   audited_.erase(one.call);
+                   audit_without_reply(one.call);
                    for (const std::unique_ptr<api::Part>& part : parts_) part->forget(one.call);
                  },
                  [&](const Tick&) {

@@ -119,6 +119,8 @@ class Master final : public api::Service {
   bool answer_repeated(const api::Call& call, const api::IdempotencyKey& key, const api::Request& request);
   /// Notes in the audit log what became of a request, if it belongs there.
   void audit(const api::Call& call, const api::Request& request, const api::Reply* reply);
+  /// The same for one whose reply nobody waits for any more: it is executed all the same.
+  void audit_without_reply(api::CallId call);
   /// Why nothing can be decided now, as far as the caller may know.
   std::string obstacle_for(const api::Credential& credential) const;
   /// To be sent when what was decided is written.

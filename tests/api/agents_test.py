@@ -1,5 +1,10 @@
 """What agents are called, and what they say of their master and of whose files they show."""
+import contextlib
+import socket
+import sqlite3
+import struct
 import subprocess
+import time
 import unittest
 
 from cluster import PROGRAM, Cluster
@@ -80,6 +85,30 @@ class Logs(unittest.TestCase):
                                 ("master", "debug: job 1: ended"), ("agent", "debug: lease 1.0/1: starts"),
                                 ("agent", "debug: lease 1.0/1: ended, exited 0")):
                 self.assertEqual(words in logs[name], verbose, f"{words} in {logs[name]}")
+
+
+class Audit(unittest.TestCase):
+    def test_has_what_was_done_for_clients_that_left_before_the_response(self):
+        cluster = Cluster(master=("--listen", "127.0.0.1:0"))
+        self.addCleanup(cluster.close)
+        request = ("POST /api/v1/join-tokens HTTP/1.1\r\nHost: here\r\nContent-Length: 2\r\n"
+                   f"Authorization: Bearer {cluster.admin}\r\n\r\n{{}}").encode()
+        for i in range(60):
+            with socket.create_connection(("127.0.0.1", cluster.port)) as client:
+                client.sendall(request)
+                time.sleep(i % 4 * 0.001)
+                # It closes with a reset, which the master sees at once.
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+        def counts():
+            with contextlib.closing(sqlite3.connect(cluster.data / "cadre.db")) as database:
+                tokens = database.execute("SELECT count(*) FROM join_tokens").fetchone()[0]
+                entries = database.execute("SELECT count(*) FROM audit WHERE act = 'make_join_token'").fetchone()[0]
+            return tokens, entries
+
+        # The requests that arrived are done after this one, which is answered.
+        self.assertEqual(cluster.request("POST", "/join-tokens", body={}).status, 200)
+        cluster.until(lambda: counts()[0] > 1 and counts()[0] == counts()[1], seconds=20)
 
 
 class Outages(unittest.TestCase):
