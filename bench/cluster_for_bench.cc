@@ -11,7 +11,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "client/which_master.h"
+#include "client/cluster/which_master.h"
 
 namespace cadre::bench {
 

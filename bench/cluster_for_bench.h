@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "client/connection.h"
+#include "client/cluster/connection.h"
 #include "cluster/output.h"
 #include "cluster/requests.h"
 #include "loop/real_loop.h"

@@ -12,7 +12,7 @@
 #include "bench/bench.h"
 #include "bench/cluster_for_bench.h"
 #include "bench/forked.h"
-#include "client/member.h"
+#include "client/components/group_member.h"
 #include "loop/boot_clock.h"
 
 namespace cadre::bench {
@@ -20,7 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using client::Engine;
-using client::Member;
+using client::GroupMember;
 using remote::Note;
 
 constexpr auto measured = 1s;
@@ -46,9 +46,9 @@ double milliseconds(TimePoint time) {
 struct Seat {
   Seat(const Place& place, const std::string& type, std::map<std::string, std::size_t> peers)
       : member(engine, log, options(place, type, std::move(peers))) {}
-  static Member::Options options(const Place& place, const std::string& type,
-                                 std::map<std::string, std::size_t> peers) {
-    Member::Options made;
+  static GroupMember::Options options(const Place& place, const std::string& type,
+                                      std::map<std::string, std::size_t> peers) {
+    GroupMember::Options made;
     made.group = "bench";
     made.type = type;
     made.names = place.names;
@@ -67,7 +67,7 @@ struct Seat {
 
   StderrLog log{Level::error};
   Engine engine;
-  Member member;
+  GroupMember member;
 };
 
 /// Answers, or only counts, until it is told to end: how much came in a second, and how many bytes were copied.
@@ -132,9 +132,9 @@ std::vector<double> ask(Seat& seat, const std::vector<std::string>& servers) {
     if (servers.size() == 1) {
       if (!seat.is_good(seat.member.request(servers[0], {"ask", 0, false, body}, seat.deadline()))) return {};
     } else {
-      std::vector<std::pair<std::string, Member::Wish>> wishes;
+      std::vector<std::pair<std::string, GroupMember::Wish>> wishes;
       for (const std::string& server : servers) wishes.push_back({server, {"ask", 0, false, body}});
-      for (const Member::Outcome& outcome : seat.member.scatter(std::move(wishes), seat.deadline())) {
+      for (const GroupMember::Outcome& outcome : seat.member.scatter(std::move(wishes), seat.deadline())) {
         if (!seat.is_good(outcome)) return {};
       }
     }
@@ -235,9 +235,9 @@ std::vector<double> reached() {
     }
     std::size_t answers = 0;
     if (seats[0].joins()) {
-      std::vector<std::pair<std::string, Member::Wish>> wishes;
+      std::vector<std::pair<std::string, GroupMember::Wish>> wishes;
       for (const std::string& peer : seats[0].member.live()) wishes.push_back({peer, {"ask", 0, false, {}}});
-      for (const Member::Outcome& outcome : seats[0].member.scatter(wishes, seats[0].deadline()))
+      for (const GroupMember::Outcome& outcome : seats[0].member.scatter(wishes, seats[0].deadline()))
         answers += outcome ? 1 : 0;
     }
     for (const std::string& peer : seats[0].member.live()) {

@@ -7,9 +7,9 @@
 
 #include "bench/bench.h"
 #include "bench/cluster_for_bench.h"
-#include "supervisor/cgroup_parent.h"
 #include "supervisor/descriptor.h"
-#include "supervisor/nursery.h"
+#include "supervisor/forking/nursery.h"
+#include "supervisor/isolation/cgroup_parent.h"
 
 namespace cadre::bench {
 namespace {
@@ -71,9 +71,9 @@ Result<Figures> bench_supervisor() {
   };
   Launch launch;
   launch.command.argv = {"true"};
-  launch.manners.isolation = cluster::Isolation::off;
+  launch.policy.isolation = cluster::Isolation::off;
   auto done = measure("tasks that do nothing, isolation off", launch);
-  launch.manners.isolation = cluster::Isolation::on;
+  launch.policy.isolation = cluster::Isolation::on;
   if (done) done = measure("isolation on, no limits", launch);
   launch.limits.memory = ByteSize{std::int64_t{256} << 20};
   launch.limits.cpus.milli = 1000;

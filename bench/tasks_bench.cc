@@ -21,7 +21,7 @@ Result<double> run_all(Client& client, cluster::Isolation isolation) {
   TRY_ASSIGN(before, client.ask(requests::GetStatus{}));
   const std::int64_t ended = before.ended;
   requests::Submit job = job_of({"true"});
-  job.job.members[0].manners.isolation = isolation;
+  job.job.members[0].policy.isolation = isolation;
   const auto begin = Clock::now();
   TRY(client.ask(std::vector<requests::Submit>(jobs, job)));
   TRY(client.until(

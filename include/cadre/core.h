@@ -83,7 +83,7 @@ class Context {
   [[nodiscard]] std::optional<Stop> stop();
 
   /// Promises that should_stop, stop, report or beat will be called again and again: a task that then does none of it
-  /// for too long (60 s, as its manners say) is taken for stuck, and is ended. Without a promise nobody minds.
+  /// for too long (60 s, as its policy say) is taken for stuck, and is ended. Without a promise nobody minds.
   void promise_liveness();
   /// A sign of life. Does nothing before promise_liveness.
   void beat();

@@ -146,7 +146,7 @@ def stop() -> Optional[Stop]:
 def promise_liveness() -> None:
     """Promises regular calls of should_stop, stop, report or beat.
 
-    A task that then makes no such call for 60 s (``liveness`` in ``manners`` of the job file) is considered stuck and is
+    A task that then makes no such call for 60 s (``liveness`` in ``policy`` of the job file) is considered stuck and is
     ended. Without this promise there is no such timeout.
     """
     _context().promise_liveness()

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "supervisor/forked.h"
+#include "supervisor/forking/forked.h"
 
 namespace cadre::python {
 namespace {

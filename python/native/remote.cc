@@ -7,9 +7,9 @@
 
 #include <cmath>
 
-#include "client/actor.h"
-#include "client/actor_host.h"
-#include "client/session.h"
+#include "client/actors/actor.h"
+#include "client/actors/actor_host.h"
+#include "client/actors/session.h"
 #include "native/lock.h"
 #include "native/waits.h"
 
@@ -174,7 +174,7 @@ py::tuple ask(const PyActor& self, int verb, std::string_view name, const py::by
 
 PyActor create(const SharedSession& session, const py::dict& from) {
   client::ActorOptions options;
-  cluster::Member member;
+  cluster::MemberSpec member;
   const auto text = [&from](const char* key) { return from[key].cast<std::string>(); };
   member.role = "actor";
   member.count = 1;
@@ -187,8 +187,8 @@ PyActor create(const SharedSession& session, const py::dict& from) {
   member.command.python = text("python");
   member.command.warm = true;
   member.command.forks = true;
-  member.manners.grace = std::chrono::seconds(1);
-  member.manners.liveness = wait_of(from["liveness"].cast<double>());
+  member.policy.grace = std::chrono::seconds(1);
+  member.policy.liveness = wait_of(from["liveness"].cast<double>());
   options.job.name = text("name");
   options.job.actor = text("name");
   if (const std::string workspace = text("workspace"); !workspace.empty()) options.job.workspace = workspace;

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <optional>
 
-#include "client/value_forms.h"
+#include "client/components/value_forms.h"
 #include "describe/msgpack_cursor.h"
 #include "describe/packer.h"
 

@@ -86,11 +86,11 @@ Result<Principal> Access::still(const Principal& who, TimePoint now) const {
 
 Result<Reply> Access::ask(const Principal& who, const Request& request, TimePoint now) {
   TRY_ASSIGN(left, still(who, now));
-  const Asked asked{std::move(left), now};
+  const Caller caller{std::move(left), now};
   return std::visit(
       [&]<class One>(const One& one) -> Result<Reply> {
-        if (!asked.who.task.empty() && !open_to_tasks<One>) return not_for_tasks();
-        return answer(asked, one);
+        if (!caller.who.task.empty() && !open_to_tasks<One>) return not_for_tasks();
+        return answer(caller, one);
       },
       request);
 }

@@ -101,7 +101,7 @@ class Access {
   }
 
  private:
-  struct Asked {
+  struct Caller {
     Principal who;
     TimePoint now;
   };
@@ -109,23 +109,23 @@ class Access {
   /// The current rights of a caller who was authenticated some time ago.
   Result<Principal> still(const Principal& who, TimePoint now) const;
 
-  Result<Reply> answer(const Asked& asked, const Logout& request);
-  Result<Reply> answer(const Asked& asked, const GetMe& request);
-  Result<Reply> answer(const Asked& asked, const ListUsers& request);
-  Result<Reply> answer(const Asked& asked, const GetUser& request);
-  Result<Reply> answer(const Asked& asked, const CreateUser& request);
-  Result<Reply> answer(const Asked& asked, const SetUser& request);
-  Result<Reply> answer(const Asked& asked, const DeleteUser& request);
-  Result<Reply> answer(const Asked& asked, const ListTokens& request);
-  Result<Reply> answer(const Asked& asked, const CreateToken& request);
-  Result<Reply> answer(const Asked& asked, const RevokeToken& request);
-  Result<Reply> answer(const Asked& asked, const ListWorkspaces& request);
-  Result<Reply> answer(const Asked& asked, const GetWorkspace& request);
-  Result<Reply> answer(const Asked& asked, const CreateWorkspace& request);
-  Result<Reply> answer(const Asked& asked, const SetWorkspace& request);
-  Result<Reply> answer(const Asked& asked, const DeleteWorkspace& request);
-  Result<Reply> answer(const Asked& asked, const SetMember& request);
-  Result<Reply> answer(const Asked& asked, const RemoveMember& request);
+  Result<Reply> answer(const Caller& caller, const Logout& request);
+  Result<Reply> answer(const Caller& caller, const GetMe& request);
+  Result<Reply> answer(const Caller& caller, const ListUsers& request);
+  Result<Reply> answer(const Caller& caller, const GetUser& request);
+  Result<Reply> answer(const Caller& caller, const CreateUser& request);
+  Result<Reply> answer(const Caller& caller, const SetUser& request);
+  Result<Reply> answer(const Caller& caller, const DeleteUser& request);
+  Result<Reply> answer(const Caller& caller, const ListTokens& request);
+  Result<Reply> answer(const Caller& caller, const CreateToken& request);
+  Result<Reply> answer(const Caller& caller, const RevokeToken& request);
+  Result<Reply> answer(const Caller& caller, const ListWorkspaces& request);
+  Result<Reply> answer(const Caller& caller, const GetWorkspace& request);
+  Result<Reply> answer(const Caller& caller, const CreateWorkspace& request);
+  Result<Reply> answer(const Caller& caller, const SetWorkspace& request);
+  Result<Reply> answer(const Caller& caller, const DeleteWorkspace& request);
+  Result<Reply> answer(const Caller& caller, const SetMember& request);
+  Result<Reply> answer(const Caller& caller, const RemoveMember& request);
 
   /// `not_found` also for what exists but the caller may not see.
   Result<const User*> see_user(const Principal& who, const std::string& name) const;

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "access/desk_for_tests.h"
+#include "access/access_fixture_for_tests.h"
 #include "describe/describe.h"
 
 namespace cadre::access {

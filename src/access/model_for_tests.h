@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "access/desk_for_tests.h"
+#include "access/access_fixture_for_tests.h"
 
 namespace cadre::access {
 

@@ -9,14 +9,14 @@
 
 namespace cadre::access {
 
-Result<Reply> Access::answer(const Asked& asked, const Logout&) {
-  if (asked.who.token.empty()) return fail(Errc::invalid, "the request has no token that could be revoked");
-  directory_.remove_token(asked.who.token);
+Result<Reply> Access::answer(const Caller& caller, const Logout&) {
+  if (caller.who.token.empty()) return fail(Errc::invalid, "the request has no token that could be revoked");
+  directory_.remove_token(caller.who.token);
   return Done{};
 }
 
-Result<Reply> Access::answer(const Asked& asked, const ListTokens& request) {
-  if (request.all && !asked.who.is_admin) return only_for_admins("list the tokens of all users");
+Result<Reply> Access::answer(const Caller& caller, const ListTokens& request) {
+  if (request.all && !caller.who.is_admin) return only_for_admins("list the tokens of all users");
   if (request.all && request.user) {
     return fail(Errc::invalid, "user and all cannot be combined; remove one of them");
   }
@@ -25,7 +25,7 @@ Result<Reply> Access::answer(const Asked& asked, const ListTokens& request) {
     const std::size_t first = list.tokens.size();
     for (const std::string& id : user.tokens) {
       const TokenRow& token = *directory_.find_token(id);
-      if (!token.has_expired(asked.now)) list.tokens.push_back(view_of(token));
+      if (!token.has_expired(caller.now)) list.tokens.push_back(view_of(token));
     }
     std::sort(
         list.tokens.begin() + static_cast<std::ptrdiff_t>(first), list.tokens.end(),
@@ -34,28 +34,28 @@ Result<Reply> Access::answer(const Asked& asked, const ListTokens& request) {
   if (request.all) {
     for (const auto& [name, user] : directory_.users()) add(user);
   } else {
-    TRY_ASSIGN(user, see_user(asked.who, request.user.value_or(asked.who.user)));
+    TRY_ASSIGN(user, see_user(caller.who, request.user.value_or(caller.who.user)));
     add(*user);
   }
   return list;
 }
 
-Result<Reply> Access::answer(const Asked& asked, const CreateToken& request) {
-  TRY_ASSIGN(user, see_user(asked.who, request.user.value_or(asked.who.user)));
-  TokenRow token{request.secret.id, request.secret.hash, user->row.name, request.name, asked.now, {}};
+Result<Reply> Access::answer(const Caller& caller, const CreateToken& request) {
+  TRY_ASSIGN(user, see_user(caller.who, request.user.value_or(caller.who.user)));
+  TokenRow token{request.secret.id, request.secret.hash, user->row.name, request.name, caller.now, {}};
   if (request.valid) {
     if (*request.valid <= Duration(0))
       return fail(Errc::invalid, "the validity period of a token is too short; use 1s or more");
-    token.expires = asked.now + *request.valid;
+    token.expires = caller.now + *request.valid;
   }
-  drop_expired(*user, asked.now);
+  drop_expired(*user, caller.now);
   return add_token(std::move(token));
 }
 
-Result<Reply> Access::answer(const Asked& asked, const RevokeToken& request) {
+Result<Reply> Access::answer(const Caller& caller, const RevokeToken& request) {
   const TokenRow* token = directory_.find_token(request.token);
-  const bool is_seen = token != nullptr && (asked.who.is_admin || token->user == asked.who.user);
-  if (!is_seen || token->has_expired(asked.now)) return no_token();
+  const bool is_seen = token != nullptr && (caller.who.is_admin || token->user == caller.who.user);
+  if (!is_seen || token->has_expired(caller.now)) return no_token();
   directory_.remove_token(request.token);
   return Done{};
 }

@@ -42,17 +42,17 @@ Result<void> Access::check_admins(const UserRow& before, const std::optional<Use
               "user '" + before.name + "' is the last active admin of the cluster; make another one admin first");
 }
 
-Result<Reply> Access::answer(const Asked& asked, const GetMe&) {
-  const User& user = *directory_.find_user(asked.who.user);
+Result<Reply> Access::answer(const Caller& caller, const GetMe&) {
+  const User& user = *directory_.find_user(caller.who.user);
   Me me;
-  me.user = view_for(asked.who, user);
-  if (const TokenRow* token = directory_.find_token(asked.who.token)) me.token = view_of(*token);
-  me.task = asked.who.task;
+  me.user = view_for(caller.who, user);
+  if (const TokenRow* token = directory_.find_token(caller.who.token)) me.token = view_of(*token);
+  me.task = caller.who.task;
   return me;
 }
 
-Result<Reply> Access::answer(const Asked& asked, const ListUsers& request) {
-  if (!asked.who.is_admin) return only_for_admins("list the users");
+Result<Reply> Access::answer(const Caller& caller, const ListUsers& request) {
+  if (!caller.who.is_admin) return only_for_admins("list the users");
   const auto most = static_cast<std::size_t>(std::clamp(request.most, 1, 1'000));
   Users page;
   for (auto at = directory_.users().upper_bound(request.after); at != directory_.users().end(); ++at) {
@@ -65,13 +65,13 @@ Result<Reply> Access::answer(const Asked& asked, const ListUsers& request) {
   return page;
 }
 
-Result<Reply> Access::answer(const Asked& asked, const GetUser& request) {
-  TRY_ASSIGN(user, see_user(asked.who, request.user));
-  return view_for(asked.who, *user);
+Result<Reply> Access::answer(const Caller& caller, const GetUser& request) {
+  TRY_ASSIGN(user, see_user(caller.who, request.user));
+  return view_for(caller.who, *user);
 }
 
-Result<Reply> Access::answer(const Asked& asked, const CreateUser& request) {
-  if (!asked.who.is_admin) return only_for_admins("create users");
+Result<Reply> Access::answer(const Caller& caller, const CreateUser& request) {
+  if (!caller.who.is_admin) return only_for_admins("create users");
   TRY(check_name(request.name));
   TRY_ASSIGN(max_slots, limit_from(request.max_slots));
   if (directory_.find_user(request.name) != nullptr) {
@@ -83,13 +83,13 @@ Result<Reply> Access::answer(const Asked& asked, const CreateUser& request) {
   }
   TRY(check_unix_user(request.unix_user));
   directory_.put_user(
-      {request.name, request.password, request.is_admin, true, max_slots, asked.now, request.unix_user});
+      {request.name, request.password, request.is_admin, true, max_slots, caller.now, request.unix_user});
   return view_of(*directory_.find_user(request.name));
 }
 
-Result<Reply> Access::answer(const Asked& asked, const SetUser& request) {
-  TRY_ASSIGN(user, see_user(asked.who, request.user));
-  if (!asked.who.is_admin && (request.is_admin || request.is_active || request.max_slots || request.unix_user)) {
+Result<Reply> Access::answer(const Caller& caller, const SetUser& request) {
+  TRY_ASSIGN(user, see_user(caller.who, request.user));
+  if (!caller.who.is_admin && (request.is_admin || request.is_active || request.max_slots || request.unix_user)) {
     return only_for_admins("change anything but the password of a user");
   }
   UserRow row = user->row;
@@ -108,7 +108,7 @@ Result<Reply> Access::answer(const Asked& asked, const SetUser& request) {
   const bool ends_tokens = row.password != user->row.password && !request.keep_tokens;
   if (row != user->row) directory_.put_user(std::move(row));
   if (ends_tokens) end_tokens(request.user);
-  return view_for(asked.who, *directory_.find_user(request.user));
+  return view_for(caller.who, *directory_.find_user(request.user));
 }
 
 void Access::end_tokens(const std::string& name) {
@@ -118,9 +118,9 @@ void Access::end_tokens(const std::string& name) {
   }
 }
 
-Result<Reply> Access::answer(const Asked& asked, const DeleteUser& request) {
-  TRY_ASSIGN(user, see_user(asked.who, request.user));
-  if (!asked.who.is_admin) return only_for_admins("delete users");
+Result<Reply> Access::answer(const Caller& caller, const DeleteUser& request) {
+  TRY_ASSIGN(user, see_user(caller.who, request.user));
+  if (!caller.who.is_admin) return only_for_admins("delete users");
   TRY(check_admins(user->row, std::nullopt));
   directory_.remove_user(request.user);
   return Done{};

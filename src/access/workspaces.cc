@@ -18,21 +18,21 @@ Result<const Workspace*> Access::govern(const Principal& who, const std::string&
                                 "' or of the cluster may change its members; ask one to do it");
 }
 
-Result<Reply> Access::answer(const Asked& asked, const ListWorkspaces&) {
+Result<Reply> Access::answer(const Caller& caller, const ListWorkspaces&) {
   Workspaces list;
   for (const auto& [name, workspace] : directory_.workspaces()) {
-    if (may_read(asked.who, name)) list.workspaces.push_back(view_of(workspace));
+    if (may_read(caller.who, name)) list.workspaces.push_back(view_of(workspace));
   }
   return list;
 }
 
-Result<Reply> Access::answer(const Asked& asked, const GetWorkspace& request) {
-  TRY_ASSIGN(workspace, see_workspace(asked.who, request.workspace));
+Result<Reply> Access::answer(const Caller& caller, const GetWorkspace& request) {
+  TRY_ASSIGN(workspace, see_workspace(caller.who, request.workspace));
   return view_of(*workspace);
 }
 
-Result<Reply> Access::answer(const Asked& asked, const CreateWorkspace& request) {
-  if (!asked.who.is_admin) return only_for_admins("create workspaces");
+Result<Reply> Access::answer(const Caller& caller, const CreateWorkspace& request) {
+  if (!caller.who.is_admin) return only_for_admins("create workspaces");
   TRY(check_name(request.name));
   TRY_ASSIGN(max_slots, limit_from(request.max_slots));
   if (has_workspace(request.name)) {
@@ -43,13 +43,13 @@ Result<Reply> Access::answer(const Asked& asked, const CreateWorkspace& request)
     return fail(Errc::conflict, "there are " + std::to_string(settings_.workspaces_max) +
                                     " workspaces, which is the limit; delete some first");
   }
-  directory_.put_workspace({request.name, max_slots, asked.now});
+  directory_.put_workspace({request.name, max_slots, caller.now});
   return view_of(*directory_.find_workspace(request.name));
 }
 
-Result<Reply> Access::answer(const Asked& asked, const SetWorkspace& request) {
-  TRY_ASSIGN(workspace, see_workspace(asked.who, request.workspace));
-  if (!asked.who.is_admin) return only_for_admins("change workspaces");
+Result<Reply> Access::answer(const Caller& caller, const SetWorkspace& request) {
+  TRY_ASSIGN(workspace, see_workspace(caller.who, request.workspace));
+  if (!caller.who.is_admin) return only_for_admins("change workspaces");
   WorkspaceRow row = workspace->row;
   if (request.max_slots) {
     TRY_ASSIGN(max_slots, limit_from(*request.max_slots));
@@ -59,9 +59,9 @@ Result<Reply> Access::answer(const Asked& asked, const SetWorkspace& request) {
   return view_of(*directory_.find_workspace(request.workspace));
 }
 
-Result<Reply> Access::answer(const Asked& asked, const DeleteWorkspace& request) {
-  TRY(see_workspace(asked.who, request.workspace));
-  if (!asked.who.is_admin) return only_for_admins("delete workspaces");
+Result<Reply> Access::answer(const Caller& caller, const DeleteWorkspace& request) {
+  TRY(see_workspace(caller.who, request.workspace));
+  if (!caller.who.is_admin) return only_for_admins("delete workspaces");
   if (request.workspace == default_workspace) {
     return fail(Errc::conflict,
                 std::string("workspace '") + default_workspace + "' cannot be deleted; remove its members instead");
@@ -70,8 +70,8 @@ Result<Reply> Access::answer(const Asked& asked, const DeleteWorkspace& request)
   return Done{};
 }
 
-Result<Reply> Access::answer(const Asked& asked, const SetMember& request) {
-  TRY_ASSIGN(workspace, govern(asked.who, request.workspace));
+Result<Reply> Access::answer(const Caller& caller, const SetMember& request) {
+  TRY_ASSIGN(workspace, govern(caller.who, request.workspace));
   if (directory_.find_user(request.user) == nullptr) {
     return fail(Errc::not_found,
                 "there is no user '" + request.user + "'; an admin of the cluster can create the user");
@@ -83,8 +83,8 @@ Result<Reply> Access::answer(const Asked& asked, const SetMember& request) {
   return view_of(*workspace);
 }
 
-Result<Reply> Access::answer(const Asked& asked, const RemoveMember& request) {
-  TRY_ASSIGN(workspace, govern(asked.who, request.workspace));
+Result<Reply> Access::answer(const Caller& caller, const RemoveMember& request) {
+  TRY_ASSIGN(workspace, govern(caller.who, request.workspace));
   if (!workspace->members.contains(request.user)) {
     return fail(Errc::not_found, "user '" + request.user + "' has no role in workspace '" + request.workspace +
                                      "'; see cadre workspace describe");

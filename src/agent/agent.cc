@@ -28,37 +28,36 @@ void log_end(Log& log, const LeaseId& lease, const TaskEnding& ending) {
 
 }  // namespace
 
-Result<std::unique_ptr<Agent>> Agent::make(const Ground& ground, Options options) {
-  std::unique_ptr<Agent> agent(new Agent(ground, std::move(options)));
+Result<std::unique_ptr<Agent>> Agent::make(const Dependencies& deps, Options options) {
+  std::unique_ptr<Agent> agent(new Agent(deps, std::move(options)));
   TRY(agent->connect());
   agent->begin();
   return agent;
 }
 
-Agent::Agent(const Ground& ground, Options options)
-    : ground_(ground),
+Agent::Agent(const Dependencies& deps, Options options)
+    : deps_(deps),
       options_(std::move(options)),
-      host_(options_.introduction, ground.runtime.found(), ground.loop.now()),
-      unsent_(ground.loop, ground.log, "messages to the master"),
-      shipper_(
-          ground.loop, ground.bulk, ground.log,
-          {[this](LeaseId lease, std::int64_t end) { ground_.runtime.send(lease, supervision::OutputStored{end}); },
-           [this](LeaseId lease) {
-             shipped_.insert(lease);
-             let_go(lease);
-           }}) {}
+      host_(options_.introduction, deps.runtime.found(), deps.loop.now()),
+      unsent_(deps.loop, deps.log, "messages to the master"),
+      shipper_(deps.loop, deps.bulk, deps.log,
+               {[this](LeaseId lease, std::int64_t end) { deps_.runtime.send(lease, supervision::OutputStored{end}); },
+                [this](LeaseId lease) {
+                  shipped_.insert(lease);
+                  let_go(lease);
+                }}) {}
 
 Agent::~Agent() = default;
 
 Result<void> Agent::connect() {
-  TRY_ASSIGN(control, ground_.network.connect(options_.control, [this](BytesView bytes) { hear_master(bytes); }));
+  TRY_ASSIGN(control, deps_.network.connect(options_.control, [this](BytesView bytes) { hear_master(bytes); }));
   control_ = std::move(control);
-  return ground_.bulk.connect(options_.bulk);
+  return deps_.bulk.connect(options_.bulk);
 }
 
 void Agent::begin() {
-  const std::vector<host::Found> found = ground_.runtime.found();
-  ground_.runtime.begin(
+  const std::vector<host::Found> found = deps_.runtime.found();
+  deps_.runtime.begin(
       host_, {[this](const LeaseId& lease, std::int64_t end) { has_output(lease, end); },
               [this](const LeaseId& lease, const supervision::FromSupervisor& message) { heard(lease, message); },
               [this](const LeaseId& lease, const TaskEnding& ending) { ended(lease, ending); }});
@@ -69,9 +68,9 @@ void Agent::begin() {
 }
 
 void Agent::tick() {
-  ticking_ = ground_.loop.after(tick_every, [this] { tick(); });
+  ticking_ = deps_.loop.after(tick_every, [this] { tick(); });
   look_for_obstacles();
-  host_.tick(options_.load ? options_.load() : messages::Load{}, ground_.loop.now());
+  host_.tick(options_.load ? options_.load() : messages::Load{}, deps_.loop.now());
   perform();
   keep_endings();
   look_if_admitted();
@@ -79,20 +78,20 @@ void Agent::tick() {
 }
 
 void Agent::look_for_obstacles() {
-  const std::string obstacle = ground_.runtime.obstacle();
+  const std::string obstacle = deps_.runtime.obstacle();
   if (obstacle == host_.obstacle()) return;
-  obstacle.empty() ? ground_.log.info("it takes work again") : ground_.log.warning("it takes no work: " + obstacle);
-  host_.set_obstacle(obstacle, ground_.loop.now());
+  obstacle.empty() ? deps_.log.info("it takes work again") : deps_.log.warning("it takes no work: " + obstacle);
+  host_.set_obstacle(obstacle, deps_.loop.now());
 }
 
 void Agent::keep_endings() {
   std::vector<LeaseId> late;
   std::erase_if(unconfirmed_, [&](const auto& one) {
-    const bool is_late = ground_.loop.now() - one.second >= durable_after;
+    const bool is_late = deps_.loop.now() - one.second >= durable_after;
     if (is_late) late.push_back(one.first);
     return is_late;
   });
-  if (!late.empty()) ground_.runtime.keep_endings(late);
+  if (!late.empty()) deps_.runtime.keep_endings(late);
 }
 
 void Agent::has_output(const LeaseId& lease, std::int64_t end) {
@@ -103,7 +102,7 @@ void Agent::has_output(const LeaseId& lease, std::int64_t end) {
 
 void Agent::ship(const LeaseId& lease) {
   if (shipped_.contains(lease) || shipper_.knows(lease)) return;
-  shipper_.add(lease, ground_.runtime.output(lease));
+  shipper_.add(lease, deps_.runtime.output(lease));
 }
 
 void Agent::ship_rest(const LeaseId& lease, const TaskEnding& ending) {
@@ -115,21 +114,21 @@ void Agent::ship_rest(const LeaseId& lease, const TaskEnding& ending) {
 void Agent::heard(const LeaseId& lease, const supervision::FromSupervisor& message) {
   const auto* status = std::get_if<supervision::Status>(&message);
   if (status != nullptr && status->ending && !host_.has_ended(lease)) {
-    log_end(ground_.log, lease, *status->ending);
-    unconfirmed_.try_emplace(lease, ground_.loop.now());
+    log_end(deps_.log, lease, *status->ending);
+    unconfirmed_.try_emplace(lease, deps_.loop.now());
     ship_rest(lease, *status->ending);
     look_for_obstacles();  // the master must know before it hears of the end: else it would place the task here again
   }
-  host_.hear(lease, message, ground_.loop.now());
+  host_.hear(lease, message, deps_.loop.now());
   perform();
 }
 
 void Agent::ended(const LeaseId& lease, TaskEnding ending) {
-  log_end(ground_.log, lease, ending);
+  log_end(deps_.log, lease, ending);
   ship_rest(lease, ending);
   if (ending.output_end == all_output) ending.output_end = 0;  // nobody knows
   look_for_obstacles();                                        // as above
-  host_.ended(lease, ending, ground_.loop.now());
+  host_.ended(lease, ending, deps_.loop.now());
   perform();
 }
 
@@ -137,7 +136,7 @@ void Agent::let_go(const LeaseId& lease) {
   if (!forgettable_.contains(lease) || !shipped_.contains(lease)) return;
   forgettable_.erase(lease);
   shipped_.erase(lease);
-  ground_.runtime.remove(lease);
+  deps_.runtime.remove(lease);
 }
 
 void Agent::end_tasks(Duration grace, std::function<void()> done) {
@@ -148,12 +147,12 @@ void Agent::end_tasks(Duration grace, std::function<void()> done) {
 void Agent::end_remaining(Duration grace, std::function<void()> done) {
   host_.end_all(grace);
   perform();
-  ground_.runtime.end_spare();
-  if (!host_.runs_something() && !ground_.runtime.has_spare()) {
+  deps_.runtime.end_spare();
+  if (!host_.runs_something() && !deps_.runtime.has_spare()) {
     say_goodbye();
     return done();
   }
-  ending_ = ground_.loop.after(
+  ending_ = deps_.loop.after(
       tick_every, [this, grace, done = std::move(done)]() mutable { end_remaining(grace, std::move(done)); });
 }
 
@@ -165,10 +164,10 @@ void Agent::say_goodbye() {
 void Agent::look_if_heard() {
   const TimePoint acknowledged = host_.permitted_until() - host_.abandon_after();
   const Duration silence_max = std::max<Duration>(unreachable_after, host_.abandon_after() / 2);
-  const bool is_silent = ground_.loop.now() - acknowledged > silence_max;
+  const bool is_silent = deps_.loop.now() - acknowledged > silence_max;
   if (refused_since_ || leaving_ || is_silent == std::exchange(said_unreachable_, is_silent)) return;
-  is_silent ? ground_.log.warning("cannot reach the master at " + options_.control.address + "; trying again")
-            : ground_.log.info("the master answers again");
+  is_silent ? deps_.log.warning("cannot reach the master at " + options_.control.address + "; trying again")
+            : deps_.log.info("the master answers again");
 }
 
 void Agent::look_if_admitted() {
@@ -176,10 +175,10 @@ void Agent::look_if_admitted() {
   const bool is_refused = std::exchange(refusals_, refusals) != refusals;
   if (host_.welcomed()) return refused_since_.reset();
   if (!is_refused) return;
-  const TimePoint now = ground_.loop.now();
+  const TimePoint now = deps_.loop.now();
   if (!refused_since_) {
     refused_since_ = now;
-    ground_.log.warning("the master does not admit the key of this agent");
+    deps_.log.warning("the master does not admit the key of this agent");
   }
   if (now - *refused_since_ < refused_max || !end_) return;
   end_(
@@ -189,8 +188,8 @@ void Agent::look_if_admitted() {
 
 void Agent::hear_master(BytesView bytes) {
   const auto message = describe::read_msgpack<messages::FromMaster>(bytes);
-  if (!message) return ground_.log.warning("a message of the master is not understood; are both the same version?");
-  host_.hear(*message, ground_.loop.now());
+  if (!message) return deps_.log.warning("a message of the master is not understood; are both the same version?");
+  host_.hear(*message, deps_.loop.now());
   perform();
 }
 
@@ -209,8 +208,8 @@ void Agent::perform(const host::Effect& effect) {
                      unsent_.note(sent.error().message);
                    }
                  },
-                 [&](const host::Launch& one) { ground_.runtime.start(one.start); },
-                 [&](const host::ToSupervisor& one) { ground_.runtime.send(one.lease, one.message); },
+                 [&](const host::Launch& one) { deps_.runtime.start(one.start); },
+                 [&](const host::ToSupervisor& one) { deps_.runtime.send(one.lease, one.message); },
                  [&](const host::Forget& one) {
                    unconfirmed_.erase(one.lease);
                    forgettable_.insert(one.lease);
@@ -220,7 +219,7 @@ void Agent::perform(const host::Effect& effect) {
                    const auto end = [this, why = "the master refuses this agent: " + one.why] {
                      if (end_) end_(why);
                    };
-                   one.removed ? ground_.loop.post([this, end] { end_remaining(Duration{0}, end); }) : end();
+                   one.removed ? deps_.loop.post([this, end] { end_remaining(Duration{0}, end); }) : end();
                  },
                  [&](const host::Belong& one) {
                    if (options_.belong) options_.belong(one.cluster);

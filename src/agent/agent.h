@@ -15,7 +15,7 @@
 #include "agent/runtime.h"
 #include "agent/shipper.h"
 #include "base/log.h"
-#include "cluster/host/host.h"
+#include "cluster/host/host_control.h"
 #include "loop/loop.h"
 #include "net/network.h"
 #include "net/zmq/refusal_log.h"
@@ -23,7 +23,7 @@
 namespace cadre::agent {
 
 /// What an agent stands on; all of it must outlive the agent.
-struct Ground {
+struct Dependencies {
   loop::Loop& loop;
   net::Network& network;
   Runtime& runtime;
@@ -43,7 +43,7 @@ struct Options {
 
 class Agent {
  public:
-  [[nodiscard]] static Result<std::unique_ptr<Agent>> make(const Ground& ground, Options options);
+  [[nodiscard]] static Result<std::unique_ptr<Agent>> make(const Dependencies& deps, Options options);
   ~Agent();
 
   /// Calls this, with the reason, when it can be of no use any more: the master will not have it.
@@ -56,7 +56,7 @@ class Agent {
   void say_goodbye();
 
  private:
-  Agent(const Ground& ground, Options options);
+  Agent(const Dependencies& deps, Options options);
   Result<void> connect();
   void begin();
   void tick();
@@ -81,9 +81,9 @@ class Agent {
   void ship_rest(const cluster::LeaseId& lease, const cluster::TaskEnding& ending);
   void let_go(const cluster::LeaseId& lease);
 
-  Ground ground_;
+  Dependencies deps_;
   Options options_;
-  cluster::host::Host host_;
+  cluster::host::HostControl host_;
   std::unique_ptr<net::Link> control_;
   net::RefusalLog unsent_;  ///< messages that the link to the master has no room for
   Shipper shipper_;

@@ -31,14 +31,14 @@ struct Arriving {
 }  // namespace
 
 /// Waits for the answer to one question, or not any longer.
-class [[nodiscard]] BlobPuller::Asked {
+class [[nodiscard]] BlobPuller::PendingRequest {
  public:
-  Asked(BlobPuller& puller, std::uint64_t number) : puller_(puller), number_(number) {
+  PendingRequest(BlobPuller& puller, std::uint64_t number) : puller_(puller), number_(number) {
     puller_.asked_.emplace(number, this);
   }
-  Asked(const Asked&) = delete;
-  Asked& operator=(const Asked&) = delete;
-  ~Asked() { puller_.asked_.erase(number_); }
+  PendingRequest(const PendingRequest&) = delete;
+  PendingRequest& operator=(const PendingRequest&) = delete;
+  ~PendingRequest() { puller_.asked_.erase(number_); }
 
   void hear(BulkLink::BlobAnswer answer) {
     answer_ = std::move(answer);
@@ -63,8 +63,8 @@ class [[nodiscard]] BlobPuller::Asked {
   loop::Timer timer_;
 };
 
-BlobPuller::BlobPuller(const Ground& ground, const BlobPullerOptions& options)
-    : loop_(ground.loop), pool_(ground.pool), link_(ground.link), options_(options) {
+BlobPuller::BlobPuller(const Dependencies& deps, const BlobPullerOptions& options)
+    : loop_(deps.loop), pool_(deps.pool), link_(deps.link), options_(options) {
   link_.on_answer([this](const BulkLink::BlobAnswer& answer) { hear(answer); });
 }
 
@@ -80,7 +80,7 @@ loop::Task<Result<BlobPuller::BlobPart>> BlobPuller::get(std::string hash, std::
   std::string why = "no answer";
   while (loop_.now() < end) {
     const std::uint64_t number = link_.next_number();
-    Asked asked(*this, number);
+    PendingRequest asked(*this, number);
     const Result<void> sent = link_.send(bulk::GetBlob{number, hash, offset});
     if (!sent) {
       why = sent.error().message;

@@ -26,13 +26,13 @@ struct BlobPullerOptions {
 class BlobPuller {
  public:
   /// What it stands on; all of it must outlive it.
-  struct Ground {
+  struct Dependencies {
     loop::Loop& loop;
     loop::BlockingPool& pool;
     BulkLink& link;
   };
 
-  BlobPuller(const Ground& ground, const BlobPullerOptions& options);
+  BlobPuller(const Dependencies& deps, const BlobPullerOptions& options);
   BlobPuller(const BlobPuller&) = delete;
   BlobPuller& operator=(const BlobPuller&) = delete;
   ~BlobPuller();
@@ -42,7 +42,7 @@ class BlobPuller {
   [[nodiscard]] loop::Task<Result<void>> pull(std::string hash, std::string file);
 
  private:
-  class Asked;
+  class PendingRequest;
   using BlobPart = cluster::bulk::BlobPart;
   loop::Task<Result<BlobPart>> get(std::string hash, std::int64_t offset);
   void hear(const BulkLink::BlobAnswer& answer);
@@ -51,7 +51,7 @@ class BlobPuller {
   loop::BlockingPool& pool_;
   BulkLink& link_;
   const BlobPullerOptions options_;
-  std::map<std::uint64_t, Asked*> asked_;
+  std::map<std::uint64_t, PendingRequest*> asked_;
 };
 
 }  // namespace cadre::agent

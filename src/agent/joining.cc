@@ -21,21 +21,21 @@ constexpr Duration answer_max = 20s;
 constexpr Duration local_answer_max = 2s;
 
 /// What it was told when it joined.
-struct Told {
+struct MasterContact {
   std::string control;
   std::string bulk;
   std::string pool;
   std::string master_key;
 };
 template <class V>
-void describe(V& v, Told& t) {
+void describe(V& v, MasterContact& t) {
   v.required("control", t.control, "Where to speak to the master.");
   v.required("bulk", t.bulk, "Where output and code go.");
   v.field("pool", t.pool, "Which pool it has joined.");
   v.required("master_key", t.master_key, "Public key of the master.");
 }
 
-std::string told_path(const std::string& data) { return data + "/master.json"; }
+std::string contact_path(const std::string& data) { return data + "/master.json"; }
 
 Result<net::Keys> own_keys(const std::string& data) {
   const std::string path = data + "/agent.keys";
@@ -62,14 +62,14 @@ Result<joining::Answer> show(const WayOptions& options, const joining::Ticket& t
   return *std::move(answer);
 }
 
-Result<Told> join(const WayOptions& options, const net::Keys& keys) {
+Result<MasterContact> join(const WayOptions& options, const net::Keys& keys) {
   TRY_ASSIGN(ticket, joining::parse_token(options.token));
   TRY_ASSIGN(answer, show(options, ticket, keys));
   if (const auto* refused = std::get_if<joining::Refused>(&answer)) {
     return fail(Errc::denied, "the master does not take this token: " + refused->why);
   }
   const auto& joined = std::get<joining::Joined>(answer);
-  return Told{joined.control, joined.bulk, joined.pool, ticket.master_key};
+  return MasterContact{joined.control, joined.bulk, joined.pool, ticket.master_key};
 }
 
 /// Both sides of a unix socket prove who they are by their keys, too.
@@ -123,14 +123,14 @@ Result<Way> way_by_folder(const LocalWayOptions& options) {
              ""};
 }
 
-bool has_joined(const std::string& data) { return fs::exists(told_path(data)); }
+bool has_joined(const std::string& data) { return fs::exists(contact_path(data)); }
 
 Result<Way> way_by_key(const WayOptions& options) {
   TRY_ASSIGN(keys, own_keys(options.data));
-  const std::string path = told_path(options.data);
+  const std::string path = contact_path(options.data);
   if (!options.token.empty()) {
     TRY_ASSIGN(told, join(options, keys));
-    TRY(loop::write_whole(path, as_bytes(describe::write_json(told) + "\n")));
+    TRY(loop::write_whole(path, as_bytes(describe::write_json(contact) + "\n")));
   }
   const Result<std::string> text = loop::read_file(path);
   if (!text && text.error().code != Errc::not_found) return Failure(text.error());
@@ -139,12 +139,12 @@ Result<Way> way_by_key(const WayOptions& options) {
                 "this agent knows no master yet; give it --master with a data folder on this host, or --join with a "
                 "token from cadre agent token");
   }
-  auto told = describe::read_json_of_peer<Told>(*text);
-  if (!told) return Failure(describe::to_error(told.error(), path));
-  TRY_ASSIGN(master_key, net::parse_public_key(told->master_key));
-  return Way{{with_host(told->control, options.master), keys, master_key, {}},
-             {with_host(told->bulk, options.master), keys, master_key, {}},
-             told->pool};
+  auto contact = describe::read_json_of_peer<MasterContact>(*text);
+  if (!contact) return Failure(describe::to_error(contact.error(), path));
+  TRY_ASSIGN(master_key, net::parse_public_key(contact->master_key));
+  return Way{{with_host(contact->control, options.master), keys, master_key, {}},
+             {with_host(contact->bulk, options.master), keys, master_key, {}},
+             contact->pool};
 }
 
 }  // namespace cadre::agent

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "agent/output_source.h"
-#include "cluster/host/host.h"
+#include "cluster/host/host_control.h"
 
 namespace cadre::agent {
 
@@ -38,9 +38,10 @@ class Runtime {
   [[nodiscard]] virtual std::vector<cluster::host::Found> found() const = 0;
   /// Adopts those that still run. To be called once, before anything else; events may come from inside it. `host`
   /// says whether a task may still be started, and until when it may run; it must outlive the runtime's work.
-  virtual void begin(const cluster::host::Host& host, Events events) = 0;
+  virtual void begin(const cluster::host::HostControl& host, Events events) = 0;
 
-  /// Starts a task: fetches its code, runs its setup commands, then its command, as long as Host::may_start() says so.
+  /// Starts a task: fetches its code, runs its setup commands, then its command, as long as HostControl::may_start()
+  /// says so.
   virtual void start(const cluster::messages::Start& start) = 0;
   /// Passes a message on to a task: stop it, permit it to run on, its output is stored, exec, input. Without effect on
   /// one that is not there.

@@ -17,7 +17,7 @@
 #include "app/descriptor_limit.h"
 #include "app/folder.h"
 #include "base/hash.h"
-#include "client/data_folder.h"
+#include "client/cluster/data_folder.h"
 #include "cluster/agent_id.h"
 #include "cluster/data_folder.h"
 #include "describe/describe.h"
@@ -28,9 +28,9 @@
 #include "loop/signals.h"
 #include "loop/thread_pool.h"
 #include "net/zmq_network.h"
-#include "supervisor/cgroup_parent.h"
+#include "supervisor/forking/nursery.h"
+#include "supervisor/isolation/cgroup_parent.h"
 #include "supervisor/leftovers.h"
-#include "supervisor/nursery.h"
 
 namespace cadre::app {
 namespace {
@@ -201,7 +201,7 @@ class AgentProcess {
     cgroup_ = supervisor::prepare_cgroups(cgroup_prefix + std::to_string(fnv1a(identity)));
     cgroup_hold_ = supervisor::CgroupHold(cgroup_);
     supervisor::remove_abandoned_cgroups(cgroup_, cgroup_prefix);
-    hello.isolation = supervisor::in_words(nursery_->means(), cgroup_);
+    hello.isolation = supervisor::in_words(nursery_->features(), cgroup_);
     hello.owner = options_.owner;
     hello.owner_only = !has_namespaces();
     if (hello.owner_only) {
@@ -215,7 +215,7 @@ class AgentProcess {
     return hello;
   }
 
-  bool has_namespaces() const { return nursery_->means().mount_namespace && nursery_->means().pid_namespace; }
+  bool has_namespaces() const { return nursery_->features().mount_namespace && nursery_->features().pid_namespace; }
 
   Result<agent::WallOptions> wall_options() const {
     agent::WallOptions walls;
@@ -380,9 +380,10 @@ Result<void> run_agent(const AgentOptions& given, Log& log) {
   TRY_ASSIGN(id, id_in(given.data, given));
   options.id = id;
   TRY_ASSIGN(data, open_data_folder(options.data, log));
-  std::optional<supervisor::Means> means;
-  if (options.namespaces == "none") means.emplace();
-  TRY_ASSIGN(nursery, supervisor::Nursery::open(supervisor::program_beside_us(), means));  // before there are threads
+  std::optional<supervisor::IsolationFeatures> features;
+  if (options.namespaces == "none") features.emplace();
+  TRY_ASSIGN(nursery,
+             supervisor::Nursery::open(supervisor::program_beside_us(), features));  // before there are threads
   TRY_ASSIGN(lock, lock_folder(data));
   AgentProcess process(options, data, std::move(nursery), log);
   return process.run();

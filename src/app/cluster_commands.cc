@@ -8,16 +8,16 @@
 
 #include "agent/joining.h"
 #include "app/agent_process.h"
-#include "app/door.h"
+#include "app/gateway_thread.h"
 #include "app/master_process.h"
 #include "app/process_log.h"
 #include "app/standard_streams.h"
 #include "app/up.h"
 #include "cli/files.h"
 #include "cli/refusal.h"
-#include "client/data_folder.h"
-#include "client/master_address.h"
-#include "client/which_master.h"
+#include "client/cluster/data_folder.h"
+#include "client/cluster/master_address.h"
+#include "client/cluster/which_master.h"
 #include "describe/describe.h"
 
 namespace cadre::app {

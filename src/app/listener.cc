@@ -3,7 +3,7 @@
 #include <chrono>
 #include <thread>
 
-#include "app/door.h"
+#include "app/gateway_thread.h"
 #include "describe/describe.h"
 #include "loop/file.h"
 #include "net/http/listener.h"

@@ -7,8 +7,8 @@
 
 #include "agent/host_facts.h"
 #include "app/descriptor_limit.h"
-#include "app/door.h"
 #include "app/folder.h"
+#include "app/gateway_thread.h"
 #include "app/listener.h"
 #include "cluster/data_folder.h"
 #include "describe/describe.h"
@@ -135,10 +135,10 @@ class MasterProcess {
         pool_(loop_, {"the records", 1, 1'000}),
         archive_pool_(loop_, {"ended jobs", 1, 1'000}),
         calendar_(loop_),
-        door_(log) {}
+        gateway_(log) {}
 
   ~MasterProcess() {
-    door_.close();
+    gateway_.close();
     if (join_) join_->stop();
     loop_.destroy_tasks();
   }
@@ -148,14 +148,14 @@ class MasterProcess {
     TRY_ASSIGN(signals, loop::on_signal(loop_, {SIGTERM, SIGINT}, [this](int) { master_->stop(); }));
     log_.info("the master is up: " + data_.path + ", " + known_.url +
               (config_.listen.empty() ? "" : ", agents at " + outside_control_ + ", their output at " + outside_bulk_));
-    const Result<net::TcpAddress> door = parse_http_listen(config_.http.listen);
-    if (door && !net::is_loopback(door->host) && config_.http.tls_certificates.empty()) {
+    const Result<net::TcpAddress> http = parse_http_listen(config_.http.listen);
+    if (http && !net::is_loopback(http->host) && config_.http.tls_certificates.empty()) {
       log_.warning(config_.http.listen + " is served without TLS: passwords and tokens are sent unencrypted");
     }
     if (is_up_) is_up_();
     loop_.spawn(serve());
     loop_.run();
-    door_.close();
+    gateway_.close();
     join_->stop();
     bulk_->stop();
     log_.info("the master has stopped");
@@ -204,7 +204,7 @@ class MasterProcess {
     shell_->look_after_code(rows.jobs);
     TRY(open_master(std::move(options), {boot, std::move(rows)}));
     TRY(open_join(outside, keys));
-    return open_door();
+    return open_gateway();
   }
 
   /// A token for the owner of the data folder, which stays the same as long as its file is there.
@@ -285,8 +285,8 @@ class MasterProcess {
     all.confirm_every = config_.cluster.agent_timeout / 12;
     all.tidy_every = config_.keeping.tidy_every;
     all.changes_kept = config_.keeping.changes;
-    all.reply = [this](api::CallId call, api::Reply reply) { door_.tell(call, std::move(reply)); };
-    all.tell_changes = [this](const auto& changes) { door_.tell_changes(changes); };
+    all.reply = [this](api::CallId call, api::Reply reply) { gateway_.tell(call, std::move(reply)); };
+    all.tell_changes = [this](const auto& changes) { gateway_.tell_changes(changes); };
     TRY_ASSIGN(last_change, records_->last("change"));
     TRY_ASSIGN(master, master::Master::make({loop_, pool_, *records_, calendar_, log_}, std::move(all),
                                             std::move(loaded), last_change));
@@ -294,8 +294,8 @@ class MasterProcess {
     return {};
   }
 
-  Result<void> open_door() {
-    Door::Options options;
+  Result<void> open_gateway() {
+    GatewayThread::Options options;
     TRY_ASSIGN(last_change, records_->last("change"));
     options.parts = interfaces_;
     options.http = config_.http;
@@ -319,7 +319,7 @@ class MasterProcess {
     }
     options.listener = own ? own.get() : listener_;
     options.socket = data_.http_socket();
-    TRY(door_.open(std::move(options), *master_, *bulk_));
+    TRY(gateway_.open(std::move(options), *master_, *bulk_));
     return write_client_file();
   }
 
@@ -337,7 +337,7 @@ class MasterProcess {
     if (host == "0.0.0.0" || host == "::")
       host = config_.advertise.empty() ? agent::facts_of_host().name : config_.advertise;
     return (http.tls_certificates.empty() ? "http://" : "https://") + net::host_in_address(host) + ":" +
-           std::to_string(door_.port());
+           std::to_string(gateway_.port());
   }
 
   static std::vector<api::Metric> metrics_of(const master::BulkCounters& counters) {
@@ -367,7 +367,9 @@ class MasterProcess {
       return master::BulkServer::start(
           {hub, agents, master::lease_facts(rows.tasks), data_.output_folder(), data_.code_folder(), config_.bulk,
            [&](const std::vector<std::string>& logs) { return master::check_logs(data_, logs, rows); },
-           [this](api::CallId call, cluster::bulk::FromMaster message) { door_.tell_bulk(call, std::move(message)); }},
+           [this](api::CallId call, cluster::bulk::FromMaster message) {
+             gateway_.tell_bulk(call, std::move(message));
+           }},
           log_);
     };
     auto bulk = start();
@@ -471,7 +473,7 @@ class MasterProcess {
   loop::Calendar calendar_;
   cluster::KnownMaster known_;
   std::string pass_secret_;
-  Door door_;  // closed before what it asks goes
+  GatewayThread gateway_;  // closed before what it asks goes
   std::unique_ptr<net::ZmqNetwork> network_;
   std::unique_ptr<records::Records> records_;
   std::unique_ptr<master::BulkServer> bulk_;

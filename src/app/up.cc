@@ -20,8 +20,8 @@
 #include "app/listener.h"
 #include "app/master_process.h"
 #include "base/shell_words.h"
-#include "client/data_folder.h"
-#include "client/which_master.h"
+#include "client/cluster/data_folder.h"
+#include "client/cluster/which_master.h"
 #include "loop/descriptor.h"
 
 namespace cadre::app {

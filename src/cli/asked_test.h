@@ -1,4 +1,4 @@
-/// Reads what was asked over HTTP as the master's door does, for a master that is played. Safe on any thread.
+/// Reads what was asked over HTTP as the master's gateway does, for a master that is played. Safe on any thread.
 #pragma once
 
 #include <gtest/gtest.h>

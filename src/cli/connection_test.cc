@@ -1,4 +1,4 @@
-#include "client/connection.h"
+#include "client/cluster/connection.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -58,7 +58,7 @@ inline Answer told_text(int status, std::string content_type, std::string body) 
   return {Answer::Way::whole, {status, std::move(content_type), std::move(body), {}}, {}};
 }
 using ProblemFaults = std::vector<std::pair<std::string, std::string>>;
-/// No, as the door says it.
+/// No, as the gateway responds.
 inline Answer told_no(int status, const std::string& detail, const ProblemFaults& faults = {}) {
   describe::Value body;
   body.set("title", describe::Value(net::http::reason_of(status))).set("status", describe::Value(status));

@@ -36,7 +36,7 @@ std::string prefix_of(cluster::TaskId task, std::size_t tasks) {
   return name.empty() ? "" : "[" + name + "] ";
 }
 
-Follower::Follower(Session& session, FollowOptions options)
+Follower::Follower(CommandContext& session, FollowOptions options)
     : session_(session),
       options_(std::move(options)),
       there_(session.loop.now()),

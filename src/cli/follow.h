@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "cli/command_context.h"
 #include "cli/output.h"
-#include "cli/session.h"
 #include "loop/tasks.h"
 
 namespace cadre::cli {
@@ -30,7 +30,7 @@ struct FollowOptions {
 
 class Follower {
  public:
-  Follower(Session& session, FollowOptions options);
+  Follower(CommandContext& session, FollowOptions options);
   ~Follower();
 
   /// Until the job has ended and all of its output was handed on, whatever becomes of the master in between.
@@ -52,7 +52,7 @@ class Follower {
   void note_connection();
   void clear_waiting();
 
-  Session& session_;
+  CommandContext& session_;
   const FollowOptions options_;
   std::size_t tasks_most_ = 0;
   bool waits_ = false;

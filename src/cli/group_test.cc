@@ -36,7 +36,7 @@ TEST_F(Group, IsSubmittedAsOneJobWhoseTasksKnowIt) {
   const auto jobs = master.asked<requests::Submit>();
   ASSERT_EQ(jobs.size(), 1U);
   EXPECT_EQ(jobs[0].job.name, "demo");
-  const cluster::Member& member = jobs[0].job.members.at(0);
+  const cluster::MemberSpec& member = jobs[0].job.members.at(0);
   EXPECT_EQ(member.role, "worker");
   EXPECT_EQ(member.command.variables.at("CADRE_GROUP_NAME"), "demo");
   EXPECT_TRUE(member.restart.has_value());

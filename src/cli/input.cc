@@ -74,7 +74,7 @@ bool may_read_input() {
   return foreground < 0 || foreground == ::getpgrp();
 }
 
-InputSender::InputSender(Session& session, const Options& options)
+InputSender::InputSender(CommandContext& session, const Options& options)
     : session_(session), options_(options), events_(session.loop, {"input", 1'024}), tasks_(session.loop) {
   const auto push = [this](Event event) { static_cast<void>(events_.push(std::move(event))); };
   if (options_.has_terminal) {

@@ -9,7 +9,7 @@
 #include <thread>
 #include <variant>
 
-#include "cli/session.h"
+#include "cli/command_context.h"
 #include "cluster/requests.h"
 #include "loop/inbox.h"
 #include "loop/signals.h"
@@ -53,7 +53,7 @@ class InputSender {
     bool has_terminal = false;  ///< its size is passed on
     std::int64_t window = 0;    ///< of output that may be under way
   };
-  InputSender(Session& session, const Options& options);
+  InputSender(CommandContext& session, const Options& options);
 
   /// So much more of its output was seen.
   void saw(std::size_t bytes);
@@ -67,7 +67,7 @@ class InputSender {
   /// Until all of it was taken; false: it takes no more.
   loop::Task<bool> send(std::string bytes, bool end, std::optional<cluster::Terminal> terminal);
 
-  Session& session_;
+  CommandContext& session_;
   const Options options_;
   std::int64_t offset_ = 0;
   std::int64_t seen_ = 0;

@@ -103,7 +103,7 @@ TEST(JobOptions, MakeTheJobThatAFileWould) {
   want.exclude = {cluster::AgentId("blue"), cluster::AgentId("green")};
   want.single_agent = true;
   want.uneven = true;
-  cluster::Member member;
+  cluster::MemberSpec member;
   member.slots = 2;
   member.slot_kind = plan::SlotKind::cuda;
   member.cpus = {1'500};
@@ -115,7 +115,7 @@ TEST(JobOptions, MakeTheJobThatAFileWould) {
   member.command.mounts = {{"/data", "/d", true}, {"/m", "/n", false}};
   member.command.python = "/venv";
   member.command.setup = {"make", "make install"};
-  member.manners = {5s, 1min, 2s, cluster::Fence::strict, cluster::Isolation::off};
+  member.policy = {5s, 1min, 2s, cluster::Fence::strict, cluster::Isolation::off};
   member.limits.processes = 10;
   member.limits.spool = {std::int64_t{1} << 20};
   member.limits.spool_full = cluster::SpoolFull::drop_oldest;

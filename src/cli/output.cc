@@ -25,7 +25,7 @@ logs::Line line_of(const requests::LogLine& line) {
 }
 
 /// Hands on the lines of a page; whether there was anything new.
-bool take(Session& session, Reading& reading, const requests::LogPage& page, const OnLine& on_line) {
+bool take(CommandContext& session, Reading& reading, const requests::LogPage& page, const OnLine& on_line) {
   const bool begins_later = reading.last_lines > 0;
   if (!begins_later && page.offset > reading.offset) {
     const std::string lost = dropped_words(page.offset - reading.offset);
@@ -47,7 +47,7 @@ requests::ReadLogs question_of(const Reading& reading, bool wait) {
 }
 
 /// Waits for output that is known to come: the news of an end may overtake it.
-loop::Task<bool> more_comes(Session& session, const Reading& reading) {
+loop::Task<bool> more_comes(CommandContext& session, const Reading& reading) {
   requests::ReadLogs question = question_of(reading, true);
   Inquiry<Got<requests::LogPage>> asked(session.loop, ask(session, std::move(question), question_max));
   const std::optional<Got<requests::LogPage>> page = co_await asked.answer(late_max);
@@ -56,7 +56,7 @@ loop::Task<bool> more_comes(Session& session, const Reading& reading) {
 
 }  // namespace
 
-loop::Task<Got<void>> read_all(Session& session, const Reading& from, const OnLine& on_line) {
+loop::Task<Got<void>> read_all(CommandContext& session, const Reading& from, const OnLine& on_line) {
   Reading reading = from;
   for (bool goes_on = true; goes_on;) {
     requests::ReadLogs question = question_of(reading, false);

@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
+#include "cli/command_context.h"
 #include "cli/inquiry.h"
-#include "cli/session.h"
 #include "cluster/output.h"
 #include "cluster/requests.h"
 #include "logs/record.h"
@@ -40,7 +40,7 @@ struct Reading {
 };
 
 /// Hands on what is there now, to the end, and waits a moment for what is known to come.
-[[nodiscard]] loop::Task<Got<void>> read_all(Session& session, const Reading& from, const OnLine& on_line);
+[[nodiscard]] loop::Task<Got<void>> read_all(CommandContext& session, const Reading& from, const OnLine& on_line);
 
 /// Follows one task through its leases, each to the end of its output. Ending it ends the reading.
 class TaskOutput {
@@ -55,7 +55,7 @@ class TaskOutput {
   };
 
   /// The coroutines that read are spawned among `tasks`.
-  TaskOutput(Session& session, loop::Tasks& tasks, Options options)
+  TaskOutput(CommandContext& session, loop::Tasks& tasks, Options options)
       : session_(session), tasks_(tasks), options_(std::move(options)) {}
 
   /// How the task stands now.
@@ -78,7 +78,7 @@ class TaskOutput {
     if (question_) question_->interrupt();
   }
 
-  Session& session_;
+  CommandContext& session_;
   loop::Tasks& tasks_;
   const Options options_;
   std::deque<Lease> leases_;  ///< the first is being read

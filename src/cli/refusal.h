@@ -1,8 +1,8 @@
 /// The words for what a command did not get and what it ends with, as client has them. Values; safe on any thread.
 #pragma once
 
-#include "client/exit_code.h"
-#include "client/refusal.h"
+#include "client/cluster/exit_code.h"
+#include "client/cluster/refusal.h"
 
 namespace cadre::cli {
 

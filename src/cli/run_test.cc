@@ -783,7 +783,7 @@ TEST_F(Run, AsksASilentTaskForMoreNotMoreOftenThanItMust) {
     std::this_thread::sleep_for(2s);
     master.end_task(Reason::exited, 0);
   });
-  code = with_master("cadre run", known, [](Session& session) -> loop::Task<int> {
+  code = with_master("cadre run", known, [](CommandContext& session) -> loop::Task<int> {
     FollowOptions options;
     options.on_line = [](cluster::TaskId, const logs::Line&) {};
     options.idle_max = 100ms;  // long past after two seconds of silence
@@ -800,9 +800,9 @@ TEST_F(Run, AsksASilentTaskForMoreNotMoreOftenThanItMust) {
 }
 
 /// Takes connections at the port of a master that is away, and counts them.
-class ClosedDoor {
+class ClosedPort {
  public:
-  explicit ClosedDoor(std::uint16_t port) : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  explicit ClosedPort(std::uint16_t port) : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     const int yes = 1;
     setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     sockaddr_in address{};
@@ -818,7 +818,7 @@ class ClosedDoor {
       }
     });
   }
-  ~ClosedDoor() {
+  ~ClosedPort() {
     shutdown(listener_, SHUT_RDWR);
     thread_.join();
     close(listener_);
@@ -841,11 +841,11 @@ TEST_F(Run, WaitsForAMasterThatIsAwayWithFewAttempts) {
   master.stop();
   const std::string url = master.url();
   {
-    const ClosedDoor door(static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1))));
+    const ClosedPort port(static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1))));
     std::raise(SIGTERM);
     std::this_thread::sleep_for(4s);
-    EXPECT_LT(door.count, 200) << "30 tasks that each try ten times a second would be 1,200";
-    EXPECT_GT(door.count, 0);
+    EXPECT_LT(port.count, 200) << "30 tasks that each try ten times a second would be 1,200";
+    EXPECT_GT(port.count, 0);
   }
   master.job.stage = cluster::control::JobStage::ended;
   master.job.reason = Reason::killed_by_user;

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/command_context.h"
 #include "cli/command_tree.h"
 #include "cli/commands/verb.h"
-#include "cli/session.h"
 #include "describe/fault.h"
 
 namespace cadre::cli {

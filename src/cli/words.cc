@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "client/exit_code.h"
+#include "client/cluster/exit_code.h"
 #include "describe/describe.h"
 
 namespace cadre::cli {

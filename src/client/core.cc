@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 #include "client/attachment.h"
-#include "client/data_folder.h"
+#include "client/cluster/data_folder.h"
 
 namespace cadre::core {
 

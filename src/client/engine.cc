@@ -34,7 +34,7 @@ std::chrono::steady_clock::time_point steady(TimePoint time) {
 
 }  // namespace
 
-Engine::Engine() : thread_([this] { attend(); }) {}
+Engine::Engine() : thread_([this] { drive(); }) {}
 
 Engine::~Engine() {
   {
@@ -120,7 +120,7 @@ void Engine::changed(const void* what) {
 }
 
 /// The own thread.
-void Engine::attend() {
+void Engine::drive() {
   std::unique_lock lock(mutex_);
   TimePoint seen_left;
   // Until then at the latest, for what is to run soon.

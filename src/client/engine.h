@@ -53,7 +53,7 @@ class Engine {
   void changed(const void* what = nullptr);
 
  private:
-  void attend();
+  void drive();
   void run_soon(std::unique_lock<std::mutex>& lock);
   struct Waiter {
     const void* on = nullptr;

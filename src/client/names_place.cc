@@ -1,17 +1,17 @@
 #include "client/names_place.h"
 
-#include "client/which_master.h"
+#include "client/cluster/which_master.h"
 
 namespace cadre::client {
 namespace {
 
 Result<void> find_door(names::MasterUrl& url, const std::string& why_master) {
-  const Got<cluster::KnownMaster> known = find_master(url.door, "CADRE_MASTER");
+  const Got<cluster::KnownMaster> known = find_master(url.address, "CADRE_MASTER");
   if (!known) {
     const Errc code = known.error().code == unreachable ? Errc::unavailable : Errc::invalid;
     return fail(code, why_master + known.error().message);
   }
-  url.door = known->url;
+  url.address = known->url;
   url.token = known->token;
   url.socket = known->socket;
   if (url.ca_file.empty()) url.ca_file = known->ca;

@@ -27,7 +27,7 @@ plan::Gang gang_of(JobId id, double position, const JobSpec& spec) {
     return gang;
   }
   plan::Roles roles;
-  for (const Member& member : spec.members) {
+  for (const MemberSpec& member : spec.members) {
     roles.push_back(
         {member.role, member.count.value_or(1), member.request(), member.elastic_min, member.layout, member.layout_by});
   }
@@ -35,7 +35,7 @@ plan::Gang gang_of(JobId id, double position, const JobSpec& spec) {
   return gang;
 }
 
-TaskLimits limits_of(const Member& member) {
+TaskLimits limits_of(const MemberSpec& member) {
   TaskLimits limits = member.limits;
   if (limits.memory.value == 0) limits.memory = member.memory;
   if (limits.cpus.milli == 0) limits.cpus = member.cpus;

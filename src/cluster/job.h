@@ -27,7 +27,7 @@ void describe(V& v, Minimum& m) {
 }
 
 /// The tasks of one role. Without a count the slots may be divided over agents, one task on each.
-struct Member {
+struct MemberSpec {
   std::string role = "task";
   std::optional<std::int32_t> count;
   std::optional<std::int32_t> elastic_min;
@@ -39,16 +39,16 @@ struct Member {
   std::optional<plan::Measure> layout_by;
   Command command;
   TaskLimits limits;
-  Manners manners;
+  TaskPolicy policy;
   std::optional<restart::Policy> restart;
   std::optional<Minimum> minimum;
 
   static constexpr std::string_view doc = "The tasks of one role.";
-  bool operator==(const Member&) const = default;
+  bool operator==(const MemberSpec&) const = default;
   plan::Request request() const { return {slots, slot_kind, cpus, memory}; }
 };
 template <class V>
-void describe(V& v, Member& m) {
+void describe(V& v, MemberSpec& m) {
   v.field("role", m.role, "Role name.", length(1, 128));
   v.field("count", m.count, "Number of tasks. Default: one, or one on each agent over which the slots are divided.",
           range(1, 10'000));
@@ -61,7 +61,7 @@ void describe(V& v, Member& m) {
   v.field("layout_by", m.layout_by, plan::layout_by_doc);
   v.required("command", m.command, "Command of each task.");
   v.field("limits", m.limits, "Resource limits of each task; requested memory and cpus are also limits.");
-  v.field("manners", m.manners, "How each task is stopped and supervised.");
+  v.field("policy", m.policy, "How each task is stopped, supervised and isolated.", describe::formerly("manners"));
   v.field("restart", m.restart,
           "Restart policy of a task that fails while the others continue. Default: all tasks end with it. Exit code 64 "
           "prevents a restart, 65 ends all tasks.");
@@ -87,7 +87,7 @@ struct JobSpec {
   std::vector<AgentId> exclude;
   bool single_agent = false;
   bool uneven = false;
-  std::vector<Member> members;
+  std::vector<MemberSpec> members;
   SessionId session;
   std::string actor;
   std::optional<Duration> max_time;
@@ -131,6 +131,6 @@ GangId gang_id(JobId id);
 JobId job_id(const GangId& id);
 
 /// A member with what it asks for as its limits, where it names none.
-TaskLimits limits_of(const Member& member);
+TaskLimits limits_of(const MemberSpec& member);
 
 }  // namespace cadre::cluster

@@ -22,9 +22,9 @@ std::int64_t bytes_of(const JobSpec& spec) {
   };
   add_map(spec.selector);
   for (const AgentId& agent : spec.exclude) bytes += size_of(agent.value) + of_entry;
-  for (const Member& member : spec.members) {
+  for (const MemberSpec& member : spec.members) {
     const Command& command = member.command;
-    bytes += sizeof(Member) + size_of(member.role) + size_of(command.folder) + size_of(command.python);
+    bytes += sizeof(MemberSpec) + size_of(member.role) + size_of(command.folder) + size_of(command.python);
     for (const std::string& word : command.argv) bytes += size_of(word) + of_entry;
     for (const std::string& line : command.setup) bytes += size_of(line) + of_entry;
     for (const Mount& mount : command.mounts) bytes += size_of(mount.source) + size_of(mount.target) + 2 * of_entry;

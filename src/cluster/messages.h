@@ -261,7 +261,7 @@ struct Start {
   std::vector<std::int32_t> slots;
   Command command;
   TaskLimits limits;
-  Manners manners;
+  TaskPolicy policy;
   Pass pass;
   std::string owner;
   OwnerRights rights;
@@ -276,7 +276,7 @@ void describe(V& v, Start& m) {
   v.field("slots", m.slots, "Numbers of its slots on the agent.");
   v.required("command", m.command, "Command to run.");
   v.field("limits", m.limits, "Resource limits.");
-  v.field("manners", m.manners, "How it is stopped and supervised.");
+  v.field("manners", m.policy, "How it is stopped and supervised.");
   v.field("pass", m.pass, "How it calls the master.");
   v.field("owner", m.owner, "Owner of the job.");
   v.field("rights", m.rights, "Rights of the owner on the agent.");

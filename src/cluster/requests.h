@@ -40,7 +40,7 @@ struct RunTask {
   std::string pool = "default";
   std::int32_t priority = 42;
   std::optional<Duration> max_time;
-  Member member;
+  MemberSpec member;
 };
 template <class V>
 void describe(V& v, RunTask& m) {
@@ -323,8 +323,8 @@ void describe(V& v, ListActors& m) {
 
 /// A client's heartbeat, and its request for changes of its jobs. While such a request waits, the client counts as
 /// alive. When a client is silent for longer than the timeout, its session ends and its jobs are killed.
-struct Attend {
-  static constexpr std::string_view type_name = "attend";
+struct KeepSession {
+  static constexpr std::string_view type_name = "keep_session";
   static constexpr Route route =
       Route{"PUT", "/sessions/{session}",
             "Opens a session or keeps it alive, and returns changes of its jobs. If no request "
@@ -340,7 +340,7 @@ struct Attend {
   Duration wait{};
 };
 template <class V>
-void describe(V& v, Attend& m) {
+void describe(V& v, KeepSession& m) {
   v.required("session", m.session, "Session name, chosen by the client; must be unique and hard to guess.",
              length(1, session_most));
   v.field("host", m.host, "Host of the client.", length(0, 256));
@@ -492,7 +492,7 @@ void describe(V& v, MakeJoinToken& m) {
 
 using Request =
     std::variant<Submit, RunTask, ListJobs, GetJob, EndJob, KillJob, MoveJob, SetJob, Why, ListTasks, GetTask, EndTask,
-                 KillTask, RunExec, SendInput, ListActors, ListSessions, Attend, EndSession, ListAgents, GetAgent,
+                 KillTask, RunExec, SendInput, ListActors, ListSessions, KeepSession, EndSession, ListAgents, GetAgent,
                  SetAgent, RemoveAgent, SetSlot, ListSlots, ListPools, GetStatus, MakeJoinToken>;
 
 }  // namespace cadre::cluster::requests

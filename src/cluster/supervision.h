@@ -102,7 +102,7 @@ struct Launch {
   LeaseId lease;
   Command command;
   TaskLimits limits;
-  Manners manners;
+  TaskPolicy policy;
   std::map<std::string, std::string> variables;
   CgroupParent cgroup;
   Duration abandon_after = std::chrono::seconds(25);
@@ -125,7 +125,7 @@ void describe(V& v, Launch& l) {
   v.required("lease", l.lease, "Lease of the task.");
   v.required("command", l.command, "Command to run.");
   v.field("limits", l.limits, "Resource limits.");
-  v.field("manners", l.manners, "How it is stopped and supervised.");
+  v.field("manners", l.policy, "How it is stopped and supervised.");
   v.field("variables", l.variables, "Variables set by cadre: CADRE_*, CUDA_VISIBLE_DEVICES.");
   v.field("cgroup", l.cgroup, "Parent of its control groups.");
   v.field("abandon_after", l.abandon_after, "How long it continues without an agent.");

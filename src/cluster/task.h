@@ -120,7 +120,7 @@ void describe(V& v, TaskLimits& l) {
   v.field("spool_full", l.spool_full, "Whether a full spool blocks the writer or drops the oldest output.");
 }
 
-struct Manners {
+struct TaskPolicy {
   Duration grace = std::chrono::seconds(60);
   Duration preemption_grace = std::chrono::hours(1);
   Duration liveness = std::chrono::seconds(60);
@@ -129,10 +129,10 @@ struct Manners {
   bool run_as_root = false;
 
   static constexpr std::string_view doc = "How a task is stopped, supervised and isolated.";
-  bool operator==(const Manners&) const = default;
+  bool operator==(const TaskPolicy&) const = default;
 };
 template <class V>
-void describe(V& v, Manners& m) {
+void describe(V& v, TaskPolicy& m) {
   v.field("grace", m.grace, "Grace period: time to end by itself when it is stopped.", at_least(Duration{0}));
   v.field("preemption_grace", m.preemption_grace, "Grace period when it is preempted.", at_least(Duration{0}));
   v.field("liveness", m.liveness, "Heartbeat timeout of a task that has promised to send heartbeats.",

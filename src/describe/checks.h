@@ -60,6 +60,12 @@ struct SizeCheck {
   std::size_t longest = std::numeric_limits<std::size_t>::max();
 };
 
+/// The key that a field had in earlier versions. It is still read, never written.
+struct Formerly {
+  std::string_view key;
+};
+inline Formerly formerly(std::string_view key) { return {key}; }
+
 /// From low to high, both included.
 inline AmountCheck range(Amount low, Amount high) { return {low, high, false}; }
 inline AmountCheck at_least(Amount low) { return {low, std::nullopt, false}; }
@@ -71,6 +77,7 @@ inline SizeCheck not_empty() { return {1, std::numeric_limits<std::size_t>::max(
 
 void narrow(Limits& limits, const AmountCheck& check);
 void narrow(Limits& limits, const SizeCheck& check);
+inline void narrow(Limits&, const Formerly&) {}
 
 /// What is wrong with an amount or a size, with what is allowed; empty when nothing is.
 [[nodiscard]] std::string broken(const Limits& limits, Amount amount);

@@ -52,6 +52,25 @@ TEST(Describe, AStructOfAnotherRoomNeedsNothingMore) {
   });
 }
 
+struct Renamed {
+  int width = 1;
+  bool operator==(const Renamed&) const = default;
+};
+template <class V>
+void describe(V& v, Renamed& r) {
+  v.field("width", r.width, "How wide.", range(1, 9), describe::formerly("broad"));
+}
+
+TEST(Describe, ReadsTheFormerKeyOfARenamedField) {
+  EXPECT_EQ(describe::read_yaml<Renamed>("{broad: 3}"), Renamed{3});
+  EXPECT_EQ(describe::read_yaml<Renamed>("{width: 4}"), Renamed{4});
+  EXPECT_EQ(describe::write_json(Renamed{5}), R"({"width":5})");
+  const auto both = describe::read_yaml<Renamed>("{width: 4, broad: 3}");
+  ASSERT_FALSE(both);
+  EXPECT_THAT(describe::to_text(both.error(), ""), HasSubstr("broad: is not a known key"));
+  EXPECT_FALSE(describe::read_yaml<Renamed>("{broad: 10}"));
+}
+
 TEST(Describe, ChecksAddUp) {
   const auto wrong = describe::read_yaml<std::vector<Circle>>("[{radius: 0}, {radius: 11}, {radius: 10}]");
   ASSERT_FALSE(wrong);

@@ -96,8 +96,8 @@ struct WithoutOptional<std::optional<T>> {
 template <class T, class... Checks>
 Limits limits_of(const Checks&... checks) {
   using Held = typename WithoutOptional<T>::type;
-  static_assert((... && (std::same_as<Checks, SizeCheck> || HasAmount<Held>)), "this type has no amount to check");
-  static_assert((... && (std::same_as<Checks, AmountCheck> || HasSize<Held> || IsList<Held> || IsMap<Held>)),
+  static_assert((... && (!std::same_as<Checks, AmountCheck> || HasAmount<Held>)), "this type has no amount to check");
+  static_assert((... && (!std::same_as<Checks, SizeCheck> || HasSize<Held> || IsList<Held> || IsMap<Held>)),
                 "this type has no size to check");
   Limits limits;
   (narrow(limits, checks), ...);

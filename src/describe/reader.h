@@ -48,7 +48,9 @@ class RecordReader {
 
   template <class T, class... Checks>
   void field(std::string_view key, T& member, std::string_view, const Checks&... checks) {
-    if (const Value* value = take(key)) read_member(key, *value, member, limits_of<T>(checks...));
+    const Value* value = take(key);
+    if (value == nullptr) value = take_former(checks...);
+    if (value != nullptr) read_member(key, *value, member, limits_of<T>(checks...));
   }
 
   template <class T, class... Checks>
@@ -70,6 +72,17 @@ class RecordReader {
   }
 
   const Value* take(std::string_view key);
+  static std::string_view former_key(const Formerly& former) { return former.key; }
+  template <class Check>
+  static std::string_view former_key(const Check&) {
+    return {};
+  }
+  template <class... Checks>
+  const Value* take_former(const Checks&... checks) {
+    std::string_view key;
+    ((key = key.empty() ? former_key(checks) : key), ...);
+    return key.empty() ? nullptr : take(key);
+  }
   void missing(std::string_view key, std::string_view doc);
 
   const Value& record_;

@@ -40,7 +40,7 @@ loop::Task<void> Gateway::login(Visit visit, access::Login request) {
   const auto* challenge = begun.as<access::Challenge>();
   if (challenge == nullptr) co_return visit.answer(response_of(begun));
   const std::string hash = challenge->password;
-  const Result<bool> passed = co_await ground_.pool.run([&] { return is_password(request.password, hash); });
+  const Result<bool> passed = co_await deps_.pool.run([&] { return is_password(request.password, hash); });
   if (!passed) co_return visit.answer(problem(passed.error().code, passed.error().message, {}));
   const NewSecret secret = make_secret();
   using access::Access;
@@ -58,7 +58,7 @@ loop::Task<void> Gateway::create_user(Visit visit, api::Credential who, access::
   const bool may = me->user.is_admin;
   if (!may) request.password.clear();  // nobody gets to see it as it is
   if (!request.password.empty()) {
-    Result<std::string> hash = co_await ground_.pool.run([&] { return hash_password(request.password); });
+    Result<std::string> hash = co_await deps_.pool.run([&] { return hash_password(request.password); });
     if (!hash) co_return visit.answer(problem(hash.error().code, hash.error().message, {}));
     request.password = *std::move(hash);
   }
@@ -77,7 +77,7 @@ loop::Task<void> Gateway::set_user(Visit visit, api::Credential who, access::Set
       if (challenge == nullptr) co_return visit.answer(response_of(present));
       const std::string hash = challenge->password;
       const std::string old = request.old_password.value_or("");
-      const Result<bool> passed = co_await ground_.pool.run([&] { return is_password(old, hash); });
+      const Result<bool> passed = co_await deps_.pool.run([&] { return is_password(old, hash); });
       if (!passed) co_return visit.answer(problem(passed.error().code, passed.error().message, {}));
       if (!*passed) {
         const std::string why =
@@ -86,7 +86,7 @@ loop::Task<void> Gateway::set_user(Visit visit, api::Credential who, access::Set
       }
     }
     if (!request.password->empty()) {
-      Result<std::string> hash = co_await ground_.pool.run([&] { return hash_password(*request.password); });
+      Result<std::string> hash = co_await deps_.pool.run([&] { return hash_password(*request.password); });
       if (!hash) co_return visit.answer(problem(hash.error().code, hash.error().message, {}));
       request.password = *std::move(hash);
     }

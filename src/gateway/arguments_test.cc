@@ -19,7 +19,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 namespace requests = cluster::requests;
 
-/// As the door does it: by path, then from where the fields stand.
+/// As the gateway does it: by path, then from where the fields stand.
 template <api::Routed T>
 describe::Read<T> read_request(const net::http::Request& request) {
   const api::Operation operation = api::operation_of<T>();

@@ -96,13 +96,13 @@ loop::Task<void> Gateway::follow_changes(Visit visit, api::Credential who) {
   if (!upgraded) co_return;
   const std::unique_ptr<net::http::WebSocket> socket = *std::move(upgraded);
   bool is_gone = false;
-  loop::Tasks listening(ground_.loop);
+  loop::Tasks listening(deps_.loop);
   listening.spawn(listen(*socket, is_gone));
-  TimePoint looked = ground_.loop.now();
+  TimePoint looked = deps_.loop.now();
   bool is_late = false;
-  while (!is_gone) {                                  // NOLINT(bugprone-infinite-loop): listen() sees to it
-    if (ground_.loop.now() - looked >= beat_every) {  // a token may be revoked, a role given or taken
-      looked = ground_.loop.now();
+  while (!is_gone) {                                // NOLINT(bugprone-infinite-loop): listen() sees to it
+    if (deps_.loop.now() - looked >= beat_every) {  // a token may be revoked, a role given or taken
+      looked = deps_.loop.now();
       me = co_await inquire(who, access::GetMe{});
       const std::optional<access::UserView> now = user_in(me);
       if (me.is_unauthenticated()) {
@@ -116,7 +116,7 @@ loop::Task<void> Gateway::follow_changes(Visit visit, api::Credential who) {
       seq = co_await send_snapshot(*socket, who, *user, is_gone);
       if (is_gone) co_return;
       if (!seq) {  // nothing can be decided at the moment: another reset begins it all again
-        co_await loop::sleep(ground_.loop, 1s);
+        co_await loop::sleep(deps_.loop, 1s);
         continue;
       }
     }
@@ -127,9 +127,9 @@ loop::Task<void> Gateway::follow_changes(Visit visit, api::Credential who) {
       const Result<void> sent = co_await socket->send(std::move(message));
       if (!sent) co_return;
     }
-    const TimePoint before = ground_.loop.now();
-    co_await feed_.news(ground_.loop, *seq, beat_every);
-    is_late = ground_.loop.now() - before >= beat_every;
+    const TimePoint before = deps_.loop.now();
+    co_await feed_.news(deps_.loop, *seq, beat_every);
+    is_late = deps_.loop.now() - before >= beat_every;
   }
 }
 

@@ -36,14 +36,14 @@ void Gateway::wait_for_job(const Visit& visit, const api::Credential& who, const
     late->cancel();
     replies_.forget(call);
   });
-  // The timer does not keep the exchange, which keeps the timer: both end with who waits, or with the door.
+  // The timer does not keep the exchange, which keeps the timer: both end with who waits, or with the gateway.
   const std::weak_ptr<net::http::Exchange> exchange = visit.exchange;
-  *late = ground_.loop.after(job_wait_max, [this, call, exchange, who, job = request.job] {
+  *late = deps_.loop.after(job_wait_max, [this, call, exchange, who, job = request.job] {
     const std::shared_ptr<net::http::Exchange> waiting = exchange.lock();
     replies_.forget(call);
     if (waiting) ask({waiting, {}}, who, requests::GetJob{job, std::nullopt});
   });
-  ground_.service.ask(call, who, request);
+  deps_.service.ask(call, who, request);
 }
 
 namespace {
@@ -156,11 +156,11 @@ void Gateway::acknowledge(api::Credential who, requests::SendInput seen) {
   who.idempotency = {};
   // Whatever the answer is: the command's end comes with its output.
   const api::CallId call = replies_.add([](const api::Reply&) {});
-  ground_.service.ask(call, std::move(who), std::move(seen));
+  deps_.service.ask(call, std::move(who), std::move(seen));
 }
 
 loop::Task<void> Gateway::run_exec(Visit visit, api::Credential who, requests::RunExec request) {
-  const auto talk = std::make_shared<ExecTalk>(ground_.loop, replies_);  // the exchange tells it when the peer is gone
+  const auto talk = std::make_shared<ExecTalk>(deps_.loop, replies_);  // the exchange tells it when the peer is gone
   visit.exchange->on_gone([weak = std::weak_ptr(talk)] {
     if (const auto still = weak.lock()) still->leave();
   });
@@ -169,7 +169,7 @@ loop::Task<void> Gateway::run_exec(Visit visit, api::Credential who, requests::R
   requests::SendInput seen;
   seen.task = request.task;
   std::int64_t seen_told = 0;
-  ground_.service.ask(talk->call(), who, std::move(request));
+  deps_.service.ask(talk->call(), who, std::move(request));
   std::unique_ptr<net::http::Stream> stream;
   const auto begin = [&] {
     net::http::Response head;

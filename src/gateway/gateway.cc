@@ -26,12 +26,12 @@ ByteSize body_max_of(Method, std::string_view target) {
 
 }  // namespace
 
-Result<std::unique_ptr<Gateway>> Gateway::open(const Ground& ground, Options options) {
+Result<std::unique_ptr<Gateway>> Gateway::open(const Dependencies& deps, Options options) {
   net::http::ServerOptions server = options.server;
   server.body_max = body_max_of;
-  std::unique_ptr<Gateway> gateway(new Gateway(ground, std::move(options)));
+  std::unique_ptr<Gateway> gateway(new Gateway(deps, std::move(options)));
   TRY_ASSIGN(listening,
-             net::http::Server::listen(ground.loop, ground.log, std::move(server),
+             net::http::Server::listen(deps.loop, deps.log, std::move(server),
                                        [self = gateway.get()](std::unique_ptr<net::http::Exchange> exchange) {
                                          self->take(std::move(exchange));
                                        }));
@@ -39,18 +39,18 @@ Result<std::unique_ptr<Gateway>> Gateway::open(const Ground& ground, Options opt
   return gateway;
 }
 
-Gateway::Gateway(const Ground& ground, Options options)
-    : ground_(ground),
+Gateway::Gateway(const Dependencies& deps, Options options)
+    : deps_(deps),
       options_(std::move(options)),
       passes_(options_.pass_secret),
-      calendar_(ground.loop),
-      replies_([this](api::CallId call) { ground_.service.forget(call); }),
-      bulk_replies_([this](api::CallId call) { ground_.bulk.forget(call); }),
-      reading_(ground_.loop, readers_max),
+      calendar_(deps.loop),
+      replies_([this](api::CallId call) { deps_.service.forget(call); }),
+      bulk_replies_([this](api::CallId call) { deps_.bulk.forget(call); }),
+      reading_(deps_.loop, readers_max),
       feed_(options_.last_change, options_.changes),
-      names_(ground.loop, options_.names_begin),
+      names_(deps.loop, options_.names_begin),
       started_(calendar_.now()),
-      tasks_(ground.loop) {
+      tasks_(deps.loop) {
   add_routes();
 }
 
@@ -168,8 +168,8 @@ bool Gateway::read_idempotency_key(const Visit& visit, api::Credential& who) con
 void Gateway::refuse_stranger(const Visit& visit, const std::string& why) const {
   ++strangers_;
   if ((strangers_ & (strangers_ - 1)) == 0) {  // the 1st, 2nd, 4th, 8th …
-    ground_.log.warning("a request from " + visit.request().peer + " was refused: " + why + " (" +
-                        std::to_string(strangers_) + " so far)");
+    deps_.log.warning("a request from " + visit.request().peer + " was refused: " + why + " (" +
+                      std::to_string(strangers_) + " so far)");
   }
   visit.answer(unauthenticated(why));
 }
@@ -178,7 +178,7 @@ void Gateway::ask(const Visit& visit, api::Credential who, api::Request request)
   const api::CallId call =
       replies_.add([exchange = visit.exchange](const api::Reply& reply) { exchange->answer(response_of(reply)); });
   visit.exchange->on_gone([this, call] { replies_.forget(call); });
-  ground_.service.ask(call, std::move(who), std::move(request));
+  deps_.service.ask(call, std::move(who), std::move(request));
 }
 
 void Gateway::refuse(const Visit& visit, api::Credential who, const describe::Faults& faults) {
@@ -186,7 +186,7 @@ void Gateway::refuse(const Visit& visit, api::Credential who, const describe::Fa
     exchange->answer(reply.is_unauthenticated() ? response_of(reply) : problem(faults));
   });
   visit.exchange->on_gone([this, call] { replies_.forget(call); });
-  ground_.service.ask(call, std::move(who), access::GetMe{});
+  deps_.service.ask(call, std::move(who), access::GetMe{});
 }
 
 }  // namespace cadre::gateway

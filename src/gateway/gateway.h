@@ -21,7 +21,7 @@
 #include "cluster/output.h"
 #include "cluster/requests.h"
 #include "gateway/change_feed.h"
-#include "gateway/name_desk.h"
+#include "gateway/name_service.h"
 #include "gateway/rights.h"
 #include "gateway/route_table.h"
 #include "gateway/secrets.h"
@@ -59,7 +59,7 @@ struct Options {
 class Gateway {
  public:
   /// Its dependencies; all of them must outlive it.
-  struct Ground {
+  struct Dependencies {
     loop::RealLoop& loop;
     Log& log;
     api::Service& service;
@@ -67,7 +67,7 @@ class Gateway {
     loop::BlockingPool& pool;  ///< for passwords and files
   };
 
-  [[nodiscard]] static Result<std::unique_ptr<Gateway>> open(const Ground& ground, Options options);
+  [[nodiscard]] static Result<std::unique_ptr<Gateway>> open(const Dependencies& deps, Options options);
   Gateway(const Gateway&) = delete;
   Gateway& operator=(const Gateway&) = delete;
   ~Gateway();
@@ -91,7 +91,7 @@ class Gateway {
   /// Serves a request whose arguments were read, of a caller with a credential.
   using Serve = std::function<void(const Visit&, api::Credential, const api::Request&)>;
 
-  Gateway(const Ground& ground, Options options);
+  Gateway(const Dependencies& deps, Options options);
 
   void take(std::unique_ptr<net::http::Exchange> exchange);
   void add_route(const api::Route& route, Handler handler);
@@ -111,20 +111,20 @@ class Gateway {
   /// co_await inquire(who, request): the reply of the service.
   auto inquire(api::Credential who, api::Request request) {
     return replies_.ask([this, who = std::move(who), request = std::move(request)](api::CallId call) mutable {
-      ground_.service.ask(call, std::move(who), std::move(request));
+      deps_.service.ask(call, std::move(who), std::move(request));
     });
   }
   /// The same of the bulk side. With a visit, it is refused once the peer of that is gone.
   auto inquire_bulk(cluster::bulk::ToMaster message) {
     return bulk_replies_.ask(
-        [this, message = std::move(message)](api::CallId call) mutable { ground_.bulk.ask(call, std::move(message)); });
+        [this, message = std::move(message)](api::CallId call) mutable { deps_.bulk.ask(call, std::move(message)); });
   }
   auto inquire_bulk(cluster::bulk::ToMaster message, const Visit& visit) {
     return bulk_replies_.ask([this, message = std::move(message), visit](api::CallId call) mutable {
       visit.exchange->on_gone([this, call] {
         bulk_replies_.dismiss(call, cluster::bulk::Refused{0, Errc::unavailable, "the client is gone"});
       });
-      ground_.bulk.ask(call, std::move(message));
+      deps_.bulk.ask(call, std::move(message));
     });
   }
 
@@ -176,7 +176,7 @@ class Gateway {
   loop::Task<void> metrics(Visit visit);
   loop::Task<void> serve_file(Visit visit);
 
-  Ground ground_;
+  Dependencies deps_;
   const Options options_;
   const Passes passes_;
   loop::Calendar calendar_;
@@ -185,7 +185,7 @@ class Gateway {
   Semaphore reading_;  ///< of output
   ChangeFeed feed_;
   Rights rights_;
-  NameDesk names_;
+  NameService names_;
   std::vector<std::unique_ptr<const api::Operation>> operations_;  // their places must not change
   std::map<std::string_view, Serve> served_here_;                  ///< by the names of the requests
   std::vector<Handler> handlers_;

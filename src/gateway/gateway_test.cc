@@ -28,7 +28,7 @@ using testing::Not;
 namespace bulk = cluster::bulk;
 namespace requests = cluster::requests;
 
-/// What was asked of a desk, and who does not wait any more.
+/// What was asked of a service, and who does not wait any more.
 template <class Message>
 struct Played {
   struct One {
@@ -61,9 +61,9 @@ struct GatewayTest : testing::Test, api::Service, cluster::BulkEndpoint {
   }
   ~GatewayTest() override { gateway.reset(); }
 
-  // The desks.
+  // The services.
   void ask(api::CallId call, api::Credential who, api::Request asked) override {
-    desk.heard.push_back({call, who, asked});
+    service_calls.heard.push_back({call, who, asked});
     std::vector<api::Reply> answers = script ? script(asked) : std::vector<api::Reply>();
     if (answers.empty() && who.token_hash == hash_of_token("unknown")) {
       answers = {api::Failed::unauthenticated("this token is not known")};
@@ -75,12 +75,12 @@ struct GatewayTest : testing::Test, api::Service, cluster::BulkEndpoint {
     }
   }
   void ask(api::CallId call, bulk::ToMaster message) override {
-    bulk_desk.heard.push_back({call, {}, message});
+    bulk_calls.heard.push_back({call, {}, message});
     if (bulk_answers.empty()) return;
     loop.post([this, call, told = std::move(bulk_answers.front())] { gateway->tell_bulk(call, told); });
     bulk_answers.pop_front();
   }
-  void forget(api::CallId call) override { desk.forgotten.push_back(call); }
+  void forget(api::CallId call) override { service_calls.forgotten.push_back(call); }
 
   Question question(const std::string& method, const std::string& target, const std::string& body = "",
                     const std::string& token = "token") const {
@@ -100,7 +100,7 @@ struct GatewayTest : testing::Test, api::Service, cluster::BulkEndpoint {
   template <class T>
   std::vector<T> asked() const {
     std::vector<T> found;
-    for (const auto& one : desk.heard) {
+    for (const auto& one : service_calls.heard) {
       if (const T* request = one.asked.template as<T>()) found.push_back(*request);
     }
     return found;
@@ -109,8 +109,8 @@ struct GatewayTest : testing::Test, api::Service, cluster::BulkEndpoint {
   loop::RealLoop loop;
   SilentLog log;
   loop::ThreadPool pool{loop, {"passwords and files", 2, 64}};
-  Played<api::Request> desk;
-  Played<bulk::ToMaster> bulk_desk;
+  Played<api::Request> service_calls;
+  Played<bulk::ToMaster> bulk_calls;
   Script script;
   std::deque<bulk::FromMaster> bulk_answers;
   std::unique_ptr<Gateway> gateway;
@@ -130,7 +130,7 @@ TEST_F(GatewayTest, TellsAnybodyThatItIsThere) {
   EXPECT_THAT(say("GET", "/api/v1/openapi.json", "", "").body, HasSubstr("\"openapi\": \"3.1.0\""));
   EXPECT_THAT(say("GET", "/", "", "").body, HasSubstr("/api/v1/openapi.json"));
   EXPECT_EQ(say("GET", "/index.html", "", "").status, 404);
-  EXPECT_THAT(desk.heard, IsEmpty());
+  EXPECT_THAT(service_calls.heard, IsEmpty());
 }
 
 TEST_F(GatewayTest, SaysWhatThereIsNot) {
@@ -142,7 +142,7 @@ TEST_F(GatewayTest, SaysWhatThereIsNot) {
   EXPECT_EQ(net::http::find(other.headers, "Allow"), "GET, PATCH");
   EXPECT_EQ(say("GET", "/api/v1/jobs/%zz").status, 400);
   EXPECT_EQ(say("GET", "/api/v1/changes").status, 400);
-  EXPECT_THAT(desk.heard, IsEmpty());
+  EXPECT_THAT(service_calls.heard, IsEmpty());
 }
 
 TEST_F(GatewayTest, AsksNobodyForWhoShowsNoTokenOrAForgedOne) {
@@ -160,7 +160,7 @@ TEST_F(GatewayTest, AsksNobodyForWhoShowsNoTokenOrAForgedOne) {
     asked.headers.emplace_back("Authorization", header);
     EXPECT_EQ(say(asked).status, 401) << header;
   }
-  EXPECT_THAT(desk.heard, IsEmpty());
+  EXPECT_THAT(service_calls.heard, IsEmpty());
 }
 
 TEST_F(GatewayTest, KnowsTasksByTheirPass) {
@@ -168,9 +168,9 @@ TEST_F(GatewayTest, KnowsTasksByTheirPass) {
   script = [](const api::Request&) { return told(requests::Status{}); };
   const cluster::LeaseId lease{{{17}, 2}, {3}};
   EXPECT_EQ(say("GET", "/api/v1/status", "", Passes(std::string(64, 's')).make(lease)).status, 200);
-  EXPECT_EQ(desk.heard.at(0).who.lease, to_string(lease));
-  EXPECT_EQ(desk.heard.at(0).who.token_hash, "");
-  EXPECT_EQ(desk.heard.at(0).who.address, "127.0.0.1");
+  EXPECT_EQ(service_calls.heard.at(0).who.lease, to_string(lease));
+  EXPECT_EQ(service_calls.heard.at(0).who.token_hash, "");
+  EXPECT_EQ(service_calls.heard.at(0).who.address, "127.0.0.1");
 }
 
 TEST_F(GatewayTest, TellsFaultsOnlyToWhoIsKnown) {
@@ -315,11 +315,12 @@ TEST_F(GatewayTest, ForgetsWhoDoesNotWaitForHisAnswer) {
   for (const char* target : {"/api/v1/status", "/api/v1/jobs/17?seen=3"}) {
     tasks.spawn(net::http::keep_result(client.ask(question("GET", target)), never));
   }
-  net::http::run_until(loop, [&] { return desk.heard.size() == 2; });
-  EXPECT_THAT(desk.forgotten, IsEmpty());
+  net::http::run_until(loop, [&] { return service_calls.heard.size() == 2; });
+  EXPECT_THAT(service_calls.forgotten, IsEmpty());
   tasks.destroy_all();
-  net::http::run_until(loop, [&] { return desk.forgotten.size() == 2; });
-  EXPECT_THAT(desk.forgotten, testing::UnorderedElementsAre(desk.heard[0].call, desk.heard[1].call));
+  net::http::run_until(loop, [&] { return service_calls.forgotten.size() == 2; });
+  EXPECT_THAT(service_calls.forgotten,
+              testing::UnorderedElementsAre(service_calls.heard[0].call, service_calls.heard[1].call));
   EXPECT_FALSE(never);
 }
 
@@ -328,7 +329,7 @@ TEST_F(GatewayTest, MayEndWhileSomebodyWaits) {
   loop::Tasks tasks(loop);
   std::optional<Result<Response>> cut;
   tasks.spawn(net::http::keep_result(client.ask(question("GET", "/api/v1/jobs/17?seen=3")), cut));
-  net::http::run_until(loop, [&] { return desk.heard.size() == 1; });
+  net::http::run_until(loop, [&] { return service_calls.heard.size() == 1; });
   gateway.reset();
   net::http::run_until(loop, [&] { return cut.has_value(); });  // what was posted by then must not find it
   EXPECT_FALSE(cut->has_value());
@@ -365,10 +366,10 @@ TEST_F(GatewayTest, EndsAnExecWithWhoWaitsForIt) {
                  [&](std::string_view piece) { got += piece; }),
       never));
   net::http::run_until(loop, [&] { return !got.empty(); });
-  EXPECT_THAT(desk.forgotten, IsEmpty());
+  EXPECT_THAT(service_calls.forgotten, IsEmpty());
   tasks.destroy_all();
-  net::http::run_until(loop, [&] { return desk.forgotten.size() == 1; });
-  EXPECT_EQ(desk.forgotten.at(0), desk.heard.at(0).call);
+  net::http::run_until(loop, [&] { return service_calls.forgotten.size() == 1; });
+  EXPECT_EQ(service_calls.forgotten.at(0), service_calls.heard.at(0).call);
 }
 
 /// Says nothing more once it has asked: what is answered waits in its socket and behind it.
@@ -391,29 +392,29 @@ struct SilentReader {
 TEST_F(GatewayTest, EndsAnExecWhoseOutputNobodyReads) {
   open();
   const SilentReader reader(gateway->port(), "{\"argv\": [\"cat\", \"/dev/zero\"], \"window\": 1000000000}");
-  net::http::run_until(loop, [&] { return desk.heard.size() == 1; });
-  const api::CallId call = desk.heard.at(0).call;
+  net::http::run_until(loop, [&] { return service_calls.heard.size() == 1; });
+  const api::CallId call = service_calls.heard.at(0).call;
   const api::Reply piece = exec_output(std::string(32'768, 'x'));
   // The connection takes some of it; the writer hangs in the rest, and nobody wakes it.
-  for (int i = 0; i < 2'000 && desk.forgotten.empty(); ++i) {
+  for (int i = 0; i < 2'000 && service_calls.forgotten.empty(); ++i) {
     gateway->tell(call, piece);
     if (i % 16 == 0) net::http::run_for(loop, 1ms);
   }
-  EXPECT_THAT(desk.forgotten, ElementsAre(call)) << "after 64 MB the command goes on";
+  EXPECT_THAT(service_calls.forgotten, ElementsAre(call)) << "after 64 MB the command goes on";
   gateway->tell(call, piece);  // it may be on its way
-  EXPECT_EQ(desk.heard.size(), 1U) << "the client has a window and acknowledges by itself";
+  EXPECT_EQ(service_calls.heard.size(), 1U) << "the client has a window and acknowledges by itself";
 }
 
 TEST_F(GatewayTest, BoundsAnExecWhoseOutputComesInTinyPieces) {
   open();
   const SilentReader reader(gateway->port(), "{\"argv\": [\"yes\"], \"window\": 1000000000}");
-  net::http::run_until(loop, [&] { return desk.heard.size() == 1; });
-  const api::CallId call = desk.heard.at(0).call;
-  for (int i = 0; i < 200'000 && desk.forgotten.empty(); ++i) {
+  net::http::run_until(loop, [&] { return service_calls.heard.size() == 1; });
+  const api::CallId call = service_calls.heard.at(0).call;
+  for (int i = 0; i < 200'000 && service_calls.forgotten.empty(); ++i) {
     cluster::messages::ExecNews news{1, cluster::supervision::ExecOutput{1, i % 2 + 1, {std::byte{'x'}}}};
     gateway->tell(call, news);
   }
-  EXPECT_THAT(desk.forgotten, ElementsAre(call)) << "each costs more than its byte";
+  EXPECT_THAT(service_calls.forgotten, ElementsAre(call)) << "each costs more than its byte";
 }
 
 TEST_F(GatewayTest, AcknowledgesTheOutputOfAnExecWithoutAWindow) {
@@ -425,8 +426,8 @@ TEST_F(GatewayTest, AcknowledgesTheOutputOfAnExecWithoutAWindow) {
   std::size_t got = 0;
   tasks.spawn(
       net::http::keep_result(client.ask(asking, [&](std::string_view piece) { got += piece.size(); }), response));
-  net::http::run_until(loop, [&] { return desk.heard.size() == 1; });
-  const api::CallId call = desk.heard.at(0).call;
+  net::http::run_until(loop, [&] { return service_calls.heard.size() == 1; });
+  const api::CallId call = service_calls.heard.at(0).call;
   const auto exec = asked<requests::RunExec>().at(0);
   ASSERT_GT(exec.window, 0);
   const auto acknowledged = [&] {
@@ -442,13 +443,13 @@ TEST_F(GatewayTest, AcknowledgesTheOutputOfAnExecWithoutAWindow) {
     net::http::run_until(loop, [&] { return told_bytes - acknowledged() < exec.window; });
   }
   EXPECT_GT(told_bytes, std::int64_t{16} << 20) << "twice what may wait for a client";
-  EXPECT_THAT(desk.forgotten, IsEmpty());
+  EXPECT_THAT(service_calls.forgotten, IsEmpty());
   const requests::SendInput last = asked<requests::SendInput>().back();
   EXPECT_EQ(last.exec, 1U);
   EXPECT_EQ(last.task, exec.task);
   EXPECT_TRUE(last.bytes.empty());
   EXPECT_FALSE(last.end);
-  EXPECT_TRUE(desk.heard.back().who.idempotency.key.empty()) << "it is another request";
+  EXPECT_TRUE(service_calls.heard.back().who.idempotency.key.empty()) << "it is another request";
   gateway->tell(call, cluster::messages::ExecNews{1, cluster::supervision::ExecEnded{1, 0, ""}});
   net::http::run_until(loop, [&] { return response.has_value(); });
   EXPECT_TRUE(response->has_value());
@@ -457,8 +458,8 @@ TEST_F(GatewayTest, AcknowledgesTheOutputOfAnExecWithoutAWindow) {
 TEST_F(GatewayTest, DoesNotAcknowledgeWhatAClientDoesNotRead) {
   open();
   const SilentReader reader(gateway->port(), "{\"argv\": [\"cat\", \"/dev/zero\"]}");
-  net::http::run_until(loop, [&] { return desk.heard.size() == 1; });
-  const api::CallId call = desk.heard.at(0).call;
+  net::http::run_until(loop, [&] { return service_calls.heard.size() == 1; });
+  const api::CallId call = service_calls.heard.at(0).call;
   const auto exec = asked<requests::RunExec>().at(0);
   const auto acknowledged = [&] {
     const auto sent = asked<requests::SendInput>();
@@ -472,7 +473,7 @@ TEST_F(GatewayTest, DoesNotAcknowledgeWhatAClientDoesNotRead) {
     net::http::run_for(loop, 1ms);
   }
   EXPECT_LT(told_bytes, std::int64_t{16} << 20) << "the command is held back";
-  EXPECT_THAT(desk.forgotten, IsEmpty()) << "and goes on when its client reads on";
+  EXPECT_THAT(service_calls.forgotten, IsEmpty()) << "and goes on when its client reads on";
 }
 
 struct LogsTest : GatewayTest {
@@ -503,7 +504,9 @@ struct LogsTest : GatewayTest {
     for (const requests::LogLine& line : page.lines) found.push_back(line.text.value_or("(bytes)"));
     return found;
   }
-  bulk::ReadOutput read(std::size_t which) const { return std::get<bulk::ReadOutput>(bulk_desk.heard.at(which).asked); }
+  bulk::ReadOutput read(std::size_t which) const {
+    return std::get<bulk::ReadOutput>(bulk_calls.heard.at(which).asked);
+  }
 };
 
 TEST_F(LogsTest, ComeInPages) {
@@ -547,10 +550,10 @@ TEST_F(LogsTest, AreNotWaitedForWhenNobodyIsThereAnyMore) {
   std::optional<Result<Response>> never;
   tasks.spawn(net::http::keep_result(client.ask(question("GET", "/api/v1/tasks/17.2/logs?wait=true")), never));
   bulk_answers = {output(0, {})};
-  net::http::run_until(loop, [&] { return bulk_desk.heard.size() == 2; });
+  net::http::run_until(loop, [&] { return bulk_calls.heard.size() == 2; });
   tasks.destroy_all();
-  net::http::run_until(loop, [&] { return desk.forgotten.size() == 1; });
-  EXPECT_EQ(desk.forgotten[0], bulk_desk.heard[1].call);
+  net::http::run_until(loop, [&] { return service_calls.forgotten.size() == 1; });
+  EXPECT_EQ(service_calls.forgotten[0], bulk_calls.heard[1].call);
   EXPECT_EQ(say("GET", "/api/v1/health").status, 200);
 }
 
@@ -571,19 +574,19 @@ TEST_F(LogsTest, AreReadByAFewAtATimeWhileAnyNumberMayWait) {
   }
   const auto waiting = [&] {
     std::size_t found = 0;
-    for (std::size_t i = 0; i < bulk_desk.heard.size(); ++i) found += read(i).wait ? 1 : 0;
+    for (std::size_t i = 0; i < bulk_calls.heard.size(); ++i) found += read(i).wait ? 1 : 0;
     return found;
   };
-  net::http::run_until(loop, [&] { return desk.heard.size() == readers; });
+  net::http::run_until(loop, [&] { return service_calls.heard.size() == readers; });
   std::size_t answered = 0;
   for (std::size_t seen = 0; waiting() < readers; ++seen) {
-    net::http::run_until(loop, [&] { return bulk_desk.heard.size() > seen; });
-    EXPECT_LE(bulk_desk.heard.size() - waiting() - answered, at_a_time);
+    net::http::run_until(loop, [&] { return bulk_calls.heard.size() > seen; });
+    EXPECT_LE(bulk_calls.heard.size() - waiting() - answered, at_a_time);
     if (read(seen).wait) continue;
     ++answered;
-    gateway->tell_bulk(bulk_desk.heard[seen].call, output(0, {}));
+    gateway->tell_bulk(bulk_calls.heard[seen].call, output(0, {}));
   }
-  for (const auto& one : bulk_desk.heard) gateway->tell_bulk(one.call, output(0, {"line"}));
+  for (const auto& one : bulk_calls.heard) gateway->tell_bulk(one.call, output(0, {"line"}));
   net::http::run_until(loop,
                        [&] { return std::ranges::all_of(answers, [](const auto& one) { return one.has_value(); }); });
   for (const auto& answer : answers) EXPECT_THAT(answer->value().body, HasSubstr("line"));
@@ -594,7 +597,7 @@ TEST_F(GatewayTest, TakesCodeOnlyFromWhoMayMakeJobs) {
   const std::string target = "/api/v1/code/" + std::string(64, 'a') + "?size=3&offset=0";
   bulk_answers = {bulk::BlobState{0, 3, true}};
   EXPECT_EQ(say("PUT", target, "abc").body, "{\"have\":3,\"complete\":true}");
-  const auto put = std::get<bulk::PutBlob>(bulk_desk.heard.at(0).asked);
+  const auto put = std::get<bulk::PutBlob>(bulk_calls.heard.at(0).asked);
   EXPECT_EQ(as_text(put.bytes), "abc");
   EXPECT_EQ(put.size, 3);
   EXPECT_EQ(put.user, me_of("").user.name);
@@ -605,7 +608,7 @@ TEST_F(GatewayTest, TakesCodeOnlyFromWhoMayMakeJobs) {
     return told(me);
   };
   EXPECT_EQ(say("PUT", target, "abc").status, 403);
-  EXPECT_EQ(bulk_desk.heard.size(), 1U);
+  EXPECT_EQ(bulk_calls.heard.size(), 1U);
 }
 
 TEST_F(GatewayTest, HoldsNoBodyOfARequestThatWaits) {
@@ -617,12 +620,12 @@ TEST_F(GatewayTest, HoldsNoBodyOfARequestThatWaits) {
   std::optional<Result<Response>> answers[4];
   for (std::size_t i = 0; i < 4; ++i) {
     tasks.spawn(net::http::keep_result(client.ask(question("POST", "/api/v1/jobs/17/stop", body)), answers[i]));
-    net::http::run_until(loop, [&] { return desk.heard.size() == i + 1 || answers[i]; });
+    net::http::run_until(loop, [&] { return service_calls.heard.size() == i + 1 || answers[i]; });
     ASSERT_FALSE(answers[i]) << (*answers[i])->body;
   }
   EXPECT_EQ(say("GET", "/api/v1/jobs/17?seen=1", "{}").status, 400);
   EXPECT_EQ(say("DELETE", "/api/v1/sessions/a", "{}").status, 400);
-  EXPECT_EQ(desk.heard.size(), 4U);
+  EXPECT_EQ(service_calls.heard.size(), 4U);
   tasks.destroy_all();
 }
 

@@ -31,11 +31,11 @@ void Gateway::add_name_routes() {
 }
 
 loop::Task<void> Gateway::serve_name(Visit visit, api::Credential who, name_requests::Request request) {
-  const auto* known = rights_.fresh(who, ground_.loop.now());
+  const auto* known = rights_.fresh(who, deps_.loop.now());
   if (known == nullptr) {
     const api::Reply reply = co_await inquire(who, access::GetMe{});
     if (const auto* me = reply.as<access::Me>()) {
-      known = &rights_.learn(who, *me, ground_.loop.now());
+      known = &rights_.learn(who, *me, deps_.loop.now());
     } else if (reply.is_unauthenticated()) {
       rights_.forget(who);
     } else {
@@ -59,7 +59,7 @@ loop::Task<void> Gateway::serve_name(Visit visit, api::Credential who, name_requ
     co_return visit.answer(problem(403, "changing names of workspace '" + workspace +
                                             "' requires the role editor; ask an admin of the workspace"));
   }
-  const auto shown = may_write ? NameDesk::Shown::all : NameDesk::Shown::to_viewers;
+  const auto shown = may_write ? NameService::Shown::all : NameService::Shown::to_viewers;
   names_.serve(workspace, request, shown, visit.exchange);
 }
 

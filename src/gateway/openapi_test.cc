@@ -134,7 +134,7 @@ TEST(OpenApi, IsOfRoutesThatSayHowTheyAreTreated) {
   EXPECT_THAT(unsafe,
               ElementsAre("exec", "keep_names", "login", "logout", "make_join_token", "move_job", "release_names"));
   EXPECT_THAT(streams, ElementsAre("exec"));
-  EXPECT_THAT(unaudited, ElementsAre("attend", "send_input"));
+  EXPECT_THAT(unaudited, ElementsAre("keep_session", "send_input"));
 }
 
 TEST(OpenApi, HasEveryFieldInItsPlaceOnce) {

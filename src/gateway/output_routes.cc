@@ -91,7 +91,7 @@ loop::Task<Result<LogPage>> Gateway::read_page(const Visit& visit, const ReadLog
   if (page.epoch == 0) co_return page;  // it has never run
   const cluster::LeaseId lease{task.id, {page.epoch}};
   std::int64_t scanned = 0;
-  const TimePoint begun = ground_.loop.now();
+  const TimePoint begun = deps_.loop.now();
   bool waits = false;
   for (bool is_first = true;; is_first = false) {
     const bool tails = is_first && request.tail > 0;
@@ -106,7 +106,7 @@ loop::Task<Result<LogPage>> Gateway::read_page(const Visit& visit, const ReadLog
     page.next = output.next;
     add_lines(request, output.records, page);
     scanned += static_cast<std::int64_t>(output.records.size());
-    const bool is_late = ground_.loop.now() - begun >= output_wait_max;
+    const bool is_late = deps_.loop.now() - begun >= output_wait_max;
     const bool may_wait = request.wait && !waits && !tails && !is_late && !is_all(task, page);
     if (!page.lines.empty() || scanned >= scan_max) co_return page;
     if (output.records.empty() && !may_wait) co_return page;
@@ -129,7 +129,7 @@ loop::Task<void> Gateway::read_logs(Visit visit, api::Credential who, ReadLogs r
 loop::Task<void> Gateway::stream_logs(Visit visit, api::Credential who, ReadLogs request) {
   std::unique_ptr<net::http::WebSocket> socket;
   bool is_gone = false;
-  loop::Tasks listening(ground_.loop);
+  loop::Tasks listening(deps_.loop);
   request.wait = true;
   while (!is_gone) {
     const requests::GetTask question{request.task};
@@ -168,7 +168,7 @@ loop::Task<void> Gateway::stream_logs(Visit visit, api::Credential who, ReadLogs
       co_await socket->close(1000, "end of the output");
       co_return;
     } else if (task->epoch == 0) {
-      co_await loop::sleep(ground_.loop, std::chrono::seconds(1));
+      co_await loop::sleep(deps_.loop, std::chrono::seconds(1));
     }
   }
 }

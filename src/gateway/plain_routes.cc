@@ -56,7 +56,7 @@ loop::Task<void> Gateway::serve_file(Visit visit) {
     response.body = welcome;
     co_return visit.answer(std::move(response));
   }
-  Result<StaticFile> file = co_await ground_.pool.run([&] { return read_static(options_.web, path); });
+  Result<StaticFile> file = co_await deps_.pool.run([&] { return read_static(options_.web, path); });
   if (!file) co_return visit.answer(problem(file.error().code, file.error().message, {}));
   response.content_type = std::move(file->content_type);
   response.body = std::move(file->body);

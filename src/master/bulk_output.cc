@@ -24,45 +24,45 @@ void shorten(logs::Chunk& chunk) {
 
 }  // namespace
 
-BulkOutput::BulkOutput(Ground ground, const BulkLimits& limits) : ground_(std::move(ground)), limits_(limits) {
+BulkOutput::BulkOutput(Dependencies deps, const BulkLimits& limits) : deps_(std::move(deps)), limits_(limits) {
   prune();
 }
 
 BulkOutput::~BulkOutput() { *gone_ = true; }
 
 void BulkOutput::put(const net::Peer& peer, bulk::PutOutput part) {
-  ground_.counting.add(&BulkCounters::puts);
-  ground_.counting.add(&BulkCounters::put_bytes, part.records.size());
+  deps_.counting.add(&BulkCounters::puts);
+  deps_.counting.add(&BulkCounters::put_bytes, part.records.size());
   Put put{peer, part.number, part.lease, false};
   const std::string name = to_string(part.lease);
-  const bool is_full = ground_.logs.end(name) >= limits_.log_bytes_max.value;
+  const bool is_full = deps_.logs.end(name) >= limits_.log_bytes_max.value;
   const Result<std::int64_t> end = is_full ? drop(name, part) : append(name, std::move(part));
   if (!end && end.error().code == Errc::conflict) {
-    ground_.counting.add(&BulkCounters::gaps);
+    deps_.counting.add(&BulkCounters::gaps);
     put.gap = true;
   } else if (!end && end.error().code == Errc::unavailable) {
     return note_failure(end.error());  // not acknowledged: it comes again
   } else if (!end) {
-    ground_.counting.add(&BulkCounters::refused_malformed);
-    return ground_.reply(peer, bulk::Refused{put.number, end.error().code, end.error().message});
+    deps_.counting.add(&BulkCounters::refused_malformed);
+    return deps_.reply(peer, bulk::Refused{put.number, end.error().code, end.error().message});
   }
   puts_.push_back(put);
   flush_later();
 }
 
 Result<std::int64_t> BulkOutput::append(const std::string& name, bulk::PutOutput part) {
-  const std::int64_t lost = part.after_gap ? part.offset - ground_.logs.end(name) : 0;
-  return ground_.logs.append(name, {part.offset, std::max<std::int64_t>(lost, 0), std::move(part.records)});
+  const std::int64_t lost = part.after_gap ? part.offset - deps_.logs.end(name) : 0;
+  return deps_.logs.append(name, {part.offset, std::max<std::int64_t>(lost, 0), std::move(part.records)});
 }
 
 /// The log goes on without the bytes, so that it ends where the task's output does, and nobody waits for more.
 Result<std::int64_t> BulkOutput::drop(const std::string& name, const bulk::PutOutput& part) {
-  const std::int64_t known = ground_.logs.end(name);
+  const std::int64_t known = deps_.logs.end(name);
   logs::Chunk nothing{part.offset + static_cast<std::int64_t>(part.records.size()), 0, {}};
   if (nothing.offset <= known) return known;
-  ground_.counting.add(&BulkCounters::dropped_bytes, static_cast<std::uint64_t>(nothing.offset - known));
+  deps_.counting.add(&BulkCounters::dropped_bytes, static_cast<std::uint64_t>(nothing.offset - known));
   const std::string text = "output beyond " + to_string(limits_.log_bytes_max) + " is not kept";
-  const logs::Line mark{logs::Stream::note, false, ground_.calendar.now(), text};
+  const logs::Line mark{logs::Stream::note, false, deps_.calendar.now(), text};
   const auto mark_bytes = static_cast<std::int64_t>(logs::record_bytes(mark));
   if (!overflown_.contains(part.lease) && nothing.offset - known >= mark_bytes) {
     encode(mark, nothing.bytes);
@@ -70,13 +70,13 @@ Result<std::int64_t> BulkOutput::drop(const std::string& name, const bulk::PutOu
     overflown_.insert(part.lease);
   }
   nothing.dropped = nothing.offset - known;
-  return ground_.logs.append(name, nothing);
+  return deps_.logs.append(name, nothing);
 }
 
 /// A posted call runs after the messages that are handled in this turn.
 void BulkOutput::flush_later() {
   if (std::exchange(flush_posted_, true)) return;
-  ground_.loop.post([this, gone = gone_] {
+  deps_.loop.post([this, gone = gone_] {
     if (!*gone) flush();
   });
 }
@@ -85,30 +85,30 @@ void BulkOutput::flush() {
   flush_posted_ = false;
   const std::vector<Put> puts = std::exchange(puts_, {});
   if (puts.empty()) return;
-  ground_.counting.add(&BulkCounters::syncs);
-  if (const Result<void> synced = ground_.logs.sync(); !synced) return note_failure(synced.error());
+  deps_.counting.add(&BulkCounters::syncs);
+  if (const Result<void> synced = deps_.logs.sync(); !synced) return note_failure(synced.error());
   note_success();
   for (const Put& put : puts) {
-    const std::int64_t end = ground_.logs.end(to_string(put.lease));
-    ground_.reply(put.peer, bulk::OutputStored{put.number, put.lease, end, put.gap});
+    const std::int64_t end = deps_.logs.end(to_string(put.lease));
+    deps_.reply(put.peer, bulk::OutputStored{put.number, put.lease, end, put.gap});
   }
   for (const Put& put : puts) wake(put.lease);
-  ground_.counting.set(&BulkCounters::logs_bytes, ground_.logs.size().value);
+  deps_.counting.set(&BulkCounters::logs_bytes, deps_.logs.size().value);
 }
 
 Result<logs::Chunk> BulkOutput::find(const bulk::ReadOutput& question) {
   const std::string name = to_string(question.lease);
   const std::size_t most = question.wait ? waited_bytes_max : bulk::part_bytes_max;
-  if (question.last_lines == 0) return ground_.logs.read(name, question.offset, most);
-  return ground_.logs.tail(name, static_cast<std::size_t>(question.last_lines), tail_bytes_max);
+  if (question.last_lines == 0) return deps_.logs.read(name, question.offset, most);
+  return deps_.logs.tail(name, static_cast<std::size_t>(question.last_lines), tail_bytes_max);
 }
 
 void BulkOutput::read(const net::Peer& peer, const bulk::ReadOutput& question) {
-  ground_.counting.add(&BulkCounters::reads);
+  deps_.counting.add(&BulkCounters::reads);
   Result<logs::Chunk> chunk = find(question);
   if (!chunk) {
-    ground_.counting.add(&BulkCounters::failures);
-    return ground_.reply(peer, bulk::Refused{question.number, chunk.error().code, chunk.error().message});
+    deps_.counting.add(&BulkCounters::failures);
+    return deps_.reply(peer, bulk::Refused{question.number, chunk.error().code, chunk.error().message});
   }
   const bool is_news = !chunk->bytes.empty() || (question.last_lines == 0 && chunk->next() > question.offset);
   if (question.wait && !is_news) return wait(peer, question, chunk->next());
@@ -118,22 +118,22 @@ void BulkOutput::read(const net::Peer& peer, const bulk::ReadOutput& question) {
 void BulkOutput::answer(const net::Peer& peer, std::uint64_t number, logs::Chunk chunk) {
   shorten(chunk);
   const std::int64_t next = chunk.next();
-  ground_.reply(peer, bulk::Output{number, chunk.offset, next, std::move(chunk.bytes)});
+  deps_.reply(peer, bulk::Output{number, chunk.offset, next, std::move(chunk.bytes)});
 }
 
 void BulkOutput::wait(const net::Peer& peer, const bulk::ReadOutput& question, std::int64_t offset) {
   std::int32_t& of_peer = waiting_[peer.connection];
   if (of_peer >= limits_.waiting_max_each || waiters_.size() >= static_cast<std::size_t>(limits_.waiting_max)) {
     if (of_peer == 0) waiting_.erase(peer.connection);
-    ground_.counting.add(&BulkCounters::refused_full);
+    deps_.counting.add(&BulkCounters::refused_full);
     const std::string why = "too many wait for output already; ask again later, or without waiting";
-    return ground_.reply(peer, bulk::Refused{question.number, Errc::unavailable, why});
+    return deps_.reply(peer, bulk::Refused{question.number, Errc::unavailable, why});
   }
   ++of_peer;
-  const TimePoint until = ground_.loop.now() + limits_.wait_max;
+  const TimePoint until = deps_.loop.now() + limits_.wait_max;
   waiters_.push_back({peer, question.number, question.lease, offset, until});
   waiters_of_[question.lease].push_back(std::prev(waiters_.end()));
-  ground_.counting.set(&BulkCounters::waiting, std::uint64_t{waiters_.size()});
+  deps_.counting.set(&BulkCounters::waiting, std::uint64_t{waiters_.size()});
   if (waiters_.size() == 1) expire_later();
 }
 
@@ -141,7 +141,7 @@ void BulkOutput::wake(cluster::LeaseId lease) {
   const auto found = waiters_of_.find(lease);
   if (found == waiters_of_.end()) return;
   for (const Waiters::iterator waiter : std::vector(found->second)) {
-    Result<logs::Chunk> chunk = ground_.logs.read(to_string(lease), waiter->offset, waited_bytes_max);
+    Result<logs::Chunk> chunk = deps_.logs.read(to_string(lease), waiter->offset, waited_bytes_max);
     if (!chunk || chunk->next() <= waiter->offset) continue;
     answer(waiter->peer, waiter->number, *std::move(chunk));
     forget(waiter);
@@ -155,7 +155,7 @@ void BulkOutput::forget(Waiters::iterator waiter) {
   const auto of_peer = waiting_.find(waiter->peer.connection);
   if (--of_peer->second == 0) waiting_.erase(of_peer);
   waiters_.erase(waiter);
-  ground_.counting.set(&BulkCounters::waiting, std::uint64_t{waiters_.size()});
+  deps_.counting.set(&BulkCounters::waiting, std::uint64_t{waiters_.size()});
 }
 
 void BulkOutput::forget(const net::Peer& peer) {
@@ -168,7 +168,7 @@ void BulkOutput::forget(const net::Peer& peer) {
 
 /// Whoever is gone without a word is found out this way, too.
 void BulkOutput::expire() {
-  while (!waiters_.empty() && waiters_.front().until <= ground_.loop.now()) {
+  while (!waiters_.empty() && waiters_.front().until <= deps_.loop.now()) {
     const Waiter& waiter = waiters_.front();
     answer(waiter.peer, waiter.number, {waiter.offset, 0, {}});
     forget(waiters_.begin());
@@ -177,30 +177,29 @@ void BulkOutput::expire() {
 }
 
 void BulkOutput::expire_later() {
-  if (!waiters_.empty()) expiry_ = ground_.loop.at(waiters_.front().until, [this] { expire(); });
+  if (!waiters_.empty()) expiry_ = deps_.loop.at(waiters_.front().until, [this] { expire(); });
 }
 
 void BulkOutput::remove(cluster::LeaseId lease) {
   overflown_.erase(lease);
-  if (const Result<void> removed = ground_.logs.remove(to_string(lease)); !removed) note_failure(removed.error());
+  if (const Result<void> removed = deps_.logs.remove(to_string(lease)); !removed) note_failure(removed.error());
 }
 
 void BulkOutput::prune() {
   const logs::Retention retention{limits_.log_age_max, limits_.logs_bytes_max};
-  if (const Result<void> done = ground_.logs.prune(ground_.calendar.now(), retention); !done)
-    note_failure(done.error());
-  ground_.counting.set(&BulkCounters::logs_bytes, ground_.logs.size().value);
-  pruning_ = ground_.loop.after(prune_every, [this] { prune(); });
+  if (const Result<void> done = deps_.logs.prune(deps_.calendar.now(), retention); !done) note_failure(done.error());
+  deps_.counting.set(&BulkCounters::logs_bytes, deps_.logs.size().value);
+  pruning_ = deps_.loop.after(prune_every, [this] { prune(); });
 }
 
 void BulkOutput::note_failure(const Error& error) {
-  ground_.counting.add(&BulkCounters::failures);
+  deps_.counting.add(&BulkCounters::failures);
   if (std::exchange(failing_, true)) return;
-  ground_.log.error("output cannot be stored, agents keep it for now: " + error.message);
+  deps_.log.error("output cannot be stored, agents keep it for now: " + error.message);
 }
 
 void BulkOutput::note_success() {
-  if (std::exchange(failing_, false)) ground_.log.info("output is stored again");
+  if (std::exchange(failing_, false)) deps_.log.info("output is stored again");
 }
 
 }  // namespace cadre::master

@@ -24,7 +24,7 @@ namespace cadre::master {
 class BulkOutput {
  public:
   using Reply = std::function<void(const net::Peer&, const cluster::bulk::FromMaster&)>;
-  struct Ground {
+  struct Dependencies {
     loop::Loop& loop;
     logs::LogStore& logs;
     const loop::Calendar& calendar;
@@ -33,7 +33,7 @@ class BulkOutput {
     Reply reply;
   };
 
-  BulkOutput(Ground ground, const BulkLimits& limits);
+  BulkOutput(Dependencies deps, const BulkLimits& limits);
   BulkOutput(const BulkOutput&) = delete;
   BulkOutput& operator=(const BulkOutput&) = delete;
   ~BulkOutput();
@@ -76,7 +76,7 @@ class BulkOutput {
   void note_failure(const Error& error);
   void note_success();
 
-  Ground ground_;
+  Dependencies deps_;
   const BulkLimits limits_;
   std::vector<Put> puts_;  ///< since the last flush
   bool flush_posted_ = false;

@@ -59,9 +59,9 @@ Result<std::unique_ptr<BulkServer>> BulkServer::start(BulkOptions options, Log& 
   inside->blobs = std::move(blobs);
   TRY_ASSIGN(network, net::ZmqNetwork::make(inside->loop, log));
   inside->network = std::move(network);
-  const BulkService::Ground ground{inside->loop,     *inside->network, *inside->logs,   *inside->blobs,
-                                   inside->calendar, inside->log,      inside->counting};
-  TRY_ASSIGN(service, BulkService::make(ground, std::move(options.hub), limits, std::move(options.tell)));
+  const BulkService::Dependencies deps{inside->loop,     *inside->network, *inside->logs,   *inside->blobs,
+                                       inside->calendar, inside->log,      inside->counting};
+  TRY_ASSIGN(service, BulkService::make(deps, std::move(options.hub), limits, std::move(options.tell)));
   inside->service = std::move(service);
   for (const auto& [key, agent] : options.agents) inside->service->allow(key, agent);
   for (const LeaseFact& fact : options.leases) inside->service->holders().learn(fact);

@@ -28,7 +28,7 @@ struct BulkOptions {
   BulkLimits limits;
   /// Is shown the names of all logs that are there already, before anything is served. May be left out.
   std::function<Result<void>(const std::vector<std::string>&)> check_logs;
-  /// Takes the answers to what was asked at the desk, on the server's thread.
+  /// Takes the answers to what was asked in this process, on the server's thread.
   std::function<void(api::CallId, cluster::bulk::FromMaster)> tell;
 };
 

@@ -17,7 +17,7 @@ std::uint64_t number_of(const bulk::ToMaster& message) {
   return std::visit([](const auto& one) { return one.number; }, message);
 }
 
-/// Who asks at the desk has no connection; his number stands in its place, beyond those of connections.
+/// A caller in this process has no connection; its number stands in its place, beyond those of connections.
 constexpr std::uint64_t at_desk = std::uint64_t{1} << 63;
 net::Peer peer_of(api::CallId asker) { return {{asker | at_desk}, {}}; }
 bool is_at_desk(const net::Peer& peer) { return (peer.connection.value & at_desk) != 0; }
@@ -29,23 +29,22 @@ bool is_for_agents(const bulk::ToMaster& message) {
 
 }  // namespace
 
-Result<std::unique_ptr<BulkService>> BulkService::make(const Ground& ground, net::HubOptions options,
+Result<std::unique_ptr<BulkService>> BulkService::make(const Dependencies& deps, net::HubOptions options,
                                                        const BulkLimits& limits, Tell tell) {
-  std::unique_ptr<BulkService> service(new BulkService(ground, limits, std::move(tell)));
+  std::unique_ptr<BulkService> service(new BulkService(deps, limits, std::move(tell)));
   options.limits.message_max = ByteSize{bulk::message_bytes_max};
-  TRY_ASSIGN(hub,
-             ground.network.bind(std::move(options), [self = service.get()](const net::Peer& peer, BytesView bytes) {
-               self->take(peer, bytes);
-             }));
+  TRY_ASSIGN(hub, deps.network.bind(std::move(options), [self = service.get()](const net::Peer& peer, BytesView bytes) {
+    self->take(peer, bytes);
+  }));
   service->hub_ = std::move(hub);
   return service;
 }
 
-BulkService::BulkService(const Ground& ground, const BulkLimits& limits, Tell tell)
-    : ground_(ground),
+BulkService::BulkService(const Dependencies& deps, const BulkLimits& limits, Tell tell)
+    : deps_(deps),
       tell_(std::move(tell)),
-      refusals_(ground.loop, ground.log, "output and code"),
-      output_({ground.loop, ground.logs, ground.calendar, ground.log, ground.counting,
+      refusals_(deps.loop, deps.log, "output and code"),
+      output_({deps.loop, deps.logs, deps.calendar, deps.log, deps.counting,
                [this](const net::Peer& peer, const bulk::FromMaster& message) { reply(peer, message); }},
               limits) {}
 
@@ -54,19 +53,19 @@ BulkService::~BulkService() { output_.flush(); }
 void BulkService::take(const net::Peer& peer, BytesView bytes) {
   auto message = describe::read_msgpack<bulk::ToMaster>(bytes, message_bounds);
   if (!message) {
-    ground_.counting.add(&BulkCounters::refused_malformed);
+    deps_.counting.add(&BulkCounters::refused_malformed);
     const std::string why = "a message that cannot be read: " + message.error().begin()->message;
     refusals_.note(why);
     return reply(peer, bulk::Refused{0, Errc::invalid, why});
   }
   if (!is_for_agents(*message)) {
-    ground_.counting.add(&BulkCounters::refused_denied);
+    deps_.counting.add(&BulkCounters::refused_denied);
     refusals_.note("an agent that reads output or puts code");
-    return reply(peer, bulk::Refused{number_of(*message), Errc::denied, "only the master's own door may do that"});
+    return reply(peer, bulk::Refused{number_of(*message), Errc::denied, "only the gateway of the master may do that"});
   }
   const auto* output = std::get_if<bulk::PutOutput>(&*message);
   if (output != nullptr && !holders_.may_write(peer.key, output->lease)) {
-    ground_.counting.add(&BulkCounters::refused_denied);
+    deps_.counting.add(&BulkCounters::refused_denied);
     const std::string why = "output of lease " + to_string(output->lease) + ", which this agent does not hold";
     refusals_.note(why);
     return reply(peer, bulk::Refused{output->number, Errc::denied, why, output->lease});
@@ -96,29 +95,29 @@ void BulkService::reply(const net::Peer& peer, const bulk::FromMaster& message) 
 }
 
 void BulkService::refuse(const net::Peer& peer, std::uint64_t number, const Error& error) {
-  if (error.code == Errc::unavailable) ground_.counting.add(&BulkCounters::failures);
+  if (error.code == Errc::unavailable) deps_.counting.add(&BulkCounters::failures);
   reply(peer, bulk::Refused{number, error.code, error.message});
 }
 
 void BulkService::serve(const net::Peer& peer, const bulk::AskBlob& message) {
-  const objects::FileStore::State state = ground_.blobs.have(message.hash);
+  const objects::FileStore::State state = deps_.blobs.have(message.hash);
   reply(peer, bulk::BlobState{message.number, state.have, state.complete});
 }
 
 void BulkService::serve(const net::Peer& peer, const bulk::PutBlob& message) {
-  ground_.counting.add(&BulkCounters::blob_parts);
-  const auto state = ground_.blobs.append(message.hash, {message.size, message.offset, message.bytes, message.user});
-  ground_.counting.set(&BulkCounters::blobs_bytes, ground_.blobs.size().value);
+  deps_.counting.add(&BulkCounters::blob_parts);
+  const auto state = deps_.blobs.append(message.hash, {message.size, message.offset, message.bytes, message.user});
+  deps_.counting.set(&BulkCounters::blobs_bytes, deps_.blobs.size().value);
   if (!state && state.error().code != Errc::conflict) return refuse(peer, message.number, state.error());
-  const objects::FileStore::State now = ground_.blobs.have(message.hash);
+  const objects::FileStore::State now = deps_.blobs.have(message.hash);
   reply(peer, bulk::BlobState{message.number, now.have, now.complete});
 }
 
 void BulkService::serve(const net::Peer& peer, const bulk::GetBlob& message) {
-  ground_.counting.add(&BulkCounters::blob_parts);
-  Result<Bytes> bytes = ground_.blobs.read(message.hash, message.offset, bulk::part_bytes_max);
+  deps_.counting.add(&BulkCounters::blob_parts);
+  Result<Bytes> bytes = deps_.blobs.read(message.hash, message.offset, bulk::part_bytes_max);
   if (!bytes) return refuse(peer, message.number, bytes.error());
-  const std::int64_t size = ground_.blobs.have(message.hash).have;
+  const std::int64_t size = deps_.blobs.have(message.hash).have;
   reply(peer, bulk::BlobPart{message.number, size, message.offset, *std::move(bytes)});
 }
 

@@ -1,5 +1,5 @@
 /// Serves output and packed code by the rules of cluster/bulk.h, on any network and loop. Agents put output and get
-/// code; at its desk, in this process, output is read and code is put. For the thread of its loop.
+/// code; for callers in this process, output is read and code is put. For the thread of its loop.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@ namespace cadre::master {
 class BulkService {
  public:
   /// What it stands on; all of it must outlive it.
-  struct Ground {
+  struct Dependencies {
     loop::Loop& loop;
     net::Network& network;
     logs::LogStore& logs;
@@ -35,7 +35,7 @@ class BulkService {
   };
 
   using Tell = std::function<void(api::CallId, cluster::bulk::FromMaster)>;
-  [[nodiscard]] static Result<std::unique_ptr<BulkService>> make(const Ground& ground, net::HubOptions options,
+  [[nodiscard]] static Result<std::unique_ptr<BulkService>> make(const Dependencies& deps, net::HubOptions options,
                                                                  const BulkLimits& limits, Tell tell);
   BulkService(const BulkService&) = delete;
   BulkService& operator=(const BulkService&) = delete;
@@ -54,7 +54,7 @@ class BulkService {
   void remove(cluster::LeaseId lease) { output_.remove(lease); }
 
  private:
-  BulkService(const Ground& ground, const BulkLimits& limits, Tell tell);
+  BulkService(const Dependencies& deps, const BulkLimits& limits, Tell tell);
   void take(const net::Peer& peer, BytesView bytes);
   void reply(const net::Peer& peer, const cluster::bulk::FromMaster& message);
 
@@ -65,7 +65,7 @@ class BulkService {
   void serve(const net::Peer& peer, const cluster::bulk::GetBlob& message);
   void refuse(const net::Peer& peer, std::uint64_t number, const Error& error);
 
-  Ground ground_;
+  Dependencies deps_;
   Tell tell_;
   net::RefusalLog refusals_;
   LeaseHolders holders_;

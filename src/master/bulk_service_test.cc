@@ -69,7 +69,7 @@ class Talker : public Hearer {
 using Asker = api::CallId;
 
 struct BulkServiceTest : testing::Test {
-  /// Somebody at the desk, under one number.
+  /// A caller in this process, under one number.
   struct Guest {
     BulkServiceTest& test;
     Asker asker;
@@ -484,7 +484,7 @@ TEST_F(BulkServiceTest, AnswersAtTheDeskGoToWhomTheyAreFor) {
   put(agent, 0, "a");
   pass();
   EXPECT_EQ(guests[2].take<bulk::Output>().number, largest);
-  EXPECT_EQ(agent.heard.size(), 1) << "what is for him, and nothing that was said at the desk";
+  EXPECT_EQ(agent.heard.size(), 1) << "what is for him, and nothing that was for a caller in this process";
   EXPECT_EQ(told.size(), 3);
 }
 

@@ -37,13 +37,13 @@ describe::Bounds bounds() {
 
 bool has_code(const control::JobRow& row) {
   return std::any_of(row.spec.members.begin(), row.spec.members.end(),
-                     [](const cluster::Member& member) { return !member.command.code.empty(); });
+                     [](const cluster::MemberSpec& member) { return !member.command.code.empty(); });
 }
 
 /// Each of its members may have code of its own.
 void each_code(const control::JobRow& row, const std::function<void(const std::string&)>& fn) {
   if (!fn) return;
-  for (const cluster::Member& member : row.spec.members) {
+  for (const cluster::MemberSpec& member : row.spec.members) {
     if (!member.command.code.empty()) fn(member.command.code);
   }
 }

@@ -40,8 +40,8 @@ Result<std::unique_ptr<JoinServer>> JoinServer::start(JoinOptions options, Log& 
   };
   TRY_ASSIGN(network, net::ZmqNetwork::make(inside->loop, log));
   inside->network = std::move(network);
-  const JoinService::Ground ground{inside->loop, *inside->network, inside->calendar, log, inside->refused};
-  TRY_ASSIGN(service, JoinService::open(ground, std::move(options)));
+  const JoinService::Dependencies deps{inside->loop, *inside->network, inside->calendar, log, inside->refused};
+  TRY_ASSIGN(service, JoinService::open(deps, std::move(options)));
   inside->service = std::move(service);
   inside->addresses = inside->service->addresses();
   inside->thread = std::jthread([inside = inside.get()] { inside->loop.run(); });

@@ -17,22 +17,19 @@ constexpr ByteSize join_message_max{4096};
 
 }  // namespace
 
-JoinService::JoinService(const Ground& ground, JoinOptions options)
-    : ground_(ground),
-      options_(std::move(options)),
-      limit_(options_.limit),
-      refusals_(ground.loop, ground.log, "joining") {
+JoinService::JoinService(const Dependencies& deps, JoinOptions options)
+    : deps_(deps), options_(std::move(options)), limit_(options_.limit), refusals_(deps.loop, deps.log, "joining") {
   for (records::JoinToken& token : options_.tokens) add(std::move(token));
 }
 
 JoinService::~JoinService() { *gone_ = true; }
 
-Result<std::unique_ptr<JoinService>> JoinService::open(const Ground& ground, JoinOptions options) {
+Result<std::unique_ptr<JoinService>> JoinService::open(const Dependencies& deps, JoinOptions options) {
   net::HubOptions hub = options.hub;
-  std::unique_ptr<JoinService> service(new JoinService(ground, std::move(options)));
+  std::unique_ptr<JoinService> service(new JoinService(deps, std::move(options)));
   hub.limits.message_max = join_message_max;
   hub.note_addresses = true;
-  TRY_ASSIGN(bound, ground.network.bind(std::move(hub), [self = service.get()](const net::Peer& peer, BytesView bytes) {
+  TRY_ASSIGN(bound, deps.network.bind(std::move(hub), [self = service.get()](const net::Peer& peer, BytesView bytes) {
     self->hear(peer, bytes);
   }));
   service->hub_ = std::move(bound);
@@ -47,14 +44,14 @@ void JoinService::add(records::JoinToken token) {
 }
 
 void JoinService::forget_old_tokens() {
-  const TimePoint now = ground_.calendar.wall();
+  const TimePoint now = deps_.calendar.wall();
   std::erase_if(tokens_,
                 [&](const auto& one) { return one.second.expires != TimePoint() && one.second.expires <= now; });
 }
 
 void JoinService::hear(const net::Peer& peer, BytesView bytes) {
   const bool is_outside = !peer.address.empty();
-  if (const auto wait = is_outside ? limit_.wait_of(peer.address, ground_.loop.now()) : std::nullopt) {
+  if (const auto wait = is_outside ? limit_.wait_of(peer.address, deps_.loop.now()) : std::nullopt) {
     return refuse(peer, "too many attempts of this address have failed; try again in " +
                             to_string(std::chrono::ceil<std::chrono::seconds>(*wait)));
   }
@@ -76,8 +73,8 @@ void JoinService::join(const net::Peer& peer, const joining::Join& join) {
                    if (*gone) return;
                    --pending_;
                    if (!pool) return refuse(peer, "agent '" + agent.value + "': " + pool.error().message);
-                   ground_.log.info("agent '" + agent.value + "' has joined" +
-                                    (pool->empty() ? " from this host" : " pool '" + *pool + "'"));
+                   deps_.log.info("agent '" + agent.value + "' has joined" +
+                                  (pool->empty() ? " from this host" : " pool '" + *pool + "'"));
                    joining::Joined joined = is_inside ? options_.inside : options_.outside;
                    joined.pool = *pool;
                    answer(peer, joined);
@@ -85,8 +82,8 @@ void JoinService::join(const net::Peer& peer, const joining::Join& join) {
 }
 
 void JoinService::refuse(const net::Peer& peer, const std::string& why) {
-  ++ground_.refused;
-  const TimePoint now = ground_.loop.now();
+  ++deps_.refused;
+  const TimePoint now = deps_.loop.now();
   const bool is_flooded = limit_.is_flooded(now);
   if (!peer.address.empty()) limit_.note_failure(peer.address, now);
   if (is_flooded) return;

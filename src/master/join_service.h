@@ -43,14 +43,14 @@ struct JoinOptions {
 
 class JoinService {
  public:
-  struct Ground {
+  struct Dependencies {
     loop::Loop& loop;
     net::Network& network;
     const loop::Calendar& calendar;
     Log& log;
     std::atomic<std::uint64_t>& refused;  ///< attempts that were refused, answered or not; read on any thread
   };
-  [[nodiscard]] static Result<std::unique_ptr<JoinService>> open(const Ground& ground, JoinOptions options);
+  [[nodiscard]] static Result<std::unique_ptr<JoinService>> open(const Dependencies& deps, JoinOptions options);
   JoinService(const JoinService&) = delete;
   JoinService& operator=(const JoinService&) = delete;
   ~JoinService();
@@ -61,7 +61,7 @@ class JoinService {
   const std::vector<std::string>& addresses() const { return hub_->addresses(); }
 
  private:
-  JoinService(const Ground& ground, JoinOptions options);
+  JoinService(const Dependencies& deps, JoinOptions options);
   void hear(const net::Peer& peer, BytesView bytes);
   void join(const net::Peer& peer, const cluster::joining::Join& join);
   /// Counts it, and answers unless there are too many of these.
@@ -69,7 +69,7 @@ class JoinService {
   void answer(const net::Peer& peer, const cluster::joining::Answer& answer);
   void forget_old_tokens();
 
-  Ground ground_;
+  Dependencies deps_;
   JoinOptions options_;
   AttemptLimit limit_;
   net::RefusalLog refusals_;

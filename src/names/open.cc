@@ -1,10 +1,10 @@
 #include "base/overloaded.h"
+#include "names/backend_names.h"
 #include "names/file/file_backend.h"
 #include "names/master/master_backend.h"
 #include "names/memory_backend.h"
 #include "names/names.h"
 #include "names/redis/redis_backend.h"
-#include "names/session.h"
 
 namespace cadre::names {
 
@@ -21,7 +21,7 @@ Result<std::shared_ptr<Backend>> make_backend(loop::RealLoop& loop, loop::Blocki
           },
           [&](const RedisUrl& url) { return make_redis_backend(loop, url, options); },
           [&](const MasterUrl& url) -> Result<std::shared_ptr<Backend>> {
-            if (url.door.empty()) return fail(Errc::invalid, "the URL of names says of no master where it is");
+            if (url.address.empty()) return fail(Errc::invalid, "the URL of names says of no master where it is");
             return make_master_backend(loop, url, options);
           },
       },
@@ -39,11 +39,11 @@ Result<std::unique_ptr<Names>> open(loop::RealLoop& loop, loop::BlockingPool& po
 Result<std::unique_ptr<Names>> open(loop::RealLoop& loop, loop::BlockingPool& pool, const Url& url,
                                     const Options& options) {
   TRY_ASSIGN(backend, make_backend(loop, pool, url, options));
-  return std::make_unique<Session>(loop, std::move(backend), options);
+  return std::make_unique<BackendNames>(loop, std::move(backend), options);
 }
 
 std::unique_ptr<Names> open_memory(loop::Loop& loop, const std::string& name, const Options& options) {
-  return std::make_unique<Session>(loop, make_memory_backend(loop, name), options);
+  return std::make_unique<BackendNames>(loop, make_memory_backend(loop, name), options);
 }
 
 }  // namespace cadre::names

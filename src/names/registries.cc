@@ -169,12 +169,12 @@ void Registries::forget(WatcherId watcher) {
   if (const auto waiting = waiting_.find(watcher); waiting != waiting_.end()) end_wait(waiting);
 }
 
-std::vector<Registries::Told> Registries::settle(TimePoint now) {
+std::vector<Registries::Notification> Registries::settle(TimePoint now) {
   while (!ends_.empty() && ends_.begin()->first <= now) {
     const std::string name = ends_.begin()->second;
     with(name, *find(name), now, [](Registry&) { return 0; });
   }
-  std::vector<Told> told;
+  std::vector<Notification> told;
   while (!woken_.empty()) {
     const auto waiting = waiting_.find(*woken_.begin());
     const Wish& wish = waiting->second.wish;

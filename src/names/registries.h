@@ -60,12 +60,12 @@ class Registries {
   /// He waits no more.
   void forget(WatcherId watcher);
 
-  struct Told {
+  struct Notification {
     WatcherId watcher;
     News news;
   };
   /// Whose wait is over. To be called after whatever may change something, and at next().
-  [[nodiscard]] std::vector<Told> settle(TimePoint now);
+  [[nodiscard]] std::vector<Notification> settle(TimePoint now);
   /// When something runs out next, or somebody has waited for long enough; max: never.
   TimePoint next() const;
 

@@ -116,7 +116,7 @@ class Play {
   }
 
   void settle() {
-    for (Registries::Told& told : registries_.settle(now_)) {
+    for (Registries::Notification& told : registries_.settle(now_)) {
       const auto client =
           std::find_if(clients_.begin(), clients_.end(), [&](const Client& one) { return one.waits == told.watcher; });
       ASSERT_NE(client, clients_.end()) << "nobody waits under that number";
@@ -185,7 +185,7 @@ TEST(Registries, WhoHeardNothingForLongIsNotToldAllAgain) {
     ASSERT_DONE(registries.put("t", ann, claim("other/" + std::to_string(i)), PutMode::over, now));
     EXPECT_TRUE(registries.settle(now).empty());
   }
-  const std::vector<Registries::Told> told = registries.settle(now + 1s);
+  const std::vector<Registries::Notification> told = registries.settle(now + 1s);
   ASSERT_EQ(told.size(), 1U);
   EXPECT_EQ(told[0].watcher, waits);
   EXPECT_FALSE(told[0].news.is_all);

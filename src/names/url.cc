@@ -151,7 +151,7 @@ Result<Url> parse_master(std::string_view rest, bool is_tls) {
   }
   if (rest.empty() && url.token.empty() && url.ca_file.empty()) return url;
   TRY_ASSIGN(place, read_place(rest, 7310));
-  url.door = (is_tls ? "https://" : "http://") + net::host_in_address(place.host) + ":" + std::to_string(place.port);
+  url.address = (is_tls ? "https://" : "http://") + net::host_in_address(place.host) + ":" + std::to_string(place.port);
   return url;
 }
 

@@ -34,11 +34,11 @@ struct RedisUrl {
 };
 
 struct MasterUrl {
-  std::string door;       ///< http://host:port or https://host:port; empty: the one that the caller knows of
+  std::string address;    ///< http://host:port or https://host:port; empty: the one that the caller knows of
   std::string workspace;  ///< empty: that of the task that asks, else the default one
   std::string token;      ///< empty: the caller's own
   std::string ca_file;    ///< empty: what the system believes
-  std::string socket;     ///< by which the caller reaches it on this host; empty: by `door`
+  std::string socket;     ///< by which the caller reaches it on this host; empty: by `address`
   bool operator==(const MasterUrl&) const = default;
 };
 

@@ -1,4 +1,4 @@
-#include "access/desk_for_tests.h"
+#include "access/access_fixture_for_tests.h"
 #include "base/seeds.h"
 #include "records/backend_test.h"
 #include "records/rows_test.h"

@@ -132,7 +132,7 @@ cluster::JobSpec to_job(const GroupFile& file) {
   job.pool = file.pool;
   job.priority = file.priority;
   for (const ComponentType& component : file.components) {
-    cluster::Member member;
+    cluster::MemberSpec member;
     member.role = component.type;
     member.count = component.count;
     member.slots = component.slots;

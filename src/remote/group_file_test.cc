@@ -80,7 +80,7 @@ TEST(GroupFile, HasItsRulesKeptByTheCluster) {
   const auto file = read_group_file(text_of(golden("group/learner-and-workers.yaml")));
   ASSERT_TRUE(file);
   const cluster::JobSpec job = to_job(*file);
-  for (const cluster::Member& member : job.members) EXPECT_EQ(member.layout_by, plan::Measure::cpus);
+  for (const cluster::MemberSpec& member : job.members) EXPECT_EQ(member.layout_by, plan::Measure::cpus);
   EXPECT_EQ(job.members[0].restart, cluster::restart::Policy(cluster::restart::Never{}))
       << "the others go on without it";
   const auto* restart = std::get_if<cluster::restart::OnFailure>(&*job.members[1].restart);

@@ -14,15 +14,15 @@
 
 #include "base/dice.h"
 #include "base/overloaded.h"
-#include "remote/group.h"
+#include "remote/group_core.h"
 
 namespace cadre::remote {
 
 class GroupWorld {
  public:
   struct Member {
-    explicit Member(Group::Options options) : group(std::move(options)) {}
-    Group group;
+    explicit Member(GroupCore::Options options) : group(std::move(options)) {}
+    GroupCore group;
     std::map<std::string, Connection> out;                 ///< by peer: what was opened last
     std::vector<std::pair<std::string, Note>> sent;        ///< to whom
     std::map<std::uint64_t, std::uint64_t> sent_to_epoch;  ///< by id
@@ -34,10 +34,10 @@ class GroupWorld {
     std::vector<std::string> events;
   };
 
-  GroupWorld(Dice& dice, Group::Options options) : dice_(dice), options_(std::move(options)) {}
+  GroupWorld(Dice& dice, GroupCore::Options options) : dice_(dice), options_(std::move(options)) {}
 
   Member& start(const std::string& name, const std::string& type = "worker") {
-    Group::Options options = options_;
+    GroupCore::Options options = options_;
     const std::uint64_t epoch = ++epochs_;
     options.group = "g";
     options.self = {type, name, epoch, "ticket-" + std::to_string(epoch), "key", {name}};
@@ -211,7 +211,7 @@ class GroupWorld {
   }
 
   Dice& dice_;
-  const Group::Options options_;
+  const GroupCore::Options options_;
   std::map<std::string, std::unique_ptr<Member>> members_;
   std::map<std::string, std::vector<std::function<void()>>> frozen_;  ///< and what waits for them
   std::set<Connection> deaf_;

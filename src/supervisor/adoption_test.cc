@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-#include "supervisor/cgroup_parent.h"
+#include "supervisor/isolation/cgroup_parent.h"
 #include "supervisor/rig.h"
 
 namespace cadre::supervisor {
@@ -206,7 +206,7 @@ TEST_F(Adoption, ItIsWatchedAsATaskIs) {
   const Launch launch = waiting("time.sleep(1000)");
   FakeAgent agent = begin_with_agent(launch);
   Launch task = task_of(launch);
-  task.manners.liveness = milliseconds(50);
+  task.policy.liveness = milliseconds(50);
   Peer process = get_ready(agent);
   agent.send(Adopt{task});
   begin_of(process);
@@ -263,7 +263,7 @@ TEST_F(Adoption, MemoryIsWatchedFromThenOn) {
 }
 
 TEST_F(Adoption, ProcessesAreLimitedByTheUserNamespaceFromThenOn) {
-  if (!nursery().means().user_namespace) return;  // root is not limited by it; the run as an ordinary user does this
+  if (!nursery().features().user_namespace) return;  // root is not limited by it; the run as an ordinary user does this
   const Launch launch = waiting(
       "n = 0\n"
       "for i in range(100):\n"

@@ -1,7 +1,7 @@
 // Commands that are run inside a running task.
 #include <csignal>
 
-#include "supervisor/cgroup_parent.h"
+#include "supervisor/isolation/cgroup_parent.h"
 #include "supervisor/rig.h"
 
 namespace cadre::supervisor {

@@ -4,7 +4,7 @@
 #include <csignal>
 #include <filesystem>
 
-#include "supervisor/cgroup_parent.h"
+#include "supervisor/isolation/cgroup_parent.h"
 #include "supervisor/rig.h"
 
 namespace cadre::supervisor {
@@ -62,8 +62,8 @@ class Killing : public Rig, public ::testing::WithParamInterface<Mechanism> {
   std::string begin_with(Launch launch) {
     launch.cgroup = parent_;
     if (GetParam() == Mechanism::pid_namespace) return begin(launch);
-    if (GetParam() == Mechanism::descendants) launch.manners.isolation = cluster::Isolation::off;
-    return begin_in(nursery(Means{}), launch);
+    if (GetParam() == Mechanism::descendants) launch.policy.isolation = cluster::Isolation::off;
+    return begin_in(nursery(IsolationFeatures{}), launch);
   }
 
   CgroupParent parent_;
@@ -147,11 +147,11 @@ TEST_P(SupervisorKilledInGroups, LeavesThemToASweep) {
   launch.cgroup = parent;
   Launch other = script("sleep " + mark + "1");
   other.cgroup = parent;
-  const std::string folder = begin_in(nursery(Means{}), launch);
+  const std::string folder = begin_in(nursery(IsolationFeatures{}), launch);
   ASSERT_TRUE(FakeAgent(folder).running());
   wait_for("the tree", [&] { return processes_with(mark).size() >= 3; });
   ::kill(last_supervisor, SIGKILL);
-  const std::string kept = begin_in(nursery(Means{}), other);
+  const std::string kept = begin_in(nursery(IsolationFeatures{}), other);
   FakeAgent agent(kept);
   ASSERT_TRUE(agent.running());
   wait_for("the end of the leading process", [&] { return processes_with(mark).size() >= 3; });

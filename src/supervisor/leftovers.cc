@@ -11,10 +11,10 @@
 #include <string_view>
 #include <thread>
 
-#include "supervisor/cgroup.h"
-#include "supervisor/cgroup_parent.h"
 #include "supervisor/clock.h"
 #include "supervisor/descriptor.h"
+#include "supervisor/isolation/cgroup.h"
+#include "supervisor/isolation/cgroup_parent.h"
 #include "supervisor/processes.h"
 
 namespace cadre::supervisor {
@@ -129,7 +129,7 @@ int end_leftovers(const std::vector<std::string>& folders, Duration patience) {
 }
 
 void end_group(const cluster::supervision::CgroupParent& parent, const cluster::LeaseId& home) {
-  if (parent.version != 0) Group::existing(parent, cgroup_name(home)).destroy();
+  if (parent.version != 0) Cgroup::existing(parent, cgroup_name(home)).destroy();
 }
 
 }  // namespace cadre::supervisor

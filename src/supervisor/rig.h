@@ -15,8 +15,8 @@
 #include "cluster/supervision.h"
 #include "describe/describe.h"
 #include "supervisor/descriptor.h"
-#include "supervisor/means.h"
-#include "supervisor/nursery.h"
+#include "supervisor/forking/nursery.h"
+#include "supervisor/isolation/isolation_features.h"
 
 namespace cadre::supervisor {
 
@@ -93,7 +93,7 @@ class Rig : public ::testing::Test {
   void end_all();
 
   /// A nursery that uses all there is, or only this; one of each kind for the whole program.
-  static Nursery& nursery(std::optional<Means> means = std::nullopt);
+  static Nursery& nursery(std::optional<IsolationFeatures> features = std::nullopt);
 
   /// Runs a shell script, without limits, with isolation as in `isolation`.
   cluster::supervision::Launch script(const std::string& text) const;

@@ -15,7 +15,7 @@
 
 #include "cluster/ending.h"
 #include "logs/spool.h"
-#include "supervisor/cgroup_parent.h"
+#include "supervisor/isolation/cgroup_parent.h"
 #include "supervisor/processes.h"
 #include "supervisor/rig.h"
 
@@ -116,12 +116,13 @@ void Rig::end_all() {
   begun_.clear();
 }
 
-Nursery& Rig::nursery(std::optional<Means> means) {
+Nursery& Rig::nursery(std::optional<IsolationFeatures> features) {
   static std::map<int, std::unique_ptr<Nursery>> all;
-  const int key = means ? means->mount_namespace + 2 * means->pid_namespace + 4 * means->user_namespace : -1;
+  const int key =
+      features ? features->mount_namespace + 2 * features->pid_namespace + 4 * features->user_namespace : -1;
   std::unique_ptr<Nursery>& found = all[key];
   if (!found) {
-    auto opened = Nursery::open(supervisor_program, means);
+    auto opened = Nursery::open(supervisor_program, features);
     if (!opened) throw std::runtime_error(opened.error().message);
     found = *std::move(opened);
   }
@@ -135,7 +136,7 @@ Launch Rig::program(std::vector<std::string> argv) const {
   launch.protocols = protocol::own();
   launch.lease = new_lease();
   launch.command.argv = std::move(argv);
-  launch.manners.isolation = isolation;
+  launch.policy.isolation = isolation;
   launch.abandon_after = std::chrono::minutes(10);
   return launch;
 }

@@ -9,10 +9,10 @@
 
 #include "base/result.h"
 #include "cluster/task.h"
-#include "supervisor/cgroup.h"
 #include "supervisor/descriptor.h"
-#include "supervisor/rights.h"
-#include "supervisor/view.h"
+#include "supervisor/isolation/cgroup.h"
+#include "supervisor/isolation/rights.h"
+#include "supervisor/isolation/view.h"
 
 namespace cadre::supervisor {
 
@@ -20,7 +20,7 @@ struct Program {
   std::vector<std::string> argv;
   std::vector<std::string> environment;
   std::string folder;                ///< where it starts
-  const Group* group = nullptr;      ///< what it is put in
+  const Cgroup* group = nullptr;     ///< what it is put in
   std::optional<View> view;          ///< what it is to see, in a mount namespace of its own
   int users = -1;                    ///< user namespace that it is in, and that locks its view
   bool joins_view = false;           ///< what another sees is joined instead; nothing runs if that cannot be

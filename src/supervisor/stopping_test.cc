@@ -140,7 +140,7 @@ TEST_F(Stopping, WhenItsAgentDoesNotComeBackItEnds) {
 
 TEST_F(Stopping, SilenceAfterABeatIsNoticed) {
   Launch launch = script("sleep 1000");
-  launch.manners.liveness = milliseconds(200);
+  launch.policy.liveness = milliseconds(200);
   const std::string folder = begin(launch);
   FakeAgent agent(folder);
   Peer process = attach(folder);
@@ -154,7 +154,7 @@ TEST_F(Stopping, SilenceAfterABeatIsNoticed) {
 
 TEST_F(Stopping, SilenceWithoutAPromiseIsNoFault) {
   Launch launch = script("sleep 1; exit 3");
-  launch.manners.liveness = milliseconds(50);
+  launch.policy.liveness = milliseconds(50);
   const std::string folder = begin(launch);
   Peer process = attach(folder);
   EXPECT_EQ(wait_for_ending(folder).code, 3);

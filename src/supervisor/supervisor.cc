@@ -11,8 +11,8 @@
 #include "base/log.h"
 #include "cluster/ending.h"
 #include "describe/describe.h"
-#include "supervisor/attendance.h"
 #include "supervisor/descriptor.h"
+#include "supervisor/task_run.h"
 
 namespace cadre::supervisor {
 
@@ -57,7 +57,7 @@ Result<Launch> read_launch() {
 
 }  // namespace
 
-int supervise(const std::string& folder, const Means& means, const Descriptor& users, Descriptor agent) {
+int supervise(const std::string& folder, const IsolationFeatures& features, const Descriptor& users, Descriptor agent) {
   std::array<char, PATH_MAX> real;
   if (::chdir(folder.c_str()) != 0 || ::getcwd(real.data(), real.size()) == nullptr) return 1;
   Result<Descriptor> locked = lock_file("launch");
@@ -69,7 +69,7 @@ int supervise(const std::string& folder, const Means& means, const Descriptor& u
   FolderLog log;
   const auto launch = read_launch();
   if (launch) {
-    Attendance attendance({real.data(), *launch, means, users.get(), std::move(lock)}, std::move(agent), log);
+    TaskRun attendance({real.data(), *launch, features, users.get(), std::move(lock)}, std::move(agent), log);
     attendance.run();
     return 0;
   }

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "supervisor/descriptor.h"
-#include "supervisor/means.h"
+#include "supervisor/isolation/isolation_features.h"
 
 namespace cadre::supervisor {
 
@@ -19,6 +19,6 @@ namespace cadre::supervisor {
 ///
 /// The process must have no threads and no children; descriptors 0, 1 and 2 must be open. Its folder, signal mask,
 /// standard error (folder/supervisor.log) and namespaces are changed.
-int supervise(const std::string& folder, const Means& means, const Descriptor& users, Descriptor agent);
+int supervise(const std::string& folder, const IsolationFeatures& features, const Descriptor& users, Descriptor agent);
 
 }  // namespace cadre::supervisor

@@ -119,7 +119,7 @@ def cases(world):
         "list_actors": Case({"query": {"most": 2, "ended": "true"}},
                             {"query": {"most": 0, "ended": "perhaps", "before": "x"}}, ["most", "ended", "before"]),
         "list_sessions": Case({"query": {"most": 2}}, {"query": {"most": 0, "x": 1}}, ["most", "x"]),
-        "attend": Case({"path": {"session": "routes"}, "body": {"host": "here", "pid": 1, "program": "test"}},
+        "keep_session": Case({"path": {"session": "routes"}, "body": {"host": "here", "pid": 1, "program": "test"}},
                        {"path": {"session": "x" * 65}, "body": {"pid": -1, "seen": "y", "wait": "1h", "x": 1}},
                        ["session", "pid", "seen", "wait", "x"]),
         "end_session": Case({"path": {"session": "routes"}}, {"path": {"session": "routes"}, **unknown}, ["nonsense"],

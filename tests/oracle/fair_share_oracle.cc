@@ -6,7 +6,7 @@
 #include <set>
 #include <tuple>
 
-#include "tests/oracle/desk.h"
+#include "tests/oracle/allocation.h"
 #include "tests/oracle/order.h"
 
 namespace cadre::oracle {
@@ -84,7 +84,7 @@ struct Party {
 
 class FairShareWalk {
  public:
-  FairShareWalk(const Snapshot& snapshot, const Plan& witness) : snapshot_(snapshot), desk_(snapshot, witness) {
+  FairShareWalk(const Snapshot& snapshot, const Plan& witness) : snapshot_(snapshot), allocation_(snapshot, witness) {
     gather();
   }
 
@@ -98,9 +98,9 @@ class FairShareWalk {
       const bool above = parties_[p].demand.active > offered[p].slots;
       if (above) release(parties_[p], offered[p].slots);
       start(parties_[p], above || offered[p].sits_out ? 0 : offered[p].slots - parties_[p].demand.active);
-      if (!desk_.answer.exact) break;
+      if (!allocation_.answer.exact) break;
     }
-    return desk_.answer;
+    return allocation_.answer;
   }
 
  private:
@@ -124,14 +124,14 @@ class FairShareWalk {
     for (const std::size_t g : queue_of(snapshot_)) {
       const Gang& gang = snapshot_.gangs[g].gang;
       const std::string name = gang.group.value.empty() ? "/" + gang.id.value : gang.group.value;
-      if (!desk_.never(gang)) add_queued(parties_[named.at(name)], g);
+      if (!allocation_.never(gang)) add_queued(parties_[named.at(name)], g);
     }
     for (Party& party : parties_) {
       GroupDemand& demand = party.demand;
       for (const auto& [accounts, gangs] : party.wanting) {
         std::int64_t slots = 0;
         for (const std::size_t g : gangs) slots += request_of(snapshot_.gangs[g].gang).slots;
-        const auto room = desk_.room_in_accounts(snapshot_.gangs[gangs.front()].gang);
+        const auto room = allocation_.room_in_accounts(snapshot_.gangs[gangs.front()].gang);
         demand.demand += room ? std::min(slots, *room) : slots;
       }
       if (party.limit) demand.demand = std::min(demand.demand, *party.limit);
@@ -151,7 +151,7 @@ class FairShareWalk {
     const Gang& gang = snapshot_.gangs[g].gang;
     const std::int64_t slots = request_of(gang).slots;
     party.queued.push_back(g);
-    if (slots == 0 || desk_.room_in_accounts(gang).value_or(slots) < slots) return;
+    if (slots == 0 || allocation_.room_in_accounts(gang).value_or(slots) < slots) return;
     party.wanting[limited_accounts(snapshot_, gang)].push_back(g);
     auto& smallest = party.demand.smallest_pending;
     smallest = std::min(smallest.value_or(slots), slots);
@@ -184,7 +184,7 @@ class FairShareWalk {
       active += working_slots(released[i]);
       released.erase(released.begin() + static_cast<std::ptrdiff_t>(i));
     }
-    for (const std::size_t g : released) desk_.answer.plan.preempt.push_back(snapshot_.gangs[g].gang.id);
+    for (const std::size_t g : released) allocation_.answer.plan.preempt.push_back(snapshot_.gangs[g].gang.id);
   }
 
   void start(const Party& party, std::int64_t may_add) {
@@ -192,18 +192,18 @@ class FairShareWalk {
       const Gang& gang = snapshot_.gangs[g].gang;
       const std::int64_t slots = request_of(gang).slots;
       if (slots > may_add && slots > 0) continue;
-      if (desk_.over_limit(gang)) continue;
-      const Ground ground{snapshot_, desk_.now, suitable(snapshot_, gang)};
-      const auto found = find(ground, gang);
+      if (allocation_.over_limit(gang)) continue;
+      const PlacementInput input{snapshot_, allocation_.now, suitable(snapshot_, gang)};
+      const auto found = find(input, gang);
       if (!found) continue;
-      desk_.start(gang, *found, ground);
-      if (!desk_.answer.exact) return;
+      allocation_.start(gang, *found, input);
+      if (!allocation_.answer.exact) return;
       may_add -= slots;
     }
   }
 
   const Snapshot& snapshot_;
-  Desk desk_;
+  Allocation allocation_;
   std::vector<Party> parties_;
 };
 

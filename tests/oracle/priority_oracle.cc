@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tests/oracle/desk.h"
+#include "tests/oracle/allocation.h"
 #include "tests/oracle/order.h"
 
 namespace cadre::oracle {
@@ -16,8 +16,8 @@ class PriorityWalk {
   PriorityWalk(const Snapshot& snapshot, const Plan& witness)
       : snapshot_(snapshot),
         policy_(std::get<PriorityPolicy>(snapshot.policy)),
-        desk_(snapshot, witness),
-        soon_(desk_.now),
+        allocation_(snapshot, witness),
+        soon_(allocation_.now),
         preempted_(snapshot.gangs.size()) {
     for (const GangStatus& gang : snapshot.gangs) {
       if (gang.running && gang.running->stopping) take(soon_, snapshot, gang);
@@ -26,10 +26,10 @@ class PriorityWalk {
 
   Answer run() {
     for (const std::size_t g : queue_of(snapshot_)) {
-      if (!desk_.never(gang(g)) && !desk_.over_limit(gang(g))) decide(g);
-      if (!desk_.answer.exact) break;
+      if (!allocation_.never(gang(g)) && !allocation_.over_limit(gang(g))) decide(g);
+      if (!allocation_.answer.exact) break;
     }
-    return desk_.answer;
+    return allocation_.answer;
   }
 
  private:
@@ -49,11 +49,11 @@ class PriorityWalk {
   }
 
   bool start(std::size_t g) {
-    Ground ground{snapshot_, desk_.now, allowed_for(g)};
-    for (std::size_t a = 0; a < soon_.size(); ++a) ground.room[a] = least(desk_.now[a], soon_[a]);
-    const auto found = find(ground, gang(g));
+    PlacementInput input{snapshot_, allocation_.now, allowed_for(g)};
+    for (std::size_t a = 0; a < soon_.size(); ++a) input.room[a] = least(allocation_.now[a], soon_[a]);
+    const auto found = find(input, gang(g));
     if (!found) return false;
-    for (const Spot& spot : desk_.start(gang(g), *found, ground)) {
+    for (const Spot& spot : allocation_.start(gang(g), *found, input)) {
       soon_[spot.agent] -= need_of(gang(g), snapshot_.agents[spot.agent], spot.slots);
     }
     return true;
@@ -63,7 +63,7 @@ class PriorityWalk {
     const auto found = find({snapshot_, soon_, allowed_for(g)}, gang(g));
     if (!found) return false;
     if (found->uneven) {
-      desk_.answer.exact = false;
+      allocation_.answer.exact = false;
       return true;
     }
     std::vector<std::size_t> agents;
@@ -72,7 +72,7 @@ class PriorityWalk {
       soon_[a] -= need_of(gang(g), snapshot_.agents[a], spot.slots);
       agents.push_back(a);
     }
-    desk_.promise(gang(g));
+    allocation_.promise(gang(g));
     hold(g, agents);
     return true;
   }
@@ -87,7 +87,7 @@ class PriorityWalk {
     const auto found = find_without(g, victims);
     if (!found) return false;
     if (found->uneven) {
-      desk_.answer.exact = false;
+      allocation_.answer.exact = false;
       return true;
     }
     std::erase_if(victims, [&](std::size_t v) { return !touches(v, found->spots); });
@@ -96,7 +96,7 @@ class PriorityWalk {
     for (const std::size_t v : victims) {
       take(soon_, snapshot_, snapshot_.gangs[v]);
       preempted_[v] = true;
-      desk_.answer.plan.preempt.push_back(gang(v).id);
+      allocation_.answer.plan.preempt.push_back(gang(v).id);
     }
     return claim(g);
   }
@@ -216,7 +216,7 @@ class PriorityWalk {
       const auto& running = snapshot_.gangs[v].running;
       if (!gang(v).preemptible) continue;
       if (running && !running->stopping && !preempted_[v]) add(running->on);
-      for (const Start& start : desk_.answer.plan.start) {
+      for (const Start& start : allocation_.answer.plan.start) {
         if (start.id == gang(v).id) add(start.on);
       }
     }
@@ -242,7 +242,7 @@ class PriorityWalk {
       holds_.push_back({a, g});
       reserve.agents.push_back(snapshot_.agents[a].id);
     }
-    desk_.answer.plan.reserve.push_back(reserve);
+    allocation_.answer.plan.reserve.push_back(reserve);
   }
 
   bool binds(std::size_t holder, std::size_t g) const {
@@ -261,7 +261,7 @@ class PriorityWalk {
 
   const Snapshot& snapshot_;
   const PriorityPolicy& policy_;
-  Desk desk_;
+  Allocation allocation_;
   Room soon_;  ///< free once all that is stopping has ended, without what is claimed
   std::vector<bool> preempted_;
   std::vector<Hold> holds_;

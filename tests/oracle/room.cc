@@ -111,8 +111,8 @@ bool fits_better(Fitting fitting, Share one, Share other) {
   return one.free * other.size > other.free * one.size;
 }
 
-std::optional<Spots> find_one(const Ground& ground, const Gang& gang) {
-  const auto& [snapshot, room, allowed] = ground;
+std::optional<Spots> find_one(const PlacementInput& input, const Gang& gang) {
+  const auto& [snapshot, room, allowed] = input;
   const std::int64_t slots = request_of(gang).slots;
   const Fitting fitting = fitting_of(snapshot.policy);
   std::optional<std::size_t> chosen;
@@ -132,8 +132,8 @@ std::optional<Spots> find_one(const Ground& ground, const Gang& gang) {
   return Spots{{*chosen, slots}};
 }
 
-std::optional<Spots> find_equal(const Ground& ground, const Gang& gang) {
-  const auto& [snapshot, room, allowed] = ground;
+std::optional<Spots> find_equal(const PlacementInput& input, const Gang& gang) {
+  const auto& [snapshot, room, allowed] = input;
   const std::int64_t slots = request_of(gang).slots;
   for (std::int64_t size = slots; size > 0; --size) {
     if (slots % size != 0) continue;
@@ -157,7 +157,7 @@ std::optional<Spots> find_equal(const Ground& ground, const Gang& gang) {
 
 /// Tries every way to divide `slots` over agents from `first` on.
 struct Divisions {
-  const Ground& ground;
+  const PlacementInput& input;
   std::vector<std::int64_t> gives;
   Spots spots;
   std::optional<Merit> best;
@@ -166,7 +166,7 @@ struct Divisions {
   void go(std::size_t first, std::int64_t slots) {
     if (best && spots.size() > best->agents) return;
     if (slots == 0) {
-      const Merit here = merit(ground, spots);
+      const Merit here = merit(input, spots);
       if (!best || here < *best) best = here, best_spots = spots;
       return;
     }
@@ -182,10 +182,10 @@ struct Divisions {
   }
 };
 
-Divisions divisions(const Ground& ground, const Gang& gang) {
-  Divisions all{ground, {}, {}, {}, {}};
-  for (std::size_t a = 0; a < ground.room.size(); ++a) {
-    all.gives.push_back(ground.allowed[a] ? most_slots(gang, ground.snapshot.agents[a], ground.room[a]) : 0);
+Divisions divisions(const PlacementInput& input, const Gang& gang) {
+  Divisions all{input, {}, {}, {}, {}};
+  for (std::size_t a = 0; a < input.room.size(); ++a) {
+    all.gives.push_back(input.allowed[a] ? most_slots(gang, input.snapshot.agents[a], input.room[a]) : 0);
   }
   all.go(0, request_of(gang).slots);
   return all;
@@ -193,27 +193,27 @@ Divisions divisions(const Ground& ground, const Gang& gang) {
 
 }  // namespace
 
-Merit merit(const Ground& ground, const Spots& spots) {
+Merit merit(const PlacementInput& input, const Spots& spots) {
   Merit result{spots.size(), 0};
-  for (std::size_t a = 0; a < ground.room.size(); ++a) {
-    std::int64_t free = ground.room[a].slots;
+  for (std::size_t a = 0; a < input.room.size(); ++a) {
+    std::int64_t free = input.room[a].slots;
     for (const Spot& spot : spots) {
       if (spot.agent == a) free -= spot.slots;
     }
-    if (free > 0 && free < ground.snapshot.agents[a].slots) ++result.partly_used;
+    if (free > 0 && free < input.snapshot.agents[a].slots) ++result.partly_used;
   }
   return result;
 }
 
-std::optional<Merit> best_merit(const Ground& ground, const Gang& gang) { return divisions(ground, gang).best; }
+std::optional<Merit> best_merit(const PlacementInput& input, const Gang& gang) { return divisions(input, gang).best; }
 
-std::optional<Found> find(const Ground& ground, const Gang& gang) {
+std::optional<Found> find(const PlacementInput& input, const Gang& gang) {
   const auto& wants = std::get<Divisible>(gang.wants);
-  if (auto spots = find_one(ground, gang)) return Found{*spots, false};
+  if (auto spots = find_one(input, gang)) return Found{*spots, false};
   if (wants.single_agent || wants.request.slots == 0) return std::nullopt;
-  if (auto spots = find_equal(ground, gang)) return Found{*spots, false};
+  if (auto spots = find_equal(input, gang)) return Found{*spots, false};
   if (!wants.uneven) return std::nullopt;
-  const Divisions all = divisions(ground, gang);
+  const Divisions all = divisions(input, gang);
   if (!all.best) return std::nullopt;
   return Found{all.best_spots, true};
 }

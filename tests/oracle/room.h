@@ -62,18 +62,18 @@ void take(Room& room, const plan::Snapshot& snapshot, const plan::GangStatus& ga
 Allowed suitable(const plan::Snapshot& snapshot, const Gang& gang);
 
 /// Where to look: what is free, on which agents.
-struct Ground {
+struct PlacementInput {
   const plan::Snapshot& snapshot;
   Room room;
   Allowed allowed;
 };
 
 /// Where the gang goes by the rule of placement, if it fits.
-std::optional<Found> find(const Ground& ground, const Gang& gang);
+std::optional<Found> find(const PlacementInput& input, const Gang& gang);
 
 /// How good these spots are.
-Merit merit(const Ground& ground, const Spots& spots);
+Merit merit(const PlacementInput& input, const Spots& spots);
 /// The best uneven division there is: all subsets, all parts.
-std::optional<Merit> best_merit(const Ground& ground, const Gang& gang);
+std::optional<Merit> best_merit(const PlacementInput& input, const Gang& gang);
 
 }  // namespace cadre::oracle

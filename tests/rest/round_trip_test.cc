@@ -1,6 +1,6 @@
-// What the command line asks is what the door reads, and what the door answers is what the command line gets.
+// What the command line asks is what the gateway reads, and what the gateway answers is what the command line gets.
 #include "base/seeds.h"
-#include "client/connection.h"
+#include "client/cluster/connection.h"
 #include "describe/random.h"
 #include "gateway/arguments.h"
 #include "gateway/problem.h"
@@ -14,10 +14,10 @@ namespace {
 using describe::Value;
 using net::http::Exchange;
 
-/// A door that reads requests of one kind and says what it is told to.
+/// A gateway that reads requests of one kind and says what it is told to.
 template <api::Routed T>
-struct OneDoor {
-  OneDoor() {
+struct PlayedGateway {
+  PlayedGateway() {
     table.add(T::route.method, "/api/v1" + std::string(T::route.path), 0);
     server = net::http::Server::listen(loop, log, options(), [this](std::unique_ptr<Exchange> exchange) {
                take(std::move(exchange));
@@ -62,34 +62,35 @@ bool can_be_asked(const T& request) {
 }
 
 template <api::Routed T>
-void go_both_ways(OneDoor<T>& door, Dice& dice) {
+void go_both_ways(PlayedGateway<T>& gateway, Dice& dice) {
   using Answer = typename T::Answer;
   const T request = describe::random_value<T>(dice);
   if (!can_be_asked(request)) return;
   const Answer answer = describe::random_value<Answer>(dice);
-  door.answer = describe::write_json(answer);
+  gateway.answer = describe::write_json(answer);
   constexpr bool is_bytes = T::route.body == api::Body::bytes;
   const std::string bytes = is_bytes ? std::string(dice.below(100), '\xff') : "";
-  const client::Got<Answer> got = net::http::run_task(
-      door.loop, is_bytes ? door.connection->put(request, bytes, client::answer_max) : door.connection->ask(request));
+  const client::Got<Answer> got =
+      net::http::run_task(gateway.loop, is_bytes ? gateway.connection->put(request, bytes, client::answer_max)
+                                                 : gateway.connection->ask(request));
   ASSERT_TRUE(got) << T::type_name << ": " << got.error().message;
-  EXPECT_EQ(door.understood, describe::write(request)) << T::type_name;
+  EXPECT_EQ(gateway.understood, describe::write(request)) << T::type_name;
   EXPECT_EQ(describe::write(*got), describe::write(answer)) << T::type_name;
-  EXPECT_TRUE(!is_bytes || door.bytes == bytes);
+  EXPECT_TRUE(!is_bytes || gateway.bytes == bytes);
 }
 
 TEST(RoundTrip, OfEveryRequestAndItsAnswerChangesNothing) {
   gateway::for_all_requests([]<class T>(std::type_identity<T>) {
-    OneDoor<T> door;
-    FOR_SEEDS(30, [&](Dice& dice) { go_both_ways(door, dice); });
+    PlayedGateway<T> gateway;
+    FOR_SEEDS(30, [&](Dice& dice) { go_both_ways(gateway, dice); });
   });
 }
 
 TEST(RoundTrip, FaultsArriveAllOfThem) {
-  OneDoor<access::CreateUser> door;
+  PlayedGateway<access::CreateUser> gateway;
   access::CreateUser request;
   request.max_slots = -5;
-  const auto got = net::http::run_task(door.loop, door.connection->ask(request));
+  const auto got = net::http::run_task(gateway.loop, gateway.connection->ask(request));
   ASSERT_FALSE(got);
   EXPECT_EQ(got.error().code, client::refused);
   EXPECT_THAT(got.error().message, testing::StartsWith("the request has 2 faults\n  name: "));

@@ -7,23 +7,23 @@
 
 namespace cadre::sim {
 
-AgentNode::AgentNode(const AgentGround& ground, cluster::messages::Hello introduction, std::function<void()> ended,
+AgentNode::AgentNode(const AgentGround& deps, cluster::messages::Hello introduction, std::function<void()> ended,
                      Dice dice)
-    : wires_(ground.network),
-      host_(ground.host.name()),
+    : wires_(deps.network),
+      host_(deps.host.name()),
       ended_(std::move(ended)),
-      loop_(ground.world, ground.host.started(), dice.split()),
-      network_(ground.network.host(host_), loop_, ground.weather, dice.split()),
-      runtime_(loop_, ground.host, dice.split()),
-      bulk_(network_, ground.log) {
-  introduction.boot = ground.host.boot();
-  introduction.cluster = ground.cluster;
-  net::LinkOptions control{MasterNode::control_address, ground.keys, ground.master, {}};
+      loop_(deps.world, deps.host.started(), dice.split()),
+      network_(deps.network.host(host_), loop_, deps.weather, dice.split()),
+      runtime_(loop_, deps.host, dice.split()),
+      bulk_(network_, deps.log) {
+  introduction.boot = deps.host.boot();
+  introduction.cluster = deps.cluster;
+  net::LinkOptions control{MasterNode::control_address, deps.keys, deps.master, {}};
   net::LinkOptions bulk = control;
   bulk.address = MasterNode::bulk_address;
   agent::Options options{std::move(introduction), std::move(control), std::move(bulk), nullptr,
-                         [&kept = ground.cluster](const std::string& cluster) { kept = cluster; }};
-  auto agent = agent::Agent::make({loop_, network_, runtime_, bulk_, ground.log}, std::move(options));
+                         [&kept = deps.cluster](const std::string& cluster) { kept = cluster; }};
+  auto agent = agent::Agent::make({loop_, network_, runtime_, bulk_, deps.log}, std::move(options));
   CHECK(agent.has_value());
   agent_ = *std::move(agent);
   agent_->on_end([this](const std::string&) { ended_(); });

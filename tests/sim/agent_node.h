@@ -28,7 +28,7 @@ struct AgentGround {
 class AgentNode {
  public:
   /// Calls `ended` when the agent wants to end: it has left, or was refused.
-  AgentNode(const AgentGround& ground, cluster::messages::Hello introduction, std::function<void()> ended, Dice dice);
+  AgentNode(const AgentGround& deps, cluster::messages::Hello introduction, std::function<void()> ended, Dice dice);
   /// As a kill.
   ~AgentNode();
 

@@ -168,11 +168,11 @@ cluster::JobSpec Clients::random_job() {
   cluster::JobSpec spec;
   spec.priority = static_cast<std::int32_t>(dice_.between(40, 43));
   spec.preemptible = dice_.percent(40);
-  cluster::Member member;
+  cluster::MemberSpec member;
   member.command.argv = {"run"};
-  member.manners.grace = seconds(0, 5);
-  member.manners.preemption_grace = seconds(1, 10);
-  member.manners.fence = dice_.percent(60) ? cluster::Fence::strict : cluster::Fence::keep;
+  member.policy.grace = seconds(0, 5);
+  member.policy.preemption_grace = seconds(1, 10);
+  member.policy.fence = dice_.percent(60) ? cluster::Fence::strict : cluster::Fence::keep;
   member.slots = static_cast<std::int32_t>(dice_.between(0, world_.slots_each));
   if (dice_.percent(40)) {
     restart::OnFailure policy;

@@ -14,54 +14,54 @@ const std::string token_hash(64, 'a');
 
 }  // namespace
 
-Result<std::unique_ptr<MasterNode>> MasterNode::start(const MasterGround& ground, Events events, Dice dice) {
-  std::unique_ptr<MasterNode> node(new MasterNode(ground, std::move(events), dice));
-  TRY(node->open(ground));
+Result<std::unique_ptr<MasterNode>> MasterNode::start(const MasterGround& deps, Events events, Dice dice) {
+  std::unique_ptr<MasterNode> node(new MasterNode(deps, std::move(events), dice));
+  TRY(node->open(deps));
   return node;
 }
 
-MasterNode::MasterNode(const MasterGround& ground, Events events, Dice dice)
-    : wires_(ground.network),
+MasterNode::MasterNode(const MasterGround& deps, Events events, Dice dice)
+    : wires_(deps.network),
       events_(std::move(events)),
-      loop_(ground.world, TimePoint{}, dice.split()),
-      network_(ground.network.host(host), loop_, ground.weather, dice.split()),
-      pool_(loop_, ground.disk, dice.split()),
-      calendar_(loop_, ground.wall) {}
+      loop_(deps.world, TimePoint{}, dice.split()),
+      network_(deps.network.host(host), loop_, deps.weather, dice.split()),
+      pool_(loop_, deps.disk, dice.split()),
+      calendar_(loop_, deps.wall) {}
 
 MasterNode::~MasterNode() {
   wires_.crash(host);
   loop_.destroy_tasks();
 }
 
-Result<void> MasterNode::open(const MasterGround& ground) {
-  TRY_ASSIGN(boot, ground.records.begin_boot());
-  TRY_ASSIGN(rows, ground.records.load({1'000'000, std::int64_t{1} << 40}));
+Result<void> MasterNode::open(const MasterGround& deps) {
+  TRY_ASSIGN(boot, deps.records.begin_boot());
+  TRY_ASSIGN(rows, deps.records.load({1'000'000, std::int64_t{1} << 40}));
   events_.loaded(rows);
-  net::HubOptions hub{{control_address}, ground.keys, net::Admission::only({}), {}};
-  for (const auto& [key, agent] : ground.agents) hub.admission.allow(key);
+  net::HubOptions hub{{control_address}, deps.keys, net::Admission::only({}), {}};
+  for (const auto& [key, agent] : deps.agents) hub.admission.allow(key);
   net::HubOptions bulk = hub;
   bulk.addresses = {bulk_address};
-  TRY_ASSIGN(output, OutputStore::open(network_, std::move(bulk), ground.output));
+  TRY_ASSIGN(output, OutputStore::open(network_, std::move(bulk), deps.output));
   output_ = std::move(output);
 
   app::PartOptions parts;
-  parts.cluster.settings = ground.settings;
+  parts.cluster.settings = deps.settings;
   parts.cluster.has_archive = false;
-  for (const auto& [key, agent] : ground.agents) parts.cluster.keyed.insert(agent);
+  for (const auto& [key, agent] : deps.agents) parts.cluster.keyed.insert(agent);
   parts.access.local_token = access::TokenRow{std::string(access::local_token_id), token_hash, "admin", "", {}, {}};
   access_ = std::make_unique<master::AccessShell>(
-      master::AccessShell::Dependencies{loop_, pool_, ground.records, ground.log}, 1'000'000);
+      master::AccessShell::Dependencies{loop_, pool_, deps.records, deps.log}, 1'000'000);
   master::ClusterShell::Options shell;
-  shell.settings = ground.settings;
+  shell.settings = deps.settings;
   shell.agents = std::move(hub);
-  shell.agent_keys = ground.agents;
-  TRY_ASSIGN(cluster, master::ClusterShell::make({loop_, network_, pool_, ground.records, calendar_, ground.log},
-                                                 std::move(shell)));
+  shell.agent_keys = deps.agents;
+  TRY_ASSIGN(cluster,
+             master::ClusterShell::make({loop_, network_, pool_, deps.records, calendar_, deps.log}, std::move(shell)));
   cluster_ = std::move(cluster);
 
   master::Options options;
-  options.tick_every = ground.settings.beat_every / 4;
-  options.confirm_every = ground.settings.agent_timeout / 12;
+  options.tick_every = deps.settings.beat_every / 4;
+  options.confirm_every = deps.settings.agent_timeout / 12;
   options.changes_kept = 1'000'000;
   options.reply = events_.reply;
   for (app::PartDeclaration& part : app::parts_of(std::move(parts))) options.parts.push_back(std::move(part.setup));
@@ -72,11 +72,11 @@ Result<void> MasterNode::open(const MasterGround& ground) {
     return std::any(cluster::control::ClusterPart::Loaded{records.boot(), std::move(again)});
   };
   std::vector<std::any> loaded;
-  TRY_ASSIGN(of_access, master::load(ground.records, options.parts[0]));
+  TRY_ASSIGN(of_access, master::load(deps.records, options.parts[0]));
   loaded.push_back(std::move(of_access));
   loaded.emplace_back(cluster::control::ClusterPart::Loaded{boot, std::move(rows)});
-  TRY_ASSIGN(last_change, ground.records.last("change"));
-  TRY_ASSIGN(master, master::Master::make({loop_, pool_, ground.records, calendar_, ground.log}, std::move(options),
+  TRY_ASSIGN(last_change, deps.records.last("change"));
+  TRY_ASSIGN(master, master::Master::make({loop_, pool_, deps.records, calendar_, deps.log}, std::move(options),
                                           std::move(loaded), last_change));
   master_ = std::move(master);
   loop_.spawn(serve());

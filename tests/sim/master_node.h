@@ -53,7 +53,7 @@ class MasterNode {
     std::function<void(const cluster::control::Rows&)> loaded;  ///< what the database has at its start
     std::function<void(const Error&)> failed;                   ///< the master has ended by itself
   };
-  [[nodiscard]] static Result<std::unique_ptr<MasterNode>> start(const MasterGround& ground, Events events, Dice dice);
+  [[nodiscard]] static Result<std::unique_ptr<MasterNode>> start(const MasterGround& deps, Events events, Dice dice);
   /// As a kill.
   ~MasterNode();
 
@@ -61,8 +61,8 @@ class MasterNode {
   ProcessLoop& loop() { return loop_; }
 
  private:
-  MasterNode(const MasterGround& ground, Events events, Dice dice);
-  Result<void> open(const MasterGround& ground);
+  MasterNode(const MasterGround& deps, Events events, Dice dice);
+  Result<void> open(const MasterGround& deps);
   loop::Task<void> serve();
 
   net::MemoryNetwork& wires_;

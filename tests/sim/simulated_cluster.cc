@@ -238,7 +238,7 @@ void SimulatedCluster::begins(const Place& place, const Process& process) {
   for (const auto& other : places_) {
     for (const auto& [lease, another] : std::as_const(other->host).processes()) {
       if (!another.is_alive || &another == &process) continue;
-      const bool is_strict = start.manners.fence == cluster::Fence::strict;
+      const bool is_strict = start.policy.fence == cluster::Fence::strict;
       if (lease.task == start.lease.task && is_strict) {
         complain("task " + to_string(lease.task) + " has `fence: strict` and runs twice, as lease " + to_string(lease) +
                  " on " + other->host.name() + " and as lease " + to_string(start.lease) + " on " + place.host.name());

@@ -47,12 +47,12 @@ SimulatedRuntime::~SimulatedRuntime() {
 std::vector<cluster::host::Found> SimulatedRuntime::found() const {
   std::vector<cluster::host::Found> found;
   for (const auto& [lease, process] : host_.processes()) {
-    found.push_back({lease, process.launch.start.manners.fence, process.ending});
+    found.push_back({lease, process.launch.start.policy.fence, process.ending});
   }
   return found;
 }
 
-void SimulatedRuntime::begin(const cluster::host::Host& host, Events events) {
+void SimulatedRuntime::begin(const cluster::host::HostControl& host, Events events) {
   mind_ = &host;
   events_ = std::move(events);
   for (const auto& [lease, process] : std::as_const(host_).processes()) {
@@ -98,7 +98,7 @@ loop::Task<void> SimulatedRuntime::launch(cluster::messages::Start start) {
     co_return;
   }
   Launch launch{start, mind_->abandon_after(), {}};
-  if (start.manners.fence == cluster::Fence::strict) launch.permitted_until = mind_->permitted_until();
+  if (start.policy.fence == cluster::Fence::strict) launch.permitted_until = mind_->permitted_until();
   host_.write_launch(std::move(launch));
   starting_.insert(lease);
   const Duration second = draw_delay();

@@ -22,7 +22,7 @@ class SimulatedRuntime final : public agent::Runtime, private SimulatedHost::Age
   ~SimulatedRuntime() override;
 
   std::vector<cluster::host::Found> found() const override;
-  void begin(const cluster::host::Host& host, Events events) override;
+  void begin(const cluster::host::HostControl& host, Events events) override;
   void start(const cluster::messages::Start& start) override;
   void send(const cluster::LeaseId& lease, const cluster::supervision::FromAgent& message) override;
   std::unique_ptr<agent::OutputSource> output(const cluster::LeaseId& lease) const override;
@@ -43,7 +43,7 @@ class SimulatedRuntime final : public agent::Runtime, private SimulatedHost::Age
   loop::Loop& loop_;
   SimulatedHost& host_;
   Dice dice_;
-  const cluster::host::Host* mind_ = nullptr;
+  const cluster::host::HostControl* mind_ = nullptr;
   Events events_;
   std::set<cluster::LeaseId> starting_;  ///< whose launch is written
   std::deque<News> news_;                ///< of supervisors, in their order

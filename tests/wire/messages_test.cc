@@ -12,7 +12,7 @@
 
 #include "base/hash.h"
 #include "base/protocol.h"
-#include "client/actor_card.h"
+#include "client/actors/actor_card.h"
 #include "cluster/bulk.h"
 #include "cluster/data_folder.h"
 #include "cluster/ending.h"

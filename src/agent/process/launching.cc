@@ -115,12 +115,12 @@ void ProcessRuntime::adopted(const LeaseId& lease) {
 
 void ProcessRuntime::not_adopted(const LeaseId& lease) {
   const auto adoption = adoptions_.extract(lease);
-  ground_.loop.spawn(give_back(adoption.mapped().process.home));
-  ground_.loop.spawn(launch_cold(std::move(adoption.mapped().start)));
+  deps_.loop.spawn(give_back(adoption.mapped().process.home));
+  deps_.loop.spawn(launch_cold(std::move(adoption.mapped().start)));
 }
 
 loop::Task<void> ProcessRuntime::launch_cold(messages::Start start) {
-  if (start.command.warm) cold_[start.lease] = ground_.loop.now();
+  if (start.command.warm) cold_[start.lease] = deps_.loop.now();
   const Result<supervision::Launch> admitted = launch_of(start);  // one that is refused runs no setup either
   std::optional<TaskEnding> failed;
   if (!admitted) failed = not_started(admitted.error());
@@ -142,7 +142,7 @@ loop::Task<void> ProcessRuntime::launch_cold(messages::Start start) {
     events_.ended(start.lease, std::move(ending));
     co_return;
   }
-  links_[start.lease] = std::make_unique<SupervisorLink>(ground_.loop, std::move(*socket), handler_for(start.lease));
+  links_[start.lease] = std::make_unique<SupervisorLink>(deps_.loop, std::move(*socket), handler_for(start.lease));
   events_.output(start.lease, 0);
 }
 
@@ -159,19 +159,19 @@ loop::Task<Result<loop::Descriptor>> ProcessRuntime::start_supervisor(messages::
 
 TaskEnding ProcessRuntime::not_started(const Error& error) {
   TaskEnding ending = ending_before_start(error);
-  if (is_no_supervisor(error)) starts_.failed(error, ground_.loop.now());
+  if (is_no_supervisor(error)) starts_.failed(error, deps_.loop.now());
   look_for_full_disk(ending);
   return ending;
 }
 
 void ProcessRuntime::look_for_full_disk(const TaskEnding& ending) {
   if (ending.reason != Reason::agent_lost || !loop::is_disk_full({Errc::unavailable, ending.detail})) return;
-  disk_.failed(ground_.loop.now());
+  disk_.failed(deps_.loop.now());
 }
 
 loop::Task<Result<loop::Descriptor>> ProcessRuntime::start_waiting(supervision::Launch launch, std::string owner) {
   if (has_code(launch.command)) {
-    CO_TRY_ASSIGN(folder, co_await ground_.pool.run([&] { return folders_.make(launch.lease); }));
+    CO_TRY_ASSIGN(folder, co_await deps_.pool.run([&] { return folders_.make(launch.lease); }));
     CodeRequest request = code_request(launch.command, owner);
     CO_TRY(co_await code_->place(std::move(request), folder.work()));
   }
@@ -181,11 +181,11 @@ loop::Task<Result<loop::Descriptor>> ProcessRuntime::start_waiting(supervision::
 loop::Task<std::optional<TaskEnding>> ProcessRuntime::prepare(messages::Start start) {
   const LeaseId lease = start.lease;
   if (!has_code(start.command)) co_return std::nullopt;
-  const Result<TaskFolder> folder = co_await ground_.pool.run([&] { return folders_.make(lease); });
+  const Result<TaskFolder> folder = co_await deps_.pool.run([&] { return folders_.make(lease); });
   if (!folder) co_return not_started(folder.error());
   CodeRequest request = code_request(start.command, start.owner);
   const std::string key = CodeCache::key_of(request);
-  while (preparing_.contains(key) && host_->may_start(lease)) co_await loop::sleep(ground_.loop, setup_look_every);
+  while (preparing_.contains(key) && host_->may_start(lease)) co_await loop::sleep(deps_.loop, setup_look_every);
   if (!host_->may_start(lease)) co_return stopped_before();
   if (start.command.setup.empty() || code_->has(request)) {
     const Result<void> placed = co_await code_->place(std::move(request), folder->work());
@@ -204,7 +204,7 @@ loop::Task<std::optional<TaskEnding>> ProcessRuntime::prepare(messages::Start st
   if (failed) co_return failed;
   const Result<void> published = co_await code_->publish(std::move(request), folder->work());
   if (!published) {
-    ground_.log.warning("what the setup of " + to_string(lease) + " made is not kept: " + published.error().message);
+    deps_.log.warning("what the setup of " + to_string(lease) + " made is not kept: " + published.error().message);
   }
   folder->remove_ending();
   co_return std::nullopt;
@@ -222,16 +222,16 @@ loop::Task<std::optional<TaskEnding>> ProcessRuntime::run_setup(messages::Start 
   launch.permit_until.reset();  // it is stopped when the agent is cut off, and ends when the agent does
   Result<loop::Descriptor> socket = co_await start_in_folder(launch);
   if (!socket) co_return not_started(socket.error());
-  setups_[lease] = std::make_unique<SetupRun>(ground_.loop);
+  setups_[lease] = std::make_unique<SetupRun>(deps_.loop);
   SetupRun& run = *setups_[lease];
   links_[lease] = std::make_unique<SupervisorLink>(
-      ground_.loop, std::move(*socket),
+      deps_.loop, std::move(*socket),
       SupervisorLink::Handler{
           [this, lease](const supervision::FromSupervisor& message) { setup_heard(lease, message); },
           [&run] { run.gone.open(); }});
   events_.output(lease, 0);
   const Duration time_max = options_.setup_timeout * static_cast<std::int64_t>(start.command.setup.size());
-  loop::Timer deadline = ground_.loop.after(time_max, [this, lease, &run] {
+  loop::Timer deadline = deps_.loop.after(time_max, [this, lease, &run] {
     run.late = true;
     if (const auto link = links_.find(lease); link != links_.end()) link->second->send(kill_now);
   });
@@ -244,7 +244,7 @@ loop::Task<std::optional<TaskEnding>> ProcessRuntime::run_setup(messages::Start 
   const bool late = run.late;
   setups_.erase(lease);
   if (!ending) {
-    co_await ground_.pool.run([&]() -> Result<void> {
+    co_await deps_.pool.run([&]() -> Result<void> {
       options_.end_leftovers(folder.path(), home);
       return {};
     });
@@ -287,7 +287,7 @@ std::optional<TaskEnding> ProcessRuntime::judge_setup(const LeaseId& lease, Task
 }
 
 loop::Task<Result<loop::Descriptor>> ProcessRuntime::start_in_folder(const supervision::Launch& launch) {
-  co_return co_await ground_.pool.run([&]() -> Result<loop::Descriptor> {
+  co_return co_await deps_.pool.run([&]() -> Result<loop::Descriptor> {
     if (!has_code(launch.command)) TRY(folders_.make(launch.lease));
     const TaskFolder folder = folders_.at(launch.lease);
     TRY(folder.write_launch(launch));
@@ -301,18 +301,18 @@ Result<supervision::Launch> ProcessRuntime::launch_of(const messages::Start& sta
   supervision::Launch launch;
   launch.protocols = protocol::own();
   TRY_ASSIGN(confinement,
-             walls_.confine({start.owner, start.rights, start.manners.isolation, start.manners.run_as_root,
+             walls_.confine({start.owner, start.rights, start.policy.isolation, start.policy.run_as_root,
                              start.command.python, program_of(start.command), start.command.mounts, start.slots}));
   launch.confinement = std::move(confinement);
   launch.lease = start.lease;
   launch.command = start.command;
   launch.limits = start.limits;
-  launch.manners = start.manners;
+  launch.policy = start.policy;
   launch.variables = variables_for(start);
   launch.cgroup = options_.cgroup;
   launch.abandon_after = host_->abandon_after();
   launch.boot = options_.boot;
-  if (start.manners.fence == cluster::Fence::strict) launch.permit_until = host_->permitted_until().time_since_epoch();
+  if (start.policy.fence == cluster::Fence::strict) launch.permit_until = host_->permitted_until().time_since_epoch();
   return launch;
 }
 

@@ -18,23 +18,23 @@ constexpr Duration up_after_max = 10s;  // then a task is taken to be up, whethe
 
 }  // namespace
 
-Result<std::unique_ptr<ProcessRuntime>> ProcessRuntime::make(const Ground& ground, Options options) {
-  std::vector<FoundTask> found = find_tasks(options.tasks, options.boot, ground.log);
+Result<std::unique_ptr<ProcessRuntime>> ProcessRuntime::make(const Dependencies& deps, Options options) {
+  std::vector<FoundTask> found = find_tasks(options.tasks, options.boot, deps.log);
   TRY_ASSIGN(walls, Walls::open(options.walls));
   std::unique_ptr<ProcessRuntime> runtime(
-      new ProcessRuntime(ground, std::move(options), std::move(walls), std::move(found)));
-  TRY_ASSIGN(code, CodeCache::open({runtime->options_.code}, ground.loop, ground.pool, ground.bulk, ground.log));
+      new ProcessRuntime(deps, std::move(options), std::move(walls), std::move(found)));
+  TRY_ASSIGN(code, CodeCache::open({runtime->options_.code}, deps.loop, deps.pool, deps.bulk, deps.log));
   runtime->code_ = std::move(code);
   return runtime;
 }
 
-ProcessRuntime::ProcessRuntime(const Ground& ground, Options options, Walls walls, std::vector<FoundTask> found)
-    : ground_(ground),
+ProcessRuntime::ProcessRuntime(const Dependencies& deps, Options options, Walls walls, std::vector<FoundTask> found)
+    : deps_(deps),
       options_(std::move(options)),
       walls_(std::move(walls)),
       found_(std::move(found)),
       folders_(options_.tasks),
-      warm_({ground_.loop, ground_.pool, ground_.log, folders_,
+      warm_({deps_.loop, deps_.pool, deps_.log, folders_,
              [this](supervision::Launch launch, std::string owner) {
                return start_waiting(std::move(launch), std::move(owner));
              },
@@ -56,11 +56,11 @@ ProcessRuntime::~ProcessRuntime() = default;
 
 std::vector<host::Found> ProcessRuntime::found() const {
   std::vector<host::Found> leases;
-  for (const FoundTask& one : found_) leases.push_back({one.lease, one.launch.manners.fence, one.ending});
+  for (const FoundTask& one : found_) leases.push_back({one.lease, one.launch.policy.fence, one.ending});
   return leases;
 }
 
-void ProcessRuntime::begin(const host::Host& host, Events events) {
+void ProcessRuntime::begin(const host::HostControl& host, Events events) {
   host_ = &host;
   events_ = std::move(events);
   for (const FoundTask& one : std::exchange(found_, {})) {
@@ -78,8 +78,8 @@ void ProcessRuntime::begin(const host::Host& host, Events events) {
 }
 
 void ProcessRuntime::tick() {
-  ticking_ = ground_.loop.after(runtime_tick_every, [this] { tick(); });
-  std::erase_if(cold_, [&](const auto& one) { return ground_.loop.now() - one.second >= up_after_max; });
+  ticking_ = deps_.loop.after(runtime_tick_every, [this] { tick(); });
+  std::erase_if(cold_, [&](const auto& one) { return deps_.loop.now() - one.second >= up_after_max; });
   warm_.tick();
   look_at_old_templates();
 }
@@ -87,19 +87,19 @@ void ProcessRuntime::tick() {
 void ProcessRuntime::look_at_old_templates() {
   std::erase_if(old_templates_, [this](const std::string& folder) {
     if (is_supervised(folder)) return false;
-    ground_.loop.spawn(remove_template(folder));
+    deps_.loop.spawn(remove_template(folder));
     return true;
   });
 }
 
 loop::Task<void> ProcessRuntime::remove_template(std::string folder) {
-  const auto removed = co_await ground_.pool.run([&] { return loop::remove_all(folder); });
-  if (!removed) ground_.log.warning("the folder of a template stays: " + removed.error().message);
+  const auto removed = co_await deps_.pool.run([&] { return loop::remove_all(folder); });
+  if (!removed) deps_.log.warning("the folder of a template stays: " + removed.error().message);
 }
 
 void ProcessRuntime::start(const cluster::messages::Start& start) {
-  ground_.log.debug([&] { return "lease " + to_string(start.lease) + ": starts"; });
-  ground_.loop.spawn(launch(start));
+  deps_.log.debug([&] { return "lease " + to_string(start.lease) + ": starts"; });
+  deps_.loop.spawn(launch(start));
 }
 
 void ProcessRuntime::send(const LeaseId& lease, const supervision::FromAgent& message) {
@@ -113,11 +113,11 @@ std::unique_ptr<OutputSource> ProcessRuntime::output(const LeaseId& lease) const
 void ProcessRuntime::keep_endings(const std::vector<LeaseId>& leases) {
   std::vector<std::string> paths;
   for (const LeaseId& lease : leases) paths.push_back(folders_.at(lease).path() + "/ending");
-  ground_.loop.spawn(make_durable(std::move(paths)));
+  deps_.loop.spawn(make_durable(std::move(paths)));
 }
 
 loop::Task<void> ProcessRuntime::make_durable(std::vector<std::string> paths) {
-  co_await ground_.pool.run([&]() -> Result<void> {
+  co_await deps_.pool.run([&]() -> Result<void> {
     for (const std::string& path : paths) static_cast<void>(loop::make_durable(path));  // it may be gone by now
     return {};
   });
@@ -129,7 +129,7 @@ void ProcessRuntime::remove(const LeaseId& lease) {
 }
 
 std::string ProcessRuntime::obstacle() {
-  const TimePoint now = ground_.loop.now();
+  const TimePoint now = deps_.loop.now();
   const std::string& of_disk = disk_.obstacle(now);
   return of_disk.empty() ? starts_.obstacle(now) : of_disk;
 }

@@ -31,7 +31,7 @@ constexpr Duration setup_timeout = std::chrono::minutes(30);
 class ProcessRuntime final : public Runtime {
  public:
   /// What it stands on; all of it must outlive it.
-  struct Ground {
+  struct Dependencies {
     loop::RealLoop& loop;
     loop::BlockingPool& pool;
     BulkLink& bulk;
@@ -57,11 +57,11 @@ class ProcessRuntime final : public Runtime {
   };
 
   /// Looks for what an earlier agent has left.
-  [[nodiscard]] static Result<std::unique_ptr<ProcessRuntime>> make(const Ground& ground, Options options);
+  [[nodiscard]] static Result<std::unique_ptr<ProcessRuntime>> make(const Dependencies& deps, Options options);
   ~ProcessRuntime() override;
 
   std::vector<cluster::host::Found> found() const override;
-  void begin(const cluster::host::Host& host, Events events) override;
+  void begin(const cluster::host::HostControl& host, Events events) override;
   void start(const cluster::messages::Start& start) override;
   void send(const cluster::LeaseId& lease, const cluster::supervision::FromAgent& message) override;
   std::unique_ptr<OutputSource> output(const cluster::LeaseId& lease) const override;
@@ -72,7 +72,7 @@ class ProcessRuntime final : public Runtime {
   bool has_spare() const override { return !warm_.empty(); }
 
  private:
-  ProcessRuntime(const Ground& ground, Options options, Walls walls, std::vector<FoundTask> found);
+  ProcessRuntime(const Dependencies& deps, Options options, Walls walls, std::vector<FoundTask> found);
   void tick();
   void look_at_old_templates();
   loop::Task<void> remove_template(std::string folder);
@@ -118,11 +118,11 @@ class ProcessRuntime final : public Runtime {
   void let_go(const cluster::LeaseId& lease);
   loop::Task<void> give_back(cluster::LeaseId lease);
 
-  Ground ground_;
+  Dependencies deps_;
   Options options_;
   Walls walls_;
-  std::vector<FoundTask> found_;               ///< until it has begun
-  const cluster::host::Host* host_ = nullptr;  ///< once it has begun
+  std::vector<FoundTask> found_;                      ///< until it has begun
+  const cluster::host::HostControl* host_ = nullptr;  ///< once it has begun
   Events events_;
   TaskFolders folders_;
   std::unique_ptr<CodeCache> code_;

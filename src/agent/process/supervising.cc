@@ -20,7 +20,7 @@ constexpr Duration dying_look_every = 20ms;  // whether it is
 }  // namespace
 
 void ProcessRuntime::take_over(const LeaseId& lease) {
-  links_[lease] = std::make_unique<SupervisorLink>(ground_.loop, folders_.at(lease).path(), handler_for(lease));
+  links_[lease] = std::make_unique<SupervisorLink>(deps_.loop, folders_.at(lease).path(), handler_for(lease));
   events_.output(lease, 0);
 }
 
@@ -46,12 +46,12 @@ void ProcessRuntime::heard(const LeaseId& lease, const supervision::FromSupervis
 
 void ProcessRuntime::supervisor_gone(const LeaseId& lease) {
   if (adoptions_.contains(lease)) {
-    return ground_.loop.post([this, lease] { not_adopted(lease); });  // never while it calls
+    return deps_.loop.post([this, lease] { not_adopted(lease); });  // never while it calls
   }
   cold_.erase(lease);
   const auto link = links_.find(lease);
   const bool was_watched = link != links_.end() && link->second->was_connected();
-  ground_.loop.post([this, lease] {  // never while it calls
+  deps_.loop.post([this, lease] {  // never while it calls
     links_.erase(lease);
     let_go(lease);
   });
@@ -68,24 +68,24 @@ void ProcessRuntime::supervisor_gone(const LeaseId& lease) {
     ending = {Reason::agent_lost, 0, "its supervisor was gone when its agent came back", {}, all_output};
   }
   if (!folder.was_begun()) ending = {Reason::agent_lost, 0, "its agent was killed before it began", {}, 0};
-  ground_.loop.spawn(end_without_supervisor(lease, std::move(ending)));
+  deps_.loop.spawn(end_without_supervisor(lease, std::move(ending)));
 }
 
 loop::Task<void> ProcessRuntime::end_without_supervisor(LeaseId lease, TaskEnding ending) {
   const TaskFolder folder = folders_.at(lease);
   const LeaseId home = folders_.home_of(lease);
   // A process that dies closes its connection before it lets go of its lock.
-  const TimePoint patience = ground_.loop.now() + dying_max;
+  const TimePoint patience = deps_.loop.now() + dying_max;
   bool is_supervised = agent::is_supervised(folder.path());
-  while (is_supervised && ground_.loop.now() < patience) {
-    co_await loop::sleep(ground_.loop, dying_look_every);
+  while (is_supervised && deps_.loop.now() < patience) {
+    co_await loop::sleep(deps_.loop, dying_look_every);
     is_supervised = agent::is_supervised(folder.path());
   }
   if (is_supervised) {  // by one that was born when a nursery died
     take_over(lease);
     co_return;
   }
-  co_await ground_.pool.run([&]() -> Result<void> {
+  co_await deps_.pool.run([&]() -> Result<void> {
     options_.end_leftovers(folder.path(), home);
     return {};
   });
@@ -94,7 +94,7 @@ loop::Task<void> ProcessRuntime::end_without_supervisor(LeaseId lease, TaskEndin
 
 void ProcessRuntime::let_go(const LeaseId& lease) {
   if (links_.contains(lease) || removable_.erase(lease) == 0) return;
-  ground_.loop.spawn(give_back(lease));
+  deps_.loop.spawn(give_back(lease));
 }
 
 loop::Task<void> ProcessRuntime::give_back(LeaseId lease) {
@@ -105,12 +105,12 @@ loop::Task<void> ProcessRuntime::give_back(LeaseId lease) {
     const std::string used = walls_.runtime_of(lease.task.job);
     const std::string runtime =
         used + ".of-" + std::to_string(lease.task.member) + "-" + std::to_string(lease.epoch.value);
-    if (std::rename(used.c_str(), runtime.c_str()) != 0) ground_.log.warning("a runtime folder stays: " + used);
-    const auto removed = co_await ground_.pool.run([&] { return loop::remove_all(runtime); });
-    if (!removed) ground_.log.warning("a runtime folder stays: " + removed.error().message);
+    if (std::rename(used.c_str(), runtime.c_str()) != 0) deps_.log.warning("a runtime folder stays: " + used);
+    const auto removed = co_await deps_.pool.run([&] { return loop::remove_all(runtime); });
+    if (!removed) deps_.log.warning("a runtime folder stays: " + removed.error().message);
   }
-  const auto done = co_await ground_.pool.run([&]() -> Result<void> { return folders_.give_back(folders_.at(lease)); });
-  if (!done) ground_.log.warning("a folder of a task stays: " + done.error().message);
+  const auto done = co_await deps_.pool.run([&]() -> Result<void> { return folders_.give_back(folders_.at(lease)); });
+  if (!done) deps_.log.warning("a folder of a task stays: " + done.error().message);
 }
 
 }  // namespace cadre::agent

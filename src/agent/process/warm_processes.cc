@@ -28,12 +28,12 @@ std::string words_of(const cluster::TaskEnding& ending) {
 
 }  // namespace
 
-WarmProcesses::WarmProcesses(Ground ground, const Rules& rules, supervision::CgroupParent cgroup)
-    : ground_(std::move(ground)),
+WarmProcesses::WarmProcesses(Dependencies deps, const Rules& rules, supervision::CgroupParent cgroup)
+    : deps_(std::move(deps)),
       stock_(rules.processes),
       templates_(rules.templates),
       cgroup_(std::move(cgroup)),
-      epoch_{static_cast<std::uint64_t>(ground_.loop.now().time_since_epoch().count())} {}
+      epoch_{static_cast<std::uint64_t>(deps_.loop.now().time_since_epoch().count())} {}
 
 // No job has the number 0.
 LeaseId WarmProcesses::home_of(std::uint64_t number) const {
@@ -48,8 +48,8 @@ supervision::Launch WarmProcesses::launch_of(std::uint64_t number, const host::W
   launch.command = kind.command;
   launch.limits.spool = spool_max;
   launch.limits.spool_full = cluster::SpoolFull::drop_oldest;
-  launch.manners.isolation = kind.isolation;
-  launch.variables = ground_.variables;
+  launch.policy.isolation = kind.isolation;
+  launch.variables = deps_.variables;
   launch.variables["CADRE_WARM"] = "1";
   launch.is_template = host::Templates::is_template(number);
   launch.cgroup = cgroup_;
@@ -60,7 +60,7 @@ supervision::Launch WarmProcesses::launch_of(std::uint64_t number, const host::W
 std::optional<WarmProcesses::Taken> WarmProcesses::take(const cluster::messages::Start& start) {
   const std::optional<host::WarmKind> kind = host::warm_kind_of(start);
   if (!kind) return std::nullopt;
-  const std::optional<std::uint64_t> number = stock_.take(*kind, ground_.loop.now());
+  const std::optional<std::uint64_t> number = stock_.take(*kind, deps_.loop.now());
   if (!number) return std::nullopt;
   Taken taken{home_of(*number), std::move(ones_.at(*number).link)};
   ones_.erase(*number);
@@ -69,39 +69,39 @@ std::optional<WarmProcesses::Taken> WarmProcesses::take(const cluster::messages:
 }
 
 void WarmProcesses::tick_soon() {
-  soon_ = ground_.loop.after(Duration{0}, [this] { tick(); });
+  soon_ = deps_.loop.after(Duration{0}, [this] { tick(); });
 }
 
 loop::Task<std::string> WarmProcesses::template_for(std::optional<host::WarmKind> kind, std::function<bool()> goes_on) {
   using Way = host::Templates::Source::Way;
   if (!kind) co_return "";
-  host::Templates::Source source = templates_.source_of(*kind, ground_.loop.now());
+  host::Templates::Source source = templates_.source_of(*kind, deps_.loop.now());
   if (source.way == Way::wait) tick_soon();
   while (source.way == Way::wait && goes_on()) {
-    co_await loop::sleep(ground_.loop, warm_look_every);
-    source = templates_.source_of(*kind, ground_.loop.now());
+    co_await loop::sleep(deps_.loop, warm_look_every);
+    source = templates_.source_of(*kind, deps_.loop.now());
   }
-  co_return source.way == Way::fork ? ground_.folders.at(home_of(source.number)).path() : "";
+  co_return source.way == Way::fork ? deps_.folders.at(home_of(source.number)).path() : "";
 }
 
 void WarmProcesses::not_forked(const supervision::NotForked& said) {
   for (const auto& [number, one] : ones_) {
-    if (ground_.folders.at(home_of(number)).path() != said.from) continue;
-    if (!templates_.is_unfit(number, ground_.loop.now())) return;
-    ground_.log.warning("processes of " + one.name + " are started, not forked, for now: " + said.why);
+    if (deps_.folders.at(home_of(number)).path() != said.from) continue;
+    if (!templates_.is_unfit(number, deps_.loop.now())) return;
+    deps_.log.warning("processes of " + one.name + " are started, not forked, for now: " + said.why);
     return tick_soon();
   }
 }
 
 void WarmProcesses::tick() {
-  const TimePoint now = ground_.loop.now();
+  const TimePoint now = deps_.loop.now();
   for (const host::WarmStock::Effect& effect : templates_.tick(now)) perform(effect);
-  for (const host::WarmStock::Effect& effect : stock_.tick(ground_.others(), now)) perform(effect);
+  for (const host::WarmStock::Effect& effect : stock_.tick(deps_.others(), now)) perform(effect);
 }
 
 void WarmProcesses::perform(const host::WarmStock::Effect& effect) {
   std::visit(overloaded{
-                 [&](const host::WarmStock::Start& one) { ground_.loop.spawn(start(one.number, one.kind)); },
+                 [&](const host::WarmStock::Start& one) { deps_.loop.spawn(start(one.number, one.kind)); },
                  [&](const host::WarmStock::LetGo& one) { let_go(one.number); },
              },
              effect);
@@ -116,7 +116,7 @@ void WarmProcesses::end_all() {
 loop::Task<void> WarmProcesses::start(std::uint64_t number, host::WarmKind kind) {
   ones_[number].name = "'" + words_of(kind.command.argv) + "' of " + kind.owner;
   supervision::Launch launch = launch_of(number, kind);  // named: g++ 12 destroys such a temporary twice
-  Result<supervision::Confinement> confinement = ground_.confine(kind);
+  Result<supervision::Confinement> confinement = deps_.confine(kind);
   if (!confinement) {
     ones_.at(number).ending = confinement.error().message;
     gone(number);
@@ -127,7 +127,7 @@ loop::Task<void> WarmProcesses::start(std::uint64_t number, host::WarmKind kind)
   if (!launch.is_template) {
     launch.forked_from = co_await template_for(std::move(kind), [this, number] { return !ones_.at(number).leaves; });
   }
-  Result<loop::Descriptor> socket = co_await ground_.start(std::move(launch), std::move(owner));
+  Result<loop::Descriptor> socket = co_await deps_.start(std::move(launch), std::move(owner));
   if (!socket) {
     ones_.at(number).ending = socket.error().message;
     gone(number);
@@ -135,7 +135,7 @@ loop::Task<void> WarmProcesses::start(std::uint64_t number, host::WarmKind kind)
   }
   One& one = ones_.at(number);
   one.link = std::make_unique<SupervisorLink>(
-      ground_.loop, std::move(*socket),
+      deps_.loop, std::move(*socket),
       SupervisorLink::Handler{
           [this, number](const supervision::FromSupervisor& message) { heard(number, message); },
           [this, number] { gone(number); },
@@ -165,22 +165,22 @@ void WarmProcesses::heard(std::uint64_t number, const supervision::FromSuperviso
 
 void WarmProcesses::gone(std::uint64_t number) {
   const One& one = ones_.at(number);
-  if (stock_.gone(number, ground_.loop.now())) {
-    ground_.log.warning("none of " + one.name + " are kept ready until it is started again: they end too soon" +
-                        (one.ending.empty() ? "" : " (" + one.ending + ")"));
+  if (stock_.gone(number, deps_.loop.now())) {
+    deps_.log.warning("none of " + one.name + " are kept ready until it is started again: they end too soon" +
+                      (one.ending.empty() ? "" : " (" + one.ending + ")"));
   }
-  if (templates_.gone(number, ground_.loop.now())) {
-    ground_.log.warning("the template of " + one.name + " has ended" +
-                        (one.ending.empty() ? "" : " (" + one.ending + ")"));
+  if (templates_.gone(number, deps_.loop.now())) {
+    deps_.log.warning("the template of " + one.name + " has ended" +
+                      (one.ending.empty() ? "" : " (" + one.ending + ")"));
   }
-  ground_.loop.spawn(remove(number));
+  deps_.loop.spawn(remove(number));
 }
 
 loop::Task<void> WarmProcesses::remove(std::uint64_t number) {
-  const TaskFolder folder = ground_.folders.at(home_of(number));
-  const auto done = co_await ground_.pool.run([&]() -> Result<void> { return ground_.folders.give_back(folder); });
+  const TaskFolder folder = deps_.folders.at(home_of(number));
+  const auto done = co_await deps_.pool.run([&]() -> Result<void> { return deps_.folders.give_back(folder); });
   ones_.erase(number);
-  if (!done) ground_.log.warning("a folder of a task stays: " + done.error().message);
+  if (!done) deps_.log.warning("a folder of a task stays: " + done.error().message);
 }
 
 }  // namespace cadre::agent

@@ -23,7 +23,7 @@ namespace cadre::agent {
 class WarmProcesses {
  public:
   /// All of it must outlive the processes.
-  struct Ground {
+  struct Dependencies {
     loop::RealLoop& loop;
     loop::BlockingPool& pool;
     Log& log;
@@ -41,7 +41,7 @@ class WarmProcesses {
     cluster::host::WarmRules processes;
     cluster::host::TemplateRules templates;
   };
-  WarmProcesses(Ground ground, const Rules& rules, cluster::supervision::CgroupParent cgroup);
+  WarmProcesses(Dependencies deps, const Rules& rules, cluster::supervision::CgroupParent cgroup);
 
   /// One that is ready, and the lease in whose folder it is. It has heard nothing yet.
   struct Taken {
@@ -83,7 +83,7 @@ class WarmProcesses {
   void gone(std::uint64_t number);
   loop::Task<void> remove(std::uint64_t number);
 
-  Ground ground_;
+  Dependencies deps_;
   cluster::host::WarmStock stock_;
   cluster::host::Templates templates_;
   cluster::supervision::CgroupParent cgroup_;

@@ -16,7 +16,7 @@ struct ActorListOptions {
 };
 
 /// As many as asked for, page by page.
-loop::Task<Got<requests::Actors>> list_actors(Session& session, const ActorListOptions& options) {
+loop::Task<Got<requests::Actors>> list_actors(CommandContext& session, const ActorListOptions& options) {
   constexpr std::int32_t page_most = 1'000;
   requests::ListActors request = options.request;
   if (!options.session.empty()) request.session = cluster::SessionId(options.session);
@@ -33,7 +33,7 @@ loop::Task<Got<requests::Actors>> list_actors(Session& session, const ActorListO
   co_return all;
 }
 
-loop::Task<int> list_actors(Session& session, std::shared_ptr<const ActorListOptions> options) {
+loop::Task<int> list_actors(CommandContext& session, std::shared_ptr<const ActorListOptions> options) {
   const Got<requests::Actors> actors = co_await list_actors(session, *options);
   co_return show(session, options->client, actors, [&](const requests::Actors& one) -> std::string {
     if (one.actors.empty() && !options->request.ended) {
@@ -48,7 +48,7 @@ struct KillOptions {
   std::vector<cluster::JobId> actors;
 };
 
-loop::Task<Got<JobView>> kill_one(Session& session, cluster::JobId id) {
+loop::Task<Got<JobView>> kill_one(CommandContext& session, cluster::JobId id) {
   const std::string number = std::to_string(id.value);
   const Got<JobView> job = co_await ask(session, requests::GetJob{id, std::nullopt});
   if (job && job->actor.empty()) {
@@ -60,7 +60,7 @@ loop::Task<Got<JobView>> kill_one(Session& session, cluster::JobId id) {
   co_return killed;
 }
 
-loop::Task<int> kill(Session& session, std::shared_ptr<const KillOptions> options) {
+loop::Task<int> kill(CommandContext& session, std::shared_ptr<const KillOptions> options) {
   int code = done;
   std::vector<JobView> jobs;
   for (const cluster::JobId id : options->actors) {  // a failure does not spare the other actors
@@ -86,7 +86,7 @@ struct SessionOptions {
 };
 
 /// All of them, page by page.
-loop::Task<Got<requests::Sessions>> list_all(Session& session) {
+loop::Task<Got<requests::Sessions>> list_all(CommandContext& session) {
   requests::ListSessions request;
   requests::Sessions all;
   for (;;) {
@@ -98,13 +98,13 @@ loop::Task<Got<requests::Sessions>> list_all(Session& session) {
   }
 }
 
-loop::Task<int> list_sessions(Session& session, std::shared_ptr<const SessionOptions> options) {
+loop::Task<int> list_sessions(CommandContext& session, std::shared_ptr<const SessionOptions> options) {
   const Got<requests::Sessions> sessions = co_await list_all(session);
   co_return show(session, options->client, sessions,
                  [&](const requests::Sessions& one) { return sessions_text(one.sessions, showing(session)); });
 }
 
-loop::Task<int> end_session(Session& session, std::shared_ptr<const SessionOptions> options) {
+loop::Task<int> end_session(CommandContext& session, std::shared_ptr<const SessionOptions> options) {
   const requests::EndSession request{cluster::SessionId(options->session)};
   const Got<requests::Done> ended = co_await ask(session, request);
   co_return show(session, options->client, ended, [&](const requests::Done&) {

@@ -11,7 +11,7 @@ struct ListAgentsOptions {
 };
 
 /// All of them, page by page.
-loop::Task<Got<requests::Agents>> list_agents(Session& session) {
+loop::Task<Got<requests::Agents>> list_agents(CommandContext& session) {
   requests::ListAgents request;
   requests::Agents all;
   for (;;) {
@@ -23,7 +23,7 @@ loop::Task<Got<requests::Agents>> list_agents(Session& session) {
   }
 }
 
-loop::Task<int> list_agents(Session& session, std::shared_ptr<const ListAgentsOptions> options) {
+loop::Task<int> list_agents(CommandContext& session, std::shared_ptr<const ListAgentsOptions> options) {
   const Got<requests::Agents> agents = co_await list_agents(session);
   co_return show(session, options->client, agents,
                  [&](const requests::Agents& one) { return agents_text(one.agents, showing(session)); });
@@ -34,13 +34,13 @@ struct OneAgentOptions {
   std::string agent;
 };
 
-loop::Task<int> describe_agent(Session& session, std::shared_ptr<const OneAgentOptions> options) {
+loop::Task<int> describe_agent(CommandContext& session, std::shared_ptr<const OneAgentOptions> options) {
   const requests::GetAgent request{cluster::AgentId(options->agent)};
   const Got<requests::AgentView> got = co_await ask(session, request);
   co_return show(session, options->client, got, [&](const requests::AgentView& one) { return agent_text(one); });
 }
 
-loop::Task<int> remove_agent(Session& session, std::shared_ptr<const OneAgentOptions> options) {
+loop::Task<int> remove_agent(CommandContext& session, std::shared_ptr<const OneAgentOptions> options) {
   const requests::RemoveAgent request{cluster::AgentId(options->agent)};
   const Got<requests::Done> made = co_await ask(session, request);
   if (!made) co_return session.complain(made.error());
@@ -79,7 +79,7 @@ std::string words_of(const SetAgentOptions& options) {
   return what;
 }
 
-loop::Task<int> set_agent(Session& session, std::shared_ptr<const SetAgentOptions> options) {
+loop::Task<int> set_agent(CommandContext& session, std::shared_ptr<const SetAgentOptions> options) {
   Got<requests::Done> made;
   if (options->slot) {
     const requests::SetSlot request{cluster::AgentId(options->agent), *options->slot, options->state};
@@ -126,7 +126,7 @@ void describe(V& v, JoinToken& t) {
   v.required("valid", t.valid, "Time for which the token can be used; it can be used only once.");
 }
 
-loop::Task<int> token(Session& session, std::shared_ptr<const JoinTokenOptions> options) {
+loop::Task<int> token(CommandContext& session, std::shared_ptr<const JoinTokenOptions> options) {
   requests::MakeJoinToken request = options->request;
   request.valid = options->valid.value_or(request.valid);
   const Got<requests::Text> text = co_await ask(session, request);
@@ -140,13 +140,13 @@ loop::Task<int> token(Session& session, std::shared_ptr<const JoinTokenOptions> 
   co_return done;
 }
 
-loop::Task<int> list_pools(Session& session, std::shared_ptr<const ListAgentsOptions> options) {
+loop::Task<int> list_pools(CommandContext& session, std::shared_ptr<const ListAgentsOptions> options) {
   const Got<requests::Pools> got = co_await ask(session, requests::ListPools{});
   co_return show(session, options->client, got,
                  [&](const requests::Pools& one) { return pools_text(one.pools, showing(session)); });
 }
 
-loop::Task<int> list_slots(Session& session, std::shared_ptr<const ListAgentsOptions> options) {
+loop::Task<int> list_slots(CommandContext& session, std::shared_ptr<const ListAgentsOptions> options) {
   requests::ListSlots request;  // named: g++ 12 destroys such a temporary twice
   request.most = 20'000;
   const Got<requests::Slots> got = co_await ask(session, std::move(request));

@@ -15,12 +15,12 @@ struct EndOptions {
   bool kills = false;
 };
 
-loop::Task<Got<JobView>> end_one(Session& session, Target target, std::optional<Duration> grace) {
+loop::Task<Got<JobView>> end_one(CommandContext& session, Target target, std::optional<Duration> grace) {
   if (target.names_task) return ask(session, requests::EndTask{target.task, grace});
   return ask(session, requests::EndJob{target.job(), grace});
 }
 
-loop::Task<int> end(Session& session, std::shared_ptr<const EndOptions> options) {
+loop::Task<int> end(CommandContext& session, std::shared_ptr<const EndOptions> options) {
   const std::optional<Duration> grace = options->kills ? Duration(0) : options->grace;
   int code = done;
   std::vector<JobView> jobs;

@@ -53,7 +53,7 @@ std::optional<ExecOutcome> take(const cluster::messages::ExecNews& news, bool js
                     news.news);
 }
 
-int finish(const Session& session, const ExecOutcome& outcome, bool json) {
+int finish(const CommandContext& session, const ExecOutcome& outcome, bool json) {
   if (json) print_json(outcome);
   if (outcome.error.empty()) return outcome.code & 0xff;
   session.complain({failed, outcome.error});
@@ -64,7 +64,8 @@ int finish(const Session& session, const ExecOutcome& outcome, bool json) {
 class Talk {
  public:
   /// Reads from that descriptor what it passes on; -1: nothing.
-  Talk(Session& session, const ExecOptions& options, int input) : session_(session), options_(options), input_(input) {}
+  Talk(CommandContext& session, const ExecOptions& options, int input)
+      : session_(session), options_(options), input_(input) {}
 
   void hear(std::string_view line) {
     if (line.empty() || outcome || trouble) return;
@@ -85,13 +86,13 @@ class Talk {
   std::optional<Refusal> trouble;
 
  private:
-  Session& session_;
+  CommandContext& session_;
   const ExecOptions& options_;
   const int input_;
   std::optional<InputSender> sender_;
 };
 
-loop::Task<int> exec(Session& session, std::shared_ptr<const ExecOptions> options) {
+loop::Task<int> exec(CommandContext& session, std::shared_ptr<const ExecOptions> options) {
   const bool reads = !options->no_input && may_read_input();
   requests::RunExec request{options->target.task, options->command, reads, std::nullopt, output_window};
   std::optional<RawMode> raw;

@@ -6,7 +6,7 @@ namespace {
 using cluster::requests::JobView;
 namespace requests = cluster::requests;
 
-loop::Task<int> list_jobs(Session& session, std::shared_ptr<const ListOptions> options) {
+loop::Task<int> list_jobs(CommandContext& session, std::shared_ptr<const ListOptions> options) {
   const Got<requests::Jobs> jobs = co_await list_jobs(session, *options);
   if (!jobs) co_return session.complain(jobs.error());
   if (options->client.json) {
@@ -24,7 +24,7 @@ struct OneOptions {
   Target target;
 };
 
-loop::Task<int> show_job(Session& session, std::shared_ptr<const OneOptions> options) {
+loop::Task<int> show_job(CommandContext& session, std::shared_ptr<const OneOptions> options) {
   const Got<JobView> job = co_await ask(session, requests::GetJob{options->target.job(), std::nullopt});
   if (!job) co_return session.complain(job.error());
   co_return show_job(session, *job, options->client);
@@ -38,7 +38,7 @@ struct MoveOptions {
   bool is_behind = false;
 };
 
-loop::Task<int> move(Session& session, std::shared_ptr<const MoveOptions> options) {
+loop::Task<int> move(CommandContext& session, std::shared_ptr<const MoveOptions> options) {
   const cluster::JobId other = options->is_behind ? options->behind.job() : options->ahead_of.job();
   const Got<JobView> job = co_await ask(session, requests::MoveJob{options->target.job(), other, options->is_behind});
   if (!job) co_return session.complain(job.error());
@@ -57,7 +57,7 @@ struct SetJobOptions {
   requests::SetJob request;
 };
 
-loop::Task<int> set_job(Session& session, std::shared_ptr<const SetJobOptions> options) {
+loop::Task<int> set_job(CommandContext& session, std::shared_ptr<const SetJobOptions> options) {
   requests::SetJob request = options->request;
   request.job = options->target.job();
   const Got<JobView> job = co_await ask(session, request);

@@ -3,7 +3,7 @@
 #include "cli/access_views.h"
 #include "cli/commands/show.h"
 #include "cli/secret_input.h"
-#include "client/which_master.h"
+#include "client/cluster/which_master.h"
 #include "loop/file.h"
 
 namespace cadre::cli {
@@ -28,7 +28,7 @@ Got<void> remember(const cluster::KnownMaster& master) {
   return client::write_logins(*logins);
 }
 
-loop::Task<int> login(Session& session, std::shared_ptr<const LoginOptions> options) {
+loop::Task<int> login(CommandContext& session, std::shared_ptr<const LoginOptions> options) {
   access::Login request;
   request.user = options->user;
   request.password = options->password;
@@ -64,10 +64,10 @@ int run_login(const CLI::App& command, const std::shared_ptr<LoginOptions>& opti
   options->password = *std::move(password);
   master->token.clear();
   if (!options->ca.empty()) master->ca = options->ca;
-  return with_master(name, *std::move(master), [options](Session& session) { return login(session, options); });
+  return with_master(name, *std::move(master), [options](CommandContext& session) { return login(session, options); });
 }
 
-loop::Task<int> logout(Session& session, std::shared_ptr<const LoginOptions> options) {
+loop::Task<int> logout(CommandContext& session, std::shared_ptr<const LoginOptions> options) {
   Got<client::Logins> logins = client::read_logins();
   if (!logins) co_return session.complain(logins.error());
   const std::string url = session.connection.master().url;
@@ -89,7 +89,7 @@ struct AuditOptions {
   std::int32_t most = 100;
 };
 
-loop::Task<int> audit(Session& session, std::shared_ptr<const AuditOptions> options) {
+loop::Task<int> audit(CommandContext& session, std::shared_ptr<const AuditOptions> options) {
   access::AuditPage all;
   for (std::int32_t left = options->most; left > 0;) {
     const access::ListAudit request{all.next, std::min(left, 1'000)};

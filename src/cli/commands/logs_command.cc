@@ -94,7 +94,7 @@ class LineSink {
 
 /// What all that read one log share. They must outlive it.
 struct LogsCommand {
-  Session& session;
+  CommandContext& session;
   const LogsOptions& options;
   LineSink& sink;
 };
@@ -115,7 +115,7 @@ loop::Task<int> follow_one(LogsCommand command, Target target, JobView job, Line
 }
 
 loop::Task<int> logs_of(LogsCommand command, Target target) {
-  Session& session = command.session;
+  CommandContext& session = command.session;
   const LogsOptions& options = command.options;
   const Got<JobView> job = co_await ask(session, requests::GetJob{target.job(), std::nullopt});
   if (!job) co_return session.complain(job.error());
@@ -149,7 +149,7 @@ loop::Task<void> note_code(loop::Task<int> task, int& code) {
   code = code == done ? own : code;
 }
 
-loop::Task<int> logs(Session& session, std::shared_ptr<const LogsOptions> options) {
+loop::Task<int> logs(CommandContext& session, std::shared_ptr<const LogsOptions> options) {
   LineSink sink(*options);
   const LogsCommand command{session, *options, sink};
   int code = done;

@@ -12,7 +12,7 @@ struct StatusOptions {
   ClientOptions client;
 };
 
-loop::Task<int> status(Session& session, std::shared_ptr<const StatusOptions> options) {
+loop::Task<int> status(CommandContext& session, std::shared_ptr<const StatusOptions> options) {
   const Got<requests::Status> got = co_await ask(session, requests::GetStatus{});
   if (!got) co_return session.complain(got.error());
   if (options->client.json) {
@@ -46,7 +46,7 @@ bool ended_badly(const JobView& job) {
 }
 
 /// Of the first task that did not end well.
-loop::Task<std::vector<std::string>> last_lines_of(Session& session, JobView job) {
+loop::Task<std::vector<std::string>> last_lines_of(CommandContext& session, JobView job) {
   constexpr std::int64_t most = 5;
   std::vector<std::string> lines;
   for (const requests::TaskView& task : job.tasks) {
@@ -61,7 +61,7 @@ loop::Task<std::vector<std::string>> last_lines_of(Session& session, JobView job
   co_return lines;
 }
 
-loop::Task<int> why(Session& session, std::shared_ptr<const WhyOptions> options) {
+loop::Task<int> why(CommandContext& session, std::shared_ptr<const WhyOptions> options) {
   const cluster::JobId job = options->target.job();
   const Got<requests::Text> text = co_await ask(session, requests::Why{job});
   if (!text) co_return session.complain(text.error());

@@ -12,7 +12,7 @@
 #include "cli/terminal.h"
 #include "cli/usage.h"
 #include "cli/words.h"
-#include "client/packed_code.h"
+#include "client/cluster/packed_code.h"
 #include "describe/utf8.h"
 #include "loop/signals.h"
 
@@ -30,7 +30,7 @@ constexpr Duration look_at_output_every = std::chrono::milliseconds(100);
 /// more counts as the first.
 class Interrupts {
  public:
-  Interrupts(Session& session, cluster::JobId job) : session_(session), job_(job), tasks_(session.loop) {}
+  Interrupts(CommandContext& session, cluster::JobId job) : session_(session), job_(job), tasks_(session.loop) {}
 
   Result<void> watch() {
     TRY_ASSIGN(watch, loop::on_signal(session_.loop, {SIGINT, SIGTERM, SIGHUP}, [this](int) { hear(); }));
@@ -69,7 +69,7 @@ class Interrupts {
     if (!ended) self.session_.complain(ended.error());
   }
 
-  Session& session_;
+  CommandContext& session_;
   const cluster::JobId job_;
   int heard_ = 0;
   loop::Tasks tasks_;
@@ -79,7 +79,7 @@ class Interrupts {
 /// Tells of tasks that have failed while the others go on, each time once.
 class Failures {
  public:
-  explicit Failures(const Session& session) : session_(session) {}
+  explicit Failures(const CommandContext& session) : session_(session) {}
 
   void look(const JobView& job, const std::function<std::string(cluster::TaskId)>& name_of, LinePrinter& printer) {
     if (job.stage != JobStage::running) return;
@@ -96,7 +96,7 @@ class Failures {
   }
 
  private:
-  const Session& session_;
+  const CommandContext& session_;
   std::map<cluster::TaskId, std::uint64_t> told_;  ///< the epoch
 };
 
@@ -118,7 +118,7 @@ std::string failure_words(const JobView& job) {
   return stopped.empty() ? words : words + "; stopped because of it: " + rank_words(stopped);
 }
 
-int show_end(const Session& session, const JobView& job, const ClientOptions& client) {
+int show_end(const CommandContext& session, const JobView& job, const ClientOptions& client) {
   if (client.json) print_json(job);
   const std::string failure = failure_words(job);
   if (!failure.empty() || job.reason != cluster::lease::Reason::exited) {
@@ -128,7 +128,7 @@ int show_end(const Session& session, const JobView& job, const ClientOptions& cl
   return exit_code_of(job);
 }
 
-loop::Task<int> follow(Session& session, JobView job, std::shared_ptr<const Submission> submission) {
+loop::Task<int> follow(CommandContext& session, JobView job, std::shared_ptr<const Submission> submission) {
   Interrupts interrupts(session, job.id);
   if (const Result<void> watching = interrupts.watch(); !watching) {
     co_return session.complain({failed, watching.error().message});
@@ -172,7 +172,7 @@ loop::Task<int> follow(Session& session, JobView job, std::shared_ptr<const Subm
   co_return show_end(session, *ended, submission->client);
 }
 
-loop::Task<int> submit_to(Session& session, std::shared_ptr<const Submission> submission) {
+loop::Task<int> submit_to(CommandContext& session, std::shared_ptr<const Submission> submission) {
   cluster::JobSpec spec = submission->spec;
   if (!submission->code.empty()) {
     const Got<std::unique_ptr<client::PackedCode>> code = client::PackedCode::pack(submission->code);
@@ -185,7 +185,7 @@ loop::Task<int> submit_to(Session& session, std::shared_ptr<const Submission> su
     for (const std::string& path : (*code)->data_folders()) {
       print_error(session.name + ": skipped " + path + ": it is the data folder of a master or an agent\n");
     }
-    for (cluster::Member& member : spec.members) {
+    for (cluster::MemberSpec& member : spec.members) {
       if (member.command.code.empty()) member.command.code = (*code)->hash();
     }
   }
@@ -210,7 +210,8 @@ int submit(const CLI::App& command, Submission submission) {
   ClientOptions client = settled(command, submission.client);
   client.passes_code = submission.follows || passes_code(command);
   const auto shared = std::make_shared<const Submission>(std::move(submission));
-  return with_master(full_name(command), client, [shared](Session& session) { return submit_to(session, shared); });
+  return with_master(full_name(command), client,
+                     [shared](CommandContext& session) { return submit_to(session, shared); });
 }
 
 int refuse(const CLI::App& command, const std::string& faults) {

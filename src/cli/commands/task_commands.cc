@@ -15,7 +15,7 @@ void describe(V& v, Tasks& t) {
   v.required("tasks", t.tasks, "The tasks.");
 }
 
-loop::Task<int> list_tasks(Session& session, std::shared_ptr<const ListOptions> options) {
+loop::Task<int> list_tasks(CommandContext& session, std::shared_ptr<const ListOptions> options) {
   const Got<requests::Jobs> jobs = co_await list_jobs(session, *options);
   if (!jobs) co_return session.complain(jobs.error());
   if (options->client.json) {
@@ -35,7 +35,7 @@ struct TargetOptions {
   Target target;
 };
 
-loop::Task<int> show_task(Session& session, std::shared_ptr<const TargetOptions> options) {
+loop::Task<int> show_task(CommandContext& session, std::shared_ptr<const TargetOptions> options) {
   const Got<TaskView> task = co_await ask(session, requests::GetTask{options->target.task});
   if (!task) co_return session.complain(task.error());
   if (options->client.json) {

@@ -24,7 +24,7 @@ struct UserOptions {
 
 From from_of(const UserOptions& options) { return options.password_stdin ? From::standard_input : From::terminal; }
 
-loop::Task<int> me(Session& session, std::shared_ptr<const UserOptions> options) {
+loop::Task<int> me(CommandContext& session, std::shared_ptr<const UserOptions> options) {
   const Got<access::Me> got = co_await ask(session, access::GetMe{});
   co_return show(session, options->client, got, [&](const access::Me& one) {
     const std::string task = one.task.empty() ? "" : "as task " + one.task + "\n";
@@ -32,7 +32,7 @@ loop::Task<int> me(Session& session, std::shared_ptr<const UserOptions> options)
   });
 }
 
-loop::Task<int> list_users(Session& session, std::shared_ptr<const UserOptions> options) {
+loop::Task<int> list_users(CommandContext& session, std::shared_ptr<const UserOptions> options) {
   access::ListUsers request;
   request.most = 1'000;
   access::Users all;
@@ -48,14 +48,14 @@ loop::Task<int> list_users(Session& session, std::shared_ptr<const UserOptions> 
                  [&](const access::Users& one) { return users_text(one.users, showing(session)); });
 }
 
-loop::Task<int> describe_user(Session& session, std::shared_ptr<const UserOptions> options) {
+loop::Task<int> describe_user(CommandContext& session, std::shared_ptr<const UserOptions> options) {
   access::GetUser request{options->name};
   const Got<access::UserView> got = co_await ask(session, std::move(request));
   co_return show(session, options->client, got,
                  [&](const access::UserView& one) { return user_text(one, showing(session)); });
 }
 
-loop::Task<int> create_user(Session& session, std::shared_ptr<const UserOptions> options) {
+loop::Task<int> create_user(CommandContext& session, std::shared_ptr<const UserOptions> options) {
   access::CreateUser request{options->name, options->password.value_or(""), options->is_admin,
                              options->max_slots.value_or(access::unlimited), options->unix_user.value_or("")};
   Got<access::UserView> user = co_await ask(session, std::move(request));
@@ -69,7 +69,7 @@ loop::Task<int> create_user(Session& session, std::shared_ptr<const UserOptions>
                  [&](const access::UserView& one) { return user_text(one, showing(session)); });
 }
 
-loop::Task<int> set_user(Session& session, std::shared_ptr<const UserOptions> options) {
+loop::Task<int> set_user(CommandContext& session, std::shared_ptr<const UserOptions> options) {
   access::SetUser request;
   request.user = options->name;
   request.max_slots = options->max_slots;
@@ -83,7 +83,7 @@ loop::Task<int> set_user(Session& session, std::shared_ptr<const UserOptions> op
                  [&](const access::UserView& one) { return user_text(one, showing(session)); });
 }
 
-loop::Task<int> remove_user(Session& session, std::shared_ptr<const UserOptions> options) {
+loop::Task<int> remove_user(CommandContext& session, std::shared_ptr<const UserOptions> options) {
   access::DeleteUser request{options->name};
   const Got<access::Done> got = co_await ask(session, std::move(request));
   co_return show(session, options->client, got,
@@ -93,7 +93,7 @@ loop::Task<int> remove_user(Session& session, std::shared_ptr<const UserOptions>
 /// Asks for passwords before it connects to a master.
 void on_choice_with_password(CLI::App& command, Chosen& chosen, const std::shared_ptr<UserOptions>& options,
                              Got<void> (*read)(UserOptions&),
-                             loop::Task<int> (*body)(Session&, std::shared_ptr<const UserOptions>)) {
+                             loop::Task<int> (*body)(CommandContext&, std::shared_ptr<const UserOptions>)) {
   command.callback([&command, &chosen, options, read, body] {
     chosen = [&command, options, read, body] {
       if (const Got<void> got = read(*options); !got) {
@@ -101,7 +101,7 @@ void on_choice_with_password(CLI::App& command, Chosen& chosen, const std::share
         return static_cast<int>(got.error().code);
       }
       return with_master(full_name(command), settled(command, options->client),
-                         [options, body](Session& session) { return body(session, options); });
+                         [options, body](CommandContext& session) { return body(session, options); });
     };
   });
 }

@@ -82,7 +82,7 @@ void add_watch(CLI::App& command, ClientOptions& options) {
   command.add_flag("--watch", options.watch, "Refresh every 2 s until Ctrl-C");
 }
 
-loop::Task<int> watch(Session& session, std::function<loop::Task<int>()> once) {
+loop::Task<int> watch(CommandContext& session, std::function<loop::Task<int>()> once) {
   constexpr Duration refresh_every = std::chrono::seconds(2);
   const auto signals = loop::on_signal(session.loop, {SIGINT, SIGTERM}, [&session](int) { session.leave(done); });
   if (!signals) co_return session.complain({failed, signals.error().message});
@@ -113,9 +113,9 @@ CLI::Option& add_duration(CLI::App& command, const std::string& name, std::optio
               ->type_name("DURATION");
 }
 
-Showing showing(const Session& session) { return {session.calendar.now(), takes_colours(1)}; }
+Showing showing(const CommandContext& session) { return {session.calendar.now(), takes_colours(1)}; }
 
-int show_job(const Session& session, const cluster::requests::JobView& job, const ClientOptions& client) {
+int show_job(const CommandContext& session, const cluster::requests::JobView& job, const ClientOptions& client) {
   if (client.json) {
     print_json(job);
   } else {
@@ -165,7 +165,7 @@ CLI::App& add_list(CLI::App& noun, const Verb& verb, ListOptions& options) {
   return command;
 }
 
-loop::Task<Got<cluster::requests::Jobs>> list_jobs(Session& session, const ListOptions& options) {
+loop::Task<Got<cluster::requests::Jobs>> list_jobs(CommandContext& session, const ListOptions& options) {
   constexpr std::int32_t page_most = 1'000;
   cluster::requests::ListJobs request = options.request;
   request.ended = !options.active;

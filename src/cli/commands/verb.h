@@ -8,8 +8,8 @@
 #include <string>
 
 #include "access/requests.h"
+#include "cli/command_context.h"
 #include "cli/commands/commands.h"
-#include "cli/session.h"
 #include "cli/views.h"
 
 namespace cadre::cli {
@@ -35,17 +35,17 @@ void add_program_options(CLI::App& app);
 /// Adds --watch.
 void add_watch(CLI::App& command, ClientOptions& options);
 /// Shows it anew every 2 s until it is interrupted, or fails while the master is there.
-[[nodiscard]] loop::Task<int> watch(Session& session, std::function<loop::Task<int>()> once);
+[[nodiscard]] loop::Task<int> watch(CommandContext& session, std::function<loop::Task<int>()> once);
 
 /// When the command is chosen, runs a body that is made from its options against the master; with --watch, again and
 /// again.
 template <class Options>
 void on_choice(CLI::App& command, Chosen& chosen, std::shared_ptr<Options> options,
-               loop::Task<int> (*body)(Session&, std::shared_ptr<const Options>)) {
+               loop::Task<int> (*body)(CommandContext&, std::shared_ptr<const Options>)) {
   command.callback([&command, &chosen, options, body] {
     chosen = [&command, options, body] {
       const ClientOptions client = settled(command, options->client);
-      return with_master(full_name(command), client, [options, body, client](Session& session) {
+      return with_master(full_name(command), client, [options, body, client](CommandContext& session) {
         const auto once = [&session, options, body] { return body(session, options); };
         return client.watch ? watch(session, once) : once();
       });
@@ -72,7 +72,7 @@ std::string nothing_listed(const ListOptions& options);
 std::string skipped_words(const cluster::requests::Jobs& jobs);
 CLI::App& add_list(CLI::App& noun, const Verb& verb, ListOptions& options);
 /// As many as asked for, page by page.
-[[nodiscard]] loop::Task<Got<cluster::requests::Jobs>> list_jobs(Session& session, const ListOptions& options);
+[[nodiscard]] loop::Task<Got<cluster::requests::Jobs>> list_jobs(CommandContext& session, const ListOptions& options);
 
 /// `17` or `17.0`.
 struct Target {
@@ -95,9 +95,9 @@ CLI::Option& add_duration(CLI::App& command, const std::string& name, std::optio
 CLI::Option& add_role(CLI::App& command, std::optional<access::Role>& role, const std::string& help);
 
 /// How things are shown on standard output now.
-Showing showing(const Session& session);
+Showing showing(const CommandContext& session);
 
 /// The job as text, or as JSON; the exit code of a command that has done what it was asked.
-int show_job(const Session& session, const cluster::requests::JobView& job, const ClientOptions& client);
+int show_job(const CommandContext& session, const cluster::requests::JobView& job, const ClientOptions& client);
 
 }  // namespace cadre::cli

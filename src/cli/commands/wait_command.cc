@@ -15,7 +15,7 @@ struct WaitOptions {
 };
 
 /// Waits for each in turn: all of them have ended when the last one has.
-loop::Task<int> wait(Session& session, std::shared_ptr<const WaitOptions> options) {
+loop::Task<int> wait(CommandContext& session, std::shared_ptr<const WaitOptions> options) {
   int code = done;
   std::vector<JobView> jobs;
   for (const Target& target : options->targets) {

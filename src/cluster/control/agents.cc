@@ -289,9 +289,9 @@ void Control::goodbye(const AgentId& id, const messages::Goodbye& news, TimePoin
   if (news.last && agent.tasks.empty()) lose(agent, now);  // nothing of it can come back
 }
 
-void Control::remove_agent(const Guest& guest, const requests::RemoveAgent& request, TimePoint now) {
+void Control::remove_agent(const Caller& caller, const requests::RemoveAgent& request, TimePoint now) {
   const AgentId& id = request.agent;
-  if (own_agent(guest, id) == nullptr) return;
+  if (own_agent(caller, id) == nullptr) return;
   AgentEntry& agent = ledger_.change(id);
   ledger_.revoke_key(id);
   ledger_.note(now, id, "removed");
@@ -303,12 +303,12 @@ void Control::remove_agent(const Guest& guest, const requests::RemoveAgent& requ
   // It may not have heard that. What is strictly fenced goes elsewhere only when its permits have certainly ended, as
   // with every agent that is silent.
   const bool is_strict = std::any_of(agent.tasks.begin(), agent.tasks.end(),
-                                     [&](const TaskId task) { return member_of(task).manners.fence == Fence::strict; });
+                                     [&](const TaskId task) { return member_of(task).policy.fence == Fence::strict; });
   if (!is_strict) {
     if (!agent.row.lost) lose(agent, now);
     forget(id, now);
   }
-  answer(guest.asker, requests::Done{});
+  answer(caller.asker, requests::Done{});
 }
 
 void Control::revoke_key(Asker asker, const AgentId& id) {
@@ -341,20 +341,20 @@ void Control::send(const AgentEntry& agent, messages::MasterMessage message) {
   if (agent.peer) outcome_.to_agents.push_back({*agent.peer, {agent.session, std::move(message)}});
 }
 
-AgentEntry* Control::own_agent(const Guest& guest, const AgentId& id) {
+AgentEntry* Control::own_agent(const Caller& caller, const AgentId& id) {
   AgentEntry* agent = ledger_.find(id);
-  if (!guest.who.is_admin) {
-    fail(guest.asker, Errc::denied, "only admins of the cluster may change agents");
+  if (!caller.who.is_admin) {
+    fail(caller.asker, Errc::denied, "only admins of the cluster may change agents");
     return nullptr;
   }
   if (agent == nullptr) {
-    fail(guest.asker, Errc::not_found, "there is no agent '" + id.value + "'; see cadre agent list");
+    fail(caller.asker, Errc::not_found, "there is no agent '" + id.value + "'; see cadre agent list");
   }
   return agent;
 }
 
-void Control::set_agent(const Guest& guest, const requests::SetAgent& request, TimePoint now) {
-  if (own_agent(guest, request.agent) == nullptr) return;
+void Control::set_agent(const Caller& caller, const requests::SetAgent& request, TimePoint now) {
+  if (own_agent(caller, request.agent) == nullptr) return;
   AgentEntry& agent = ledger_.change(request.agent);
   agent.row.agent.enabled = request.state != SlotState::disabled;
   agent.row.agent.draining = request.state == SlotState::draining;
@@ -363,17 +363,17 @@ void Control::set_agent(const Guest& guest, const requests::SetAgent& request, T
   if (request.state == SlotState::disabled) {
     stop_tasks_on(
         agent, [](const TaskRow&) { return true; },
-        "agent " + request.agent.value + " was disabled by " + guest.who.user, now);
+        "agent " + request.agent.value + " was disabled by " + caller.who.user, now);
   }
-  answer(guest.asker, requests::Done{});
+  answer(caller.asker, requests::Done{});
 }
 
-void Control::set_slot(const Guest& guest, const requests::SetSlot& request, TimePoint now) {
-  const AgentEntry* known = own_agent(guest, request.agent);
+void Control::set_slot(const Caller& caller, const requests::SetSlot& request, TimePoint now) {
+  const AgentEntry* known = own_agent(caller, request.agent);
   if (known == nullptr) return;
   const std::size_t count = known->row.slots.size();
   if (static_cast<std::size_t>(request.slot) >= count) {
-    return fail(guest.asker, Errc::not_found,
+    return fail(caller.asker, Errc::not_found,
                 "agent '" + request.agent.value + "' has " + std::to_string(count) +
                     " slots, numbered from 0; there is no slot " + std::to_string(request.slot));
   }
@@ -388,10 +388,10 @@ void Control::set_slot(const Guest& guest, const requests::SetSlot& request, Tim
     };
     stop_tasks_on(agent, holds_it,
                   "slot " + std::to_string(request.slot) + " of agent " + request.agent.value + " was disabled by " +
-                      guest.who.user,
+                      caller.who.user,
                   now);
   }
-  answer(guest.asker, requests::Done{});
+  answer(caller.asker, requests::Done{});
 }
 
 void Control::stop_tasks_on(const AgentEntry& agent, const std::function<bool(const TaskRow&)>& chosen,

@@ -32,15 +32,15 @@ requests::SessionNews Control::news_of(const SessionId& id, const access::Princi
   return news;
 }
 
-Result<std::optional<LeaseId>> Control::parent_of(const Guest& guest) const {
-  if (guest.who.task.empty()) return std::optional<LeaseId>();
-  const Result<TaskId> id = parse_task_id(guest.who.task);
+Result<std::optional<LeaseId>> Control::parent_of(const Caller& caller) const {
+  if (caller.who.task.empty()) return std::optional<LeaseId>();
+  const Result<TaskId> id = parse_task_id(caller.who.task);
   const TaskRow* task = id ? ledger_.find(*id) : nullptr;
   const auto held = task == nullptr ? std::nullopt : lease::current(task->lease);
-  if (!held) return cadre::fail(Errc::conflict, "task " + guest.who.task + " has ended and cannot open a session");
+  if (!held) return cadre::fail(Errc::conflict, "task " + caller.who.task + " has ended and cannot open a session");
   const JobRow& job = ledger_.find(id->job)->row;
   if (ends_at_once(job) && std::holds_alternative<lease::Stopping>(task->lease.stage)) {
-    return cadre::fail(Errc::conflict, "task " + guest.who.task + " is stopping and cannot open a session");
+    return cadre::fail(Errc::conflict, "task " + caller.who.task + " is stopping and cannot open a session");
   }
   return std::optional(LeaseId{*id, held->epoch});
 }
@@ -58,29 +58,29 @@ void Control::close_orphans(TimePoint now) {
   }
 }
 
-void Control::attend(const Guest& guest, const requests::Attend& request, TimePoint now) {
+void Control::keep_session(const Caller& caller, const requests::KeepSession& request, TimePoint now) {
   const SessionId& id = request.session;
   Session* session = sessions_.find(id);
   if (session == nullptr) {
     if (static_cast<std::int64_t>(sessions_.all().size()) >= settings_.sessions_max) {
-      return fail(guest.asker, Errc::unavailable,
+      return fail(caller.asker, Errc::unavailable,
                   "there are already " + std::to_string(settings_.sessions_max) + " sessions; raise sessions_max");
     }
-    const auto are_his = [&](const auto& one) { return one.second.owner == guest.who.user; };
+    const auto are_his = [&](const auto& one) { return one.second.owner == caller.who.user; };
     if (std::count_if(sessions_.all().begin(), sessions_.all().end(), are_his) >= settings_.sessions_of_user_max) {
-      return fail(guest.asker, Errc::unavailable,
+      return fail(caller.asker, Errc::unavailable,
                   "you already have " + std::to_string(settings_.sessions_of_user_max) +
                       " sessions; end some (cadre session list), or raise sessions_of_user_max");
     }
-    if (const auto parent = parent_of(guest); !parent) {
-      return fail(guest.asker, parent.error().code, parent.error().message);
+    if (const auto parent = parent_of(caller); !parent) {
+      return fail(caller.asker, parent.error().code, parent.error().message);
     }
-    session = &sessions_.open(id, guest.who.user, now);
-  } else if (session->owner != guest.who.user) {
-    return fail(guest.asker, Errc::denied, "session '" + id.value + "' belongs to another user; choose another name");
+    session = &sessions_.open(id, caller.who.user, now);
+  } else if (session->owner != caller.who.user) {
+    return fail(caller.asker, Errc::denied, "session '" + id.value + "' belongs to another user; choose another name");
   }
   if (!session->parent) {  // a master that was restarted knows only the jobs of a session
-    if (const auto parent = parent_of(guest); parent && *parent) sessions_.set_parent(id, **parent);
+    if (const auto parent = parent_of(caller); parent && *parent) sessions_.set_parent(id, **parent);
   }
   session->host = request.host;
   session->pid = request.pid;
@@ -89,10 +89,10 @@ void Control::attend(const Guest& guest, const requests::Attend& request, TimePo
   if (const auto before = sessions_.stop_waiting(id)) {  // the client does not wait there any more, or would twice
     answer(before->asker, news_of(id, before->who, before->seen));
   }
-  requests::SessionNews news = news_of(id, guest.who, request.seen);
+  requests::SessionNews news = news_of(id, caller.who, request.seen);
   const Duration wait = std::min(request.wait, settings_.session_timeout);
-  if (request.seen == 0 || wait == Duration{0} || !news.jobs.empty()) return answer(guest.asker, std::move(news));
-  sessions_.wait(id, {guest.asker, guest.who, request.seen, now + wait});
+  if (request.seen == 0 || wait == Duration{0} || !news.jobs.empty()) return answer(caller.asker, std::move(news));
+  sessions_.wait(id, {caller.asker, caller.who, request.seen, now + wait});
 }
 
 void Control::tell_session(const SessionId& id) {
@@ -146,7 +146,7 @@ requests::ActorView Control::actor_view(const Job& job) const {
   return actor;
 }
 
-void Control::list_actors(const Guest& guest, const requests::ListActors& request) {
+void Control::list_actors(const Caller& caller, const requests::ListActors& request) {
   requests::Actors page;
   const auto& jobs = ledger_.jobs();
   const auto from = request.before ? jobs.lower_bound(*request.before) : jobs.end();
@@ -161,26 +161,26 @@ void Control::list_actors(const Guest& guest, const requests::ListActors& reques
                            (!request.session || row.spec.session == *request.session) &&
                            (!request.workspace || row.spec.workspace == *request.workspace) &&
                            (!request.owner || row.owner == *request.owner);
-    if (!is_wanted || !access::may_read(guest.who, row.spec.workspace)) continue;
+    if (!is_wanted || !access::may_read(caller.who, row.spec.workspace)) continue;
     if (page.actors.size() == static_cast<std::size_t>(request.most)) {
       page.next = page.actors.back().id;
       break;
     }
     page.actors.push_back(actor_view(at->second));
   }
-  answer(guest.asker, std::move(page));
+  answer(caller.asker, std::move(page));
 }
 
-void Control::list_sessions(const Guest& guest, const requests::ListSessions& request) {
+void Control::list_sessions(const Caller& caller, const requests::ListSessions& request) {
   requests::Sessions page;
   for (auto at = sessions_.all().upper_bound(request.after); at != sessions_.all().end(); ++at) {
     const auto& [id, session] = *at;
     requests::SessionView view{
         id, session.owner, session.host, session.pid, session.program, session.since, session.heard, 0};
-    bool is_seen = guest.who.is_admin || session.owner == guest.who.user;
+    bool is_seen = caller.who.is_admin || session.owner == caller.who.user;
     for (const auto& [version, job] : ledger_.jobs_of(id)) {
       const JobRow& row = ledger_.find(job)->row;
-      if (row.stage == JobStage::ended || !access::may_read(guest.who, row.spec.workspace)) continue;
+      if (row.stage == JobStage::ended || !access::may_read(caller.who, row.spec.workspace)) continue;
       is_seen = true;
       view.actors += row.spec.actor.empty() ? 0 : 1;
     }
@@ -191,28 +191,28 @@ void Control::list_sessions(const Guest& guest, const requests::ListSessions& re
     }
     page.sessions.push_back(std::move(view));
   }
-  answer(guest.asker, std::move(page));
+  answer(caller.asker, std::move(page));
 }
 
-void Control::end_session(const Guest& guest, const requests::EndSession& request, TimePoint now) {
+void Control::end_session(const Caller& caller, const requests::EndSession& request, TimePoint now) {
   const Session* session = sessions_.find(request.session);
-  const bool may_know = session != nullptr && (guest.who.is_admin || session->owner == guest.who.user);
+  const bool may_know = session != nullptr && (caller.who.is_admin || session->owner == caller.who.user);
   if (!may_know) {
-    return fail(guest.asker, Errc::not_found,
+    return fail(caller.asker, Errc::not_found,
                 "you have no session '" + request.session.value + "'; see cadre session list");
   }
   close_session(request.session, "its client ended the session", now);
-  answer(guest.asker, requests::Done{});
+  answer(caller.asker, requests::Done{});
 }
 
-std::optional<Error> Control::obstacle_to_session(const Guest& guest, const SessionId& id) {
+std::optional<Error> Control::obstacle_to_session(const Caller& caller, const SessionId& id) {
   if (id.value.empty()) return std::nullopt;
   const Session* session = sessions_.find(id);
   if (session == nullptr) {
     return Error{Errc::conflict, "session: there is no session '" + id.value +
                                      "', or it has timed out; open one with PUT /api/v1/sessions/" + id.value};
   }
-  if (session->owner == guest.who.user) return std::nullopt;
+  if (session->owner == caller.who.user) return std::nullopt;
   return Error{Errc::denied, "session: '" + id.value + "' belongs to another user; use one of your own"};
 }
 

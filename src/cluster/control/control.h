@@ -205,7 +205,7 @@ class Control {
     AgentId agent;
   };
   /// The caller of a request.
-  struct Guest {
+  struct Caller {
     Asker asker;
     const access::Principal& who;
   };
@@ -253,7 +253,7 @@ class Control {
   std::set<JobId> lose_leases(AgentEntry& agent, TimePoint now);
   /// Nothing, while it is occupied.
   void forget(const AgentId& id, TimePoint now);
-  void remove_agent(const Guest& guest, const requests::RemoveAgent& request, TimePoint now);
+  void remove_agent(const Caller& caller, const requests::RemoveAgent& request, TimePoint now);
   void goodbye(const AgentId& id, const messages::Goodbye& news, TimePoint now);
   /// Why this is not the agent of that name which is there, but a copy of it, if it is.
   std::optional<std::string> copied(const AgentEntry& known, const messages::Hello& hello) const;
@@ -267,12 +267,12 @@ class Control {
   bool is_occupied(const AgentId& id) const;
   void note_obstacle(AgentEntry& agent, const std::string& obstacle, TimePoint now);
   void offer(const AgentEntry& agent);
-  void set_agent(const Guest& guest, const requests::SetAgent& request, TimePoint now);
-  void set_slot(const Guest& guest, const requests::SetSlot& request, TimePoint now);
+  void set_agent(const Caller& caller, const requests::SetAgent& request, TimePoint now);
+  void set_slot(const Caller& caller, const requests::SetSlot& request, TimePoint now);
   void stop_tasks_on(const AgentEntry& agent, const std::function<bool(const TaskRow&)>& chosen, const std::string& why,
                      TimePoint now);
   /// The agent, if the caller may change it; otherwise sends an error.
-  AgentEntry* own_agent(const Guest& guest, const AgentId& id);
+  AgentEntry* own_agent(const Caller& caller, const AgentId& id);
   void send(const AgentEntry& agent, messages::MasterMessage message);
   void refuse(Peer peer, std::string why);
 
@@ -329,52 +329,52 @@ class Control {
   void answer(Asker asker, requests::Reply reply);
   void fail(Asker asker, Errc code, std::string message);
   /// The job, if the caller may see it; otherwise sends an error.
-  const Job* seen_job(const Guest& guest, JobId id);
+  const Job* seen_job(const Caller& caller, JobId id);
   /// The job, if the caller may change it; otherwise sends an error.
-  const Job* own_job(const Guest& guest, JobId id);
+  const Job* own_job(const Caller& caller, JobId id);
   /// The same, unless it has ended.
-  const Job* live_job(const Guest& guest, JobId id);
+  const Job* live_job(const Caller& caller, JobId id);
   /// The job of the task, if it has only that one and the caller may change it; otherwise sends an error.
-  const Job* job_of_one(const Guest& guest, TaskId id);
-  void submit(const Guest& guest, const JobSpec& spec, TimePoint now);
+  const Job* job_of_one(const Caller& caller, TaskId id);
+  void submit(const Caller& caller, const JobSpec& spec, TimePoint now);
   /// Why there is no memory for a job of this size, if there is none.
   std::optional<std::string> no_memory_for(const std::string& user, std::int64_t bytes) const;
-  void end_job(const Guest& guest, JobId id, std::optional<Duration> grace, TimePoint now);
+  void end_job(const Caller& caller, JobId id, std::optional<Duration> grace, TimePoint now);
   /// Stops a job that has not ended; with a grace, if that is less than what it was given before.
   void end(JobId id, std::optional<Duration> grace, TimePoint now);
-  void get_job(const Guest& guest, const requests::GetJob& request);
-  void get_task(const Guest& guest, TaskId id);
-  void list_tasks(const Guest& guest, const requests::ListTasks& request);
-  void move_job(const Guest& guest, const requests::MoveJob& request, TimePoint now);
-  void set_job(const Guest& guest, const requests::SetJob& request, TimePoint now);
-  void why(const Guest& guest, const requests::Why& request);
+  void get_job(const Caller& caller, const requests::GetJob& request);
+  void get_task(const Caller& caller, TaskId id);
+  void list_tasks(const Caller& caller, const requests::ListTasks& request);
+  void move_job(const Caller& caller, const requests::MoveJob& request, TimePoint now);
+  void set_job(const Caller& caller, const requests::SetJob& request, TimePoint now);
+  void why(const Caller& caller, const requests::Why& request);
 
   // Commands inside tasks, and input (execs.cc).
-  void exec(const Guest& guest, const requests::RunExec& request);
+  void exec(const Caller& caller, const requests::RunExec& request);
   void start_exec(std::uint64_t number, Exec& exec);
   /// Those that waited for this lease to start.
   void start_execs(const LeaseId& lease);
   void exec_news(const AgentEntry& agent, const messages::ExecNews& news);
   /// The agent will report nothing more about these commands.
   void end_execs(const std::function<bool(const Exec&)>& chosen, const std::string& why);
-  void send_input(const Guest& guest, const requests::SendInput& request);
+  void send_input(const Caller& caller, const requests::SendInput& request);
   void input_taken(const AgentEntry& agent, const messages::InputTaken& news);
   /// The agent will not acknowledge this input any more.
   void end_inputs(const std::function<bool(const InputTarget&, const Input&)>& chosen, const Error& why);
   /// The lease of a task that runs or starts on a connected agent; otherwise sends an error.
-  std::optional<lease::Held> present_lease(const Guest& guest, TaskId id);
+  std::optional<lease::Held> present_lease(const Caller& caller, TaskId id);
   bool is_started(TaskId id) const;
   static std::optional<std::string> obstacle_to_entering(const access::Principal& who, const Job& job);
 
   // Sessions of clients (clients.cc).
-  void attend(const Guest& guest, const requests::Attend& request, TimePoint now);
-  void list_actors(const Guest& guest, const requests::ListActors& request);
-  void list_sessions(const Guest& guest, const requests::ListSessions& request);
-  void end_session(const Guest& guest, const requests::EndSession& request, TimePoint now);
+  void keep_session(const Caller& caller, const requests::KeepSession& request, TimePoint now);
+  void list_actors(const Caller& caller, const requests::ListActors& request);
+  void list_sessions(const Caller& caller, const requests::ListSessions& request);
+  void end_session(const Caller& caller, const requests::EndSession& request, TimePoint now);
   /// Why a job cannot belong to that session of the caller, if it cannot.
-  std::optional<Error> obstacle_to_session(const Guest& guest, const SessionId& id);
+  std::optional<Error> obstacle_to_session(const Caller& caller, const SessionId& id);
   /// The lease of the task in which the client runs, if it runs in one; an error when that is not to go on.
-  Result<std::optional<LeaseId>> parent_of(const Guest& guest) const;
+  Result<std::optional<LeaseId>> parent_of(const Caller& caller) const;
   /// Whether the sessions of its tasks end as soon as it is asked to stop, not only when it has ended.
   static bool ends_at_once(const JobRow& job);
   /// Closes the sessions whose clients ran in tasks that are over, and those of their actors, at all levels.
@@ -390,14 +390,14 @@ class Control {
   // What there is (views.cc).
   void list_agents(Asker asker, const requests::ListAgents& request);
   void get_agent(Asker asker, const AgentId& id);
-  void list_slots(const Guest& guest, const requests::ListSlots& request);
+  void list_slots(const Caller& caller, const requests::ListSlots& request);
   void list_pools(Asker asker);
   /// up, silent or lost.
   std::string state_of(const AgentEntry& agent) const;
   /// Why it takes no work; empty: it does.
   std::string obstacle_to_work(const AgentEntry& agent) const;
   requests::AgentView view(const AgentEntry& agent) const;
-  const Member& member_of(TaskId id) const;
+  const MemberSpec& member_of(TaskId id) const;
   requests::JobView view(const Job& job) const;
   /// The same with what it runs, and its earlier runs.
   requests::JobView whole_view(const Job& job) const;

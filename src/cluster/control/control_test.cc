@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/seeds.h"
-#include "cluster/control/desk_for_tests.h"
+#include "cluster/control/control_fixture_for_tests.h"
 #include "cluster/job_size.h"
 #include "describe/random.h"
 
@@ -13,137 +13,137 @@ namespace {
 using namespace std::chrono_literals;
 
 TEST(Control, AnswersWhoWatchesAJobOnceItHasChanged) {
-  Desk desk;
-  desk.submit({2}, "2 slots");
-  const std::uint64_t seen = std::get<requests::JobView>(desk.answer()).version;
-  desk.ask("watch", requests::GetJob{{1}, seen});
-  EXPECT_EQ(desk.answers(), 1U);
-  desk.hello("a1");
-  ASSERT_EQ(desk.answers(), 2U);
-  EXPECT_NE(std::get<requests::JobView>(desk.answer()).version, seen);
-  EXPECT_EQ(desk.control().remembered(), 0U);
+  ControlFixture fixture;
+  fixture.submit({2}, "2 slots");
+  const std::uint64_t seen = std::get<requests::JobView>(fixture.answer()).version;
+  fixture.ask("watch", requests::GetJob{{1}, seen});
+  EXPECT_EQ(fixture.answers(), 1U);
+  fixture.hello("a1");
+  ASSERT_EQ(fixture.answers(), 2U);
+  EXPECT_NE(std::get<requests::JobView>(fixture.answer()).version, seen);
+  EXPECT_EQ(fixture.control().remembered(), 0U);
 }
 
 TEST(Control, ShowsNoVersionTwiceEvenIfMoreHappensInTheSameBatch) {
-  Desk desk;
-  desk.hello("a1");
-  desk.submit({2}, "2 slots");  // shown as queued, then placed in the same batch
-  const auto& view = std::get<requests::JobView>(desk.answer());
+  ControlFixture fixture;
+  fixture.hello("a1");
+  fixture.submit({2}, "2 slots");  // shown as queued, then placed in the same batch
+  const auto& view = std::get<requests::JobView>(fixture.answer());
   EXPECT_EQ(view.stage, JobStage::queued);
-  desk.ask("watch", requests::GetJob{{1}, view.version});
-  ASSERT_EQ(desk.answers(), 2U);
-  EXPECT_EQ(std::get<requests::JobView>(desk.answer()).stage, JobStage::running);
+  fixture.ask("watch", requests::GetJob{{1}, view.version});
+  ASSERT_EQ(fixture.answers(), 2U);
+  EXPECT_EQ(std::get<requests::JobView>(fixture.answer()).stage, JobStage::running);
 }
 
 TEST(Control, ShowsNoVersionTwiceOverARestart) {
-  Desk desk;
-  desk.hello("a1");
-  desk.submit({2}, "2 slots");
-  const std::uint64_t seen = std::get<requests::JobView>(desk.answer()).version;
-  desk.exited("a1", lease_of(1));
-  desk.restart();
-  desk.ask("watch", requests::GetJob{{1}, seen});
-  ASSERT_EQ(desk.answers(), 2U);
-  EXPECT_EQ(std::get<requests::JobView>(desk.answer()).stage, JobStage::ended);
+  ControlFixture fixture;
+  fixture.hello("a1");
+  fixture.submit({2}, "2 slots");
+  const std::uint64_t seen = std::get<requests::JobView>(fixture.answer()).version;
+  fixture.exited("a1", lease_of(1));
+  fixture.restart();
+  fixture.ask("watch", requests::GetJob{{1}, seen});
+  ASSERT_EQ(fixture.answers(), 2U);
+  EXPECT_EQ(std::get<requests::JobView>(fixture.answer()).stage, JobStage::ended);
 }
 
 TEST(Control, LetsNobodyWaitForAJobThatHasEnded) {
-  Desk desk;
-  desk.submit({2}, "2 slots");
-  desk.ask("stop", requests::EndJob{{1}, {}});
-  const std::uint64_t seen = std::get<requests::JobView>(desk.answer()).version;
-  desk.ask("watch", requests::GetJob{{1}, seen});
-  EXPECT_EQ(desk.answers(), 3U);
+  ControlFixture fixture;
+  fixture.submit({2}, "2 slots");
+  fixture.ask("stop", requests::EndJob{{1}, {}});
+  const std::uint64_t seen = std::get<requests::JobView>(fixture.answer()).version;
+  fixture.ask("watch", requests::GetJob{{1}, seen});
+  EXPECT_EQ(fixture.answers(), 3U);
 }
 
 TEST(Control, BoundsWatchersAndForgetsThem) {
   Settings settings;
   settings.watchers_max = 1;
-  Desk desk(settings);
-  desk.submit({2}, "2 slots");
-  const std::uint64_t seen = std::get<requests::JobView>(desk.answer()).version;
-  desk.ask("watch", requests::GetJob{{1}, seen});
-  desk.ask("watch", requests::GetJob{{1}, seen});
-  EXPECT_EQ(std::get<requests::Failed>(desk.answer()).code, Errc::unavailable);
-  desk.control().forget_asker(2);
-  EXPECT_EQ(desk.control().remembered(), 0U);
+  ControlFixture fixture(settings);
+  fixture.submit({2}, "2 slots");
+  const std::uint64_t seen = std::get<requests::JobView>(fixture.answer()).version;
+  fixture.ask("watch", requests::GetJob{{1}, seen});
+  fixture.ask("watch", requests::GetJob{{1}, seen});
+  EXPECT_EQ(std::get<requests::Failed>(fixture.answer()).code, Errc::unavailable);
+  fixture.control().forget_asker(2);
+  EXPECT_EQ(fixture.control().remembered(), 0U);
 }
 
 TEST(Control, ShowsWhatWaitsToBeStartedAgain) {
-  Desk desk;
-  desk.hello("a1");
+  ControlFixture fixture;
+  fixture.hello("a1");
   JobSpec spec = job_of({1, 2});
   spec.members.front().restart = restart::OnFailure{1, 3s};
-  desk.submit(spec, "two that fail alone");
-  desk.exited("a1", lease_of(1, 1), 7);
+  fixture.submit(spec, "two that fail alone");
+  fixture.exited("a1", lease_of(1, 1), 7);
   const auto shown = [&] {
-    desk.ask("look", requests::GetTask{{{1}, 1}});
-    return std::get<requests::TaskView>(desk.answer());
+    fixture.ask("look", requests::GetTask{{{1}, 1}});
+    return std::get<requests::TaskView>(fixture.answer());
   };
   EXPECT_EQ(shown().stage, "queued");
   EXPECT_EQ(shown().ending->code, 7) << "until it runs again";
-  EXPECT_EQ(shown().restart_at, desk.now() + 3s);
-  desk.pass(4s);
+  EXPECT_EQ(shown().restart_at, fixture.now() + 3s);
+  fixture.pass(4s);
   EXPECT_EQ(shown().stage, "placed");
   EXPECT_EQ(shown().restarts, 1);
   EXPECT_FALSE(shown().ending);
   EXPECT_FALSE(shown().restart_at);
-  desk.exited("a1", lease_of(1, 1, 2), 7);
+  fixture.exited("a1", lease_of(1, 1, 2), 7);
   EXPECT_EQ(shown().stage, "ended");
   EXPECT_EQ(shown().ending->detail,
             "after 1 restart, which is the most; its output may say why, max_restarts allows more");
 }
 
 TEST(Control, SaysThatTooFewWereThere) {
-  Desk desk;
-  desk.hello("a1");
+  ControlFixture fixture;
+  fixture.hello("a1");
   JobSpec spec = job_of({1, 3});
   spec.members.front().role = "worker";
   spec.members.front().restart = restart::Never{};
   spec.members.front().minimum = Minimum{2, 4s};
-  desk.submit(spec, "three, of which two are needed");
-  desk.exited("a1", lease_of(1, 0), 7);
-  desk.pass(10s);
-  EXPECT_EQ(desk.job(1).stage, JobStage::running) << "two are enough";
-  desk.exited("a1", lease_of(1, 1));
-  desk.pass(10s);
-  EXPECT_EQ(desk.job(1).stage, JobStage::running) << "what has ended well is not missing";
-  desk.exited("a1", lease_of(1, 2), 8);
-  desk.pass(3s);
-  EXPECT_EQ(desk.job(1).stage, JobStage::ended) << "nothing is left that could go on";
-  EXPECT_EQ(desk.job(1).code, 7);
+  fixture.submit(spec, "three, of which two are needed");
+  fixture.exited("a1", lease_of(1, 0), 7);
+  fixture.pass(10s);
+  EXPECT_EQ(fixture.job(1).stage, JobStage::running) << "two are enough";
+  fixture.exited("a1", lease_of(1, 1));
+  fixture.pass(10s);
+  EXPECT_EQ(fixture.job(1).stage, JobStage::running) << "what has ended well is not missing";
+  fixture.exited("a1", lease_of(1, 2), 8);
+  fixture.pass(3s);
+  EXPECT_EQ(fixture.job(1).stage, JobStage::ended) << "nothing is left that could go on";
+  EXPECT_EQ(fixture.job(1).code, 7);
 
   spec.members.front().count = 4;
-  desk.submit(spec, "four, of which two are needed");
-  for (std::uint32_t i = 0; i < 3; ++i) desk.exited("a1", lease_of(2, i), 7);
-  desk.pass(3s);
-  EXPECT_EQ(desk.job(2).stage, JobStage::running);
-  desk.pass(2s);
-  EXPECT_EQ(desk.job(2).stage, JobStage::stopping);
-  desk.exited("a1", lease_of(2, 3), 15, lease::Reason::signalled);
-  EXPECT_EQ(desk.job(2).code, 7) << "of the first that failed";
-  EXPECT_EQ(desk.job(2).detail, "fewer than 2 tasks of role worker were available for 4 s");
+  fixture.submit(spec, "four, of which two are needed");
+  for (std::uint32_t i = 0; i < 3; ++i) fixture.exited("a1", lease_of(2, i), 7);
+  fixture.pass(3s);
+  EXPECT_EQ(fixture.job(2).stage, JobStage::running);
+  fixture.pass(2s);
+  EXPECT_EQ(fixture.job(2).stage, JobStage::stopping);
+  fixture.exited("a1", lease_of(2, 3), 15, lease::Reason::signalled);
+  EXPECT_EQ(fixture.job(2).code, 7) << "of the first that failed";
+  EXPECT_EQ(fixture.job(2).detail, "fewer than 2 tasks of role worker were available for 4 s");
 }
 
 TEST(Control, PlacesNothingOnAnAgentThatSaysItTakesNoWork) {
-  Desk desk;
-  desk.hello("a1");
-  desk.says("a1", messages::Beat{{}, {}, "the disk is full: 0 MiB free in /data; free space there"});
-  desk.submit({1}, "one");
-  EXPECT_EQ(desk.job(1).stage, JobStage::queued);
-  desk.ask("why", requests::Why{JobId{1}});
-  EXPECT_NE(desk.text().find("a1 is out of service: the disk is full"), std::string::npos);
-  desk.says("a1", messages::Beat{});
-  EXPECT_EQ(desk.job(1).stage, JobStage::running);
+  ControlFixture fixture;
+  fixture.hello("a1");
+  fixture.says("a1", messages::Beat{{}, {}, "the disk is full: 0 MiB free in /data; free space there"});
+  fixture.submit({1}, "one");
+  EXPECT_EQ(fixture.job(1).stage, JobStage::queued);
+  fixture.ask("why", requests::Why{JobId{1}});
+  EXPECT_NE(fixture.text().find("a1 is out of service: the disk is full"), std::string::npos);
+  fixture.says("a1", messages::Beat{});
+  EXPECT_EQ(fixture.job(1).stage, JobStage::running);
 
   // What could not be started for that waits for room, and no restart is counted.
-  desk.says("a1", messages::Beat{{}, {}, "the disk is full"});
-  desk.exited("a1", lease_of(1), 0, lease::Reason::agent_lost);
-  EXPECT_EQ(desk.job(1).stage, JobStage::queued);
-  EXPECT_EQ(desk.task(1, 0).restarts, 0);
-  desk.hello("a2");
-  EXPECT_EQ(desk.job(1).stage, JobStage::running);
-  EXPECT_EQ(desk.task(1, 0).agent.value, "a2");
+  fixture.says("a1", messages::Beat{{}, {}, "the disk is full"});
+  fixture.exited("a1", lease_of(1), 0, lease::Reason::agent_lost);
+  EXPECT_EQ(fixture.job(1).stage, JobStage::queued);
+  EXPECT_EQ(fixture.task(1, 0).restarts, 0);
+  fixture.hello("a2");
+  EXPECT_EQ(fixture.job(1).stage, JobStage::running);
+  EXPECT_EQ(fixture.task(1, 0).agent.value, "a2");
 
   // A hello says it, too.
   messages::Hello hello;
@@ -152,47 +152,47 @@ TEST(Control, PlacesNothingOnAnAgentThatSaysItTakesNoWork) {
   hello.slots.resize(9);
   hello.identity = "a3";
   hello.obstacle = "the disk is full";
-  desk.say_hello("a3", hello);
-  desk.submit({9}, "nine");
-  EXPECT_EQ(desk.job(2).stage, JobStage::queued);
+  fixture.say_hello("a3", hello);
+  fixture.submit({9}, "nine");
+  EXPECT_EQ(fixture.job(2).stage, JobStage::queued);
 }
 
 // A job ends with the first failure of a task that takes the others with it. What of it was lost with an agent by then
 // did not run to an end, but there is nothing left for which it could run again.
 TEST(Control, EndsAGangWithTheFailureOfOneThoughAnotherNeverBegan) {
   for (const bool lost_first : {false, true}) {
-    Desk desk;
-    desk.hello("a1");
-    desk.hello("a2");
-    desk.submit(job_of({4, 2}), "two, on an agent each");
-    const std::uint32_t on_a1 = desk.task(1, 0).agent.value == "a1" ? 0 : 1;
-    desk.started("a1", lease_of(1, on_a1));
-    desk.falls_silent("a2");  // before the other one began
-    if (lost_first) desk.pass(40s);
+    ControlFixture fixture;
+    fixture.hello("a1");
+    fixture.hello("a2");
+    fixture.submit(job_of({4, 2}), "two, on an agent each");
+    const std::uint32_t on_a1 = fixture.task(1, 0).agent.value == "a1" ? 0 : 1;
+    fixture.started("a1", lease_of(1, on_a1));
+    fixture.falls_silent("a2");  // before the other one began
+    if (lost_first) fixture.pass(40s);
     if (lost_first) {
-      EXPECT_EQ(desk.job(1).stage, JobStage::stopping) << "the rest is stopped, to run again together";
+      EXPECT_EQ(fixture.job(1).stage, JobStage::stopping) << "the rest is stopped, to run again together";
     }
-    desk.exited("a1", lease_of(1, on_a1), 7);
-    desk.pass(80s);
+    fixture.exited("a1", lease_of(1, on_a1), 7);
+    fixture.pass(80s);
     if (lost_first) {
-      EXPECT_EQ(desk.job(1).stage, JobStage::queued) << "how it ended when it was told to stop is no failure";
-      desk.hello("a2", 4, std::set<LeaseId>{});
-      EXPECT_EQ(desk.job(1).stage, JobStage::running);
-      EXPECT_EQ(desk.job(1).runs, 2);
+      EXPECT_EQ(fixture.job(1).stage, JobStage::queued) << "how it ended when it was told to stop is no failure";
+      fixture.hello("a2", 4, std::set<LeaseId>{});
+      EXPECT_EQ(fixture.job(1).stage, JobStage::running);
+      EXPECT_EQ(fixture.job(1).runs, 2);
       continue;
     }
-    EXPECT_EQ(desk.job(1).stage, JobStage::ended);
-    EXPECT_EQ(desk.job(1).reason, lease::Reason::exited);
-    EXPECT_EQ(desk.job(1).code, 7);
-    EXPECT_EQ(desk.job(1).runs, 1);
-    EXPECT_EQ(desk.task(1, 1 - on_a1).ending.reason, lease::Reason::signalled) << "it was stopped with its gang";
+    EXPECT_EQ(fixture.job(1).stage, JobStage::ended);
+    EXPECT_EQ(fixture.job(1).reason, lease::Reason::exited);
+    EXPECT_EQ(fixture.job(1).code, 7);
+    EXPECT_EQ(fixture.job(1).runs, 1);
+    EXPECT_EQ(fixture.task(1, 1 - on_a1).ending.reason, lease::Reason::signalled) << "it was stopped with its gang";
   }
 }
 
 TEST(Control, SumsUpWhatThereIs) {
-  Desk desk;
-  desk.hello("a1");
-  desk.hello("a2", 2);
+  ControlFixture fixture;
+  fixture.hello("a1");
+  fixture.hello("a2", 2);
   JobSpec spec = job_of({2});
   spec.members.front().cpus = {1'500};
   messages::Hello hello;
@@ -200,14 +200,14 @@ TEST(Control, SumsUpWhatThereIs) {
   hello.agent = {AgentId("a3"), 1, plan::SlotKind::cpu, {8'000}, {1'000}, {}, true, false};
   hello.slots.resize(1);
   hello.identity = "a3";
-  desk.say_hello("a3", hello);
+  fixture.say_hello("a3", hello);
   spec.members.front().slots = 1;
   spec.members.front().slot_kind = plan::SlotKind::cpu;
-  desk.submit(spec, "a core");
-  desk.submit({4}, "4 slots");
-  desk.submit({4}, "4 slots");
-  desk.ask("status", requests::GetStatus{});
-  const auto& status = std::get<requests::Status>(desk.answer());
+  fixture.submit(spec, "a core");
+  fixture.submit({4}, "4 slots");
+  fixture.submit({4}, "4 slots");
+  fixture.ask("status", requests::GetStatus{});
+  const auto& status = std::get<requests::Status>(fixture.answer());
   EXPECT_EQ(status.agents, 3);
   EXPECT_EQ(status.agents_up, 3);
   EXPECT_EQ(status.slots, 7);
@@ -221,7 +221,7 @@ TEST(Control, SumsUpWhatThereIs) {
 TEST(Control, KeepsJobsAndAgentsOfAPoolThatIsNotConfiguredAnyMore) {
   Settings settings;
   settings.pools["old"] = {};
-  Desk desk(settings);
+  ControlFixture fixture(settings);
   messages::Hello hello;
   hello.protocols = protocol::own();
   hello.agent.id = AgentId("a1");
@@ -229,39 +229,39 @@ TEST(Control, KeepsJobsAndAgentsOfAPoolThatIsNotConfiguredAnyMore) {
   hello.slots.resize(4);
   hello.pool = "old";
   hello.identity = "a1";
-  desk.say_hello("a1", hello);
+  fixture.say_hello("a1", hello);
   JobSpec spec = job_of({4});
   spec.pool = "old";
-  desk.submit(spec, "a job that runs");
-  desk.submit(spec, "a job that waits");
-  desk.settings().pools.erase("old");
-  desk.restart();
-  desk.pass(40s);
-  EXPECT_EQ(desk.job(1).stage, JobStage::queued);
-  EXPECT_EQ(desk.job(2).stage, JobStage::queued);
-  desk.submit(spec, "another");
-  EXPECT_EQ(std::get<requests::Failed>(desk.answer()).code, Errc::not_found);
-  desk.ask("why", requests::Why{{1}});
-  EXPECT_NE(std::get<requests::Text>(desk.answer()).text.find("pool 'old'"), std::string::npos);
-  desk.ask("set", requests::SetJob{{1}, 3, {}, {}, {}});
-  desk.ask("stop", requests::EndJob{{2}, {}});
-  EXPECT_EQ(desk.job(2).stage, JobStage::ended);
-  desk.settings().pools["old"] = {};
-  desk.restart();
-  desk.hello("a1");  // into the default pool now, where it has nothing
-  desk.say_hello("a1", hello);
-  EXPECT_EQ(desk.job(1).stage, JobStage::running);
+  fixture.submit(spec, "a job that runs");
+  fixture.submit(spec, "a job that waits");
+  fixture.settings().pools.erase("old");
+  fixture.restart();
+  fixture.pass(40s);
+  EXPECT_EQ(fixture.job(1).stage, JobStage::queued);
+  EXPECT_EQ(fixture.job(2).stage, JobStage::queued);
+  fixture.submit(spec, "another");
+  EXPECT_EQ(std::get<requests::Failed>(fixture.answer()).code, Errc::not_found);
+  fixture.ask("why", requests::Why{{1}});
+  EXPECT_NE(std::get<requests::Text>(fixture.answer()).text.find("pool 'old'"), std::string::npos);
+  fixture.ask("set", requests::SetJob{{1}, 3, {}, {}, {}});
+  fixture.ask("stop", requests::EndJob{{2}, {}});
+  EXPECT_EQ(fixture.job(2).stage, JobStage::ended);
+  fixture.settings().pools["old"] = {};
+  fixture.restart();
+  fixture.hello("a1");  // into the default pool now, where it has nothing
+  fixture.say_hello("a1", hello);
+  EXPECT_EQ(fixture.job(1).stage, JobStage::running);
 }
 
 TEST(Control, MovesAJobThatWaitsIntoAnotherPool) {
   Settings settings;
   settings.pools["other"] = {};
-  Desk desk(settings);
-  const auto failed = [&] { return std::get<requests::Failed>(desk.answer()).message; };
-  desk.hello("a1", 4);
-  desk.submit({4}, "one that runs");
-  desk.submit({4}, "one that waits");
-  desk.submit({3}, "another that waits");
+  ControlFixture fixture(settings);
+  const auto failed = [&] { return std::get<requests::Failed>(fixture.answer()).message; };
+  fixture.hello("a1", 4);
+  fixture.submit({4}, "one that runs");
+  fixture.submit({4}, "one that waits");
+  fixture.submit({3}, "another that waits");
   messages::Hello hello;
   hello.protocols = protocol::own();
   hello.agent.id = AgentId("b1");
@@ -269,28 +269,28 @@ TEST(Control, MovesAJobThatWaitsIntoAnotherPool) {
   hello.slots.resize(3);
   hello.pool = "other";
   hello.identity = "b1";
-  desk.say_hello("b1", hello);
-  desk.ask("set", requests::SetJob{{1}, {}, {}, {}, "other"});
+  fixture.say_hello("b1", hello);
+  fixture.ask("set", requests::SetJob{{1}, {}, {}, {}, "other"});
   EXPECT_EQ(failed(), "job 1 has tasks on agents of its pool; the pool can be changed only while the job is queued");
-  desk.ask("set", requests::SetJob{{2}, {}, {}, {}, "other"});
+  fixture.ask("set", requests::SetJob{{2}, {}, {}, {}, "other"});
   EXPECT_TRUE(failed().starts_with("it can never run: ")) << failed();
-  desk.ask("set", requests::SetJob{{2}, {}, {}, {}, "nowhere"});
+  fixture.ask("set", requests::SetJob{{2}, {}, {}, {}, "nowhere"});
   EXPECT_EQ(failed(), "pool: there is no pool 'nowhere'; the pools are 'default', 'other'");
-  EXPECT_EQ(desk.job(2).spec.pool, "default");
-  desk.ask("set", requests::SetJob{{3}, 7, {}, {}, "other"});
-  EXPECT_EQ(desk.job(3).stage, JobStage::running);
-  EXPECT_EQ(desk.job(3).spec.pool, "other");
-  EXPECT_EQ(desk.job(3).spec.priority, 7);
-  desk.restart();
-  EXPECT_EQ(desk.job(3).spec.pool, "other");
-  EXPECT_EQ(desk.job(2).stage, JobStage::queued);
+  EXPECT_EQ(fixture.job(2).spec.pool, "default");
+  fixture.ask("set", requests::SetJob{{3}, 7, {}, {}, "other"});
+  EXPECT_EQ(fixture.job(3).stage, JobStage::running);
+  EXPECT_EQ(fixture.job(3).spec.pool, "other");
+  EXPECT_EQ(fixture.job(3).spec.priority, 7);
+  fixture.restart();
+  EXPECT_EQ(fixture.job(3).spec.pool, "other");
+  EXPECT_EQ(fixture.job(2).stage, JobStage::queued);
 }
 
 TEST(Control, KeepsAQuotaOverPoolsAlsoForAJobThatMoves) {
   Settings settings;
   settings.pools["other"] = {};
-  Desk desk(settings);
-  desk.hello("a1", 4);
+  ControlFixture fixture(settings);
+  fixture.hello("a1", 4);
   messages::Hello hello;
   hello.protocols = protocol::own();
   hello.agent.id = AgentId("b1");
@@ -298,184 +298,185 @@ TEST(Control, KeepsAQuotaOverPoolsAlsoForAJobThatMoves) {
   hello.slots.resize(4);
   hello.pool = "other";
   hello.identity = "b1";
-  desk.say_hello("b1", hello);
+  fixture.say_hello("b1", hello);
   const AccountId admins = account_of_user("admin");
-  desk.quota(admins, 5);
-  desk.submit({3}, "one that runs");
-  desk.submit({3}, "one that waits");
-  EXPECT_EQ(desk.control().held_by(admins), 3);
-  desk.ask("set", requests::SetJob{{2}, {}, {}, {}, "other"});
-  EXPECT_EQ(desk.job(2).stage, JobStage::queued);
-  desk.ask("why", requests::Why{{2}});
-  EXPECT_EQ(std::get<requests::Text>(desk.answer()).text,
+  fixture.quota(admins, 5);
+  fixture.submit({3}, "one that runs");
+  fixture.submit({3}, "one that waits");
+  EXPECT_EQ(fixture.control().held_by(admins), 3);
+  fixture.ask("set", requests::SetJob{{2}, {}, {}, {}, "other"});
+  EXPECT_EQ(fixture.job(2).stage, JobStage::queued);
+  fixture.ask("why", requests::Why{{2}});
+  EXPECT_EQ(std::get<requests::Text>(fixture.answer()).text,
             "waits for 3 slots: user admin holds 3 of at most 5 slots, 3 of them in other pools");
-  desk.quota(admins, 6);
-  EXPECT_EQ(desk.job(2).stage, JobStage::running);
-  EXPECT_EQ(desk.control().held_by(admins), 6);
+  fixture.quota(admins, 6);
+  EXPECT_EQ(fixture.job(2).stage, JobStage::running);
+  EXPECT_EQ(fixture.control().held_by(admins), 6);
 }
 
 TEST(Control, BoundsWhatReportsAndEndingsTake) {
   Settings settings;
   settings.ended_bytes_kept = ByteSize{64 << 10};
-  Desk desk(settings);
-  desk.hello("a1");
+  ControlFixture fixture(settings);
+  fixture.hello("a1");
   for (std::uint64_t job = 1; job <= 4; ++job) {
-    desk.submit({1}, "1 slot");
-    desk.started("a1", lease_of(job));
-    desk.says("a1", messages::Report{lease_of(job), 1, std::string(32'768, 'x')});
-    desk.says("a1", messages::Report{lease_of(job), 2, std::string(32'769, 'x')});
-    EXPECT_EQ(desk.task(job).reports, 1U);
+    fixture.submit({1}, "1 slot");
+    fixture.started("a1", lease_of(job));
+    fixture.says("a1", messages::Report{lease_of(job), 1, std::string(32'768, 'x')});
+    fixture.says("a1", messages::Report{lease_of(job), 2, std::string(32'769, 'x')});
+    EXPECT_EQ(fixture.task(job).reports, 1U);
     const std::string detail(4'000, 'a');
-    desk.says("a1", messages::Exited{lease_of(job), {lease::Reason::exited, 1, detail + detail + detail, {}, 0}});
+    fixture.says("a1", messages::Exited{lease_of(job), {lease::Reason::exited, 1, detail + detail + detail, {}, 0}});
   }
-  EXPECT_EQ(desk.control().ledger().ended_in_memory(), 1) << "two take more than is kept of ended ones";
-  EXPECT_EQ(desk.task(4).ending.detail.size(), 8'192U);
-  desk.restart();
-  EXPECT_EQ(desk.control().ledger().ended_in_memory(), 1);
+  EXPECT_EQ(fixture.control().ledger().ended_in_memory(), 1) << "two take more than is kept of ended ones";
+  EXPECT_EQ(fixture.task(4).ending.detail.size(), 8'192U);
+  fixture.restart();
+  EXPECT_EQ(fixture.control().ledger().ended_in_memory(), 1);
 }
 
 TEST(Control, BoundsWhatTheSpecificationsOfJobsTake) {
   Settings settings;
   settings.job_bytes_of_user_max = ByteSize{3 << 20};
   settings.ended_bytes_kept = ByteSize{2 << 20};
-  Desk desk(settings);
+  ControlFixture fixture(settings);
   JobSpec spec = job_of({1});
   spec.members.front().command.variables["LARGE"] = std::string(900'000, 'x');
-  for (int i = 0; i < 3; ++i) desk.submit(spec, "a large one");
-  EXPECT_TRUE(std::holds_alternative<requests::JobView>(desk.answer()));
-  desk.submit(spec, "one too many");
-  const auto refused = std::get<requests::Failed>(desk.answer());
+  for (int i = 0; i < 3; ++i) fixture.submit(spec, "a large one");
+  EXPECT_TRUE(std::holds_alternative<requests::JobView>(fixture.answer()));
+  fixture.submit(spec, "one too many");
+  const auto refused = std::get<requests::Failed>(fixture.answer());
   EXPECT_EQ(refused.code, Errc::denied);
   EXPECT_NE(refused.message.find("the limit is 3MiB"), std::string::npos) << refused.message;
-  desk.restart();
-  desk.submit(spec, "one too many, after a restart");
-  EXPECT_EQ(std::get<requests::Failed>(desk.answer()).code, Errc::denied);
-  for (std::uint64_t id = 1; id <= 3; ++id) desk.ask("kill", requests::KillJob{{id}});
-  EXPECT_EQ(desk.control().ledger().live().bytes, 0);
-  EXPECT_EQ(desk.control().ledger().ended_in_memory(), 2) << "more would take more than is kept of ended ones";
+  fixture.restart();
+  fixture.submit(spec, "one too many, after a restart");
+  EXPECT_EQ(std::get<requests::Failed>(fixture.answer()).code, Errc::denied);
+  for (std::uint64_t id = 1; id <= 3; ++id) fixture.ask("kill", requests::KillJob{{id}});
+  EXPECT_EQ(fixture.control().ledger().live().bytes, 0);
+  EXPECT_EQ(fixture.control().ledger().ended_in_memory(), 2) << "more would take more than is kept of ended ones";
   const std::int64_t each = bytes_of(spec);
-  EXPECT_EQ(desk.control().ledger().ended_bytes(), 3 * each) << "in the database";
-  desk.control().note_pruned({3}, each);
-  EXPECT_EQ(desk.control().ledger().ended_in_memory(), 1) << "what is pruned is not kept in memory either";
-  EXPECT_EQ(desk.control().ledger().ended_bytes(), 2 * each);
-  desk.submit(spec, "there is room again");
-  EXPECT_TRUE(std::holds_alternative<requests::JobView>(desk.answer()));
+  EXPECT_EQ(fixture.control().ledger().ended_bytes(), 3 * each) << "in the database";
+  fixture.control().note_pruned({3}, each);
+  EXPECT_EQ(fixture.control().ledger().ended_in_memory(), 1) << "what is pruned is not kept in memory either";
+  EXPECT_EQ(fixture.control().ledger().ended_bytes(), 2 * each);
+  fixture.submit(spec, "there is room again");
+  EXPECT_TRUE(std::holds_alternative<requests::JobView>(fixture.answer()));
 }
 
 TEST(Control, RefusesAgentsAndJobsWhoseNamesCannotBeShown) {
-  Desk desk;
+  ControlFixture fixture;
   for (const std::string& id :
        {std::string("a\nb"), std::string(".."), std::string("-x"), std::string(5'000, 'x'), std::string("\x1b[2J")}) {
-    desk.hello(id);
-    EXPECT_TRUE(desk.control().ledger().agents().empty()) << id.size();
+    fixture.hello(id);
+    EXPECT_TRUE(fixture.control().ledger().agents().empty()) << id.size();
   }
   messages::Hello hello;
   hello.protocols = protocol::own();
   hello.agent.id = AgentId("good");
   hello.identity = "good";
   hello.agent.labels["zone"] = "\x1b]0;x\x07";
-  desk.say_hello("good", hello);
-  EXPECT_TRUE(desk.control().ledger().agents().empty());
+  fixture.say_hello("good", hello);
+  EXPECT_TRUE(fixture.control().ledger().agents().empty());
   JobSpec spec = job_of({1});
   spec.name = "\x1b[2J";
-  desk.submit(spec, "a name with control characters");
-  const auto refused = std::get<requests::Failed>(desk.answer());
+  fixture.submit(spec, "a name with control characters");
+  const auto refused = std::get<requests::Failed>(fixture.answer());
   EXPECT_EQ(refused.code, Errc::invalid);
   ASSERT_EQ(refused.faults.size(), 1U);
   EXPECT_EQ(refused.faults.front().path, "name");
 }
 
 TEST(Control, RefusesAJobThatCouldNeverRunUnderItsQuota) {
-  Desk desk;
-  desk.hello("a1", 8);
-  desk.quota(account_of_user("admin"), 4);
-  desk.submit({8}, "8 slots");
+  ControlFixture fixture;
+  fixture.hello("a1", 8);
+  fixture.quota(account_of_user("admin"), 4);
+  fixture.submit({8}, "8 slots");
   EXPECT_EQ(
-      std::get<requests::Failed>(desk.answer()).message,
+      std::get<requests::Failed>(fixture.answer()).message,
       "it can never run: it needs 8 slots to start, but user admin may hold 4 at most; request fewer slots, or ask "
       "an admin to raise the quota");
-  desk.submit({4, 2, 1}, "4 slots to start, up to 8");
-  EXPECT_EQ(desk.job(1).stage, JobStage::running);
-  desk.submit({4}, "as many as are allowed");
-  EXPECT_EQ(desk.job(2).stage, JobStage::queued) << "it waits for the first";
-  desk.quota(account_of_user("admin"), std::nullopt);
-  desk.quota(account_of_workspace("default"), 7);
-  desk.submit({8}, "8 slots");
-  EXPECT_EQ(std::get<requests::Failed>(desk.answer()).code, Errc::invalid);
-  desk.quota(account_of_workspace("default"), 8);
-  desk.submit({8}, "8 slots");
-  EXPECT_EQ(desk.job(3).stage, JobStage::queued);
+  fixture.submit({4, 2, 1}, "4 slots to start, up to 8");
+  EXPECT_EQ(fixture.job(1).stage, JobStage::running);
+  fixture.submit({4}, "as many as are allowed");
+  EXPECT_EQ(fixture.job(2).stage, JobStage::queued) << "it waits for the first";
+  fixture.quota(account_of_user("admin"), std::nullopt);
+  fixture.quota(account_of_workspace("default"), 7);
+  fixture.submit({8}, "8 slots");
+  EXPECT_EQ(std::get<requests::Failed>(fixture.answer()).code, Errc::invalid);
+  fixture.quota(account_of_workspace("default"), 8);
+  fixture.submit({8}, "8 slots");
+  EXPECT_EQ(fixture.job(3).stage, JobStage::queued);
 }
 
 TEST(Control, StopsAJobThatRunsLongerThanItMay) {
-  Desk desk;
-  desk.hello("a1", 1);
+  ControlFixture fixture;
+  fixture.hello("a1", 1);
   JobSpec spec = job_of({1});
   spec.max_time = 1h;
-  desk.submit(spec, "an hour at most");
-  desk.submit(spec, "the same, which waits first");
-  desk.started("a1", lease_of(1));
-  desk.pass(59min);
-  EXPECT_EQ(desk.job(1).stage, JobStage::running);
-  desk.restart();
-  desk.pass(61s);
-  EXPECT_EQ(desk.job(1).stage, JobStage::stopping);
-  EXPECT_NE(desk.text().find("to a1     stop 1.0/1"), std::string::npos) << desk.text();
-  desk.restart();
-  desk.exited("a1", lease_of(1), 0);
-  EXPECT_EQ(desk.job(1).stage, JobStage::ended);
-  EXPECT_EQ(desk.job(1).detail, "it ran longer than its max_time of 1h");
-  desk.ask("why", requests::Why{{1}});
-  EXPECT_NE(std::get<requests::Text>(desk.answer()).text.find("it was stopped: it ran longer than its max_time of 1h"),
-            std::string::npos);
-  EXPECT_EQ(desk.job(2).stage, JobStage::running);
-  desk.exited("a1", lease_of(2), 0);
-  EXPECT_EQ(desk.job(2).reason, lease::Reason::exited);
-  EXPECT_EQ(desk.control().remembered(), 0U);
+  fixture.submit(spec, "an hour at most");
+  fixture.submit(spec, "the same, which waits first");
+  fixture.started("a1", lease_of(1));
+  fixture.pass(59min);
+  EXPECT_EQ(fixture.job(1).stage, JobStage::running);
+  fixture.restart();
+  fixture.pass(61s);
+  EXPECT_EQ(fixture.job(1).stage, JobStage::stopping);
+  EXPECT_NE(fixture.text().find("to a1     stop 1.0/1"), std::string::npos) << fixture.text();
+  fixture.restart();
+  fixture.exited("a1", lease_of(1), 0);
+  EXPECT_EQ(fixture.job(1).stage, JobStage::ended);
+  EXPECT_EQ(fixture.job(1).detail, "it ran longer than its max_time of 1h");
+  fixture.ask("why", requests::Why{{1}});
+  EXPECT_NE(
+      std::get<requests::Text>(fixture.answer()).text.find("it was stopped: it ran longer than its max_time of 1h"),
+      std::string::npos);
+  EXPECT_EQ(fixture.job(2).stage, JobStage::running);
+  fixture.exited("a1", lease_of(2), 0);
+  EXPECT_EQ(fixture.job(2).reason, lease::Reason::exited);
+  EXPECT_EQ(fixture.control().remembered(), 0U);
 }
 
 TEST(Control, CountsTheTimeOfAJobAnewWhenItRunsAgain) {
-  Desk desk;
-  desk.hello("a1", 1);
+  ControlFixture fixture;
+  fixture.hello("a1", 1);
   JobSpec spec = job_of({1});
   spec.max_time = 10min;
-  desk.submit(spec, "ten minutes at most");
-  desk.started("a1", lease_of(1));
-  desk.pass(9min);
-  desk.hello("a1", 1, std::set<LeaseId>{});
-  desk.pass(9min);
-  EXPECT_EQ(desk.job(1).stage, JobStage::running);
-  desk.pass(2min);
-  EXPECT_EQ(desk.job(1).stage, JobStage::stopping);
+  fixture.submit(spec, "ten minutes at most");
+  fixture.started("a1", lease_of(1));
+  fixture.pass(9min);
+  fixture.hello("a1", 1, std::set<LeaseId>{});
+  fixture.pass(9min);
+  EXPECT_EQ(fixture.job(1).stage, JobStage::running);
+  fixture.pass(2min);
+  EXPECT_EQ(fixture.job(1).stage, JobStage::stopping);
 }
 
 TEST(Control, ForgetsAgentsThatAreGoneForGoodAndEndedJobs) {
   Settings settings;
   settings.forget_agents_after = 1h;
   settings.ended_jobs_kept = 1;
-  Desk desk(settings);
-  desk.hello("a1");
-  desk.submit({2}, "2 slots");
-  desk.falls_silent("a1");
-  desk.pass(31s);
-  EXPECT_EQ(desk.control().ledger().agents().size(), 1U);
-  desk.pass(1h);
-  EXPECT_TRUE(desk.control().ledger().agents().empty());
-  EXPECT_TRUE(desk.database().agents.empty());
-  desk.ask("stop", requests::EndJob{{1}, {}});
-  desk.submit({2}, "2 slots");
-  desk.ask("stop", requests::EndJob{{2}, {}});
-  EXPECT_EQ(desk.control().ledger().jobs().size(), 1U);
-  desk.hello("a1", 4, std::set{lease_of(1)});
-  EXPECT_NE(desk.text().find("welcome, keep nothing"), std::string::npos);
+  ControlFixture fixture(settings);
+  fixture.hello("a1");
+  fixture.submit({2}, "2 slots");
+  fixture.falls_silent("a1");
+  fixture.pass(31s);
+  EXPECT_EQ(fixture.control().ledger().agents().size(), 1U);
+  fixture.pass(1h);
+  EXPECT_TRUE(fixture.control().ledger().agents().empty());
+  EXPECT_TRUE(fixture.database().agents.empty());
+  fixture.ask("stop", requests::EndJob{{1}, {}});
+  fixture.submit({2}, "2 slots");
+  fixture.ask("stop", requests::EndJob{{2}, {}});
+  EXPECT_EQ(fixture.control().ledger().jobs().size(), 1U);
+  fixture.hello("a1", 4, std::set{lease_of(1)});
+  EXPECT_NE(fixture.text().find("welcome, keep nothing"), std::string::npos);
 }
 
 TEST(Control, KeepsAnAgentInItsPoolWhileItHasTasks) {
   Settings settings;
   settings.pools["other"] = {};
-  Desk desk(settings);
-  desk.hello("a1");
-  desk.submit({2}, "2 slots");
+  ControlFixture fixture(settings);
+  fixture.hello("a1");
+  fixture.submit({2}, "2 slots");
   messages::Hello hello;
   hello.protocols = protocol::own();
   hello.agent.id = AgentId("a1");
@@ -483,18 +484,18 @@ TEST(Control, KeepsAnAgentInItsPoolWhileItHasTasks) {
   hello.slots.resize(4);
   hello.identity = "a1";
   hello.pool = "other";
-  desk.say_hello("a1", hello);
-  EXPECT_NE(desk.text().find("drain it before you change"), std::string::npos);
+  fixture.say_hello("a1", hello);
+  EXPECT_NE(fixture.text().find("drain it before you change"), std::string::npos);
   hello.pool = "default";
   hello.agent.slot_kind = plan::SlotKind::cuda;
-  desk.say_hello("a1", hello);
-  desk.exited("a1", lease_of(1));
-  desk.hello("a1");
-  desk.exited("a1", lease_of(1));
+  fixture.say_hello("a1", hello);
+  fixture.exited("a1", lease_of(1));
+  fixture.hello("a1");
+  fixture.exited("a1", lease_of(1));
   hello.pool = "other";
   hello.leases.clear();
-  desk.say_hello("a1", hello);
-  EXPECT_EQ(desk.database().agents.at(AgentId("a1")).pool, "other");
+  fixture.say_hello("a1", hello);
+  EXPECT_EQ(fixture.database().agents.at(AgentId("a1")).pool, "other");
 }
 
 /// Numbers that occur now and then, so that what strangers say sometimes meets what is there.
@@ -535,7 +536,7 @@ requests::Request stranger_asks(Dice& dice) {
                  [&](requests::Submit& one) {
                    if (dice.percent(90)) one.job.pool = "default";
                    if (dice.percent(70)) one.job.selector.clear();
-                   for (Member& member : one.job.members) {
+                   for (MemberSpec& member : one.job.members) {
                      if (dice.percent(80)) member.slots = static_cast<std::int32_t>(dice.below(4));
                      if (dice.percent(80)) member.cpus = {};
                      if (dice.percent(80)) member.memory = {};
@@ -569,9 +570,9 @@ requests::Request stranger_asks(Dice& dice) {
 
 access::Principal a_guest(Dice& dice) {
   if (dice.percent(50)) return an_admin();
-  access::Principal guest{"ann", false, {}, "t2", ""};
-  if (dice.percent(80)) guest.roles["default"] = dice.percent(50) ? access::Role::editor : access::Role::viewer;
-  return guest;
+  access::Principal caller{"ann", false, {}, "t2", ""};
+  if (dice.percent(80)) caller.roles["default"] = dice.percent(50) ? access::Role::editor : access::Role::viewer;
+  return caller;
 }
 
 TEST(Control, IsNotBroughtDownByStrangers) {

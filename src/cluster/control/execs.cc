@@ -10,22 +10,22 @@ std::optional<std::string> Control::obstacle_to_entering(const access::Principal
     return "job " + number + " belongs to " + job.row.owner + "; only " + job.row.owner +
            " and admins of the cluster may run commands in it or send it input";
   }
-  for (const Member& member : job.row.spec.members) {
-    if (member.manners.run_as_root && !who.is_admin) {
+  for (const MemberSpec& member : job.row.spec.members) {
+    if (member.policy.run_as_root && !who.is_admin) {
       return "job " + number + " runs as root; only admins of the cluster may run commands in it";
     }
-    if (member.manners.isolation == Isolation::off && !who.task.empty()) {
+    if (member.policy.isolation == Isolation::off && !who.task.empty()) {
       return "job " + number + " runs without isolation; tasks may not run commands in it";
     }
   }
   return std::nullopt;
 }
 
-std::optional<lease::Held> Control::present_lease(const Guest& guest, TaskId id) {
-  const Asker asker = guest.asker;
-  const Job* job = own_job(guest, id.job);
+std::optional<lease::Held> Control::present_lease(const Caller& caller, TaskId id) {
+  const Asker asker = caller.asker;
+  const Job* job = own_job(caller, id.job);
   if (job == nullptr) return std::nullopt;
-  if (const auto why = obstacle_to_entering(guest.who, *job)) {
+  if (const auto why = obstacle_to_entering(caller.who, *job)) {
     fail(asker, Errc::denied, *why);
     return std::nullopt;
   }
@@ -56,16 +56,16 @@ bool Control::is_started(TaskId id) const {
   return !std::holds_alternative<lease::Placed>(ledger_.find(id)->lease.stage);
 }
 
-void Control::exec(const Guest& guest, const requests::RunExec& request) {
-  const auto held = present_lease(guest, request.task);
+void Control::exec(const Caller& caller, const requests::RunExec& request) {
+  const auto held = present_lease(caller, request.task);
   if (!held) return;
   if (static_cast<std::int64_t>(execs_.size()) >= settings_.execs_max) {
-    return fail(guest.asker, Errc::unavailable, "too many commands run inside tasks; try again later");
+    return fail(caller.asker, Errc::unavailable, "too many commands run inside tasks; try again later");
   }
   const LeaseId lease{request.task, held->epoch};
   const std::uint64_t number = ++last_exec_;
   messages::Exec command{lease, {number, request.argv, request.input, request.terminal, request.window}};
-  Exec& exec = execs_[number] = {guest.asker, lease, held->agent, guest.who.user, std::move(command)};
+  Exec& exec = execs_[number] = {caller.asker, lease, held->agent, caller.who.user, std::move(command)};
   if (is_started(request.task)) start_exec(number, exec);
 }
 
@@ -101,9 +101,9 @@ void Control::end_execs(const std::function<bool(const Exec&)>& chosen, const st
   }
 }
 
-void Control::send_input(const Guest& guest, const requests::SendInput& request) {
-  const Asker asker = guest.asker;
-  const auto held = present_lease(guest, request.task);
+void Control::send_input(const Caller& caller, const requests::SendInput& request) {
+  const Asker asker = caller.asker;
+  const auto held = present_lease(caller, request.task);
   if (!held) return;
   if (!is_started(request.task)) {
     return fail(asker, Errc::conflict, "task " + to_string(request.task) + " is still starting; try again");
@@ -117,7 +117,7 @@ void Control::send_input(const Guest& guest, const requests::SendInput& request)
     }
   } else {
     const auto exec = execs_.find(request.exec);
-    const bool is_own = exec != execs_.end() && exec->second.lease == lease && exec->second.user == guest.who.user;
+    const bool is_own = exec != execs_.end() && exec->second.lease == lease && exec->second.user == caller.who.user;
     if (!is_own)
       return fail(asker, Errc::not_found, "you have no such command running in task " + to_string(request.task));
   }

@@ -17,17 +17,17 @@ void rebuild(plan::Planner& planner, TimePoint now, Amend amend) {
 
 }  // namespace
 
-const Job* Control::live_job(const Guest& guest, JobId id) {
-  const Job* job = own_job(guest, id);
+const Job* Control::live_job(const Caller& caller, JobId id) {
+  const Job* job = own_job(caller, id);
   if (job == nullptr || job->row.stage != JobStage::ended) return job;
-  fail(guest.asker, Errc::conflict, name_of(id) + " has ended");
+  fail(caller.asker, Errc::conflict, name_of(id) + " has ended");
   return nullptr;
 }
 
-void Control::move_job(const Guest& guest, const requests::MoveJob& request, TimePoint now) {
-  const Asker asker = guest.asker;
-  const Job* job = live_job(guest, request.job);
-  const Job* other = job == nullptr ? nullptr : live_job(guest, request.other);
+void Control::move_job(const Caller& caller, const requests::MoveJob& request, TimePoint now) {
+  const Asker asker = caller.asker;
+  const Job* job = live_job(caller, request.job);
+  const Job* other = job == nullptr ? nullptr : live_job(caller, request.other);
   if (other == nullptr) return;
   const JobSpec& spec = job->row.spec;
   if (request.job == request.other) return fail(asker, Errc::invalid, "a job cannot be moved ahead of itself");
@@ -81,9 +81,9 @@ void Control::admit_again(const std::string& pool, TimePoint now) {
   pools_.at(pool).changed = true;
 }
 
-void Control::set_job(const Guest& guest, const requests::SetJob& request, TimePoint now) {
-  const Asker asker = guest.asker;
-  const Job* job = live_job(guest, request.job);
+void Control::set_job(const Caller& caller, const requests::SetJob& request, TimePoint now) {
+  const Asker asker = caller.asker;
+  const Job* job = live_job(caller, request.job);
   if (job == nullptr) return;
   const GroupId group(job->row.spec.group);
   const bool sets_group = request.weight || request.max_slots;
@@ -94,7 +94,7 @@ void Control::set_job(const Guest& guest, const requests::SetJob& request, TimeP
   }
   if (sets_group) {
     for (const auto& [of, count] : ledger_.index().owners_of_group(job->row.spec.pool, group.value)) {
-      if (access::may_change(guest.who, of.first, of.second)) continue;
+      if (access::may_change(caller.who, of.first, of.second)) continue;
       return fail(asker, Errc::denied,
                   "group '" + group.value + "' also has jobs of other users; ask an admin of the cluster to change it");
     }

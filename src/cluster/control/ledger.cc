@@ -50,7 +50,7 @@ Tally tally_of(const Job& job, const TaskRow& task) {
   if (ending == nullptr || went_well(*ending)) return tally;
   tally.preempted = ending->reason == lease::Reason::preempted ? 1 : 0;
   tally.agent_lost = ending->reason == lease::Reason::agent_lost ? 1 : 0;
-  const Member& member = job.row.spec.members[static_cast<std::size_t>(task.role)];
+  const MemberSpec& member = job.row.spec.members[static_cast<std::size_t>(task.role)];
   tally.failed = !was_interrupted(*ending) && ends_all(member, *ending) ? 1 : 0;
   return tally;
 }
@@ -61,7 +61,7 @@ Tally tally_of(const Job& job) {
   return tally;
 }
 
-bool ends_all(const Member& member, const lease::Ending& ending) {
+bool ends_all(const MemberSpec& member, const lease::Ending& ending) {
   return !member.restart || (ending.reason == lease::Reason::exited && ending.code == restart::exit_with_gang);
 }
 

@@ -94,7 +94,7 @@ bool awaits_restart(const TaskRow& task);
 Tally tally_of(const Job& job, const TaskRow& task);
 Tally tally_of(const Job& job);
 /// Whether all of its job end with a task of this role that has failed so.
-bool ends_all(const Member& member, const lease::Ending& ending);
+bool ends_all(const MemberSpec& member, const lease::Ending& ending);
 /// How it ended, if it has.
 const lease::Ending* ending_of(const TaskRow& task);
 bool went_well(const lease::Ending& ending);

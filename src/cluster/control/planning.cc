@@ -70,7 +70,7 @@ bool Control::count_elsewhere(Pool& pool) {
 
 void Control::start(JobId id, const plan::Places& places, TimePoint now) {
   Job& job = ledger_.change(id);
-  const std::vector<Member>& members = job.row.spec.members;
+  const std::vector<MemberSpec>& members = job.row.spec.members;
   const bool divided = members.size() == 1 && !members.front().count;
   // Members are numbered role by role, so that a task keeps its number whatever else the gang does.
   std::vector<std::uint32_t> first(members.size());

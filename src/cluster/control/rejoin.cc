@@ -28,7 +28,7 @@ bool can_come_back(const Job& job, const TaskRow& task, const AgentEntry& agent,
 /// A strict fence ends tasks before their agent is lost: there is nothing to wait for.
 bool has_no_strict_fence(const Job& job) {
   return std::none_of(job.row.spec.members.begin(), job.row.spec.members.end(),
-                      [](const Member& member) { return member.manners.fence == Fence::strict; });
+                      [](const MemberSpec& member) { return member.policy.fence == Fence::strict; });
 }
 
 bool is_lost_whole(const Job& job) {

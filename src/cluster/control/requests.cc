@@ -22,7 +22,7 @@ std::vector<requests::Fault> faults_of(const JobSpec& spec) {
   std::vector<requests::Fault> faults;
   std::set<std::string> roles;
   std::int64_t to_start = 0;
-  for (const Member& member : spec.members) {
+  for (const MemberSpec& member : spec.members) {
     if (!roles.insert(member.role).second) {
       faults.push_back({"members", "role '" + member.role + "' occurs twice; give each role a unique name"});
     }
@@ -38,7 +38,7 @@ std::vector<requests::Fault> faults_of(const JobSpec& spec) {
   check_name("name", spec.name);
   check_name("group", spec.group);
   check_name("actor", spec.actor);
-  for (const Member& member : spec.members) check_name("members", member.role);
+  for (const MemberSpec& member : spec.members) check_name("members", member.role);
   const bool divided = spec.members.size() == 1 && !spec.members.front().count;
   if (spec.single_agent && spec.uneven) {
     faults.push_back({"uneven", "cannot be combined with single_agent; remove one of them"});
@@ -110,36 +110,36 @@ std::optional<requests::Reply> Control::take_answer(Asker asker) {
 
 void Control::ask(Asker asker, const access::Principal& who, const requests::Request& request, TimePoint now) {
   awake_.advance(now);
-  const Guest guest{asker, who};
+  const Caller caller{asker, who};
   const auto end_task = [&](TaskId task, std::optional<Duration> grace) {
-    if (job_of_one(guest, task) != nullptr) end_job(guest, task.job, grace, now);
+    if (job_of_one(caller, task) != nullptr) end_job(caller, task.job, grace, now);
   };
   std::visit(overloaded{
-                 [&](const requests::Submit& one) { submit(guest, one.job, now); },
-                 [&](const requests::RunTask& one) { submit(guest, spec_of(one), now); },
+                 [&](const requests::Submit& one) { submit(caller, one.job, now); },
+                 [&](const requests::RunTask& one) { submit(caller, spec_of(one), now); },
                  [&](const requests::ListJobs& one) { answer(asker, list_jobs(who, one, {})); },
-                 [&](const requests::GetJob& one) { get_job(guest, one); },
-                 [&](const requests::EndJob& one) { end_job(guest, one.job, one.grace, now); },
-                 [&](const requests::KillJob& one) { end_job(guest, one.job, Duration{0}, now); },
-                 [&](const requests::MoveJob& one) { move_job(guest, one, now); },
-                 [&](const requests::SetJob& one) { set_job(guest, one, now); },
-                 [&](const requests::Why& one) { why(guest, one); },
-                 [&](const requests::ListTasks& one) { list_tasks(guest, one); },
-                 [&](const requests::GetTask& one) { get_task(guest, one.task); },
+                 [&](const requests::GetJob& one) { get_job(caller, one); },
+                 [&](const requests::EndJob& one) { end_job(caller, one.job, one.grace, now); },
+                 [&](const requests::KillJob& one) { end_job(caller, one.job, Duration{0}, now); },
+                 [&](const requests::MoveJob& one) { move_job(caller, one, now); },
+                 [&](const requests::SetJob& one) { set_job(caller, one, now); },
+                 [&](const requests::Why& one) { why(caller, one); },
+                 [&](const requests::ListTasks& one) { list_tasks(caller, one); },
+                 [&](const requests::GetTask& one) { get_task(caller, one.task); },
                  [&](const requests::EndTask& one) { end_task(one.task, one.grace); },
                  [&](const requests::KillTask& one) { end_task(one.task, Duration{0}); },
-                 [&](const requests::RunExec& one) { exec(guest, one); },
-                 [&](const requests::SendInput& one) { send_input(guest, one); },
-                 [&](const requests::ListActors& one) { list_actors(guest, one); },
-                 [&](const requests::ListSessions& one) { list_sessions(guest, one); },
-                 [&](const requests::Attend& one) { attend(guest, one, now); },
-                 [&](const requests::EndSession& one) { end_session(guest, one, now); },
+                 [&](const requests::RunExec& one) { exec(caller, one); },
+                 [&](const requests::SendInput& one) { send_input(caller, one); },
+                 [&](const requests::ListActors& one) { list_actors(caller, one); },
+                 [&](const requests::ListSessions& one) { list_sessions(caller, one); },
+                 [&](const requests::KeepSession& one) { keep_session(caller, one, now); },
+                 [&](const requests::EndSession& one) { end_session(caller, one, now); },
                  [&](const requests::ListAgents& one) { list_agents(asker, one); },
                  [&](const requests::GetAgent& one) { get_agent(asker, one.agent); },
-                 [&](const requests::SetAgent& one) { set_agent(guest, one, now); },
-                 [&](const requests::RemoveAgent& one) { remove_agent(guest, one, now); },
-                 [&](const requests::SetSlot& one) { set_slot(guest, one, now); },
-                 [&](const requests::ListSlots& one) { list_slots(guest, one); },
+                 [&](const requests::SetAgent& one) { set_agent(caller, one, now); },
+                 [&](const requests::RemoveAgent& one) { remove_agent(caller, one, now); },
+                 [&](const requests::SetSlot& one) { set_slot(caller, one, now); },
+                 [&](const requests::ListSlots& one) { list_slots(caller, one); },
                  [&](const requests::ListPools&) { list_pools(asker); },
                  [&](const requests::GetStatus&) { answer(asker, status()); },
                  [&](const requests::MakeJoinToken&) {
@@ -156,33 +156,33 @@ void Control::ask(Asker asker, const access::Principal& who, const requests::Req
   archived_ = nullptr;
 }
 
-const Job* Control::seen_job(const Guest& guest, JobId id) {
+const Job* Control::seen_job(const Caller& caller, JobId id) {
   const Job* job = ledger_.find(id);
   if (job == nullptr && archived_ != nullptr && archived_->row.id == id) job = archived_;
-  if (job != nullptr && access::may_read(guest.who, job->row.spec.workspace)) return job;
-  fail(guest.asker, Errc::not_found, no_job(id));  // who may not see it is not told that it is there
+  if (job != nullptr && access::may_read(caller.who, job->row.spec.workspace)) return job;
+  fail(caller.asker, Errc::not_found, no_job(id));  // who may not see it is not told that it is there
   return nullptr;
 }
 
-const Job* Control::own_job(const Guest& guest, JobId id) {
-  const Job* job = seen_job(guest, id);
-  if (job == nullptr || access::may_change(guest.who, job->row.spec.workspace, job->row.owner)) return job;
-  fail(guest.asker, Errc::denied,
+const Job* Control::own_job(const Caller& caller, JobId id) {
+  const Job* job = seen_job(caller, id);
+  if (job == nullptr || access::may_change(caller.who, job->row.spec.workspace, job->row.owner)) return job;
+  fail(caller.asker, Errc::denied,
        "job " + std::to_string(id.value) + " belongs to " + job->row.owner + "; only " + job->row.owner +
            " (as editor) and admins of workspace '" + job->row.spec.workspace + "' may change it");
   return nullptr;
 }
 
-const Job* Control::job_of_one(const Guest& guest, TaskId id) {
-  const Job* job = own_job(guest, id.job);
+const Job* Control::job_of_one(const Caller& caller, TaskId id) {
+  const Job* job = own_job(caller, id.job);
   if (job == nullptr) return nullptr;
   const std::string number = std::to_string(id.job.value);
   if (job->tasks.size() > 1) {
-    fail(guest.asker, Errc::conflict, "the tasks of job " + number + " can only be stopped together; stop the job");
+    fail(caller.asker, Errc::conflict, "the tasks of job " + number + " can only be stopped together; stop the job");
     return nullptr;
   }
   if (id.member == 0) return job;
-  fail(guest.asker, Errc::not_found, "there is no task " + to_string(id) + "; see cadre job describe " + number);
+  fail(caller.asker, Errc::not_found, "there is no task " + to_string(id) + "; see cadre job describe " + number);
   return nullptr;
 }
 
@@ -232,54 +232,54 @@ std::optional<std::string> Control::exceeds_quota(const JobSpec& spec, const std
   return std::nullopt;
 }
 
-void Control::submit(const Guest& guest, const JobSpec& spec, TimePoint now) {
-  const Asker asker = guest.asker;
-  if (!access::may_read(guest.who, spec.workspace)) {
+void Control::submit(const Caller& caller, const JobSpec& spec, TimePoint now) {
+  const Asker asker = caller.asker;
+  if (!access::may_read(caller.who, spec.workspace)) {
     return fail(asker, Errc::not_found,
                 "workspace: there is no workspace '" + spec.workspace + "'; see cadre workspace list");
   }
-  if (!access::may_create(guest.who, spec.workspace)) {
+  if (!access::may_create(caller.who, spec.workspace)) {
     return fail(asker, Errc::denied,
                 "workspace: you have only the role viewer in '" + spec.workspace + "'; ask for the role editor");
   }
   if (const auto missing = missing_pool(spec.pool)) return fail(asker, Errc::not_found, "pool: " + *missing);
-  if (const auto why = obstacle_to_session(guest, spec.session)) return fail(asker, why->code, why->message);
+  if (const auto why = obstacle_to_session(caller, spec.session)) return fail(asker, why->code, why->message);
   if (auto faults = faults_of(spec); !faults.empty()) {
     return answer(asker, requests::Failed{Errc::invalid, "the job is invalid", std::move(faults)});
   }
-  const bool as_root = std::ranges::any_of(spec.members, [](const Member& one) { return one.manners.run_as_root; });
-  if (as_root && !guest.who.is_admin) {
+  const bool as_root = std::ranges::any_of(spec.members, [](const MemberSpec& one) { return one.policy.run_as_root; });
+  if (as_root && !caller.who.is_admin) {
     return fail(asker, Errc::denied, "run_as_root: only admins of the cluster may run tasks as root; remove it");
   }
   const bool walled =
-      std::ranges::all_of(spec.members, [](const Member& one) { return one.manners.isolation == Isolation::on; });
-  if (!walled && !guest.who.task.empty()) {
+      std::ranges::all_of(spec.members, [](const MemberSpec& one) { return one.policy.isolation == Isolation::on; });
+  if (!walled && !caller.who.task.empty()) {
     return fail(asker, Errc::denied,
                 "isolation: a task may not start tasks without isolation; submit the job with a token of your own");
   }
-  if (auto why = no_memory_for(guest.who.user, bytes_of(spec))) return fail(asker, Errc::denied, *std::move(why));
-  if (auto why = never_fits(spec, guest.who.user, now)) return fail(asker, Errc::invalid, *std::move(why));
-  if (auto why = exceeds_quota(spec, guest.who.user)) return fail(asker, Errc::invalid, *std::move(why));
+  if (auto why = no_memory_for(caller.who.user, bytes_of(spec))) return fail(asker, Errc::denied, *std::move(why));
+  if (auto why = never_fits(spec, caller.who.user, now)) return fail(asker, Errc::invalid, *std::move(why));
+  if (auto why = exceeds_quota(spec, caller.who.user)) return fail(asker, Errc::invalid, *std::move(why));
   Pool& pool = pools_.at(spec.pool);
-  Job& job = ledger_.add_job(spec, guest.who.user, now);
+  Job& job = ledger_.add_job(spec, caller.who.user, now);
   pool.planner.submit(admitted_gang(job.row), now);
   pool.changed = true;
   ledger_.note(now, job.row.id, "queued");
   answer(asker, view(job));
 }
 
-void Control::end_job(const Guest& guest, JobId id, std::optional<Duration> chosen, TimePoint now) {
-  const Job* job = own_job(guest, id);
+void Control::end_job(const Caller& caller, JobId id, std::optional<Duration> chosen, TimePoint now) {
+  const Job* job = own_job(caller, id);
   if (job == nullptr) return;
   if (job->row.stage != JobStage::ended) {
     const bool kills = chosen == Duration{0};
     if (JobHistory& history = ledger_.change(id).row.history; kills || history.stopped_by.empty()) {
-      history.stopped_by = guest.who.user;
-      history.stop = (kills ? "killed by " : "stopped by ") + guest.who.user;
+      history.stopped_by = caller.who.user;
+      history.stop = (kills ? "killed by " : "stopped by ") + caller.who.user;
     }
     end(id, chosen, now);
   }
-  answer(guest.asker, view(*job));
+  answer(caller.asker, view(*job));
 }
 
 void Control::end(JobId id, std::optional<Duration> chosen, TimePoint now) {
@@ -312,26 +312,26 @@ void Control::end(JobId id, std::optional<Duration> chosen, TimePoint now) {
   }
 }
 
-void Control::get_job(const Guest& guest, const requests::GetJob& request) {
-  const Job* job = seen_job(guest, request.job);
+void Control::get_job(const Caller& caller, const requests::GetJob& request) {
+  const Job* job = seen_job(caller, request.job);
   if (job == nullptr) return;
   const bool may_change = job->row.stage != JobStage::ended;
-  if (!may_change || !request.seen || *request.seen != job->version) return answer(guest.asker, whole_view(*job));
+  if (!may_change || !request.seen || *request.seen != job->version) return answer(caller.asker, whole_view(*job));
   if (watching_ >= settings_.watchers_max) {
-    return fail(guest.asker, Errc::unavailable, "too many clients wait for changes; try again later");
+    return fail(caller.asker, Errc::unavailable, "too many clients wait for changes; try again later");
   }
   ++watching_;
-  watchers_[request.job].emplace_back(guest.asker, *request.seen);
+  watchers_[request.job].emplace_back(caller.asker, *request.seen);
 }
 
-void Control::get_task(const Guest& guest, TaskId id) {
-  const Job* job = seen_job(guest, id.job);
+void Control::get_task(const Caller& caller, TaskId id) {
+  const Job* job = seen_job(caller, id.job);
   if (job == nullptr) return;
   const auto task = job->tasks.find(id.member);
-  if (task != job->tasks.end() && job->in_run(task->second)) return answer(guest.asker, view(*job, task->second));
+  if (task != job->tasks.end() && job->in_run(task->second)) return answer(caller.asker, view(*job, task->second));
   const std::string number = std::to_string(id.job.value);
   const std::string stage(describe::name_of(job->row.stage));
-  fail(guest.asker, Errc::not_found,
+  fail(caller.asker, Errc::not_found,
        job->row.runs == 0 ? "job " + number + " has no tasks yet, it is " + stage + "; see cadre why " + number
                           : "there is no task " + to_string(id) + "; see cadre job describe " + number);
 }
@@ -384,7 +384,7 @@ requests::Jobs Control::list_jobs(const access::Principal& who, const requests::
   return page;
 }
 
-void Control::list_tasks(const Guest& guest, const requests::ListTasks& request) {
+void Control::list_tasks(const Caller& caller, const requests::ListTasks& request) {
   requests::Tasks page;
   const auto& jobs = ledger_.jobs();
   const auto from = request.before ? jobs.lower_bound(*request.before) : jobs.end();
@@ -399,18 +399,18 @@ void Control::list_tasks(const Guest& guest, const requests::ListTasks& request)
     const Job& job = at->second;
     last = job.row.id;
     const bool is_wanted = request.ended || job.row.stage != JobStage::ended;
-    if (!is_wanted || !access::may_read(guest.who, job.row.spec.workspace)) continue;
+    if (!is_wanted || !access::may_read(caller.who, job.row.spec.workspace)) continue;
     ++count;
     for (const auto& [member, task] : job.tasks) {
       if (job.in_run(task)) page.tasks.push_back(view(job, task));
     }
   }
-  answer(guest.asker, std::move(page));
+  answer(caller.asker, std::move(page));
 }
 
-void Control::why(const Guest& guest, const requests::Why& request) {
-  const Asker asker = guest.asker;
-  const Job* job = seen_job(guest, request.job);
+void Control::why(const Caller& caller, const requests::Why& request) {
+  const Asker asker = caller.asker;
+  const Job* job = seen_job(caller, request.job);
   if (job == nullptr) return;
   const JobHistory& history = job->row.history;
   if (job->row.stage == JobStage::ended) return answer(asker, requests::Text{ending_in_words(*job)});
@@ -420,7 +420,7 @@ void Control::why(const Guest& guest, const requests::Why& request) {
   }
   const auto may_name = [&](const GangId& id) {
     const Job* other = ledger_.find(job_id(id));
-    return other != nullptr && access::may_read(guest.who, other->row.spec.workspace);
+    return other != nullptr && access::may_read(caller.who, other->row.spec.workspace);
   };
   std::string text = pool_of(*job).planner.why(gang_id(request.job), may_name);
   // What the planner has forgotten since a restart is kept with the job.

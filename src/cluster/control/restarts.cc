@@ -12,12 +12,12 @@ using lease::Reason;
 
 /// A role with fewer tasks than it needs.
 struct TooFew {
-  const Member& member;
+  const MemberSpec& member;
   TimePoint since;  ///< as many as now were missing
 };
 
 std::optional<TooFew> too_few(const Job& job, std::size_t role) {
-  const Member& member = job.row.spec.members[role];
+  const MemberSpec& member = job.row.spec.members[role];
   if (!member.minimum) return std::nullopt;
   const auto needed = static_cast<std::size_t>(member.minimum->count);
   std::size_t tasks = 0;

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <functional>
 
-#include "cluster/control/desk_for_tests.h"
+#include "cluster/control/control_fixture_for_tests.h"
 
 namespace cadre::cluster::control {
 namespace {
@@ -20,21 +20,21 @@ double seconds_of(const std::function<void()>& work) {
 }
 
 /// Median time of something that is done to one job after another.
-double median_of(Desk& desk, const std::function<requests::Request(JobId)>& request) {
+double median_of(ControlFixture& fixture, const std::function<requests::Request(JobId)>& request) {
   std::vector<double> times;
   for (std::uint64_t i = 0; i < 101; ++i) {
     const requests::Request one = request(JobId{1'000 + i});
-    times.push_back(seconds_of([&] { desk.ask("ask", one); }));
+    times.push_back(seconds_of([&] { fixture.ask("ask", one); }));
   }
   std::nth_element(times.begin(), times.begin() + 50, times.end());
   return times[50];
 }
 
-std::unique_ptr<Desk> with_queued(int jobs) {
-  auto desk = std::make_unique<Desk>();
-  desk->hello("a1");
-  for (int i = 0; i < jobs; ++i) desk->submit({4}, "");
-  return desk;
+std::unique_ptr<ControlFixture> with_queued(int jobs) {
+  auto fixture = std::make_unique<ControlFixture>();
+  fixture->hello("a1");
+  for (int i = 0; i < jobs; ++i) fixture->submit({4}, "");
+  return fixture;
 }
 
 TEST(Scale, RequestsCostTheSameHoweverManyJobsWait) {
@@ -71,12 +71,12 @@ TEST(Scale, RequestsCostTheSameHoweverManyJobsWait) {
 
 /// Of all tasks of a gang, one after another: how long each of them takes to begin and to end.
 double time_of_each_task(std::uint32_t tasks) {
-  Desk desk;
-  desk.hello("a1", static_cast<std::int32_t>(tasks));
-  desk.submit({1, static_cast<std::int32_t>(tasks)}, "a gang");
+  ControlFixture fixture;
+  fixture.hello("a1", static_cast<std::int32_t>(tasks));
+  fixture.submit({1, static_cast<std::int32_t>(tasks)}, "a gang");
   return seconds_of([&] {
-           for (std::uint32_t i = 0; i < tasks; ++i) desk.started("a1", {{{1}, i}, {1}});
-           for (std::uint32_t i = 0; i < tasks; ++i) desk.exited("a1", {{{1}, i}, {1}});
+           for (std::uint32_t i = 0; i < tasks; ++i) fixture.started("a1", {{{1}, i}, {1}});
+           for (std::uint32_t i = 0; i < tasks; ++i) fixture.exited("a1", {{{1}, i}, {1}});
          }) /
          tasks;
 }

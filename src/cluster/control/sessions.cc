@@ -44,14 +44,14 @@ std::vector<SessionId> Sessions::within(LeaseId lease) const {
   return {found->second.begin(), found->second.end()};
 }
 
-void Sessions::wait(const SessionId& id, Attendance attendance) {
+void Sessions::wait(const SessionId& id, SessionWaiter waiter) {
   Session* session = find(id);
   CHECK(session != nullptr && !session->waiting);
-  by_asker_.emplace(attendance.asker, id);
-  session->waiting = std::move(attendance);
+  by_asker_.emplace(waiter.asker, id);
+  session->waiting = std::move(waiter);
 }
 
-std::optional<Attendance> Sessions::stop_waiting(const SessionId& id) {
+std::optional<SessionWaiter> Sessions::stop_waiting(const SessionId& id) {
   Session* session = find(id);
   if (session == nullptr || !session->waiting) return std::nullopt;
   by_asker_.erase(session->waiting->asker);

@@ -19,7 +19,7 @@ namespace cadre::cluster::control {
 using Asker = std::uint64_t;
 
 /// A request that is answered when something is new.
-struct Attendance {
+struct SessionWaiter {
   Asker asker = 0;
   api::Principal who;
   std::uint64_t seen = 0;
@@ -34,8 +34,8 @@ struct Session {
   std::string program;
   TimePoint since;
   TimePoint heard;
-  std::optional<LeaseId> parent;      ///< if its client runs in a task, the lease with which it ends
-  std::optional<Attendance> waiting;  ///< as long as it does, the client is there
+  std::optional<LeaseId> parent;         ///< if its client runs in a task, the lease with which it ends
+  std::optional<SessionWaiter> waiting;  ///< as long as it does, the client is there
 };
 
 class Sessions {
@@ -55,9 +55,9 @@ class Sessions {
   std::vector<SessionId> within(LeaseId lease) const;
 
   /// Nobody may wait there already.
-  void wait(const SessionId& id, Attendance attendance);
+  void wait(const SessionId& id, SessionWaiter waiter);
   /// Who waited there, if somebody did; he waits no longer.
-  std::optional<Attendance> stop_waiting(const SessionId& id);
+  std::optional<SessionWaiter> stop_waiting(const SessionId& id);
   void forget_asker(Asker asker);
   std::size_t waiting() const { return by_asker_.size(); }
 

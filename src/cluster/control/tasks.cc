@@ -32,7 +32,7 @@ struct Blame {
   TimePoint ended;
   auto operator<=>(const Blame&) const = default;
 };
-Blame blame_of(const Member& member, const TaskRow& task) {
+Blame blame_of(const MemberSpec& member, const TaskRow& task) {
   const lease::Ending& ending = *ending_of(task);
   if (ending.reason == Reason::killed_by_user) return {Blame::Kind::stopped_by_user, task.ended};
   return {ends_all(member, ending) ? Blame::Kind::ended_all : Blame::Kind::failed, task.ended};
@@ -128,8 +128,8 @@ void Control::perform(TaskId id, const lease::Effect& effect) {
   std::visit(overloaded{
                  [&](const lease::SendStart& one) { to(one.held, start_of(job, task)); },
                  [&](const lease::SendStop& one) {
-                   const Manners& manners = job.row.spec.members[static_cast<std::size_t>(task.role)].manners;
-                   Duration grace = one.why == Reason::preempted ? manners.preemption_grace : manners.grace;
+                   const TaskPolicy& policy = job.row.spec.members[static_cast<std::size_t>(task.role)].policy;
+                   Duration grace = one.why == Reason::preempted ? policy.preemption_grace : policy.grace;
                    if (job.row.grace) {
                      grace = one.why == Reason::killed_by_user ? *job.row.grace : std::min(grace, *job.row.grace);
                    }
@@ -143,7 +143,7 @@ void Control::perform(TaskId id, const lease::Effect& effect) {
 }
 
 messages::Start Control::start_of(const Job& job, const TaskRow& task) const {
-  const Member& member = job.row.spec.members[static_cast<std::size_t>(task.role)];
+  const MemberSpec& member = job.row.spec.members[static_cast<std::size_t>(task.role)];
   const auto agent = ledger_.agents().find(task.agent);
   const bool owns_agent = agent != ledger_.agents().end() && owner_of(agent->second) == job.row.owner;
   const messages::OwnerRights rights{"", false, owns_agent};
@@ -155,7 +155,7 @@ messages::Start Control::start_of(const Job& job, const TaskRow& task) const {
           task.slots,
           member.command,
           limits_of(member),
-          member.manners,
+          member.policy,
           {},
           job.row.owner,
           rights};
@@ -170,7 +170,7 @@ void Control::set_restart(TaskId id, TimePoint at) {
 }
 
 void Control::count_use(AgentEntry& agent, const TaskRow& task, std::int64_t sign) const {
-  const Member& member = member_of(task.id);
+  const MemberSpec& member = member_of(task.id);
   const auto slots = static_cast<std::int64_t>(task.slots.size());
   const std::int64_t core_slots = agent.row.agent.slot_kind == plan::SlotKind::cpu ? slots : 0;
   agent.cpus_used.milli += sign * (member.cpus.milli + core_slots * 1000);

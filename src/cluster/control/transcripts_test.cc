@@ -6,7 +6,7 @@
 #include <functional>
 #include <iterator>
 
-#include "cluster/control/desk_for_tests.h"
+#include "cluster/control/control_fixture_for_tests.h"
 
 namespace cadre::cluster::control {
 namespace {
@@ -16,24 +16,24 @@ using lease::Reason;
 
 struct Scene {
   std::string title;
-  std::function<void(Desk&)> play;
+  std::function<void(ControlFixture&)> play;
   Settings settings = {};
 };
 
 JobSpec two_roles() {
   JobSpec spec = job_of({1, 2});
   spec.members.front().role = "worker";
-  Member& chief = spec.members.emplace_back(spec.members.front());
+  MemberSpec& chief = spec.members.emplace_back(spec.members.front());
   chief.role = "chief";
   chief.count = 1;
   chief.slots = 2;
   return spec;
 }
 
-void run_one(Desk& desk, const Wish& wish, const std::string& words) {
-  desk.hello("a1");
-  desk.submit(wish, words);
-  desk.started("a1", lease_of(1));
+void run_one(ControlFixture& fixture, const Wish& wish, const std::string& words) {
+  fixture.hello("a1");
+  fixture.submit(wish, words);
+  fixture.started("a1", lease_of(1));
 }
 
 requests::Request end(std::uint64_t job, std::optional<Duration> grace = {}) { return requests::EndJob{{job}, grace}; }
@@ -41,98 +41,98 @@ requests::Request end(std::uint64_t job, std::optional<Duration> grace = {}) { r
 std::vector<Scene> jobs() {
   return {
       {"A job runs and ends",
-       [](Desk& desk) {
-         run_one(desk, {2}, "2 slots");
-         desk.exited("a1", lease_of(1));
+       [](ControlFixture& fixture) {
+         run_one(fixture, {2}, "2 slots");
+         fixture.exited("a1", lease_of(1));
        }},
       {"A job fails",
-       [](Desk& desk) {
-         run_one(desk, {2}, "2 slots");
-         desk.exited("a1", lease_of(1), 3);
+       [](ControlFixture& fixture) {
+         run_one(fixture, {2}, "2 slots");
+         fixture.exited("a1", lease_of(1), 3);
        }},
       {"A job waits for an agent",
-       [](Desk& desk) {
-         desk.submit({2}, "2 slots");
-         desk.hello("a1");
+       [](ControlFixture& fixture) {
+         fixture.submit({2}, "2 slots");
+         fixture.hello("a1");
        }},
       {"A job waits for another to end",
-       [](Desk& desk) {
-         run_one(desk, {4}, "4 slots");
-         desk.submit({1}, "1 slot");
-         desk.exited("a1", lease_of(1));
+       [](ControlFixture& fixture) {
+         run_one(fixture, {4}, "4 slots");
+         fixture.submit({1}, "1 slot");
+         fixture.exited("a1", lease_of(1));
        }},
       {"A gang of three on two agents",
-       [](Desk& desk) {
-         desk.hello("a1");
-         desk.hello("a2");
-         desk.submit({2, 3}, "3 tasks of 2 slots");
-         for (std::uint32_t i = 0; i < 3; ++i) desk.started(desk.task(1, i).agent.value, lease_of(1, i));
-         for (std::uint32_t i = 0; i < 3; ++i) desk.exited(desk.task(1, i).agent.value, lease_of(1, i));
+       [](ControlFixture& fixture) {
+         fixture.hello("a1");
+         fixture.hello("a2");
+         fixture.submit({2, 3}, "3 tasks of 2 slots");
+         for (std::uint32_t i = 0; i < 3; ++i) fixture.started(fixture.task(1, i).agent.value, lease_of(1, i));
+         for (std::uint32_t i = 0; i < 3; ++i) fixture.exited(fixture.task(1, i).agent.value, lease_of(1, i));
        }},
       {"One of a gang fails, and the others are stopped",
-       [](Desk& desk) {
-         desk.hello("a1");
-         desk.submit({1, 3}, "3 tasks of 1 slot");
-         for (std::uint32_t i = 0; i < 3; ++i) desk.started("a1", lease_of(1, i));
-         desk.exited("a1", lease_of(1, 1), 7);
-         desk.exited("a1", lease_of(1, 0), 15, Reason::signalled);
-         desk.exited("a1", lease_of(1, 2));
+       [](ControlFixture& fixture) {
+         fixture.hello("a1");
+         fixture.submit({1, 3}, "3 tasks of 1 slot");
+         for (std::uint32_t i = 0; i < 3; ++i) fixture.started("a1", lease_of(1, i));
+         fixture.exited("a1", lease_of(1, 1), 7);
+         fixture.exited("a1", lease_of(1, 0), 15, Reason::signalled);
+         fixture.exited("a1", lease_of(1, 2));
        }},
       {"A gang of two roles",
-       [](Desk& desk) {
-         desk.hello("a1");
-         desk.submit(two_roles(), "2 workers of 1 slot, 1 chief of 2");
+       [](ControlFixture& fixture) {
+         fixture.hello("a1");
+         fixture.submit(two_roles(), "2 workers of 1 slot, 1 chief of 2");
        }},
       {"A gang grows when there is room",
-       [](Desk& desk) {
-         desk.hello("a1", 2);
-         desk.submit({1, 3, 1}, "1 to 3 tasks of 1 slot");
-         desk.hello("a2", 2);
+       [](ControlFixture& fixture) {
+         fixture.hello("a1", 2);
+         fixture.submit({1, 3, 1}, "1 to 3 tasks of 1 slot");
+         fixture.hello("a2", 2);
        }},
       {"Slots divided over agents",
-       [](Desk& desk) {
-         desk.hello("a1");
-         desk.hello("a2");
-         desk.submit({8}, "8 slots");
+       [](ControlFixture& fixture) {
+         fixture.hello("a1");
+         fixture.hello("a2");
+         fixture.submit({8}, "8 slots");
        }},
       {"A job that could never run is refused",
-       [](Desk& desk) {
-         desk.hello("a1");
-         desk.submit({5}, "5 slots");
-         desk.submit({4}, "4 slots");
+       [](ControlFixture& fixture) {
+         fixture.hello("a1");
+         fixture.submit({5}, "5 slots");
+         fixture.submit({4}, "4 slots");
        }},
       {"A job goes ahead of another",
-       [](Desk& desk) {
-         run_one(desk, {4}, "4 slots");
-         desk.submit({3}, "3 slots");
-         desk.submit({2}, "2 slots");
-         desk.ask("move 3 ahead of 2", requests::MoveJob{{3}, {2}, false});
-         desk.exited("a1", lease_of(1));
+       [](ControlFixture& fixture) {
+         run_one(fixture, {4}, "4 slots");
+         fixture.submit({3}, "3 slots");
+         fixture.submit({2}, "2 slots");
+         fixture.ask("move 3 ahead of 2", requests::MoveJob{{3}, {2}, false});
+         fixture.exited("a1", lease_of(1));
        }},
       {"A job becomes more important",
-       [](Desk& desk) {
-         run_one(desk, {4}, "4 slots");
-         desk.submit({3}, "3 slots");
-         desk.submit({2}, "2 slots");
-         desk.ask("set the priority of 3 to 1", requests::SetJob{{3}, 1, {}, {}, {}});
-         desk.exited("a1", lease_of(1));
+       [](ControlFixture& fixture) {
+         run_one(fixture, {4}, "4 slots");
+         fixture.submit({3}, "3 slots");
+         fixture.submit({2}, "2 slots");
+         fixture.ask("set the priority of 3 to 1", requests::SetJob{{3}, 1, {}, {}, {}});
+         fixture.exited("a1", lease_of(1));
        }},
       {"Reports count only from the lease that is held",
-       [](Desk& desk) {
-         run_one(desk, {2}, "2 slots");
-         desk.says("a1", messages::Report{lease_of(1), 1, "loss 3"});
-         desk.says("a1", messages::Report{lease_of(1, 0, 2), 2, "loss 2"});
-         desk.says("a1", messages::Report{lease_of(9), 1, "loss 1"});
-         desk.exited("a1", lease_of(1));
-         desk.says("a1", messages::Report{lease_of(1), 3, "loss 0"});
+       [](ControlFixture& fixture) {
+         run_one(fixture, {2}, "2 slots");
+         fixture.says("a1", messages::Report{lease_of(1), 1, "loss 3"});
+         fixture.says("a1", messages::Report{lease_of(1, 0, 2), 2, "loss 2"});
+         fixture.says("a1", messages::Report{lease_of(9), 1, "loss 1"});
+         fixture.exited("a1", lease_of(1));
+         fixture.says("a1", messages::Report{lease_of(1), 3, "loss 0"});
        }},
       {"An end is confirmed whatever it is the end of",
-       [](Desk& desk) {
-         run_one(desk, {2}, "2 slots");
-         desk.exited("a1", lease_of(1, 0, 7), 1);
-         desk.exited("a1", lease_of(9), 1);
-         desk.exited("a1", lease_of(1));
-         desk.exited("a1", lease_of(1), 1);
+       [](ControlFixture& fixture) {
+         run_one(fixture, {2}, "2 slots");
+         fixture.exited("a1", lease_of(1, 0, 7), 1);
+         fixture.exited("a1", lease_of(9), 1);
+         fixture.exited("a1", lease_of(1));
+         fixture.exited("a1", lease_of(1), 1);
        }},
   };
 }
@@ -141,69 +141,69 @@ std::vector<Scene> stops() {
   const Wish loose{4, {}, {}, 50, true};
   return {
       {"A job is stopped while it waits",
-       [](Desk& desk) {
-         desk.submit({2}, "2 slots");
-         desk.ask("stop 1", end(1));
+       [](ControlFixture& fixture) {
+         fixture.submit({2}, "2 slots");
+         fixture.ask("stop 1", end(1));
        }},
       {"A job is stopped before it has started",
-       [](Desk& desk) {
-         desk.hello("a1");
-         desk.submit({2}, "2 slots");
-         desk.ask("stop 1", end(1));
-         desk.exited("a1", lease_of(1), 0, Reason::signalled);
+       [](ControlFixture& fixture) {
+         fixture.hello("a1");
+         fixture.submit({2}, "2 slots");
+         fixture.ask("stop 1", end(1));
+         fixture.exited("a1", lease_of(1), 0, Reason::signalled);
        }},
       {"A job is stopped while it runs, then with less grace, then killed",
-       [](Desk& desk) {
-         run_one(desk, {2}, "2 slots");
-         desk.ask("stop 1", end(1));
-         desk.ask("stop 1 within 5s", end(1, 5s));
-         desk.ask("stop 1 within 10s", end(1, 10s));
-         desk.ask("kill 1", end(1, 0s));
-         desk.exited("a1", lease_of(1), 9, Reason::signalled);
-         desk.ask("stop 1", end(1));
+       [](ControlFixture& fixture) {
+         run_one(fixture, {2}, "2 slots");
+         fixture.ask("stop 1", end(1));
+         fixture.ask("stop 1 within 5s", end(1, 5s));
+         fixture.ask("stop 1 within 10s", end(1, 10s));
+         fixture.ask("kill 1", end(1, 0s));
+         fixture.exited("a1", lease_of(1), 9, Reason::signalled);
+         fixture.ask("stop 1", end(1));
        }},
       {"A job is preempted, and comes back",
-       [loose](Desk& desk) {
-         run_one(desk, loose, "4 slots, priority 50, preemptible");
-         desk.submit({4}, "4 slots");
-         desk.exited("a1", lease_of(1), 15, Reason::signalled);
-         desk.started("a1", lease_of(2));
-         desk.exited("a1", lease_of(2));
-         desk.started("a1", lease_of(1, 0, 2));
-         desk.exited("a1", lease_of(1, 0, 2));
+       [loose](ControlFixture& fixture) {
+         run_one(fixture, loose, "4 slots, priority 50, preemptible");
+         fixture.submit({4}, "4 slots");
+         fixture.exited("a1", lease_of(1), 15, Reason::signalled);
+         fixture.started("a1", lease_of(2));
+         fixture.exited("a1", lease_of(2));
+         fixture.started("a1", lease_of(1, 0, 2));
+         fixture.exited("a1", lease_of(1, 0, 2));
        }},
       {"A user's stop outdoes a preemption",
-       [loose](Desk& desk) {
-         run_one(desk, loose, "4 slots, priority 50, preemptible");
-         desk.submit({4}, "4 slots");
-         desk.ask("stop 1", end(1));
-         desk.exited("a1", lease_of(1), 15, Reason::signalled);
+       [loose](ControlFixture& fixture) {
+         run_one(fixture, loose, "4 slots, priority 50, preemptible");
+         fixture.submit({4}, "4 slots");
+         fixture.ask("stop 1", end(1));
+         fixture.exited("a1", lease_of(1), 15, Reason::signalled);
        }},
       {"A job is stopped while its agent is lost",
-       [](Desk& desk) {
-         run_one(desk, {2}, "2 slots");
-         desk.falls_silent("a1");
-         desk.pass(31s);
-         desk.ask("stop 1", end(1));
-         desk.hello("a1", 4, std::set{lease_of(1)});
+       [](ControlFixture& fixture) {
+         run_one(fixture, {2}, "2 slots");
+         fixture.falls_silent("a1");
+         fixture.pass(31s);
+         fixture.ask("stop 1", end(1));
+         fixture.hello("a1", 4, std::set{lease_of(1)});
        }},
       {"A gang that stops because an agent was lost is stopped by its user",
-       [](Desk& desk) {
-         desk.hello("a1", 2);
-         desk.hello("a2", 2);
-         desk.submit({2, 2}, "2 tasks of 2 slots");
-         for (std::uint32_t i = 0; i < 2; ++i) desk.started(desk.task(1, i).agent.value, lease_of(1, i));
-         desk.falls_silent("a1");
-         desk.pass(31s);
-         desk.ask("stop 1", end(1));
-         desk.exited("a2", lease_of(1, desk.task(1, 0).agent.value == "a2" ? 0 : 1), 15, Reason::signalled);
+       [](ControlFixture& fixture) {
+         fixture.hello("a1", 2);
+         fixture.hello("a2", 2);
+         fixture.submit({2, 2}, "2 tasks of 2 slots");
+         for (std::uint32_t i = 0; i < 2; ++i) fixture.started(fixture.task(1, i).agent.value, lease_of(1, i));
+         fixture.falls_silent("a1");
+         fixture.pass(31s);
+         fixture.ask("stop 1", end(1));
+         fixture.exited("a2", lease_of(1, fixture.task(1, 0).agent.value == "a2" ? 0 : 1), 15, Reason::signalled);
        }},
       {"A stop that the agent did not hear is told again",
-       [](Desk& desk) {
-         run_one(desk, {2}, "2 slots");
-         desk.falls_silent("a1");
-         desk.ask("kill 1", end(1, 0s));
-         desk.hello("a1");
+       [](ControlFixture& fixture) {
+         run_one(fixture, {2}, "2 slots");
+         fixture.falls_silent("a1");
+         fixture.ask("kill 1", end(1, 0s));
+         fixture.hello("a1");
        }},
   };
 }
@@ -221,142 +221,142 @@ std::vector<Scene> agents() {
   };
   return {
       {"Agents that are refused",
-       [changed](Desk& desk) {
-         desk.hello("a1");
-         desk.say_hello("b", changed([](auto& hello) { hello.protocols = {9, std::nullopt, "9.0.0"}; }));
-         desk.say_hello("b", changed([](auto& hello) { hello.pool = "gpus"; }));
-         desk.say_hello("b", changed([](auto& hello) { hello.agent.slots = 9; }));
-         desk.say_hello("b", changed([](auto& hello) { hello.identity = "another"; }));
-         desk.proven() = AgentId("a7");
-         desk.say_hello("b", changed([](auto&) {}));
+       [changed](ControlFixture& fixture) {
+         fixture.hello("a1");
+         fixture.say_hello("b", changed([](auto& hello) { hello.protocols = {9, std::nullopt, "9.0.0"}; }));
+         fixture.say_hello("b", changed([](auto& hello) { hello.pool = "gpus"; }));
+         fixture.say_hello("b", changed([](auto& hello) { hello.agent.slots = 9; }));
+         fixture.say_hello("b", changed([](auto& hello) { hello.identity = "another"; }));
+         fixture.proven() = AgentId("a7");
+         fixture.say_hello("b", changed([](auto&) {}));
        }},
       {"An agent is lost, and its job runs elsewhere",
-       [](Desk& desk) {
-         run_one(desk, {4}, "4 slots");
-         desk.falls_silent("a1");
-         desk.hello("a2");
-         desk.pass(31s);
-         desk.started("a2", lease_of(1, 0, 2));
+       [](ControlFixture& fixture) {
+         run_one(fixture, {4}, "4 slots");
+         fixture.falls_silent("a1");
+         fixture.hello("a2");
+         fixture.pass(31s);
+         fixture.started("a2", lease_of(1, 0, 2));
        }},
       {"It comes back too late: what it still runs is killed before it gets more",
-       [](Desk& desk) {
-         run_one(desk, {4}, "4 slots");
-         desk.falls_silent("a1");
-         desk.hello("a2");
-         desk.pass(31s);
-         desk.submit({4}, "4 slots");
-         desk.hello("a1", 4, std::set{lease_of(1)});
-         desk.hello("a1", 4, std::set<LeaseId>());
+       [](ControlFixture& fixture) {
+         run_one(fixture, {4}, "4 slots");
+         fixture.falls_silent("a1");
+         fixture.hello("a2");
+         fixture.pass(31s);
+         fixture.submit({4}, "4 slots");
+         fixture.hello("a1", 4, std::set{lease_of(1)});
+         fixture.hello("a1", 4, std::set<LeaseId>());
        }},
       {"It comes back in time, as if nothing had happened",
-       [](Desk& desk) {
-         run_one(desk, {4}, "4 slots");
-         desk.falls_silent("a1");
-         desk.pass(31s);
-         desk.hello("a1", 4, std::set{lease_of(1)});
-         desk.exited("a1", lease_of(1));
+       [](ControlFixture& fixture) {
+         run_one(fixture, {4}, "4 slots");
+         fixture.falls_silent("a1");
+         fixture.pass(31s);
+         fixture.hello("a1", 4, std::set{lease_of(1)});
+         fixture.exited("a1", lease_of(1));
        }},
       {"It comes back in time with a whole gang",
-       [](Desk& desk) {
-         desk.hello("a1");
-         desk.submit({2, 2}, "2 tasks of 2 slots");
-         for (std::uint32_t i = 0; i < 2; ++i) desk.started("a1", lease_of(1, i));
-         desk.falls_silent("a1");
-         desk.pass(31s);
-         desk.hello("a1", 4, std::set{lease_of(1, 0), lease_of(1, 1)});
+       [](ControlFixture& fixture) {
+         fixture.hello("a1");
+         fixture.submit({2, 2}, "2 tasks of 2 slots");
+         for (std::uint32_t i = 0; i < 2; ++i) fixture.started("a1", lease_of(1, i));
+         fixture.falls_silent("a1");
+         fixture.pass(31s);
+         fixture.hello("a1", 4, std::set{lease_of(1, 0), lease_of(1, 1)});
        }},
       {"It comes back with half a gang, which begins anew",
-       [](Desk& desk) {
-         desk.hello("a1");
-         desk.submit({2, 2}, "2 tasks of 2 slots");
-         for (std::uint32_t i = 0; i < 2; ++i) desk.started("a1", lease_of(1, i));
-         desk.falls_silent("a1");
-         desk.pass(31s);
-         desk.hello("a1", 4, std::set{lease_of(1, 0)});
-         desk.hello("a1", 4, std::set<LeaseId>());
+       [](ControlFixture& fixture) {
+         fixture.hello("a1");
+         fixture.submit({2, 2}, "2 tasks of 2 slots");
+         for (std::uint32_t i = 0; i < 2; ++i) fixture.started("a1", lease_of(1, i));
+         fixture.falls_silent("a1");
+         fixture.pass(31s);
+         fixture.hello("a1", 4, std::set{lease_of(1, 0)});
+         fixture.hello("a1", 4, std::set<LeaseId>());
        }},
       {"It was restarted and lost a task",
-       [](Desk& desk) {
-         run_one(desk, {4}, "4 slots");
-         desk.hello("a1", 4, std::set<LeaseId>());
+       [](ControlFixture& fixture) {
+         run_one(fixture, {4}, "4 slots");
+         fixture.hello("a1", 4, std::set<LeaseId>());
        }},
       {"A member that its agent lost makes its gang wait again",
-       [](Desk& desk) {
-         desk.hello("a1", 2);
-         desk.hello("a2", 2);
-         desk.submit({2, 2}, "2 tasks of 2 slots");
-         for (std::uint32_t i = 0; i < 2; ++i) desk.started(desk.task(1, i).agent.value, lease_of(1, i));
-         desk.hello("a1", 2, std::set<LeaseId>());
-         desk.exited("a2", lease_of(1, desk.task(1, 0).agent.value == "a2" ? 0 : 1), 15, Reason::signalled);
+       [](ControlFixture& fixture) {
+         fixture.hello("a1", 2);
+         fixture.hello("a2", 2);
+         fixture.submit({2, 2}, "2 tasks of 2 slots");
+         for (std::uint32_t i = 0; i < 2; ++i) fixture.started(fixture.task(1, i).agent.value, lease_of(1, i));
+         fixture.hello("a1", 2, std::set<LeaseId>());
+         fixture.exited("a2", lease_of(1, fixture.task(1, 0).agent.value == "a2" ? 0 : 1), 15, Reason::signalled);
        }},
       {"It comes back with fewer slots than its task uses, and then with all",
-       [](Desk& desk) {
-         desk.hello("a1");
-         desk.submit({2}, "2 slots");
-         desk.submit({2}, "2 slots");
-         desk.exited("a1", lease_of(1));
-         desk.hello("a1", 2);
-         desk.submit({1}, "1 slot");
-         desk.hello("a1", 4);
-         desk.submit({1}, "1 slot");
-         desk.submit({1}, "1 slot");
+       [](ControlFixture& fixture) {
+         fixture.hello("a1");
+         fixture.submit({2}, "2 slots");
+         fixture.submit({2}, "2 slots");
+         fixture.exited("a1", lease_of(1));
+         fixture.hello("a1", 2);
+         fixture.submit({1}, "1 slot");
+         fixture.hello("a1", 4);
+         fixture.submit({1}, "1 slot");
+         fixture.submit({1}, "1 slot");
        }},
   };
 }
 
 std::vector<Scene> quotas() {
   const access::Principal ann{"ann", false, {{"default", access::Role::editor}}, "t2", ""};
-  const auto submit = [ann](Desk& desk, std::int32_t slots, const std::string& pool = "default") {
+  const auto submit = [ann](ControlFixture& fixture, std::int32_t slots, const std::string& pool = "default") {
     JobSpec spec = job_of({slots});
     spec.pool = pool;
     const std::string where = pool == "default" ? "" : " in pool " + pool;
-    desk.ask(ann, "submit " + std::to_string(slots) + (slots == 1 ? " slot" : " slots") + where,
-             requests::Submit{spec});
+    fixture.ask(ann, "submit " + std::to_string(slots) + (slots == 1 ? " slot" : " slots") + where,
+                requests::Submit{spec});
   };
-  const auto why = [ann](Desk& desk, std::uint64_t job) {
-    desk.ask(ann, "why does " + std::to_string(job) + " wait", requests::Why{{job}});
+  const auto why = [ann](ControlFixture& fixture, std::uint64_t job) {
+    fixture.ask(ann, "why does " + std::to_string(job) + " wait", requests::Why{{job}});
   };
   const AccountId of_ann = account_of_user("ann");
   Settings two_pools;
   two_pools.pools["other"] = {};
   return {
       {"A user with a quota",
-       [=](Desk& desk) {
-         desk.hello("a1", 8);
-         desk.quota(of_ann, 4);
-         submit(desk, 3);
-         submit(desk, 2);
-         submit(desk, 5);
-         submit(desk, 4);
-         why(desk, 2);
-         why(desk, 3);
-         desk.submit({1}, "1 slot");
-         desk.quota(of_ann, 5);
-         why(desk, 3);
-         desk.exited("a1", lease_of(1));
-         desk.exited("a1", lease_of(2));
+       [=](ControlFixture& fixture) {
+         fixture.hello("a1", 8);
+         fixture.quota(of_ann, 4);
+         submit(fixture, 3);
+         submit(fixture, 2);
+         submit(fixture, 5);
+         submit(fixture, 4);
+         why(fixture, 2);
+         why(fixture, 3);
+         fixture.submit({1}, "1 slot");
+         fixture.quota(of_ann, 5);
+         why(fixture, 3);
+         fixture.exited("a1", lease_of(1));
+         fixture.exited("a1", lease_of(2));
        }},
       {"A quota is lowered, and nobody is stopped for it",
-       [=](Desk& desk) {
-         desk.hello("a1", 8);
-         submit(desk, 4);
-         desk.quota(of_ann, 2);
-         submit(desk, 1);
-         why(desk, 2);
-         desk.quota(of_ann, std::nullopt);
+       [=](ControlFixture& fixture) {
+         fixture.hello("a1", 8);
+         submit(fixture, 4);
+         fixture.quota(of_ann, 2);
+         submit(fixture, 1);
+         why(fixture, 2);
+         fixture.quota(of_ann, std::nullopt);
        }},
       {"The quota of a workspace binds all who are in it",
-       [=](Desk& desk) {
-         desk.hello("a1", 8);
-         desk.quota(account_of_workspace("default"), 4);
-         submit(desk, 2);
-         desk.submit({3}, "3 slots");
-         why(desk, 2);
-         submit(desk, 2);
+       [=](ControlFixture& fixture) {
+         fixture.hello("a1", 8);
+         fixture.quota(account_of_workspace("default"), 4);
+         submit(fixture, 2);
+         fixture.submit({3}, "3 slots");
+         why(fixture, 2);
+         submit(fixture, 2);
        }},
       {"A user with a quota in two pools",
-       [=](Desk& desk) {
-         desk.hello("a1", 4);
+       [=](ControlFixture& fixture) {
+         fixture.hello("a1", 4);
          messages::Hello hello;
          hello.protocols = protocol::own();
          hello.agent.id = AgentId("b1");
@@ -364,16 +364,16 @@ std::vector<Scene> quotas() {
          hello.slots.resize(4);
          hello.identity = "b1";
          hello.pool = "other";
-         desk.say_hello("b1", hello);
-         desk.quota(of_ann, 4);
-         submit(desk, 3, "other");
-         submit(desk, 2);
-         submit(desk, 1);
-         why(desk, 2);
-         desk.exited("b1", lease_of(1));
-         submit(desk, 2, "other");
-         why(desk, 4);
-         desk.quota(of_ann, 6);
+         fixture.say_hello("b1", hello);
+         fixture.quota(of_ann, 4);
+         submit(fixture, 3, "other");
+         submit(fixture, 2);
+         submit(fixture, 1);
+         why(fixture, 2);
+         fixture.exited("b1", lease_of(1));
+         submit(fixture, 2, "other");
+         why(fixture, 4);
+         fixture.quota(of_ann, 6);
        },
        two_pools},
   };
@@ -385,53 +385,53 @@ std::vector<Scene> rights() {
   const access::Principal ann{"ann", false, {{"default", Role::editor}}, "t2", ""};
   const access::Principal bob{"bob", false, {{"default", Role::viewer}, {"secret", Role::editor}}, "t3", ""};
   const access::Principal eve{"eve", false, {{"default", Role::editor}}, "t4", ""};
-  const auto submit = [](Desk& desk, const access::Principal& who, std::int32_t slots, const std::string& workspace,
-                         std::int32_t priority = 50) {
+  const auto submit = [](ControlFixture& fixture, const access::Principal& who, std::int32_t slots,
+                         const std::string& workspace, std::int32_t priority = 50) {
     JobSpec spec = job_of({slots});
     spec.workspace = workspace;
     spec.priority = priority;
     spec.preemptible = priority == 50;
-    desk.ask(who, "submit " + std::to_string(slots) + " slots at " + std::to_string(priority) + " in " + workspace,
-             requests::Submit{spec});
+    fixture.ask(who, "submit " + std::to_string(slots) + " slots at " + std::to_string(priority) + " in " + workspace,
+                requests::Submit{spec});
   };
-  const auto why = [](Desk& desk, const access::Principal& who, std::uint64_t job) {
-    desk.ask(who, "why " + std::to_string(job), requests::Why{{job}});
+  const auto why = [](ControlFixture& fixture, const access::Principal& who, std::uint64_t job) {
+    fixture.ask(who, "why " + std::to_string(job), requests::Why{{job}});
   };
   return {
       {"An editor changes what is his own, a viewer nothing, and who is not there knows of nothing",
-       [=](Desk& desk) {
-         desk.hello("a1");
-         submit(desk, ann, 1, "default");
-         submit(desk, bob, 1, "default");
-         submit(desk, ann, 1, "secret");
-         submit(desk, bob, 1, "secret");
-         desk.ask(bob, "end 1", requests::EndJob{{1}, std::nullopt});
-         desk.ask(eve, "end 1", requests::EndJob{{1}, std::nullopt});
-         desk.ask(eve, "end 2", requests::EndJob{{2}, std::nullopt});
-         desk.ask(eve, "exec ls in 1.0", requests::RunExec{{{1}, 0}, {"ls"}});
-         desk.ask(eve, "disable a1", requests::SetAgent{AgentId("a1"), SlotState::disabled});
-         desk.ask(ann, "end 1", requests::EndJob{{1}, std::nullopt});
+       [=](ControlFixture& fixture) {
+         fixture.hello("a1");
+         submit(fixture, ann, 1, "default");
+         submit(fixture, bob, 1, "default");
+         submit(fixture, ann, 1, "secret");
+         submit(fixture, bob, 1, "secret");
+         fixture.ask(bob, "end 1", requests::EndJob{{1}, std::nullopt});
+         fixture.ask(eve, "end 1", requests::EndJob{{1}, std::nullopt});
+         fixture.ask(eve, "end 2", requests::EndJob{{2}, std::nullopt});
+         fixture.ask(eve, "exec ls in 1.0", requests::RunExec{{{1}, 0}, {"ls"}});
+         fixture.ask(eve, "disable a1", requests::SetAgent{AgentId("a1"), SlotState::disabled});
+         fixture.ask(ann, "end 1", requests::EndJob{{1}, std::nullopt});
        }},
       {"Why something waits, told to who may not know of all that it waits for",
-       [=](Desk& desk) {
-         desk.hello("a1");
-         submit(desk, bob, 2, "secret");
-         submit(desk, ann, 2, "default");
-         submit(desk, bob, 4, "secret");
-         submit(desk, eve, 4, "default");
-         for (const auto& who : {ann, bob}) why(desk, who, 4);
-         why(desk, ann, 3);
+       [=](ControlFixture& fixture) {
+         fixture.hello("a1");
+         submit(fixture, bob, 2, "secret");
+         submit(fixture, ann, 2, "default");
+         submit(fixture, bob, 4, "secret");
+         submit(fixture, eve, 4, "default");
+         for (const auto& who : {ann, bob}) why(fixture, who, 4);
+         why(fixture, ann, 3);
        }},
       {"A preemption for, and of, what one may not know of",
-       [=](Desk& desk) {
-         desk.hello("a1");
-         submit(desk, ann, 4, "default");
-         submit(desk, bob, 4, "secret", 10);
-         for (const auto& who : {ann, bob}) why(desk, who, 1);
-         why(desk, bob, 2);
-         desk.exited("a1", lease_of(1), 15, Reason::signalled);
-         submit(desk, eve, 4, "default", 5);
-         for (const auto& who : {ann, bob}) why(desk, who, 3);
+       [=](ControlFixture& fixture) {
+         fixture.hello("a1");
+         submit(fixture, ann, 4, "default");
+         submit(fixture, bob, 4, "secret", 10);
+         for (const auto& who : {ann, bob}) why(fixture, who, 1);
+         why(fixture, bob, 2);
+         fixture.exited("a1", lease_of(1), 15, Reason::signalled);
+         submit(fixture, eve, 4, "default", 5);
+         for (const auto& who : {ann, bob}) why(fixture, who, 3);
        }},
   };
 }
@@ -444,114 +444,114 @@ std::vector<Scene> restarts() {
     spec.members.front().restart = std::move(policy);
     return spec;
   };
-  const auto run = [](Desk& desk, const JobSpec& spec, std::uint32_t tasks = 2) {
-    desk.hello("a1");
-    desk.submit(spec, "workers that fail alone");
-    for (std::uint32_t i = 0; i < tasks; ++i) desk.started("a1", lease_of(1, i));
+  const auto run = [](ControlFixture& fixture, const JobSpec& spec, std::uint32_t tasks = 2) {
+    fixture.hello("a1");
+    fixture.submit(spec, "workers that fail alone");
+    for (std::uint32_t i = 0; i < tasks; ++i) fixture.started("a1", lease_of(1, i));
   };
   return {
       {"One fails, waits, and is started again in its place",
-       [=](Desk& desk) {
-         run(desk, two_workers());
-         desk.exited("a1", lease_of(1, 1), 3);
-         desk.submit({2}, "what takes all that is left");
-         desk.pass(2s);
-         desk.started("a1", lease_of(1, 1, 2));
-         desk.exited("a1", lease_of(1, 0));
-         desk.exited("a1", lease_of(1, 1, 2));
+       [=](ControlFixture& fixture) {
+         run(fixture, two_workers());
+         fixture.exited("a1", lease_of(1, 1), 3);
+         fixture.submit({2}, "what takes all that is left");
+         fixture.pass(2s);
+         fixture.started("a1", lease_of(1, 1, 2));
+         fixture.exited("a1", lease_of(1, 0));
+         fixture.exited("a1", lease_of(1, 1, 2));
        }},
       {"One fails too often, and the other goes on",
-       [=](Desk& desk) {
-         run(desk, two_workers(restart::OnFailure{2, 0s}));
+       [=](ControlFixture& fixture) {
+         run(fixture, two_workers(restart::OnFailure{2, 0s}));
          for (std::uint64_t epoch = 1; epoch <= 3; ++epoch) {
-           desk.exited("a1", lease_of(1, 1, epoch), 9, Reason::signalled);
-           desk.pass(1s);
+           fixture.exited("a1", lease_of(1, 1, epoch), 9, Reason::signalled);
+           fixture.pass(1s);
          }
-         desk.exited("a1", lease_of(1, 0));
+         fixture.exited("a1", lease_of(1, 0));
        }},
       {"One is never restarted, the other asks not to be",
-       [=](Desk& desk) {
+       [=](ControlFixture& fixture) {
          JobSpec spec = two_workers(restart::Never{});
-         run(desk, spec);
-         desk.exited("a1", lease_of(1, 1), 3);
-         desk.exited("a1", lease_of(1, 0), 64);
+         run(fixture, spec);
+         fixture.exited("a1", lease_of(1, 1), 3);
+         fixture.exited("a1", lease_of(1, 0), 64);
        }},
       {"One asks that all end, while another waits",
-       [=](Desk& desk) {
+       [=](ControlFixture& fixture) {
          JobSpec spec = two_workers();
          spec.members.front().count = 3;
-         run(desk, spec, 3);
-         desk.exited("a1", lease_of(1, 0), 3);
-         desk.exited("a1", lease_of(1, 2), 65);
-         desk.exited("a1", lease_of(1, 1), 15, Reason::signalled);
+         run(fixture, spec, 3);
+         fixture.exited("a1", lease_of(1, 0), 3);
+         fixture.exited("a1", lease_of(1, 2), 65);
+         fixture.exited("a1", lease_of(1, 1), 15, Reason::signalled);
        }},
       {"A role without a rule takes the others with it",
-       [=](Desk& desk) {
+       [=](ControlFixture& fixture) {
          JobSpec spec = two_roles();
          spec.members.front().restart = restart::OnFailure{};
-         run(desk, spec, 3);
-         desk.exited("a1", lease_of(1, 0), 3);
-         desk.exited("a1", lease_of(1, 2), 7);
-         desk.exited("a1", lease_of(1, 1), 15, Reason::signalled);
+         run(fixture, spec, 3);
+         fixture.exited("a1", lease_of(1, 0), 3);
+         fixture.exited("a1", lease_of(1, 2), 7);
+         fixture.exited("a1", lease_of(1, 1), 15, Reason::signalled);
        }},
       {"Too few are there for too long",
-       [=](Desk& desk) {
+       [=](ControlFixture& fixture) {
          JobSpec spec = two_workers(restart::Never{});
          spec.members.front().minimum = Minimum{2, 5s};
-         run(desk, spec);
-         desk.exited("a1", lease_of(1, 1), 3);
-         desk.pass(6s);
-         desk.exited("a1", lease_of(1, 0), 15, Reason::signalled);
+         run(fixture, spec);
+         fixture.exited("a1", lease_of(1, 1), 3);
+         fixture.pass(6s);
+         fixture.exited("a1", lease_of(1, 0), 15, Reason::signalled);
        }},
       {"There are enough again in time",
-       [=](Desk& desk) {
+       [=](ControlFixture& fixture) {
          JobSpec spec = two_workers();
          spec.members.front().minimum = Minimum{2, 5s};
-         run(desk, spec);
-         desk.exited("a1", lease_of(1, 1), 3);
-         desk.pass(6s);
-         desk.started("a1", lease_of(1, 1, 2));
-         desk.exited("a1", lease_of(1, 0));
-         desk.exited("a1", lease_of(1, 1, 2));
+         run(fixture, spec);
+         fixture.exited("a1", lease_of(1, 1), 3);
+         fixture.pass(6s);
+         fixture.started("a1", lease_of(1, 1, 2));
+         fixture.exited("a1", lease_of(1, 0));
+         fixture.exited("a1", lease_of(1, 1, 2));
        }},
       {"A job is stopped while all of it waits",
-       [=](Desk& desk) {
-         run(desk, two_workers());
-         for (std::uint32_t i = 0; i < 2; ++i) desk.exited("a1", lease_of(1, i), 3);
-         desk.ask("stop 1", end(1));
-         desk.pass(2s);
+       [=](ControlFixture& fixture) {
+         run(fixture, two_workers());
+         for (std::uint32_t i = 0; i < 2; ++i) fixture.exited("a1", lease_of(1, i), 3);
+         fixture.ask("stop 1", end(1));
+         fixture.pass(2s);
        }},
       {"A job is preempted while all of it waits",
-       [=](Desk& desk) {
+       [=](ControlFixture& fixture) {
          JobSpec spec = two_workers();
          spec.preemptible = true;
-         run(desk, spec);
-         for (std::uint32_t i = 0; i < 2; ++i) desk.exited("a1", lease_of(1, i), 3);
-         desk.submit({4, {}, {}, 1}, "4 slots, more important");
-         desk.pass(2s);
+         run(fixture, spec);
+         for (std::uint32_t i = 0; i < 2; ++i) fixture.exited("a1", lease_of(1, i), 3);
+         fixture.submit({4, {}, {}, 1}, "4 slots, more important");
+         fixture.pass(2s);
        }},
       {"The agent is lost while one waits there",
-       [=](Desk& desk) {
+       [=](ControlFixture& fixture) {
          JobSpec spec = two_workers(restart::OnFailure{3, 60s, 1, 60s});
          spec.members.front().slots = 3;
-         desk.hello("a1");
-         desk.hello("a2");
-         desk.submit(spec, "workers that fail alone");
-         const std::string where = desk.task(1, 1).agent.value;
-         desk.exited(where, lease_of(1, 1), 3);
-         desk.falls_silent(where);
-         desk.pass(61s);
-         desk.exited(desk.task(1, 0).agent.value, lease_of(1, 0), 15, Reason::signalled);
-         desk.hello("a3");
+         fixture.hello("a1");
+         fixture.hello("a2");
+         fixture.submit(spec, "workers that fail alone");
+         const std::string where = fixture.task(1, 1).agent.value;
+         fixture.exited(where, lease_of(1, 1), 3);
+         fixture.falls_silent(where);
+         fixture.pass(61s);
+         fixture.exited(fixture.task(1, 0).agent.value, lease_of(1, 0), 15, Reason::signalled);
+         fixture.hello("a3");
        }},
       {"The agent is drained while one waits there",
-       [=](Desk& desk) {
-         run(desk, two_workers());
-         desk.exited("a1", lease_of(1, 1), 3);
-         desk.ask("drain a1", requests::SetAgent{AgentId("a1"), SlotState::draining});
-         desk.pass(2s);
-         desk.exited("a1", lease_of(1, 0), 15, Reason::signalled);
-         desk.hello("a2");
+       [=](ControlFixture& fixture) {
+         run(fixture, two_workers());
+         fixture.exited("a1", lease_of(1, 1), 3);
+         fixture.ask("drain a1", requests::SetAgent{AgentId("a1"), SlotState::draining});
+         fixture.pass(2s);
+         fixture.exited("a1", lease_of(1, 0), 15, Reason::signalled);
+         fixture.hello("a2");
        }},
   };
 }
@@ -560,168 +560,170 @@ std::vector<Scene> restarts() {
 std::vector<Scene> sessions() {
   const access::Principal ann{"ann", false, {{"default", access::Role::editor}}, "t2", ""};
   const SessionId id("s1");
-  const auto attend = [=](Desk& desk, std::uint64_t seen = 0, Duration wait = 0s) {
-    desk.ask(ann, wait > 0s ? "attend, and wait " + cadre::to_string(wait) : "attend",
-             requests::Attend{id, "laptop", 4711, "train.py", seen, wait});
+  const auto attend = [=](ControlFixture& fixture, std::uint64_t seen = 0, Duration wait = 0s) {
+    fixture.ask(ann, wait > 0s ? "attend, and wait " + cadre::to_string(wait) : "keep_session",
+                requests::KeepSession{id, "laptop", 4711, "train.py", seen, wait});
   };
-  const auto seen = [](const Desk& desk) { return std::get<requests::SessionNews>(desk.answer()).version; };
-  const auto submit = [=](Desk& desk) {
+  const auto seen = [](const ControlFixture& fixture) {
+    return std::get<requests::SessionNews>(fixture.answer()).version;
+  };
+  const auto submit = [=](ControlFixture& fixture) {
     JobSpec spec = job_of({1, 1});
     spec.session = id;
     spec.actor = "Counter";
-    desk.ask(ann, "submit an actor", requests::Submit{spec});
+    fixture.ask(ann, "submit an actor", requests::Submit{spec});
   };
   return {
       {"A client with two actors, of which it ends one, and leaves",
-       [=](Desk& desk) {
-         desk.hello("a1");
-         attend(desk);
-         submit(desk);
-         submit(desk);
-         attend(desk);
-         attend(desk, seen(desk), 4s);
-         desk.started("a1", lease_of(1));
-         attend(desk, seen(desk), 4s);
-         desk.says("a1", messages::Report{lease_of(1), 1, "127.0.0.1:4000"});
-         desk.ask(ann, "kill 1", end(1, 0s));
-         desk.exited("a1", lease_of(1), 9, Reason::signalled);
-         attend(desk);
-         attend(desk, seen(desk), 4s);
-         desk.ask(ann, "end the session", requests::EndSession{id});
-         desk.exited("a1", lease_of(2), 9, Reason::signalled);
+       [=](ControlFixture& fixture) {
+         fixture.hello("a1");
+         attend(fixture);
+         submit(fixture);
+         submit(fixture);
+         attend(fixture);
+         attend(fixture, seen(fixture), 4s);
+         fixture.started("a1", lease_of(1));
+         attend(fixture, seen(fixture), 4s);
+         fixture.says("a1", messages::Report{lease_of(1), 1, "127.0.0.1:4000"});
+         fixture.ask(ann, "kill 1", end(1, 0s));
+         fixture.exited("a1", lease_of(1), 9, Reason::signalled);
+         attend(fixture);
+         attend(fixture, seen(fixture), 4s);
+         fixture.ask(ann, "end the session", requests::EndSession{id});
+         fixture.exited("a1", lease_of(2), 9, Reason::signalled);
        }},
       {"A client is gone, and its actors with it",
-       [=](Desk& desk) {
-         desk.hello("a1", 1);
-         attend(desk);
-         submit(desk);
-         submit(desk);
-         desk.pass(6s);
-         desk.exited("a1", lease_of(1), 9, Reason::signalled);
-         attend(desk);
+       [=](ControlFixture& fixture) {
+         fixture.hello("a1", 1);
+         attend(fixture);
+         submit(fixture);
+         submit(fixture);
+         fixture.pass(6s);
+         fixture.exited("a1", lease_of(1), 9, Reason::signalled);
+         attend(fixture);
        }},
       {"A client is gone while the agent of its actor is lost",
-       [=](Desk& desk) {
-         desk.hello("a1");
-         attend(desk);
-         submit(desk);
-         desk.started("a1", lease_of(1));
-         desk.falls_silent("a1");
+       [=](ControlFixture& fixture) {
+         fixture.hello("a1");
+         attend(fixture);
+         submit(fixture);
+         fixture.started("a1", lease_of(1));
+         fixture.falls_silent("a1");
          for (int i = 0; i < 8; ++i) {
-           desk.pass(4s);
-           attend(desk);
+           fixture.pass(4s);
+           attend(fixture);
          }
-         desk.pass(6s);
-         desk.hello("a1", 4, std::set{lease_of(1)});
+         fixture.pass(6s);
+         fixture.hello("a1", 4, std::set{lease_of(1)});
        }},
       {"A client goes on through a restart of the master",
-       [=](Desk& desk) {
-         desk.hello("a1");
-         attend(desk);
-         submit(desk);
-         attend(desk);
-         const std::uint64_t before = seen(desk);
-         desk.restart();
-         desk.pass(4s);
-         attend(desk, before, 4s);
-         desk.pass(6s);
+       [=](ControlFixture& fixture) {
+         fixture.hello("a1");
+         attend(fixture);
+         submit(fixture);
+         attend(fixture);
+         const std::uint64_t before = seen(fixture);
+         fixture.restart();
+         fixture.pass(4s);
+         attend(fixture, before, 4s);
+         fixture.pass(6s);
        }},
   };
 }
 
 /// Those in which a restart of the master makes a difference, or nothing happens.
-std::vector<Scene> doors() {
-  const auto set = [](Desk& desk, SlotState state, std::optional<std::int32_t> slot = {}) {
+std::vector<Scene> drains_and_commands() {
+  const auto set = [](ControlFixture& fixture, SlotState state, std::optional<std::int32_t> slot = {}) {
     if (slot) {
-      desk.ask(name_of(state) + " a1 slot " + std::to_string(*slot), requests::SetSlot{AgentId("a1"), *slot, state});
+      fixture.ask(name_of(state) + " a1 slot " + std::to_string(*slot), requests::SetSlot{AgentId("a1"), *slot, state});
     } else {
-      desk.ask(name_of(state) + " a1", requests::SetAgent{AgentId("a1"), state});
+      fixture.ask(name_of(state) + " a1", requests::SetAgent{AgentId("a1"), state});
     }
   };
   return {
       {"A draining agent lets its task end and takes no other",
-       [set](Desk& desk) {
-         run_one(desk, {2}, "2 slots");
-         set(desk, SlotState::draining);
-         desk.submit({1}, "1 slot");
-         desk.exited("a1", lease_of(1));
-         set(desk, SlotState::enabled);
+       [set](ControlFixture& fixture) {
+         run_one(fixture, {2}, "2 slots");
+         set(fixture, SlotState::draining);
+         fixture.submit({1}, "1 slot");
+         fixture.exited("a1", lease_of(1));
+         set(fixture, SlotState::enabled);
        }},
       {"A disabled agent stops its task",
-       [set](Desk& desk) {
-         run_one(desk, {2}, "2 slots");
-         set(desk, SlotState::disabled);
-         desk.exited("a1", lease_of(1), 15, Reason::signalled);
-         desk.hello("a2");
+       [set](ControlFixture& fixture) {
+         run_one(fixture, {2}, "2 slots");
+         set(fixture, SlotState::disabled);
+         fixture.exited("a1", lease_of(1), 15, Reason::signalled);
+         fixture.hello("a2");
        }},
       {"A draining slot leaves with its task",
-       [set](Desk& desk) {
-         run_one(desk, {2}, "2 slots");
-         set(desk, SlotState::draining, 0);
-         desk.submit({2}, "2 slots");
-         desk.submit({1}, "1 slot");
-         desk.exited("a1", lease_of(1));
-         set(desk, SlotState::enabled, 0);
+       [set](ControlFixture& fixture) {
+         run_one(fixture, {2}, "2 slots");
+         set(fixture, SlotState::draining, 0);
+         fixture.submit({2}, "2 slots");
+         fixture.submit({1}, "1 slot");
+         fixture.exited("a1", lease_of(1));
+         set(fixture, SlotState::enabled, 0);
        }},
       {"A disabled slot stops its task and no other",
-       [set](Desk& desk) {
-         run_one(desk, {2}, "2 slots");
-         desk.submit({2}, "2 slots");
-         set(desk, SlotState::disabled, 1);
-         desk.exited("a1", lease_of(1), 15, Reason::signalled);
-         set(desk, SlotState::enabled, 1);
+       [set](ControlFixture& fixture) {
+         run_one(fixture, {2}, "2 slots");
+         fixture.submit({2}, "2 slots");
+         set(fixture, SlotState::disabled, 1);
+         fixture.exited("a1", lease_of(1), 15, Reason::signalled);
+         set(fixture, SlotState::enabled, 1);
        }},
       {"A lost task does not come back to an agent that was disabled since",
-       [set](Desk& desk) {
-         run_one(desk, {2}, "2 slots");
-         desk.falls_silent("a1");
-         desk.pass(31s);
-         set(desk, SlotState::disabled);
-         desk.hello("a1", 4, std::set{lease_of(1)});
+       [set](ControlFixture& fixture) {
+         run_one(fixture, {2}, "2 slots");
+         fixture.falls_silent("a1");
+         fixture.pass(31s);
+         set(fixture, SlotState::disabled);
+         fixture.hello("a1", 4, std::set{lease_of(1)});
        }},
       {"What is not there",
-       [set](Desk& desk) {
-         set(desk, SlotState::disabled);
-         desk.hello("a1");
-         set(desk, SlotState::disabled, 4);
+       [set](ControlFixture& fixture) {
+         set(fixture, SlotState::disabled);
+         fixture.hello("a1");
+         set(fixture, SlotState::disabled, 4);
        }},
       {"A session that the master does not know",
-       [](Desk& desk) {
-         desk.hello("a1");
-         desk.falls_silent("a1");
-         desk.restart();
-         desk.says("a1", messages::Beat{});
+       [](ControlFixture& fixture) {
+         fixture.hello("a1");
+         fixture.falls_silent("a1");
+         fixture.restart();
+         fixture.says("a1", messages::Beat{});
        }},
       {"The order to start did not reach it",
-       [](Desk& desk) {
-         desk.hello("a1");
-         desk.submit({4}, "4 slots");
-         desk.hello("a1", 4, std::set<LeaseId>());
+       [](ControlFixture& fixture) {
+         fixture.hello("a1");
+         fixture.submit({4}, "4 slots");
+         fixture.hello("a1", 4, std::set<LeaseId>());
        }},
       {"A command inside a task that is starting, and one that ends before it starts",
-       [](Desk& desk) {
-         desk.hello("a1");
-         desk.submit({2}, "2 slots");
-         desk.ask("exec ls in 1.0", requests::RunExec{{{1}, 0}, {"ls"}});
-         desk.started("a1", lease_of(1));
-         desk.submit({2}, "2 slots");
-         desk.ask("exec ls in 2.0", requests::RunExec{{{2}, 0}, {"ls"}});
-         desk.exited("a1", lease_of(2));
+       [](ControlFixture& fixture) {
+         fixture.hello("a1");
+         fixture.submit({2}, "2 slots");
+         fixture.ask("exec ls in 1.0", requests::RunExec{{{1}, 0}, {"ls"}});
+         fixture.started("a1", lease_of(1));
+         fixture.submit({2}, "2 slots");
+         fixture.ask("exec ls in 2.0", requests::RunExec{{{2}, 0}, {"ls"}});
+         fixture.exited("a1", lease_of(2));
        }},
       {"A command inside a task",
-       [](Desk& desk) {
-         run_one(desk, {2}, "2 slots");
-         desk.ask("exec ls in 1.0", requests::RunExec{{{1}, 0}, {"ls"}});
+       [](ControlFixture& fixture) {
+         run_one(fixture, {2}, "2 slots");
+         fixture.ask("exec ls in 1.0", requests::RunExec{{{1}, 0}, {"ls"}});
          const std::uint64_t number = (std::uint64_t{1} << 32) + 1;
-         desk.says("a1", messages::ExecNews{number, supervision::ExecOutput{number, 1, {}}});
-         desk.says("a1", messages::ExecNews{number, supervision::ExecEnded{number, 0, ""}});
-         desk.ask("exec top in 1.0", requests::RunExec{{{1}, 0}, {"top"}});
-         desk.leaves();
-         desk.ask("exec ls in 2.0", requests::RunExec{{{2}, 0}, {"ls"}});
-         desk.ask("exec sleep in 1.0", requests::RunExec{{{1}, 0}, {"sleep"}});
-         desk.hello("a1");
-         desk.ask("exec sleep in 1.0", requests::RunExec{{{1}, 0}, {"sleep"}});
-         desk.exited("a1", lease_of(1));
+         fixture.says("a1", messages::ExecNews{number, supervision::ExecOutput{number, 1, {}}});
+         fixture.says("a1", messages::ExecNews{number, supervision::ExecEnded{number, 0, ""}});
+         fixture.ask("exec top in 1.0", requests::RunExec{{{1}, 0}, {"top"}});
+         fixture.leaves();
+         fixture.ask("exec ls in 2.0", requests::RunExec{{{2}, 0}, {"ls"}});
+         fixture.ask("exec sleep in 1.0", requests::RunExec{{{1}, 0}, {"sleep"}});
+         fixture.hello("a1");
+         fixture.ask("exec sleep in 1.0", requests::RunExec{{{1}, 0}, {"sleep"}});
+         fixture.exited("a1", lease_of(1));
        }},
   };
 }
@@ -729,9 +731,9 @@ std::vector<Scene> doors() {
 void expect_golden(const std::string& name, const std::vector<Scene>& scenes) {
   std::string text;
   for (const Scene& scene : scenes) {
-    Desk desk(scene.settings);
-    scene.play(desk);
-    text += "# " + scene.title + "\n" + desk.text() + "\n";
+    ControlFixture fixture(scene.settings);
+    scene.play(fixture);
+    text += "# " + scene.title + "\n" + fixture.text() + "\n";
   }
   const std::string path = std::string(CADRE_SOURCE_DIR) + "/tests/golden/control/" + name + ".txt";
   if (std::getenv("CADRE_UPDATE_GOLDEN") != nullptr) {
@@ -745,7 +747,7 @@ void expect_golden(const std::string& name, const std::vector<Scene>& scenes) {
 TEST(Control, TellsTheLivesOfJobsAsItDid) { expect_golden("jobs", jobs()); }
 TEST(Control, TellsOfStopsAsItDid) { expect_golden("stops", stops()); }
 TEST(Control, TellsOfAgentsThatComeAndGoAsItDid) { expect_golden("agents", agents()); }
-TEST(Control, TellsOfDoorsAndCommandsAsItDid) { expect_golden("doors", doors()); }
+TEST(Control, KeepsTheTranscriptOfDrainsAndCommands) { expect_golden("drains", drains_and_commands()); }
 TEST(Control, TellsOfClientsAsItDid) { expect_golden("sessions", sessions()); }
 TEST(Control, TellsOfRestartsAsItDid) { expect_golden("restarts", restarts()); }
 TEST(Control, TellsOfQuotasAsItDid) { expect_golden("quotas", quotas()); }
@@ -770,9 +772,9 @@ TEST(Control, DecidesTheSameIfItIsRestartedAllTheTime) {
   for (const std::vector<Scene>& scenes : {jobs(), stops(), agents(), restarts(), quotas(), rights()}) {
     for (const Scene& scene : scenes) {
       SCOPED_TRACE(scene.title);
-      Desk plain(scene.settings);
+      ControlFixture plain(scene.settings);
       scene.play(plain);
-      Desk restarted(scene.settings, Desk::Restarts::yes);
+      ControlFixture restarted(scene.settings, ControlFixture::Restarts::yes);
       scene.play(restarted);
       EXPECT_EQ(ends_of(restarted.database()), ends_of(plain.database())) << restarted.text();
     }

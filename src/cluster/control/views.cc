@@ -75,7 +75,7 @@ void Control::get_agent(Asker asker, const AgentId& id) {
   answer(asker, view(*agent));
 }
 
-void Control::list_slots(const Guest& guest, const requests::ListSlots& request) {
+void Control::list_slots(const Caller& caller, const requests::ListSlots& request) {
   requests::Slots page;
   std::int32_t agents = 0;
   AgentId last;
@@ -88,12 +88,12 @@ void Control::list_slots(const Guest& guest, const requests::ListSlots& request)
     last = at->first;
     for (std::size_t slot = 0; slot < row.slots.size(); ++slot) {
       const std::optional<TaskId>& user = at->second.users[slot];
-      const bool is_seen = user && access::may_read(guest.who, ledger_.find(user->job)->row.spec.workspace);
+      const bool is_seen = user && access::may_read(caller.who, ledger_.find(user->job)->row.spec.workspace);
       page.slots.push_back({at->first, static_cast<std::int32_t>(slot), row.agent.slot_kind, row.slots[slot].name,
                             row.slot_states[slot], user.has_value(), is_seen ? user : std::nullopt});
     }
   }
-  answer(guest.asker, std::move(page));
+  answer(caller.asker, std::move(page));
 }
 
 void Control::list_pools(Asker asker) {
@@ -172,7 +172,7 @@ requests::Status Control::status() const {
   return status;
 }
 
-const Member& Control::member_of(TaskId id) const {
+const MemberSpec& Control::member_of(TaskId id) const {
   return ledger_.find(id.job)->row.spec.members[static_cast<std::size_t>(ledger_.find(id)->role)];
 }
 
@@ -233,7 +233,7 @@ requests::JobView Control::view(const Job& job) const {
 
 requests::JobView Control::whole_view(const Job& job) const {
   requests::JobView view = this->view(job);
-  for (const Member& member : job.row.spec.members) {
+  for (const MemberSpec& member : job.row.spec.members) {
     const Command& command = member.command;
     requests::MemberView shown;
     shown.role = member.role;

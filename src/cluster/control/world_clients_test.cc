@@ -56,7 +56,7 @@ void World::step_clients(const Faults& faults) {
 void World::step(Client& client) {
   if (!master_is_awake() || client.wakes || client.waits) return;
   const Duration wait = dice_.percent(50) ? Duration{0} : std::min<Duration>(seconds(0, 3), wait_max);
-  ask(requests::Attend{client.id, "host", 1, "program", client.seen, wait}, client.owner);
+  ask(requests::KeepSession{client.id, "host", 1, "program", client.seen, wait}, client.owner);
   client.waits = last_question_;
 }
 

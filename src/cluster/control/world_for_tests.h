@@ -16,7 +16,7 @@
 
 #include "base/dice.h"
 #include "cluster/control/control.h"
-#include "cluster/host/host.h"
+#include "cluster/host/host_control.h"
 
 namespace cadre::cluster::control {
 
@@ -97,7 +97,7 @@ class World {
   };
   struct Node {
     messages::Hello introduction;
-    std::unique_ptr<host::Host> host;
+    std::unique_ptr<host::HostControl> host;
     std::map<LeaseId, Process> disk;
     std::vector<std::pair<TimePoint, messages::Start>> launches;
     Peer peer = 0;

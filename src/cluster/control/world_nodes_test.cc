@@ -27,11 +27,11 @@ void World::start_agent(Node& node) {
   node.leaves = false;
   std::vector<host::Found> found;
   for (auto& [lease, process] : node.disk) {
-    found.push_back({lease, process.start.manners.fence, process.ending});
+    found.push_back({lease, process.start.policy.fence, process.ending});
     process.alone_since.reset();
     process.says_status = now_;
   }
-  node.host = std::make_unique<host::Host>(node.introduction, found, now_);
+  node.host = std::make_unique<host::HostControl>(node.introduction, found, now_);
   node.ticks = now_;
   break_link(node);
   node.to_master.under_way.clear();
@@ -153,7 +153,7 @@ void World::launch(Node& node, const messages::Start& start) {
   for (const auto& other : nodes_) {
     for (const auto& [lease, process] : other->disk) {
       if (lease.task != start.lease.task || !process.is_alive()) continue;
-      if (start.manners.fence == Fence::strict) {
+      if (start.policy.fence == Fence::strict) {
         complain("two processes of " + to_string(lease.task) +
                  " at once, though it is strictly fenced: " + to_string(lease) + " and " + to_string(start.lease));
       }
@@ -167,7 +167,7 @@ void World::launch(Node& node, const messages::Start& start) {
   process.code = dice_.percent(75) ? 0 : dice_.percent(80) ? 1 : static_cast<std::int32_t>(dice_.between(64, 65));
   process.obeys = dice_.percent(70);
   process.abandon_after = node.host->abandon_after();
-  if (start.manners.fence == Fence::strict) process.permitted_until = node.host->permitted_until();
+  if (start.policy.fence == Fence::strict) process.permitted_until = node.host->permitted_until();
   process.says_status = now_ + step_delay();
 }
 

@@ -258,7 +258,7 @@ void World::act(const Outcome& outcome) {
     if (const auto client = view == nullptr ? clients_.end() : clients_.find(view->session); client != clients_.end()) {
       client->second.has.insert(view->id);
     }
-    if (const auto* attend = std::get_if<requests::Attend>(&asked->second)) {
+    if (const auto* attend = std::get_if<requests::KeepSession>(&asked->second)) {
       if (failed != nullptr) complain("a client is refused: " + failed->message);
       const auto client = clients_.find(attend->session);
       const bool is_heard = client != clients_.end() && client->second.waits == one.asker && failed == nullptr;
@@ -447,11 +447,11 @@ JobSpec World::random_job() {
   spec.preemptible = dice_.percent(50);
   spec.group = dice_.percent(30) ? "g" : "";
   spec.workspace = any_workspace();
-  Member member;
+  MemberSpec member;
   member.command.argv = {"run"};
-  member.manners.grace = seconds(0, 5);
-  member.manners.preemption_grace = seconds(1, 20);
-  member.manners.fence = dice_.percent(50) ? Fence::strict : Fence::keep;
+  member.policy.grace = seconds(0, 5);
+  member.policy.preemption_grace = seconds(1, 20);
+  member.policy.fence = dice_.percent(50) ? Fence::strict : Fence::keep;
   member.slots = static_cast<std::int32_t>(dice_.between(0, 4));
   if (dice_.percent(40)) member.restart = random_policy();
   switch (dice_.below(4)) {

@@ -130,7 +130,7 @@ TEST(WarmKind, IsOfOneUserAndOneCommand) {
   EXPECT_NE(kind_of("ann"), kind_of("bob"));
   EXPECT_NE(kind_of("ann", "one"), kind_of("ann", "other"));
   messages::Start start = start_of("ann", "host");
-  start.manners.isolation = Isolation::off;
+  start.policy.isolation = Isolation::off;
   EXPECT_NE(warm_kind_of(start), kind_of("ann"));
   start.command.warm = false;
   EXPECT_EQ(warm_kind_of(start), std::nullopt);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "names/master/door.h"
+#include "names/master/registry_client.h"
 #include "names/master/requests.h"
 #include "names/session_name.h"
 
@@ -25,18 +25,18 @@ class MasterBackend final : public Backend, public std::enable_shared_from_this<
   MasterBackend(loop::RealLoop& loop, const MasterUrl& url, const Options& options)
       : options_(options),
         workspace_(url.workspace.empty() ? std::string(requests::own_workspace) : url.workspace),
-        door_(loop, url, options, [this] { tell_found(); }) {}
+        client_(loop, url, options, [this] { tell_found(); }) {}
 
   loop::Task<Result<Epoch>> put(const Claim& claim, PutMode mode, TimePoint deadline) override {
     requests::PutName request = put_of(claim);
     request.only_if_absent = mode == PutMode::only_if_absent;
-    CO_TRY_ASSIGN(owned, co_await door_.ask(request, deadline));
+    CO_TRY_ASSIGN(owned, co_await client_.ask(request, deadline));
     co_return owned.epoch;
   }
   loop::Task<Result<Epoch>> restore(const Claim& claim, TimePoint deadline) override {
     requests::PutName request = put_of(claim);
     request.epoch = claim.epoch;
-    CO_TRY_ASSIGN(owned, co_await door_.ask(request, deadline));
+    CO_TRY_ASSIGN(owned, co_await client_.ask(request, deadline));
     co_return owned.epoch;
   }
   loop::Task<Result<std::vector<Hold>>> keep(const std::vector<Claim>& claims, TimePoint deadline) override {
@@ -46,28 +46,28 @@ class MasterBackend final : public Backend, public std::enable_shared_from_this<
   }
   loop::Task<Result<Entry>> get(const std::string& key, TimePoint deadline) override {
     const requests::GetName request{workspace_, Key(key)};
-    CO_TRY_ASSIGN(view, co_await door_.ask(request, deadline));
+    CO_TRY_ASSIGN(view, co_await client_.ask(request, deadline));
     co_return entry_of(view);
   }
   loop::Task<Result<std::vector<Entry>>> list(const std::string& prefix, TimePoint deadline) override {
     const requests::ListNames request{workspace_, Prefix(prefix)};
-    CO_TRY_ASSIGN(found, co_await door_.ask(request, deadline));
+    CO_TRY_ASSIGN(found, co_await client_.ask(request, deadline));
     co_return entries_of(found.names);
   }
   loop::Task<Result<void>> remove(const std::string& key, TimePoint deadline) override {
     const requests::RemoveName request{workspace_, Key(key)};
-    CO_TRY(co_await door_.ask(request, deadline));
+    CO_TRY(co_await client_.ask(request, deadline));
     co_return Result<void>();
   }
   loop::Task<Result<std::size_t>> remove_subtree(const std::string& prefix, TimePoint deadline) override {
     const requests::RemoveNames request{workspace_, Prefix(prefix)};
-    CO_TRY_ASSIGN(removed, co_await door_.ask(request, deadline));
+    CO_TRY_ASSIGN(removed, co_await client_.ask(request, deadline));
     co_return static_cast<std::size_t>(removed.count);
   }
   loop::Task<Result<News>> news(const std::string& prefix, const Cursor& since, TimePoint until) override;
   void release(std::vector<std::string> keys, std::function<void()> done) override {
     if (keys.empty()) return done();
-    door_.loop().spawn(release_all(shared_from_this(), std::move(keys), std::move(done)));
+    client_.loop().spawn(release_all(shared_from_this(), std::move(keys), std::move(done)));
   }
   void end() override {}
 
@@ -88,7 +88,7 @@ class MasterBackend final : public Backend, public std::enable_shared_from_this<
   const Options options_;
   const std::string workspace_;
   const SessionId session_{new_session_name()};
-  Door door_;
+  RegistryClient client_;
 };
 
 /// Apart from keep(), which g++ 12 gets wrong (-ftree-slp-vectorize) when it fills and gives the same vector.
@@ -100,7 +100,7 @@ loop::Task<Result<void>> MasterBackend::keep_all(const std::vector<Claim>& claim
     for (std::size_t i = holds.size(); i < end; ++i) {
       request.names.push_back({Key(claims[i].key), claims[i].ttl, claims[i].epoch});
     }
-    CO_TRY_ASSIGN(kept, co_await door_.ask(request, deadline));
+    CO_TRY_ASSIGN(kept, co_await client_.ask(request, deadline));
     if (kept.holds.size() != request.names.size()) {
       co_return fail(Errc::unavailable, "the master does not say how it stands with each name");
     }
@@ -110,10 +110,10 @@ loop::Task<Result<void>> MasterBackend::keep_all(const std::vector<Claim>& claim
 }
 
 loop::Task<Result<News>> MasterBackend::news(const std::string& prefix, const Cursor& since, TimePoint until) {
-  const TimePoint now = door_.loop().now();
+  const TimePoint now = client_.loop().now();
   requests::WatchNames request{workspace_, Prefix(prefix), since.version, Duration::zero()};
   if (since.version > 0) request.wait = std::clamp<Duration>(until - now, Duration::zero(), requests::wait_max);
-  CO_TRY_ASSIGN(heard, co_await door_.ask(request, now + request.wait + first_look_wait));
+  CO_TRY_ASSIGN(heard, co_await client_.ask(request, now + request.wait + first_look_wait));
   News news;
   news.is_all = heard.is_all;
   news.put = entries_of(heard.put);
@@ -129,8 +129,8 @@ loop::Task<void> MasterBackend::release_all(std::shared_ptr<MasterBackend> self,
     requests::ReleaseNames request{self->workspace_, self->session_, {}};
     const std::size_t end = std::min(first + requests::claims_max, keys.size());
     for (std::size_t i = first; i < end; ++i) request.keys.emplace_back(keys[i]);
-    const TimePoint deadline = self->door_.loop().now() + self->options_.op_wait;
-    static_cast<void>(co_await self->door_.ask(request, deadline));
+    const TimePoint deadline = self->client_.loop().now() + self->options_.op_wait;
+    static_cast<void>(co_await self->client_.ask(request, deadline));
   }
   done();
 }

@@ -11,7 +11,7 @@
 
 namespace cadre::names {
 
-/// The URL must have a door.
+/// The URL must have an address.
 [[nodiscard]] std::shared_ptr<Backend> make_master_backend(loop::RealLoop& loop, const MasterUrl& url,
                                                            const Options& options);
 

@@ -173,7 +173,8 @@ struct PutName {
 template <class V>
 void describe(V& v, PutName& m) {
   v.required("workspace", m.workspace, "Workspace name; `-`: that of the calling task, otherwise `default`.");
-  v.required("session", m.session, "Session that owns the name: a secret that only its client knows.", length(8, 64));
+  v.required("session", m.session, "BackendNames that owns the name: a secret that only its client knows.",
+             length(8, 64));
   v.required("key", m.key, "The name.");
   describe_content(v, m.content);
   v.field("ttl", m.ttl, "Time to live, unless the name is renewed.", range(ttl_min, ttl_max));
@@ -244,7 +245,7 @@ struct KeepNames {
 template <class V>
 void describe(V& v, KeepNames& m) {
   v.required("workspace", m.workspace, "Workspace name; `-`: that of the calling task, otherwise `default`.");
-  v.required("session", m.session, "Session that owns the names.", length(8, 64));
+  v.required("session", m.session, "BackendNames that owns the names.", length(8, 64));
   v.required("names", m.names, "Names to renew.", length(0, claims_max));
 }
 
@@ -260,7 +261,7 @@ struct ReleaseNames {
 template <class V>
 void describe(V& v, ReleaseNames& m) {
   v.required("workspace", m.workspace, "Workspace name; `-`: that of the calling task, otherwise `default`.");
-  v.required("session", m.session, "Session that owns the names.", length(8, 64));
+  v.required("session", m.session, "BackendNames that owns the names.", length(8, 64));
   v.required("keys", m.keys, "Names to remove.", length(0, claims_max));
 }
 

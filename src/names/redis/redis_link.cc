@@ -108,7 +108,7 @@ void RedisLink::lost(Error error) {
   login_left_ = 0;
   silence_.cancel();
   next_ping_.cancel();
-  for (const Asked& asked : std::exchange(asked_, {})) {
+  for (const PendingCommand& asked : std::exchange(asked_, {})) {
     asked.pending.settle(fail(Errc::timed_out, "Redis was lost before it answered (" + error.message + ")"));
   }
   trouble_ = error;

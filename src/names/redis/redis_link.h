@@ -48,7 +48,7 @@ class RedisLink final : public net::Stream::User {
   [[nodiscard]] loop::Task<Result<Reply>> ask(std::vector<std::string> words, TimePoint deadline);
 
  private:
-  struct Asked {
+  struct PendingCommand {
     Pending<Reply> pending;
     TimePoint since;
   };
@@ -76,7 +76,7 @@ class RedisLink final : public net::Stream::User {
   bool is_ready_ = false;
   Error trouble_;                 // why it is not
   std::optional<Error> refused_;  // why it cannot be before somebody changes something
-  std::deque<Asked> asked_;
+  std::deque<PendingCommand> asked_;
   std::vector<Pending<void>> waiting_;
   Backoff backoff_;
   loop::Timer again_;

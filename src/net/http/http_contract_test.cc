@@ -18,7 +18,7 @@ void echo(std::unique_ptr<Exchange> exchange) {
 }
 
 /// Keeps what is asked, to be answered later.
-struct Desk {
+struct OpenExchanges {
   Server::Handler handler() {
     return [this](std::unique_ptr<Exchange> exchange) { open.push_back(std::move(exchange)); };
   }
@@ -94,18 +94,18 @@ TEST(Http, ManyAskAtTheSameTime) {
 }
 
 TEST(Http, AnswersMayComeLaterAndInAnyOrder) {
-  Desk desk;
-  HttpSides sides(desk.handler());
+  OpenExchanges exchanges;
+  HttpSides sides(exchanges.handler());
   loop::Tasks tasks(sides.loop);
   int answered = 0;
   for (int i = 0; i < 50; ++i) {
     const std::string target = "/n" + std::to_string(i);
     tasks.spawn(ask_and_count(*sides.client, sides.url(target), target, answered));
   }
-  run_until(sides.loop, [&] { return desk.open.size() == 50; });
-  while (!desk.open.empty()) {
-    desk.open.back()->answer(text(desk.open.back()->request().target));
-    desk.open.pop_back();
+  run_until(sides.loop, [&] { return exchanges.open.size() == 50; });
+  while (!exchanges.open.empty()) {
+    exchanges.open.back()->answer(text(exchanges.open.back()->request().target));
+    exchanges.open.pop_back();
   }
   run_until(sides.loop, [&] { return answered == 50; });
 }
@@ -170,16 +170,16 @@ TEST(Http, SomeStatusesHaveNoBody) {
 }
 
 TEST(Http, AQuestionThatIsEndedIsGone) {
-  Desk desk;
-  HttpSides sides(desk.handler());
+  OpenExchanges exchanges;
+  HttpSides sides(exchanges.handler());
   loop::Tasks tasks(sides.loop);
   int answered = 0;
   tasks.spawn(ask_and_count(*sides.client, sides.url("/"), "", answered));
-  run_until(sides.loop, [&] { return desk.open.size() == 1; });
+  run_until(sides.loop, [&] { return exchanges.open.size() == 1; });
   int gone = 0;
-  desk.open.front()->on_gone([&] {
+  exchanges.open.front()->on_gone([&] {
     ++gone;
-    desk.open.clear();
+    exchanges.open.clear();
   });
   run_for(sides.loop, milliseconds(20));
   EXPECT_EQ(gone, 0);
@@ -190,20 +190,20 @@ TEST(Http, AQuestionThatIsEndedIsGone) {
 }
 
 TEST(Http, WhatIsAnsweredInVainHarmsNobody) {
-  Desk desk;
-  HttpSides sides(desk.handler());
+  OpenExchanges exchanges;
+  HttpSides sides(exchanges.handler());
   loop::Tasks tasks(sides.loop);
   int answered = 0;
   for (int i = 0; i < 3; ++i) tasks.spawn(ask_and_count(*sides.client, sides.url("/"), "", answered));
-  run_until(sides.loop, [&] { return desk.open.size() == 3; });
+  run_until(sides.loop, [&] { return exchanges.open.size() == 3; });
   tasks.destroy_all();
   run_until(sides.loop, [&] { return sides.server->counters().open == 0; });
-  desk.open[0]->answer(text("late"));
-  const auto stream = desk.open[1]->stream(text(""));
+  exchanges.open[0]->answer(text("late"));
+  const auto stream = exchanges.open[1]->stream(text(""));
   EXPECT_EQ(run_task(sides.loop, stream->write("late")).error().code, Errc::unavailable);
   EXPECT_EQ(run_task(sides.loop, stream->end()).error().code, Errc::unavailable);
-  EXPECT_EQ(run_task(sides.loop, desk.open[2]->upgrade()).error().code, Errc::unavailable);
-  desk.open.clear();
+  EXPECT_EQ(run_task(sides.loop, exchanges.open[2]->upgrade()).error().code, Errc::unavailable);
+  exchanges.open.clear();
 }
 
 TEST(Http, AHandlerMayEndTheServer) {
@@ -217,22 +217,22 @@ TEST(Http, AHandlerMayEndTheServer) {
 }
 
 TEST(Http, TheServerMayGoBeforeItsExchanges) {
-  Desk desk;
+  OpenExchanges exchanges;
   int gone = 0;
   {
-    HttpSides sides(desk.handler());
+    HttpSides sides(exchanges.handler());
     loop::Tasks tasks(sides.loop);
     int answered = 0;
     tasks.spawn(ask_and_count(*sides.client, sides.url("/"), "", answered));
-    run_until(sides.loop, [&] { return desk.open.size() == 1; });
-    desk.open.front()->on_gone([&] { ++gone; });
+    run_until(sides.loop, [&] { return exchanges.open.size() == 1; });
+    exchanges.open.front()->on_gone([&] { ++gone; });
     sides.server.reset();
     EXPECT_EQ(gone, 0);
     tasks.destroy_all();
     run_until(sides.loop, [&] { return gone == 1; });
   }
-  desk.open.front()->answer(text("late"));  // the loop is gone too
-  desk.open.clear();
+  exchanges.open.front()->answer(text("late"));  // the loop is gone too
+  exchanges.open.clear();
 }
 
 loop::Task<void> send_pieces(std::unique_ptr<Exchange> exchange, int count, std::size_t size, std::size_t& written) {
@@ -373,19 +373,19 @@ TEST(Http, ACalledPieceMayEndTheClient) {
 }
 
 TEST(Http, TheClientMayGoBeforeItsAnswers) {
-  Desk desk;
-  HttpSides sides(desk.handler());
+  OpenExchanges exchanges;
+  HttpSides sides(exchanges.handler());
   std::optional<Result<Response>> result;
   sides.loop.spawn(keep_result(sides.client->ask(question_to(sides.url("/"))), result));
-  run_until(sides.loop, [&] { return desk.open.size() == 1; });
+  run_until(sides.loop, [&] { return exchanges.open.size() == 1; });
   sides.client.reset();
   run_until(sides.loop, [&] { return result.has_value(); });
   EXPECT_EQ(result->error().code, Errc::timed_out);
 }
 
 TEST(Http, ErrorsSayWhetherItMayHaveBeenDone) {
-  Desk desk;
-  HttpSides sides(desk.handler());
+  OpenExchanges exchanges;
+  HttpSides sides(exchanges.handler());
   EXPECT_EQ(sides.ask(question_to("http://127.0.0.1:1/")).error().code, Errc::unavailable);
   EXPECT_EQ(sides.ask(question_to("http://there.is.none.invalid/")).error().code, Errc::unavailable);
   EXPECT_EQ(sides.ask(question_to("ftp://127.0.0.1/")).error().code, Errc::invalid);
@@ -431,12 +431,12 @@ loop::Task<void> drain_and_tell(Server& server, Duration most, bool& drained) {
 }
 
 TEST(Http, DrainingLetsWhatIsUnderWayEnd) {
-  Desk desk;
-  HttpSides sides(desk.handler());
+  OpenExchanges exchanges;
+  HttpSides sides(exchanges.handler());
   loop::Tasks tasks(sides.loop);
   int answered = 0;
   tasks.spawn(ask_and_count(*sides.client, sides.url("/"), "done", answered));
-  run_until(sides.loop, [&] { return desk.open.size() == 1; });
+  run_until(sides.loop, [&] { return exchanges.open.size() == 1; });
   const RawSocket idle = RawSocket::connect_to("tcp://127.0.0.1:" + std::to_string(sides.server->port()));
   run_until(sides.loop, [&] { return sides.server->counters().connections == 2; });
   bool drained = false;
@@ -444,17 +444,17 @@ TEST(Http, DrainingLetsWhatIsUnderWayEnd) {
   run_for(sides.loop, milliseconds(30));
   EXPECT_FALSE(drained);
   EXPECT_EQ(sides.get("/").error().code, Errc::unavailable);
-  desk.open.front()->answer(text("done"));
+  exchanges.open.front()->answer(text("done"));
   run_until(sides.loop, [&] { return answered == 1 && drained; });
   EXPECT_EQ(sides.server->counters().timed_out, 0);
 }
 
 TEST(Http, DrainingEndsAfterItsTime) {
-  Desk desk;
-  HttpSides sides(desk.handler());
+  OpenExchanges exchanges;
+  HttpSides sides(exchanges.handler());
   std::optional<Result<Response>> result;
   sides.loop.spawn(keep_result(sides.client->ask(question_to(sides.url("/"))), result));
-  run_until(sides.loop, [&] { return desk.open.size() == 1; });
+  run_until(sides.loop, [&] { return exchanges.open.size() == 1; });
   bool drained = false;
   sides.loop.spawn(drain_and_tell(*sides.server, milliseconds(50), drained));
   run_until(sides.loop, [&] { return drained && result.has_value(); });

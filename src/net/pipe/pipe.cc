@@ -38,7 +38,7 @@ struct Pipe::Inside : std::enable_shared_from_this<Inside> {
     std::vector<loop::Descriptor> files;  // copies: their owner may close his
   };
 
-  Inside(PipeGround g, User& u) : ground(std::move(g)), user(&u) {}
+  Inside(PipeDependencies g, User& u) : deps(std::move(g)), user(&u) {}
 
   void call(const PipeAddress& address);
   void connected();
@@ -66,7 +66,7 @@ struct Pipe::Inside : std::enable_shared_from_this<Inside> {
     };
   }
 
-  PipeGround ground;
+  PipeDependencies deps;
   User* user;  // null once it is over
   std::optional<Caller> caller;
   std::shared_ptr<const Called> called;
@@ -87,7 +87,7 @@ struct Pipe::Inside : std::enable_shared_from_this<Inside> {
 };
 
 void Pipe::Inside::call(const PipeAddress& address) {
-  late = ground.loop.after(open_wait, [this] { end_with(Errc::unavailable, "no connection in time"); });
+  late = deps.loop.after(open_wait, [this] { end_with(Errc::unavailable, "no connection in time"); });
   cover = address.name.empty() ? Cover::tls : Cover::none;
   const Result<SocketAddress> to = socket_address(address);
   if (!to) return fail_soon(to.error().code, to.error().message);
@@ -98,7 +98,7 @@ void Pipe::Inside::call(const PipeAddress& address) {
     return fail_soon(errno == ECONNREFUSED ? Errc::not_found : Errc::unavailable, strerrordesc_np(errno));
   }
   const bool is_there = result == 0;
-  descriptor.emplace(loop::asio_context(ground.loop), made->release());
+  descriptor.emplace(loop::asio_context(deps.loop), made->release());
   if (is_there) return connected();
   descriptor->async_wait(stream_descriptor::wait_write, guarded([this](const error_code&) {
                            int problem = 0;
@@ -220,7 +220,7 @@ void Pipe::Inside::put(std::span<const BytesView> pieces, std::size_t skipped, s
 /// With the lock held.
 void Pipe::Inside::flush_soon() {
   if (std::exchange(goes_soon, true)) return;
-  ground.soon([self = shared_from_this()] {
+  deps.soon([self = shared_from_this()] {
     const std::lock_guard lock(self->mutex);
     self->goes_soon = false;
     self->flush();
@@ -251,7 +251,7 @@ void Pipe::Inside::flush() {
 
 void Pipe::Inside::wait_to_write() {
   waits_to_write = true;
-  ground.post([self = shared_from_this()] {
+  deps.post([self = shared_from_this()] {
     if (self->user == nullptr) return;
     self->descriptor->async_wait(stream_descriptor::wait_write, self->guarded([inside = self.get()](const error_code&) {
       {
@@ -267,7 +267,7 @@ void Pipe::Inside::wait_to_write() {
 
 /// For what is found in the midst of a call of the user's.
 void Pipe::Inside::fail_soon(Errc code, const std::string& why) {
-  soon = ground.loop.after(Duration::zero(), [this, code, why] { end_with(code, why); });
+  soon = deps.loop.after(Duration::zero(), [this, code, why] { end_with(code, why); });
 }
 
 void Pipe::Inside::end_with(Errc code, const std::string& why) {
@@ -288,20 +288,21 @@ void Pipe::Inside::end() {
   descriptor.reset();  // closes
 }
 
-Pipe::Pipe(PipeGround ground, Caller caller, const PipeAddress& address, User& user)
-    : inside_(std::make_shared<Inside>(std::move(ground), user)) {
+Pipe::Pipe(PipeDependencies deps, Caller caller, const PipeAddress& address, User& user)
+    : inside_(std::make_shared<Inside>(std::move(deps), user)) {
   inside_->caller = std::move(caller);
   inside_->call(address);
 }
 
-Pipe::Pipe(PipeGround ground, std::shared_ptr<const Called> called, loop::Descriptor socket, Cover cover, User& user)
-    : inside_(std::make_shared<Inside>(std::move(ground), user)) {
+Pipe::Pipe(PipeDependencies deps, std::shared_ptr<const Called> called, loop::Descriptor socket, Cover cover,
+           User& user)
+    : inside_(std::make_shared<Inside>(std::move(deps), user)) {
   Inside& inside = *inside_;
   inside.called = std::move(called);
   inside.cover = cover;
-  inside.late = inside.ground.loop.after(
+  inside.late = inside.deps.loop.after(
       open_wait, [&inside] { inside.end_with(Errc::denied, "the other side did not say who it is"); });
-  inside.descriptor.emplace(loop::asio_context(inside.ground.loop), socket.release());
+  inside.descriptor.emplace(loop::asio_context(inside.deps.loop), socket.release());
   inside.connected();
 }
 

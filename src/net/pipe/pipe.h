@@ -21,7 +21,7 @@
 namespace cadre::net {
 
 /// Where a pipe runs.
-struct PipeGround {
+struct PipeDependencies {
   loop::RealLoop& loop;
   std::function<void(loop::Call)> post;  ///< runs a call on the loop, from any thread
   std::function<void(loop::Call)> soon;  ///< runs a call on any thread, within about a millisecond
@@ -56,9 +56,9 @@ class Pipe {
   static constexpr std::size_t files_max = 16;                    ///< handed over at once
 
   /// Calls somebody.
-  Pipe(PipeGround ground, Caller caller, const PipeAddress& address, User& user);
+  Pipe(PipeDependencies deps, Caller caller, const PipeAddress& address, User& user);
   /// Was called.
-  Pipe(PipeGround ground, std::shared_ptr<const Called> called, loop::Descriptor socket, Cover cover, User& user);
+  Pipe(PipeDependencies deps, std::shared_ptr<const Called> called, loop::Descriptor socket, Cover cover, User& user);
   Pipe(const Pipe&) = delete;
   Pipe& operator=(const Pipe&) = delete;
   ~Pipe();
@@ -85,20 +85,20 @@ class Pipe {
 };
 
 /// Where one is called. For the loop's thread.
-class PipeDoor {
+class PipeListener {
  public:
   /// Called with each who comes; the pipe is still to be made of it.
   using Take = std::function<void(loop::Descriptor, Cover)>;
   /// `address.port` 0: any that is free.
-  [[nodiscard]] static Result<std::unique_ptr<PipeDoor>> open(loop::RealLoop& loop, const PipeAddress& address,
-                                                              Take take);
-  PipeDoor(const PipeDoor&) = delete;
-  PipeDoor& operator=(const PipeDoor&) = delete;
-  ~PipeDoor();
+  [[nodiscard]] static Result<std::unique_ptr<PipeListener>> open(loop::RealLoop& loop, const PipeAddress& address,
+                                                                  Take take);
+  PipeListener(const PipeListener&) = delete;
+  PipeListener& operator=(const PipeListener&) = delete;
+  ~PipeListener();
   std::uint16_t port() const { return port_; }
 
  private:
-  PipeDoor(loop::RealLoop& loop, loop::Descriptor socket, Cover cover, std::uint16_t port, Take take);
+  PipeListener(loop::RealLoop& loop, loop::Descriptor socket, Cover cover, std::uint16_t port, Take take);
   struct Inside;
   std::unique_ptr<Inside> inside_;
   std::uint16_t port_;

@@ -16,7 +16,7 @@ constexpr Duration accept_again_after = std::chrono::milliseconds(100);
 
 }  // namespace
 
-struct PipeDoor::Inside {
+struct PipeListener::Inside {
   void listen();
   void accept();
 
@@ -28,11 +28,11 @@ struct PipeDoor::Inside {
   loop::Timer pause;
 };
 
-void PipeDoor::Inside::listen() {
+void PipeListener::Inside::listen() {
   readable.emplace(loop, socket.get(), [this] { accept(); });
 }
 
-void PipeDoor::Inside::accept() {
+void PipeListener::Inside::accept() {
   loop::Descriptor came(::accept4(socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!came) {  // perhaps there are too many descriptors: in a while there may be fewer
     pause = loop.after(accept_again_after, [this] { listen(); });
@@ -42,14 +42,14 @@ void PipeDoor::Inside::accept() {
   take(std::move(came), cover);
 }
 
-PipeDoor::PipeDoor(loop::RealLoop& loop, loop::Descriptor socket, Cover cover, std::uint16_t port, Take take)
+PipeListener::PipeListener(loop::RealLoop& loop, loop::Descriptor socket, Cover cover, std::uint16_t port, Take take)
     : inside_(new Inside{loop, std::move(socket), cover, std::move(take), {}, {}}), port_(port) {
   inside_->listen();
 }
 
-PipeDoor::~PipeDoor() = default;
+PipeListener::~PipeListener() = default;
 
-Result<std::unique_ptr<PipeDoor>> PipeDoor::open(loop::RealLoop& loop, const PipeAddress& address, Take take) {
+Result<std::unique_ptr<PipeListener>> PipeListener::open(loop::RealLoop& loop, const PipeAddress& address, Take take) {
   TRY_ASSIGN(at, socket_address(address));
   TRY_ASSIGN(socket, make_socket(at.family()));
   const std::string where = address.name.empty() ? address.host + ":" + std::to_string(address.port) : address.name;
@@ -63,7 +63,7 @@ Result<std::unique_ptr<PipeDoor>> PipeDoor::open(loop::RealLoop& loop, const Pip
     port = ntohs(reinterpret_cast<const sockaddr_in&>(bound.storage).sin_port);  // both families have it there
   }
   const Cover cover = address.name.empty() ? Cover::tls : Cover::none;
-  return std::unique_ptr<PipeDoor>(new PipeDoor(loop, std::move(socket), cover, port, std::move(take)));
+  return std::unique_ptr<PipeListener>(new PipeListener(loop, std::move(socket), cover, port, std::move(take)));
 }
 
 }  // namespace cadre::net

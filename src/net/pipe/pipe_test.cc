@@ -74,17 +74,17 @@ class PipeTest : public testing::TestWithParam<Cover> {
     } else {
       address.host = "127.0.0.1";
     }
-    Result<std::unique_ptr<PipeDoor>> opened =
-        PipeDoor::open(loop, address, [this](loop::Descriptor socket, Cover cover) {
-          right.pipe = std::make_unique<Pipe>(ground, called, std::move(socket), cover, right);
+    Result<std::unique_ptr<PipeListener>> opened =
+        PipeListener::open(loop, address, [this](loop::Descriptor socket, Cover cover) {
+          right.pipe = std::make_unique<Pipe>(deps, called, std::move(socket), cover, right);
         });
     EXPECT_TRUE(opened) << opened.error().message;
-    door = *std::move(opened);
-    if (address.name.empty()) address.port = door->port();
+    listener = *std::move(opened);
+    if (address.name.empty()) address.port = listener->port();
   }
 
   void call(const Keys& as, const PublicKey& whom) {
-    left.pipe = std::make_unique<Pipe>(ground, Caller{as, whom}, address, left);
+    left.pipe = std::make_unique<Pipe>(deps, Caller{as, whom}, address, left);
   }
   void call() { call(caller_keys, called_keys.open); }
   bool until(const std::function<bool()>& holds) { return loop.run_until(loop.now() + 60s, holds); }
@@ -95,8 +95,8 @@ class PipeTest : public testing::TestWithParam<Cover> {
 
   static inline int last_name = 0;
   loop::RealLoop loop;
-  PipeGround ground{loop, [this](loop::Call call) { loop.post(std::move(call)); },
-                    [this](loop::Call call) { soon.push_back(std::move(call)); }};
+  PipeDependencies deps{loop, [this](loop::Call call) { loop.post(std::move(call)); },
+                        [this](loop::Call call) { soon.push_back(std::move(call)); }};
   std::vector<loop::Call> soon;
   Keys caller_keys = make_keys();
   Keys called_keys = make_keys();
@@ -104,7 +104,7 @@ class PipeTest : public testing::TestWithParam<Cover> {
   PipeAddress address;
   End left;
   End right;
-  std::unique_ptr<PipeDoor> door;
+  std::unique_ptr<PipeListener> listener;
 };
 
 TEST_P(PipeTest, BytesArriveInBothDirections) {
@@ -196,7 +196,7 @@ TEST_P(PipeTest, AnImpostorIsNotBelieved) {
 }
 
 TEST_P(PipeTest, NobodyThere) {
-  door.reset();
+  listener.reset();
   call();
   ASSERT_TRUE(until([&] { return left.end.has_value(); }));
   EXPECT_EQ(left.end->code, Errc::not_found) << left.end->message;

@@ -59,12 +59,12 @@ class AttendingClient {
 
  private:
   /// A master that is not there is asked anew soon.
-  static loop::Task<void> ask(bench::Client& client, const requests::Attend& request,
+  static loop::Task<void> ask(bench::Client& client, const requests::KeepSession& request,
                               client::Got<requests::SessionNews>& news) {
     news = co_await client.connection().ask(request, 2s);
   }
   bool attend(bench::Client& client, Duration wait) {
-    const requests::Attend request{cluster::SessionId(session_), "here", 1, "test", seen_, wait};
+    const requests::KeepSession request{cluster::SessionId(session_), "here", 1, "test", seen_, wait};
     client::Got<requests::SessionNews> news;
     std::vector<loop::Task<void>> tasks;
     tasks.push_back(ask(client, request, news));

@@ -133,7 +133,7 @@ TEST_F(Warm, GroupsOfAHostThatWasKilledGoWhenAnotherAgentStarts) {
 
 TEST_F(Warm, WithoutIsolationToo) {
   const Wish wish{.script = who + "; test -S $CADRE_SOCKET && cd $(dirname $CADRE_SOCKET)/work && echo in",
-                  .member = "  manners: {isolation: \"off\"}\n"};
+                  .member = "  policy: {isolation: \"off\"}\n"};
   EXPECT_THAT(run_waited(wish).out, HasSubstr("in\n"));
 }
 

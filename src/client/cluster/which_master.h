@@ -1,0 +1,38 @@
+/// Which master the user means, and as whom he asks there. Reads the environment; for the main thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/cluster/refusal.h"
+#include "cluster/data_folder.h"
+
+namespace cadre::client {
+
+/// How people name another master; messages of what cannot be reached say it.
+constexpr std::string_view naming_by_option = "--master or CADRE_MASTER";
+
+/// By `given`, else CADRE_MASTER, else where the user logged in last, else the default data folder, each written as
+/// client/master_address.h says: an address, for which the token is CADRE_TOKEN or that of a login, and who is believed
+/// CADRE_CA or as at that login; or the data folder of a master on this host.
+[[nodiscard]] Got<cluster::KnownMaster> find_master(const std::string& given,
+                                                    std::string_view naming = naming_by_option);
+
+/// Masters where the user has logged in, kept in his config folder, for him only.
+struct Logins {
+  static constexpr std::string_view doc = "Where the user has logged in.";
+  std::string current;  ///< URL
+  std::vector<cluster::KnownMaster> masters;
+};
+template <class V>
+void describe(V& v, Logins& l) {
+  v.field("current", l.current, "The master that is meant when none is named.");
+  v.field("masters", l.masters, "Each with its token.");
+}
+/// $XDG_CONFIG_HOME/cadre/logins.json, or ~/.config/cadre/logins.json.
+std::string logins_file();
+[[nodiscard]] Got<Logins> read_logins();
+[[nodiscard]] Got<void> write_logins(const Logins& logins);
+
+}  // namespace cadre::client
