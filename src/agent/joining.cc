@@ -129,7 +129,7 @@ Result<Way> way_by_key(const WayOptions& options) {
   TRY_ASSIGN(keys, own_keys(options.data));
   const std::string path = contact_path(options.data);
   if (!options.token.empty()) {
-    TRY_ASSIGN(told, join(options, keys));
+    TRY_ASSIGN(contact, join(options, keys));
     TRY(loop::write_whole(path, as_bytes(describe::write_json(contact) + "\n")));
   }
   const Result<std::string> text = loop::read_file(path);

@@ -47,6 +47,7 @@ struct Outcome {
   Writes writes;
   std::vector<ChangeRow> changes;  ///< without numbers
   std::vector<std::any> effects;   ///< for the shell of the part, once all is written
+  std::vector<std::any> facts;     ///< for the bulk side of the part, once all is written, before any effect
   std::vector<std::pair<CallId, Reply>> replies;
 };
 
@@ -135,6 +136,7 @@ struct Migration {
 struct PartType {
   std::string_view name;
   Operations operations;                   ///< requests with a route
+  Operations bulk_operations;              ///< those that its bulk side serves, past the control loop
   std::vector<std::string_view> requests;  ///< names of all its requests
   std::vector<Migration> migrations;
   bool has_snapshot = false;

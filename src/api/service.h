@@ -4,10 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 
+#include "api/principal.h"
 #include "api/reply.h"
 #include "api/request.h"
+#include "base/result.h"
 
 namespace cadre::api {
 
@@ -40,6 +43,16 @@ class Service {
   virtual void ask(CallId call, Credential credential, Request request) = 0;
   /// The caller waits for no (more) replies.
   virtual void forget(CallId call) = 0;
+};
+
+/// Says who callers are. Messages only; safe on any thread.
+class Identifier {
+ public:
+  virtual ~Identifier() = default;
+  /// `then` gets the caller and their rights, or why the credential is not valid. It is called on the thread of the
+  /// master's loop, in an order with what the master decides: a caller who was identified before a decision is handed
+  /// over before its effects.
+  virtual void identify_caller(Credential credential, std::function<void(Result<Principal>)> then) = 0;
 };
 
 }  // namespace cadre::api

@@ -75,9 +75,12 @@ Result<master::Config> config_of(const MasterOptions& options) {
   master::Config config;
   if (!options.config.empty()) {
     TRY_ASSIGN(text, cli::read_file(options.config));
-    auto read = describe::read_yaml<master::Config>(text);
+    auto read = master::read_config(text);
     if (!read) return Failure(describe::to_error(read.error(), options.config));
     config = *std::move(read);
+    if (const auto faults = take_sections(config.sections).faults(master::own_keys()); !faults.empty()) {
+      return Failure(describe::to_error(faults, options.config));
+    }
   }
   const master::Config& flags = options.flags;
   if (!flags.data.empty()) config.data = flags.data;
@@ -105,9 +108,9 @@ Result<master::Config> config_of(const MasterOptions& options) {
     if (config.cluster.beat_every * 3 > *timeout) config.cluster.beat_every = *timeout / 4;
   }
   // What flags say passes the same checks as what stands in a file.
-  auto checked = describe::read<master::Config>(describe::write(config));
+  const auto checked = describe::read<master::Config>(describe::write(config));
   if (!checked) return Failure(describe::to_error(checked.error(), "the options of the master"));
-  return *std::move(checked);
+  return config;
 }
 
 void add_master_options(CLI::App& command, MasterOptions& options) {

@@ -42,6 +42,14 @@ bool write(const std::filesystem::path& path, const std::string& text) {
   return static_cast<bool>(file);
 }
 
+/// The keys of the master, then the sections of its parts.
+describe::Shape master_file() {
+  describe::Shape shape = describe::outline<master::Config>();
+  const api::Sections sections = take_sections({});
+  shape.fields.insert(shape.fields.end(), sections.taken().begin(), sections.taken().end());
+  return shape;
+}
+
 int run(const CLI::App& app, const std::filesystem::path& root) {
   using plan::PlanAnswer;
   using plan::PlanFile;
@@ -62,9 +70,10 @@ int run(const CLI::App& app, const std::filesystem::path& root) {
                 "Group file",
                 "What `cadre group run` reads: components that run as one job, in YAML. This page is "
                 "generated. A JSON Schema of it is `schema/group-file.schema.json`.")) &&
-      write(root / "docs/reference/master-file.md",
-            describe::reference_page<master::Config>(
-                "Master file", "What `cadre master --config` reads, in YAML. This page is generated.")) &&
+      write(
+          root / "docs/reference/master-file.md",
+          describe::page_of(master_file(),
+                            {"Master file", "What `cadre master --config` reads, in YAML. This page is generated."})) &&
       write(root / "docs/reference/simulation-outcome.md",
             describe::reference_page<simulate::Outcome>(
                 "Simulation outcome", "What `cadre simulate --json` prints. This page is generated.")) &&

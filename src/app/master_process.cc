@@ -2,14 +2,16 @@
 
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 
 #include "agent/host_facts.h"
+#include "app/bulk_threads.h"
 #include "app/descriptor_limit.h"
+#include "app/endpoints.h"
 #include "app/folder.h"
 #include "app/gateway_thread.h"
 #include "app/listener.h"
+#include "app/plan_recorder.h"
 #include "cluster/data_folder.h"
 #include "describe/describe.h"
 #include "loop/calendar.h"
@@ -35,41 +37,6 @@ using cluster::DataFolder;
 
 /// So many ended jobs are looked at in any case: their last output may still be under way.
 constexpr records::EndedMost ended_loaded_min{1'000, std::int64_t{64} << 20};
-
-/// Where the master listens beyond its own host.
-struct Endpoints {
-  std::string control;
-  std::string bulk;
-  std::string join;
-};
-
-Result<Endpoints> endpoints(const std::string& listen) {
-  constexpr std::uint16_t port_max = 65'533;
-  const Result<net::HostPort> parsed = net::parse_host_port(listen);
-  const auto refuse = [&](const std::string& why) {
-    return fail(Errc::invalid, "listen: '" + listen + "' " + why +
-                                   "; use a value such as 0.0.0.0:7300 (port 0 selects three free ports)");
-  };
-  if (!parsed) return refuse("is not host:port: " + parsed.error().message);
-  if (!parsed->port) return refuse("is not host:port: it names no port");
-  if (*parsed->port > port_max) return refuse("leaves no room for the two ports after it, which the master uses too");
-  const auto at = [&](int step) {
-    const int port = *parsed->port == 0 ? 0 : *parsed->port + step;
-    return net::to_string(net::TcpAddress{parsed->host, static_cast<std::uint16_t>(port)});
-  };
-  return Endpoints{at(0), at(1), at(2)};
-}
-
-/// The same address by the name under which others reach this host: one that is given, or, when it listens on all its
-/// addresses, its own name.
-std::string seen_from_outside(const std::string& address, const std::string& host) {
-  const Result<net::Address> parsed = net::parse_address(address);
-  const auto* tcp = parsed ? std::get_if<net::TcpAddress>(&*parsed) : nullptr;
-  if (tcp == nullptr) return address;
-  const bool everywhere = tcp->host == "0.0.0.0" || tcp->host == "*";
-  if (host.empty() && !everywhere) return address;
-  return net::to_string(net::TcpAddress{host.empty() ? agent::facts_of_host().name : host, tcp->port});
-}
 
 Result<net::Keys> keys_in(const std::string& path) {
   if (!fs::exists(path)) {
@@ -101,23 +68,6 @@ std::string owner_of(const access::Rows& rows) {
   return "admin";  // the first user, who is yet to be made
 }
 
-/// Writes each plan and what it decided into files that `cadre plan` and people read.
-class Recorder {
- public:
-  explicit Recorder(std::string folder) : folder_(std::move(folder)) {}
-
-  void operator()(const cluster::control::PlanRecord& record) {
-    const std::string path = folder_ + "/" + std::to_string(1'000'000 + ++number_).substr(1);
-    std::ofstream(path + ".plan.json") << describe::write_json(record.file, describe::Indent::two_spaces) << "\n";
-    std::ofstream(path + ".decided.json")
-        << describe::write_json(plan::to_answer(record.file, record.plan), describe::Indent::two_spaces) << "\n";
-  }
-
- private:
-  std::string folder_;
-  int number_ = 0;
-};
-
 /// Places in the list of parts.
 constexpr std::size_t access_part = 0;
 constexpr std::size_t cluster_part = 1;
@@ -130,15 +80,17 @@ class MasterProcess {
         data_(std::move(data)),
         is_up_(std::move(extras.is_up)),
         listener_(extras.listener),
-        extra_(std::move(extras.parts)),
+        make_extra_(std::move(extras.parts)),
         log_(log),
         pool_(loop_, {"the records", 1, 1'000}),
         archive_pool_(loop_, {"ended jobs", 1, 1'000}),
         calendar_(loop_),
-        gateway_(log) {}
+        gateway_(log),
+        part_bulk_(loop_) {}
 
   ~MasterProcess() {
     gateway_.close();
+    part_bulk_.stop();
     if (join_) join_->stop();
     loop_.destroy_tasks();
   }
@@ -156,6 +108,7 @@ class MasterProcess {
     loop_.spawn(serve());
     loop_.run();
     gateway_.close();
+    part_bulk_.stop();
     join_->stop();
     bulk_->stop();
     log_.info("the master has stopped");
@@ -166,12 +119,17 @@ class MasterProcess {
   Result<void> open() {
     TRY_ASSIGN(network, net::ZmqNetwork::make(loop_, log_));
     network_ = std::move(network);
-    const std::string database = config_.database.empty() ? data_.database_url() : config_.database;
-    std::vector<PartDeclaration> declared = parts_of({});
+    database_ = config_.database.empty() ? data_.database_url() : config_.database;
+    api::Sections sections = config_.sections;
+    std::vector<PartDeclaration> declared = parts_of({}, sections);
+    if (make_extra_) extra_ = make_extra_(sections);
     declared.insert(declared.end(), extra_.begin(), extra_.end());
-    TRY_ASSIGN(records, records::Records::open(database, log_, rows_of(declared)));
+    if (const describe::Faults faults = sections.faults(master::own_keys()); !faults.empty()) {
+      return Failure(describe::to_error(faults, "the configuration"));
+    }
+    TRY_ASSIGN(records, records::Records::open(database_, log_, rows_of(declared)));
     records_ = std::move(records);
-    TRY_ASSIGN(archive, records::Archive::open(database));
+    TRY_ASSIGN(archive, records::Archive::open(database_));
     archive_ = std::move(archive);
     TRY_ASSIGN(boot, master::claim_files(data_, *records_, adopt(), log_));
     TRY_ASSIGN(rows, records_->load({std::max(config_.cluster.ended_jobs_kept, ended_loaded_min.jobs),
@@ -240,14 +198,24 @@ class MasterProcess {
     options.make_pass = [this, passes = gateway::Passes(pass_secret_)](cluster::LeaseId lease) {
       return cluster::messages::Pass{known_.url, passes.make(lease)};
     };
-    options.tell_leases = [this](std::vector<master::LeaseFact> facts) { bulk_->learn(std::move(facts)); };
+    options.tell_leases = [this](std::vector<master::LeaseFact> facts) {
+      std::vector<cluster::LeaseId> over;
+      for (const master::LeaseFact& fact : facts) {
+        if (!fact.is_held) over.push_back(fact.lease);
+      }
+      if (!over.empty()) part_bulk_.end(over);
+      bulk_->learn(std::move(facts));
+    };
+    options.fence = [this](const std::vector<cluster::LeaseId>& newest, std::function<void()> done) {
+      part_bulk_.fence(newest, std::move(done));
+    };
     options.tell_revoked = [this](const net::PublicKey& key) { bulk_->revoke(key); };
     options.keep_code = [this](const std::string& hash) { bulk_->keep(hash); };
     options.release_code = [this](const std::string& hash) { bulk_->release(hash); };
     options.release_output = [this](cluster::LeaseId lease) { bulk_->remove(lease); };
     if (!config_.record.empty()) {
       TRY_ASSIGN(folder, make_private_folder(config_.record, log_));
-      options.record = Recorder(folder);
+      options.record = PlanRecorder(folder);
     }
     if (others_can_join) {
       options.make_join_token = [this](cluster::requests::MakeJoinToken request) {
@@ -263,7 +231,8 @@ class MasterProcess {
 
   Result<void> open_master(PartOptions options, cluster::control::ClusterPart::Loaded cluster) {
     const Duration beat_every = config_.cluster.beat_every;
-    std::vector<PartDeclaration> declared = parts_of(std::move(options));
+    api::Sections sections = config_.sections;
+    std::vector<PartDeclaration> declared = parts_of(std::move(options), sections);
     declared[access_part].setup.shell =
         &access_shell_.emplace(master::AccessShell::Dependencies{loop_, pool_, *records_, log_}, config_.keeping.audit);
     declared[cluster_part].setup.shell = shell_.get();
@@ -276,10 +245,12 @@ class MasterProcess {
     master::Options all;
     std::vector<std::any> loaded;
     for (PartDeclaration& part : declared) {
-      const bool is_cluster = all.parts.size() == cluster_part;
+      const std::size_t at = all.parts.size();
+      const bool is_cluster = at == cluster_part;
       TRY_ASSIGN(rows, is_cluster ? Result<std::any>(std::move(cluster)) : master::load(*records_, part.setup));
       loaded.push_back(std::move(rows));
-      all.parts.push_back(std::move(part.setup));
+      part.setup.tell_bulk = [this, at](std::vector<std::any> facts) { part_bulk_.learn(at, std::move(facts)); };
+      all.parts.push_back(part.setup);
     }
     all.tick_every = beat_every / 4;
     all.confirm_every = config_.cluster.agent_timeout / 12;
@@ -291,6 +262,10 @@ class MasterProcess {
     TRY_ASSIGN(master, master::Master::make({loop_, pool_, *records_, calendar_, log_}, std::move(all),
                                             std::move(loaded), last_change));
     master_ = std::move(master);
+    TRY(part_bulk_.start(
+        declared, {database_, [this](api::CallId call, api::Reply reply) { gateway_.tell(call, std::move(reply)); }},
+        *master_, log_));
+    for (std::size_t at = 0; at < interfaces_.size(); ++at) interfaces_[at].bulk = part_bulk_.service(at);
     return {};
   }
 
@@ -310,6 +285,7 @@ class MasterProcess {
       std::vector<api::Metric> all = metrics_of(bulk_->counters());
       all.push_back(
           api::metric("join_refused_total", "Refused attempts to join.", static_cast<double>(join_->refused())));
+      for (api::Metric& one : part_bulk_.metrics()) all.push_back(std::move(one));
       return all;
     };
     loop::Descriptor own;
@@ -464,6 +440,7 @@ class MasterProcess {
   DataFolder data_;
   std::function<void()> is_up_;
   int listener_;  ///< the caller's; -1: there is none yet
+  std::function<std::vector<PartDeclaration>(api::Sections&)> make_extra_;
   std::vector<PartDeclaration> extra_;
   Log& log_;
   loop::RealLoop loop_;
@@ -473,6 +450,7 @@ class MasterProcess {
   loop::Calendar calendar_;
   cluster::KnownMaster known_;
   std::string pass_secret_;
+  std::string database_;   ///< its URL
   GatewayThread gateway_;  // closed before what it asks goes
   std::unique_ptr<net::ZmqNetwork> network_;
   std::unique_ptr<records::Records> records_;
@@ -481,6 +459,7 @@ class MasterProcess {
   std::optional<master::AccessShell> access_shell_;
   std::vector<gateway::PartInterface> interfaces_;
   std::unique_ptr<master::Master> master_;
+  BulkThreads part_bulk_;        // after the master, whom they ask
   std::string outside_control_;  ///< where agents of other hosts find the master
   std::string outside_bulk_;     ///< where they send the output of tasks
   std::string master_key_;

@@ -13,9 +13,10 @@ namespace cadre::app {
 
 /// What a caller may add to a master.
 struct MasterExtras {
-  std::function<void()> is_up = {};         ///< called as soon as it serves
-  int listener = -1;                        ///< a socket that listens as the config says; -1: it opens its own
-  std::vector<PartDeclaration> parts = {};  ///< after those of parts.h
+  std::function<void()> is_up = {};  ///< called as soon as it serves
+  int listener = -1;                 ///< a socket that listens as the config says; -1: it opens its own
+  /// Makes parts that come after those of parts.h.
+  std::function<std::vector<PartDeclaration>(api::Sections&)> parts = {};
 };
 
 /// Serves until SIGTERM or SIGINT. An error says why it could not start, or could not go on.

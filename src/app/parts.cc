@@ -7,11 +7,16 @@
 
 namespace cadre::app {
 
-std::vector<PartDeclaration> parts_of(PartOptions options) {
+std::vector<PartDeclaration> parts_of(PartOptions options, api::Sections&) {
   return {
       declare<access::AccessPart>(access::AccessPart::type(std::move(options.access))),
       declare<cluster::control::ClusterPart>(cluster::control::ClusterPart::type(std::move(options.cluster))),
   };
+}
+
+api::Sections take_sections(api::Sections sections) {
+  static_cast<void>(parts_of({}, sections));
+  return sections;
 }
 
 records::Declared rows_of(const std::vector<PartDeclaration>& parts) {
@@ -29,7 +34,7 @@ std::vector<gateway::PartInterface> interfaces_of(const std::vector<PartDeclarat
   std::vector<gateway::PartInterface> interfaces;
   for (const PartDeclaration& part : parts) {
     const api::PartType& type = part.setup.type;
-    interfaces.push_back({std::string(type.name), type.operations, type.has_snapshot});
+    interfaces.push_back({std::string(type.name), type.operations, type.has_snapshot, type.bulk_operations, nullptr});
   }
   return interfaces;
 }

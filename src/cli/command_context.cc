@@ -22,7 +22,7 @@ loop::Task<void> run_body(CommandContext& session, loop::Task<int> body) {
 
 }  // namespace
 
-int Session::complain(const Refusal& refusal) const {
+int CommandContext::complain(const Refusal& refusal) const {
   print_error(name + ": " + describe::escaped_lines(refusal.message) + "\n");
   return passes_code ? own_failure : refusal.code;
 }

@@ -62,7 +62,7 @@ loop::Task<void> Gateway::create_user(Visit visit, api::Credential who, access::
     if (!hash) co_return visit.answer(problem(hash.error().code, hash.error().message, {}));
     request.password = *std::move(hash);
   }
-  ask(visit, std::move(who), std::move(request));
+  ask(deps_.service, visit, std::move(who), std::move(request));
 }
 
 loop::Task<void> Gateway::set_user(Visit visit, api::Credential who, access::SetUser request) {
@@ -92,7 +92,7 @@ loop::Task<void> Gateway::set_user(Visit visit, api::Credential who, access::Set
     }
   }
   request.old_password.reset();
-  ask(visit, std::move(who), std::move(request));
+  ask(deps_.service, visit, std::move(who), std::move(request));
 }
 
 loop::Task<void> Gateway::create_token(Visit visit, api::Credential who, access::CreateToken request) {

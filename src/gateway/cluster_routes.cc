@@ -19,7 +19,7 @@ constexpr Duration job_wait_max = 20s;
 
 void Gateway::add_cluster_requests() {
   serve_here<requests::GetJob>([this](const Visit& visit, api::Credential who, const requests::GetJob& request) {
-    request.seen ? wait_for_job(visit, who, request) : ask(visit, std::move(who), request);
+    request.seen ? wait_for_job(visit, who, request) : ask(deps_.service, visit, std::move(who), request);
   });
   serve_here<requests::RunExec>([this](const Visit& visit, api::Credential who, const requests::RunExec& request) {
     tasks_.spawn(run_exec(visit, std::move(who), request));
@@ -41,7 +41,7 @@ void Gateway::wait_for_job(const Visit& visit, const api::Credential& who, const
   *late = deps_.loop.after(job_wait_max, [this, call, exchange, who, job = request.job] {
     const std::shared_ptr<net::http::Exchange> waiting = exchange.lock();
     replies_.forget(call);
-    if (waiting) ask({waiting, {}}, who, requests::GetJob{job, std::nullopt});
+    if (waiting) ask(deps_.service, {waiting, {}}, who, requests::GetJob{job, std::nullopt});
   });
   deps_.service.ask(call, who, request);
 }

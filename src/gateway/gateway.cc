@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "base/protocol.h"
 #include "cluster/bulk.h"
 #include "gateway/arguments.h"
@@ -87,13 +88,20 @@ void Gateway::add_routes() {
   add_cluster_requests();
   add_access_requests();
   add_output_requests();
-  const Serve forward = [this](const Visit& visit, api::Credential who, const api::Request& request) {
-    ask(visit, std::move(who), request);
+  const auto forward_to = [this](api::Service& service) -> Serve {
+    return [this, &service](const Visit& visit, api::Credential who, const api::Request& request) {
+      ask(service, visit, std::move(who), request);
+    };
   };
   for (const PartInterface& part : options_.parts) {
     for (const api::Operation& operation : part.operations) {
       const auto here = served_here_.find(operation.name);
-      add_operation(operation, here == served_here_.end() ? forward : here->second);
+      add_operation(operation, here == served_here_.end() ? forward_to(deps_.service) : here->second);
+    }
+    for (const api::Operation& operation : part.bulk_operations) {
+      // The audit log and the idempotency keys belong to the control loop, which these requests do not pass.
+      CHECK(part.bulk != nullptr && !operation.route.is_in_audit() && !operation.route.is_keyed());
+      add_operation(operation, forward_to(*part.bulk));
     }
   }
   add_change_routes();
@@ -174,11 +182,11 @@ void Gateway::refuse_stranger(const Visit& visit, const std::string& why) const 
   visit.answer(unauthenticated(why));
 }
 
-void Gateway::ask(const Visit& visit, api::Credential who, api::Request request) {
+void Gateway::ask(api::Service& service, const Visit& visit, api::Credential who, api::Request request) {
   const api::CallId call =
       replies_.add([exchange = visit.exchange](const api::Reply& reply) { exchange->answer(response_of(reply)); });
   visit.exchange->on_gone([this, call] { replies_.forget(call); });
-  deps_.service.ask(call, std::move(who), std::move(request));
+  service.ask(call, std::move(who), std::move(request));
 }
 
 void Gateway::refuse(const Visit& visit, api::Credential who, const describe::Faults& faults) {

@@ -40,6 +40,8 @@ struct PartInterface {
   std::string name;
   api::Operations operations;
   bool has_snapshot = false;
+  api::Operations bulk_operations{};  ///< that `bulk` serves
+  api::Service* bulk = nullptr;       ///< must outlive the gateway; null: it has none
 };
 
 struct Options {
@@ -104,8 +106,8 @@ class Gateway {
   /// Whether it has no key, or a valid one, which is stored in `who`; otherwise sends an error.
   bool read_idempotency_key(const Visit& visit, api::Credential& who) const;
   void refuse_stranger(const Visit& visit, const std::string& why) const;
-  /// Forwards the request to the service, and responds with its reply.
-  void ask(const Visit& visit, api::Credential who, api::Request request);
+  /// Forwards the request to a service, and responds with its reply.
+  void ask(api::Service& service, const Visit& visit, api::Credential who, api::Request request);
   /// The request is invalid; the faults are only sent to authenticated callers.
   void refuse(const Visit& visit, api::Credential who, const describe::Faults& faults);
   /// co_await inquire(who, request): the reply of the service.

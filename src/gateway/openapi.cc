@@ -179,6 +179,7 @@ std::string openapi_document(std::string_view version, const std::vector<PartInt
   document.component(describe::outline<Problem>());
   for (const PartInterface& part : parts) {
     for (const api::Operation& operation : part.operations) document.add(operation);
+    for (const api::Operation& operation : part.bulk_operations) document.add(operation);
   }
   for (const api::Operation& one : api::operations_of(std::type_identity<names::requests::Request>{})) {
     document.add(one);

@@ -49,6 +49,15 @@ void Master::forget(api::CallId call) {
   deps_.loop.post([this, call] { static_cast<void>(inbox_.push(Left{call})); });  // if it is closed, all is over
 }
 
+void Master::identify_caller(api::Credential credential, std::function<void(Result<api::Principal>)> then) {
+  // Not by the inbox: what was decided and is not written yet does not concern a caller who cannot know of it.
+  deps_.loop.post([this, credential = std::move(credential), then = std::move(then)] { then(identify(credential)); });
+}
+
+void Master::tell_part(std::size_t part, std::any news, ByteSize size) {
+  static_cast<void>(inbox_.push(FromShell{part, std::move(news), size}));  // its sender keeps what must not be lost
+}
+
 void Master::reply_later(api::CallId call, api::Reply reply) { replies_.emplace_back(call, std::move(reply)); }
 
 Result<api::Principal> Master::identify(const api::Credential& credential) const {

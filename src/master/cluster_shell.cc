@@ -26,6 +26,10 @@ constexpr Duration peer_silence_max = 10min;
 constexpr std::int64_t pruned_at_once = 200;
 /// Leases of one task whose output is released; more than that had no task.
 constexpr std::uint64_t epochs_most = 1'000;
+/// For one agent, while a fence is not acknowledged.
+constexpr std::size_t held_max = 10'000;
+/// Nothing ran before it.
+constexpr cluster::Epoch first_epoch{1};
 /// Jobs that are read from the database for one page.
 constexpr std::int32_t archived_most = 500;
 
@@ -203,17 +207,54 @@ void ClusterShell::send(control::ToAgents effect) {
   if (options_.tell_leases && effect.tasks) options_.tell_leases(lease_facts(*effect.tasks));
   if (effect.new_jobs) look_after_code(*effect.new_jobs);
   if (effect.jobs) look_after_code(*effect.jobs);
+  fence(effect.messages);
   for (control::ToAgent& one : effect.messages) {
-    const auto peer = peers_.find(one.peer);
-    if (peer == peers_.end()) continue;
-    if (auto* start = std::get_if<messages::Start>(&one.message.body); start != nullptr && options_.make_pass) {
-      start->pass = options_.make_pass(start->lease);
+    const auto held = held_.find(one.peer);
+    if (held == held_.end()) {
+      deliver(std::move(one));
+    } else if (held->second.messages.size() < held_max) {
+      held->second.messages.push_back(std::move(one));
+    } else {
+      lose(one.peer);  // all is sent again after its next hello
     }
-    if (agents_->send(peer->second.peer, describe::write_msgpack(one.message))) continue;
-    peers_.erase(peer);
-    if (!post(control::PeerLost{one.peer})) lost_.insert(one.peer);
   }
   for (const cluster::AgentId& agent : effect.keys_gone) revoke(agent);  // it has been told why
+}
+
+void ClusterShell::fence(const std::vector<control::ToAgent>& messages) {
+  if (!options_.fence) return;
+  std::vector<cluster::LeaseId> newest;
+  std::set<std::uint64_t> peers;
+  for (const control::ToAgent& one : messages) {
+    const auto* start = std::get_if<messages::Start>(&one.message.body);
+    if (start == nullptr || start->lease.epoch <= first_epoch) continue;
+    newest.push_back(start->lease);
+    peers.insert(one.peer);
+  }
+  if (newest.empty()) return;
+  for (const std::uint64_t peer : peers) ++held_[peer].fences;
+  options_.fence(std::move(newest), [this, peers] {
+    for (const std::uint64_t peer : peers) {
+      const auto held = held_.find(peer);
+      if (--held->second.fences > 0) continue;
+      std::vector<control::ToAgent> ready = std::move(held->second.messages);
+      held_.erase(held);
+      for (control::ToAgent& message : ready) deliver(std::move(message));
+    }
+  });
+}
+
+void ClusterShell::deliver(control::ToAgent message) {
+  const auto peer = peers_.find(message.peer);
+  if (peer == peers_.end()) return;
+  if (auto* start = std::get_if<messages::Start>(&message.message.body); start != nullptr && options_.make_pass) {
+    start->pass = options_.make_pass(start->lease);
+  }
+  if (!agents_->send(peer->second.peer, describe::write_msgpack(message.message))) lose(message.peer);
+}
+
+void ClusterShell::lose(std::uint64_t peer) {
+  if (peers_.erase(peer) > 0 && !post(control::PeerLost{peer})) lost_.insert(peer);
 }
 
 std::optional<std::any> ClusterShell::reject(const std::any& news) {

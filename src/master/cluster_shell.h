@@ -51,6 +51,9 @@ class ClusterShell final : public PartShell {
     /// Who may write the output of which lease, before the agents are told; a key that is no longer valid.
     std::function<void(std::vector<LeaseFact>)> tell_leases;
     std::function<void(const net::PublicKey&)> tell_revoked;
+    /// These leases replace older ones of their tasks. `done` is called on the master's loop once nobody serves an
+    /// older one any more; only then are they started. May be left out: nobody does.
+    std::function<void(std::vector<cluster::LeaseId>, std::function<void()> done)> fence;
     /// The output of this lease is not needed any more.
     std::function<void(cluster::LeaseId)> release_output;
     /// Creates a token that lets one agent join this pool; left out if only agents of this host can join.
@@ -95,6 +98,11 @@ class ClusterShell final : public PartShell {
   void hear_agent(const net::Peer& peer, BytesView bytes);
   void complain(std::string_view whom, std::string_view what);
   void send(cluster::control::ToAgents effect);
+  /// Holds back what is for agents that are told to start a newer lease, until the older ones are fenced off.
+  void fence(const std::vector<cluster::control::ToAgent>& messages);
+  void deliver(cluster::control::ToAgent message);
+  /// Nothing more is sent on this connection.
+  void lose(std::uint64_t peer);
   void revoke(const cluster::AgentId& agent);
   void look_after_code(const cluster::control::JobRow& row);
   /// Forgets connections of agents on which nothing was heard for long.
@@ -112,6 +120,12 @@ class ClusterShell final : public PartShell {
   std::unique_ptr<net::Hub> agents_;
   std::map<std::uint64_t, Known> peers_;  ///< by connection, while an agent may have to be answered there
   std::set<std::uint64_t> lost_;          ///< connections of which a message found no room, or could not be sent
+  /// Messages that wait for fences, by connection: all of them, so that an agent gets them in their order.
+  struct Held {
+    std::int32_t fences = 0;
+    std::vector<cluster::control::ToAgent> messages;
+  };
+  std::map<std::uint64_t, Held> held_;
   TimePoint swept_;
   std::uint64_t complaints_ = 0;
   std::set<cluster::JobId> with_code_;  ///< jobs whose code is kept

@@ -5,7 +5,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
 
+#include "api/sections.h"
 #include "cluster/control/control.h"
 #include "master/bulk_limits.h"
 
@@ -76,6 +79,7 @@ struct Config {
   BulkLimits bulk;
   cluster::control::Settings cluster;
   bool adopt = false;
+  api::Sections sections;  ///< the settings of its parts; not described here: each part declares its own
 
   static constexpr std::string_view doc = "Configuration of a master.";
 };
@@ -96,5 +100,11 @@ void describe(V& v, Config& c) {
           "Whether to accept a data folder of another cluster, or one newer than the database; its output and code are "
           "set aside. For one start only.");
 }
+
+/// Its keys; all others of the file are sections of parts.
+[[nodiscard]] std::vector<std::string_view> own_keys();
+
+/// Reads the file. The faults of sections are found when the parts take them.
+[[nodiscard]] tl::expected<Config, describe::Faults> read_config(std::string_view yaml);
 
 }  // namespace cadre::master

@@ -105,7 +105,8 @@ loop::Task<Result<void>> Master::reject(const News& one, Error why) {
   const auto* heard = std::get_if<FromShell>(&one);
   if (heard == nullptr) co_return Result<void>();
   log("news for the part " + std::string(options_.parts[heard->part].type.name));
-  std::optional<std::any> instead = options_.parts[heard->part].shell->reject(heard->news);
+  PartShell* const shell = options_.parts[heard->part].shell;
+  std::optional<std::any> instead = shell == nullptr ? std::nullopt : shell->reject(heard->news);
   if (!instead) co_return Result<void>();
   const std::vector<News> alone{FromShell{heard->part, *std::move(instead), heard->size}};
   Result<void> taken = co_await take(alone);

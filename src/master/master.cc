@@ -136,8 +136,10 @@ void Master::decide(const News& news) {
   std::visit(overloaded{
                  [&](const FromGateway& one) { take_call(one); },
                  [&](const FromShell& one) {
-                   PartShell& shell = *options_.parts[one.part].shell;
-                   if (const auto admitted = shell.admit(one.news)) parts_[one.part]->hear(*admitted, now());
+                   PartShell* const shell = options_.parts[one.part].shell;
+                   const std::optional<std::any> admitted =
+                       shell == nullptr ? std::optional(one.news) : shell->admit(one.news);
+                   if (admitted) parts_[one.part]->hear(*admitted, now());
                  },
                  [&](const Left& one) {
                    audit_without_reply(one.call);
@@ -156,6 +158,7 @@ void Master::decide(const News& news) {
 Master::Decided Master::settle() {
   Decided decided;
   decided.effects.resize(parts_.size());
+  decided.facts.resize(parts_.size());
   std::vector<api::Writes> writes(parts_.size());
   std::vector<std::vector<api::ChangeRow>> changes(parts_.size());
   // A part may hand requests to those before it, and the first keeps the audit log: so the last one settles first.
@@ -170,6 +173,7 @@ Master::Decided Master::settle() {
     writes[at] = std::move(outcome.writes);
     changes[at] = std::move(outcome.changes);
     decided.effects[at] = std::move(outcome.effects);
+    decided.facts[at] = std::move(outcome.facts);
     std::move(outcome.replies.begin(), outcome.replies.end(), std::back_inserter(decided.replies));
   }
   for (std::size_t at = 0; at < parts_.size(); ++at) {
@@ -232,6 +236,9 @@ std::uint64_t Master::refused() const {
 }
 
 void Master::act(Decided decided) {
+  for (std::size_t at = 0; at < parts_.size(); ++at) {
+    if (!decided.facts[at].empty()) options_.parts[at].tell_bulk(std::move(decided.facts[at]));
+  }
   for (std::size_t at = 0; at < parts_.size(); ++at) {
     PartShell* const shell = options_.parts[at].shell;
     if (shell == nullptr) continue;

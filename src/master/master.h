@@ -41,7 +41,8 @@ struct PartSetup {
   api::PartType type;
   /// Reads what the part is made from; in its place, PartType::load is used. Called away from the loop.
   std::function<Result<std::any>(records::Records&)> load;
-  PartShell* shell = nullptr;  ///< may be left out; must outlive the master
+  PartShell* shell = nullptr;                            ///< may be left out; must outlive the master
+  std::function<void(std::vector<std::any>)> tell_bulk;  ///< takes the facts for its bulk side, if it has one
 };
 
 struct Options {
@@ -59,7 +60,7 @@ struct Options {
 /// What this part is made from, as the database has it.
 [[nodiscard]] Result<std::any> load(records::Records& records, const PartSetup& part);
 
-class Master final : public api::Service {
+class Master final : public api::Service, public api::Identifier {
  public:
   /// The parts are made from `loaded`, one for each.
   [[nodiscard]] static Result<std::unique_ptr<Master>> make(const Dependencies& dependencies, Options options,
@@ -68,6 +69,9 @@ class Master final : public api::Service {
 
   void ask(api::CallId call, api::Credential credential, api::Request request) override;
   void forget(api::CallId call) override;
+  void identify_caller(api::Credential credential, std::function<void(Result<api::Principal>)> then) override;
+  /// News for a part from its bulk side; dropped if there is no room. Safe on any thread.
+  void tell_part(std::size_t part, std::any news, ByteSize size);
 
   /// Goes on until stop(), or until another master has begun.
   [[nodiscard]] loop::Task<Result<void>> run();
@@ -98,6 +102,7 @@ class Master final : public api::Service {
     api::Writes writes;
     std::vector<api::ChangeRow> changes;
     std::vector<std::vector<std::any>> effects;  ///< by part
+    std::vector<std::vector<std::any>> facts;    ///< by part
     std::vector<std::pair<api::CallId, api::Reply>> replies;
   };
 

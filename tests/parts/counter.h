@@ -1,5 +1,6 @@
-/// A part of a master that counts: what a new part costs. Its requests, rows, change kind and metric are declared here;
-/// the only other line is that in main.cc which puts it into the list of parts. Pure; one thread at a time.
+/// A part of a master that counts: what a new part costs. Its requests, rows, change kind, metric and facts are
+/// declared here; its bulk side is in bulk/; the only other line is that in main.cc which puts both into the list of
+/// parts. Pure; one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,15 @@
 
 namespace cadre::counter {
 
+struct Settings {
+  static constexpr std::string_view doc = "Settings of the counters.";
+  std::int64_t counters_max = 1'000;
+};
+template <class V>
+void describe(V& v, Settings& s) {
+  v.field("counters_max", s.counters_max, "Maximum number of counters.", range(1, 1'000'000));
+}
+
 struct CounterRow {
   std::string name;
   std::int64_t value = 0;
@@ -30,16 +40,42 @@ void columns(V& v, CounterRow& row) {
 inline std::string_view table_of(const CounterRow&) { return "counters"; }
 inline const std::string& key_of(const CounterRow& row) { return row.name; }
 
+/// What was added to a counter in bulk. The bulk side writes it.
+struct BulkRow {
+  std::string name;
+  std::int64_t value = 0;
+};
+template <class V>
+void columns(V& v, BulkRow& row) {
+  v.key("name", row.name);
+  v.column("value", row.value);
+}
+inline std::string_view table_of(const BulkRow&) { return "counter_bulk"; }
+inline const std::string& key_of(const BulkRow& row) { return row.name; }
+
+/// A fact for the bulk side: a new counter.
+struct CounterCreated {
+  std::string name;
+  std::string workspace;
+};
+/// News from the bulk side.
+struct BulkAdded {
+  std::string name;
+  std::int64_t by = 0;
+};
+
 struct CounterView {
   static constexpr std::string_view type_name = "counter";
   static constexpr std::string_view doc = "A number that can be incremented.";
   std::string name;
   std::int64_t value = 0;
+  std::int64_t bulk = 0;
 };
 template <class V>
 void describe(V& v, CounterView& m) {
   v.required("name", m.name, "Name of the counter.");
   v.required("value", m.value, "Its value.");
+  v.field("bulk", m.bulk, "What was added in bulk.");
 }
 
 struct Counters {
@@ -77,22 +113,55 @@ void describe(V& v, Increment& m) {
 
 using Request = std::variant<ListCounters, Increment>;
 
+struct Added {
+  static constexpr std::string_view type_name = "added";
+  std::int64_t total = 0;
+};
+template <class V>
+void describe(V& v, Added& m) {
+  v.required("total", m.total, "What was added to the counter in bulk so far.");
+}
+
+struct AddInBulk {
+  static constexpr std::string_view type_name = "add_in_bulk";
+  static constexpr api::Route route =
+      api::Route{"POST", "/counters/{name}/bulk", "Adds to a counter in bulk.", api::Need::editor}.without_audit();
+  using Answer = Added;
+  std::string name;
+  std::int64_t by = 1;
+};
+template <class V>
+void describe(V& v, AddInBulk& m) {
+  v.required("name", m.name, "Name of the counter.", not_empty());
+  v.field("by", m.by, "By how much.", range(1, 1'000'000));
+}
+
+using BulkRequest = std::variant<AddInBulk>;
+
 class CounterPart final : public api::Part {
  public:
-  using RowTypes = std::tuple<CounterRow>;
-  [[nodiscard]] static api::PartType type();
-  explicit CounterPart(const std::vector<CounterRow>& rows);
+  using RowTypes = std::tuple<CounterRow, BulkRow>;
+  [[nodiscard]] static api::PartType type(const Settings& settings);
+  struct Loaded {
+    std::vector<CounterRow> counters;
+    std::vector<BulkRow> bulk;
+  };
+  CounterPart(const Settings& settings, const Loaded& loaded);
 
   std::optional<api::Reply> serve(const api::Call& call, const api::Request& request) override;
   std::optional<api::Reply> serve_created(const api::Call& call, const api::Created& created) override;
+  void hear(const std::any& news, const api::Now& now) override;
   api::Outcome settle(const api::Now& now) override;
   api::SnapshotPage snapshot(const api::Principal& who, const std::string& after) const override;
   std::vector<api::Metric> metrics() const override;
 
  private:
   Counters seen_by(const api::Principal& who) const;
+  CounterView view_of(const CounterRow& row) const;
 
+  const Settings settings_;
   std::map<std::string, CounterRow> counters_;
+  std::map<std::string, std::int64_t> bulk_;
   std::set<std::string> changed_;
   api::Outcome outcome_;
 };

@@ -14,26 +14,27 @@ const std::string token_hash(64, 'a');
 
 }  // namespace
 
-Result<std::unique_ptr<MasterNode>> MasterNode::start(const MasterGround& deps, Events events, Dice dice) {
+Result<std::unique_ptr<MasterNode>> MasterNode::start(const MasterDependencies& deps, Events events, Dice dice) {
   std::unique_ptr<MasterNode> node(new MasterNode(deps, std::move(events), dice));
   TRY(node->open(deps));
   return node;
 }
 
-MasterNode::MasterNode(const MasterGround& deps, Events events, Dice dice)
+MasterNode::MasterNode(const MasterDependencies& deps, Events events, Dice dice)
     : wires_(deps.network),
       events_(std::move(events)),
       loop_(deps.world, TimePoint{}, dice.split()),
       network_(deps.network.host(host), loop_, deps.weather, dice.split()),
       pool_(loop_, deps.disk, dice.split()),
-      calendar_(loop_, deps.wall) {}
+      calendar_(loop_, deps.wall),
+      dice_(dice.split()) {}
 
 MasterNode::~MasterNode() {
   wires_.crash(host);
   loop_.destroy_tasks();
 }
 
-Result<void> MasterNode::open(const MasterGround& deps) {
+Result<void> MasterNode::open(const MasterDependencies& deps) {
   TRY_ASSIGN(boot, deps.records.begin_boot());
   TRY_ASSIGN(rows, deps.records.load({1'000'000, std::int64_t{1} << 40}));
   events_.loaded(rows);
@@ -55,6 +56,22 @@ Result<void> MasterNode::open(const MasterGround& deps) {
   shell.settings = deps.settings;
   shell.agents = std::move(hub);
   shell.agent_keys = deps.agents;
+  // A bulk side that takes its time to fence off older leases: a newer one is not started before.
+  shell.fence = [this](const std::vector<cluster::LeaseId>& newest, std::function<void()> done) {
+    loop_
+        .after(std::chrono::milliseconds(dice_.percent(30) ? dice_.below(3'000) : 0),
+               [this, newest, done = std::move(done)] {
+                 fenced_.insert(newest.begin(), newest.end());
+                 done();
+               })
+        .detach();
+  };
+  shell.make_pass = [this](cluster::LeaseId lease) {
+    if (lease.epoch.value > 1 && !fenced_.contains(lease)) {
+      events_.failed({Errc::conflict, to_string(lease) + " is started before older leases are fenced off"});
+    }
+    return cluster::messages::Pass{};
+  };
   TRY_ASSIGN(cluster,
              master::ClusterShell::make({loop_, network_, pool_, deps.records, calendar_, deps.log}, std::move(shell)));
   cluster_ = std::move(cluster);

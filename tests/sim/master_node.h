@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "api/service.h"
@@ -28,7 +29,7 @@ class Master;
 namespace cadre::sim {
 
 /// What outlives a master.
-struct MasterGround {
+struct MasterDependencies {
   loop::SimulatedLoop& world;
   net::MemoryNetwork& network;
   records::Records& records;
@@ -51,9 +52,10 @@ class MasterNode {
   struct Events {
     std::function<void(api::CallId, api::Reply)> reply;
     std::function<void(const cluster::control::Rows&)> loaded;  ///< what the database has at its start
-    std::function<void(const Error&)> failed;                   ///< the master has ended by itself
+    std::function<void(const Error&)> failed;                   ///< it has ended by itself, or broken a rule
   };
-  [[nodiscard]] static Result<std::unique_ptr<MasterNode>> start(const MasterGround& deps, Events events, Dice dice);
+  [[nodiscard]] static Result<std::unique_ptr<MasterNode>> start(const MasterDependencies& deps, Events events,
+                                                                 Dice dice);
   /// As a kill.
   ~MasterNode();
 
@@ -61,8 +63,8 @@ class MasterNode {
   ProcessLoop& loop() { return loop_; }
 
  private:
-  MasterNode(const MasterGround& deps, Events events, Dice dice);
-  Result<void> open(const MasterGround& deps);
+  MasterNode(const MasterDependencies& deps, Events events, Dice dice);
+  Result<void> open(const MasterDependencies& deps);
   loop::Task<void> serve();
 
   net::MemoryNetwork& wires_;
@@ -71,6 +73,8 @@ class MasterNode {
   ProcessNetwork network_;
   DiskPool pool_;
   loop::Calendar calendar_;
+  Dice dice_;
+  std::set<cluster::LeaseId> fenced_;  ///< older leases of their tasks are served no more
   std::unique_ptr<OutputStore> output_;
   std::unique_ptr<master::AccessShell> access_;
   std::unique_ptr<master::ClusterShell> cluster_;

@@ -97,8 +97,8 @@ SimulatedCluster::SimulatedCluster(std::uint64_t seed)
   settings.cluster = "simulated";
   std::map<net::PublicKey, cluster::AgentId> keys;
   for (const auto& place : places_) keys.emplace(place->keys.open, place->introduction.agent.id);
-  master_ground_.emplace(MasterGround{loop_, network_, *records_, output_, master_disk_, weather_, log_,
-                                      [this] { return loop_.now() + wall_ahead_; }, settings, master_keys_, keys});
+  master_deps_.emplace(MasterDependencies{loop_, network_, *records_, output_, master_disk_, weather_, log_,
+                                          [this] { return loop_.now() + wall_ahead_; }, settings, master_keys_, keys});
   faults_per_minute_ = static_cast<int>(dice_.between(4, 40));
   for (int kind = 0; kind < kinds; ++kind) {
     if (dice_.percent(60)) kinds_.insert(kind);
@@ -177,10 +177,10 @@ void SimulatedCluster::start_master() {
   if (master_disk_.full) return later(1s, [this] { start_master(); });
   trace("master", "starts");
   ++masters_;
-  auto started = MasterNode::start(*master_ground_,
+  auto started = MasterNode::start(*master_deps_,
                                    {[this](api::CallId call, const api::Reply& reply) { hear_master(call, reply); },
                                     [this](const cluster::control::Rows& rows) { clients_.check(rows); },
-                                    [this](const Error& error) { complain("the master has ended: " + error.message); }},
+                                    [this](const Error& error) { complain("the master: " + error.message); }},
                                    dice_.split());
   if (!started) return complain("the master cannot start: " + started.error().message);
   master_ = *std::move(started);

@@ -80,7 +80,7 @@ class SimulatedCluster {
   net::Keys master_keys_;
   std::unique_ptr<records::Records> records_;
   std::vector<std::unique_ptr<Place>> places_;
-  std::optional<MasterGround> master_ground_;
+  std::optional<MasterDependencies> master_deps_;
   std::unique_ptr<MasterNode> master_;
   bool dies_after_answer_ = false;
   int masters_ = 0;  ///< so far: a restart that is due for an earlier one does not count

@@ -20,11 +20,11 @@ bool send_descriptors(int socket, BytesView packet, std::span<const int> descrip
   if (!descriptors.empty()) {
     header.msg_control = room.data();
     header.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
-    cmsghdr& packet = *CMSG_FIRSTHDR(&header);
-    packet.cmsg_level = SOL_SOCKET;
-    packet.cmsg_type = SCM_RIGHTS;
-    packet.cmsg_len = CMSG_LEN(descriptors.size_bytes());
-    std::memcpy(CMSG_DATA(&packet), descriptors.data(), descriptors.size_bytes());
+    cmsghdr& control = *CMSG_FIRSTHDR(&header);
+    control.cmsg_level = SOL_SOCKET;
+    control.cmsg_type = SCM_RIGHTS;
+    control.cmsg_len = CMSG_LEN(descriptors.size_bytes());
+    std::memcpy(CMSG_DATA(&control), descriptors.data(), descriptors.size_bytes());
   }
   ssize_t sent = 0;
   while ((sent = ::sendmsg(socket, &header, MSG_NOSIGNAL)) < 0 && errno == EINTR) {
