@@ -28,7 +28,7 @@ double ms_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
-control::JobRow job_row(std::uint64_t id, control::JobStage stage) {
+control::JobRow job_row(std::uint64_t id, cluster::JobStage stage) {
   control::JobRow row;
   row.id = cluster::JobId{id};
   row.spec = job_of({"python3", "train.py", "--seed", std::to_string(id)}).job;
@@ -38,7 +38,7 @@ control::JobRow job_row(std::uint64_t id, control::JobStage stage) {
   row.position = static_cast<double>(id);
   row.stage = stage;
   row.submitted = row.queued = TimePoint(std::chrono::seconds(1'700'000'000 + id));
-  if (stage != control::JobStage::ended) return row;
+  if (stage != cluster::JobStage::ended) return row;
   row.started = row.queued + 1s;
   row.ended = row.queued + 60s;
   row.runs = 1;
@@ -65,7 +65,7 @@ Result<void> fill(const std::string& url, Log& log) {
     control::Writes writes;
     for (const std::uint64_t end = id + at_once; id < end; ++id) {
       const bool has_ended = id <= ended_jobs;
-      writes.new_jobs.push_back(job_row(id, has_ended ? control::JobStage::ended : control::JobStage::queued));
+      writes.new_jobs.push_back(job_row(id, has_ended ? cluster::JobStage::ended : cluster::JobStage::queued));
       if (has_ended) writes.tasks.push_back(task_row(writes.new_jobs.back()));
     }
     TRY(records->commit(control::to_rows(std::move(writes))));

@@ -33,7 +33,7 @@ inline cluster::requests::TaskView running_task(cluster::TaskId id, std::uint64_
   task.id = id;
   task.role = "task";
   task.rank = static_cast<std::int32_t>(id.member);
-  task.stage = "running";
+  task.stage = cluster::lease::Stage::running;
   task.epoch = epoch;
   task.agent = cluster::AgentId("blue");
   return task;
@@ -126,7 +126,7 @@ class FakeMaster {
   /// Its only task runs, for this epoch.
   void start_task(std::uint64_t epoch = 1) {
     change([epoch](cluster::requests::JobView& one) {
-      one.stage = cluster::control::JobStage::running;
+      one.stage = cluster::JobStage::running;
       one.tasks = {running_task({one.id, 0}, epoch)};
     });
   }
@@ -135,11 +135,11 @@ class FakeMaster {
                 std::int64_t late = 0) {
     const std::int64_t end = output_end({{job.id, 0}, {job.tasks.at(0).epoch}}) + late;
     change([&](cluster::requests::JobView& one) {
-      one.stage = cluster::control::JobStage::ended;
+      one.stage = cluster::JobStage::ended;
       one.reason = reason;
       one.code = number;
       one.detail = detail;
-      one.tasks[0].stage = "ended";
+      one.tasks[0].stage = cluster::lease::Stage::ended;
       one.tasks[0].ended = TimePoint(std::chrono::system_clock::now().time_since_epoch());
       one.tasks[0].ending = cluster::TaskEnding{reason, number, detail, {}, end};
     });

@@ -10,7 +10,7 @@ namespace cadre::cli {
 namespace {
 
 using namespace std::chrono_literals;
-using cluster::control::JobStage;
+using cluster::JobStage;
 using cluster::requests::JobView;
 namespace requests = cluster::requests;
 

@@ -52,7 +52,7 @@ TEST_F(Group, IsFollowedWithTheNamesOfItsComponentsAndTheirRestarts) {
   master.write(first, Stream::out, "one");
   const std::int64_t end = master.output_end(first);
   master.change([&](requests::JobView& job) {
-    job.tasks[0].stage = "queued";
+    job.tasks[0].stage = cluster::lease::Stage::queued;
     job.tasks[0].ending = cluster::TaskEnding{Reason::exited, 3, "", {}, end};
     job.tasks[0].restart_at = TimePoint{};  // it is due
   });

@@ -60,7 +60,7 @@ TEST_F(Run, WaitsForOutputThatComesAfterTheEnd) {
   Bytes late;
   logs::encode({Stream::out, false, {}, "late"}, late);
   master.change([&](requests::JobView& job) {
-    job.stage = cluster::control::JobStage::ended;
+    job.stage = cluster::JobStage::ended;
     job.tasks[0].ending = cluster::TaskEnding{Reason::exited, 0, "", {}, static_cast<std::int64_t>(late.size())};
   });
   EXPECT_EQ(said.wait_for(200ms), std::future_status::timeout);
@@ -114,7 +114,7 @@ TEST_F(Run, SeesAChangeThatAMasterOfTheSameVersionMade) {
   auto said = run({"run", "--", "x"});
   ASSERT_TRUE(master.wait_asked<requests::GetJob>());
   master.stop();
-  master.job.stage = cluster::control::JobStage::ended;
+  master.job.stage = cluster::JobStage::ended;
   master.job.reason = Reason::exited;
   master.job.code = 5;  // and its version is what it was
   master.start();
@@ -187,12 +187,12 @@ TEST_F(Run, TellsTasksApart) {
   auto said = run({"run", "--count", "2", "--", "x"});
   ASSERT_TRUE(master.wait_asked<requests::GetJob>());
   master.change([](requests::JobView& job) {
-    job.stage = cluster::control::JobStage::running;
+    job.stage = cluster::JobStage::running;
     job.tasks = {running_task({job.id, 0}), running_task({job.id, 1})};
   });
   master.write(first, Stream::out, "zero");
   master.write({{{17}, 1}, {1}}, Stream::out, "one");
-  master.change([](requests::JobView& job) { job.stage = cluster::control::JobStage::ended; });
+  master.change([](requests::JobView& job) { job.stage = cluster::JobStage::ended; });
   EXPECT_THAT(said.get().out, testing::AllOf(HasSubstr("[0] zero\n"), HasSubstr("[1] one\n")));
 }
 
@@ -389,7 +389,7 @@ TEST_F(Logs, SayWhyThereIsNothing) {
   EXPECT_THAT(run({"task", "logs", "17.4"}).get().err, HasSubstr("there is no task 17.4; see cadre job describe 17"));
   master.change([](requests::JobView& job) {
     job.tasks.clear();
-    job.stage = cluster::control::JobStage::queued;
+    job.stage = cluster::JobStage::queued;
   });
   const Said said = run({"task", "logs", "17"}).get();
   EXPECT_EQ(said.code, failed);
@@ -758,7 +758,7 @@ TEST_F(Run, NamesTheTaskThatFailedAndThoseThatWereStoppedForIt) {
   auto said = run({"run", "--count", "4", "--", "x"});
   ASSERT_TRUE(master.wait_asked<requests::GetJob>());
   master.change([](requests::JobView& job) {
-    job.stage = cluster::control::JobStage::ended;
+    job.stage = cluster::JobStage::ended;
     job.reason = Reason::exited;
     job.code = 3;
     job.failed = cluster::TaskId{{17}, 2};
@@ -834,7 +834,7 @@ TEST_F(Run, WaitsForAMasterThatIsAwayWithFewAttempts) {
   auto said = run({"run", "--count", "30", "--", "x"});
   ASSERT_TRUE(master.wait_asked<requests::GetJob>());
   master.change([](requests::JobView& job) {
-    job.stage = cluster::control::JobStage::running;
+    job.stage = cluster::JobStage::running;
     for (std::uint32_t i = 0; i < 30; ++i) job.tasks.push_back(running_task({{17}, i}));
   });
   ASSERT_TRUE(master.wait_asked<requests::ReadLogs>(30));
@@ -847,7 +847,7 @@ TEST_F(Run, WaitsForAMasterThatIsAwayWithFewAttempts) {
     EXPECT_LT(port.count, 200) << "30 tasks that each try ten times a second would be 1,200";
     EXPECT_GT(port.count, 0);
   }
-  master.job.stage = cluster::control::JobStage::ended;
+  master.job.stage = cluster::JobStage::ended;
   master.job.reason = Reason::killed_by_user;
   master.job.code = 15;
   master.start();

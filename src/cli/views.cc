@@ -13,7 +13,7 @@
 namespace cadre::cli {
 namespace {
 
-using cluster::control::JobStage;
+using cluster::JobStage;
 using cluster::control::SlotState;
 using cluster::requests::ActorView;
 using cluster::requests::AgentView;
@@ -29,7 +29,7 @@ std::string stage_words(const JobView& job) {
 
 std::string stage_words(const TaskView& task) {
   if (task.restart_at) return "waiting for restart";
-  if (!task.ending) return task.stage;
+  if (!task.ending) return std::string(describe::name_of(task.stage));
   return ending_words(task.ending->reason, task.ending->code, "");
 }
 
@@ -186,8 +186,8 @@ std::string task_text(const TaskView& task, const Showing& showing) {
   facts.add("task", to_string(task.id));
   facts.add("role", task.role);
   facts.add("rank", std::to_string(task.rank));
-  facts.add("state",
-            task.ending ? ending_words(task.ending->reason, task.ending->code, task.ending->detail) : task.stage);
+  facts.add("state", task.ending ? ending_words(task.ending->reason, task.ending->code, task.ending->detail)
+                                 : std::string(describe::name_of(task.stage)));
   facts.add("agent", task.agent.value);
   facts.add("slots", slots_words(task));
   facts.add("epoch", std::to_string(task.epoch));

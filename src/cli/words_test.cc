@@ -88,7 +88,7 @@ JobView ended() {
   JobView job = waiting();
   job.id = {17};
   job.name = "train";
-  job.stage = cluster::control::JobStage::ended;
+  job.stage = cluster::JobStage::ended;
   job.started = TimePoint(1'000'010s);
   job.ended = TimePoint(1'003'620s);
   job.reason = Reason::out_of_memory;
@@ -96,7 +96,7 @@ JobView ended() {
   cluster::requests::TaskView task;
   task.id = {{17}, 0};
   task.role = "task";
-  task.stage = "ended";
+  task.stage = cluster::lease::Stage::ended;
   task.epoch = 2;
   task.agent = cluster::AgentId("blue");
   task.slots = {0, 1};
@@ -239,11 +239,11 @@ TEST(Views, NameAgentsThatTakeNoWork) {
 
 TEST(Views, JsonOfAJobThatRunsHasNoEnding) {
   JobView job = waiting();
-  job.stage = cluster::control::JobStage::running;
+  job.stage = cluster::JobStage::running;
   const std::string running = describe::write_json(job);
   EXPECT_EQ(running.find("\"reason\""), std::string::npos) << running;
   EXPECT_EQ(running.find("\"code\""), std::string::npos) << running;
-  job.stage = cluster::control::JobStage::ended;
+  job.stage = cluster::JobStage::ended;
   job.reason = Reason::exited;
   job.code = 0;
   EXPECT_NE(describe::write_json(job).find("\"reason\":\"exited\",\"code\":0"), std::string::npos);

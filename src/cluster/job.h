@@ -1,10 +1,12 @@
 /// A job as its user submits it: members that are placed as one gang. Values; safe on any thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "api/principal.h"
@@ -13,6 +15,18 @@
 #include "plan/gang.h"
 
 namespace cadre::cluster {
+
+/// The stages of a job. Those of its tasks are lease::Stage.
+enum class JobStage : std::uint8_t {
+  queued,
+  running,
+  stopping,  ///< some of its tasks have yet to end
+  ended,
+};
+constexpr auto enum_names(JobStage) {
+  return std::array{std::pair{JobStage::queued, "queued"}, std::pair{JobStage::running, "running"},
+                    std::pair{JobStage::stopping, "stopping"}, std::pair{JobStage::ended, "ended"}};
+}
 
 struct Minimum {
   static constexpr std::string_view doc = "Minimum number of tasks of a role without which its job ends.";

@@ -144,6 +144,17 @@ Step step(const State& state, const Event& event) {
                     state.stage);
 }
 
+Stage stage_of(const State& state) {
+  return std::visit(overloaded{
+                        [](const Queued&) { return Stage::queued; },
+                        [](const Placed&) { return Stage::placed; },
+                        [](const Running&) { return Stage::running; },
+                        [](const Stopping&) { return Stage::stopping; },
+                        [](const Ended&) { return Stage::ended; },
+                    },
+                    state.stage);
+}
+
 std::optional<Held> current(const State& state) {
   return std::visit(overloaded{
                         [](const Placed& placed) { return std::optional(placed.held); },

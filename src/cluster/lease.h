@@ -79,6 +79,15 @@ struct State {
   bool operator==(const State&) const = default;
 };
 
+/// The stages of a task by name: what rows, views and clients show of a state.
+enum class Stage : std::uint8_t { queued, placed, running, stopping, ended };
+constexpr auto enum_names(Stage) {
+  return std::array{std::pair{Stage::queued, "queued"}, std::pair{Stage::placed, "placed"},
+                    std::pair{Stage::running, "running"}, std::pair{Stage::stopping, "stopping"},
+                    std::pair{Stage::ended, "ended"}};
+}
+[[nodiscard]] Stage stage_of(const State& state);
+
 // News.
 struct Place {
   AgentId agent;

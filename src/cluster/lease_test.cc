@@ -12,6 +12,7 @@
 
 #include "base/overloaded.h"
 #include "base/seeds.h"
+#include "describe/scalar.h"
 
 namespace cadre::cluster::lease {
 namespace {
@@ -25,16 +26,16 @@ std::string to_text(Reason reason) {
 }
 
 std::string to_text(const State& state) {
-  return std::visit(overloaded{
-                        [](const Queued& one) { return one.lost ? "queued, lost " + to_text(*one.lost) : "queued"; },
-                        [](const Placed& one) { return "placed " + to_text(one.held); },
-                        [](const Running& one) { return "running " + to_text(one.held); },
-                        [](const Stopping& one) { return "stopping " + to_text(one.held) + ", " + to_text(one.why); },
-                        [](const Ended& one) {
-                          return "ended, " + to_text(one.ending.reason) + " " + std::to_string(one.ending.code);
-                        },
-                    },
-                    state.stage);
+  const std::string details = std::visit(
+      overloaded{
+          [](const Queued& one) { return one.lost ? ", lost " + to_text(*one.lost) : ""; },
+          [](const Placed& one) { return " " + to_text(one.held); },
+          [](const Running& one) { return " " + to_text(one.held); },
+          [](const Stopping& one) { return " " + to_text(one.held) + ", " + to_text(one.why); },
+          [](const Ended& one) { return ", " + to_text(one.ending.reason) + " " + std::to_string(one.ending.code); },
+      },
+      state.stage);
+  return std::string(describe::name_of(stage_of(state))) + details;
 }
 
 std::string to_text(const Event& event) {

@@ -167,7 +167,7 @@ void ClusterShell::look_after_code(const std::vector<control::JobRow>& jobs) {
 }
 
 void ClusterShell::look_after_code(const control::JobRow& row) {
-  if (row.stage != control::JobStage::ended) {
+  if (row.stage != cluster::JobStage::ended) {
     if (has_code(row) && with_code_.insert(row.id).second) each_code(row, options_.keep_code);
   } else if (with_code_.erase(row.id) > 0) {
     each_code(row, options_.release_code);
@@ -299,7 +299,7 @@ loop::Task<void> ClusterShell::find(control::FindArchivedJob effect) {
 loop::Task<void> ClusterShell::list(control::ListArchivedJobs effect) {
   requests::ListJobs request = effect.request;
   request.most = std::min(request.most, archived_most);
-  const control::Control::JobRange range = control().list_range(request);
+  const control::JobRange range = control().list_range(request);
   const records::ArchiveQuery query{range.from.value, range.before.value, request.workspace, request.owner,
                                     request.most + std::int64_t{1}};
   Result<records::ArchivePage> found =

@@ -23,7 +23,7 @@ class ArchiveContract : public BothEngines {
       row.spec.workspace = id % 2 == 0 ? "even" : "odd";
       row.spec.members.emplace_back().command.argv = {"true"};
       row.owner = id > 10 ? "bob" : "ann";
-      row.stage = id % 5 == 0 ? control::JobStage::queued : control::JobStage::ended;
+      row.stage = id % 5 == 0 ? cluster::JobStage::queued : cluster::JobStage::ended;
       row.ended = TimePoint(std::chrono::hours(1000 - id));  // the first ended last
       writes.new_jobs.push_back(row);
       for (std::uint32_t member = 0; member < 2; ++member) {
@@ -94,14 +94,14 @@ TEST_P(ArchiveContract, LosesJobsOfTheOwnerWithMostBytesFirst) {
   large.id = JobId{21};
   large.spec.members.emplace_back().command.argv = {std::string(100'000, 'x')};
   large.owner = "bob";
-  large.stage = control::JobStage::ended;
+  large.stage = cluster::JobStage::ended;
   large.ended = TimePoint(std::chrono::hours(2'000));
   writes.new_jobs.push_back(large);
   ASSERT_DONE(records_->commit(rows_of(writes)));
   const auto rows = records_->load({100, any_bytes});
   std::int64_t bytes = 0;
   for (const control::JobRow& row : rows->jobs) {
-    if (row.stage == control::JobStage::ended) bytes += cluster::bytes_of(row.spec);
+    if (row.stage == cluster::JobStage::ended) bytes += cluster::bytes_of(row.spec);
   }
   EXPECT_EQ(rows->ended_bytes, bytes);
   const auto first = records_->prune_largest_owner({2, 1'000'000});

@@ -217,7 +217,7 @@ TEST_P(CommitContract, LoadsWhatHasNotEndedAndWhatEndedLast) {
   for (std::uint64_t id = 1; id <= 300; ++id) {
     control::JobRow& row = writes.new_jobs.emplace_back(job(id));
     if (id % 3 != 0) {  // of these the smaller the later
-      row.stage = control::JobStage::ended;
+      row.stage = cluster::JobStage::ended;
       row.ended = TimePoint(Duration(1'000 - static_cast<std::int64_t>(id)));
     }
     for (std::uint32_t member = 0; member < 2; ++member) writes.tasks.emplace_back().id = {{id}, member};
@@ -248,7 +248,7 @@ TEST_P(CommitContract, LoadsEndedJobsOnlyUpToABoundInBytes) {
     control::JobRow& row = writes.new_jobs.emplace_back(job(id));
     row.spec.members.front().command.variables["LARGE"] = std::string(1'000'000, 'x');
     if (id <= 10) continue;
-    row.stage = control::JobStage::ended;
+    row.stage = cluster::JobStage::ended;
     row.ended = TimePoint(Duration(static_cast<std::int64_t>(id)));
   }
   ASSERT_DONE(records->commit(rows_of(writes)));

@@ -18,15 +18,15 @@ class CrashContract : public BothEngines {};
 /// Everything in step `number`: a new job with its tasks, the end of the one before, and two changes.
 control::Writes step(std::uint64_t number) {
   control::Writes writes;
-  const auto job = [](std::uint64_t id, control::JobStage stage) {
+  const auto job = [](std::uint64_t id, cluster::JobStage stage) {
     control::JobRow row;
     row.id = {id};
     row.stage = stage;
     row.spec.members.emplace_back().command.argv = {"true"};
     return row;
   };
-  writes.new_jobs.push_back(job(number, control::JobStage::running));
-  if (number > 1) writes.jobs.push_back(job(number - 1, control::JobStage::ended));
+  writes.new_jobs.push_back(job(number, cluster::JobStage::running));
+  if (number > 1) writes.jobs.push_back(job(number - 1, cluster::JobStage::ended));
   for (const std::uint64_t id : {number - 1, number}) {
     for (std::uint32_t member = 0; member < tasks_each && id > 0; ++member) {
       control::TaskRow& row = writes.tasks.emplace_back();
@@ -69,7 +69,7 @@ void expect_whole(const control::Rows& rows, std::uint64_t last) {
   ASSERT_EQ(rows.tasks.size(), last * tasks_each);
   for (std::size_t at = 0; at < rows.jobs.size(); ++at) {
     EXPECT_EQ(rows.jobs[at].id.value, at + 1);
-    EXPECT_EQ(rows.jobs[at].stage, at + 1 == last ? control::JobStage::running : control::JobStage::ended);
+    EXPECT_EQ(rows.jobs[at].stage, at + 1 == last ? cluster::JobStage::running : cluster::JobStage::ended);
   }
   for (std::size_t at = 0; at < rows.tasks.size(); ++at) {
     const std::uint64_t id = at / tasks_each + 1;

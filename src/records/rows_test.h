@@ -80,7 +80,7 @@ inline control::JobRow random_job(Dice& dice, cluster::JobId job) {
   spec = describe::random_value<cluster::JobSpec>(dice);
   owner = random_said(dice);
   position = describe::random_double(dice, describe::limits_of<double>(describe::range(-1e300, 1e300)));
-  stage = random_enum<control::JobStage>(dice);
+  stage = random_enum<cluster::JobStage>(dice);
   for (TimePoint* time : {&submitted, &queued, &started, &ended}) *time = random_time(dice);
   reason = random_enum<lease::Reason>(dice);
   code = random_number<std::int32_t>(dice, -50);

@@ -423,7 +423,7 @@ std::optional<std::string> failure_of(Api& api, std::uint64_t id) {
     seen = api.ask(net::http::Method::get, "/jobs/" + std::to_string(id)).body;
     const auto view = describe::read_json<cluster::requests::JobView>(seen);
     if (!view) return seen;
-    if (view->stage == cluster::control::JobStage::ended) {
+    if (view->stage == cluster::JobStage::ended) {
       if (view->reason == cluster::lease::Reason::exited && view->code == 0) return std::nullopt;
       return seen;
     }

@@ -110,7 +110,7 @@ void Clients::see(const requests::JobView& view) {
   if (found == jobs_.end()) return;  // its answer was lost so far
   const auto& stopped = found->second.runs_when_stopped;
   if (stopped && view.runs > *stopped) world_.complain("job " + std::to_string(view.id.value) + " runs after its stop");
-  if (view.stage == cluster::control::JobStage::ended) {
+  if (view.stage == cluster::JobStage::ended) {
     see(view.id, {view.reason.value_or(cluster::lease::Reason::exited), view.code.value_or(0)});
   } else if (found->second.end) {
     world_.complain("job " + std::to_string(view.id.value) + " had ended and goes on");
@@ -143,7 +143,7 @@ void Clients::check(const cluster::control::Rows& rows) {
       return world_.complain("job " + std::to_string(id.value) + " was accepted and is not in the database");
     }
     const cluster::control::JobRow& row = *found->second;
-    const bool has_ended = row.stage == cluster::control::JobStage::ended;
+    const bool has_ended = row.stage == cluster::JobStage::ended;
     if (job.end && !has_ended) return world_.complain("job " + std::to_string(id.value) + " had ended and goes on");
     if (has_ended) see(id, {row.reason, row.code});
   }

@@ -72,7 +72,7 @@ loop::Task<int> kill(CommandContext& session, std::shared_ptr<const KillOptions>
     }
     jobs.push_back(*job);
     if (options->client.json) continue;
-    const bool has_ended = job->stage == cluster::control::JobStage::ended;
+    const bool has_ended = job->stage == cluster::JobStage::ended;
     print("actor " + std::to_string(id.value) + " (" + describe::escaped(job->actor) + ") " +
           (has_ended ? "has ended: " + ending_words(*job) : "is being killed") + "\n");
   }

@@ -34,7 +34,7 @@ loop::Task<int> end(CommandContext& session, std::shared_ptr<const EndOptions> o
     jobs.push_back(*job);
     if (options->client.json) continue;
     const std::string id = std::to_string(target.job().value);
-    if (job->stage == cluster::control::JobStage::ended) {
+    if (job->stage == cluster::JobStage::ended) {
       print("job " + id + " has ended: " + describe::escaped(ending_words(*job)) + "\n");
     } else {
       print("job " + id + (options->kills ? " is being killed\n" : " is stopping\n"));

@@ -63,7 +63,7 @@ std::string nothing_words(const JobView& job, const Target& target, const LogsOp
   if (!job.tasks.empty()) {
     return "there is no task " + to_string(target.task) + "; see cadre job describe " + id;
   }
-  if (job.stage == cluster::control::JobStage::ended) return "job " + id + " never ran; see cadre why " + id;
+  if (job.stage == cluster::JobStage::ended) return "job " + id + " never ran; see cadre why " + id;
   return "job " + id + " is waiting and has no output yet; see cadre why " + id + ", or follow it with -f";
 }
 
@@ -120,7 +120,7 @@ loop::Task<int> logs_of(LogsCommand command, Target target) {
   const Got<JobView> job = co_await ask(session, requests::GetJob{target.job(), std::nullopt});
   if (!job) co_return session.complain(job.error());
   const std::vector<TaskView> tasks = meant(*job, target, options.rank);
-  const bool has_ended = job->stage == cluster::control::JobStage::ended;
+  const bool has_ended = job->stage == cluster::JobStage::ended;
   const bool follows = options.follow && !has_ended && !options.epoch;
   if (tasks.empty() && (!follows || !job->tasks.empty())) {
     co_return session.complain({failed, nothing_words(*job, target, options)});

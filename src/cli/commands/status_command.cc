@@ -41,7 +41,7 @@ void describe(V& v, Reasons& r) {
 }
 
 bool ended_badly(const JobView& job) {
-  return job.stage == cluster::control::JobStage::ended &&
+  return job.stage == cluster::JobStage::ended &&
          (job.reason != cluster::lease::Reason::exited || job.code.value_or(0) != 0);
 }
 

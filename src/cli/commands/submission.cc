@@ -19,7 +19,7 @@
 namespace cadre::cli {
 namespace {
 
-using cluster::control::JobStage;
+using cluster::JobStage;
 using cluster::requests::JobView;
 using cluster::requests::TaskView;
 namespace requests = cluster::requests;

@@ -298,7 +298,7 @@ void Actor::come_to_nothing(const Error& error) { died(error, Caller::Fault::its
 
 void Actor::news(const cluster::requests::JobView& view) {
   if (is_over() || view.id != job()) return;
-  if (view.stage == cluster::control::JobStage::ended) {
+  if (view.stage == cluster::JobStage::ended) {
     std::string words = "the actor " + cluster::ending_words(view.reason.value_or(cluster::lease::Reason::exited),
                                                              view.code.value_or(0), view.detail);
     if (view.reason == cluster::lease::Reason::exited) {
@@ -326,11 +326,11 @@ void Actor::news(const cluster::requests::JobView& view) {
   auto card = describe::read_json_of_peer<ActorCard>(report);
   if (!report.empty() && (!card || !net::parse_public_key(card->key))) report = known_card_;  // the user's own report
   if (awaits_ != Await::nothing) {
-    const bool has_place = view.stage != cluster::control::JobStage::queued && !view.tasks.empty();
+    const bool has_place = view.stage != cluster::JobStage::queued && !view.tasks.empty();
     if (has_place) agent_ = view.tasks.front().agent.value;
     await(has_place ? Await::process : Await::place);
   }
-  const bool is_queued_again = !known_card_.empty() && view.stage == cluster::control::JobStage::queued;
+  const bool is_queued_again = !known_card_.empty() && view.stage == cluster::JobStage::queued;
   if (is_queued_again || (!known_card_.empty() && report != known_card_)) {
     return died({Errc::unavailable, "the actor was stopped for others, or its agent was lost"}, Caller::Fault::other);
   }

@@ -21,7 +21,7 @@
 #include "client/actors/wire.h"
 #include "client/engine.h"
 #include "cluster/job.h"
-#include "cluster/views.h"
+#include "cluster/views/jobs.h"
 #include "remote/caller.h"
 
 namespace cadre::client {

@@ -70,7 +70,7 @@ class Scene final : public Actor::Place {
       if (cover_ == net::Cover::tls) card.name.clear();
       cluster::requests::JobView view;
       view.id = {1};
-      view.stage = cluster::control::JobStage::running;
+      view.stage = cluster::JobStage::running;
       view.tasks.emplace_back().last_report = describe::write_json(card);
       one->begun(view.id);
       one->news(view);
@@ -136,7 +136,7 @@ TEST_P(ActorTest, ReportsThatAreNoCardChangeNothing) {
     scene.engine().perform([&] {
       cluster::requests::JobView view;
       view.id = {1};
-      view.stage = cluster::control::JobStage::running;
+      view.stage = cluster::JobStage::running;
       view.tasks.emplace_back().last_report = report;
       scene.actor->news(view);
     });

@@ -178,7 +178,7 @@ void Session::take(const requests::JobView& view) {
     actor->news(view);
   } else if (!submitting_.empty() && unclaimed_.size() < unclaimed_max) {
     unclaimed_[view.id] = view;
-  } else if (has_unknown_jobs_ && view.stage != cluster::control::JobStage::ended && !forgotten_.contains(view.id)) {
+  } else if (has_unknown_jobs_ && view.stage != cluster::JobStage::ended && !forgotten_.contains(view.id)) {
     kill(view.id);  // its submission failed here, though the master has it
   }
 }

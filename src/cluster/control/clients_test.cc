@@ -60,7 +60,7 @@ TEST(Clients, WaitUntilSomethingIsNew) {
   EXPECT_EQ(fixture.answers(), before);
   fixture.started("a1", lease_of(1));
   ASSERT_EQ(fixture.answers(), before + 1);
-  EXPECT_EQ(news(fixture).jobs.front().tasks.front().stage, "running");
+  EXPECT_EQ(news(fixture).jobs.front().tasks.front().stage, lease::Stage::running);
   fixture.ask(ann, "keep_session", keep_session(news(fixture).version, 4s));
   fixture.says("a1", messages::Report{lease_of(1), 1, "127.0.0.1:4000"});
   ASSERT_EQ(fixture.answers(), before + 2);

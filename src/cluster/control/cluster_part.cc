@@ -124,7 +124,7 @@ std::optional<api::Reply> ClusterPart::serve(const api::Call& call, const api::R
     return std::nullopt;
   }
   if (const auto* list = std::get_if<requests::ListJobs>(&*choice); list != nullptr && options_.has_archive) {
-    const Control::JobRange range = control_.list_range(*list);
+    const JobRange range = control_.list_range(*list);
     if (range.has_archived) {
       outcome_.effects.emplace_back(ListArchivedJobs{call, *list, range});
       return std::nullopt;

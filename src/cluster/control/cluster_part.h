@@ -73,7 +73,7 @@ struct FindArchivedJob {
 struct ListArchivedJobs {
   api::Call call;
   requests::ListJobs request;
-  Control::JobRange range;
+  JobRange range;
 };
 struct MakeJoinToken {
   api::CallId call = 0;

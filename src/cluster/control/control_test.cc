@@ -80,16 +80,16 @@ TEST(Control, ShowsWhatWaitsToBeStartedAgain) {
     fixture.ask("look", requests::GetTask{{{1}, 1}});
     return std::get<requests::TaskView>(fixture.answer());
   };
-  EXPECT_EQ(shown().stage, "queued");
+  EXPECT_EQ(shown().stage, lease::Stage::queued);
   EXPECT_EQ(shown().ending->code, 7) << "until it runs again";
   EXPECT_EQ(shown().restart_at, fixture.now() + 3s);
   fixture.pass(4s);
-  EXPECT_EQ(shown().stage, "placed");
+  EXPECT_EQ(shown().stage, lease::Stage::placed);
   EXPECT_EQ(shown().restarts, 1);
   EXPECT_FALSE(shown().ending);
   EXPECT_FALSE(shown().restart_at);
   fixture.exited("a1", lease_of(1, 1, 2), 7);
-  EXPECT_EQ(shown().stage, "ended");
+  EXPECT_EQ(shown().stage, lease::Stage::ended);
   EXPECT_EQ(shown().ending->detail,
             "after 1 restart, which is the most; its output may say why, max_restarts allows more");
 }

@@ -1,4 +1,4 @@
-#include "cluster/control/history.h"
+#include "cluster/control/jobs/history.h"
 
 #include <gmock/gmock.h>
 
@@ -215,7 +215,7 @@ TEST(History, ListsByKindStateAndName) {
   request.kind.reset();
   request.state = requests::JobState::failed;
   EXPECT_EQ(listed(request), "2");
-  request.state = requests::JobState::queued;
+  request.state = requests::state_of(JobStage::queued);
   EXPECT_EQ(listed(request), "31");
   request.name = "resnet";
   EXPECT_EQ(listed(request), "3");

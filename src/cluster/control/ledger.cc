@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/overloaded.h"
 #include "cluster/job_size.h"
 #include "cluster/restart.h"
 
@@ -17,23 +16,14 @@ plan::Gang gang_of(const JobRow& row) {
   return gang;
 }
 
-std::string stage_name(const lease::State& state) {
-  return std::visit(overloaded{
-                        [](const lease::Queued&) { return "queued"; },
-                        [](const lease::Placed&) { return "placed"; },
-                        [](const lease::Running&) { return "running"; },
-                        [](const lease::Stopping&) { return "stopping"; },
-                        [](const lease::Ended&) { return "ended"; },
-                    },
-                    state.stage);
-}
-
 std::optional<lease::Held> lost_of(const TaskRow& task) {
   const auto* queued = std::get_if<lease::Queued>(&task.lease.stage);
   return queued == nullptr ? std::nullopt : queued->lost;
 }
 
 bool awaits_restart(const TaskRow& task) { return task.restart_at != TimePoint{}; }
+
+bool is_active(const TaskRow& task) { return lease::current(task.lease).has_value() || awaits_restart(task); }
 
 const lease::Ending* ending_of(const TaskRow& task) {
   const auto* ended = std::get_if<lease::Ended>(&task.lease.stage);
@@ -44,14 +34,13 @@ Tally tally_of(const Job& job, const TaskRow& task) {
   Tally tally;
   if (!job.in_run(task)) return tally;
   tally.members = 1;
-  tally.active = lease::current(task.lease).has_value() || awaits_restart(task) ? 1 : 0;
+  tally.active = is_active(task) ? 1 : 0;
   tally.lost = lost_of(task).has_value() ? 1 : 0;
   const lease::Ending* ending = ending_of(task);
   if (ending == nullptr || went_well(*ending)) return tally;
   tally.preempted = ending->reason == lease::Reason::preempted ? 1 : 0;
   tally.agent_lost = ending->reason == lease::Reason::agent_lost ? 1 : 0;
-  const MemberSpec& member = job.row.spec.members[static_cast<std::size_t>(task.role)];
-  tally.failed = !was_interrupted(*ending) && ends_all(member, *ending) ? 1 : 0;
+  tally.failed = !was_interrupted(*ending) && ends_all(job.member_of(task), *ending) ? 1 : 0;
   return tally;
 }
 
@@ -183,6 +172,20 @@ AgentEntry* Ledger::find(const AgentId& id) {
   return found == agents_.end() ? nullptr : &found->second;
 }
 
+const AgentEntry* Ledger::find(const AgentId& id) const {
+  const auto found = agents_.find(id);
+  return found == agents_.end() ? nullptr : &found->second;
+}
+
+bool Ledger::is_occupied(const AgentId& id) const {
+  return std::any_of(jobs_.begin(), jobs_.end(), [&](const auto& one) {
+    const Job& job = one.second;
+    if (job.row.stage != JobStage::running && job.row.stage != JobStage::stopping) return false;
+    return std::any_of(job.tasks.begin(), job.tasks.end(),
+                       [&](const auto& task) { return job.in_run(task.second) && task.second.agent == id; });
+  });
+}
+
 Job& Ledger::change(JobId id) {
   const auto found = jobs_.find(id);
   CHECK(found != jobs_.end());
@@ -204,6 +207,12 @@ AgentEntry& Ledger::change(const AgentId& id) {
   AgentEntry* agent = find(id);
   CHECK(agent != nullptr);
   return *agent;
+}
+
+void Ledger::note_usage(TaskId id, const Usage& usage) {
+  const auto found = jobs_.find(id.job);
+  CHECK(found != jobs_.end());
+  found->second.usages[id.member] = usage;
 }
 
 Job& Ledger::add_job(JobSpec spec, std::string owner, TimePoint now) {

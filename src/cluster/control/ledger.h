@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cluster/control/live_jobs.h"
+#include "cluster/control/peer.h"
 #include "cluster/control/rows.h"
 
 namespace cadre::cluster::control {
@@ -44,17 +45,18 @@ struct Tally {
 
 struct Job {
   JobRow row;
-  std::map<std::uint32_t, TaskRow> tasks;  ///< by member
-  std::uint64_t version = 0;               ///< greater than all that were shown before, of any job
-  std::int64_t bytes = 0;                  ///< that its specification takes; once it has ended, its reports as well
-  Tally tally = {};                        ///< of `tasks`, at all times
+  std::map<std::uint32_t, TaskRow> tasks;      ///< by member
+  std::uint64_t version = 0;                   ///< greater than all that were shown before, of any job
+  std::int64_t bytes = 0;                      ///< that its specification takes; once it has ended, its reports as well
+  Tally tally = {};                            ///< of `tasks`, at all times
+  std::map<std::uint32_t, Usage> usages = {};  ///< of members that hold a lease, as their agents last reported
 
   /// The tasks of its last run; others are left from earlier ones.
   bool in_run(const TaskRow& task) const { return row.runs > 0 && task.run == row.runs; }
+  const MemberSpec& member_of(const TaskRow& task) const {
+    return row.spec.members[static_cast<std::size_t>(task.role)];
+  }
 };
-
-/// Which connection, as the shell numbers them.
-using Peer = std::uint64_t;
 
 using AgentMessage = decltype(messages::FromAgent::body);
 
@@ -90,6 +92,8 @@ struct AgentEntry {
 std::optional<lease::Held> lost_of(const TaskRow& task);
 /// Whether it has failed, and is to be started again while the others of its job go on.
 bool awaits_restart(const TaskRow& task);
+/// Whether something of it runs, or is to be started again while the rest goes on.
+bool is_active(const TaskRow& task);
 /// What one task, or all of them, add to the tally of their job.
 Tally tally_of(const Job& job, const TaskRow& task);
 Tally tally_of(const Job& job);
@@ -102,8 +106,6 @@ bool went_well(const lease::Ending& ending);
 bool was_interrupted(const lease::Ending& ending);
 /// The gang that stands for a job, with the accounts of its owner and its workspace.
 plan::Gang gang_of(const JobRow& row);
-/// queued, placed, running, stopping or ended.
-std::string stage_name(const lease::State& state);
 
 /// How many of the newest jobs that have ended stay, and what their specifications may take.
 struct EndedKept {
@@ -121,6 +123,11 @@ class Ledger {
   const Job* find(JobId id) const;
   const TaskRow* find(TaskId id) const;
   AgentEntry* find(const AgentId& id);
+  const AgentEntry* find(const AgentId& id) const;
+  /// What the task of this number is; there must be one.
+  const MemberSpec& member_of(TaskId id) const { return find(id.job)->member_of(*find(id)); }
+  /// Whether a gang that has not ended as a whole has, or had, a task there.
+  bool is_occupied(const AgentId& id) const;
   /// In memory and in the database.
   std::int64_t ended() const { return ended_total_; }
   std::int64_t ended_bytes() const { return ended_bytes_total_; }
@@ -151,6 +158,9 @@ class Ledger {
   Job& change(JobId id);
   TaskRow& change(TaskId id);
   AgentEntry& change(const AgentId& id);
+
+  /// Is not written, and changes no version.
+  void note_usage(TaskId id, const Usage& usage);
 
   Job& add_job(JobSpec spec, std::string owner, TimePoint now);
   /// Gives a job that has not ended another place in the order of all.

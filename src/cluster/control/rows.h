@@ -20,17 +20,6 @@
 
 namespace cadre::cluster::control {
 
-enum class JobStage : std::uint8_t {
-  queued,
-  running,
-  stopping,  ///< some of its tasks have yet to end
-  ended,
-};
-constexpr auto enum_names(JobStage) {
-  return std::array{std::pair{JobStage::queued, "queued"}, std::pair{JobStage::running, "running"},
-                    std::pair{JobStage::stopping, "stopping"}, std::pair{JobStage::ended, "ended"}};
-}
-
 /// A run of a job that ended before the job did.
 struct Attempt {
   static constexpr std::string_view doc = "A run of a job that ended before the job did.";

@@ -5,7 +5,7 @@
 namespace cadre::cluster::control {
 namespace {
 
-using Stage = LeaseColumns::Stage;
+using lease::Stage;
 
 std::string name_of(lease::Reason reason) {
   for (const auto& [each, name] : enum_names(lease::Reason{})) {
@@ -30,24 +30,17 @@ Result<lease::Held> held_of(const LeaseColumns& columns) {
 
 LeaseColumns flatten(const lease::State& state) {
   LeaseColumns columns;
+  columns.stage = lease::stage_of(state);
   columns.epoch = state.epoch;
   std::visit(overloaded{
                  [&](const lease::Queued& queued) { columns.lost = queued.lost.value_or(lease::Held{}); },
-                 [&](const lease::Placed& placed) {
-                   columns.stage = Stage::placed;
-                   columns.held = placed.held;
-                 },
-                 [&](const lease::Running& running) {
-                   columns.stage = Stage::running;
-                   columns.held = running.held;
-                 },
+                 [&](const lease::Placed& placed) { columns.held = placed.held; },
+                 [&](const lease::Running& running) { columns.held = running.held; },
                  [&](const lease::Stopping& stopping) {
-                   columns.stage = Stage::stopping;
                    columns.held = stopping.held;
                    columns.why = name_of(stopping.why);
                  },
                  [&](const lease::Ended& ended) {
-                   columns.stage = Stage::ended;
                    columns.why = name_of(ended.ending.reason);
                    columns.why_code = ended.ending.code;
                  },

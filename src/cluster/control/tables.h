@@ -2,12 +2,10 @@
 /// priority, pool and group may change after the spec was written. Safe on any thread.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <tuple>
-#include <utility>
 
 #include "cluster/control/rows.h"
 #include "cluster/job_size.h"
@@ -16,21 +14,13 @@ namespace cadre::cluster::control {
 
 /// The state of a lease as columns; what a stage does not have is empty.
 struct LeaseColumns {
-  enum class Stage : std::uint8_t { queued, placed, running, stopping, ended };
-  Stage stage = Stage::queued;
+  lease::Stage stage = lease::Stage::queued;
   Epoch epoch;
   lease::Held held;           ///< of placed, running, stopping
   lease::Held lost;           ///< of queued
   std::string why;            ///< of stopping and ended
   std::int32_t why_code = 0;  ///< of ended
 };
-constexpr auto enum_names(LeaseColumns::Stage) {
-  using Stage = LeaseColumns::Stage;
-  return std::array{std::pair{Stage::queued, "queued"}, std::pair{Stage::placed, "placed"},
-                    std::pair{Stage::running, "running"}, std::pair{Stage::stopping, "stopping"},
-                    std::pair{Stage::ended, "ended"}};
-}
-
 [[nodiscard]] LeaseColumns flatten(const lease::State& state);
 [[nodiscard]] Result<lease::State> assemble(const LeaseColumns& columns);
 

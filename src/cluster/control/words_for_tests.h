@@ -104,7 +104,7 @@ inline std::string in_words(const requests::Reply& reply) {
           [](const requests::Text& one) { return one.text; },
           [](const requests::JobView& one) { return in_words(one); },
           [](const requests::Jobs& one) { return std::to_string(one.jobs.size()) + " jobs"; },
-          [](const requests::TaskView& one) { return "task " + to_string(one.id) + " " + one.stage; },
+          [](const requests::TaskView& one) { return "task " + to_string(one.id) + " " + name_of(one.stage); },
           [](const requests::Tasks& one) { return std::to_string(one.tasks.size()) + " tasks"; },
           [](const requests::Actors& one) { return std::to_string(one.actors.size()) + " actors"; },
           [](const requests::Sessions& one) { return std::to_string(one.sessions.size()) + " sessions"; },

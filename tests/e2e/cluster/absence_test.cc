@@ -18,7 +18,7 @@ namespace cadre::e2e {
 namespace {
 
 using namespace std::chrono_literals;
-using cluster::control::JobStage;
+using cluster::JobStage;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -41,7 +41,8 @@ class Load {
 
 bool all_run(const cluster::requests::JobView& job, std::size_t tasks) {
   return job.stage == JobStage::running && job.tasks.size() == tasks &&
-         std::all_of(job.tasks.begin(), job.tasks.end(), [](const auto& task) { return task.stage == "running"; });
+         std::all_of(job.tasks.begin(), job.tasks.end(),
+                     [](const auto& task) { return task.stage == cluster::lease::Stage::running; });
 }
 
 TEST(Absence, OfTheMasterUnderLoadCostsNoGangItsPlace) {

@@ -19,7 +19,7 @@ namespace cadre::e2e {
 namespace {
 
 using namespace std::chrono_literals;
-using cluster::control::JobStage;
+using cluster::JobStage;
 using cluster::lease::Reason;
 using servers::Proxy;
 

@@ -20,7 +20,7 @@ namespace cadre::e2e {
 namespace {
 
 using namespace std::chrono_literals;
-using cluster::control::JobStage;
+using cluster::JobStage;
 using cluster::lease::Reason;
 using testing::HasSubstr;
 
@@ -101,7 +101,7 @@ class Faults : public testing::Test {
 
   bool runs(std::uint64_t id) const {
     const auto job = cluster_.job(id);
-    return !job.tasks.empty() && job.tasks[0].stage == "running";
+    return !job.tasks.empty() && job.tasks[0].stage == cluster::lease::Stage::running;
   }
   std::string agent_of(std::uint64_t id) const { return cluster_.job(id).tasks[0].agent.value; }
 
@@ -140,7 +140,8 @@ TEST_F(Faults, TasksOfALostHostRunAgainElsewhere) {
   ASSERT_TRUE(TestCluster::until([&] {
     for (const std::uint64_t id : ids) {
       const auto job = cluster_.job(id);
-      if (job.tasks.empty() || job.tasks[0].stage != "running" || job.tasks[0].agent.value == gone) return false;
+      if (job.tasks.empty() || job.tasks[0].stage != cluster::lease::Stage::running || job.tasks[0].agent.value == gone)
+        return false;
     }
     return true;
   }));

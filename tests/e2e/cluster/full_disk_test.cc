@@ -13,7 +13,7 @@
 namespace cadre::e2e {
 namespace {
 
-using cluster::control::JobStage;
+using cluster::JobStage;
 using cluster::lease::Reason;
 using testing::HasSubstr;
 

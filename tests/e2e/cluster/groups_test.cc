@@ -12,7 +12,7 @@
 namespace cadre::e2e {
 namespace {
 
-using cluster::control::JobStage;
+using cluster::JobStage;
 using cluster::lease::Reason;
 using cluster::requests::JobView;
 using testing::HasSubstr;
@@ -45,8 +45,9 @@ class Groups : public testing::Test {
   }
   std::size_t running(std::uint64_t id) const {
     const JobView job = cluster_.job(id);
-    return static_cast<std::size_t>(
-        std::count_if(job.tasks.begin(), job.tasks.end(), [](const auto& task) { return task.stage == "running"; }));
+    return static_cast<std::size_t>(std::count_if(job.tasks.begin(), job.tasks.end(), [](const auto& task) {
+      return task.stage == cluster::lease::Stage::running;
+    }));
   }
   bool is_left() const { return !cluster_.task_processes("a1").empty() || !cluster_.task_processes("a2").empty(); }
 

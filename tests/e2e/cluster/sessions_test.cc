@@ -15,7 +15,7 @@ namespace cadre::e2e {
 namespace {
 
 using namespace std::chrono_literals;
-using cluster::control::JobStage;
+using cluster::JobStage;
 using testing::HasSubstr;
 namespace requests = cluster::requests;
 
@@ -73,7 +73,7 @@ class AttendingClient {
     seen_ = news->version;
     const std::lock_guard lock(mutex_);
     for (const requests::JobView& job : news->jobs) {
-      const bool runs = !job.tasks.empty() && job.tasks.front().stage == "running";
+      const bool runs = !job.tasks.empty() && job.tasks.front().stage == cluster::lease::Stage::running;
       runs ? void(running_.insert(job.id.value)) : void(running_.erase(job.id.value));
     }
     return true;

@@ -11,7 +11,7 @@
 namespace cadre::e2e {
 namespace {
 
-using cluster::control::JobStage;
+using cluster::JobStage;
 
 TEST(Slots, OnlyThoseOfATaskAreVisibleToItWhateverItAsksFor) {
   TestCluster cluster;
@@ -39,7 +39,7 @@ TEST(Slots, OnlyThoseOfATaskAreVisibleToItWhateverItAsksFor) {
 
 std::size_t running(const TestCluster& cluster, std::uint64_t id) {
   std::size_t count = 0;
-  for (const auto& task : cluster.job(id).tasks) count += task.stage == "running" ? 1 : 0;
+  for (const auto& task : cluster.job(id).tasks) count += task.stage == cluster::lease::Stage::running ? 1 : 0;
   return count;
 }
 

@@ -17,7 +17,7 @@
 namespace cadre::e2e {
 namespace {
 
-using cluster::control::JobStage;
+using cluster::JobStage;
 using cluster::lease::Reason;
 using testing::HasSubstr;
 
@@ -91,7 +91,7 @@ TEST_F(Tasks, CanBeLookedIntoWhileTheyRun) {
   const std::uint64_t id = cluster_.submit({"--env", "SECRET=42", "--", "sleep", "1000"});
   ASSERT_TRUE(TestCluster::until([&] {
     const auto job = cluster_.job(id);
-    return !job.tasks.empty() && job.tasks[0].stage == "running";
+    return !job.tasks.empty() && job.tasks[0].stage == cluster::lease::Stage::running;
   }));
   const Said said = cluster_.cadre({"task", "exec", std::to_string(id), "--", "sh", "-c", "echo $SECRET; exit 9"});
   EXPECT_EQ(said.out, "42\n") << said.err;
@@ -321,7 +321,8 @@ TEST_F(Tasks, OfADisabledAgentRunAgainElsewhere) {
   EXPECT_EQ(cluster_.cadre({"agent", "disable", "a1"}).code, 0);
   EXPECT_TRUE(TestCluster::until([&] {
     const auto job = cluster_.job(id);
-    return job.runs == 2 && !job.tasks.empty() && job.tasks[0].agent.value == "a2" && job.tasks[0].stage == "running";
+    return job.runs == 2 && !job.tasks.empty() && job.tasks[0].agent.value == "a2" &&
+           job.tasks[0].stage == cluster::lease::Stage::running;
   }));
   EXPECT_EQ(cluster_.job(id).tasks[0].epoch, 2U);
 }

@@ -208,7 +208,8 @@ bool TestCluster::is_up(const std::string& name) const {
 
 bool TestCluster::runs_on(std::uint64_t id, const std::string& agent) const {
   const requests::JobView view = job(id);
-  return !view.tasks.empty() && view.tasks[0].stage == "running" && view.tasks[0].agent.value == agent;
+  return !view.tasks.empty() && view.tasks[0].stage == cluster::lease::Stage::running &&
+         view.tasks[0].agent.value == agent;
 }
 
 std::string TestCluster::join_token() const {
@@ -221,7 +222,7 @@ requests::JobView TestCluster::wait_for_end(std::uint64_t id) const {
   requests::JobView view;
   const bool ended = until([&] {
     view = job(id);
-    return view.stage == cluster::control::JobStage::ended;
+    return view.stage == cluster::JobStage::ended;
   });
   EXPECT_TRUE(ended) << "job " << id << " has not ended: " << cadre({"why", std::to_string(id)}).out;
   return view;

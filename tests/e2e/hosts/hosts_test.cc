@@ -33,7 +33,7 @@ class OnHosts : public testing::Test {
   std::set<std::string> agents_of(std::uint64_t id) const {
     std::set<std::string> agents;
     for (const auto& task : cluster_.job(id).tasks) {
-      if (task.stage != "running") return {};
+      if (task.stage != cluster::lease::Stage::running) return {};
       agents.insert(task.agent.value);
     }
     return agents;
@@ -150,11 +150,11 @@ TEST_F(OnHostsThatBootSoon, TasksOfOneThatLostPowerRunAgainAtNoCost) {
   hosts_.boot(number_of(lost));
   start_agent(number_of(lost));
   ASSERT_TRUE(TestCluster::until([&] {
-    return cluster_.job(id).stage == cluster::control::JobStage::ended ||
+    return cluster_.job(id).stage == cluster::JobStage::ended ||
            (epochs_of(id) == std::set<std::uint64_t>{2} && !agents_of(id).empty());
   }));
   const auto job = cluster_.job(id);
-  EXPECT_EQ(job.stage, cluster::control::JobStage::running) << job.detail;
+  EXPECT_EQ(job.stage, cluster::JobStage::running) << job.detail;
   EXPECT_EQ(job.runs, 2);
   for (const auto& task : job.tasks) EXPECT_EQ(task.restarts, 0);
   EXPECT_TRUE(TestCluster::until([&] { return task_processes() == 3; }));

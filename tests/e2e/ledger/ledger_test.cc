@@ -23,7 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
-using cluster::control::JobStage;
+using cluster::JobStage;
 using cluster::lease::Reason;
 using cluster::requests::JobView;
 using Clock = std::chrono::steady_clock;

@@ -28,8 +28,8 @@ namespace fs = std::filesystem;
 namespace bulk = cluster::bulk;
 namespace joining = cluster::joining;
 using cluster::AgentId;
+using cluster::JobStage;
 using cluster::LeaseId;
-using cluster::control::JobStage;
 using testing::HasSubstr;
 using testing::Not;
 

@@ -1,4 +1,4 @@
-#include "cluster/control/history.h"
+#include "cluster/control/jobs/history.h"
 
 #include <algorithm>
 

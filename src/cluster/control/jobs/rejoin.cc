@@ -1,15 +1,14 @@
-#include <algorithm>
+#include "cluster/control/jobs/rejoin.h"
 
-#include "cluster/control/control.h"
+#include <algorithm>
+#include <map>
+#include <vector>
 
 namespace cadre::cluster::control {
 namespace {
 
 /// Reports of one lease that are held back until its gang is complete; a supervisor has no more under way.
 constexpr std::size_t deferred_max = 64;
-
-/// A peer that said nothing for so many beats is silent; sooner, where agent_timeout is short.
-constexpr int silent_beats = 3;
 
 bool has_slots(const AgentEntry& agent, const TaskRow& task) {
   return std::all_of(task.slots.begin(), task.slots.end(), [&](std::int32_t slot) {
@@ -38,13 +37,7 @@ bool is_lost_whole(const Job& job) {
 
 }  // namespace
 
-bool Control::is_silent(const AgentEntry& agent) const {
-  // Agents that are cut off at once were heard up to a beat apart: when the first is lost, all are to count as silent.
-  const Duration most = std::min<Duration>(silent_beats * settings_.beat_every, settings_.agent_timeout / 2);
-  return !agent.peer || awake_.now() - agent.heard > most;
-}
-
-void Control::take_back(AgentEntry& agent, const std::set<LeaseId>& reported, TimePoint now) {
+void Rejoin::take_back(AgentEntry& agent, const std::set<LeaseId>& reported, TimePoint now) {
   std::map<JobId, std::vector<TaskId>> lost;
   for (const TaskId task : agent.lost) lost[task.job].push_back(task);
   for (const auto& [id, tasks] : lost) {
@@ -54,10 +47,10 @@ void Control::take_back(AgentEntry& agent, const std::set<LeaseId>& reported, Ti
     });
     if (job.row.stage == JobStage::running) {  // the rest of it is still expected to go on
       for (const TaskId task : tasks) {
-        if (comes_back) step(task, lease::Reported{*lost_of(*ledger_.find(task))}, now);
+        if (comes_back) tasks_.step(task, lease::Reported{*lost_of(*ledger_.find(task))}, now);
       }
-      if (!comes_back) stop_tasks(id, lease::Reason::agent_lost, now);
-      review(id, now);
+      if (!comes_back) jobs_.stop_tasks(id, lease::Reason::agent_lost, now);
+      jobs_.review(id, now);
       continue;
     }
     if (comes_back) {
@@ -72,7 +65,7 @@ void Control::take_back(AgentEntry& agent, const std::set<LeaseId>& reported, Ti
     if (comes_back && std::all_of(job.tasks.begin(), job.tasks.end(), is_there)) {
       rejoin(id, now);
     } else if (comes_back && is_lost_whole(job) && has_no_strict_fence(job)) {
-      rejoining_.emplace(id, awake_.now() + settings_.agent_timeout);
+      absences_.await_rest(id);
     } else {
       for (const TaskId task : tasks) agent.rejoining.erase(task);  // its welcome tells it to end them
       give_up_lost(id, now);
@@ -80,8 +73,8 @@ void Control::take_back(AgentEntry& agent, const std::set<LeaseId>& reported, Ti
   }
 }
 
-void Control::rejoin(JobId id, TimePoint now) {
-  rejoining_.erase(id);
+void Rejoin::rejoin(JobId id, TimePoint now) {
+  absences_.stop_waiting(id);
   std::vector<TaskId> tasks;
   for (const auto& [member, task] : ledger_.find(id)->tasks) {
     if (ledger_.find(id)->in_run(task)) tasks.push_back(task.id);
@@ -92,39 +85,28 @@ void Control::rejoin(JobId id, TimePoint now) {
     AgentEntry& agent = *ledger_.find(held.agent);
     auto waited = agent.rejoining.extract(task);
     for (AgentMessage& one : waited.mapped()) deferred[held.agent].push_back(std::move(one));
-    step(task, lease::Reported{held}, now);
-    to_offer_.insert(held.agent);
+    tasks_.step(task, lease::Reported{held}, now);
+    pools_.offer_later(held.agent);
   }
-  resume(ledger_.change(id), now);
+  jobs_.resume(id, now);
   for (const auto& [agent, messages] : deferred) {
     for (const AgentMessage& one : messages) {
-      if (const auto* news = std::get_if<messages::Report>(&one)) report(*ledger_.find(agent), *news, now);
-      if (const auto* news = std::get_if<messages::Exited>(&one)) exited(*ledger_.find(agent), *news, now);
+      if (const auto* news = std::get_if<messages::Report>(&one)) tasks_.report(*ledger_.find(agent), *news, now);
+      if (const auto* news = std::get_if<messages::Exited>(&one)) jobs_.exited(*ledger_.find(agent), *news, now);
     }
   }
 }
 
-void Control::give_up_lost(JobId id, TimePoint now) {
-  rejoining_.erase(id);
+void Rejoin::give_up_lost(JobId id, TimePoint now) {
+  absences_.stop_waiting(id);
   std::vector<TaskId> lost;
   for (const auto& [member, task] : ledger_.find(id)->tasks) {
     if (lost_of(task)) lost.push_back(task.id);
   }
-  for (const TaskId task : lost) step(task, lease::NotReported{*lost_of(*ledger_.find(task))}, now);
+  for (const TaskId task : lost) tasks_.step(task, lease::NotReported{*lost_of(*ledger_.find(task))}, now);
 }
 
-void Control::stop_rejoining(AgentEntry& agent, TaskId task) {
-  const auto deferred = agent.rejoining.extract(task);
-  if (deferred.empty()) return;
-  for (const AgentMessage& one : deferred.mapped()) {
-    const auto* news = std::get_if<messages::Report>(&one);
-    if (news != nullptr) refuse_report(agent, *news);
-  }
-  agent.kept_all = false;  // what it runs of that lease is to be ended, which its next hello begins
-  send(agent, messages::HelloAgain{});
-}
-
-bool Control::defer(AgentEntry& agent, const AgentMessage& message) {
+bool Rejoin::defer(AgentEntry& agent, const AgentMessage& message) {
   if (agent.rejoining.empty()) return false;
   const auto lease_in = [](const auto& one) -> std::optional<LeaseId> {
     if constexpr (requires { one.lease; }) return one.lease;
@@ -135,52 +117,23 @@ bool Control::defer(AgentEntry& agent, const AgentMessage& message) {
   if (waiting == agent.rejoining.end() || lost_of(*ledger_.find(lease->task))->epoch != lease->epoch) return false;
   const auto* report = std::get_if<messages::Report>(&message);
   if (report != nullptr && waiting->second.size() >= deferred_max) {
-    refuse_report(agent, *report);
+    tasks_.refuse_report(agent, *report);
   } else if (report != nullptr || std::holds_alternative<messages::Exited>(message)) {
     waiting->second.push_back(message);
   }
   return true;
 }
 
-bool Control::is_in_doubt(const Job& job) {
-  const auto may_go_on = [&](const auto& one) {
-    return !job.in_run(one.second) || lost_of(one.second) || lease::current(one.second.lease);
-  };
-  if (job.row.stage != JobStage::running || !std::all_of(job.tasks.begin(), job.tasks.end(), may_go_on)) return false;
-  const bool all_are_silent = std::all_of(job.tasks.begin(), job.tasks.end(), [&](const auto& one) {
-    const auto held = lease::current(one.second.lease);
-    const AgentEntry* agent = held ? ledger_.find(held->agent) : nullptr;
-    return agent == nullptr || is_silent(*agent);
-  });
-  const auto known = in_doubt_.find(job.row.id);
-  if (all_are_silent) {
-    in_doubt_[job.row.id] = std::nullopt;
-    return true;
-  }
-  if (known == in_doubt_.end()) return false;
-  if (!known->second) known->second = awake_.now() + silent_beats * settings_.beat_every;
-  return awake_.now() < *known->second;
-}
-
-void Control::tick_rejoining(TimePoint now) {
-  std::vector<JobId> doubtful;
-  for (const auto& [id, until] : in_doubt_) doubtful.push_back(id);
-  for (const JobId id : doubtful) {
+void Rejoin::tick(TimePoint now) {
+  for (const JobId id : absences_.in_doubt()) {
     const Job* job = ledger_.find(id);
     if (job == nullptr || job->row.stage != JobStage::running) {
-      in_doubt_.erase(id);
+      absences_.end_doubt(id);
     } else {
-      review(id, now);
+      jobs_.review(id, now);
     }
   }
-  std::vector<JobId> due;
-  for (const auto& [id, until] : rejoining_) {
-    const Job* job = ledger_.find(id);
-    const bool is_over = job == nullptr || job->row.stage != JobStage::queued;
-    if (is_over || awake_.now() >= until) due.push_back(id);
-  }
-  for (const JobId id : due) {
-    rejoining_.erase(id);
+  for (const JobId id : absences_.take_due()) {
     const Job* job = ledger_.find(id);
     if (job == nullptr || job->row.stage != JobStage::queued) continue;
     const bool waits = std::any_of(job->tasks.begin(), job->tasks.end(), [&](const auto& one) {

@@ -1,4 +1,4 @@
-#include "cluster/control/sessions.h"
+#include "cluster/control/sessions/sessions.h"
 
 #include <gtest/gtest.h>
 
@@ -54,6 +54,26 @@ TEST(Sessions, ForgetWhoWaitsWithTheSession) {
   EXPECT_EQ(sessions.find(id), nullptr);
   EXPECT_EQ(sessions.waiting(), 0U);
   sessions.forget_asker(7);
+}
+
+TEST(Sessions, NoteLeasesThatAreOverOnceIfTheyHadSessions) {
+  Sessions sessions(5s, start);
+  const LeaseId lease{{{1}, 0}, {1}};
+  sessions.open(id, "ann", start);
+  sessions.set_parent(id, lease);
+  sessions.note_over({{{2}, 0}, {1}});
+  sessions.note_over(lease);
+  EXPECT_EQ(sessions.take_over(), std::vector{lease});
+  EXPECT_TRUE(sessions.take_over().empty());
+}
+
+TEST(Sessions, TakeOnlyJobsOfTheirOwner) {
+  Sessions sessions(5s, start);
+  sessions.open(id, "ann", start);
+  EXPECT_EQ(sessions.obstacle_to_joining(id, "ann"), std::nullopt);
+  EXPECT_EQ(sessions.obstacle_to_joining(SessionId(), "bob"), std::nullopt);
+  EXPECT_EQ(sessions.obstacle_to_joining(id, "bob")->code, Errc::denied);
+  EXPECT_EQ(sessions.obstacle_to_joining(SessionId("s2"), "ann")->code, Errc::conflict);
 }
 
 }  // namespace

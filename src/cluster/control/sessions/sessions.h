@@ -7,16 +7,16 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/principal.h"
+#include "base/result.h"
 #include "base/time.h"
+#include "cluster/control/peer.h"
 #include "cluster/ids.h"
 
 namespace cadre::cluster::control {
-
-/// Who waits for an answer, as the shell numbers them.
-using Asker = std::uint64_t;
 
 /// A request that is answered when something is new.
 struct SessionWaiter {
@@ -53,19 +53,27 @@ class Sessions {
 
   /// Those whose clients run under this lease.
   std::vector<SessionId> within(LeaseId lease) const;
+  /// The lease is over: the sessions within it are orphans.
+  void note_over(LeaseId lease);
+  /// Leases that are over and had sessions within them, since the last call.
+  [[nodiscard]] std::vector<LeaseId> take_over() { return std::exchange(over_, {}); }
+
+  /// Why a job of this user cannot belong to that session, if it cannot.
+  [[nodiscard]] std::optional<Error> obstacle_to_joining(const SessionId& id, const std::string& user) const;
 
   /// Nobody may wait there already.
   void wait(const SessionId& id, SessionWaiter waiter);
-  /// Who waited there, if somebody did; he waits no longer.
+  /// The request that waited there, if there was one; it waits no longer.
   std::optional<SessionWaiter> stop_waiting(const SessionId& id);
   void forget_asker(Asker asker);
   std::size_t waiting() const { return by_asker_.size(); }
+  void add_waiting(std::vector<Asker>& askers) const;
 
   struct Due {
     std::vector<SessionId> waited;  ///< long enough
     std::vector<SessionId> gone;
   };
-  /// Time has passed. If nothing was heard of it for long, nobody can be blamed for his silence.
+  /// Time has passed. If nothing was heard of it for long, no client can be blamed for its silence.
   [[nodiscard]] Due tick(TimePoint now);
 
  private:
@@ -74,6 +82,7 @@ class Sessions {
   std::map<SessionId, Session> sessions_;
   std::map<Asker, SessionId> by_asker_;
   std::map<LeaseId, std::set<SessionId>> by_parent_;
+  std::vector<LeaseId> over_;  ///< orphans are closed later: closing them steps tasks, which may be in a step now
 };
 
 }  // namespace cadre::cluster::control

@@ -1,4 +1,4 @@
-#include "cluster/control/sessions.h"
+#include "cluster/control/sessions/sessions.h"
 
 #include <utility>
 
@@ -44,6 +44,21 @@ std::vector<SessionId> Sessions::within(LeaseId lease) const {
   return {found->second.begin(), found->second.end()};
 }
 
+void Sessions::note_over(LeaseId lease) {
+  if (by_parent_.contains(lease)) over_.push_back(lease);
+}
+
+std::optional<Error> Sessions::obstacle_to_joining(const SessionId& id, const std::string& user) const {
+  if (id.value.empty()) return std::nullopt;
+  const auto session = sessions_.find(id);
+  if (session == sessions_.end()) {
+    return Error{Errc::conflict, "session: there is no session '" + id.value +
+                                     "', or it has timed out; open one with PUT /api/v1/sessions/" + id.value};
+  }
+  if (session->second.owner == user) return std::nullopt;
+  return Error{Errc::denied, "session: '" + id.value + "' belongs to another user; use one of your own"};
+}
+
 void Sessions::wait(const SessionId& id, SessionWaiter waiter) {
   Session* session = find(id);
   CHECK(session != nullptr && !session->waiting);
@@ -62,6 +77,10 @@ void Sessions::forget_asker(Asker asker) {
   if (const auto found = by_asker_.find(asker); found != by_asker_.end()) {
     static_cast<void>(stop_waiting(SessionId(found->second)));
   }
+}
+
+void Sessions::add_waiting(std::vector<Asker>& askers) const {
+  for (const auto& [asker, id] : by_asker_) askers.push_back(asker);
 }
 
 Sessions::Due Sessions::tick(TimePoint now) {

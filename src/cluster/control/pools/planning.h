@@ -1,0 +1,28 @@
+/// Plans the pools in which something has changed, and does what the plans say. One thread at a time.
+#pragma once
+
+#include <string>
+
+#include "cluster/control/jobs/rejoin.h"
+
+namespace cadre::cluster::control {
+
+class Planning {
+ public:
+  Planning(const Settings& settings, Ledger& ledger, Outbox& outbox, Pools& pools, Jobs& jobs, Rejoin& rejoin)
+      : settings_(settings), ledger_(ledger), outbox_(outbox), pools_(pools), jobs_(jobs), rejoin_(rejoin) {}
+
+  void plan_due(TimePoint now);
+
+ private:
+  void plan(const std::string& name, Pool& pool, TimePoint now);
+
+  const Settings& settings_;
+  Ledger& ledger_;
+  Outbox& outbox_;
+  Pools& pools_;
+  Jobs& jobs_;
+  Rejoin& rejoin_;
+};
+
+}  // namespace cadre::cluster::control
