@@ -68,8 +68,8 @@ Duration Process::cpu_time() const {
 
 Result<std::unique_ptr<Client>> Client::connect(const std::string& data) {
   for (int i = 0; i < 1'000; ++i) {
-    const client::Got<cluster::KnownMaster> master = client::find_master(data);
-    if (master) return std::unique_ptr<Client>(new Client(*master));
+    const Result<cluster::KnownMaster> master = client::find_master(data);
+    if (master) return std::unique_ptr<Client>(new Client(client::endpoint_of(*master)));
     ::usleep(10'000);
   }
   return fail(Errc::timed_out, "the master did not start");

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "client/cluster/connection.h"
 #include "cluster/output.h"
 #include "cluster/requests.h"
 #include "loop/real_loop.h"
 #include "loop/tasks.h"
+#include "rest/client.h"
 
 namespace cadre::bench {
 
@@ -57,13 +57,13 @@ class Client {
   /// All answers, in the order of the questions, some of which are under way at a time.
   template <api::Routed T>
   [[nodiscard]] Result<std::vector<typename T::Answer>> ask(const std::vector<T>& requests) {
-    std::vector<client::Got<typename T::Answer>> answers(requests.size());
+    std::vector<Result<typename T::Answer>> answers(requests.size());
     std::size_t next = 0;
     std::vector<loop::Task<void>> tasks;
     for (std::size_t i = 0; i < under_way_max; ++i) tasks.push_back(ask_some(*this, requests, answers, next));
     run_all(std::move(tasks));
     std::vector<typename T::Answer> all;
-    for (client::Got<typename T::Answer>& one : answers) {
+    for (Result<typename T::Answer>& one : answers) {
       if (!one) return fail(Errc::unavailable, one.error().message);
       all.push_back(*std::move(one));
     }
@@ -83,17 +83,17 @@ class Client {
   void run_all(std::vector<loop::Task<void>> all);
 
   loop::RealLoop& loop() { return loop_; }
-  client::Connection& connection() { return connection_; }
-  const cluster::KnownMaster& master() const { return connection_.master(); }
+  rest::Client& connection() { return connection_; }
+  const rest::Endpoint& master() const { return connection_.master(); }
 
  private:
   static constexpr std::size_t under_way_max = 64;
 
-  explicit Client(cluster::KnownMaster master) : connection_(loop_, std::move(master)) {}
+  explicit Client(rest::Endpoint master) : connection_(loop_, std::move(master), {}) {}
 
   template <class T>
   static loop::Task<void> ask_some(Client& self, const std::vector<T>& requests,
-                                   std::vector<client::Got<typename T::Answer>>& answers, std::size_t& next) {
+                                   std::vector<Result<typename T::Answer>>& answers, std::size_t& next) {
     while (next < requests.size()) {
       const std::size_t at = next++;
       answers[at] = co_await self.connection_.ask(requests[at], std::chrono::minutes(2));
@@ -101,7 +101,7 @@ class Client {
   }
 
   loop::RealLoop loop_;
-  client::Connection connection_;
+  rest::Client connection_;
 };
 
 /// A job of one task.

@@ -18,12 +18,12 @@ constexpr int line_bytes = 100;
 constexpr int followers = 4;
 
 /// Reads all that one task writes, as it comes.
-loop::Task<void> follow(client::Connection& connection, cluster::TaskId task, std::int64_t& lines) {
+loop::Task<void> follow(rest::Client& connection, cluster::TaskId task, std::int64_t& lines) {
   requests::ReadLogs request;
   request.task = task;
   request.wait = true;
   for (std::int64_t count = 0; count < lines_each;) {
-    const client::Got<requests::LogPage> page = co_await connection.ask(request, std::chrono::minutes(1));
+    const Result<requests::LogPage> page = co_await connection.ask(request, std::chrono::minutes(1));
     if (!page) {
       co_await loop::sleep(connection.loop(), std::chrono::milliseconds(20));  // it is not placed yet
       continue;

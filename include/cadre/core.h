@@ -47,7 +47,7 @@ struct Stop {
   std::chrono::nanoseconds grace_left;  ///< until it is killed; not below 0
 };
 
-/// What became of a report.
+/// What became of a report or an announcement.
 struct Reported {
   enum class Outcome : std::uint8_t {
     accepted,
@@ -94,6 +94,10 @@ class Context {
   /// Reports a text of at most report_bytes_max, and waits for what becomes of it. Off the cluster it goes to standard
   /// error.
   [[nodiscard]] Reported report(std::string_view text, std::chrono::milliseconds wait_max = std::chrono::minutes(1));
+  /// Announces where this task can be reached: JSON of at most report_bytes_max, which replaces what was announced
+  /// before and is shown with the task until it is started again. Reports do not change it. An actor announces its
+  /// address itself; do not call this in one. Otherwise as report().
+  [[nodiscard]] Reported announce(std::string_view json, std::chrono::milliseconds wait_max = std::chrono::minutes(1));
 
  private:
   Attachment& attachment();

@@ -5,10 +5,9 @@
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
-#include <cmath>
-
 #include "client/actors/actor.h"
 #include "client/actors/actor_host.h"
+#include "client/actors/actor_job.h"
 #include "client/actors/session.h"
 #include "native/lock.h"
 #include "native/waits.h"
@@ -173,28 +172,24 @@ py::tuple ask(const PyActor& self, int verb, std::string_view name, const py::by
 }
 
 PyActor create(const SharedSession& session, const py::dict& from) {
-  client::ActorOptions options;
-  cluster::MemberSpec member;
   const auto text = [&from](const char* key) { return from[key].cast<std::string>(); };
-  member.role = "actor";
-  member.count = 1;
-  member.slots = from["slots"].cast<std::int32_t>();
-  member.cpus = plan::Cpus{static_cast<std::int64_t>(std::llround(from["cpus"].cast<double>() * 1'000))};
-  member.memory = ByteSize{from["memory"].cast<std::int64_t>()};
-  member.command.argv = from["argv"].cast<std::vector<std::string>>();
-  member.command.variables = from["variables"].cast<std::map<std::string, std::string>>();
-  member.command.code = text("code");
-  member.command.python = text("python");
-  member.command.warm = true;
-  member.command.forks = true;
-  member.policy.grace = std::chrono::seconds(1);
-  member.policy.liveness = wait_of(from["liveness"].cast<double>());
-  options.job.name = text("name");
-  options.job.actor = text("name");
-  if (const std::string workspace = text("workspace"); !workspace.empty()) options.job.workspace = workspace;
-  if (const std::string pool = text("pool"); !pool.empty()) options.job.pool = pool;
-  member.command.variables["CADRE_ACTOR_LANES"] = std::to_string(from["lanes"].cast<std::size_t>());
-  options.job.members.push_back(std::move(member));
+  cluster::Command command;
+  command.argv = from["argv"].cast<std::vector<std::string>>();
+  command.variables = from["variables"].cast<std::map<std::string, std::string>>();
+  command.code = text("code");
+  command.python = text("python");
+  command.forks = true;
+  client::ActorNeeds needs;
+  needs.class_name = text("name");
+  needs.slots = from["slots"].cast<std::int32_t>();
+  needs.cpus = from["cpus"].cast<double>();
+  needs.memory = ByteSize{from["memory"].cast<std::int64_t>()};
+  needs.pool = text("pool");
+  needs.workspace = text("workspace");
+  needs.lanes = from["lanes"].cast<std::size_t>();
+  needs.liveness = wait_of(from["liveness"].cast<double>());
+  client::ActorOptions options;
+  options.job = client::actor_job(needs, std::move(command));
   options.create.name = text("name");
   const auto body = from["body"].cast<py::bytes>();
   options.create.body.assign(view_of(body).begin(), view_of(body).end());

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "bench/bench.h"
-#include "cli/refusal.h"
+#include "cli/exit_code.h"
 #include "cli/table.h"
 
 namespace cadre::app {

@@ -8,7 +8,7 @@
 #include "app/man_page.h"
 #include "app/parts.h"
 #include "cli/command_tree.h"
-#include "cli/refusal.h"
+#include "cli/exit_code.h"
 #include "gateway/openapi.h"
 #include "master/config.h"
 #include "plan/plan_file.h"

@@ -12,8 +12,8 @@
 #include "app/standard_streams.h"
 #include "base/protocol.h"
 #include "cli/commands/commands.h"
+#include "cli/exit_code.h"
 #include "cli/plan_command.h"
-#include "cli/refusal.h"
 #include "cli/usage.h"
 
 namespace cadre {

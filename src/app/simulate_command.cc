@@ -6,7 +6,7 @@
 #include <memory>
 #include <thread>
 
-#include "cli/refusal.h"
+#include "cli/exit_code.h"
 #include "cli/table.h"
 #include "simulate/simulation.h"
 

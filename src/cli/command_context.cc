@@ -22,25 +22,25 @@ loop::Task<void> run_body(CommandContext& session, loop::Task<int> body) {
 
 }  // namespace
 
-int CommandContext::complain(const Refusal& refusal) const {
-  print_error(name + ": " + describe::escaped_lines(refusal.message) + "\n");
-  return passes_code ? own_failure : refusal.code;
+int CommandContext::complain(ExitCode code, const std::string& message) const {
+  print_error(name + ": " + describe::escaped_lines(message) + "\n");
+  return passes_code ? own_failure : code;
 }
 
 int with_master(const std::string& name, const ClientOptions& options,
                 const std::function<loop::Task<int>(CommandContext&)>& body) {
-  Got<cluster::KnownMaster> master = client::find_master(options.master);
+  const Result<cluster::KnownMaster> master = client::find_master(options.master);
   if (!master) {
     print_error(name + ": " + master.error().message + "\n");
-    return options.passes_code ? own_failure : master.error().code;
+    return options.passes_code ? own_failure : exit_code_of_usage(master.error());
   }
-  return with_master(name, *std::move(master), body, options.passes_code ? PassesCode::yes : PassesCode::no);
+  return with_master(name, *master, body, options.passes_code ? PassesCode::yes : PassesCode::no);
 }
 
-int with_master(const std::string& name, cluster::KnownMaster master,
+int with_master(const std::string& name, const cluster::KnownMaster& master,
                 const std::function<loop::Task<int>(CommandContext&)>& body, PassesCode passes) {
   loop::RealLoop loop;
-  client::Connection connection(loop, std::move(master));
+  rest::Client connection(loop, client::endpoint_of(master), {.naming = std::string(client::naming_by_option)});
   CommandContext session{name, loop, connection, loop::Calendar(loop), passes == PassesCode::yes};
   loop.spawn(run_body(session, body(session)));
   loop.run();

@@ -4,11 +4,12 @@
 #include <functional>
 #include <string>
 
-#include "cli/refusal.h"
-#include "client/cluster/connection.h"
+#include "cli/exit_code.h"
+#include "cluster/data_folder.h"
 #include "loop/calendar.h"
 #include "loop/real_loop.h"
 #include "loop/task.h"
+#include "rest/client.h"
 
 namespace cadre::cli {
 
@@ -23,7 +24,7 @@ struct ClientOptions {
 struct CommandContext {
   const std::string name;  ///< of the command, before what it says on standard error
   loop::RealLoop& loop;
-  client::Connection& connection;
+  rest::Client& connection;
   loop::Calendar calendar;
   bool passes_code = false;
   int exit_code = failed;
@@ -34,13 +35,14 @@ struct CommandContext {
     loop.stop();
   }
 
-  /// Says it on standard error, and gives the exit code.
-  int complain(const Refusal& refusal) const;
+  /// Prints an error of a request on standard error, and gives its exit code.
+  int complain(const Error& error) const { return complain(exit_code_of(error), error.message); }
+  int complain(ExitCode code, const std::string& message) const;
 };
 
 enum class PassesCode : bool { no, yes };
 /// Runs the body against this master to its end, and gives the exit code.
-int with_master(const std::string& name, cluster::KnownMaster master,
+int with_master(const std::string& name, const cluster::KnownMaster& master,
                 const std::function<loop::Task<int>(CommandContext&)>& body, PassesCode passes = PassesCode::no);
 /// The same against the one that the options mean.
 int with_master(const std::string& name, const ClientOptions& options,
@@ -48,8 +50,8 @@ int with_master(const std::string& name, const ClientOptions& options,
 
 /// Asks, and gives the answer.
 template <api::Routed T>
-[[nodiscard]] loop::Task<Got<typename T::Answer>> ask(CommandContext& session, const T& request,
-                                                      Duration wait = client::answer_max) {
+[[nodiscard]] loop::Task<Result<typename T::Answer>> ask(CommandContext& session, const T& request,
+                                                         Duration wait = rest::answer_max) {
   return session.connection.ask(request, wait);
 }
 

@@ -65,12 +65,12 @@ void Follower::take(const JobView& job) {
   }
 }
 
-loop::Task<Got<JobView>> Follower::to_end(JobView job) {
+loop::Task<Result<JobView>> Follower::to_end(JobView job) {
   if (options_.waiting == Waiting::on_terminal) others_.spawn(show_waiting(job.id));
   if (options_.waiting == Waiting::in_lines) others_.spawn(tell_waiting(job.id));
   others_.spawn(watch_connection());
   for (take(job); job.stage != JobStage::ended; take(job)) {
-    Got<JobView> next = co_await changed(job.id, job.version);
+    Result<JobView> next = co_await changed(job.id, job.version);
     if (!next) co_return next;
     job = *std::move(next);
   }
@@ -79,17 +79,17 @@ loop::Task<Got<JobView>> Follower::to_end(JobView job) {
   co_return job;
 }
 
-loop::Task<Got<JobView>> Follower::changed(cluster::JobId job, std::uint64_t seen) {
-  Got<JobView> next = co_await session_.connection.ask_once(requests::GetJob{job, seen}, ask_max);
+loop::Task<Result<JobView>> Follower::changed(cluster::JobId job, std::uint64_t seen) {
+  Result<JobView> next = co_await session_.connection.ask_once(requests::GetJob{job, seen}, ask_max);
   if (next) co_return next;
   if (session_.connection.is_connected())
     co_await loop::sleep(session_.loop, why_every);  // the master has too many waiting requests
   // Versions do not survive a restart of the master, so its current answer counts even if the number is the same.
   // A master that is busy is waited for like one that is unreachable.
-  const TimePoint until = session_.loop.now() + client::absence_max;
+  const TimePoint until = session_.loop.now() + rest::absence_max;
   for (;;) {
-    Got<JobView> view = co_await ask(session_, requests::GetJob{job, std::nullopt}, client::absence_max);
-    if (view || view.error().code != unreachable || session_.loop.now() >= until) co_return view;
+    Result<JobView> view = co_await ask(session_, requests::GetJob{job, std::nullopt}, rest::absence_max);
+    if (view || exit_code_of(view.error()) != unreachable || session_.loop.now() >= until) co_return view;
     co_await loop::sleep(session_.loop, why_every);
   }
 }
@@ -114,7 +114,7 @@ void Follower::note_connection() {
 
 loop::Task<std::string> Follower::why_it_waits(cluster::JobId job) {
   if (!waits_ || !session_.connection.is_connected()) co_return "";
-  const Got<requests::Text> why = co_await ask(session_, requests::Why{job});
+  const Result<requests::Text> why = co_await ask(session_, requests::Why{job});
   if (!why || !waits_) co_return "";
   const std::string first = why->text.substr(0, why->text.find('\n'));
   co_return "job " + std::to_string(job.value) + " " + describe::escaped(first);

@@ -34,7 +34,7 @@ class Follower {
   ~Follower();
 
   /// Until the job has ended and all of its output was handed on, whatever becomes of the master in between.
-  [[nodiscard]] loop::Task<Got<cluster::requests::JobView>> to_end(cluster::requests::JobView job);
+  [[nodiscard]] loop::Task<Result<cluster::requests::JobView>> to_end(cluster::requests::JobView job);
 
   /// How many tasks it has had at most, for who tells them apart.
   std::size_t tasks_most() const { return tasks_most_; }
@@ -42,7 +42,7 @@ class Follower {
  private:
   void take(const cluster::requests::JobView& job);
   /// How the job stands, once that may have changed.
-  loop::Task<Got<cluster::requests::JobView>> changed(cluster::JobId job, std::uint64_t seen);
+  loop::Task<Result<cluster::requests::JobView>> changed(cluster::JobId job, std::uint64_t seen);
   loop::Task<void> show_waiting(cluster::JobId job);
   loop::Task<void> tell_waiting(cluster::JobId job);
   /// The first line of why it waits; empty: it waits no longer, or nobody knows.

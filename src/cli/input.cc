@@ -130,7 +130,7 @@ loop::Task<bool> InputSender::send(std::string bytes, bool end, std::optional<cl
     request.terminal = terminal;
     request.seen = seen_;
     seen_told_ = seen_;
-    const Got<requests::InputState> state = co_await ask(session_, request, client::absence_max);
+    const Result<requests::InputState> state = co_await ask(session_, request, rest::absence_max);
     if (state && state->offset >= whole) {
       offset_ = whole;
       co_return true;
@@ -141,7 +141,7 @@ loop::Task<bool> InputSender::send(std::string bytes, bool end, std::optional<cl
     }
     // A task may not run yet, or again; how a command ends is told with its output.
     if (!state && options_.exec != 0) co_return false;
-    if (!state && state.error().code == failed) co_return false;
+    if (!state && exit_code_of(state.error()) == failed) co_return false;
     co_await loop::sleep(session_.loop, pause);
   }
 }

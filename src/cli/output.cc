@@ -49,19 +49,19 @@ requests::ReadLogs question_of(const Reading& reading, bool wait) {
 /// Waits for output that is known to come: the news of an end may overtake it.
 loop::Task<bool> more_comes(CommandContext& session, const Reading& reading) {
   requests::ReadLogs question = question_of(reading, true);
-  Inquiry<Got<requests::LogPage>> asked(session.loop, ask(session, std::move(question), question_max));
-  const std::optional<Got<requests::LogPage>> page = co_await asked.answer(late_max);
+  Inquiry<Result<requests::LogPage>> asked(session.loop, ask(session, std::move(question), question_max));
+  const std::optional<Result<requests::LogPage>> page = co_await asked.answer(late_max);
   co_return page&&* page && (*page)->next > reading.offset;
 }
 
 }  // namespace
 
-loop::Task<Got<void>> read_all(CommandContext& session, const Reading& from, const OnLine& on_line) {
+loop::Task<Result<void>> read_all(CommandContext& session, const Reading& from, const OnLine& on_line) {
   Reading reading = from;
   for (bool goes_on = true; goes_on;) {
     requests::ReadLogs question = question_of(reading, false);
-    const Got<requests::LogPage> page = co_await ask(session, std::move(question));
-    if (!page) co_return NotGot(page.error());
+    const Result<requests::LogPage> page = co_await ask(session, std::move(question));
+    if (!page) co_return Failure(page.error());
     goes_on = take(session, reading, *page, on_line);
     if (!goes_on && reading.offset < reading.end) goes_on = co_await more_comes(session, reading);
   }
@@ -69,7 +69,7 @@ loop::Task<Got<void>> read_all(CommandContext& session, const Reading& from, con
     const std::string words = "(" + std::to_string(missing) + " bytes of output have not arrived)";
     on_line(reading.lease.task, {logs::Stream::note, false, session.calendar.now(), words});
   }
-  co_return Got<void>();
+  co_return Result<void>();
 }
 
 /// This one, and those that came and went before anybody told of them.
@@ -134,12 +134,12 @@ loop::Task<void> TaskOutput::follow() {
       continue;
     }
     requests::ReadLogs question = question_of(lease.reading, true);
-    question_ = std::make_unique<Inquiry<Got<requests::LogPage>>>(
-        session_.loop, ask(session_, std::move(question), client::absence_max));
-    const std::optional<Got<requests::LogPage>> page = co_await question_->answer(wait_for(lease, last_progress));
+    question_ = std::make_unique<Inquiry<Result<requests::LogPage>>>(
+        session_.loop, ask(session_, std::move(question), rest::absence_max));
+    const std::optional<Result<requests::LogPage>> page = co_await question_->answer(wait_for(lease, last_progress));
     question_.reset();
     if (!page) continue;
-    if (!*page && page->error().code == unreachable) {
+    if (!*page && exit_code_of(page->error()) == unreachable) {
       co_await loop::sleep(session_.loop, gone_pause);
       continue;
     }

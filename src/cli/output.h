@@ -40,7 +40,7 @@ struct Reading {
 };
 
 /// Hands on what is there now, to the end, and waits a moment for what is known to come.
-[[nodiscard]] loop::Task<Got<void>> read_all(CommandContext& session, const Reading& from, const OnLine& on_line);
+[[nodiscard]] loop::Task<Result<void>> read_all(CommandContext& session, const Reading& from, const OnLine& on_line);
 
 /// Follows one task through its leases, each to the end of its output. Ending it ends the reading.
 class TaskOutput {
@@ -84,7 +84,7 @@ class TaskOutput {
   std::deque<Lease> leases_;  ///< the first is being read
   std::uint64_t last_epoch_ = 0;
   bool follows_ = false;
-  std::unique_ptr<Inquiry<Got<cluster::requests::LogPage>>> question_;
+  std::unique_ptr<Inquiry<Result<cluster::requests::LogPage>>> question_;
 };
 
 }  // namespace cadre::cli

@@ -2,8 +2,8 @@
 
 #include <cstdio>
 
+#include "cli/exit_code.h"
 #include "cli/files.h"
-#include "cli/refusal.h"
 #include "cli/table.h"
 #include "plan/plan_file.h"
 

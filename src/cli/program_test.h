@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cli/commands/commands.h"
-#include "cli/refusal.h"
+#include "cli/exit_code.h"
 #include "cli/usage.h"
 
 namespace cadre::cli {

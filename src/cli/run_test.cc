@@ -789,9 +789,9 @@ TEST_F(Run, AsksASilentTaskForMoreNotMoreOftenThanItMust) {
     options.idle_max = 100ms;  // long past after two seconds of silence
     Follower follower(session, std::move(options));
     requests::GetJob request{{17}, std::nullopt};
-    Got<requests::JobView> job = co_await ask(session, request);
+    Result<requests::JobView> job = co_await ask(session, request);
     if (!job) co_return failed;
-    const Got<requests::JobView> ended = co_await follower.to_end(*std::move(job));
+    const Result<requests::JobView> ended = co_await follower.to_end(*std::move(job));
     co_return ended ? done : failed;
   });
   ender.join();

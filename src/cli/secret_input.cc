@@ -31,30 +31,30 @@ class NoEcho {
   bool is_on_ = false;
 };
 
-Got<std::string> read_line() {
+Result<std::string> read_line() {
   std::string line;
-  if (!std::getline(std::cin, line)) return NotGot(Refusal{bad_usage, "there is no password on standard input"});
+  if (!std::getline(std::cin, line)) return fail(Errc::invalid, "there is no password on standard input");
   return line;
 }
 
 }  // namespace
 
-Got<std::string> read_secret(const std::string& question, From from) {
+Result<std::string> read_secret(const std::string& question, From from) {
   if (from == From::standard_input) return read_line();
   if (::isatty(0) != 1) {
-    return NotGot(Refusal{bad_usage, "cannot ask for a password without a terminal; use --password-stdin"});
+    return fail(Errc::invalid, "cannot ask for a password without a terminal; use --password-stdin");
   }
   std::fputs((question + ": ").c_str(), stderr);
   const NoEcho silent;
   return read_line();
 }
 
-Got<std::string> read_new_secret(const std::string& question, From from) {
-  Got<std::string> first = read_secret(question, from);
+Result<std::string> read_new_secret(const std::string& question, From from) {
+  Result<std::string> first = read_secret(question, from);
   if (!first || from == From::standard_input) return first;
-  const Got<std::string> second = read_secret("repeat the password", from);
+  const Result<std::string> second = read_secret("repeat the password", from);
   if (!second) return second;
-  if (*first != *second) return NotGot(Refusal{bad_usage, "the passwords do not match; nothing was changed"});
+  if (*first != *second) return fail(Errc::invalid, "the passwords do not match; nothing was changed");
   return first;
 }
 

@@ -3,15 +3,15 @@
 
 #include <string>
 
-#include "cli/refusal.h"
+#include "cli/exit_code.h"
 
 namespace cadre::cli {
 
 enum class From : bool { terminal, standard_input };
 
 /// One line. At a terminal it asks with these words; without one, it must come from standard input.
-[[nodiscard]] Got<std::string> read_secret(const std::string& question, From from);
+[[nodiscard]] Result<std::string> read_secret(const std::string& question, From from);
 /// The same, asked for twice at a terminal.
-[[nodiscard]] Got<std::string> read_new_secret(const std::string& question, From from);
+[[nodiscard]] Result<std::string> read_new_secret(const std::string& question, From from);
 
 }  // namespace cadre::cli

@@ -201,6 +201,7 @@ std::string task_text(const TaskView& task, const Showing& showing) {
   if (task.usage.calls > 0) facts.add("calls", std::to_string(task.usage.calls));
   if (task.usage.errors > 0) facts.add("errors", std::to_string(task.usage.errors));
   if (task.reports > 0) facts.add("reports", std::to_string(task.reports) + ", last: " + task.last_report);
+  if (!task.announcement.empty()) facts.add("announcement", task.announcement);
   return facts.to_text(showing.coloured);
 }
 

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "client/cluster/exit_code.h"
+#include "cli/exit_code.h"
 #include "describe/describe.h"
 
 namespace cadre::cli {
@@ -96,7 +96,7 @@ int exit_code_of(const cluster::requests::JobView& job) {
 int exit_code_of(Reason reason, std::int32_t code) {
   if (reason == Reason::exited) return code & 0xff;
   if (reason == Reason::signalled) return 128 + code;
-  return client::own_failure;
+  return own_failure;
 }
 
 }  // namespace cadre::cli

@@ -187,15 +187,15 @@ std::optional<std::map<std::string, std::string>> Attachment::wait_until_begun()
   return begun_;
 }
 
-Reported Attachment::report(std::string_view text, std::chrono::milliseconds wait_max) {
+Reported Attachment::report(Report report, std::chrono::milliseconds wait_max) {
   constexpr std::chrono::milliseconds longest = std::chrono::hours(24);
   const Clock::time_point until = Clock::now() + std::clamp(wait_max, std::chrono::milliseconds(0), longest);
   Lock lock(mutex_);
   connect_if_due();
   beat_if_due();
-  const std::uint64_t number = ++last_report_;
+  const std::uint64_t number = report.number = ++last_report_;
   asked_.insert(number);
-  if (!send_in_time(lock, Report{number, std::string(text)}, until)) {
+  if (!send_in_time(lock, report, until)) {
     asked_.erase(number);
     answered_.erase(number);
     return unknown(fd_ < 0 ? "the supervisor cannot be reached: " + lost_why_ : "the supervisor does not listen");

@@ -39,7 +39,8 @@ class Attachment {
   void promise_liveness();
   void beat();
   void tally(std::uint64_t calls, std::uint64_t errors);
-  Reported report(std::string_view text, std::chrono::milliseconds wait_max);
+  /// Its number is given here.
+  Reported report(cluster::supervision::Report report, std::chrono::milliseconds wait_max);
   /// Says that this process is ready, and waits for what it is told when it begins. Nothing when there is no supervisor
   /// any more.
   std::optional<std::map<std::string, std::string>> wait_until_begun();

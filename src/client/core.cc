@@ -34,6 +34,10 @@ std::vector<std::string> parts_of(const std::string& list) {
   return parts;
 }
 
+Reported too_large(const std::string& what) {
+  return {Reported::Outcome::refused, what + " has at most " + std::to_string(report_bytes_max) + " bytes"};
+}
+
 }  // namespace
 
 Task this_task() {
@@ -103,11 +107,16 @@ void Context::tally(std::uint64_t calls, std::uint64_t errors) {
 }
 
 Reported Context::report(std::string_view text, std::chrono::milliseconds wait_max) {
-  if (text.size() > report_bytes_max) {
-    return {Reported::Outcome::refused, "a report has at most " + std::to_string(report_bytes_max) + " bytes"};
-  }
-  if (on_cluster_) return attachment().report(text, wait_max);
+  if (text.size() > report_bytes_max) return too_large("a report");
+  if (on_cluster_) return attachment().report({0, std::string(text)}, wait_max);
   std::fprintf(stderr, "cadre: report %.*s\n", static_cast<int>(text.size()), text.data());
+  return {};
+}
+
+Reported Context::announce(std::string_view json, std::chrono::milliseconds wait_max) {
+  if (json.size() > report_bytes_max) return too_large("an announcement");
+  if (on_cluster_) return attachment().report({0, std::string(json), true}, wait_max);
+  std::fprintf(stderr, "cadre: announcement %.*s\n", static_cast<int>(json.size()), json.data());
   return {};
 }
 

@@ -196,6 +196,25 @@ TEST_F(Core, ReportsAndHearsWhatBecomesOfIt) {
   EXPECT_EQ(context.report("no answer", 50ms).outcome, Outcome::unknown);
 }
 
+TEST_F(Core, AnnouncesAndHearsWhatBecomesOfIt) {
+  const FakeSupervisor supervisor(path_);
+  Context context;
+  const Caller task = supervisor.answer_attach();
+  auto announced = std::async([&] { return context.announce("{\"port\": 7}"); });
+  const auto announcement = task.hear_a<Report>();
+  ASSERT_TRUE(announcement);
+  EXPECT_EQ(announcement->body, "{\"port\": 7}");
+  EXPECT_TRUE(announcement->is_announcement);
+  task.say(ReportAnswer{announcement->number, true, ""});
+  EXPECT_TRUE(announced.get());
+  EXPECT_EQ(context.announce(std::string(report_bytes_max + 1, 'x')).why, "an announcement has at most 32768 bytes");
+
+  auto reported = std::async([&] { return context.report("one", 50ms); });
+  const auto report = task.hear_a<Report>();
+  ASSERT_TRUE(report);
+  EXPECT_FALSE(report->is_announcement);
+}
+
 TEST_F(Core, AnswersFindTheThreadsThatReported) {
   const FakeSupervisor supervisor(path_);
   Context context;

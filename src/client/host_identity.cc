@@ -1,6 +1,5 @@
 #include "client/host_identity.h"
 
-#include <openssl/rand.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,9 +11,6 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <vector>
-
-#include "base/check.h"
 
 namespace cadre::client {
 namespace {
@@ -83,15 +79,6 @@ pid_t own_pid() {
   static_cast<void>(asked_after_forks);
   if (known.load(std::memory_order_relaxed) == 0) known = ::getpid();
   return known.load(std::memory_order_relaxed);
-}
-
-std::string random_word(std::size_t length) {
-  constexpr std::string_view alphabet = "abcdefghijklmnopqrstuvwxyz234567";
-  std::vector<unsigned char> bytes(length);
-  CHECK(RAND_bytes(bytes.data(), static_cast<int>(length)) == 1);
-  std::string word;
-  for (const unsigned char byte : bytes) word += alphabet[byte % alphabet.size()];
-  return word;
 }
 
 Result<std::unique_ptr<PrivateFolder>> PrivateFolder::make() {

@@ -22,9 +22,6 @@ std::string network_identity();
 /// getpid() that does not ask the system each time.
 pid_t own_pid();
 
-/// Letters and digits from the system's randomness; nobody guesses one of 32.
-std::string random_word(std::size_t length);
-
 /// A folder that only this user can look into; goes with this object.
 class PrivateFolder {
  public:

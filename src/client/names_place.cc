@@ -6,11 +6,8 @@ namespace cadre::client {
 namespace {
 
 Result<void> find_door(names::MasterUrl& url, const std::string& why_master) {
-  const Got<cluster::KnownMaster> known = find_master(url.address, "CADRE_MASTER");
-  if (!known) {
-    const Errc code = known.error().code == unreachable ? Errc::unavailable : Errc::invalid;
-    return fail(code, why_master + known.error().message);
-  }
+  const Result<cluster::KnownMaster> known = find_master(url.address, "CADRE_MASTER");
+  if (!known) return fail(known.error().code, why_master + known.error().message);
   url.address = known->url;
   url.token = known->token;
   url.socket = known->socket;

@@ -131,12 +131,14 @@ struct Report {
   LeaseId lease;
   std::uint64_t number = 0;
   std::string body;
+  bool is_announcement = false;
 };
 template <class V>
 void describe(V& v, Report& m) {
   v.required("lease", m.lease, "Lease of the task.");
   v.required("number", m.number, "Sequence number among the task's reports.");
   v.field("body", m.body, "Content of the report.");
+  v.field("announcement", m.is_announcement, "Whether it announces where the task can be reached.");
 }
 
 /// Output of a command inside a task, or its end.

@@ -287,16 +287,20 @@ void describe(V& v, Status& m) {
   v.field("ending", m.ending, "How it ended.");
 }
 
-/// The task reports something, which counts only if its lease is the current one.
+/// The task reports something, or announces where it can be reached. Either counts only if its lease is the current
+/// one. An announcement is a key of a report, not a message of its own: a process that does not know announcements
+/// takes it for a report, and callers of the task find it there.
 struct Report {
   static constexpr std::string_view type_name = "report";
   std::uint64_t number = 0;
   std::string body;
+  bool is_announcement = false;
 };
 template <class V>
 void describe(V& v, Report& m) {
   v.required("number", m.number, "Sequence number among the task's reports.");
   v.required("body", m.body, "Content of the report.", length(0, 32'768));
+  v.field("announcement", m.is_announcement, "Whether it announces where the task can be reached.");
 }
 
 struct ExecOutput {

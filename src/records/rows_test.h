@@ -106,7 +106,7 @@ inline control::JobRow random_change_of(Dice& dice, const control::JobRow& befor
 inline control::TaskRow random_task(Dice& dice, cluster::TaskId task) {
   control::TaskRow row;
   auto& [id, role, rank, role_rank, run, state, agent, slots, placed, started, ended, ending, reports, last_report,
-         restarts, restart_at] = row;
+         restarts, restart_at, announcement] = row;
   id = task;
   for (std::int32_t* number : {&role, &rank, &role_rank, &run, &restarts}) *number = random_number<std::int32_t>(dice);
   state = random_lease(dice);
@@ -116,6 +116,7 @@ inline control::TaskRow random_task(Dice& dice, cluster::TaskId task) {
   ending = random_ending(dice);
   reports = random_number<std::uint64_t>(dice);
   last_report = random_said(dice);
+  announcement = last_report + "!";
   return row;
 }
 

@@ -232,7 +232,11 @@ constexpr std::string_view agent_boots = R"(
 ALTER TABLE agents ADD COLUMN boot TEXT NOT NULL DEFAULT '';
 )";
 
-constexpr std::array<database::Migration, 11> steps{{
+constexpr std::string_view announcements = R"(
+ALTER TABLE tasks ADD COLUMN announcement TEXT NOT NULL DEFAULT '';
+)";
+
+constexpr std::array<database::Migration, 12> steps{{
     {1, "agents, groups, jobs, tasks, changes, join tokens and agent keys", first},
     {2, "users, tokens, workspaces, members and audit; to whom a job belongs", second},
     {3, "calls that a task has answered", third},
@@ -244,6 +248,7 @@ constexpr std::array<database::Migration, 11> steps{{
     {9, "from where epochs of names count on", names_floor},
     {10, "what the specifications of jobs take", job_sizes},
     {11, "since which start of its host an agent is there", agent_boots},
+    {12, "where tasks can be reached", announcements},
 }};
 
 }  // namespace

@@ -54,6 +54,7 @@ TEST_P(SchemaContract, ADatabaseOfTheFirstSchemaIsBroughtOnWithItsRows) {
   EXPECT_EQ(cells("SELECT workspace, owner FROM jobs"), (std::vector<Values>{{Value("default"), Value("admin")}}));
   EXPECT_EQ(cells("SELECT calls, errors FROM tasks"),
             (std::vector<Values>{{Value(std::int64_t{0}), Value(std::int64_t{0})}}));
+  EXPECT_EQ(rows->tasks[0].announcement, "");
   EXPECT_EQ(cells("SELECT workspace FROM changes"), (std::vector<Values>{{Value("")}, {Value("")}}));
   const access::Rows access = load_access(*records).value();
   EXPECT_TRUE(access.users.empty() && access.tokens.empty() && access.workspaces.empty() && access.members.empty());

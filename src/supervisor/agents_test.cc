@@ -107,6 +107,21 @@ TEST_F(Agents, ReportsAreAnsweredToWhoReported) {
   EXPECT_TRUE(std::get<ReportAnswer>(*to_one).accepted);
 }
 
+TEST_F(Agents, AnnouncementsStayWhatTheyAre) {
+  const std::string folder = begin(script("sleep 1000"));
+  FakeAgent agent(folder);
+  Peer process = Peer::connect(folder, "task.sock");
+  process.send(FromTask(Report{1, "here", true}));
+  const auto announcement = agent.next<Report>();
+  ASSERT_TRUE(announcement);
+  EXPECT_TRUE(announcement->is_announcement);
+  EXPECT_EQ(announcement->body, "here");
+  process.send(FromTask(Report{2, "loss 1"}));
+  const auto report = agent.next<Report>();
+  ASSERT_TRUE(report);
+  EXPECT_FALSE(report->is_announcement);
+}
+
 TEST_F(Agents, ReportsWithoutAnAnswerAreSentAgainToTheNextOne) {
   const std::string folder = begin(script("sleep 1000"));
   Peer process = Peer::connect(folder, "task.sock");

@@ -103,7 +103,9 @@ std::optional<Report> TaskSide::next_report() {
   const auto next = reports_.upper_bound(sent_up_to_);
   if (next == reports_.end()) return std::nullopt;
   sent_up_to_ = next->first;
-  return Report{next->first, next->second.report.body};
+  Report report = next->second.report;
+  report.number = next->first;
+  return report;
 }
 
 void TaskSide::answer(const ReportAnswer& answer) {

@@ -1,5 +1,6 @@
 // Remote classes through the public headers, each promise checked; prints "fine" when all hold. Run against the cluster
 // of CADRE_MASTER.
+#include <cadre/core.h>
 #include <cadre/remote.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -60,6 +61,7 @@ class Thing {
     std::fprintf(stderr, "an error by stdio\n");
     std::cerr << "an error by a stream\n";
   }
+  bool report(const std::string& text) { return static_cast<bool>(cadre::core::Context().report(text)); }
   void sleep(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
   void die() { ::kill(::getpid(), SIGKILL); }
   int count = 0;
@@ -177,6 +179,19 @@ void threads() {
   EXPECT(wrong == 0);
 }
 
+/// A report is not taken for the address of the actor, whatever it says.
+void reports() {
+  const auto thing = cadre::remote<Thing>({.cpus = 0.1, .max_restarts = 1});
+  thing.set(&Thing::count, 7).get();
+  const std::string key(40, '0');
+  for (const std::string& text : {std::string("loss 1"), R"({"key": ")" + key + R"(", "port": 1})"}) {
+    EXPECT(thing.call(&Thing::report, text).get());
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));  // the session hears of it
+    EXPECT(thing.call(&Thing::add, 0).get() == 7);
+  }
+  EXPECT(thing.restarts() == 0);
+}
+
 void deaths() {
   const auto thing = cadre::remote<Thing>({.cpus = 0.1, .max_restarts = 1}, 5, std::string("again"));
   EXPECT(thrown<cadre::OutcomeError>([&] { thing.call(&Thing::die).get(); }).find("signal 9") != std::string::npos);
@@ -225,7 +240,7 @@ int hold() {
 CADRE_REMOTE(Thing, .ctor<>(), .ctor(cadre::types<int, std::string>), .method(&Thing::add), .method(&Thing::name),
              .method(&Thing::echo), .method(&Thing::numbers), .method(&Thing::sum), .method(&Thing::same),
              .method(&Thing::fail), .method(&Thing::throw_number), .method(&Thing::sleep), .method(&Thing::late),
-             .method(&Thing::speak), .method(&Thing::die), .field(&Thing::count));
+             .method(&Thing::speak), .method(&Thing::report), .method(&Thing::die), .field(&Thing::count));
 
 int main(int argc, char** argv) {
   cadre::init(argc, argv);
@@ -236,6 +251,7 @@ int main(int argc, char** argv) {
   errors();
   futures();
   threads();
+  reports();
   deaths();
 #ifndef __SANITIZE_THREAD__  // which does not know threads that begin in a forked child
   children();

@@ -332,7 +332,7 @@ class Faults(Scene):
         actor = Witness()
         actor.add()
         job = actor._cadre_actor.job
-        card = json.loads(self.cluster.get(f"/jobs/{job}").json["tasks"][0]["last_report"])
+        card = json.loads(self.cluster.get(f"/jobs/{job}").json["tasks"][0]["announcement"])
         trap = "/tmp/trap"  # the actor's own
         body = b"cposix\nsystem\n(S'touch " + trap.encode() + b"'\ntR."
         name = b"add"
@@ -426,9 +426,9 @@ class Leftovers(Scene):
         names = set()
         for job in self.cluster.get("/jobs?most=10000").json["jobs"]:
             for task in self.cluster.get(f"/jobs/{job['id']}").json["tasks"]:
-                report = task.get("last_report")
-                if report:
-                    names.add(json.loads(report)["name"])
+                announcement = task.get("announcement")
+                if announcement:
+                    names.add(json.loads(announcement)["name"])
         return names
 
     @staticmethod

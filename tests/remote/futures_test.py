@@ -1,6 +1,7 @@
 """What becomes of calls: timeouts, futures with asyncio, waiting for some of many, calls that return futures."""
 import asyncio
 import concurrent.futures
+import json
 import os
 import threading
 import time
@@ -180,8 +181,13 @@ class Attributes(Scene):
         job = actor._cadre_actor.job
         until(lambda: self.cluster.get(f"/jobs/{job}").json["tasks"][0]["last_report"] == '{"loss": 1}',
               "the report arrives")
-        for value in ("text", [1, 2], None, {"key": "x", "host": "y"}):
+        announced = self.cluster.get(f"/jobs/{job}").json["tasks"][0]["announcement"]
+        other = Reporter()
+        other.report(1)
+        another = json.loads(self.cluster.get(f"/jobs/{other._cadre_actor.job}").json["tasks"][0]["announcement"])
+        for value in ("text", [1, 2], None, {"key": "x", "host": "y"}, another):
             self.assertEqual(actor.report(value), pid)
+        self.assertEqual(self.cluster.get(f"/jobs/{job}").json["tasks"][0]["announcement"], announced)
         time.sleep(1)  # the session hears of each
         self.assertEqual(actor.report(1), pid, "it is the same process")
         self.assertEqual(actor._cadre_actor.restarts, 0)

@@ -81,7 +81,7 @@ class Actors(Scene):
     def test_the_pipes_of_an_actor(self):
         actor = Counter()
         actor.add()
-        card = json.loads(self.cluster.get(f"/jobs/{actor._cadre_actor.job}").json["tasks"][0]["last_report"])
+        card = json.loads(self.cluster.get(f"/jobs/{actor._cadre_actor.job}").json["tasks"][0]["announcement"])
         sockets = {"TCP": connector(socket.AF_INET, ("127.0.0.1", card["port"])),
                    "unix": connector(socket.AF_UNIX, "\0" + card["name"])}
         count = 1

@@ -1,12 +1,12 @@
 // What the command line asks is what the gateway reads, and what the gateway answers is what the command line gets.
 #include "base/seeds.h"
-#include "client/cluster/connection.h"
 #include "describe/random.h"
 #include "gateway/arguments.h"
 #include "gateway/problem.h"
 #include "gateway/requests_for_tests.h"
 #include "gateway/route_table.h"
 #include "net/http/http_for_tests.h"
+#include "rest/client.h"
 
 namespace cadre {
 namespace {
@@ -22,7 +22,8 @@ struct PlayedGateway {
     server = net::http::Server::listen(loop, log, options(), [this](std::unique_ptr<Exchange> exchange) {
                take(std::move(exchange));
              }).value();
-    connection.emplace(loop, cluster::KnownMaster{"http://127.0.0.1:" + std::to_string(server->port()), "", "", ""});
+    connection.emplace(loop, rest::Endpoint{"http://127.0.0.1:" + std::to_string(server->port()), "", "", ""},
+                       rest::Options{});
   }
   static net::http::ServerOptions options() {
     net::http::ServerOptions made;
@@ -48,7 +49,7 @@ struct PlayedGateway {
   const api::Operation operation = api::operation_of<T>();
   gateway::RouteTable table;
   std::unique_ptr<net::http::Server> server;
-  std::optional<client::Connection> connection;
+  std::optional<rest::Client> connection;
   std::string answer;
   Value understood;
   std::string bytes;
@@ -70,8 +71,8 @@ void go_both_ways(PlayedGateway<T>& gateway, Dice& dice) {
   gateway.answer = describe::write_json(answer);
   constexpr bool is_bytes = T::route.body == api::Body::bytes;
   const std::string bytes = is_bytes ? std::string(dice.below(100), '\xff') : "";
-  const client::Got<Answer> got =
-      net::http::run_task(gateway.loop, is_bytes ? gateway.connection->put(request, bytes, client::answer_max)
+  const Result<Answer> got =
+      net::http::run_task(gateway.loop, is_bytes ? gateway.connection->put(request, bytes, rest::answer_max)
                                                  : gateway.connection->ask(request));
   ASSERT_TRUE(got) << T::type_name << ": " << got.error().message;
   EXPECT_EQ(gateway.understood, describe::write(request)) << T::type_name;
@@ -92,7 +93,7 @@ TEST(RoundTrip, FaultsArriveAllOfThem) {
   request.max_slots = -5;
   const auto got = net::http::run_task(gateway.loop, gateway.connection->ask(request));
   ASSERT_FALSE(got);
-  EXPECT_EQ(got.error().code, client::refused);
+  EXPECT_EQ(got.error().code, Errc::invalid);
   EXPECT_THAT(got.error().message, testing::StartsWith("the request has 2 faults\n  name: "));
   EXPECT_THAT(got.error().message, testing::HasSubstr("\n  max_slots: must be from -1 to 1000000000, is -5"));
 }

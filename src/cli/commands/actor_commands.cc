@@ -16,14 +16,14 @@ struct ActorListOptions {
 };
 
 /// As many as asked for, page by page.
-loop::Task<Got<requests::Actors>> list_actors(CommandContext& session, const ActorListOptions& options) {
+loop::Task<Result<requests::Actors>> list_actors(CommandContext& session, const ActorListOptions& options) {
   constexpr std::int32_t page_most = 1'000;
   requests::ListActors request = options.request;
   if (!options.session.empty()) request.session = cluster::SessionId(options.session);
   requests::Actors all;
   for (std::int32_t left = options.most; left > 0;) {
     request.most = std::min(left, page_most);
-    Got<requests::Actors> page = co_await ask(session, request);
+    Result<requests::Actors> page = co_await ask(session, request);
     if (!page) co_return page;
     left -= static_cast<std::int32_t>(page->actors.size());
     std::move(page->actors.begin(), page->actors.end(), std::back_inserter(all.actors));
@@ -34,7 +34,7 @@ loop::Task<Got<requests::Actors>> list_actors(CommandContext& session, const Act
 }
 
 loop::Task<int> list_actors(CommandContext& session, std::shared_ptr<const ActorListOptions> options) {
-  const Got<requests::Actors> actors = co_await list_actors(session, *options);
+  const Result<requests::Actors> actors = co_await list_actors(session, *options);
   co_return show(session, options->client, actors, [&](const requests::Actors& one) -> std::string {
     if (one.actors.empty() && !options->request.ended) {
       return "no active actors; to include actors that have ended: cadre actor list --all\n";
@@ -48,15 +48,14 @@ struct KillOptions {
   std::vector<cluster::JobId> actors;
 };
 
-loop::Task<Got<JobView>> kill_one(CommandContext& session, cluster::JobId id) {
+loop::Task<Result<JobView>> kill_one(CommandContext& session, cluster::JobId id) {
   const std::string number = std::to_string(id.value);
-  const Got<JobView> job = co_await ask(session, requests::GetJob{id, std::nullopt});
+  const Result<JobView> job = co_await ask(session, requests::GetJob{id, std::nullopt});
   if (job && job->actor.empty()) {
-    const Refusal refusal{refused, "job " + number + " is not an actor; kill it with: cadre task kill " + number};
-    co_return tl::unexpected(refusal);
+    co_return fail(Errc::denied, "job " + number + " is not an actor; kill it with: cadre task kill " + number);
   }
   if (!job) co_return job;
-  const Got<JobView> killed = co_await ask(session, requests::KillJob{id});
+  const Result<JobView> killed = co_await ask(session, requests::KillJob{id});
   co_return killed;
 }
 
@@ -64,7 +63,7 @@ loop::Task<int> kill(CommandContext& session, std::shared_ptr<const KillOptions>
   int code = done;
   std::vector<JobView> jobs;
   for (const cluster::JobId id : options->actors) {  // a failure does not spare the other actors
-    const Got<JobView> job = co_await kill_one(session, id);
+    const Result<JobView> job = co_await kill_one(session, id);
     if (!job) {
       const int bad = session.complain(job.error());
       code = code == done ? bad : code;
@@ -86,11 +85,11 @@ struct SessionOptions {
 };
 
 /// All of them, page by page.
-loop::Task<Got<requests::Sessions>> list_all(CommandContext& session) {
+loop::Task<Result<requests::Sessions>> list_all(CommandContext& session) {
   requests::ListSessions request;
   requests::Sessions all;
   for (;;) {
-    Got<requests::Sessions> page = co_await ask(session, request);
+    Result<requests::Sessions> page = co_await ask(session, request);
     if (!page) co_return page;
     std::move(page->sessions.begin(), page->sessions.end(), std::back_inserter(all.sessions));
     if (!page->next) co_return all;
@@ -99,14 +98,14 @@ loop::Task<Got<requests::Sessions>> list_all(CommandContext& session) {
 }
 
 loop::Task<int> list_sessions(CommandContext& session, std::shared_ptr<const SessionOptions> options) {
-  const Got<requests::Sessions> sessions = co_await list_all(session);
+  const Result<requests::Sessions> sessions = co_await list_all(session);
   co_return show(session, options->client, sessions,
                  [&](const requests::Sessions& one) { return sessions_text(one.sessions, showing(session)); });
 }
 
 loop::Task<int> end_session(CommandContext& session, std::shared_ptr<const SessionOptions> options) {
   const requests::EndSession request{cluster::SessionId(options->session)};
-  const Got<requests::Done> ended = co_await ask(session, request);
+  const Result<requests::Done> ended = co_await ask(session, request);
   co_return show(session, options->client, ended, [&](const requests::Done&) {
     return "session " + options->session + " has ended; its jobs are being killed\n";
   });

@@ -11,11 +11,11 @@ struct ListAgentsOptions {
 };
 
 /// All of them, page by page.
-loop::Task<Got<requests::Agents>> list_agents(CommandContext& session) {
+loop::Task<Result<requests::Agents>> list_agents(CommandContext& session) {
   requests::ListAgents request;
   requests::Agents all;
   for (;;) {
-    Got<requests::Agents> page = co_await ask(session, request);
+    Result<requests::Agents> page = co_await ask(session, request);
     if (!page) co_return page;
     std::move(page->agents.begin(), page->agents.end(), std::back_inserter(all.agents));
     if (!page->next) co_return all;
@@ -24,7 +24,7 @@ loop::Task<Got<requests::Agents>> list_agents(CommandContext& session) {
 }
 
 loop::Task<int> list_agents(CommandContext& session, std::shared_ptr<const ListAgentsOptions> options) {
-  const Got<requests::Agents> agents = co_await list_agents(session);
+  const Result<requests::Agents> agents = co_await list_agents(session);
   co_return show(session, options->client, agents,
                  [&](const requests::Agents& one) { return agents_text(one.agents, showing(session)); });
 }
@@ -36,13 +36,13 @@ struct OneAgentOptions {
 
 loop::Task<int> describe_agent(CommandContext& session, std::shared_ptr<const OneAgentOptions> options) {
   const requests::GetAgent request{cluster::AgentId(options->agent)};
-  const Got<requests::AgentView> got = co_await ask(session, request);
+  const Result<requests::AgentView> got = co_await ask(session, request);
   co_return show(session, options->client, got, [&](const requests::AgentView& one) { return agent_text(one); });
 }
 
 loop::Task<int> remove_agent(CommandContext& session, std::shared_ptr<const OneAgentOptions> options) {
   const requests::RemoveAgent request{cluster::AgentId(options->agent)};
-  const Got<requests::Done> made = co_await ask(session, request);
+  const Result<requests::Done> made = co_await ask(session, request);
   if (!made) co_return session.complain(made.error());
   if (options->client.json) {
     print_json(*made);
@@ -80,7 +80,7 @@ std::string words_of(const SetAgentOptions& options) {
 }
 
 loop::Task<int> set_agent(CommandContext& session, std::shared_ptr<const SetAgentOptions> options) {
-  Got<requests::Done> made;
+  Result<requests::Done> made;
   if (options->slot) {
     const requests::SetSlot request{cluster::AgentId(options->agent), *options->slot, options->state};
     made = co_await ask(session, request);
@@ -129,7 +129,7 @@ void describe(V& v, JoinToken& t) {
 loop::Task<int> token(CommandContext& session, std::shared_ptr<const JoinTokenOptions> options) {
   requests::MakeJoinToken request = options->request;
   request.valid = options->valid.value_or(request.valid);
-  const Got<requests::Text> text = co_await ask(session, request);
+  const Result<requests::Text> text = co_await ask(session, request);
   if (!text) co_return session.complain(text.error());
   if (options->client.json) {
     print_json(JoinToken{text->text, request.pool, request.valid});
@@ -141,7 +141,7 @@ loop::Task<int> token(CommandContext& session, std::shared_ptr<const JoinTokenOp
 }
 
 loop::Task<int> list_pools(CommandContext& session, std::shared_ptr<const ListAgentsOptions> options) {
-  const Got<requests::Pools> got = co_await ask(session, requests::ListPools{});
+  const Result<requests::Pools> got = co_await ask(session, requests::ListPools{});
   co_return show(session, options->client, got,
                  [&](const requests::Pools& one) { return pools_text(one.pools, showing(session)); });
 }
@@ -149,7 +149,7 @@ loop::Task<int> list_pools(CommandContext& session, std::shared_ptr<const ListAg
 loop::Task<int> list_slots(CommandContext& session, std::shared_ptr<const ListAgentsOptions> options) {
   requests::ListSlots request;  // named: g++ 12 destroys such a temporary twice
   request.most = 20'000;
-  const Got<requests::Slots> got = co_await ask(session, std::move(request));
+  const Result<requests::Slots> got = co_await ask(session, std::move(request));
   co_return show(session, options->client, got,
                  [&](const requests::Slots& one) { return slots_text(one.slots, showing(session)); });
 }

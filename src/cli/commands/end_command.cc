@@ -15,7 +15,7 @@ struct EndOptions {
   bool kills = false;
 };
 
-loop::Task<Got<JobView>> end_one(CommandContext& session, Target target, std::optional<Duration> grace) {
+loop::Task<Result<JobView>> end_one(CommandContext& session, Target target, std::optional<Duration> grace) {
   if (target.names_task) return ask(session, requests::EndTask{target.task, grace});
   return ask(session, requests::EndJob{target.job(), grace});
 }
@@ -25,7 +25,7 @@ loop::Task<int> end(CommandContext& session, std::shared_ptr<const EndOptions> o
   int code = done;
   std::vector<JobView> jobs;
   for (const Target& target : options->targets) {  // a failure does not spare the other jobs
-    const Got<JobView> job = co_await end_one(session, target, grace);
+    const Result<JobView> job = co_await end_one(session, target, grace);
     if (!job) {
       const int bad = session.complain(job.error());
       code = code == done ? bad : code;

@@ -56,7 +56,7 @@ std::optional<ExecOutcome> take(const cluster::messages::ExecNews& news, bool js
 int finish(const CommandContext& session, const ExecOutcome& outcome, bool json) {
   if (json) print_json(outcome);
   if (outcome.error.empty()) return outcome.code & 0xff;
-  session.complain({failed, outcome.error});
+  session.complain(failed, outcome.error);
   return own_failure;
 }
 
@@ -69,7 +69,7 @@ class Talk {
 
   void hear(std::string_view line) {
     if (line.empty() || outcome || trouble) return;
-    const Got<cluster::messages::ExecNews> news = session_.connection.read<cluster::messages::ExecNews>(line);
+    const Result<cluster::messages::ExecNews> news = session_.connection.read<cluster::messages::ExecNews>(line);
     if (!news) {
       trouble = news.error();
       return;
@@ -83,7 +83,7 @@ class Talk {
   }
 
   std::optional<ExecOutcome> outcome;
-  std::optional<Refusal> trouble;
+  std::optional<Error> trouble;
 
  private:
   CommandContext& session_;
@@ -98,26 +98,26 @@ loop::Task<int> exec(CommandContext& session, std::shared_ptr<const ExecOptions>
   std::optional<RawMode> raw;
   if (options->terminal) {
     request.terminal = terminal_here();
-    if (isatty(0) != 1) co_return session.complain({bad_usage, "standard input is not a terminal; omit -t"});
+    if (isatty(0) != 1) co_return session.complain(bad_usage, "standard input is not a terminal; omit -t");
     Result<RawMode> begun = RawMode::begin();
-    if (!begun) co_return session.complain({failed, begun.error().message});
+    if (!begun) co_return session.complain(failed, begun.error().message);
     raw.emplace(*std::move(begun));
   }
   Talk talk(session, *options, reads ? 0 : -1);
-  Inquiry<Got<void>>* asked = nullptr;
+  Inquiry<Result<void>>* asked = nullptr;
   const auto on_line = [&](std::string_view line) {
     talk.hear(line);
     if (talk.trouble) asked->interrupt();
   };
-  Inquiry<Got<void>> question(session.loop, session.connection.stream(std::move(request), on_line));
+  Inquiry<Result<void>> question(session.loop, session.connection.stream(std::move(request), on_line));
   asked = &question;
   int interrupted = 0;
   const auto watch = loop::on_signal(session.loop, {SIGINT, SIGTERM, SIGHUP}, [&](int signal) {
     interrupted = signal;
     question.interrupt();
   });
-  if (!watch) co_return session.complain({failed, watch.error().message});
-  const std::optional<Got<void>> ended = co_await question.answer(Duration::max());
+  if (!watch) co_return session.complain(failed, watch.error().message);
+  const std::optional<Result<void>> ended = co_await question.answer(Duration::max());
   raw.reset();
   if (interrupted != 0) {  // closing the stream ends the command
     print_error("\n" + session.name + ": interrupted; the command is ended\n");
@@ -126,7 +126,7 @@ loop::Task<int> exec(CommandContext& session, std::shared_ptr<const ExecOptions>
   if (talk.outcome) co_return finish(session, *talk.outcome, options->client.json);
   if (talk.trouble) co_return session.complain(*talk.trouble);
   if (ended && !*ended) co_return session.complain(ended->error());
-  co_return session.complain({unreachable, std::string(client::stream_lost)});
+  co_return session.complain(unreachable, std::string(rest::stream_lost));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ using cluster::requests::JobView;
 namespace requests = cluster::requests;
 
 loop::Task<int> list_jobs(CommandContext& session, std::shared_ptr<const ListOptions> options) {
-  const Got<requests::Jobs> jobs = co_await list_jobs(session, *options);
+  const Result<requests::Jobs> jobs = co_await list_jobs(session, *options);
   if (!jobs) co_return session.complain(jobs.error());
   if (options->client.json) {
     print_json(*jobs);
@@ -25,7 +25,7 @@ struct OneOptions {
 };
 
 loop::Task<int> show_job(CommandContext& session, std::shared_ptr<const OneOptions> options) {
-  const Got<JobView> job = co_await ask(session, requests::GetJob{options->target.job(), std::nullopt});
+  const Result<JobView> job = co_await ask(session, requests::GetJob{options->target.job(), std::nullopt});
   if (!job) co_return session.complain(job.error());
   co_return show_job(session, *job, options->client);
 }
@@ -40,7 +40,8 @@ struct MoveOptions {
 
 loop::Task<int> move(CommandContext& session, std::shared_ptr<const MoveOptions> options) {
   const cluster::JobId other = options->is_behind ? options->behind.job() : options->ahead_of.job();
-  const Got<JobView> job = co_await ask(session, requests::MoveJob{options->target.job(), other, options->is_behind});
+  const Result<JobView> job =
+      co_await ask(session, requests::MoveJob{options->target.job(), other, options->is_behind});
   if (!job) co_return session.complain(job.error());
   if (options->client.json) {
     print_json(*job);
@@ -60,7 +61,7 @@ struct SetJobOptions {
 loop::Task<int> set_job(CommandContext& session, std::shared_ptr<const SetJobOptions> options) {
   requests::SetJob request = options->request;
   request.job = options->target.job();
-  const Got<JobView> job = co_await ask(session, request);
+  const Result<JobView> job = co_await ask(session, request);
   if (!job) co_return session.complain(job.error());
   co_return show_job(session, *job, options->client);
 }

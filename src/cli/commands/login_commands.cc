@@ -19,9 +19,9 @@ struct LoginOptions {
   std::string password;
 };
 
-Got<void> remember(const cluster::KnownMaster& master) {
-  Got<client::Logins> logins = client::read_logins();
-  if (!logins) return NotGot(logins.error());
+Result<void> remember(const cluster::KnownMaster& master) {
+  Result<client::Logins> logins = client::read_logins();
+  if (!logins) return Failure(logins.error());
   std::erase_if(logins->masters, [&](const cluster::KnownMaster& one) { return one.url == master.url; });
   logins->masters.push_back(master);
   logins->current = master.url;
@@ -33,13 +33,12 @@ loop::Task<int> login(CommandContext& session, std::shared_ptr<const LoginOption
   request.user = options->user;
   request.password = options->password;
   request.valid = options->valid.value_or(request.valid);
-  const Got<access::NewToken> made = co_await ask(session, std::move(request));
+  const Result<access::NewToken> made = co_await ask(session, std::move(request));
   if (!made) co_return session.complain(made.error());
-  cluster::KnownMaster master = session.connection.master();
-  master.user = options->user;
-  master.token = made->token;
-  if (const Got<void> kept = remember(master); !kept) co_return session.complain(kept.error());
-  const Got<access::TokenView> about = made->about;
+  const rest::Endpoint& at = session.connection.master();
+  const cluster::KnownMaster master{at.url, options->user, made->token, at.ca_file, at.socket};
+  if (const Result<void> kept = remember(master); !kept) co_return session.complain(failed, kept.error().message);
+  const Result<access::TokenView> about = made->about;
   co_return show(session, options->client, about, [&](const access::TokenView& token) {
     const std::string until =
         token.expires ? " until " + to_utc(std::chrono::floor<std::chrono::seconds>(*token.expires)) : "";
@@ -49,38 +48,40 @@ loop::Task<int> login(CommandContext& session, std::shared_ptr<const LoginOption
 
 int run_login(const CLI::App& command, const std::shared_ptr<LoginOptions>& options) {
   const std::string name = full_name(command);
-  Got<cluster::KnownMaster> master =
+  Result<cluster::KnownMaster> master =
       client::find_master(options->url.empty() ? settled(command, options->client).master : options->url);
   if (!master) {
     print_error(name + ": " + master.error().message + "\n");
-    return master.error().code;
+    return exit_code_of_usage(master.error());
   }
-  Got<std::string> password = read_secret("password of " + options->user + " at " + master->url,
-                                          options->password_stdin ? From::standard_input : From::terminal);
+  Result<std::string> password = read_secret("password of " + options->user + " at " + master->url,
+                                             options->password_stdin ? From::standard_input : From::terminal);
   if (!password) {
     print_error(name + ": " + password.error().message + "\n");
-    return password.error().code;
+    return exit_code_of_usage(password.error());
   }
   options->password = *std::move(password);
   master->token.clear();
   if (!options->ca.empty()) master->ca = options->ca;
-  return with_master(name, *std::move(master), [options](CommandContext& session) { return login(session, options); });
+  return with_master(name, *master, [options](CommandContext& session) { return login(session, options); });
 }
 
 loop::Task<int> logout(CommandContext& session, std::shared_ptr<const LoginOptions> options) {
-  Got<client::Logins> logins = client::read_logins();
+  Result<client::Logins> logins = client::read_logins();
   if (!logins) co_return session.complain(logins.error());
   const std::string url = session.connection.master().url;
   const auto kept = std::find_if(logins->masters.begin(), logins->masters.end(),
                                  [&](const cluster::KnownMaster& one) { return one.url == url; });
-  if (kept == logins->masters.end()) co_return session.complain({failed, "you are not logged in at " + url});
-  const Got<access::Done> ended = co_await ask(session, access::Logout{});
+  if (kept == logins->masters.end()) co_return session.complain(failed, "you are not logged in at " + url);
+  const Result<access::Done> ended = co_await ask(session, access::Logout{});
   // A token that the master refuses needs no logout.
-  if (!ended && ended.error().code != refused) co_return session.complain(ended.error());
+  if (!ended && exit_code_of(ended.error()) != refused) co_return session.complain(ended.error());
   logins->masters.erase(kept);
   if (logins->current == url) logins->current.clear();
-  if (const Got<void> written = client::write_logins(*logins); !written) co_return session.complain(written.error());
-  const Got<access::Done> got = access::Done{};
+  if (const Result<void> written = client::write_logins(*logins); !written) {
+    co_return session.complain(failed, written.error().message);
+  }
+  const Result<access::Done> got = access::Done{};
   co_return show(session, options->client, got, [&](const access::Done&) { return "logged out of " + url + "\n"; });
 }
 
@@ -93,14 +94,14 @@ loop::Task<int> audit(CommandContext& session, std::shared_ptr<const AuditOption
   access::AuditPage all;
   for (std::int32_t left = options->most; left > 0;) {
     const access::ListAudit request{all.next, std::min(left, 1'000)};
-    Got<access::AuditPage> page = co_await ask(session, request);
+    Result<access::AuditPage> page = co_await ask(session, request);
     if (!page) co_return session.complain(page.error());
     left -= static_cast<std::int32_t>(page->entries.size());
     std::move(page->entries.begin(), page->entries.end(), std::back_inserter(all.entries));
     all.next = page->next;
     if (all.next == 0) break;
   }
-  const Got<access::AuditPage> got = std::move(all);
+  const Result<access::AuditPage> got = std::move(all);
   co_return show(session, options->client, got,
                  [&](const access::AuditPage& one) { return audit_text(one.entries, showing(session)); });
 }

@@ -110,20 +110,20 @@ loop::Task<int> follow_one(LogsCommand command, Target target, JobView job, Line
   following.filter = std::move(filter);
   following.last_lines = command.options.tail;
   follower.emplace(command.session, std::move(following));
-  const Got<JobView> ended = co_await follower->to_end(std::move(job));
+  const Result<JobView> ended = co_await follower->to_end(std::move(job));
   co_return ended ? done : command.session.complain(ended.error());
 }
 
 loop::Task<int> logs_of(LogsCommand command, Target target) {
   CommandContext& session = command.session;
   const LogsOptions& options = command.options;
-  const Got<JobView> job = co_await ask(session, requests::GetJob{target.job(), std::nullopt});
+  const Result<JobView> job = co_await ask(session, requests::GetJob{target.job(), std::nullopt});
   if (!job) co_return session.complain(job.error());
   const std::vector<TaskView> tasks = meant(*job, target, options.rank);
   const bool has_ended = job->stage == cluster::JobStage::ended;
   const bool follows = options.follow && !has_ended && !options.epoch;
   if (tasks.empty() && (!follows || !job->tasks.empty())) {
-    co_return session.complain({failed, nothing_words(*job, target, options)});
+    co_return session.complain(failed, nothing_words(*job, target, options));
   }
   LineFilter filter = options.filter;
   if (options.since) filter.since = session.calendar.now() - *options.since;
@@ -138,7 +138,7 @@ loop::Task<int> logs_of(LogsCommand command, Target target) {
     Reading reading{{task.id, {epoch}}, 0, options.tail, 0, filter};
     const bool just_ended = task.ended && session.calendar.now() - *task.ended < late_most;
     if (just_ended && task.ending && epoch == task.epoch) reading.end = task.ending->output_end;
-    const Got<void> read = co_await read_all(session, reading, on_line);
+    const Result<void> read = co_await read_all(session, reading, on_line);
     if (!read) co_return session.complain(read.error());
   }
   co_return done;

@@ -9,7 +9,7 @@ namespace cadre::cli {
 
 /// One value as JSON, or as the text that `to_text` makes of it; the exit code.
 template <class T, class ToText>
-int show(const CommandContext& session, const ClientOptions& client, const Got<T>& got, ToText to_text) {
+int show(const CommandContext& session, const ClientOptions& client, const Result<T>& got, ToText to_text) {
   if (!got) return session.complain(got.error());
   if (client.json) {
     print_json(*got);

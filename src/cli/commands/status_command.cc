@@ -13,7 +13,7 @@ struct StatusOptions {
 };
 
 loop::Task<int> status(CommandContext& session, std::shared_ptr<const StatusOptions> options) {
-  const Got<requests::Status> got = co_await ask(session, requests::GetStatus{});
+  const Result<requests::Status> got = co_await ask(session, requests::GetStatus{});
   if (!got) co_return session.complain(got.error());
   if (options->client.json) {
     print_json(*got);
@@ -54,7 +54,7 @@ loop::Task<std::vector<std::string>> last_lines_of(CommandContext& session, JobV
     // The output may be deleted already; then the reasons are shown without it.
     const OnLine keep = [&](cluster::TaskId, const logs::Line& line) { lines.emplace_back(line.text); };
     const Reading reading{{task.id, {task.epoch}}, 0, most, 0, {}};  // named: g++ 12 destroys such a temporary twice
-    const Got<void> read = co_await read_all(session, reading, keep);
+    const Result<void> read = co_await read_all(session, reading, keep);
     if (!read) lines.clear();
     break;
   }
@@ -63,10 +63,10 @@ loop::Task<std::vector<std::string>> last_lines_of(CommandContext& session, JobV
 
 loop::Task<int> why(CommandContext& session, std::shared_ptr<const WhyOptions> options) {
   const cluster::JobId job = options->target.job();
-  const Got<requests::Text> text = co_await ask(session, requests::Why{job});
+  const Result<requests::Text> text = co_await ask(session, requests::Why{job});
   if (!text) co_return session.complain(text.error());
   Reasons reasons{job, text->text, {}};
-  const Got<JobView> view = co_await ask(session, requests::GetJob{job, std::nullopt});
+  const Result<JobView> view = co_await ask(session, requests::GetJob{job, std::nullopt});
   if (view && ended_badly(*view)) reasons.last_lines = co_await last_lines_of(session, *view);
   if (options->client.json) {
     print_json(reasons);

@@ -65,7 +65,7 @@ class Interrupts {
   }
 
   static loop::Task<void> end(Interrupts& self, std::optional<Duration> grace) {
-    const Got<JobView> ended = co_await ask(self.session_, requests::EndJob{self.job_, grace}, client::absence_max);
+    const Result<JobView> ended = co_await ask(self.session_, requests::EndJob{self.job_, grace}, rest::absence_max);
     if (!ended) self.session_.complain(ended.error());
   }
 
@@ -131,7 +131,7 @@ int show_end(const CommandContext& session, const JobView& job, const ClientOpti
 loop::Task<int> follow(CommandContext& session, JobView job, std::shared_ptr<const Submission> submission) {
   Interrupts interrupts(session, job.id);
   if (const Result<void> watching = interrupts.watch(); !watching) {
-    co_return session.complain({failed, watching.error().message});
+    co_return session.complain(failed, watching.error().message);
   }
   // With --json, standard output is for the one value.
   LinePrinter printer([json = submission->client.json](LinePrinter::To to, std::string_view text) {
@@ -153,14 +153,14 @@ loop::Task<int> follow(CommandContext& session, JobView job, std::shared_ptr<con
   std::optional<RawMode> raw;
   if (submission->terminal) {
     Result<RawMode> begun = RawMode::begin();
-    if (!begun) co_return session.complain({failed, begun.error().message});
+    if (!begun) co_return session.complain(failed, begun.error().message);
     raw.emplace(*std::move(begun));
   }
   std::optional<InputSender> sender;
   if (submission->input && may_read_input()) {
     sender.emplace(session, InputSender::Options{{job.id, 0}, 0, 0, submission->terminal, 0});
   }
-  const Got<JobView> ended = co_await follower->to_end(std::move(job));
+  const Result<JobView> ended = co_await follower->to_end(std::move(job));
   sender.reset();
   raw.reset();
   if (!ended) {
@@ -175,10 +175,10 @@ loop::Task<int> follow(CommandContext& session, JobView job, std::shared_ptr<con
 loop::Task<int> submit_to(CommandContext& session, std::shared_ptr<const Submission> submission) {
   cluster::JobSpec spec = submission->spec;
   if (!submission->code.empty()) {
-    const Got<std::unique_ptr<client::PackedCode>> code = client::PackedCode::pack(submission->code);
-    if (!code) co_return session.complain({code.error().code, "--dir: " + code.error().message});
-    const Got<void> sent = co_await (*code)->send(session.connection);
-    if (!sent) co_return session.complain({sent.error().code, "--dir: " + sent.error().message});
+    const Result<std::unique_ptr<client::PackedCode>> code = client::PackedCode::pack(submission->code);
+    if (!code) co_return session.complain(exit_code_of_usage(code.error()), "--dir: " + code.error().message);
+    const Result<void> sent = co_await (*code)->send(session.connection);
+    if (!sent) co_return session.complain(exit_code_of(sent.error()), "--dir: " + sent.error().message);
     for (const std::string& path : (*code)->skipped()) {
       print_error(session.name + ": skipped " + path + ": it is not a file, folder or symbolic link\n");
     }
@@ -190,7 +190,7 @@ loop::Task<int> submit_to(CommandContext& session, std::shared_ptr<const Submiss
     }
   }
   requests::Submit request{std::move(spec)};  // named: g++ 12 destroys such a temporary twice
-  const Got<JobView> job = co_await ask(session, request);
+  const Result<JobView> job = co_await ask(session, request);
   if (!job) co_return session.complain(job.error());
   if (submission->follows) {
     const int code = co_await follow(session, *job, submission);

@@ -16,7 +16,7 @@ void describe(V& v, Tasks& t) {
 }
 
 loop::Task<int> list_tasks(CommandContext& session, std::shared_ptr<const ListOptions> options) {
-  const Got<requests::Jobs> jobs = co_await list_jobs(session, *options);
+  const Result<requests::Jobs> jobs = co_await list_jobs(session, *options);
   if (!jobs) co_return session.complain(jobs.error());
   if (options->client.json) {
     Tasks all;
@@ -36,7 +36,7 @@ struct TargetOptions {
 };
 
 loop::Task<int> show_task(CommandContext& session, std::shared_ptr<const TargetOptions> options) {
-  const Got<TaskView> task = co_await ask(session, requests::GetTask{options->target.task});
+  const Result<TaskView> task = co_await ask(session, requests::GetTask{options->target.task});
   if (!task) co_return session.complain(task.error());
   if (options->client.json) {
     print_json(*task);

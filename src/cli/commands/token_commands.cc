@@ -12,13 +12,13 @@ struct TokenOptions {
 };
 
 loop::Task<int> list_tokens(CommandContext& session, std::shared_ptr<const TokenOptions> options) {
-  const Got<access::Tokens> got = co_await ask(session, options->listing);
+  const Result<access::Tokens> got = co_await ask(session, options->listing);
   co_return show(session, options->client, got,
                  [&](const access::Tokens& one) { return tokens_text(one.tokens, showing(session)); });
 }
 
 loop::Task<int> create_token(CommandContext& session, std::shared_ptr<const TokenOptions> options) {
-  const Got<access::NewToken> got = co_await ask(session, options->creation);
+  const Result<access::NewToken> got = co_await ask(session, options->creation);
   if (got && !options->client.json) {
     print_error("A token for " + got->about.user + ", shown only once; use it as CADRE_TOKEN:\n");
   }
@@ -27,7 +27,7 @@ loop::Task<int> create_token(CommandContext& session, std::shared_ptr<const Toke
 
 loop::Task<int> revoke(CommandContext& session, std::shared_ptr<const TokenOptions> options) {
   access::RevokeToken request{options->id};
-  const Got<access::Done> got = co_await ask(session, std::move(request));
+  const Result<access::Done> got = co_await ask(session, std::move(request));
   co_return show(session, options->client, got,
                  [&](const access::Done&) { return "token " + options->id + " is revoked\n"; });
 }

@@ -25,7 +25,7 @@ struct UserOptions {
 From from_of(const UserOptions& options) { return options.password_stdin ? From::standard_input : From::terminal; }
 
 loop::Task<int> me(CommandContext& session, std::shared_ptr<const UserOptions> options) {
-  const Got<access::Me> got = co_await ask(session, access::GetMe{});
+  const Result<access::Me> got = co_await ask(session, access::GetMe{});
   co_return show(session, options->client, got, [&](const access::Me& one) {
     const std::string task = one.task.empty() ? "" : "as task " + one.task + "\n";
     return user_text(one.user, showing(session)) + task;
@@ -37,20 +37,20 @@ loop::Task<int> list_users(CommandContext& session, std::shared_ptr<const UserOp
   request.most = 1'000;
   access::Users all;
   for (;;) {
-    Got<access::Users> page = co_await ask(session, request);
+    Result<access::Users> page = co_await ask(session, request);
     if (!page) co_return session.complain(page.error());
     std::move(page->users.begin(), page->users.end(), std::back_inserter(all.users));
     if (page->next.empty()) break;
     request.after = page->next;
   }
-  const Got<access::Users> got = std::move(all);
+  const Result<access::Users> got = std::move(all);
   co_return show(session, options->client, got,
                  [&](const access::Users& one) { return users_text(one.users, showing(session)); });
 }
 
 loop::Task<int> describe_user(CommandContext& session, std::shared_ptr<const UserOptions> options) {
   access::GetUser request{options->name};
-  const Got<access::UserView> got = co_await ask(session, std::move(request));
+  const Result<access::UserView> got = co_await ask(session, std::move(request));
   co_return show(session, options->client, got,
                  [&](const access::UserView& one) { return user_text(one, showing(session)); });
 }
@@ -58,10 +58,10 @@ loop::Task<int> describe_user(CommandContext& session, std::shared_ptr<const Use
 loop::Task<int> create_user(CommandContext& session, std::shared_ptr<const UserOptions> options) {
   access::CreateUser request{options->name, options->password.value_or(""), options->is_admin,
                              options->max_slots.value_or(access::unlimited), options->unix_user.value_or("")};
-  Got<access::UserView> user = co_await ask(session, std::move(request));
+  Result<access::UserView> user = co_await ask(session, std::move(request));
   if (user && options->role) {
     access::SetMember membership{options->workspace, options->name, *options->role};
-    const Got<access::WorkspaceView> joined = co_await ask(session, std::move(membership));
+    const Result<access::WorkspaceView> joined = co_await ask(session, std::move(membership));
     if (!joined) co_return session.complain(joined.error());
     user->workspaces[options->workspace] = *options->role;
   }
@@ -78,27 +78,27 @@ loop::Task<int> set_user(CommandContext& session, std::shared_ptr<const UserOpti
   request.unix_user = options->unix_user;
   if (options->is_admin || options->is_no_admin) request.is_admin = options->is_admin;
   if (options->is_active || options->is_inactive) request.is_active = options->is_active;
-  const Got<access::UserView> got = co_await ask(session, std::move(request));
+  const Result<access::UserView> got = co_await ask(session, std::move(request));
   co_return show(session, options->client, got,
                  [&](const access::UserView& one) { return user_text(one, showing(session)); });
 }
 
 loop::Task<int> remove_user(CommandContext& session, std::shared_ptr<const UserOptions> options) {
   access::DeleteUser request{options->name};
-  const Got<access::Done> got = co_await ask(session, std::move(request));
+  const Result<access::Done> got = co_await ask(session, std::move(request));
   co_return show(session, options->client, got,
                  [&](const access::Done&) { return "user " + options->name + " is deleted\n"; });
 }
 
 /// Asks for passwords before it connects to a master.
 void on_choice_with_password(CLI::App& command, Chosen& chosen, const std::shared_ptr<UserOptions>& options,
-                             Got<void> (*read)(UserOptions&),
+                             Result<void> (*read)(UserOptions&),
                              loop::Task<int> (*body)(CommandContext&, std::shared_ptr<const UserOptions>)) {
   command.callback([&command, &chosen, options, read, body] {
     chosen = [&command, options, read, body] {
-      if (const Got<void> got = read(*options); !got) {
+      if (const Result<void> got = read(*options); !got) {
         print_error(full_name(command) + ": " + got.error().message + "\n");
-        return static_cast<int>(got.error().code);
+        return static_cast<int>(exit_code_of_usage(got.error()));
       }
       return with_master(full_name(command), settled(command, options->client),
                          [options, body](CommandContext& session) { return body(session, options); });
@@ -106,23 +106,23 @@ void on_choice_with_password(CLI::App& command, Chosen& chosen, const std::share
   });
 }
 
-Got<void> read_first_password(UserOptions& options) {
+Result<void> read_first_password(UserOptions& options) {
   if (options.without_password) return {};
-  Got<std::string> password = read_new_secret("password for " + options.name, from_of(options));
-  if (!password) return NotGot(password.error());
+  Result<std::string> password = read_new_secret("password for " + options.name, from_of(options));
+  if (!password) return Failure(password.error());
   options.password = *std::move(password);
   return {};
 }
 
-Got<void> read_changed_password(UserOptions& options) {
+Result<void> read_changed_password(UserOptions& options) {
   if (options.without_password) {
     options.password = "";
     return {};
   }
   if (!options.password_stdin) {
-    Got<std::string> old =
+    Result<std::string> old =
         read_secret("current password (empty if there is none, or to change that of another user)", From::terminal);
-    if (!old) return NotGot(old.error());
+    if (!old) return Failure(old.error());
     if (!old->empty()) options.old_password = *std::move(old);
   }
   return read_first_password(options);

@@ -85,7 +85,7 @@ void add_watch(CLI::App& command, ClientOptions& options) {
 loop::Task<int> watch(CommandContext& session, std::function<loop::Task<int>()> once) {
   constexpr Duration refresh_every = std::chrono::seconds(2);
   const auto signals = loop::on_signal(session.loop, {SIGINT, SIGTERM}, [&session](int) { session.leave(done); });
-  if (!signals) co_return session.complain({failed, signals.error().message});
+  if (!signals) co_return session.complain(failed, signals.error().message);
   const bool clears = isatty(1) == 1;
   for (;;) {
     if (clears) print("\x1b[H\x1b[J");
@@ -165,7 +165,7 @@ CLI::App& add_list(CLI::App& noun, const Verb& verb, ListOptions& options) {
   return command;
 }
 
-loop::Task<Got<cluster::requests::Jobs>> list_jobs(CommandContext& session, const ListOptions& options) {
+loop::Task<Result<cluster::requests::Jobs>> list_jobs(CommandContext& session, const ListOptions& options) {
   constexpr std::int32_t page_most = 1'000;
   cluster::requests::ListJobs request = options.request;
   request.ended = !options.active;
@@ -175,7 +175,7 @@ loop::Task<Got<cluster::requests::Jobs>> list_jobs(CommandContext& session, cons
   cluster::requests::Jobs all;
   for (std::int32_t left = options.most; left > 0;) {
     request.most = std::min(left, page_most);
-    Got<cluster::requests::Jobs> page = co_await ask(session, request);
+    Result<cluster::requests::Jobs> page = co_await ask(session, request);
     if (!page) co_return page;
     left -= static_cast<std::int32_t>(page->jobs.size());
     std::move(page->jobs.begin(), page->jobs.end(), std::back_inserter(all.jobs));

@@ -72,7 +72,8 @@ std::string nothing_listed(const ListOptions& options);
 std::string skipped_words(const cluster::requests::Jobs& jobs);
 CLI::App& add_list(CLI::App& noun, const Verb& verb, ListOptions& options);
 /// As many as asked for, page by page.
-[[nodiscard]] loop::Task<Got<cluster::requests::Jobs>> list_jobs(CommandContext& session, const ListOptions& options);
+[[nodiscard]] loop::Task<Result<cluster::requests::Jobs>> list_jobs(CommandContext& session,
+                                                                    const ListOptions& options);
 
 /// `17` or `17.0`.
 struct Target {

@@ -19,7 +19,7 @@ loop::Task<int> wait(CommandContext& session, std::shared_ptr<const WaitOptions>
   int code = done;
   std::vector<JobView> jobs;
   for (const Target& target : options->targets) {
-    Got<JobView> job = co_await ask(session, requests::GetJob{target.job(), std::nullopt});
+    Result<JobView> job = co_await ask(session, requests::GetJob{target.job(), std::nullopt});
     if (job) {
       Follower follower(session, {});
       job = co_await follower.to_end(*std::move(job));

@@ -12,51 +12,51 @@ struct WorkspaceOptions {
   std::optional<std::int64_t> max_slots;
 };
 
-int show_one(const CommandContext& session, const ClientOptions& client, const Got<access::WorkspaceView>& got) {
+int show_one(const CommandContext& session, const ClientOptions& client, const Result<access::WorkspaceView>& got) {
   return show(session, client, got,
               [&](const access::WorkspaceView& one) { return workspace_text(one, showing(session)); });
 }
 
 loop::Task<int> list_workspaces(CommandContext& session, std::shared_ptr<const WorkspaceOptions> options) {
-  const Got<access::Workspaces> got = co_await ask(session, access::ListWorkspaces{});
+  const Result<access::Workspaces> got = co_await ask(session, access::ListWorkspaces{});
   co_return show(session, options->client, got,
                  [&](const access::Workspaces& one) { return workspaces_text(one.workspaces, showing(session)); });
 }
 
 loop::Task<int> describe_workspace(CommandContext& session, std::shared_ptr<const WorkspaceOptions> options) {
   access::GetWorkspace request{options->workspace};
-  const Got<access::WorkspaceView> got = co_await ask(session, std::move(request));
+  const Result<access::WorkspaceView> got = co_await ask(session, std::move(request));
   co_return show_one(session, options->client, got);
 }
 
 loop::Task<int> create_workspace(CommandContext& session, std::shared_ptr<const WorkspaceOptions> options) {
   access::CreateWorkspace request{options->workspace, options->max_slots.value_or(access::unlimited)};
-  const Got<access::WorkspaceView> got = co_await ask(session, std::move(request));
+  const Result<access::WorkspaceView> got = co_await ask(session, std::move(request));
   co_return show_one(session, options->client, got);
 }
 
 loop::Task<int> set_workspace(CommandContext& session, std::shared_ptr<const WorkspaceOptions> options) {
   access::SetWorkspace request{options->workspace, options->max_slots};
-  const Got<access::WorkspaceView> got = co_await ask(session, std::move(request));
+  const Result<access::WorkspaceView> got = co_await ask(session, std::move(request));
   co_return show_one(session, options->client, got);
 }
 
 loop::Task<int> remove_workspace(CommandContext& session, std::shared_ptr<const WorkspaceOptions> options) {
   access::DeleteWorkspace request{options->workspace};
-  const Got<access::Done> got = co_await ask(session, std::move(request));
+  const Result<access::Done> got = co_await ask(session, std::move(request));
   co_return show(session, options->client, got,
                  [&](const access::Done&) { return "workspace " + options->workspace + " is deleted\n"; });
 }
 
 loop::Task<int> add(CommandContext& session, std::shared_ptr<const WorkspaceOptions> options) {
   access::SetMember request{options->workspace, options->user, options->role.value_or(access::Role::editor)};
-  const Got<access::WorkspaceView> got = co_await ask(session, std::move(request));
+  const Result<access::WorkspaceView> got = co_await ask(session, std::move(request));
   co_return show_one(session, options->client, got);
 }
 
 loop::Task<int> take_out(CommandContext& session, std::shared_ptr<const WorkspaceOptions> options) {
   access::RemoveMember request{options->workspace, options->user};
-  const Got<access::Done> got = co_await ask(session, std::move(request));
+  const Result<access::Done> got = co_await ask(session, std::move(request));
   co_return show(session, options->client, got, [&](const access::Done&) {
     return options->user + " no longer has a role in workspace " + options->workspace + "\n";
   });

@@ -28,6 +28,12 @@ Kept keep(const Actor::Saying& saying) {
   return kept;
 }
 
+/// The address is in the last report where the process of the actor, or one between it and the master, is of a version
+/// without announcements.
+const std::string& address_of(const cluster::requests::TaskView& task) {
+  return task.announcement.empty() ? task.last_report : task.announcement;
+}
+
 }  // namespace
 
 void Answer::then(Callbacks::Call call) {
@@ -322,20 +328,20 @@ void Actor::news(const cluster::requests::JobView& view) {
                                      });
     return;
   }
-  std::string report = view.tasks.empty() ? "" : view.tasks.front().last_report;
-  auto card = describe::read_json_of_peer<ActorCard>(report);
-  if (!report.empty() && (!card || !net::parse_public_key(card->key))) report = known_card_;  // the user's own report
+  std::string address = view.tasks.empty() ? "" : address_of(view.tasks.front());
+  auto card = describe::read_json_of_peer<ActorCard>(address);
+  if (!address.empty() && (!card || !net::parse_public_key(card->key))) address = known_card_;  // the user's own report
   if (awaits_ != Await::nothing) {
     const bool has_place = view.stage != cluster::JobStage::queued && !view.tasks.empty();
     if (has_place) agent_ = view.tasks.front().agent.value;
     await(has_place ? Await::process : Await::place);
   }
   const bool is_queued_again = !known_card_.empty() && view.stage == cluster::JobStage::queued;
-  if (is_queued_again || (!known_card_.empty() && report != known_card_)) {
+  if (is_queued_again || (!known_card_.empty() && address != known_card_)) {
     return died({Errc::unavailable, "the actor was stopped for others, or its agent was lost"}, Caller::Fault::other);
   }
-  if (report.empty() || report == known_card_) return;
-  known_card_ = report;
+  if (address.empty() || address == known_card_) return;
+  known_card_ = address;
   if (auto why = protocol::mismatch("the process of the actor", card->protocols, "this program")) {
     return died({Errc::conflict, *std::move(why)}, Caller::Fault::its_own);
   }

@@ -1,4 +1,4 @@
-/// Where the process of an actor can be called, as it reports to the master and a caller reads it there. Values; safe
+/// Where the process of an actor can be called, as it announces to the master and a caller reads it there. Values; safe
 /// on any thread.
 #pragma once
 

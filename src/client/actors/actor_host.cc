@@ -12,6 +12,7 @@
 #include "client/cluster/data_folder.h"
 #include "client/host_identity.h"
 #include "describe/describe.h"
+#include "loop/random_word.h"
 
 namespace cadre::client {
 namespace {
@@ -58,6 +59,7 @@ Result<ActorHost::Options> ActorHost::options_from_environment() {
   if (!lanes.empty()) options.lanes = std::max<std::size_t>(1, std::strtoul(lanes.c_str(), nullptr, 10));
   options.shows_output = variable(output_variable) == "1";
   options.is_local = variable("CADRE_ACTOR_HOST") == network_identity();
+  options.announces = variable(address_variable) == address_announced;
   return options;
 }
 
@@ -82,7 +84,7 @@ Result<void> ActorHost::listen() {
   card_.protocols = protocol::own();
   card_.key = called_->keys.open.text();
   card_.host = network_identity();
-  card_.name = "cadre-actor-" + random_word(32);
+  card_.name = "cadre-actor-" + loop::random_word(32);
   TRY_ASSIGN(by_name, net::PipeListener::open(engine_.loop(), {card_.name, "", 0}, take_in));
   const std::string host = options_.is_local ? std::string(loopback) : "0.0.0.0";
   TRY_ASSIGN(by_port, net::PipeListener::open(engine_.loop(), {"", host, 0}, take_in));
@@ -107,9 +109,10 @@ ActorHost::~ActorHost() {
 }
 
 Result<void> ActorHost::announce() {
-  const core::Reported reported = context_.report(describe::write_json(card_));
-  if (reported) return {};
-  return fail(Errc::unavailable, "the master does not take where this actor can be called: " + reported.why);
+  const std::string card = describe::write_json(card_);
+  const core::Reported told = options_.announces ? context_.announce(card) : context_.report(card);
+  if (told) return {};
+  return fail(Errc::unavailable, "the master does not take where this actor can be called: " + told.why);
 }
 
 void ActorHost::come_in(loop::Descriptor socket, net::Cover cover) {

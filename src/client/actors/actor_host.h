@@ -26,6 +26,11 @@ namespace cadre::client {
 /// Whether what an actor writes is shown where its caller runs: not with 0.
 inline constexpr const char* output_variable = "CADRE_ACTOR_OUTPUT";
 
+/// Where the caller of an actor looks for its address: in its announcement. Callers from before announcements do not
+/// set it, and look into its last report.
+inline constexpr const char* address_variable = "CADRE_ACTOR_ADDRESS";
+inline constexpr std::string_view address_announced = "announcement";
+
 class ActorHost {
  public:
   struct Options {
@@ -33,11 +38,12 @@ class ActorHost {
     std::size_t lanes = 1;                           ///< calls that run at a time
     bool is_local = true;                            ///< only callers on the same host
     bool shows_output = false;                       ///< the caller wants to see what the actor writes
+    bool announces = true;                           ///< its address; otherwise it reports it
     Duration caller_wait = std::chrono::minutes(1);  ///< without one for so long at first, it ends …
     Duration linger = std::chrono::seconds(10);      ///< … and when the last has gone, after that
   };
   /// As the environment of a task says: CADRE_ACTOR_CALLER, CADRE_ACTOR_HOST, CADRE_ACTOR_LANES,
-  /// CADRE_ACTOR_OUTPUT.
+  /// CADRE_ACTOR_OUTPUT, CADRE_ACTOR_ADDRESS.
   [[nodiscard]] static Result<Options> options_from_environment();
 
   [[nodiscard]] static Result<std::unique_ptr<ActorHost>> open(const Options& options);

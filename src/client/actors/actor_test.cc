@@ -18,12 +18,16 @@ namespace {
 using namespace std::chrono_literals;
 using remote::Verb;
 
+/// Where the address of the process is: in the last report, if something on the way does not know announcements.
+enum class AddressIn : std::uint8_t { announcement, last_report };
+
 /// A session that gives every actor the same process: this one.
 class Scene final : public Actor::Place {
  public:
   /// Answers calls on so many threads.
   using Method = std::function<Bytes(const Heard&)>;
-  Scene(net::Cover cover, std::size_t lanes, Method method) : cover_(cover), method_(std::move(method)) {
+  Scene(net::Cover cover, std::size_t lanes, Method method, AddressIn address_in = AddressIn::announcement)
+      : cover_(cover), address_in_(address_in), method_(std::move(method)) {
     ActorHost::Options options;
     options.owner = keys_.open;
     options.lanes = lanes;
@@ -52,6 +56,17 @@ class Scene final : public Actor::Place {
     return answer->is_there() && answer->get() ? std::string(as_text(answer->get()->body.view())) : "no answer";
   }
 
+  /// The master tells this of the running task of the actor.
+  void hears_of(const cluster::requests::TaskView& task) {
+    engine_.perform([&] {
+      cluster::requests::JobView view;
+      view.id = {1};
+      view.stage = cluster::JobStage::running;
+      view.tasks.push_back(task);
+      actor->news(view);
+    });
+  }
+
   Engine& engine() override { return engine_; }
   ActorHost& host() { return *host_; }
   std::string shown() {
@@ -71,7 +86,8 @@ class Scene final : public Actor::Place {
       cluster::requests::JobView view;
       view.id = {1};
       view.stage = cluster::JobStage::running;
-      view.tasks.emplace_back().last_report = describe::write_json(card);
+      cluster::requests::TaskView& task = view.tasks.emplace_back();
+      (address_in_ == AddressIn::announcement ? task.announcement : task.last_report) = describe::write_json(card);
       one->begun(view.id);
       one->news(view);
     });
@@ -93,6 +109,7 @@ class Scene final : public Actor::Place {
   }
 
   const net::Cover cover_;
+  const AddressIn address_in_;
   const Method method_;
   const net::Keys keys_ = net::make_keys();
   std::unique_ptr<ActorHost> host_;
@@ -131,17 +148,23 @@ TEST_P(ActorTest, LinesForWhichThereIsNoRoomAreSkippedAndCounted) {
 }
 
 TEST_P(ActorTest, ReportsThatAreNoCardChangeNothing) {
-  Scene scene(GetParam(), 1, echo);
+  Scene scene(GetParam(), 1, echo, AddressIn::last_report);
   for (const char* report : {"{\"loss\": 1}", "text", "[1]", "{\"key\": \"short\"}"}) {
-    scene.engine().perform([&] {
-      cluster::requests::JobView view;
-      view.id = {1};
-      view.stage = cluster::JobStage::running;
-      view.tasks.emplace_back().last_report = report;
-      scene.actor->news(view);
-    });
+    scene.hears_of({.last_report = report});
     EXPECT_EQ(scene.get(scene.call("still")), "still") << report;
   }
+}
+
+TEST_P(ActorTest, NoReportChangesWhatWasAnnounced) {
+  Scene scene(GetParam(), 1, echo);
+  ActorCard forged = scene.host().card();
+  forged.key = net::make_keys().open.text();
+  const std::string card = describe::write_json(scene.host().card());
+  for (const std::string& report : {std::string("text"), describe::write_json(forged)}) {
+    scene.hears_of({.last_report = report, .announcement = card});
+    EXPECT_EQ(scene.get(scene.call("still")), "still") << report;
+  }
+  EXPECT_EQ(scene.actor->restarts(), 0U);
 }
 
 TEST_P(ActorTest, ThreadsGetTheirOwnAnswersHoweverManyAreUnderWay) {

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -18,6 +17,7 @@
 #include <thread>
 
 #include "client/actors/actor_host.h"
+#include "client/actors/actor_job.h"
 #include "client/actors/output_tee.h"
 #include "client/actors/session.h"
 #include "client/outcomes.h"
@@ -356,23 +356,13 @@ ActorHandle::ActorHandle(const Needs& needs, const ClassEntry& entry, const Valu
     if (!hash) raise(hash.error());
     now.program = *hash;
   }
+  cluster::Command command;
+  command.argv = {"./" + std::string(program_name), std::string(host_flag)};
+  command.code = now.program;
   client::ActorOptions options;
-  cluster::MemberSpec member;
-  member.role = "actor";
-  member.count = 1;
-  member.slots = needs.slots;
-  member.cpus = plan::Cpus{std::llround(needs.cpus * 1'000)};
-  member.memory = ByteSize{needs.memory};
-  member.command.argv = {"./" + std::string(program_name), std::string(host_flag)};
-  member.command.code = now.program;
-  member.command.variables["CADRE_ACTOR_LANES"] = std::to_string(needs.concurrent);
-  member.command.warm = true;
-  member.policy.grace = std::chrono::seconds(1);
-  member.policy.liveness = needs.unresponsive_after;
-  options.job.name = options.job.actor = entry.name;
-  if (!needs.pool.empty()) options.job.pool = needs.pool;
-  if (!needs.workspace.empty()) options.job.workspace = needs.workspace;
-  options.job.members.push_back(std::move(member));
+  options.job = client::actor_job({entry.name, needs.slots, needs.cpus, ByteSize{needs.memory}, needs.pool,
+                                   needs.workspace, needs.concurrent, needs.unresponsive_after},
+                                  std::move(command));
   options.create.name = entry.name;
   const BytesView body = as_bytes(arguments.body());
   options.create.body.assign(body.begin(), body.end());

@@ -13,6 +13,7 @@
 #include "client/cluster/master_address.h"
 #include "client/cluster/which_master.h"
 #include "client/host_identity.h"
+#include "loop/random_word.h"
 
 namespace cadre::client {
 namespace {
@@ -47,13 +48,6 @@ std::string program_name() {
   return name;
 }
 
-Error error_of(const Refusal& refusal) {
-  Errc code = Errc::invalid;
-  if (refusal.code == unreachable) code = Errc::unavailable;
-  if (refusal.code == refused) code = Errc::denied;
-  return {code, refusal.message};
-}
-
 /// Each line with where it comes from.
 std::string with_prefix(const std::string& prefix, std::string_view lines) {
   std::string text;
@@ -74,24 +68,23 @@ bool output_is_wanted() {
 
 }  // namespace
 
-Session::Session(cluster::KnownMaster master, Options options)
+Session::Session(const cluster::KnownMaster& master, Options options)
     : master_(master.url),
-      id_(random_word(32)),
+      id_(loop::random_word(32)),
       shows_output_(options.shows_output.value_or(output_is_wanted())),
       printer_(options.sink ? std::move(options.sink) : Printer::to_this_process()) {
-  connection_.emplace(engine_.loop(), std::move(master), options.naming);
+  connection_.emplace(engine_.loop(), endpoint_of(master), rest::Options{.naming = options.naming});
 }
 
 Result<std::shared_ptr<Session>> Session::open(const std::string& url, Options options) {
-  Got<cluster::KnownMaster> master = find_master(url, options.naming);
-  if (!master) return Failure(error_of(master.error()));
+  const Result<cluster::KnownMaster> master = find_master(url, options.naming);
+  if (!master) return Failure(master.error());
   const Duration wait = options.wait;
-  const std::shared_ptr<Session> session(
-      new Session(*std::move(master), std::move(options)), [pid = own_pid()](Session* ended) {
-        if (own_pid() != pid) return;
-        if (!ended->callbacks_.is_here()) return delete ended;
-        std::thread([ended] { delete ended; }).detach();  // the last who had it was a callback: its thread ends too
-      });
+  const std::shared_ptr<Session> session(new Session(*master, std::move(options)), [pid = own_pid()](Session* ended) {
+    if (own_pid() != pid) return;
+    if (!ended->callbacks_.is_here()) return delete ended;
+    std::thread([ended] { delete ended; }).detach();  // the last who had it was a callback: its thread ends too
+  });
   const auto is_open = [&] {
     const std::lock_guard lock(session->mutex_);
     return session->opened_.has_value();
@@ -100,7 +93,7 @@ Result<std::shared_ptr<Session>> Session::open(const std::string& url, Options o
   const bool is_known = engine.wait(
       engine.loop().now() + wait, [&] { engine.loop().spawn(session->keep_alive()); }, is_open);
   if (!is_known) return fail(Errc::unavailable, "the master at " + session->master_ + " has not answered in time");
-  if (!*session->opened_) return Failure(error_of(session->opened_->error()));
+  if (!*session->opened_) return Failure(session->opened_->error());
   return session;
 }
 
@@ -123,7 +116,7 @@ void Session::close() {
         for (const auto& [id, actor] : std::exchange(actors_, {})) actor->drop(why);
         for (const std::shared_ptr<Actor>& actor : std::exchange(submitting_, {})) actor->drop(why);
         for (const std::shared_ptr<Brought>& one : std::exchange(bringing_, {})) {
-          one->settle(NotGot(Refusal{failed, std::string(ended)}));
+          one->settle(fail(Errc::unavailable, std::string(ended)));
         }
         engine_.changed();
         engine_.loop().spawn(leave(has_left));
@@ -140,7 +133,7 @@ void Session::close() {
 loop::Task<void> Session::leave(std::atomic<bool>& is_done) {
   requests::EndSession request;
   request.session = id_;
-  const Got<requests::Done> ended = co_await connection_->ask(request, leave_wait);
+  const Result<requests::Done> ended = co_await connection_->ask(request, leave_wait);
   static_cast<void>(ended);  // a master that did not hear it will miss the beats
   is_done = true;
   engine_.changed();
@@ -155,10 +148,10 @@ loop::Task<void> Session::keep_alive() {
   request.program = program_name();
   for (;;) {
     request.seen = seen_;
-    const Got<requests::SessionNews> news = co_await connection_->ask_once(request, answer_wait);
+    const Result<requests::SessionNews> news = co_await connection_->ask_once(request, answer_wait);
     {
       const std::lock_guard lock(mutex_);
-      if (!opened_) opened_ = news ? Got<void>() : Got<void>(NotGot(news.error()));
+      if (!opened_) opened_ = news ? Result<void>() : Result<void>(Failure(news.error()));
     }
     if (!news) {
       engine_.changed();
@@ -189,6 +182,7 @@ std::shared_ptr<Actor> Session::create(ActorOptions options) {
   variables["CADRE_ACTOR_CALLER"] = keys_.open.text();
   variables["CADRE_ACTOR_HOST"] = network_identity();
   variables[output_variable] = shows_output_ ? "1" : "0";
+  variables[address_variable] = address_announced;
   auto actor = std::make_shared<Actor>(static_cast<Actor::Place&>(*this), std::move(options));
   engine_.run([actor] { actor->begin(); });
   return actor;
@@ -204,11 +198,11 @@ void Session::submit(const std::shared_ptr<Actor>& actor, const cluster::JobSpec
 }
 
 loop::Task<void> Session::submit_job(std::shared_ptr<Actor> actor, requests::Submit request, Duration wait) {
-  const Got<requests::JobView> job = co_await connection_->ask(request, wait);
+  const Result<requests::JobView> job = co_await connection_->ask(request, wait);
   submitting_.erase(actor);
   if (!job) {
-    has_unknown_jobs_ |= job.error().code == unreachable;
-    actor->failed(error_of(job.error()));
+    has_unknown_jobs_ |= job.error().code == Errc::unavailable || job.error().code == Errc::timed_out;
+    actor->failed(job.error());
   } else {
     actors_[job->id] = actor;
     actor->begun(job->id);
@@ -225,7 +219,7 @@ void Session::kill(cluster::JobId job) {
 loop::Task<void> Session::kill_job(cluster::JobId job) {
   requests::KillJob request;
   request.job = job;
-  const Got<requests::JobView> killed = co_await connection_->ask(request, answer_wait);
+  const Result<requests::JobView> killed = co_await connection_->ask(request, answer_wait);
   static_cast<void>(killed);  // it ends with the session at the latest
 }
 
@@ -264,7 +258,7 @@ loop::Task<void> Session::explain_waiting() {
     if (first->awaits() == Actor::Await::place) {
       requests::Why request;
       request.job = job;
-      const Got<requests::Text> why = co_await connection_->ask(request, answer_wait);
+      const Result<requests::Text> why = co_await connection_->ask(request, answer_wait);
       if (!why || first->awaits() != Actor::Await::place || first->is_over()) continue;
       reason = why->text;
     }
@@ -278,26 +272,26 @@ loop::Task<void> Session::explain_waiting() {
 }
 
 Result<std::string> Session::upload(const std::string& folder, TimePoint deadline) {
-  Got<std::unique_ptr<PackedCode>> code = PackedCode::pack(folder);  // here, and not on the loop: it takes its time
-  if (!code) return Failure(error_of(code.error()));
+  Result<std::unique_ptr<PackedCode>> code = PackedCode::pack(folder);  // here, and not on the loop: it takes its time
+  if (!code) return Failure(code.error());
   const auto brought = std::make_shared<Brought>();
   brought->code = *std::move(code);
   const bool is_done = engine_.wait(
       deadline,
       [this, brought] {
-        if (is_ending_) return brought->settle(NotGot(Refusal{failed, std::string(ended)}));
+        if (is_ending_) return brought->settle(fail(Errc::unavailable, std::string(ended)));
         bringing_.insert(brought);
         engine_.loop().spawn(bring(brought));
       },
       [&] { return brought->is_done.load(std::memory_order_acquire); });
   if (!is_done) return fail(Errc::timed_out, "the files were not sent in time");
-  if (!brought->hash) return Failure(error_of(brought->hash.error()));
+  if (!brought->hash) return Failure(brought->hash.error());
   return *brought->hash;
 }
 
 loop::Task<void> Session::bring(std::shared_ptr<Brought> brought) {
-  const Got<void> sent = co_await brought->code->send(*connection_);
-  brought->settle(sent ? Got<std::string>(brought->code->hash()) : Got<std::string>(NotGot(sent.error())));
+  const Result<void> sent = co_await brought->code->send(*connection_);
+  brought->settle(sent ? Result<std::string>(brought->code->hash()) : Result<std::string>(Failure(sent.error())));
   bringing_.erase(brought);
   engine_.changed();
 }

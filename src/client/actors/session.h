@@ -11,11 +11,11 @@
 #include <string>
 
 #include "client/actors/actor.h"
-#include "client/cluster/connection.h"
 #include "client/cluster/packed_code.h"
-#include "client/cluster/refusal.h"
 #include "client/engine.h"
+#include "cluster/data_folder.h"
 #include "cluster/requests.h"
+#include "rest/client.h"
 
 namespace cadre::client {
 
@@ -51,7 +51,7 @@ class Session final : private Actor::Place {
   Engine& engine() override { return engine_; }
 
  private:
-  Session(cluster::KnownMaster master, Options options);
+  Session(const cluster::KnownMaster& master, Options options);
   const net::Keys& keys() override { return keys_; }
   Callbacks& callbacks() override { return callbacks_; }
   void submit(const std::shared_ptr<Actor>& actor, const cluster::JobSpec& job, Duration wait) override;
@@ -65,13 +65,13 @@ class Session final : private Actor::Place {
   loop::Task<void> explain_waiting();
   loop::Task<void> leave(std::atomic<bool>& is_done);
   struct Brought {
-    void settle(Got<std::string> outcome) {
+    void settle(Result<std::string> outcome) {
       hash = std::move(outcome);
       is_done.store(true, std::memory_order_release);
     }
     std::unique_ptr<const PackedCode> code;
     std::atomic<bool> is_done = false;
-    Got<std::string> hash;
+    Result<std::string> hash;
   };
   loop::Task<void> bring(std::shared_ptr<Brought> brought);
   void take(const cluster::requests::JobView& view);
@@ -86,7 +86,7 @@ class Session final : private Actor::Place {
 
   bool is_closed_ = false;
   // For the loop.
-  std::optional<Connection> connection_;  ///< none once it is closed
+  std::optional<rest::Client> connection_;  ///< none once it is closed
   std::map<cluster::JobId, std::shared_ptr<Actor>> actors_;
   std::map<cluster::JobId, cluster::requests::JobView> unclaimed_;  ///< heard of before their submission was answered
   std::set<std::shared_ptr<Actor>> submitting_;                     ///< whose submission is not answered
@@ -99,7 +99,7 @@ class Session final : private Actor::Place {
   bool is_ending_ = false;  ///< nothing new is begun
 
   std::mutex mutex_;
-  std::optional<Got<void>> opened_;  ///< what the master said at first
+  std::optional<Result<void>> opened_;  ///< what the master said at first
 };
 
 }  // namespace cadre::client

@@ -5,16 +5,16 @@
 #include <string>
 #include <vector>
 
-#include "client/cluster/connection.h"
 #include "loop/file.h"
 #include "objects/pack.h"
+#include "rest/client.h"
 
 namespace cadre::client {
 
 class PackedCode {
  public:
-  /// Takes its time.
-  [[nodiscard]] static Got<std::unique_ptr<PackedCode>> pack(const std::string& folder);
+  /// Takes its time. `invalid`: that folder cannot be packed.
+  [[nodiscard]] static Result<std::unique_ptr<PackedCode>> pack(const std::string& folder);
   PackedCode(const PackedCode&) = delete;
   PackedCode& operator=(const PackedCode&) = delete;
   ~PackedCode();
@@ -26,7 +26,7 @@ class PackedCode {
   /// Data folders of masters and agents, which hold keys and tokens; left out.
   const std::vector<std::string>& data_folders() const { return packed_.private_folders; }
   /// Sends only what the master does not have yet. For the thread of the connection's loop; this must stay until then.
-  [[nodiscard]] loop::Task<Got<void>> send(Connection& connection) const;
+  [[nodiscard]] loop::Task<Result<void>> send(rest::Client& connection) const;
 
  private:
   explicit PackedCode(std::string scratch) : scratch_(std::move(scratch)) {}

@@ -5,8 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "client/cluster/refusal.h"
+#include "base/result.h"
 #include "cluster/data_folder.h"
+#include "rest/client.h"
 
 namespace cadre::client {
 
@@ -15,9 +16,13 @@ constexpr std::string_view naming_by_option = "--master or CADRE_MASTER";
 
 /// By `given`, else CADRE_MASTER, else where the user logged in last, else the default data folder, each written as
 /// client/master_address.h says: an address, for which the token is CADRE_TOKEN or that of a login, and who is believed
-/// CADRE_CA or as at that login; or the data folder of a master on this host.
-[[nodiscard]] Got<cluster::KnownMaster> find_master(const std::string& given,
-                                                    std::string_view naming = naming_by_option);
+/// CADRE_CA or as at that login; or the data folder of a master on this host. `invalid`: what was given is neither;
+/// `unavailable`: no master has that folder; `corrupt`: the files about it cannot be read.
+[[nodiscard]] Result<cluster::KnownMaster> find_master(const std::string& given,
+                                                       std::string_view naming = naming_by_option);
+
+/// How a client of its API reaches it.
+[[nodiscard]] rest::Endpoint endpoint_of(const cluster::KnownMaster& master);
 
 /// Masters where the user has logged in, kept in his config folder, for him only.
 struct Logins {
@@ -32,7 +37,7 @@ void describe(V& v, Logins& l) {
 }
 /// $XDG_CONFIG_HOME/cadre/logins.json, or ~/.config/cadre/logins.json.
 std::string logins_file();
-[[nodiscard]] Got<Logins> read_logins();
-[[nodiscard]] Got<void> write_logins(const Logins& logins);
+[[nodiscard]] Result<Logins> read_logins();
+[[nodiscard]] Result<void> write_logins(const Logins& logins);
 
 }  // namespace cadre::client

@@ -44,8 +44,8 @@ struct WhichMaster : testing::Test {
     return folder;
   }
   static std::string url_of(const std::string& given) {
-    const Got<cluster::KnownMaster> master = find_master(given);
-    return master ? master->url : "(" + std::to_string(master.error().code) + ") " + master.error().message;
+    const Result<cluster::KnownMaster> master = find_master(given);
+    return master ? master->url : "(" + std::string(to_string(master.error().code)) + ") " + master.error().message;
   }
 
   servers::TempDir home;
@@ -73,7 +73,7 @@ TEST_F(WhichMaster, OfThisHostIsKnownByItsUrlToo) {
 TEST_F(WhichMaster, IsToldByItsDataFolder) {
   const std::string folder = data("data", here);
   for (const std::string& given : {folder, folder + "/", folder + "/../data", folder + "//."}) {
-    const Got<cluster::KnownMaster> found = find_master(given);
+    const Result<cluster::KnownMaster> found = find_master(given);
     ASSERT_TRUE(found) << found.error().message;
     EXPECT_EQ(found->url, "http://127.0.0.1:7");
     EXPECT_EQ(found->user, "eve");
@@ -89,27 +89,27 @@ TEST_F(WhichMaster, MayBeAFolderFromHere) {
   std::filesystem::current_path(home.path());
   EXPECT_EQ(url_of("data"), "http://127.0.0.1:7");
   EXPECT_EQ(url_of("./data"), "http://127.0.0.1:7");
-  EXPECT_THAT(url_of("none"), StartsWith("(4) no master answers at " + home.path() + "/none; start one"));
+  EXPECT_THAT(url_of("none"), StartsWith("(unavailable) no master answers at " + home.path() + "/none; start one"));
   std::filesystem::current_path(before);
 }
 
 TEST_F(WhichMaster, IsNotReachedWithoutAFolderOrInAnEmptyOne) {
   const std::string nothing = home.path() + "/nothing";
-  EXPECT_EQ(url_of(nothing), "(4) no master answers at " + nothing +
+  EXPECT_EQ(url_of(nothing), "(unavailable) no master answers at " + nothing +
                                  "; start one with `cadre up`, or name another with --master or CADRE_MASTER");
-  EXPECT_THAT(url_of(home.path()), StartsWith("(4) no master answers at " + home.path() + ";"));
-  EXPECT_THAT(url_of(""), StartsWith("(4) no master answers at " + home.path() + "/share/cadre;"));
+  EXPECT_THAT(url_of(home.path()), StartsWith("(unavailable) no master answers at " + home.path() + ";"));
+  EXPECT_THAT(url_of(""), StartsWith("(unavailable) no master answers at " + home.path() + "/share/cadre;"));
 }
 
 TEST_F(WhichMaster, SaysWhatIsWrongWithTheFile) {
   EXPECT_THAT(url_of(data("broken", "{\"url\": ")),
-              testing::AllOf(StartsWith("(1) "), HasSubstr("broken/client.json")));
-  EXPECT_THAT(url_of(data("empty", "")), testing::AllOf(StartsWith("(1) "), HasSubstr("empty/client.json")));
+              testing::AllOf(StartsWith("(corrupt) "), HasSubstr("broken/client.json")));
+  EXPECT_THAT(url_of(data("empty", "")), testing::AllOf(StartsWith("(corrupt) "), HasSubstr("empty/client.json")));
   EXPECT_THAT(url_of(data("other", "{\"token\": 17}")), testing::AllOf(HasSubstr("token"), HasSubstr("url")))
       << "all of it at once";
   const std::string folder = home.path() + "/folder";
   std::filesystem::create_directories(folder + "/client.json");
-  EXPECT_THAT(url_of(folder), testing::AllOf(StartsWith("(1) "), HasSubstr("folder/client.json")));
+  EXPECT_THAT(url_of(folder), testing::AllOf(StartsWith("(corrupt) "), HasSubstr("folder/client.json")));
 }
 
 TEST_F(WhichMaster, MayBeAUrl) {
@@ -117,7 +117,7 @@ TEST_F(WhichMaster, MayBeAUrl) {
   EXPECT_EQ(url_of("https://there:7310//"), "https://there:7310");
   EXPECT_EQ(url_of("http://[::1]:7310/"), "http://[::1]:7310");
   const servers::Variable authority("CADRE_CA", "/my/ca.pem");
-  const Got<cluster::KnownMaster> found = find_master("https://there");
+  const Result<cluster::KnownMaster> found = find_master("https://there");
   ASSERT_TRUE(found);
   EXPECT_EQ(found->ca, "/my/ca.pem");
   EXPECT_EQ(found->token, "");
@@ -126,7 +126,7 @@ TEST_F(WhichMaster, MayBeAUrl) {
 TEST_F(WhichMaster, IsNoOtherKindOfAddress) {
   for (const char* given : {"ftp://there", "tcp://there:1", "ipc:///run/x", "://", "HTTP://there", "http://there:99999",
                             "http://there:abc", "http://there:"}) {
-    EXPECT_THAT(url_of(given), StartsWith("(2) '" + std::string(given) + "'")) << given;
+    EXPECT_THAT(url_of(given), StartsWith("(invalid) '" + std::string(given) + "'")) << given;
     EXPECT_THAT(url_of(given), HasSubstr("write an address like host:7310")) << given;
   }
 }
@@ -135,7 +135,7 @@ TEST_F(WhichMaster, HasAHostInItsUrl) {
   // Else the first word of a path would be taken for one, and be shown the token.
   for (const char* given :
        {"http://", "http:///", "https://", "http:////there", "http://?x", "http://#", "http://:80"}) {
-    EXPECT_THAT(url_of(given), StartsWith("(2) ")) << given;
+    EXPECT_THAT(url_of(given), StartsWith("(invalid) ")) << given;
   }
 }
 
@@ -159,7 +159,7 @@ TEST_F(WhichMaster, IsAskedWithTheTokenOfTheEnvironmentElseOfTheLogin) {
   EXPECT_EQ(find_master("http://three:3")->token, "");
   const servers::Variable given("CADRE_TOKEN", "mine");
   for (const std::string& one : {std::string("http://two:2"), std::string("http://three:3"), data("data", here)}) {
-    const Got<cluster::KnownMaster> found = find_master(one);
+    const Result<cluster::KnownMaster> found = find_master(one);
     EXPECT_EQ(found->token, "mine");
     EXPECT_EQ(found->user, "") << "whose token that is nobody knows";
   }
@@ -183,7 +183,7 @@ TEST_F(WhichMaster, LoginsAreForTheirUserOnly) {
   chmod((logins_file() + ".new").c_str(), 0644);
   ASSERT_TRUE(write_logins(logins));
   EXPECT_EQ(mode_of(logins_file()), 0600U);
-  const Got<Logins> read = read_logins();
+  const Result<Logins> read = read_logins();
   ASSERT_TRUE(read);
   EXPECT_EQ(read->current, "http://one:1");
   EXPECT_EQ(read->masters.at(0).token, "first");
@@ -202,7 +202,7 @@ TEST_F(WhichMaster, NoLoginsAreNoFaultButBrokenOnesAre) {
   ASSERT_TRUE(write_logins({}));
   write(logins_file(), "{\"masters\": [{\"url\": 5}]}");
   for (const std::string& said : {url_of(""), url_of("http://there")}) {
-    EXPECT_THAT(said, testing::AllOf(StartsWith("(1) " + logins_file()), HasSubstr("; mend it or remove it")));
+    EXPECT_THAT(said, testing::AllOf(StartsWith("(corrupt) " + logins_file()), HasSubstr("; mend it or remove it")));
   }
   EXPECT_EQ(text_of(logins_file()), "{\"masters\": [{\"url\": 5}]}") << "it is not thrown away";
 }

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <memory>
 
-#include "client/host_identity.h"
+#include "loop/random_word.h"
 
 namespace cadre::client {
 namespace {
@@ -18,7 +18,7 @@ constexpr Duration answer_grace = 50ms;  // the core says itself that the time i
 constexpr Duration longest_linger = std::chrono::hours(24 * 365);
 
 MemberOptions named(MemberOptions options) {
-  if (options.name.empty()) options.name = options.type + "-" + random_word(8);
+  if (options.name.empty()) options.name = options.type + "-" + loop::random_word(8);
   return options;
 }
 

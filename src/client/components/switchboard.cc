@@ -6,6 +6,7 @@
 #include "base/overloaded.h"
 #include "client/host_identity.h"
 #include "client/names_place.h"
+#include "loop/random_word.h"
 #include "loop/tasks.h"
 #include "names/names.h"
 #include "net/zmq_network.h"
@@ -118,7 +119,7 @@ loop::Task<void> Switchboard::begin() {
   const Result<void> bound = bind();
   if (!bound) co_return fail_with(bound.error());
   Inside& inside = *inside_;
-  remote::Card card{shared_.options.type, shared_.options.name, 0, random_word(32), inside.keys.open.text(), {},
+  remote::Card card{shared_.options.type, shared_.options.name, 0, loop::random_word(32), inside.keys.open.text(), {},
                     protocol::own()};
   card.at = {identity_ + "|" + inside.hub->addresses().at(0), inside.hub->addresses().at(1)};
   std::string key = key_of(shared_.options.group, shared_.options.name);

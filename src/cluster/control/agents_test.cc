@@ -284,5 +284,43 @@ TEST(EndingsAndReports, CountOnlyFromTheAgentThatHoldsTheLease) {
   EXPECT_EQ(fixture.task(1).reports, 0U);
 }
 
+TEST(Announcements, CountOnlyFromTheHolderOfTheNewestLease) {
+  ControlFixture fixture;
+  fixture.hello("a1");
+  fixture.submit({1}, "1 slot");
+  fixture.started("a1", lease_of(1));
+  fixture.hello("a2");
+  fixture.says("a2", messages::Report{lease_of(1), 1, "forged", true});
+  fixture.says("a1", messages::Report{lease_of(1, 0, 2), 1, "of another epoch", true});
+  EXPECT_EQ(fixture.task(1).announcement, "");
+  fixture.says("a1", messages::Report{lease_of(1), 1, std::string(32'769, 'x'), true});
+  EXPECT_EQ(fixture.task(1).announcement, "");
+  fixture.says("a1", messages::Report{lease_of(1), 2, "here", true});
+  EXPECT_EQ(fixture.task(1).announcement, "here");
+}
+
+TEST(Announcements, AreOfOneRun) {
+  ControlFixture fixture;
+  fixture.hello("a1");
+  fixture.submit({1}, "1 slot");
+  fixture.started("a1", lease_of(1));
+  fixture.says("a1", messages::Report{lease_of(1), 1, "here", true});
+  fixture.says("a1", messages::Report{lease_of(1), 2, "loss 1"});
+  fixture.restart();
+  EXPECT_EQ(fixture.control().ledger().find(TaskId{{1}, 0})->announcement, "here");
+  fixture.falls_silent("a1");
+  fixture.pass(40s);
+  fixture.hello("a1");
+  EXPECT_EQ(fixture.task(1).announcement, "here") << "the same process comes back";
+  fixture.falls_silent("a1");
+  fixture.hello("a2");
+  fixture.pass(40s);
+  EXPECT_EQ(fixture.task(1).lease.epoch, Epoch{2});
+  EXPECT_EQ(fixture.task(1).announcement, "");
+  EXPECT_EQ(fixture.task(1).last_report, "loss 1");
+  fixture.says("a1", messages::Report{lease_of(1), 3, "still here", true});
+  EXPECT_EQ(fixture.task(1).announcement, "");
+}
+
 }  // namespace
 }  // namespace cadre::cluster::control

@@ -67,6 +67,32 @@ TEST(Clients, WaitUntilSomethingIsNew) {
   EXPECT_EQ(news(fixture).jobs.front().tasks.front().last_report, "127.0.0.1:4000");
 }
 
+TEST(Clients, AreToldOfAnAnnouncementOnce) {
+  ControlFixture fixture;
+  fixture.hello("a1");
+  fixture.ask(ann, "keep_session", keep_session());
+  fixture.ask(ann, "submit", requests::Submit{actor_of()});
+  fixture.started("a1", lease_of(1));
+  fixture.ask(ann, "keep_session", keep_session());
+  const std::uint64_t seen = news(fixture).version;
+  const messages::Report announcement{lease_of(1), 1, "127.0.0.1:4000", true};
+  fixture.says("a1", announcement);
+  fixture.says("a1", messages::Report{lease_of(1), 2, "loss 1"});
+  fixture.ask(ann, "keep_session", keep_session(seen));
+  const requests::TaskView task = news(fixture).jobs.front().tasks.front();
+  EXPECT_EQ(task.announcement, "127.0.0.1:4000");
+  EXPECT_EQ(task.last_report, "loss 1");
+  EXPECT_EQ(task.reports, 1U);
+  const std::uint64_t told = news(fixture).version;
+  fixture.says("a1", announcement);
+  fixture.ask(ann, "keep_session", keep_session(told));
+  EXPECT_TRUE(news(fixture).jobs.empty()) << "the same again changes nothing";
+  fixture.says("a1", messages::Report{lease_of(1), 3, "127.0.0.1:4001", true});
+  fixture.ask(ann, "keep_session", keep_session(told));
+  ASSERT_EQ(news(fixture).jobs.size(), 1U);
+  EXPECT_EQ(news(fixture).jobs.front().tasks.front().announcement, "127.0.0.1:4001");
+}
+
 TEST(Clients, AreAnsweredWhenTheirWaitIsOver) {
   ControlFixture fixture;
   fixture.ask(ann, "keep_session", keep_session());

@@ -93,7 +93,8 @@ void Ledger::note_ended(JobId id) {
   ++ended_total_;
   ended_bytes_total_ += job.bytes;
   for (const auto& [member, task] : job.tasks) {
-    job.bytes += static_cast<std::int64_t>(task.last_report.size() + task.ending.detail.size());
+    job.bytes += static_cast<std::int64_t>(task.last_report.size() + task.announcement.size());
+    job.bytes += static_cast<std::int64_t>(task.ending.detail.size());
   }
   ended_bytes_ += job.bytes;
   ended_.push_back(id);

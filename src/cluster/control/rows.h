@@ -104,6 +104,7 @@ struct TaskRow {
   std::string last_report;
   std::int32_t restarts = 0;  ///< alone, in a row
   TimePoint restart_at;       ///< if it has failed, and waits to be started again in its place
+  std::string announcement;   ///< of its newest lease: where it can be reached
   bool operator==(const TaskRow&) const = default;
 };
 

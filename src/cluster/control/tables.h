@@ -118,6 +118,7 @@ void columns(V& v, TaskRow& row) {
   v.column("last_report", row.last_report);
   v.column("restarts", row.restarts);
   v.column("restart_at", row.restart_at);
+  v.column("announcement", row.announcement);
   v.when_read("stage", [&]() -> Result<void> {
     TRY_ASSIGN(state, assemble(lease));
     row.lease = std::move(state);

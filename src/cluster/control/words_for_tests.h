@@ -46,7 +46,9 @@ inline std::string in_words(const messages::FromAgent& message) {
           [](const messages::Beat&) { return std::string("beat"); },
           [](const messages::Started& one) { return "started " + to_string(one.lease); },
           [](const messages::Exited& one) { return "exited " + to_string(one.lease) + ": " + in_words(one.ending); },
-          [](const messages::Report& one) { return "report of " + to_string(one.lease) + ": " + one.body; },
+          [](const messages::Report& one) {
+            return (one.is_announcement ? "announcement of " : "report of ") + to_string(one.lease) + ": " + one.body;
+          },
           [](const messages::ExecNews& one) {
             const bool ended = std::holds_alternative<supervision::ExecEnded>(one.news);
             return std::string("exec: ") + (ended ? "ended" : "output");

@@ -216,7 +216,7 @@ void HostControl::hear(const LeaseId& lease, const supervision::FromSupervisor& 
                    if (task.stop) tell(lease, *task.stop);
                  },
                  [&](const supervision::Report& report) {
-                   tell_master(messages::Report{lease, report.number, report.body});
+                   tell_master(messages::Report{lease, report.number, report.body, report.is_announcement});
                  },
                  [&](const supervision::ExecOutput& output) {
                    tell_master(messages::ExecNews{output.number, output});

@@ -277,6 +277,20 @@ TEST(HostControl, LetsNothingStartThatWasStoppedMeanwhile) {
   EXPECT_FALSE(bench.host().may_start(lease_of(1)));
 }
 
+TEST(HostControl, PassesReportsAndAnnouncementsOnAsWhatTheyAre) {
+  Bench bench;
+  bench.welcome();
+  bench.start(lease_of(1));
+  bench.status(lease_of(1));
+  const auto told = [&](const supervision::Report& report) {
+    bench.host().hear(lease_of(1), report, bench.now());
+    const std::vector<Effect> effects = bench.host().take();
+    return control::in_words(std::get<ToMaster>(effects.at(0)).message);
+  };
+  EXPECT_EQ(told({1, "loss 1"}), "report of 1.0/1: loss 1");
+  EXPECT_EQ(told({2, "here", true}), "announcement of 1.0/1: here");
+}
+
 TEST(HostControl, PermitsNoMoreThanTheMasterIsKnownToGrant) {
   Bench bench;
   bench.welcome();

@@ -22,6 +22,9 @@ struct Submit {
   static constexpr std::string_view type_name = "submit";
   static constexpr Route route{"POST", "/jobs", "Submits a job.", Need::editor, Repeated::keyed};
   using Answer = JobView;
+  /// What a client adds when nobody has answered.
+  static constexpr std::string_view when_unanswered =
+      "it may have taken the job: look with `cadre job list` before you submit it again";
   JobSpec job;
 };
 template <class V>

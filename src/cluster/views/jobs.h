@@ -29,6 +29,7 @@ struct TaskView {
   std::string last_report;
   std::int32_t restarts = 0;
   std::optional<TimePoint> restart_at;
+  std::string announcement;
 };
 template <class V>
 void describe(V& v, TaskView& m) {
@@ -47,6 +48,7 @@ void describe(V& v, TaskView& m) {
   v.field("last_report", m.last_report, "Last accepted report.");
   v.field("restarts", m.restarts, "Number of consecutive restarts of this task alone.");
   v.field("restart_at", m.restart_at, "Time of the next restart, if the task has failed and waits for one.");
+  v.field("announcement", m.announcement, "Where its last process can be reached, as announced by that process.");
 }
 
 struct MemberView {

@@ -27,7 +27,8 @@ requests::TaskView view(const Job& job, const TaskRow& task) {
                           task.reports,
                           task.last_report,
                           task.restarts,
-                          unless_never(task.restart_at)};
+                          unless_never(task.restart_at),
+                          task.announcement};
   if (ending_of(task) != nullptr || awaits_restart(task)) view.ending = task.ending;
   if (const auto usage = job.usages.find(task.id.member); usage != job.usages.end()) view.usage = usage->second;
   return view;

@@ -32,15 +32,20 @@ void Tasks::report(const AgentEntry& agent, const messages::Report& report, Time
   const TaskRow* task = ledger_.find(report.lease.task);
   const lease::Held held{agent.row.agent.id, report.lease.epoch};
   if (report.body.size() > report_bytes_max) {
-    answer.why = "the report is larger than 32 KiB";
+    answer.why = "it is larger than 32 KiB";
   } else if (task != nullptr && lease::current(task->lease) == held) {
     answer.accepted = true;
-    TaskRow& row = ledger_.change(report.lease.task);
-    ++row.reports;
-    row.last_report = report.body;
+    if (!report.is_announcement) {
+      TaskRow& row = ledger_.change(report.lease.task);
+      ++row.reports;
+      row.last_report = report.body;
+    } else if (task->announcement != report.body) {  // one that comes again is no news
+      ledger_.change(report.lease.task).announcement = report.body;
+    }
   } else {
     answer.why = "lease " + to_string(report.lease) + " has ended";
-    ledger_.note(now, report.lease.task, "refused a report of lease " + to_string(report.lease));
+    const std::string what = report.is_announcement ? "an announcement" : "a report";
+    ledger_.note(now, report.lease.task, "refused " + what + " of lease " + to_string(report.lease));
   }
   outbox_.send(agent, messages::ReportAnswer{report.lease, std::move(answer)});
 }
@@ -90,6 +95,7 @@ void Tasks::step(TaskId id, const lease::Event& event, TimePoint now) {
       execs_.lease_over({id, before->epoch});
       sessions_.note_over({id, before->epoch});
     }
+    if (result.next.epoch != task.lease.epoch) task.announcement.clear();  // the process of the new lease has its own
     note_lost(task, Lost::no);
     job.tally -= tally_of(job, task);
     task.lease = std::move(result.next);

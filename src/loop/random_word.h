@@ -1,0 +1,12 @@
+/// Random words from the operating system, for names and keys that nobody can guess. Safe on any thread.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace cadre::loop {
+
+/// Lower-case letters and digits, 5 bits each: nobody guesses one of 32.
+[[nodiscard]] std::string random_word(std::size_t length);
+
+}  // namespace cadre::loop
