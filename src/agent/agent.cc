@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/overloaded.h"
+#include "cluster/message_text.h"
 #include "describe/describe.h"
 
 namespace cadre::agent {
@@ -189,6 +190,7 @@ void Agent::look_if_admitted() {
 void Agent::hear_master(BytesView bytes) {
   const auto message = describe::read_msgpack<messages::FromMaster>(bytes);
   if (!message) return deps_.log.warning("a message of the master is not understood; are both the same version?");
+  if (!is_heartbeat(*message)) deps_.log.debug([&] { return "received " + in_words(message->body); });
   host_.hear(*message, deps_.loop.now());
   perform();
 }
@@ -204,6 +206,8 @@ void Agent::perform() {
 void Agent::perform(const host::Effect& effect) {
   std::visit(overloaded{
                  [&](const host::ToMaster& one) {
+                   if (!is_heartbeat(one.message))
+                     deps_.log.debug([&] { return "sends " + in_words(one.message.body); });
                    if (const auto sent = control_->send(describe::write_msgpack(one.message)); !sent) {
                      unsent_.note(sent.error().message);
                    }

@@ -18,11 +18,11 @@
 #include <vector>
 
 #include "api/change.h"
-#include "api/metric.h"
 #include "api/operation.h"
 #include "api/principal.h"
 #include "api/rows.h"
 #include "api/service.h"
+#include "base/metric.h"
 #include "base/result.h"
 #include "base/time.h"
 

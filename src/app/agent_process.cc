@@ -20,9 +20,6 @@
 #include "client/cluster/data_folder.h"
 #include "cluster/agent_id.h"
 #include "cluster/data_folder.h"
-#include "describe/describe.h"
-#include "describe/number.h"
-#include "describe/utf8.h"
 #include "loop/file.h"
 #include "loop/real_loop.h"
 #include "loop/signals.h"
@@ -57,32 +54,9 @@ Result<std::string> identity_in(const std::string& data) {
   return identity;
 }
 
-Result<plan::Cpus> cpus_from(const std::string& text) {
-  const auto number = describe::parse_number(text);
-  Result<plan::Cpus> cpus = fail(Errc::invalid, "is not a number; write one like 2 or 0.5");
-  if (number && *number) cpus = describe::Scalar<plan::Cpus>::read(**number);
-  if (!cpus) return fail(Errc::invalid, "--cpus " + text.substr(0, 40) + ": " + cpus.error().message);
-  return cpus;
-}
-
-Result<ByteSize> size_from(const char* flag, const std::string& text) {
-  Result<ByteSize> size = parse_byte_size(text);
-  if (!size) return fail(Errc::invalid, std::string(flag) + ": " + size.error().message);
-  return size;
-}
-
-Result<Duration> setup_timeout_of(const AgentOptions& options) {
-  if (!options.setup_timeout) return agent::setup_timeout;
-  const Result<Duration> time = parse_duration(*options.setup_timeout);
-  if (!time) return fail(Errc::invalid, "--setup-timeout: " + time.error().message);
-  const bool is_good = *time >= std::chrono::milliseconds(1) && *time <= std::chrono::hours(24 * 365);
-  return is_good ? time
-                 : fail(Errc::invalid, "--setup-timeout: must be from 1ms to 8760h, is " + *options.setup_timeout);
-}
-
 /// The name by which the agent of this folder is known stays, whatever the host is called: under another one its tasks
 /// would be given up.
-Result<std::string> id_in(const std::string& data, const AgentOptions& options) {
+Result<std::string> id_in(const std::string& data, const agent::Config& options) {
   const std::string kept = agent::kept_id(data);
   if (kept.empty() || kept == options.id || (options.adopt && !options.id.empty())) return options.id;
   if (options.id.empty()) return kept;
@@ -91,29 +65,11 @@ Result<std::string> id_in(const std::string& data, const AgentOptions& options) 
                                  "sets its tasks aside");
 }
 
-/// What the options say of the agent; the rest is found on the host.
-Result<messages::Hello> said_by(const AgentOptions& options) {
-  messages::Hello hello;
-  hello.protocols = protocol::own();
-  hello.pool = options.pool;
-  hello.identity = "not known yet";
-  hello.agent.id = cluster::AgentId(options.id.empty() ? "host" : options.id);
-  hello.agent.labels = options.labels;
-  if (options.cpus) {
-    TRY_ASSIGN(cpus, cpus_from(*options.cpus));
-    hello.agent.cpus = cpus;
-  }
-  if (options.memory) {
-    TRY_ASSIGN(memory, size_from("--memory", *options.memory));
-    hello.agent.memory = memory;
-  }
-  return hello;
-}
-
 class AgentProcess {
  public:
   AgentProcess(const AgentOptions& options, std::string data, std::unique_ptr<supervisor::Nursery> nursery, Log& log)
       : options_(options),
+        config_(options.config),
         data_(std::move(data)),
         nursery_(std::move(nursery)),
         log_(log),
@@ -130,9 +86,8 @@ class AgentProcess {
     // Before the master can have heard of it: an agent that is killed right after it was accepted keeps its name.
     if (agent::kept_id(data_).empty()) TRY(agent::keep_id(data_, id_));
     if (!way.pool.empty()) introduction.pool = way.pool;
-    TRY_ASSIGN(warm, warm_rules(introduction.agent.cpus));
+    const agent::WarmProcesses::Rules warm = warm_rules(introduction.agent.cpus);
     TRY_ASSIGN(walls, wall_options());
-    TRY_ASSIGN(setup_timeout, setup_timeout_of(options_));
     agent::ProcessRuntime::Options tasks{introduction.agent.id,
                                          introduction.agent.slot_kind,
                                          introduction.slots,
@@ -152,7 +107,7 @@ class AgentProcess {
                                          },
                                          agent::boot_id(),
                                          {},
-                                         setup_timeout};
+                                         config_.setup_timeout};
     TRY(make_private_folder(tasks.tasks, log_));
     end_leftovers(agent::unsupervised_folders(tasks.tasks));
     sweep(tasks.tasks);
@@ -181,19 +136,22 @@ class AgentProcess {
  private:
   Result<messages::Hello> introduce() {
     const agent::HostFacts facts = agent::facts_of_host();
-    TRY_ASSIGN(hello, said_by(options_));
+    messages::Hello hello;
+    hello.protocols = protocol::own();
+    hello.pool = config_.pool;
     hello.host = facts.name;
-    if (options_.id.empty()) hello.agent.id = cluster::AgentId(facts.name);
-    id_ = hello.agent.id.value;
-    if (!options_.cpus) hello.agent.cpus = facts.cpus;
-    if (!options_.memory) hello.agent.memory = facts.memory;
-    TRY_ASSIGN(home, agent::settle_in(data_, options_.adopt ? agent::Adopt::yes : agent::Adopt::no, log_));
+    id_ = config_.id.empty() ? facts.name : config_.id;
+    hello.agent.id = cluster::AgentId(id_);
+    hello.agent.labels = config_.labels;
+    hello.agent.cpus = config_.cpus.value_or(facts.cpus);
+    hello.agent.memory = config_.memory.value_or(facts.memory);
+    TRY_ASSIGN(home, agent::settle_in(data_, config_.adopt ? agent::Adopt::yes : agent::Adopt::no, log_));
     hello.place = home.place;
     hello.boot = home.boot;
     hello.cluster = home.cluster;
     TRY_ASSIGN(identity, identity_in(data_));
     hello.identity = identity;
-    TRY_ASSIGN(devices, agent::find_slots({options_.slots, options_.artificial_slots}));
+    TRY_ASSIGN(devices, agent::find_slots(config_.slots));
     hello.slots = devices.slots;
     hello.agent.slots = static_cast<std::int32_t>(devices.slots.size());
     hello.agent.slot_kind = devices.kind;
@@ -202,12 +160,12 @@ class AgentProcess {
     cgroup_hold_ = supervisor::CgroupHold(cgroup_);
     supervisor::remove_abandoned_cgroups(cgroup_, cgroup_prefix);
     hello.isolation = supervisor::in_words(nursery_->features(), cgroup_);
-    hello.owner = options_.owner;
+    hello.owner = config_.owner;
     hello.owner_only = !has_namespaces();
     if (hello.owner_only) {
       hello.isolation.insert(hello.isolation.begin(),
                              "none: accepts only jobs of " +
-                                 (options_.owner.empty() ? "the owner of the cluster" : "'" + options_.owner + "'"));
+                                 (config_.owner.empty() ? "the owner of the cluster" : "'" + config_.owner + "'"));
     } else if (::geteuid() == 0) {
       hello.isolation.emplace_back("the tasks of each user run as a separate unix user");
     }
@@ -222,20 +180,14 @@ class AgentProcess {
     walls.data = data_;
     walls.is_root = ::geteuid() == 0;
     walls.has_namespaces = has_namespaces();
-    walls.allow_isolation_off = options_.allow_isolation_off;
+    walls.allow_isolation_off = config_.allow_isolation_off;
     walls.device_nodes = device_nodes_;
     walls.shared_nodes = agent::shared_device_nodes();
-    if (!options_.uids.empty()) {
-      TRY_ASSIGN(uids, agent::parse_uid_range(options_.uids));
-      walls.uids = uids;
-    }
-    for (const std::string& text : options_.allow_mounts) {
-      TRY_ASSIGN(allowed, agent::parse_allowed_mount(text));
-      walls.mounts.push_back(std::move(allowed));
-    }
-    if (is_master_folder()) walls.hidden.push_back(options_.master);
+    walls.uids = config_.uids;
+    walls.mounts = config_.allow_mounts;
+    if (is_master_folder()) walls.hidden.push_back(config_.master);
     walls.shown = programs();
-    for (const std::string& python : options_.pythons) {
+    for (const std::string& python : config_.pythons) {
       const std::string folder = agent::folder_of_python(python);
       if (folder.empty()) return fail(Errc::not_found, "--python: '" + python + "' does not exist on this host");
       walls.shown.push_back(folder);
@@ -256,8 +208,7 @@ class AgentProcess {
   }
 
   bool is_master_folder() const {
-    return options_.join.empty() &&
-           (options_.master.find('/') != std::string::npos || fs::is_directory(options_.master));
+    return config_.join.empty() && (config_.master.find('/') != std::string::npos || fs::is_directory(config_.master));
   }
 
   /// Where the Python package is when this program was not installed.
@@ -267,28 +218,24 @@ class AgentProcess {
     return fs::exists(beside / "cadre/__init__.py", unknown) ? beside.string() : "";
   }
 
-  Result<agent::WarmProcesses::Rules> warm_rules(plan::Cpus offered) const {
+  agent::WarmProcesses::Rules warm_rules(plan::Cpus offered) const {
     const std::int64_t cpus = std::max<std::int64_t>(offered.milli / 1000, 1);
     cluster::host::WarmRules rules;
-    rules.each_max = static_cast<std::size_t>(options_.warm.value_or(static_cast<std::int32_t>(cpus)));
+    rules.each_max = static_cast<std::size_t>(config_.warm.value_or(static_cast<std::int32_t>(cpus)));
     rules.all_max = 8 * rules.each_max;
     rules.starting_max = static_cast<std::size_t>(std::clamp<std::int64_t>(cpus / 2, 2, 8));
-    rules.memory_max = ByteSize{agent::facts_of_host().memory.value / 10};
-    if (options_.warm_memory) {
-      TRY_ASSIGN(memory, size_from("--warm-memory", *options_.warm_memory));
-      rules.memory_max = memory;
-    }
+    rules.memory_max = config_.warm_memory.value_or(ByteSize{agent::facts_of_host().memory.value / 10});
     cluster::host::TemplateRules templates;
     templates.all_max = rules.each_max == 0 ? 0 : templates_max;
-    return agent::WarmProcesses::Rules{rules, templates};
+    return {rules, templates};
   }
 
   Result<agent::Way> way_to_master(const cluster::AgentId& id) {
     if (is_master_folder()) {
-      const cluster::DataFolder folder{fs::absolute(options_.master).lexically_normal().string()};
+      const cluster::DataFolder folder{fs::absolute(config_.master).lexically_normal().string()};
       return agent::way_by_folder({loop_, *network_, log_, data_, id, folder});
     }
-    return agent::way_by_key({loop_, *network_, data_, id, options_.join, options_.master});
+    return agent::way_by_key({loop_, *network_, data_, id, config_.join, config_.master});
   }
 
   void note_cluster(const std::string& cluster) {
@@ -332,7 +279,7 @@ class AgentProcess {
     log_.info("agent '" + hello.agent.id.value + "' offers " + std::to_string(hello.agent.slots) + " slots, " +
               plan::to_string(hello.agent.cpus) + " cpus, " + to_string(hello.agent.memory));
     for (const std::string& words : hello.isolation) log_.info("isolation: " + words);
-    if (options_.join.empty() || !options_.owner.empty() || ::geteuid() == 0) return;
+    if (config_.join.empty() || !config_.owner.empty() || ::geteuid() == 0) return;
     log_.warning(
         "tasks of the owner of the cluster run here as your unix user: they can read and change your files, "
         "such as those in " +
@@ -340,6 +287,7 @@ class AgentProcess {
   }
 
   const AgentOptions& options_;
+  const agent::Config& config_;
   std::string data_;
   std::string id_;
   std::unique_ptr<supervisor::Nursery> nursery_;
@@ -360,28 +308,13 @@ class AgentProcess {
 
 }  // namespace
 
-Result<void> check_options(const AgentOptions& options) {
-  TRY_ASSIGN(hello, said_by(options));
-  TRY(cluster::check_agent_id(hello.agent.id.value));
-  const auto read = describe::read<messages::Hello>(describe::write(hello));
-  if (!read) return Failure(describe::to_error(read.error(), "the options of the agent"));
-  if (options.warm_memory) TRY(size_from("--warm-memory", *options.warm_memory));
-  TRY(setup_timeout_of(options));
-  for (const auto& [name, value] : options.labels) {
-    if (!describe::is_printable(name) || !describe::is_printable(value)) {
-      return fail(Errc::invalid, "--label: " + describe::escaped(name) + " contains control characters; remove them");
-    }
-  }
-  return {};
-}
-
 Result<void> run_agent(const AgentOptions& given, Log& log) {
   AgentOptions options = given;
-  TRY_ASSIGN(id, id_in(given.data, given));
-  options.id = id;
-  TRY_ASSIGN(data, open_data_folder(options.data, log));
+  TRY_ASSIGN(id, id_in(given.config.data, given.config));
+  options.config.id = id;
+  TRY_ASSIGN(data, open_data_folder(options.config.data, log));
   std::optional<supervisor::IsolationFeatures> features;
-  if (options.namespaces == "none") features.emplace();
+  if (options.has_no_namespaces) features.emplace();
   TRY_ASSIGN(nursery,
              supervisor::Nursery::open(supervisor::program_beside_us(), features));  // before there are threads
   TRY_ASSIGN(lock, lock_folder(data));

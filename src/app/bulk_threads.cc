@@ -45,17 +45,17 @@ void BulkThreads::fence(const std::vector<cluster::LeaseId>& newest, std::functi
   }
 }
 
-std::vector<api::Metric> BulkThreads::metrics() const {
-  using Kind = api::Metric::Kind;
-  api::Metric served{"bulk_requests_total", "Requests that the bulk side of a part has served.", Kind::counter, {}};
-  api::Metric refused{"bulk_requests_refused_total", "Refused requests to the bulk side of a part.", Kind::counter, {}};
-  api::Metric identified{"bulk_callers_identified_total",
+std::vector<Metric> BulkThreads::metrics() const {
+  using Kind = Metric::Kind;
+  Metric served{"bulk_requests_total", "Requests that the bulk side of a part has served.", Kind::counter, {}};
+  Metric refused{"bulk_requests_refused_total", "Refused requests to the bulk side of a part.", Kind::counter, {}};
+  Metric identified{"bulk_callers_identified_total",
                          "Callers of the bulk side of a part whose rights were not cached.",
                          Kind::counter,
                          {}};
   for (const auto& [part, one] : threads_) {
     const master::Ingest::Counters counters = one.thread->ingest().counters();
-    const api::Metric::Labels labels{{"part", one.name}};
+    const Metric::Labels labels{{"part", one.name}};
     served.samples.push_back({labels, static_cast<double>(counters.served)});
     refused.samples.push_back({labels, static_cast<double>(counters.refused)});
     identified.samples.push_back({labels, static_cast<double>(counters.identified)});

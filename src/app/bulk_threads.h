@@ -39,7 +39,7 @@ class BulkThreads {
   /// Calls `done`, on the loop, when none of them serves older leases of these tasks any more.
   void fence(const std::vector<cluster::LeaseId>& newest, std::function<void()> done);
   /// Safe on any thread once all have started.
-  [[nodiscard]] std::vector<api::Metric> metrics() const;
+  [[nodiscard]] std::vector<Metric> metrics() const;
 
  private:
   struct One {

@@ -1,12 +1,12 @@
 #include "app/cluster_commands.h"
 
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <optional>
 
 #include "agent/joining.h"
+#include "app/agent_options.h"
 #include "app/agent_process.h"
 #include "app/gateway_thread.h"
 #include "app/master_process.h"
@@ -141,24 +141,10 @@ void add_master_options(CLI::App& command, MasterOptions& options) {
   add_log_form(command, options.log_form);
 }
 
-/// A number means the same for every command that takes one.
-void take_slots(AgentOptions& options, const std::string& text) {
-  if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos) {
-    options.slots = text;
-    return;
-  }
-  std::int32_t count = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error != std::errc() || count > plan::most_slots) {
-    throw CLI::ValidationError("--slots", "must be at most " + std::to_string(plan::most_slots) + ", is " + text);
-  }
-  options.artificial_slots = count;
-}
-
 /// Which master an agent means that names none: the one that it has joined, else the one in CADRE_MASTER, else the
 /// default on this host.
-Result<std::string> master_of_agent(const AgentOptions& options) {
-  if (agent::has_joined(options.data)) return "";
+Result<std::string> master_of_agent(const std::string& data) {
+  if (agent::has_joined(data)) return "";
   const char* variable = std::getenv("CADRE_MASTER");
   const std::string named = variable == nullptr ? "" : variable;
   if (named.empty()) return client::default_data_folder();
@@ -171,68 +157,16 @@ Result<std::string> master_of_agent(const AgentOptions& options) {
                                  "`cadre agent token` and join with --join TOKEN");
 }
 
-void add_agent_options(CLI::App& command, AgentOptions& options) {
-  command.add_option("--id", options.id,
-                     "Agent ID; default: the ID stored in the data folder, otherwise the host name");
-  command.add_option("--pool", options.pool, "Pool that the agent joins");
-  command
-      .add_option_function<std::string>(
-          "--slots", [&options](const std::string& text) { take_slots(options, text); },
-          "auto (GPUs, or cores if there is none), none, a list of devices like 0,2, or a number of slots not tied to "
-          "a device")
-      ->type_name("SLOTS")
-      ->default_str("auto");
-  command.add_option("--artificial-slots", options.artificial_slots, "Same as --slots with a number")
-      ->check(CLI::Range(0, plan::most_slots));
-  command.add_option("--cpus", options.cpus, "CPU cores to offer; default: all");
-  command.add_option("--memory", options.memory, "Memory to offer; default: all");
-  command
-      .add_option("--warm", options.warm,
-                  "Warm processes to keep for each user and interpreter or actor program; default: one per core")
-      ->check(CLI::Range(0, 4096));
-  command.add_option("--warm-memory", options.warm_memory,
-                     "Memory that all warm processes may use; default: a tenth of the memory of the host");
-  command
-      .add_option("--setup-timeout", options.setup_timeout,
-                  "Time limit for the setup commands of a task: this long, times the number of commands; default: 30m")
-      ->type_name("TIME");
-  command
-      .add_option("--owner", options.owner,
-                  "User of the cluster that the agent runs for; default: the owner of the cluster")
-      ->type_name("USER");
-  command
-      .add_option("--uids", options.uids,
-                  "Range of unix user IDs for users without an account, if the agent runs as root; default: "
-                  "2100000000-2100065535")
-      ->type_name("FIRST-LAST");
-  command
-      .add_option("--allow-mount", options.allow_mounts,
-                  "Folder that tasks of all users may mount, read-only without :rw; can be given several times")
-      ->type_name("PREFIX[:rw]")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command
-      .add_option("--python", options.pythons,
-                  "Interpreter or virtual environment that tasks may use, in any folder; can be given several times")
-      ->type_name("PATH")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command.add_flag("--allow-isolation-off", options.allow_isolation_off,
-                   "Let the owner of the agent and admins of the cluster run tasks without isolation");
-  command.add_option("--namespaces", options.namespaces, "For tests: none, as if the kernel offered none")
-      ->check(CLI::IsMember({"none"}))
-      ->group("");
-  command.add_option_function<std::vector<std::string>>(
-      "--label",
-      [&options](const std::vector<std::string>& labels) {
-        for (const std::string& label : labels) {
-          const std::size_t equals = label.find('=');
-          if (equals == std::string::npos)
-            throw CLI::ValidationError("--label", "'" + label + "' is not of the form name=value");
-          options.labels[label.substr(0, equals)] = label.substr(equals + 1);
-        }
-      },
-      "Label name=value, which jobs can select; can be given several times");
+/// What `cadre agent` is to run.
+Result<AgentOptions> agent_of(const GivenAgentOptions& given) {
+  TRY_ASSIGN(options, read_agent_options(given));
+  agent::Config& config = options.config;
+  if (config.data.empty()) config.data = client::default_data_folder() + "/agent";
+  if (config.master.empty() && config.join.empty()) {
+    TRY_ASSIGN(found, master_of_agent(config.data));
+    config.master = found;
+  }
+  return options;
 }
 
 }  // namespace
@@ -250,16 +184,10 @@ CLI::App& add_cluster_commands(CLI::App& app, std::function<int()>& chosen) {
     };
   });
 
-  auto agent = std::make_shared<AgentOptions>();
+  auto agent = std::make_shared<GivenAgentOptions>();
   CLI::App* agent_command = app.add_subcommand("agent", "Run an agent, or manage agents");
+  add_own_agent_options(*agent_command, *agent);
   add_agent_options(*agent_command, *agent);
-  agent_command->add_option("--master", agent->master,
-                            "Data folder of a master on this host, or host:port of a master that the agent has joined; "
-                            "default: the joined master, then CADRE_MASTER, then ~/.local/share/cadre");
-  agent_command->add_option("--join", agent->join, "Join token, as printed by cadre agent token");
-  agent_command->add_option("--data", agent->data, "Data folder of the agent; default: ~/.local/share/cadre/agent");
-  agent_command->add_flag("--adopt", agent->adopt,
-                          "Accept a data folder of another cluster; the tasks of that cluster are set aside");
   agent_command->require_subcommand(0, 1);
   const auto agent_form = std::make_shared<LogOptions>();
   agent_command->add_flag_callback(
@@ -270,30 +198,23 @@ CLI::App& add_cluster_commands(CLI::App& app, std::function<int()>& chosen) {
     chosen = [agent, agent_form] {
       ignore_broken_pipes();
       const auto log = make_log("agent", *agent_form);
-      if (agent->data.empty()) agent->data = client::default_data_folder() + "/agent";
-      if (agent->master.empty() && agent->join.empty()) {
-        Result<std::string> found = master_of_agent(*agent);
-        if (!found) return exit_code_of(Failure(found.error()), "agent");
-        agent->master = *std::move(found);
-      }
-      const Result<void> fits = check_options(*agent);
-      return exit_code_of(fits ? run_agent(*agent, *log) : fits, "agent");
+      const Result<AgentOptions> options = agent_of(*agent);
+      return exit_code_of(options ? run_agent(*options, *log) : Failure(options.error()), "agent");
     };
   });
 
-  auto up = std::make_shared<std::pair<MasterOptions, AgentOptions>>();
+  auto up = std::make_shared<std::pair<MasterOptions, GivenAgentOptions>>();
   CLI::App* up_command = app.add_subcommand("up", "Run a master and one agent on this host");
   add_master_options(*up_command, up->first);
   add_agent_options(*up_command, up->second);
   up_command->callback([&chosen, up] {
     chosen = [up] {
       ignore_broken_pipes();
-      AgentOptions& own = up->second;
-      own.adopt = up->first.flags.adopt;
-      Result<master::Config> config = config_of(up->first);
-      if (const Result<void> fits = check_options(own); !fits) config = Failure(fits.error());
-      return exit_code_of(config ? run_both(*config, up->second, log_options(up->first)) : Failure(config.error()),
-                          "up");
+      const Result<master::Config> config = config_of(up->first);
+      Result<AgentOptions> agent = read_agent_options(up->second);
+      if (!config || !agent) return exit_code_of(Failure(config ? agent.error() : config.error()), "up");
+      agent->config.adopt = config->adopt;
+      return exit_code_of(run_both(*config, *std::move(agent), log_options(up->first)), "up");
     };
   });
   return *agent_command;

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <memory>
 
+#include "agent/config.h"
 #include "app/man_page.h"
 #include "app/parts.h"
 #include "cli/command_tree.h"
@@ -74,11 +75,18 @@ int run(const CLI::App& app, const std::filesystem::path& root) {
           root / "docs/reference/master-file.md",
           describe::page_of(master_file(),
                             {"Master file", "What `cadre master --config` reads, in YAML. This page is generated."})) &&
+      write(root / "docs/reference/agent-file.md",
+            describe::reference_page<agent::Config>(
+                "Agent file",
+                "What `cadre agent --config` reads, in YAML. An option of the command line replaces the whole value of "
+                "its key, also of a list or a map. This page is generated. A JSON Schema of it is "
+                "`schema/agent-file.schema.json`.")) &&
       write(root / "docs/reference/simulation-outcome.md",
             describe::reference_page<simulate::Outcome>(
                 "Simulation outcome", "What `cadre simulate --json` prints. This page is generated.")) &&
       write(root / "docs/reference/cadre.1", man_page(app, version())) &&
       write(root / "schema/openapi.json", gateway::openapi_document(version(), interfaces_of(parts_of({})))) &&
+      write(root / "schema/agent-file.schema.json", describe::json_schema<agent::Config>("cadre agent file")) &&
       write(root / "schema/group-file.schema.json", describe::json_schema<remote::GroupFile>("cadre group file")) &&
       write(root / "schema/plan-file.schema.json", describe::json_schema<PlanFile>("cadre plan file"));
   return written ? cli::done : cli::failed;

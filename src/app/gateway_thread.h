@@ -34,7 +34,7 @@ class GatewayThread {
     std::uint64_t last_change = 0;
     std::vector<api::ChangeRow> changes;
     std::vector<gateway::PartInterface> parts;
-    std::function<std::vector<api::Metric>()> metrics;
+    std::function<std::vector<Metric>()> metrics;
   };
   /// Listens, and forwards requests to these services, which must outlive it or its close().
   [[nodiscard]] Result<void> open(Options options, api::Service& service, cluster::BulkEndpoint& bulk);

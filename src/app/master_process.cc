@@ -282,10 +282,9 @@ class MasterProcess {
     TRY_ASSIGN(changes, records_->changes_since(last_change - kept, static_cast<std::int64_t>(kept)));
     options.changes = std::move(changes);
     options.metrics = [this] {
-      std::vector<api::Metric> all = metrics_of(bulk_->counters());
-      all.push_back(
-          api::metric("join_refused_total", "Refused attempts to join.", static_cast<double>(join_->refused())));
-      for (api::Metric& one : part_bulk_.metrics()) all.push_back(std::move(one));
+      std::vector<Metric> all = bulk_->metrics().all.read();
+      for (Metric& one : join_->metrics()) all.push_back(std::move(one));
+      for (Metric& one : part_bulk_.metrics()) all.push_back(std::move(one));
       return all;
     };
     loop::Descriptor own;
@@ -314,24 +313,6 @@ class MasterProcess {
       host = config_.advertise.empty() ? agent::facts_of_host().name : config_.advertise;
     return (http.tls_certificates.empty() ? "http://" : "https://") + net::host_in_address(host) + ":" +
            std::to_string(gateway_.port());
-  }
-
-  static std::vector<api::Metric> metrics_of(const master::BulkCounters& counters) {
-    const auto metric = [](const char* name, const char* help, auto value) {
-      return api::metric(name, help, static_cast<double>(value));
-    };
-    return {
-        metric("output_parts_total", "Parts of output received.", counters.puts),
-        metric("output_part_bytes_total", "Bytes of output received, including repeated parts.", counters.put_bytes),
-        metric("output_syncs_total", "Syncs of output to disk.", counters.syncs),
-        metric("output_reads_total", "Requests to read output.", counters.reads),
-        metric("output_waiting", "Readers that are waiting for more output.", counters.waiting),
-        metric("output_dropped_bytes_total", "Bytes of output dropped beyond the size limit.", counters.dropped_bytes),
-        metric("output_stored_bytes", "Disk space used by output.", counters.logs_bytes),
-        metric("code_stored_bytes", "Disk space used by packed code.", counters.blobs_bytes),
-        metric("bulk_refused_total", "Refused bulk messages.",
-               counters.refused_malformed + counters.refused_denied + counters.refused_full),
-        metric("bulk_failures_total", "Failed reads and writes.", counters.failures)};
   }
 
   master::Adopt adopt() const { return config_.adopt ? master::Adopt::yes : master::Adopt::no; }

@@ -23,6 +23,12 @@ TEST(Log, HasATimeAndALevelOnEveryLine) {
   EXPECT_THAT(lines, MatchesRegex("[0-9]+-[0-9]+-[0-9]+T[0-9]+:[0-9]+:[0-9.]+Z warning: the disk is full\n"));
 }
 
+TEST(Log, HasATimeAndALevelOnEveryLineOfALongMessage) {
+  const std::string lines = written(Level::info, [](Log& log) { log.error("two faults:\na: 1\nb: 2"); });
+  EXPECT_THAT(lines, MatchesRegex("[0-9TZ:.-]+ error: two faults:\n[0-9TZ:.-]+ error: a: 1\n"
+                                  "[0-9TZ:.-]+ error: b: 2\n"));
+}
+
 TEST(Log, WritesNothingBelowItsLevel) {
   EXPECT_EQ(written(Level::warning, [](Log& log) { log.info("hidden"); }), "");
 }

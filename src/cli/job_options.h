@@ -5,10 +5,10 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <map>
 #include <string>
 #include <vector>
 
+#include "cli/described_options.h"
 #include "cluster/job.h"
 
 namespace cadre::cli {
@@ -16,9 +16,8 @@ namespace cadre::cli {
 struct JobOptions {
   std::vector<std::string> command;
   std::string file;
-  std::string code;                                       ///< the folder to pack
-  std::map<std::string, std::vector<std::string>> given;  ///< by option
-  std::map<std::string, bool> flags;
+  std::string code;  ///< the folder to pack
+  GivenOptions given;
 };
 
 /// Adds the options; `options` must outlive the command.

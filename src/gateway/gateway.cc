@@ -10,6 +10,7 @@
 #include "gateway/bodies.h"
 #include "gateway/openapi.h"
 #include "gateway/problem.h"
+#include "gateway/timed_exchange.h"
 
 namespace cadre::gateway {
 namespace {
@@ -61,8 +62,8 @@ Gateway::~Gateway() {
 }
 
 void Gateway::add_route(std::string_view method, std::string_view path, Handler handler) {
-  table_.add(method, path, handlers_.size());
-  handlers_.push_back(std::move(handler));
+  table_.add(method, path, endpoints_.size());
+  endpoints_.push_back({std::string(path), std::move(handler)});
 }
 
 void Gateway::add_route(const api::Route& route, Handler handler) {
@@ -111,7 +112,8 @@ void Gateway::add_routes() {
 }
 
 void Gateway::take(std::unique_ptr<net::http::Exchange> exchange) {
-  Visit visit{std::move(exchange), {}};
+  const auto timed = std::make_shared<TimedExchange>(std::move(exchange), deps_.loop, durations_);
+  Visit visit{timed, {}};
   const net::http::Request& request = visit.request();
   if (const auto theirs = protocol::parse_header(net::http::find(request.headers, protocol::header_name))) {
     if (auto why = protocol::mismatch("this client", *theirs, "the master")) {
@@ -120,8 +122,10 @@ void Gateway::take(std::unique_ptr<net::http::Exchange> exchange) {
   }
   const RouteTable::Outcome found = table_.find(request.method, request.path());
   if (found.match) {
+    const Endpoint& endpoint = endpoints_[found.match->meaning];
+    timed->set_route(endpoint.route);
     visit.names = found.match->names;
-    return handlers_[found.match->meaning](visit);
+    return endpoint.handler(visit);
   }
   const std::string path(request.path());
   if (found.is_faulty) return visit.answer(problem(400, "invalid escape in the path: " + path));
@@ -134,6 +138,7 @@ void Gateway::take(std::unique_ptr<net::http::Exchange> exchange) {
   if (path.starts_with("/api/") || (request.method != Method::get && request.method != Method::head)) {
     return visit.answer(problem(404, "there is no " + path + "; see /api/v1/openapi.json"));
   }
+  timed->set_route("file");
   tasks_.spawn(serve_file(visit));
 }
 

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "access/requests.h"
-#include "api/metric.h"
 #include "api/operation.h"
 #include "api/part.h"
 #include "api/service.h"
 #include "base/log.h"
+#include "base/metric.h"
 #include "base/result.h"
 #include "cluster/bulk_endpoint.h"
 #include "cluster/output.h"
@@ -54,8 +54,8 @@ struct Options {
   std::uint64_t names_begin =
       1;  ///< from where epochs of names count on: more than any gateway of this cluster gave out
   std::uint64_t last_change = 0;
-  std::vector<api::ChangeRow> changes;                ///< that were written last, up to `last_change`
-  std::function<std::vector<api::Metric>()> metrics;  ///< beside those of the parts; called on the gateway's thread
+  std::vector<api::ChangeRow> changes;           ///< that were written last, up to `last_change`
+  std::function<std::vector<Metric>()> metrics;  ///< beside those of the parts; called on the gateway's thread
 };
 
 class Gateway {
@@ -92,6 +92,9 @@ class Gateway {
   using Handler = std::function<void(const Visit&)>;
   /// Serves a request whose arguments were read, of a caller with a credential.
   using Serve = std::function<void(const Visit&, api::Credential, const api::Request&)>;
+
+  /// Of requests by method, route and class of the status.
+  static constexpr std::size_t series_max = 1'000;
 
   Gateway(const Dependencies& deps, Options options);
 
@@ -182,6 +185,14 @@ class Gateway {
   const Options options_;
   const Passes passes_;
   loop::Calendar calendar_;
+  MetricSet metrics_;
+  mutable Counter strangers_{metrics_, "http_refused_strangers_total",
+                             "Number of requests without a token, or with one that was not created here."};
+  LabelledHistogram durations_{metrics_,
+                               "http_request_seconds",
+                               "Time from the receipt of a request to the start of its response, in seconds.",
+                               {{"method", "route", "status"}, series_max},
+                               buckets::seconds};
   Waiting<api::Reply> replies_;
   Waiting<cluster::bulk::FromMaster> bulk_replies_;
   Semaphore reading_;  ///< of output
@@ -190,10 +201,13 @@ class Gateway {
   NameService names_;
   std::vector<std::unique_ptr<const api::Operation>> operations_;  // their places must not change
   std::map<std::string_view, Serve> served_here_;                  ///< by the names of the requests
-  std::vector<Handler> handlers_;
+  struct Endpoint {
+    std::string route;  ///< template of its path
+    Handler handler;
+  };
+  std::vector<Endpoint> endpoints_;
   RouteTable table_;
   std::shared_ptr<const std::string> openapi_;  // shared with answers that are under way
-  mutable std::uint64_t strangers_ = 0;         ///< requests without a token, or with one that was not created here
   TimePoint started_;
   loop::Tasks tasks_;
   std::unique_ptr<net::http::Server> server_;

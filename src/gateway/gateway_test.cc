@@ -632,19 +632,37 @@ TEST_F(GatewayTest, HoldsNoBodyOfARequestThatWaits) {
 TEST_F(GatewayTest, ShowsFiguresToWhoIsKnownOrToAllIfThatIsWanted) {
   open();
   EXPECT_EQ(say("GET", "/metrics", "", "").status, 401);
-  script = [](const api::Request&) { return told(api::Metrics{{api::metric("slots", "Slots.", 8)}}); };
+  script = [](const api::Request&) { return told(api::Metrics{{metric("slots", "Slots.", 8)}}); };
   const Response known = say("GET", "/metrics");
   EXPECT_THAT(known.body, HasSubstr("\ncadre_slots 8\n"));
   EXPECT_THAT(known.body, HasSubstr("\ncadre_http_requests_total "));
   gateway.reset();
   Options options;
   options.open_metrics = true;
-  options.metrics = [] { return std::vector{api::metric("output_bytes", "Output kept.", 17)}; };
+  options.metrics = [] { return std::vector{metric("output_bytes", "Output kept.", 17)}; };
   open(std::move(options));
   const Response anybody = say("GET", "/metrics", "", "");
   EXPECT_EQ(anybody.status, 200);
   EXPECT_THAT(anybody.body, HasSubstr("\ncadre_output_bytes 17\n"));
   EXPECT_THAT(anybody.body, Not(HasSubstr("cadre_slots")));
+}
+
+TEST_F(GatewayTest, TimesRequestsByRouteAndNeverByPath) {
+  Options options;
+  options.open_metrics = true;
+  open(std::move(options));
+  script = [](const api::Request&) { return told(requests::JobView{}); };
+  for (const char* path : {"/api/v1/jobs/17", "/api/v1/jobs/18"}) EXPECT_EQ(say("GET", path).status, 200);
+  EXPECT_EQ(say("GET", "/api/v1/jobs/17", "", "").status, 401);
+  for (const char* path : {"/api/v1/secret/1", "/api/v1/secret/2"}) EXPECT_EQ(say("GET", path).status, 404);
+  const std::string text = say("GET", "/metrics", "", "").body;
+  for (const char* line :
+       {R"(cadre_http_request_seconds_count{method="GET",route="/api/v1/jobs/{job}",status="2xx"} 2)",
+        R"(cadre_http_request_seconds_count{method="GET",route="/api/v1/jobs/{job}",status="4xx"} 1)",
+        R"(cadre_http_request_seconds_count{method="GET",route="other",status="4xx"} 2)"}) {
+    EXPECT_THAT(text, HasSubstr(std::string("\n") + line + "\n"));
+  }
+  EXPECT_THAT(text, Not(HasSubstr("secret")));
 }
 
 }  // namespace

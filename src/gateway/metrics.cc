@@ -1,7 +1,11 @@
 #include "gateway/metrics.h"
 
+#include <charconv>
 #include <cmath>
 #include <cstdio>
+
+#include "base/check.h"
+#include "base/overloaded.h"
 
 namespace cadre::gateway {
 namespace {
@@ -12,6 +16,12 @@ std::string number(double value) {
   char text[40];
   std::snprintf(text, sizeof text, "%.17g", value);
   return text;
+}
+
+/// The shortest text that is read as this number: a bound is part of the name of a series.
+std::string shortest(double value) {
+  char text[40];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
 /// A backslash and a line end have escapes, and a quote in the value of a label.
@@ -32,7 +42,7 @@ std::string escaped(const std::string& words, Quotes quotes) {
 }
 
 /// `{pool="default",state="up"}`; nothing if there are none.
-std::string labels_of(const api::Metric::Labels& labels) {
+std::string labels_of(const Metric::Labels& labels) {
   std::string text;
   for (const auto& [key, value] : labels) {
     text += (text.empty() ? "{" : ",") + key + "=\"" + escaped(value, Quotes::are_escaped) + "\"";
@@ -40,49 +50,43 @@ std::string labels_of(const api::Metric::Labels& labels) {
   return text.empty() ? text : text + "}";
 }
 
+const char* word_of(Metric::Kind kind) {
+  switch (kind) {
+    case Metric::Kind::counter: return "counter";
+    case Metric::Kind::gauge: return "gauge";
+    case Metric::Kind::histogram: return "histogram";
+  }
+  CHECK(false && "every kind has a word");
+}
+
+/// A bucket contains all observations up to its bound, those of the buckets below it included.
+void write_histogram(const std::string& name, const Metric::Labels& labels, const Metric::Distribution& some,
+                     std::string& text) {
+  std::uint64_t count = 0;
+  for (std::size_t i = 0; i < some.counts.size(); ++i) {
+    count += some.counts[i];
+    Metric::Labels of_bucket = labels;
+    of_bucket.emplace_back("le", i < some.bounds.size() ? shortest(some.bounds[i]) : "+Inf");
+    text += name + "_bucket" + labels_of(of_bucket) + " " + std::to_string(count) + "\n";
+  }
+  text += name + "_sum" + labels_of(labels) + " " + number(some.sum) + "\n";
+  text += name + "_count" + labels_of(labels) + " " + std::to_string(count) + "\n";
+}
+
 }  // namespace
 
-void add_metrics(const net::http::Counters& counters, std::vector<api::Metric>& metrics) {
-  const auto add = [&](const char* name, const char* help, auto value) {
-    metrics.push_back(api::metric(name, help, static_cast<double>(value)));
-  };
-  add("http_connections_total", "Number of connections accepted.", counters.connections);
-  add("http_connections_open", "Number of open connections.", counters.open);
-  add("http_requests_total", "Number of requests received.", counters.requests);
-  add("http_refused_connections_total", "Number of connections refused because the connection limit was reached.",
-      counters.refused_connections);
-  add("http_evicted_connections_total", "Number of connections closed to make room for others.",
-      counters.evicted_connections);
-  add("http_refused_malformed_total", "Number of malformed requests.", counters.refused_malformed);
-  add("http_refused_large_total", "Number of requests that were too large.", counters.refused_large);
-  add("http_refused_bodies_total", "Number of requests refused because the memory limit for bodies was reached.",
-      counters.refused_bodies);
-  add("http_cut_unsent_total", "Number of connections closed because too much unsent data was buffered on all of them.",
-      counters.cut_unsent);
-  add("http_timed_out_total", "Number of connections that timed out.", counters.timed_out);
-  add("http_handshakes_failed_total", "Number of failed TLS handshakes.", counters.handshakes_failed);
-}
-
-void add_metrics(const names::Registries::Counters& counters, std::vector<api::Metric>& metrics) {
-  const auto add = [&](const char* name, const char* help, auto value) {
-    metrics.push_back(api::metric(name, help, static_cast<double>(value)));
-  };
-  add("names", "Number of names in the registry.", counters.entries);
-  add("names_bytes", "Size of names and their values, in bytes.", counters.bytes);
-  add("names_watchers", "Number of requests that wait for changes of names.", counters.watchers);
-  add("names_refused_total", "Number of names refused because a limit was reached.", counters.refused_puts);
-  add("names_refused_watchers_total", "Number of watch requests refused because a limit was reached.",
-      counters.refused_watchers);
-}
-
-std::string exposition(const std::vector<api::Metric>& metrics) {
+std::string exposition(const std::vector<Metric>& metrics) {
   std::string text;
-  for (const api::Metric& metric : metrics) {
+  for (const Metric& metric : metrics) {
     const std::string name = "cadre_" + metric.name;
     text += "# HELP " + name + " " + escaped(metric.help, Quotes::stay) + "\n";
-    text += "# TYPE " + name + (metric.kind == api::Metric::Kind::counter ? " counter\n" : " gauge\n");
-    for (const api::Metric::Sample& sample : metric.samples) {
-      text += name + labels_of(sample.labels) + " " + number(sample.value) + "\n";
+    text += "# TYPE " + name + " " + word_of(metric.kind) + "\n";
+    for (const Metric::Sample& sample : metric.samples) {
+      std::visit(overloaded{
+                     [&](double value) { text += name + labels_of(sample.labels) + " " + number(value) + "\n"; },
+                     [&](const Metric::Distribution& some) { write_histogram(name, sample.labels, some, text); },
+                 },
+                 sample.value);
     }
   }
   return text;

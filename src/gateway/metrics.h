@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "api/metric.h"
-#include "gateway/gateway.h"
+#include "base/metric.h"
+#include "base/time.h"
 
 namespace cadre::gateway {
 
@@ -24,10 +24,7 @@ void describe(V& v, Health& h) {
   v.required("since", h.since, "Time at which the master started.");
 }
 
-void add_metrics(const net::http::Counters& counters, std::vector<api::Metric>& metrics);
-void add_metrics(const names::Registries::Counters& counters, std::vector<api::Metric>& metrics);
-
 /// In the text format, version 0.0.4.
-[[nodiscard]] std::string exposition(const std::vector<api::Metric>& metrics);
+[[nodiscard]] std::string exposition(const std::vector<Metric>& metrics);
 
 }  // namespace cadre::gateway

@@ -27,7 +27,7 @@ class NameService {
   void serve(const std::string& workspace, const names::requests::Request& request, Shown shown,
              const std::shared_ptr<net::http::Exchange>& exchange);
 
-  names::Registries::Counters counters() const { return registries_.counters(); }
+  const names::Registries::Counters& counters() const { return registries_.counters(); }
 
  private:
   struct Waiting {

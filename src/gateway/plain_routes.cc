@@ -26,7 +26,7 @@ void Gateway::add_plain_routes() {
 void Gateway::health(const Visit& visit) const { visit.answer(json(Health{"ok", options_.version, started_})); }
 
 loop::Task<void> Gateway::metrics(Visit visit) {
-  std::vector<api::Metric> all = options_.metrics ? options_.metrics() : std::vector<api::Metric>();
+  std::vector<Metric> all = options_.metrics ? options_.metrics() : std::vector<Metric>();
   if (!options_.open_metrics || !net::http::find(visit.request().headers, "Authorization").empty()) {
     std::optional<api::Credential> who = credential_of(visit);
     if (!who) co_return;
@@ -35,11 +35,10 @@ loop::Task<void> Gateway::metrics(Visit visit) {
     if (of_parts == nullptr) co_return visit.answer(response_of(reply));
     all.insert(all.end(), of_parts->metrics.begin(), of_parts->metrics.end());
   }
-  add_metrics(server_->counters(), all);
-  add_metrics(names_.counters(), all);
-  all.push_back(api::metric("http_refused_strangers_total",
-                            "Number of requests without a token, or with one that was not created here.",
-                            static_cast<double>(strangers_)));
+  for (const MetricSet* set :
+       std::initializer_list<const MetricSet*>{&server_->counters().metrics, &metrics_, &names_.counters().metrics}) {
+    for (Metric& one : set->read()) all.push_back(std::move(one));
+  }
   net::http::Response response;
   response.content_type = "text/plain; version=0.0.4; charset=utf-8";
   response.body = exposition(all);

@@ -43,41 +43,4 @@ void describe(V& v, BulkLimits& l) {
           "must not exceed blobs_bytes_max; lower it or raise blobs_bytes_max");
 }
 
-struct BulkCounters {
-  static constexpr std::string_view doc = "What the master's bulk side has seen since it was started.";
-  std::uint64_t puts = 0;
-  std::uint64_t put_bytes = 0;
-  std::uint64_t gaps = 0;
-  std::uint64_t syncs = 0;
-  std::uint64_t reads = 0;
-  std::uint64_t blob_parts = 0;
-  std::uint64_t waiting = 0;
-  std::uint64_t dropped_bytes = 0;
-  std::uint64_t refused_malformed = 0;
-  std::uint64_t refused_denied = 0;
-  std::uint64_t refused_full = 0;
-  std::uint64_t failures = 0;
-  std::int64_t logs_bytes = 0;
-  std::int64_t blobs_bytes = 0;
-  bool operator==(const BulkCounters&) const = default;
-};
-
-template <class V>
-void describe(V& v, BulkCounters& c) {
-  v.field("puts", c.puts, "Parts of output that came, those that came again included.");
-  v.field("put_bytes", c.put_bytes, "Their bytes.");
-  v.field("gaps", c.gaps, "Of these, parts that did not go on where the output ends.");
-  v.field("syncs", c.syncs, "Times that output was made durable.");
-  v.field("reads", c.reads, "Questions for output.");
-  v.field("blob_parts", c.blob_parts, "Parts of packed code that came or were asked for.");
-  v.field("waiting", c.waiting, "Readers that wait for more output now.");
-  v.field("dropped_bytes", c.dropped_bytes, "Output beyond log_bytes_max.");
-  v.field("refused_malformed", c.refused_malformed, "Messages that could not be read.");
-  v.field("refused_denied", c.refused_denied, "Messages of peers that may not ask that.");
-  v.field("refused_full", c.refused_full, "Questions for which there was no room.");
-  v.field("failures", c.failures, "Times that something could not be written or read, for instance on a full disk.");
-  v.field("logs_bytes", c.logs_bytes, "Disk space that output takes.");
-  v.field("blobs_bytes", c.blobs_bytes, "Disk space that packed code takes.");
-}
-
 }  // namespace cadre::master

@@ -22,6 +22,14 @@ void shorten(logs::Chunk& chunk) {
   chunk.bytes.resize(logs::whole_records(BytesView(chunk.bytes).first(bulk::part_bytes_max)));
 }
 
+/// Lines that end there. The bytes are whole records.
+std::uint64_t lines_in(BytesView records) {
+  std::uint64_t lines = 0;
+  logs::Decoder decoder(records);
+  while (const auto line = decoder.next()) lines += line->continues ? 0 : 1;
+  return lines;
+}
+
 }  // namespace
 
 BulkOutput::BulkOutput(Dependencies deps, const BulkLimits& limits) : deps_(std::move(deps)), limits_(limits) {
@@ -31,19 +39,19 @@ BulkOutput::BulkOutput(Dependencies deps, const BulkLimits& limits) : deps_(std:
 BulkOutput::~BulkOutput() { *gone_ = true; }
 
 void BulkOutput::put(const net::Peer& peer, bulk::PutOutput part) {
-  deps_.counting.add(&BulkCounters::puts);
-  deps_.counting.add(&BulkCounters::put_bytes, part.records.size());
+  ++deps_.metrics.puts;
+  deps_.metrics.put_bytes += part.records.size();
   Put put{peer, part.number, part.lease, false};
   const std::string name = to_string(part.lease);
   const bool is_full = deps_.logs.end(name) >= limits_.log_bytes_max.value;
   const Result<std::int64_t> end = is_full ? drop(name, part) : append(name, std::move(part));
   if (!end && end.error().code == Errc::conflict) {
-    deps_.counting.add(&BulkCounters::gaps);
+    ++deps_.metrics.gaps;
     put.gap = true;
   } else if (!end && end.error().code == Errc::unavailable) {
     return note_failure(end.error());  // not acknowledged: it comes again
   } else if (!end) {
-    deps_.counting.add(&BulkCounters::refused_malformed);
+    ++deps_.metrics.refused_malformed;
     return deps_.reply(peer, bulk::Refused{put.number, end.error().code, end.error().message});
   }
   puts_.push_back(put);
@@ -51,8 +59,14 @@ void BulkOutput::put(const net::Peer& peer, bulk::PutOutput part) {
 }
 
 Result<std::int64_t> BulkOutput::append(const std::string& name, bulk::PutOutput part) {
-  const std::int64_t lost = part.after_gap ? part.offset - deps_.logs.end(name) : 0;
-  return deps_.logs.append(name, {part.offset, std::max<std::int64_t>(lost, 0), std::move(part.records)});
+  const std::int64_t known = deps_.logs.end(name);
+  const std::int64_t lost = part.after_gap ? part.offset - known : 0;
+  const logs::Chunk chunk{part.offset, std::max<std::int64_t>(lost, 0), std::move(part.records)};
+  TRY_ASSIGN(end, deps_.logs.append(name, chunk));
+  const auto fresh = std::min(chunk.bytes.size(), static_cast<std::size_t>(std::max<std::int64_t>(end - known, 0)));
+  deps_.metrics.stored_bytes += fresh;
+  deps_.metrics.stored_lines += lines_in(BytesView(chunk.bytes).last(fresh));
+  return end;
 }
 
 /// The log goes on without the bytes, so that it ends where the task's output does, and nobody waits for more.
@@ -60,7 +74,7 @@ Result<std::int64_t> BulkOutput::drop(const std::string& name, const bulk::PutOu
   const std::int64_t known = deps_.logs.end(name);
   logs::Chunk nothing{part.offset + static_cast<std::int64_t>(part.records.size()), 0, {}};
   if (nothing.offset <= known) return known;
-  deps_.counting.add(&BulkCounters::dropped_bytes, static_cast<std::uint64_t>(nothing.offset - known));
+  deps_.metrics.dropped_bytes += static_cast<std::uint64_t>(nothing.offset - known);
   const std::string text = "output beyond " + to_string(limits_.log_bytes_max) + " is not kept";
   const logs::Line mark{logs::Stream::note, false, deps_.calendar.now(), text};
   const auto mark_bytes = static_cast<std::int64_t>(logs::record_bytes(mark));
@@ -85,7 +99,7 @@ void BulkOutput::flush() {
   flush_posted_ = false;
   const std::vector<Put> puts = std::exchange(puts_, {});
   if (puts.empty()) return;
-  deps_.counting.add(&BulkCounters::syncs);
+  ++deps_.metrics.syncs;
   if (const Result<void> synced = deps_.logs.sync(); !synced) return note_failure(synced.error());
   note_success();
   for (const Put& put : puts) {
@@ -93,7 +107,7 @@ void BulkOutput::flush() {
     deps_.reply(put.peer, bulk::OutputStored{put.number, put.lease, end, put.gap});
   }
   for (const Put& put : puts) wake(put.lease);
-  deps_.counting.set(&BulkCounters::logs_bytes, deps_.logs.size().value);
+  deps_.metrics.logs_bytes.set(deps_.logs.size().value);
 }
 
 Result<logs::Chunk> BulkOutput::find(const bulk::ReadOutput& question) {
@@ -104,10 +118,10 @@ Result<logs::Chunk> BulkOutput::find(const bulk::ReadOutput& question) {
 }
 
 void BulkOutput::read(const net::Peer& peer, const bulk::ReadOutput& question) {
-  deps_.counting.add(&BulkCounters::reads);
+  ++deps_.metrics.reads;
   Result<logs::Chunk> chunk = find(question);
   if (!chunk) {
-    deps_.counting.add(&BulkCounters::failures);
+    ++deps_.metrics.failures;
     return deps_.reply(peer, bulk::Refused{question.number, chunk.error().code, chunk.error().message});
   }
   const bool is_news = !chunk->bytes.empty() || (question.last_lines == 0 && chunk->next() > question.offset);
@@ -125,7 +139,7 @@ void BulkOutput::wait(const net::Peer& peer, const bulk::ReadOutput& question, s
   std::int32_t& of_peer = waiting_[peer.connection];
   if (of_peer >= limits_.waiting_max_each || waiters_.size() >= static_cast<std::size_t>(limits_.waiting_max)) {
     if (of_peer == 0) waiting_.erase(peer.connection);
-    deps_.counting.add(&BulkCounters::refused_full);
+    ++deps_.metrics.refused_full;
     const std::string why = "too many wait for output already; ask again later, or without waiting";
     return deps_.reply(peer, bulk::Refused{question.number, Errc::unavailable, why});
   }
@@ -133,7 +147,7 @@ void BulkOutput::wait(const net::Peer& peer, const bulk::ReadOutput& question, s
   const TimePoint until = deps_.loop.now() + limits_.wait_max;
   waiters_.push_back({peer, question.number, question.lease, offset, until});
   waiters_of_[question.lease].push_back(std::prev(waiters_.end()));
-  deps_.counting.set(&BulkCounters::waiting, std::uint64_t{waiters_.size()});
+  deps_.metrics.waiting.set(static_cast<std::int64_t>(waiters_.size()));
   if (waiters_.size() == 1) expire_later();
 }
 
@@ -155,7 +169,7 @@ void BulkOutput::forget(Waiters::iterator waiter) {
   const auto of_peer = waiting_.find(waiter->peer.connection);
   if (--of_peer->second == 0) waiting_.erase(of_peer);
   waiters_.erase(waiter);
-  deps_.counting.set(&BulkCounters::waiting, std::uint64_t{waiters_.size()});
+  deps_.metrics.waiting.set(static_cast<std::int64_t>(waiters_.size()));
 }
 
 void BulkOutput::forget(const net::Peer& peer) {
@@ -188,12 +202,12 @@ void BulkOutput::remove(cluster::LeaseId lease) {
 void BulkOutput::prune() {
   const logs::Retention retention{limits_.log_age_max, limits_.logs_bytes_max};
   if (const Result<void> done = deps_.logs.prune(deps_.calendar.now(), retention); !done) note_failure(done.error());
-  deps_.counting.set(&BulkCounters::logs_bytes, deps_.logs.size().value);
+  deps_.metrics.logs_bytes.set(deps_.logs.size().value);
   pruning_ = deps_.loop.after(prune_every, [this] { prune(); });
 }
 
 void BulkOutput::note_failure(const Error& error) {
-  deps_.counting.add(&BulkCounters::failures);
+  ++deps_.metrics.failures;
   if (std::exchange(failing_, true)) return;
   deps_.log.error("output cannot be stored, agents keep it for now: " + error.message);
 }

@@ -16,7 +16,8 @@
 #include "logs/store.h"
 #include "loop/calendar.h"
 #include "loop/loop.h"
-#include "master/bulk_counting.h"
+#include "master/bulk_limits.h"
+#include "master/bulk_metrics.h"
 #include "net/hub.h"
 
 namespace cadre::master {
@@ -29,7 +30,7 @@ class BulkOutput {
     logs::LogStore& logs;
     const loop::Calendar& calendar;
     Log& log;
-    BulkCounting& counting;
+    BulkMetrics& metrics;
     Reply reply;
   };
 

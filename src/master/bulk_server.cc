@@ -38,7 +38,7 @@ struct BulkServer::Inside {
   }
 
   Log& log;
-  BulkCounting counting;
+  BulkMetrics metrics;
   loop::RealLoop loop;
   loop::Calendar calendar{loop};
   std::unique_ptr<logs::LogStore> logs;
@@ -59,8 +59,8 @@ Result<std::unique_ptr<BulkServer>> BulkServer::start(BulkOptions options, Log& 
   inside->blobs = std::move(blobs);
   TRY_ASSIGN(network, net::ZmqNetwork::make(inside->loop, log));
   inside->network = std::move(network);
-  const BulkService::Dependencies deps{inside->loop,     *inside->network, *inside->logs,   *inside->blobs,
-                                       inside->calendar, inside->log,      inside->counting};
+  const BulkService::Dependencies deps{inside->loop,     *inside->network, *inside->logs,  *inside->blobs,
+                                       inside->calendar, inside->log,      inside->metrics};
   TRY_ASSIGN(service, BulkService::make(deps, std::move(options.hub), limits, std::move(options.tell)));
   inside->service = std::move(service);
   for (const auto& [key, agent] : options.agents) inside->service->allow(key, agent);
@@ -110,7 +110,7 @@ void BulkServer::release(const std::string& hash) {
   inside_->post([blobs = inside_->blobs.get(), hash](BulkService&) { blobs->release(hash); });
 }
 
-BulkCounters BulkServer::counters() const { return inside_->counting.all(); }
+const BulkMetrics& BulkServer::metrics() const { return inside_->metrics; }
 
 void BulkServer::stop() { inside_->stop(); }
 

@@ -13,6 +13,7 @@
 #include "cluster/bulk_endpoint.h"
 #include "cluster/ids.h"
 #include "master/bulk_limits.h"
+#include "master/bulk_metrics.h"
 #include "master/lease_holders.h"
 #include "net/hub.h"
 #include "net/keys.h"
@@ -59,7 +60,8 @@ class BulkServer : public cluster::BulkEndpoint {
   void keep(const std::string& hash);
   void release(const std::string& hash);
 
-  [[nodiscard]] BulkCounters counters() const;
+  /// May be read on any thread.
+  [[nodiscard]] const BulkMetrics& metrics() const;
 
   /// Acknowledges what is stored already, serves no more, and joins its thread. Idempotent.
   void stop();

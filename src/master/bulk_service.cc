@@ -44,7 +44,7 @@ BulkService::BulkService(const Dependencies& deps, const BulkLimits& limits, Tel
     : deps_(deps),
       tell_(std::move(tell)),
       refusals_(deps.loop, deps.log, "output and code"),
-      output_({deps.loop, deps.logs, deps.calendar, deps.log, deps.counting,
+      output_({deps.loop, deps.logs, deps.calendar, deps.log, deps.metrics,
                [this](const net::Peer& peer, const bulk::FromMaster& message) { reply(peer, message); }},
               limits) {}
 
@@ -53,19 +53,19 @@ BulkService::~BulkService() { output_.flush(); }
 void BulkService::take(const net::Peer& peer, BytesView bytes) {
   auto message = describe::read_msgpack<bulk::ToMaster>(bytes, message_bounds);
   if (!message) {
-    deps_.counting.add(&BulkCounters::refused_malformed);
+    ++deps_.metrics.refused_malformed;
     const std::string why = "a message that cannot be read: " + message.error().begin()->message;
     refusals_.note(why);
     return reply(peer, bulk::Refused{0, Errc::invalid, why});
   }
   if (!is_for_agents(*message)) {
-    deps_.counting.add(&BulkCounters::refused_denied);
+    ++deps_.metrics.refused_denied;
     refusals_.note("an agent that reads output or puts code");
     return reply(peer, bulk::Refused{number_of(*message), Errc::denied, "only the gateway of the master may do that"});
   }
   const auto* output = std::get_if<bulk::PutOutput>(&*message);
   if (output != nullptr && !holders_.may_write(peer.key, output->lease)) {
-    deps_.counting.add(&BulkCounters::refused_denied);
+    ++deps_.metrics.refused_denied;
     const std::string why = "output of lease " + to_string(output->lease) + ", which this agent does not hold";
     refusals_.note(why);
     return reply(peer, bulk::Refused{output->number, Errc::denied, why, output->lease});
@@ -95,7 +95,7 @@ void BulkService::reply(const net::Peer& peer, const bulk::FromMaster& message) 
 }
 
 void BulkService::refuse(const net::Peer& peer, std::uint64_t number, const Error& error) {
-  if (error.code == Errc::unavailable) deps_.counting.add(&BulkCounters::failures);
+  if (error.code == Errc::unavailable) ++deps_.metrics.failures;
   reply(peer, bulk::Refused{number, error.code, error.message});
 }
 
@@ -105,16 +105,16 @@ void BulkService::serve(const net::Peer& peer, const bulk::AskBlob& message) {
 }
 
 void BulkService::serve(const net::Peer& peer, const bulk::PutBlob& message) {
-  deps_.counting.add(&BulkCounters::blob_parts);
+  ++deps_.metrics.blob_parts;
   const auto state = deps_.blobs.append(message.hash, {message.size, message.offset, message.bytes, message.user});
-  deps_.counting.set(&BulkCounters::blobs_bytes, deps_.blobs.size().value);
+  deps_.metrics.blobs_bytes.set(deps_.blobs.size().value);
   if (!state && state.error().code != Errc::conflict) return refuse(peer, message.number, state.error());
   const objects::FileStore::State now = deps_.blobs.have(message.hash);
   reply(peer, bulk::BlobState{message.number, now.have, now.complete});
 }
 
 void BulkService::serve(const net::Peer& peer, const bulk::GetBlob& message) {
-  deps_.counting.add(&BulkCounters::blob_parts);
+  ++deps_.metrics.blob_parts;
   Result<Bytes> bytes = deps_.blobs.read(message.hash, message.offset, bulk::part_bytes_max);
   if (!bytes) return refuse(peer, message.number, bytes.error());
   const std::int64_t size = deps_.blobs.have(message.hash).have;

@@ -12,7 +12,8 @@
 #include "logs/store.h"
 #include "loop/calendar.h"
 #include "loop/loop.h"
-#include "master/bulk_counting.h"
+#include "master/bulk_limits.h"
+#include "master/bulk_metrics.h"
 #include "master/bulk_output.h"
 #include "master/lease_holders.h"
 #include "net/network.h"
@@ -31,7 +32,7 @@ class BulkService {
     objects::FileStore& blobs;
     const loop::Calendar& calendar;
     Log& log;
-    BulkCounting& counting;
+    BulkMetrics& metrics;
   };
 
   using Tell = std::function<void(api::CallId, cluster::bulk::FromMaster)>;

@@ -88,7 +88,7 @@ struct BulkServiceTest : testing::Test {
     net::HubOptions options{{"tcp://master:1", "ipc:///bulk"}, hub_keys, net::Admission::only({}), {}};
     options.unix_proof = net::UnixProof::keys;
     service = BulkService::make(
-                  {loop, network.host("master"), *logs, *blobs, calendar, log, counting}, options, limits,
+                  {loop, network.host("master"), *logs, *blobs, calendar, log, metrics}, options, limits,
                   [this](Asker asker, bulk::FromMaster message) { told[asker].heard.push_back(std::move(message)); })
                   .value();
     service->allow(agent_keys.open, cluster::AgentId("a"));
@@ -125,7 +125,7 @@ struct BulkServiceTest : testing::Test {
   net::MemoryNetwork network{loop};
   loop::Calendar calendar = loop::Calendar::of_simulation(loop);
   Lines log;
-  BulkCounting counting;
+  BulkMetrics metrics;
   BulkLimits limits;
   std::unique_ptr<logs::LogStore> logs;
   std::unique_ptr<objects::FileStore> blobs;
@@ -146,7 +146,7 @@ TEST_F(BulkServiceTest, TakesOutputOnlyFromTheAgentThatHoldsTheLease) {
   EXPECT_EQ(refused.code, Errc::denied);
   EXPECT_EQ(refused.lease, lease);
   EXPECT_EQ(logs->end(to_string(lease)), 0);
-  EXPECT_EQ(counting.all().refused_denied, 1);
+  EXPECT_EQ(metrics.refused_denied, 1);
   EXPECT_THAT(log.lines, Contains(HasSubstr("does not hold")));
 
   Talker agent = talk_as_agent();
@@ -197,7 +197,7 @@ TEST_F(BulkServiceTest, AcknowledgesKnowsWhatCameTwiceAndTellsOfGaps) {
   agent.say(bulk::PutOutput{5, lease, 3 * short_record, false, spoiled});
   pass();
   EXPECT_EQ(agent.take<bulk::Refused>().code, Errc::corrupt);
-  EXPECT_EQ(counting.all().gaps, 1);
+  EXPECT_EQ(metrics.gaps, 1);
 }
 
 TEST_F(BulkServiceTest, ReadsFromAnywhereAndTheLastLines) {
@@ -261,7 +261,7 @@ TEST_F(BulkServiceTest, WhoWaitsIsAnsweredWhenSomethingComesOrAfterAWhile) {
   client.say(bulk::ReadOutput{3, {{cluster::JobId{18}, 0}, {}}, 0, 0, true});
   pass();
   EXPECT_TRUE(client.heard().empty());
-  EXPECT_EQ(counting.all().waiting, 3);
+  EXPECT_EQ(metrics.waiting, 3);
   put(agent, 0, "a");
   pass();
   for (const std::uint64_t question : {1, 2}) {
@@ -274,7 +274,7 @@ TEST_F(BulkServiceTest, WhoWaitsIsAnsweredWhenSomethingComesOrAfterAWhile) {
   EXPECT_EQ(nothing.number, 3);
   EXPECT_TRUE(nothing.records.empty());
   EXPECT_EQ(nothing.next, 0);
-  EXPECT_EQ(counting.all().waiting, 0);
+  EXPECT_EQ(metrics.waiting, 0);
 }
 
 TEST_F(BulkServiceTest, WhoWaitsGetsLittleAtOnceAndTheRestWhenHeAsksAgain) {
@@ -315,16 +315,16 @@ TEST_F(BulkServiceTest, ThoseWhoWaitAreBoundedAndForgottenWhenTheirTimeIsOver) {
   EXPECT_EQ(refused.number, 5);
   EXPECT_EQ(refused.code, Errc::unavailable);
   EXPECT_EQ(guests[2].heard().size(), 3) << "two of them are as many as all may be";
-  EXPECT_EQ(counting.all().waiting, 10);
-  EXPECT_EQ(counting.all().refused_full, 5);
+  EXPECT_EQ(metrics.waiting, 10);
+  EXPECT_EQ(metrics.refused_full, 5);
   guests[2].heard().clear();
   guests[2].say(bulk::ReadOutput{6, lease, 0, 0, false});
   EXPECT_EQ(guests[2].take<bulk::Output>().number, 6) << "who does not wait needs no room";
   pass(limits.wait_max);
-  EXPECT_EQ(counting.all().waiting, 0);
+  EXPECT_EQ(metrics.waiting, 0);
   EXPECT_EQ(guests[0].heard().size(), 4);
   guests[2].say(bulk::ReadOutput{7, lease, 0, 0, true});
-  EXPECT_EQ(counting.all().waiting, 1);
+  EXPECT_EQ(metrics.waiting, 1);
 }
 
 TEST_F(BulkServiceTest, WhoIsForgottenGetsNothingAndLeavesNothingBehind) {
@@ -338,17 +338,17 @@ TEST_F(BulkServiceTest, WhoIsForgottenGetsNothingAndLeavesNothingBehind) {
     leaving.say(bulk::ReadOutput{question, lease, 0, 0, true});
     staying.say(bulk::ReadOutput{question, lease, 0, 0, true});
   }
-  EXPECT_EQ(counting.all().waiting, 6);
+  EXPECT_EQ(metrics.waiting, 6);
   leaving.leave();
-  EXPECT_EQ(counting.all().waiting, 3);
+  EXPECT_EQ(metrics.waiting, 3);
   leaving.leave();
   guest().leave();  // who never asked
-  EXPECT_EQ(counting.all().waiting, 3);
+  EXPECT_EQ(metrics.waiting, 3);
   put(agent, 0, "a");
   pass();
   EXPECT_TRUE(leaving.heard().empty());
   EXPECT_EQ(staying.heard().size(), 3);
-  EXPECT_EQ(counting.all().waiting, 0);
+  EXPECT_EQ(metrics.waiting, 0);
   staying.leave();  // after the answer
   pass(2 * limits.wait_max);
   EXPECT_TRUE(leaving.heard().empty());
@@ -357,8 +357,8 @@ TEST_F(BulkServiceTest, WhoIsForgottenGetsNothingAndLeavesNothingBehind) {
     leaving.say(bulk::ReadOutput{question, lease, short_record, 0, true});
     staying.say(bulk::ReadOutput{question, lease, short_record, 0, true});
   }
-  EXPECT_EQ(counting.all().waiting, 6) << "there is as much room as before";
-  EXPECT_EQ(counting.all().refused_full, 0);
+  EXPECT_EQ(metrics.waiting, 6) << "there is as much room as before";
+  EXPECT_EQ(metrics.refused_full, 0);
 }
 
 TEST_F(BulkServiceTest, OthersAreAnsweredInTimeWhenTheFirstIsForgotten) {
@@ -422,12 +422,12 @@ TEST_F(BulkServiceTest, WhoeverComesAndGoesOnlyThoseWhoWaitAreAnswered) {
         }
         ends[about] += short_record;
       }
-      ASSERT_EQ(counting.all().waiting, count());
+      ASSERT_EQ(metrics.waiting, count());
       for (const auto& [asker, hearer] : told) ASSERT_TRUE(hearer.heard.empty()) << asker;
     }
     for (Asker asker = last_asker + 1; asker <= last_asker + 10; ++asker) service->forget(asker);
     last_asker += 10;
-    ASSERT_EQ(counting.all().waiting, 0);
+    ASSERT_EQ(metrics.waiting, 0);
   });
 }
 
@@ -441,7 +441,7 @@ TEST_F(BulkServiceTest, WhatCannotBeReadIsRefusedCountedAndDoesNotFillTheLog) {
     agent.say_bytes(bytes);
     pass();
   });
-  EXPECT_GT(counting.all().refused_malformed, 100);
+  EXPECT_GT(metrics.refused_malformed, 100);
   EXPECT_LT(log.lines.size(), 50);
   EXPECT_THAT(log.lines.at(0), HasSubstr("refused: a message that cannot be read"));
   agent.heard.clear();
@@ -468,9 +468,9 @@ TEST_F(BulkServiceTest, OverTheNetworkNobodyReadsOutputOrPutsCode) {
     pass();
     EXPECT_EQ(one->take<bulk::Refused>().code, Errc::not_found);
   }
-  EXPECT_EQ(counting.all().refused_denied, 6);
-  EXPECT_EQ(counting.all().waiting, 0);
-  EXPECT_EQ(counting.all().blobs_bytes, 0);
+  EXPECT_EQ(metrics.refused_denied, 6);
+  EXPECT_EQ(metrics.waiting, 0);
+  EXPECT_EQ(metrics.blobs_bytes, 0);
 }
 
 TEST_F(BulkServiceTest, AnswersAtTheDeskGoToWhomTheyAreFor) {
@@ -504,7 +504,7 @@ TEST_F(BulkServiceTest, NoHashLeadsOutOfTheFolder) {
     client.say(bulk::GetBlob{3, hash, 0});
     EXPECT_EQ(client.take<bulk::Refused>().code, Errc::not_found) << hash;
   }
-  EXPECT_EQ(counting.all().blobs_bytes, 0);
+  EXPECT_EQ(metrics.blobs_bytes, 0);
 }
 
 TEST_F(BulkServiceTest, AnUploadThatMadeRoomForOthersBeginsAgain) {
@@ -596,7 +596,7 @@ TEST_F(BulkServiceTest, BeyondItsBoundALogGoesOnWithoutTheOutput) {
   }
   EXPECT_EQ(lines.size(), 12);  // two marks, one of each life
   EXPECT_EQ(lines[10], "note: output beyond 1KB is not kept");
-  EXPECT_EQ(counting.all().dropped_bytes, 4'000);
+  EXPECT_EQ(metrics.dropped_bytes, 4'000);
 }
 
 TEST_F(BulkServiceTest, AFullDiskMakesAgentsWaitAndIsSaidOnce) {
@@ -613,7 +613,7 @@ TEST_F(BulkServiceTest, AFullDiskMakesAgentsWaitAndIsSaidOnce) {
     end = agent.take<bulk::OutputStored>().end;
   }
   EXPECT_LT(end, 1 << 20);
-  EXPECT_GT(counting.all().failures, 50);
+  EXPECT_GT(metrics.failures, 50);
   EXPECT_THAT(log.lines, ElementsAre(HasSubstr("the disk is full")));
   disk.resize(4 << 20);
   put(agent, end, text);

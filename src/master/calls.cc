@@ -24,6 +24,12 @@ std::string object_of(const api::Request& request) {
   return text;
 }
 
+/// Who sends it, and what it is: `request stop_job of user ann from 127.0.0.1: `.
+std::string in_words(const api::Call& call, const api::Request& request) {
+  return "request " + std::string(request.name()) + (call.who.user.empty() ? "" : " of user " + call.who.user) +
+         (call.address.empty() ? "" : " from " + call.address) + ": ";
+}
+
 bool is_audited(const api::Request& request) { return request.route() != nullptr && request.route()->is_in_audit(); }
 
 }  // namespace
@@ -78,6 +84,7 @@ void Master::take_call(const FromGateway& one) {
     Result<api::Principal> who = identify(one.credential);
     if (!who) {
       ++unauthenticated_;
+      deps_.log.debug([&] { return in_words(call, one.request) + "refused: " + who.error().message; });
       return reply_later(one.call, api::Failed::unauthenticated(who.error().message));
     }
     call.who = *std::move(who);
@@ -94,9 +101,19 @@ void Master::take_call(const FromGateway& one) {
   } else {
     audit(call, one.request, reply ? &*reply : nullptr);
   }
+  log_call(call, one.request, reply ? &*reply : nullptr);
   if (!reply) return;
   if (reply->is_unauthenticated()) ++unauthenticated_;
   reply_later(call.id, *std::move(reply));
+}
+
+void Master::log_call(const api::Call& call, const api::Request& request, const api::Reply* reply) const {
+  const api::Failed* const no = reply == nullptr ? nullptr : reply->failed();
+  if (no == nullptr && !is_audited(request)) return;  // what changes nothing is logged only if it is refused
+  deps_.log.debug([&] {
+    if (no != nullptr) return in_words(call, request) + "refused: " + no->message;
+    return in_words(call, request) + (reply == nullptr ? "accepted, replied to later" : "accepted");
+  });
 }
 
 std::optional<api::Reply> Master::serve_for_all(const api::Call& call, const api::Request& request) const {
@@ -111,11 +128,12 @@ std::optional<api::Reply> Master::serve_for_all(const api::Call& call, const api
   if (request.as<api::GetMetrics>() == nullptr) return std::nullopt;
   api::Metrics all;
   for (const std::unique_ptr<api::Part>& part : parts_) {
-    for (api::Metric& one : part->metrics()) all.metrics.push_back(std::move(one));
+    for (Metric& one : part->metrics()) all.metrics.push_back(std::move(one));
   }
-  all.metrics.push_back(api::metric("refused_total",
-                                    "Number of connections, messages and tokens that the master has refused.",
-                                    static_cast<double>(refused())));
+  for (Metric& one : metrics_.read()) all.metrics.push_back(std::move(one));
+  all.metrics.push_back(metric("refused_total",
+                               "Number of connections, messages and tokens that the master has refused.",
+                               static_cast<double>(refused())));
   return all;
 }
 

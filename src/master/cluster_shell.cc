@@ -5,6 +5,7 @@
 
 #include "base/overloaded.h"
 #include "base/rounded.h"
+#include "cluster/message_text.h"
 #include "describe/describe.h"
 
 namespace cadre::master {
@@ -113,6 +114,7 @@ void ClusterShell::revoke(const cluster::AgentId& agent) {
 
 void ClusterShell::complain(std::string_view whom, std::string_view what) {
   ++complaints_;
+  deps_.log.debug([&] { return "refused a message of " + std::string(whom) + ": " + std::string(what); });
   if ((complaints_ & (complaints_ - 1)) != 0) return;  // the 1st, 2nd, 4th, 8th …
   deps_.log.warning("a message of " + std::string(whom) + " was refused: " + std::string(what) + " (" +
                     std::to_string(complaints_) + " so far)");
@@ -144,7 +146,16 @@ std::optional<std::any> ClusterShell::admit(std::any news) {
     heard.proven = owner->second;
   }
   peers_[peer.connection.value] = {peer, control().awake()};
+  if (!is_heartbeat(heard.message)) {
+    deps_.log.debug([&] { return "received from " + name_of(peer) + ": " + in_words(heard.message.body); });
+  }
   return heard;
+}
+
+std::string ClusterShell::name_of(const net::Peer& peer) const {
+  const auto agent = options_.agent_keys.find(peer.key);
+  if (agent != options_.agent_keys.end()) return "agent " + agent->second.value;
+  return "connection " + std::to_string(peer.connection.value);
 }
 
 void ClusterShell::tick() {
@@ -249,6 +260,9 @@ void ClusterShell::deliver(control::ToAgent message) {
   if (peer == peers_.end()) return;
   if (auto* start = std::get_if<messages::Start>(&message.message.body); start != nullptr && options_.make_pass) {
     start->pass = options_.make_pass(start->lease);
+  }
+  if (!is_heartbeat(message.message)) {
+    deps_.log.debug([&] { return "sends to " + name_of(peer->second.peer) + ": " + in_words(message.message.body); });
   }
   if (!agents_->send(peer->second.peer, describe::write_msgpack(message.message))) lose(message.peer);
 }

@@ -97,6 +97,8 @@ class ClusterShell final : public PartShell {
   const cluster::control::Control& control() const { return part_->control(); }
   void hear_agent(const net::Peer& peer, BytesView bytes);
   void complain(std::string_view whom, std::string_view what);
+  /// The agent of a connection, for the log.
+  std::string name_of(const net::Peer& peer) const;
   void send(cluster::control::ToAgents effect);
   /// Holds back what is for agents that are told to start a newer lease, until the older ones are fenced off.
   void fence(const std::vector<cluster::control::ToAgent>& messages);

@@ -1,6 +1,5 @@
 #include "master/join_server.h"
 
-#include <atomic>
 #include <thread>
 #include <utility>
 
@@ -21,7 +20,8 @@ struct JoinServer::Inside {
     thread.join();
   }
 
-  std::atomic<std::uint64_t> refused = 0;
+  MetricSet metrics;
+  Counter refused{metrics, "join_refused_total", "Number of refused attempts to join."};
   loop::RealLoop loop;
   loop::Calendar calendar{loop};
   std::unique_ptr<net::ZmqNetwork> network;
@@ -59,7 +59,7 @@ void JoinServer::add(records::JoinToken token) {
   });
 }
 
-std::uint64_t JoinServer::refused() const { return inside_->refused; }
+std::vector<Metric> JoinServer::metrics() const { return inside_->metrics.read(); }
 
 void JoinServer::stop() { inside_->stop(); }
 

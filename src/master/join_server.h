@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/metric.h"
 #include "base/result.h"
 #include "master/join_service.h"
 
@@ -25,7 +26,8 @@ class JoinServer {
   const std::vector<std::string>& addresses() const;
   /// From soon on this token is good.
   void add(records::JoinToken token);
-  std::uint64_t refused() const;
+  /// May be called on any thread.
+  std::vector<Metric> metrics() const;
   /// Answers nobody any more, and joins its thread. Idempotent.
   void stop();
 

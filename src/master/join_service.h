@@ -48,7 +48,7 @@ class JoinService {
     net::Network& network;
     const loop::Calendar& calendar;
     Log& log;
-    std::atomic<std::uint64_t>& refused;  ///< attempts that were refused, answered or not; read on any thread
+    Counter& refused;  ///< attempts that were refused, answered or not
   };
   [[nodiscard]] static Result<std::unique_ptr<JoinService>> open(const Dependencies& deps, JoinOptions options);
   JoinService(const JoinService&) = delete;

@@ -72,7 +72,8 @@ struct JoinServiceTest : testing::Test {
   net::MemoryNetwork network{loop};
   loop::Calendar calendar = loop::Calendar::of_simulation(loop);
   SilentLog log;
-  std::atomic<std::uint64_t> refused = 0;
+  MetricSet metrics;
+  Counter refused{metrics, "refused_total", "Refused attempts."};
   std::vector<JoinOptions::Wanted> admitted;
   std::unique_ptr<JoinService> service;
 };

@@ -102,9 +102,12 @@ loop::Task<Result<void>> Master::run() {
   for (;;) {
     const std::vector<News> news = co_await inbox_.receive_all();
     if (news.empty()) break;
+    const TimePoint begun = deps_.loop.now();
+    step_inputs_.observe(static_cast<double>(news.size()));
     Result<void> taken = co_await take(news);
     if (!taken && is_of_data(taken.error())) taken = co_await isolate(news, taken.error());
     if (!taken) co_return taken;
+    step_seconds_.observe(deps_.loop.now() - begun);
   }
   co_return Result<void>();
 }
@@ -191,6 +194,7 @@ loop::Task<Result<void>> Master::write(const api::Writes& writes) {
     const TimePoint begun = deps_.loop.now();
     Result<void> written = co_await deps_.pool.run([&] { return deps_.records.commit(writes); });
     if (written) {
+      commit_seconds_.observe(deps_.loop.now() - begun);
       obstacle_.clear();
       confirmed_ = begun;
       co_return written;

@@ -120,6 +120,8 @@ class Master final : public api::Service, public api::Identifier {
   std::optional<api::Reply> serve_for_all(const api::Call& call, const api::Request& request) const;
   Result<api::Principal> identify(const api::Credential& credential) const;
   api::Part* part_of(const api::Request& request) const;
+  /// For debug logs.
+  void log_call(const api::Call& call, const api::Request& request, const api::Reply* reply) const;
   /// Answers a request whose key is known with what it has created; whether it has.
   bool answer_repeated(const api::Call& call, const api::IdempotencyKey& key, const api::Request& request);
   /// Notes in the audit log what became of a request, if it belongs there.
@@ -169,6 +171,17 @@ class Master final : public api::Service, public api::Identifier {
   TimePoint confirmed_;                ///< when this was certainly the only master, on the loop's clock
   std::uint64_t unwritable_ = 0;       ///< inputs whose rows could not be written
   std::uint64_t unauthenticated_ = 0;  ///< tokens and passwords that were not valid
+  MetricSet metrics_;
+  Histogram step_seconds_{metrics_, "control_step_seconds",
+                          "Duration of a step of the control loop, from taking its inputs to sending its effects, in "
+                          "seconds.",
+                          buckets::seconds};
+  Histogram step_inputs_{metrics_, "control_step_inputs",
+                         "Number of requests, messages and timer ticks handled in one step of the control loop.",
+                         buckets::counts};
+  Histogram commit_seconds_{metrics_, "control_commit_seconds",
+                            "Duration of the database commit of a step of the control loop, in seconds.",
+                            buckets::seconds};
 };
 
 }  // namespace cadre::master

@@ -24,8 +24,8 @@ auto Registries::with(const std::string& name, Tree& tree, TimePoint now, Fn fn)
   const std::size_t bytes = tree.registry.size_bytes();
   auto result = fn(tree.registry);
   const TimePoint next_end = tree.registry.expire(now);
-  counters_.entries += tree.registry.size() - entries;
-  counters_.bytes += tree.registry.size_bytes() - bytes;
+  counters_.entries += static_cast<std::int64_t>(tree.registry.size()) - static_cast<std::int64_t>(entries);
+  counters_.bytes += static_cast<std::int64_t>(tree.registry.size_bytes()) - static_cast<std::int64_t>(bytes);
   if (next_end != tree.next_end) {
     ends_.erase({tree.next_end, name});
     if (next_end != TimePoint::max()) ends_.emplace(next_end, name);
@@ -60,7 +60,7 @@ void Registries::wake(Tree& tree) {
 template <class Fn>
 Result<Epoch> Registries::place(const std::string& name, const Claim& claim, TimePoint now, Fn fn) {
   Result<Epoch> placed = fail(Errc::unavailable, "");
-  if (counters_.bytes + claim.key.size() + claim.value.size() > options_.bytes_max) {
+  if (static_cast<std::size_t>(counters_.bytes) + claim.key.size() + claim.value.size() > options_.bytes_max) {
     placed = fail(Errc::unavailable, "all names and their values would have more than " +
                                          std::to_string(options_.bytes_max) + " bytes; remove some first");
   } else if (Result<Tree*> tree = open(name); !tree) {
@@ -146,7 +146,7 @@ Result<std::variant<News, WatcherId>> Registries::watch(const std::string& tree,
   waiting_.emplace(watcher, Waiting{tree, wish});
   opened->waiting.emplace(wish.prefix, watcher);
   late_.emplace(wish.until, watcher);
-  counters_.watchers = waiting_.size();
+  counters_.watchers.set(static_cast<std::int64_t>(waiting_.size()));
   return watcher;
 }
 
@@ -162,7 +162,7 @@ void Registries::end_wait(std::map<WatcherId, Waiting>::iterator waiting) {
   late_.erase({what.wish.until, watcher});
   woken_.erase(watcher);
   waiting_.erase(waiting);
-  counters_.watchers = waiting_.size();
+  counters_.watchers.set(static_cast<std::int64_t>(waiting_.size()));
 }
 
 void Registries::forget(WatcherId watcher) {

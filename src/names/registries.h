@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/id.h"
+#include "base/metric.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "names/registry.h"
@@ -70,13 +71,15 @@ class Registries {
   TimePoint next() const;
 
   struct Counters {
-    std::size_t entries = 0;
-    std::size_t bytes = 0;
-    std::size_t watchers = 0;
-    std::uint64_t refused_puts = 0;
-    std::uint64_t refused_watchers = 0;
+    MetricSet metrics;
+    Gauge entries{metrics, "names", "Number of names in the registry."};
+    Gauge bytes{metrics, "names_bytes", "Size of names and their values, in bytes."};
+    Gauge watchers{metrics, "names_watchers", "Number of requests that wait for changes of names."};
+    Counter refused_puts{metrics, "names_refused_total", "Number of names refused because a limit was reached."};
+    Counter refused_watchers{metrics, "names_refused_watchers_total",
+                             "Number of watch requests refused because a limit was reached."};
   };
-  Counters counters() const { return counters_; }
+  const Counters& counters() const { return counters_; }
 
  private:
   struct Tree {

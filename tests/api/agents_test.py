@@ -80,11 +80,28 @@ class Logs(unittest.TestCase):
             job = cluster.run(["/bin/sleep", "1"])
             cluster.wait_for(job, "running")
             cluster.wait_for(job)
+            cluster.request("POST", "/jobs/99/stop")
+            cluster.request("GET", "/jobs", token="unknown")
             logs = {name: (cluster.folder / f"{name}.log").read_text() for name in ("master", "agent")}
-            for name, words in (("master", "debug: job 1: queued"), ("master", "debug: task 1.0: running"),
-                                ("master", "debug: job 1: ended"), ("agent", "debug: lease 1.0/1: starts"),
-                                ("agent", "debug: lease 1.0/1: ended, exited 0")):
+            for name, words in (("master", "debug: received from agent a1: hello"),
+                                ("master", "debug: sends to agent a1: welcome"),
+                                ("master", "debug: request run_task of user "),
+                                ("master", "debug: job 1: queued"), ("master", "debug: job 1: placed"),
+                                ("master", "debug: sends to agent a1: start of lease 1.0/1"),
+                                ("master", "debug: received from agent a1: started of lease 1.0/1"),
+                                ("master", "debug: task 1.0: running"),
+                                ("master", "debug: received from agent a1: exited of lease 1.0/1"),
+                                ("master", "debug: job 1: ended"), ("master", ": refused: there is no job 99"),
+                                ("master", "debug: request list_jobs from 127.0.0.1: refused: "),
+                                ("agent", "debug: received welcome"), ("agent", "debug: received start of lease 1.0/1"),
+                                ("agent", "debug: lease 1.0/1: starts"),
+                                ("agent", "debug: lease 1.0/1: ended, exited 0"),
+                                ("agent", "debug: sends exited of lease 1.0/1")):
                 self.assertEqual(words in logs[name], verbose, f"{words} in {logs[name]}")
+            for log in logs.values():
+                for line in log.splitlines():
+                    self.assertRegex(line, r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z (debug|info|warning|error): ")
+                self.assertNotIn(": beat", log)
 
 
 class Audit(unittest.TestCase):

@@ -543,8 +543,8 @@ class Flags(unittest.TestCase):
     def test_of_an_agent(self):
         (self.folder / "m" / "run").mkdir(parents=True)
         master = ("agent", "--master", str(self.folder / "m"))
-        self.refuse(*master, "--cpus", "abc", because=("--cpus abc", "write one like 2 or 0.5"))
-        self.refuse(*master, "--cpus=-1", because=("cpus", "must be from 0"))
+        self.refuse(*master, "--cpus", "abc", because=("--cpus: ", "number"))
+        self.refuse(*master, "--cpus=-1", because=("--cpus: must be from 0",))
         self.refuse(*master, "--cpus", "nan", because=("cpus",))
         self.refuse(*master, "--cpus", "1e99", because=("cpus",))
         self.refuse(*master, "--memory", "lots", because=("--memory",))
@@ -553,6 +553,59 @@ class Flags(unittest.TestCase):
         self.refuse(*master, "--id", "..", because=("id of an agent",))
         self.refuse(*master, "--id", "x" * 5000, because=("5000 characters", "128"))
         self.refuse(*master, "--pool", "x" * 5000, because=("pool", "128"))
+
+    def test_of_an_agent_are_all_reported_at_once(self):
+        self.refuse("agent", "--cpus=-1", "--memory", "lots", "--label", "a", "--slots=-3",
+                    because=("--cpus: ", "--memory: ", "--label: ", "--slots: "))
+
+    def test_of_an_agent_pass_the_checks_of_its_file_in_the_same_words(self):
+        file = self.folder / "agent.yaml"
+        for key, flag, value, text in (("cpus", "--cpus", "-1", "-1"), ("warm", "--warm", "5000", "5000"),
+                                       ("memory", "--memory", "lots", "lots"), ("id", "--id", "..", "'..'"),
+                                       ("setup_timeout", "--setup-timeout", "0s", "0s"),
+                                       ("pool", "--pool", "x" * 200, "x" * 200),
+                                       ("uids", "--uids", "7-3", "7-3"), ("slots", "--slots", "-1", "-1"),
+                                       ("allow_mounts[0]", "--allow-mount", "data", None)):
+            file.write_text(f"{key}: {text}\n" if text else "allow_mounts: [data]\n")
+            by_file = subprocess.run([PROGRAM, "agent", "--config", file], capture_output=True, text=True, timeout=60)
+            by_flag = subprocess.run([PROGRAM, "agent", f"{flag}={value}"], capture_output=True, text=True, timeout=60)
+            self.assertEqual((by_file.returncode, by_flag.returncode), (2, 2), (by_file.stderr, by_flag.stderr))
+            self.assertRegex(by_file.stderr, rf"^cadre agent: {file}:1:\d+: {re.escape(key)}: ")
+            words = by_file.stderr.split(f" {key}: ", 1)[1]
+            self.assertRegex(by_flag.stderr, rf"^cadre agent: {flag}( \[0\])?: ")
+            self.assertEqual(by_flag.stderr.split(": ", 2)[2], words)
+
+    def test_of_an_agent_file_name_unknown_keys(self):
+        file = self.folder / "agent.yaml"
+        file.write_text("memroy: 1GiB\npool: [a]\n")
+        self.refuse("agent", "--config", str(file), because=(f"{file}:1:1: ", "memroy", "did you mean 'memory'?",
+                                                             f"{file}:2:7: pool: "))
+        self.refuse("agent", "--config", str(self.folder / "none"), because=("none",))
+
+    def test_an_agent_runs_by_its_file_and_flags_take_precedence(self):
+        cluster = Cluster()
+        self.addCleanup(cluster.close)
+        file = self.folder / "agent.yaml"
+        file.write_text(f"data: {self.folder}/b\nmaster: {cluster.data}\nid: b\nslots: 3\ncpus: 2.5\n"
+                        "labels: {disk: fast, zone: north}\n")
+
+        def agent_b(*flags):
+            process = subprocess.Popen([PROGRAM, "agent", "--config", file, *flags], stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.DEVNULL)
+            self.addCleanup(process.wait)
+            self.addCleanup(process.kill)
+            cluster.until(lambda: cluster.get("/status").json["agents_up"] == 2)
+            seen = {one["id"]: one for one in cluster.get("/agents").json["agents"]}["b"]
+            process.terminate()
+            process.wait()
+            cluster.until(lambda: cluster.get("/status").json["agents_up"] == 1)
+            return seen
+
+        by_file = agent_b()
+        self.assertEqual((by_file["slots"], by_file["cpus"]), (3, 2.5))
+        self.assertEqual(by_file["labels"], {"disk": "fast", "zone": "north"})
+        by_flags = agent_b("--slots", "5", "--label", "disk=slow")
+        self.assertEqual((by_flags["slots"], by_flags["cpus"], by_flags["labels"]), (5, 2.5, {"disk": "slow"}))
 
     def test_slots_and_the_address_of_the_master_mean_the_same_for_agents(self):
         """--slots is a number of slots, and CADRE_MASTER names the master, as for every other command."""
@@ -573,7 +626,7 @@ class Flags(unittest.TestCase):
         self.refuse(*master, "--agent-timeout", "soon", because=("--agent-timeout",))
         self.refuse(*master, "--agent-timeout=-5s", because=("agent",))
         self.refuse(*master, "--agent-timeout", "400000d", because=("agent",))
-        self.refuse("up", "--port", "0", "--cpus", "abc", because=("--cpus abc",))
+        self.refuse("up", "--port", "0", "--cpus", "abc", because=("--cpus: ",))
 
     def test_plain_http_for_other_hosts(self):
         self.refuse("master", "--http", "0.0.0.0:0", because=("--tls-cert", "--tls-key", "--insecure-http", "0.0.0.0:0"))

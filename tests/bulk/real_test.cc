@@ -110,9 +110,9 @@ TEST_P(BulkOnRealDisk, ManyShortLogsAreStoredInAMoment) {
   }
   const double took = run_until_finished(count);
   std::printf("%llu logs of one line stored in %.2f s, with %llu syncs\n", static_cast<unsigned long long>(count), took,
-              static_cast<unsigned long long>(server->counters().syncs));
-  EXPECT_EQ(server->counters().puts, count);
-  EXPECT_LT(server->counters().syncs, count) << "one sync is for all that comes in a turn";
+              static_cast<unsigned long long>(server->metrics().syncs));
+  EXPECT_EQ(server->metrics().puts, count);
+  EXPECT_LT(server->metrics().syncs, count) << "one sync is for all that comes in a turn";
   server->stop();
   server.reset();
   const auto store = logs::LogStore::open(folder.path() + "/output", {}).value();
@@ -135,9 +135,9 @@ TEST_P(BulkOnRealDisk, ALongLogIsStoredAsFastAsTheDiskTakesIt) {
   });
   const double took = run_until_finished(1);
   std::printf("%.0f MB/s of one log, with %llu syncs of %llu parts\n", static_cast<double>(size) / 1e6 / took,
-              static_cast<unsigned long long>(server->counters().syncs),
-              static_cast<unsigned long long>(server->counters().puts));
-  EXPECT_EQ(server->counters().gaps, 0);
+              static_cast<unsigned long long>(server->metrics().syncs),
+              static_cast<unsigned long long>(server->metrics().puts));
+  EXPECT_EQ(server->metrics().gaps, 0);
   server->stop();
   server.reset();
   const auto store = logs::LogStore::open(folder.path() + "/output", {}).value();
@@ -162,7 +162,7 @@ TEST_P(BulkOnRealDisk, IsReadAtTheDeskWhileItComes) {
     EXPECT_EQ(output.number, 7U);
     EXPECT_THAT(logs::shown(output.records), testing::ElementsAre("out: first"));
   }
-  EXPECT_EQ(server->counters().waiting, 0);
+  EXPECT_EQ(server->metrics().waiting, 0);
   server->ask(4, bulk::ReadOutput{8, lease_of(1), writer.end(), 0, true});
   server->stop();
   server->ask(5, bulk::ReadOutput{9, lease_of(1), 0, 0, false});

@@ -38,7 +38,7 @@ class MasterSide {
     logs_ = logs::LogStore::open(folder_ + "/output", {ByteSize{20'000}}).value();
     blobs_ = objects::FileStore::open({folder_ + "/code"}).value();
     net::HubOptions options{{bulk_address}, keys_, net::Admission::only({}), {}};
-    service_ = master::BulkService::make({loop_, network_.host("master"), *logs_, *blobs_, calendar_, log_, counting_},
+    service_ = master::BulkService::make({loop_, network_.host("master"), *logs_, *blobs_, calendar_, log_, metrics_},
                                          options, limits,
                                          [this](Asker asker, const bulk::FromMaster& message) { tell(asker, message); })
                    .value();
@@ -78,7 +78,6 @@ class MasterSide {
   std::int64_t end(LeaseId lease) const { return logs_ ? logs_->end(to_string(lease)) : -1; }
   logs::LogStore& logs() { return *logs_; }
   const net::PublicKey& key() const { return keys_.open; }
-  master::BulkCounters counters() const { return counting_.all(); }
 
   master::BulkLimits limits;
 
@@ -97,7 +96,7 @@ class MasterSide {
   const net::Keys keys_;
   SilentLog log_;
   loop::Calendar calendar_ = loop::Calendar::of_simulation(loop_);
-  master::BulkCounting counting_;
+  master::BulkMetrics metrics_;
   std::unique_ptr<logs::LogStore> logs_;
   std::unique_ptr<objects::FileStore> blobs_;
   std::map<Asker, Hear> waiting_;

@@ -85,8 +85,8 @@ api::SnapshotPage CounterPart::snapshot(const api::Principal& who, const std::st
   return {0, describe::write(seen_by(who)), ""};
 }
 
-std::vector<api::Metric> CounterPart::metrics() const {
-  api::Metric values{"counter_value", "Value of a counter.", api::Metric::Kind::gauge, {}};
+std::vector<Metric> CounterPart::metrics() const {
+  Metric values{"counter_value", "Value of a counter.", Metric::Kind::gauge, {}};
   for (const auto& [name, row] : counters_) {
     values.samples.push_back({{{"name", name}}, static_cast<double>(row.value)});
   }

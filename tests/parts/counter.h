@@ -153,7 +153,7 @@ class CounterPart final : public api::Part {
   void hear(const std::any& news, const api::Now& now) override;
   api::Outcome settle(const api::Now& now) override;
   api::SnapshotPage snapshot(const api::Principal& who, const std::string& after) const override;
-  std::vector<api::Metric> metrics() const override;
+  std::vector<Metric> metrics() const override;
 
  private:
   Counters seen_by(const api::Principal& who) const;

@@ -12,6 +12,7 @@
 
 #include "agent/bulk_link.h"
 #include "agent/code_cache.h"
+#include "agent/config.h"
 #include "agent/disk_watch.h"
 #include "agent/gate.h"
 #include "agent/process/start_watch.h"
@@ -25,8 +26,6 @@
 #include "loop/real_loop.h"
 
 namespace cadre::agent {
-
-constexpr Duration setup_timeout = std::chrono::minutes(30);
 
 class ProcessRuntime final : public Runtime {
  public:

@@ -24,11 +24,6 @@ Result<std::int64_t> number_in(std::string_view text) {
   return number;
 }
 
-std::string to_text(const UidRange& range) {
-  return range.first == range.last ? std::to_string(range.first)
-                                   : std::to_string(range.first) + "-" + std::to_string(range.last);
-}
-
 std::vector<std::string> fields_of(const std::string& line) {
   std::vector<std::string> fields;
   std::istringstream text(line);
@@ -54,13 +49,18 @@ std::optional<UidRange> range_in(const std::vector<std::string>& fields, bool ha
 
 }  // namespace
 
+std::string to_text(const UidRange& range) {
+  return range.first == range.last ? std::to_string(range.first)
+                                   : std::to_string(range.first) + "-" + std::to_string(range.last);
+}
+
 Result<UidRange> parse_uid_range(const std::string& text) {
   const std::size_t dash = text.find('-');
   const Result<std::int64_t> first = number_in(std::string_view(text).substr(0, dash));
   const Result<std::int64_t> last =
       dash == std::string::npos ? first : number_in(std::string_view(text).substr(dash + 1));
   if (!first || !last || *first < least || *last > most || *first > *last) {
-    return fail(Errc::invalid, "--uids: '" + text + "' is not a range of user numbers from " + std::to_string(least) +
+    return fail(Errc::invalid, "'" + text + "' is not a range of user numbers from " + std::to_string(least) +
                                    " on; write for instance " + to_text(UidRange()));
   }
   return UidRange{*first, *last};

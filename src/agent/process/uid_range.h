@@ -17,8 +17,9 @@ struct UidRange {
   std::int64_t last = 2'100'065'535;
 };
 
-/// Reads `2100000000-2100065535`.
+/// Reads `2100000000-2100065535`, as to_text() writes it.
 [[nodiscard]] Result<UidRange> parse_uid_range(const std::string& text);
+[[nodiscard]] std::string to_text(const UidRange& range);
 
 /// Denied, in words, when some of the numbers belong to an account or a group of this host, or are subordinate ids of
 /// one: its owner could become the user of a task. `etc` is for tests.

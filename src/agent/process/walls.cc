@@ -129,7 +129,7 @@ Result<AllowedMount> parse_allowed_mount(const std::string& text) {
   if (allowed.writable) allowed.prefix.resize(text.size() - 3);
   while (allowed.prefix.size() > 1 && allowed.prefix.ends_with('/')) allowed.prefix.pop_back();
   if (!allowed.prefix.starts_with('/') || allowed.prefix.find(':') != std::string::npos) {
-    return fail(Errc::invalid, "--allow-mount: '" + text + "' is not an absolute path; write /data or /data:rw");
+    return fail(Errc::invalid, "'" + text + "' is not an absolute path; write /data or /data:rw");
   }
   return allowed;
 }

@@ -235,6 +235,7 @@ void ClusterPart::hear(const std::any& news, const api::Now& now) {
 
 api::Outcome ClusterPart::settle(const api::Now& now) {
   Outcome decided = control_.settle(now.time);
+  for (const Duration wait : decided.waits) waits_.observe(wait);
   api::Outcome outcome = std::exchange(outcome_, {});
   ToAgents to_agents;
   for (const AgentId& id : decided.writes.keys_gone) keyed_.erase(id);
@@ -268,26 +269,27 @@ api::SnapshotPage ClusterPart::snapshot(const api::Principal& who, const std::st
   return {0, describe::write(page.part), page.next ? describe::write_json(*page.next) : ""};
 }
 
-std::vector<api::Metric> ClusterPart::metrics() const {
+std::vector<Metric> ClusterPart::metrics() const {
   const requests::Status status = control_.status();
-  return {
-      api::metric("agents", "Number of known agents.", static_cast<double>(status.agents)),
-      api::metric("agents_up", "Number of connected agents.", static_cast<double>(status.agents_up)),
-      api::metric("slots", "Number of slots of connected agents.", static_cast<double>(status.slots)),
-      api::metric("slots_used", "Number of slots in use.", static_cast<double>(status.slots_used)),
-      api::metric("cpus", "CPU cores that connected agents offer.", static_cast<double>(status.cpus.milli) / 1000),
-      api::metric("cpus_used", "CPU cores allocated to tasks.", static_cast<double>(status.cpus_used.milli) / 1000),
-      api::metric("memory_bytes", "Memory that connected agents offer, in bytes.",
-                  static_cast<double>(status.memory.value)),
-      api::metric("memory_used_bytes", "Memory allocated to tasks, in bytes.",
-                  static_cast<double>(status.memory_used.value)),
-      api::metric("load", "Sum of the load averages of connected agents.", status.load),
-      api::metric("jobs_queued", "Number of queued jobs.", static_cast<double>(status.queued)),
-      api::metric("jobs_running", "Number of running or stopping jobs.", static_cast<double>(status.running)),
-      api::metric("actors", "Number of actors among the queued, running and stopping jobs.",
-                  static_cast<double>(status.actors)),
-      api::metric("sessions", "Number of client sessions.", static_cast<double>(status.sessions)),
+  std::vector<Metric> all{
+      metric("agents", "Number of known agents.", static_cast<double>(status.agents)),
+      metric("agents_up", "Number of connected agents.", static_cast<double>(status.agents_up)),
+      metric("slots", "Number of slots of connected agents.", static_cast<double>(status.slots)),
+      metric("slots_used", "Number of slots in use.", static_cast<double>(status.slots_used)),
+      metric("cpus", "CPU cores that connected agents offer.", static_cast<double>(status.cpus.milli) / 1000),
+      metric("cpus_used", "CPU cores allocated to tasks.", static_cast<double>(status.cpus_used.milli) / 1000),
+      metric("memory_bytes", "Memory that connected agents offer, in bytes.", static_cast<double>(status.memory.value)),
+      metric("memory_used_bytes", "Memory allocated to tasks, in bytes.",
+             static_cast<double>(status.memory_used.value)),
+      metric("load", "Sum of the load averages of connected agents.", status.load),
+      metric("jobs_queued", "Number of queued jobs.", static_cast<double>(status.queued)),
+      metric("jobs_running", "Number of running or stopping jobs.", static_cast<double>(status.running)),
+      metric("actors", "Number of actors among the queued, running and stopping jobs.",
+             static_cast<double>(status.actors)),
+      metric("sessions", "Number of client sessions.", static_cast<double>(status.sessions)),
   };
+  for (Metric& one : metrics_.read()) all.push_back(std::move(one));
+  return all;
 }
 
 void ClusterPart::take_over(Part& dropped) {

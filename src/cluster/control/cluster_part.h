@@ -109,7 +109,7 @@ class ClusterPart final : public api::Part {
   void tick(const api::Now& now) override { control_.tick(now.time); }
   api::Outcome settle(const api::Now& now) override;
   api::SnapshotPage snapshot(const api::Principal& who, const std::string& after) const override;
-  std::vector<api::Metric> metrics() const override;
+  std::vector<Metric> metrics() const override;
   std::vector<api::CallId> waiting() const override { return control_.waiting(); }
   void take_over(Part& dropped) override;
 
@@ -126,6 +126,10 @@ class ClusterPart final : public api::Part {
   std::set<AgentId> keyed_;
   Control control_;
   api::Outcome outcome_;
+  /// They begin again at zero if the part is made again, as those of a process that was restarted do.
+  MetricSet metrics_;
+  Histogram waits_{metrics_, "job_wait_seconds", "Time from the submission of a job to its first start, in seconds.",
+                   buckets::waits};
 };
 
 /// The quotas that users and workspaces have.

@@ -7,7 +7,6 @@
 #include <span>
 #include <vector>
 
-#include "api/metric.h"
 #include "api/principal.h"
 #include "api/reply.h"
 #include "api/request.h"

@@ -41,7 +41,7 @@ TEST(HttpAttack, MalformedRequestsAreRefusedAndTheConnectionIsClosed) {
     socket.say(bytes);
     EXPECT_THAT(hear_all(socket), is_refusal(status)) << bytes.substr(0, 100);
   }
-  const Counters counters = server.counters();
+  const Counters& counters = server.counters();
   EXPECT_EQ(counters.requests, 0);
   EXPECT_EQ(counters.refused_large, 4);
   EXPECT_EQ(counters.refused_malformed, std::size(cases) - 4);

@@ -105,9 +105,7 @@ class ServerOnThread {
     loop_.post([&] { promise.set_value(fn(*server_)); });
     return promise.get_future().get();
   }
-  Counters counters() {
-    return on_loop([](Server& server) { return server.counters(); });
-  }
+  const Counters& counters() const { return server_->counters(); }
   /// Waits until the counters are as they should be; a failure when that takes longer than a minute.
   void expect(const std::function<bool(const Counters&)>& holds) {
     const auto end = std::chrono::steady_clock::now() + seconds(60);

@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/log.h"
+#include "base/metric.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "loop/call.h"
@@ -43,17 +44,22 @@ struct Tls {
 };
 
 struct Counters {
-  std::uint64_t connections = 0;
-  std::uint64_t requests = 0;
-  std::uint64_t refused_connections = 0;  ///< for which there was no room
-  std::uint64_t evicted_connections = 0;  ///< that were closed to make room for others
-  std::uint64_t refused_malformed = 0;
-  std::uint64_t refused_large = 0;
-  std::uint64_t refused_bodies = 0;  ///< for which there was no room beside others
-  std::uint64_t cut_unsent = 0;      ///< connections cut because too much waited to be sent on all of them
-  std::uint64_t timed_out = 0;
-  std::uint64_t handshakes_failed = 0;
-  std::int64_t open = 0;
+  MetricSet metrics;
+  Counter connections{metrics, "http_connections_total", "Number of connections accepted."};
+  Gauge open{metrics, "http_connections_open", "Number of open connections."};
+  Counter requests{metrics, "http_requests_total", "Number of requests received."};
+  Counter refused_connections{metrics, "http_refused_connections_total",
+                              "Number of connections refused because the connection limit was reached."};
+  Counter evicted_connections{metrics, "http_evicted_connections_total",
+                              "Number of connections closed to make room for others."};
+  Counter refused_malformed{metrics, "http_refused_malformed_total", "Number of malformed requests."};
+  Counter refused_large{metrics, "http_refused_large_total", "Number of requests that were too large."};
+  Counter refused_bodies{metrics, "http_refused_bodies_total",
+                         "Number of requests refused because the memory limit for bodies was reached."};
+  Counter cut_unsent{metrics, "http_cut_unsent_total",
+                     "Number of connections closed because too much unsent data was buffered on all of them."};
+  Counter timed_out{metrics, "http_timed_out_total", "Number of connections that timed out."};
+  Counter handshakes_failed{metrics, "http_handshakes_failed_total", "Number of failed TLS handshakes."};
 };
 
 /// A body that is sent piece by piece. Ending it unfinished breaks the connection, so that the peer knows.
