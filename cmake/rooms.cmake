@@ -26,20 +26,27 @@ function(cadre_room name)
   endif()
 endfunction()
 
-# cadre_test(NAME SOURCES file... DEPENDS target...) makes a GoogleTest program test_NAME and its ctest entry NAME.
-function(cadre_test name)
-  cmake_parse_arguments(TEST "" "" "SOURCES;DEPENDS" ${ARGN})
-  add_executable(test_${name} ${TEST_SOURCES})
-  target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR})
-  target_link_libraries(test_${name} PRIVATE ${TEST_DEPENDS} GTest::gmock_main)
-  # Only for the files that use them: all others then compile alike in every checkout, and the compiler's cache has them.
-  foreach(file ${TEST_SOURCES})
+# cadre_folders(FILE...) defines CADRE_SOURCE_DIR and CADRE_BINARY_DIR, but only for the files that use them: all others then
+# compile alike in every checkout, and the compiler's cache has them.
+function(cadre_folders)
+  foreach(file ${ARGN})
     file(STRINGS ${file} uses REGEX "CADRE_(SOURCE|BINARY)_DIR" LIMIT_COUNT 1)
     if(uses)
       set_property(SOURCE ${file} APPEND PROPERTY COMPILE_DEFINITIONS CADRE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                                                       CADRE_BINARY_DIR="${CMAKE_BINARY_DIR}")
     endif()
   endforeach()
+endfunction()
+
+# cadre_test(NAME SOURCES file... DEPENDS target...) makes a GoogleTest program test_NAME and its ctest entry NAME.
+function(cadre_test name)
+  cmake_parse_arguments(TEST "" "" "SOURCES;DEPENDS" ${ARGN})
+  cadre_folders(${TEST_SOURCES})
+  cadre_batches(sources test_${name} ${TEST_SOURCES})
+  add_executable(test_${name} ${sources})
+  target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR})
+  target_link_libraries(test_${name} PRIVATE ${TEST_DEPENDS} GTest::gmock_main)
+  target_compile_options(test_${name} PRIVATE $<$<CONFIG:Release>:-g0>)  # a failed test prints its line anyway
   add_test(NAME ${name} COMMAND test_${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${CADRE_TEST_TIMEOUT})
 endfunction()

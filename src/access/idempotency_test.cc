@@ -11,9 +11,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr TimePoint noon{12h};
+constexpr TimePoint start_time{12h};
 
-IdempotencyRow row(const std::string& user, const std::string& key, TimePoint created = noon) {
+IdempotencyRow row(const std::string& user, const std::string& key, TimePoint created = start_time) {
   return {user, key, "print of " + key, "job", "17", created};
 }
 
@@ -33,15 +33,15 @@ TEST(IdempotencyKeys, KeepsADayAndSoManyOfEachUser) {
   IdempotencySettings settings;
   settings.of_user_max = 3;
   IdempotencyKeys keys(settings, {});
-  for (int i = 0; i < 5; ++i) keys.put(row("ann", std::to_string(i), noon + i * 1s));
+  for (int i = 0; i < 5; ++i) keys.put(row("ann", std::to_string(i), start_time + i * 1s));
   keys.put(row("bob", "0"));
   EXPECT_EQ(keys.size(), 4U);
   EXPECT_EQ(keys.find("ann", {"1", "print of 1"}).value(), nullptr);
   EXPECT_NE(keys.find("ann", {"2", "print of 2"}).value(), nullptr);
-  keys.tidy(noon + 24h);
+  keys.tidy(start_time + 24h);
   EXPECT_EQ(keys.find("bob", {"0", "print of 0"}).value(), nullptr);
   EXPECT_EQ(keys.size(), 3U);
-  keys.tidy(noon + 25h);
+  keys.tidy(start_time + 25h);
   EXPECT_EQ(keys.size(), 0U);
 }
 
@@ -51,7 +51,7 @@ TEST(IdempotencyKeys, WhatIsWrittenIsWhatIsThereWhateverComes) {
     settings.of_user_max = 1 + dice.below(4);
     IdempotencyKeys keys(settings, {});
     std::map<std::pair<std::string, std::string>, IdempotencyRow> stored;
-    TimePoint now = noon;
+    TimePoint now = start_time;
     for (int step = 0; step < 60; ++step) {
       now += Duration(dice.below(4) * 1h);
       for (std::size_t count = dice.below(4); count > 0; --count) {

@@ -18,7 +18,7 @@ struct Scene {
   std::function<void(AccessFixture&)> play;
 };
 
-CreateUser new_user(const std::string& name, const std::string& password = "") {
+CreateUser user_request(const std::string& name, const std::string& password = "") {
   CreateUser request;
   request.name = name;
   request.password = password;
@@ -49,7 +49,8 @@ SetUser password_of(const std::string& name, const std::string& password) {
   return request;
 }
 
-CreateToken new_token(const std::string& id, std::optional<std::string> user = {}, std::optional<Duration> valid = {}) {
+CreateToken token_request(const std::string& id, std::optional<std::string> user = {},
+                          std::optional<Duration> valid = {}) {
   return {"a script", std::move(user), valid, secret_of(id)};
 }
 
@@ -84,10 +85,10 @@ std::vector<Scene> users() {
       {"An admin makes a user, changes him and deletes him",
        [](AccessFixture& fixture) {
          with(fixture, {});
-         CreateUser ann = new_user("ann", "hash");
+         CreateUser ann = user_request("ann", "hash");
          ann.max_slots = 8;
          fixture.ask("admin", "make user ann with 8 slots", ann);
-         fixture.ask("admin", "make user ann once more", new_user("ann"));
+         fixture.ask("admin", "make user ann once more", user_request("ann"));
          SetUser more = set_user("ann");
          more.max_slots = unlimited;
          fixture.ask("admin", "ann may have any number of slots", more);
@@ -112,7 +113,7 @@ std::vector<Scene> users() {
          fixture.ask("ann", "set bob's password", password_of("bob", "hash"));
          fixture.ask("ann", "delete bob", DeleteUser{"bob"});
          fixture.ask("ann", "delete ann", DeleteUser{"ann"});
-         fixture.ask("ann", "make user cid", new_user("cid"));
+         fixture.ask("ann", "make user cid", user_request("cid"));
          fixture.ask("ann", "set another password", password_of("ann", "another hash"));
          fixture.ask("ann", "who am I", GetMe{});
        }},
@@ -120,11 +121,11 @@ std::vector<Scene> users() {
        [](AccessFixture& fixture) {
          with(fixture, {});
          for (const std::string name : {"", "an n", "ä", ".ann", "-ann", "ann/bob"}) {
-           fixture.ask("admin", "make user '" + name + "'", new_user(name));
+           fixture.ask("admin", "make user '" + name + "'", user_request(name));
          }
-         fixture.ask("admin", "make a user with a name of 65 letters", new_user(std::string(65, 'a')));
-         fixture.ask("admin", "make a user with a name of 64 letters", new_user(std::string(64, 'a')));
-         fixture.ask("admin", "make user Ann_1@host.org-2", new_user("Ann_1@host.org-2"));
+         fixture.ask("admin", "make a user with a name of 65 letters", user_request(std::string(65, 'a')));
+         fixture.ask("admin", "make a user with a name of 64 letters", user_request(std::string(64, 'a')));
+         fixture.ask("admin", "make user Ann_1@host.org-2", user_request("Ann_1@host.org-2"));
        }},
       {"The last admin stays",
        [](AccessFixture& fixture) {
@@ -155,7 +156,7 @@ std::vector<Scene> tokens() {
       {"A token is made, used and revoked",
        [](AccessFixture& fixture) {
          with(fixture, {"ann"});
-         fixture.ask("ann", "make a token", new_token("t1"));
+         fixture.ask("ann", "make a token", token_request("t1"));
          fixture.ask_with("t1", "ann by t1", "who am I", GetMe{});
          fixture.ask("ann", "list my tokens", ListTokens{});
          fixture.ask("ann", "revoke t1", RevokeToken{"t1"});
@@ -165,7 +166,7 @@ std::vector<Scene> tokens() {
       {"A token expires",
        [](AccessFixture& fixture) {
          with(fixture, {"ann"});
-         fixture.ask("ann", "make a token for an hour", new_token("t1", {}, 1h));
+         fixture.ask("ann", "make a token for an hour", token_request("t1", {}, 1h));
          fixture.pass(59min + 59s);
          fixture.ask_with("t1", "ann by t1", "who am I", GetMe{});
          fixture.pass(1s);
@@ -178,7 +179,7 @@ std::vector<Scene> tokens() {
       {"Logging out ends the token with which it is asked, and no other",
        [](AccessFixture& fixture) {
          with(fixture, {"ann"});
-         fixture.ask("ann", "make a token", new_token("t1"));
+         fixture.ask("ann", "make a token", token_request("t1"));
          fixture.ask_with("t1", "ann by t1", "log out", Logout{});
          fixture.ask_with("t1", "ann by t1", "log out", Logout{});
          fixture.ask("ann", "who am I", GetMe{});
@@ -186,17 +187,17 @@ std::vector<Scene> tokens() {
       {"Tokens of others are an admin's affair",
        [](AccessFixture& fixture) {
          with(fixture, {"ann", "bob"});
-         fixture.ask("bob", "make a token", new_token("t1"));
+         fixture.ask("bob", "make a token", token_request("t1"));
          fixture.ask("ann", "list the tokens of bob", ListTokens{"bob"});
          fixture.ask("ann", "list all tokens", ListTokens{std::nullopt, true});
-         fixture.ask("ann", "make a token for bob", new_token("t2", "bob"));
+         fixture.ask("ann", "make a token for bob", token_request("t2", "bob"));
          fixture.ask("ann", "revoke t1", RevokeToken{"t1"});
          fixture.ask("ann", "revoke what is not there", RevokeToken{"t9"});
          fixture.ask("admin", "list all tokens", ListTokens{std::nullopt, true});
-         fixture.ask("admin", "make a token for bob", new_token("t2", "bob", 24h));
+         fixture.ask("admin", "make a token for bob", token_request("t2", "bob", 24h));
          fixture.ask("admin", "list the tokens of bob", ListTokens{"bob"});
          fixture.ask("admin", "revoke t1", RevokeToken{"t1"});
-         fixture.ask("admin", "make a token for nobody", new_token("t3", "nobody"));
+         fixture.ask("admin", "make a token for nobody", token_request("t3", "nobody"));
        }},
       {"The tokens of a user who is not active rest, and those of one who is deleted are gone",
        [](AccessFixture& fixture) {
@@ -207,7 +208,7 @@ std::vector<Scene> tokens() {
          fixture.ask("ann", "who am I", GetMe{});
          fixture.ask("admin", "delete ann", DeleteUser{"ann"});
          fixture.ask("ann", "who am I", GetMe{});
-         fixture.ask("admin", "make user ann", new_user("ann"));
+         fixture.ask("admin", "make user ann", user_request("ann"));
          fixture.ask("ann", "who am I", GetMe{});
        }},
       {"A task asks with its own token",
@@ -222,10 +223,10 @@ std::vector<Scene> tokens() {
          fixture.ask_as_task("admin", "lab", "list workspaces", ListWorkspaces{});
          fixture.ask_as_task("admin", "lab", "show workspace default", GetWorkspace{"default"});
          fixture.ask_as_task("ann", "lab", "dan is to be editor in lab", SetMember{"lab", "dan", Role::editor});
-         fixture.ask_as_task("ann", "lab", "make a token", new_token("t1"));
+         fixture.ask_as_task("ann", "lab", "make a token", token_request("t1"));
          fixture.ask_as_task("ann", "lab", "list my tokens", ListTokens{});
          fixture.ask_as_task("ann", "lab", "set my password", password_of("ann", "hash"));
-         fixture.ask_as_task("admin", "lab", "make user eve", new_user("eve"));
+         fixture.ask_as_task("admin", "lab", "make user eve", user_request("eve"));
        }},
   };
 }
@@ -283,7 +284,7 @@ std::vector<Scene> workspaces() {
          with_lab_quietly(fixture);
          fixture.ask("admin", "delete bob", DeleteUser{"bob"});
          fixture.ask("ann", "show workspace lab", GetWorkspace{"lab"});
-         fixture.ask("admin", "make user bob", new_user("bob"));
+         fixture.ask("admin", "make user bob", user_request("bob"));
          fixture.ask("admin", "show bob", GetUser{"bob"});
        }},
   };
@@ -292,7 +293,7 @@ std::vector<Scene> workspaces() {
 std::vector<Scene> logins() {
   const auto with_password = [](AccessFixture& fixture) {
     with(fixture, {});
-    fixture.ask("admin", "make user ann with a password", new_user("ann", AccessFixture::right_password));
+    fixture.ask("admin", "make user ann with a password", user_request("ann", AccessFixture::right_password));
     fixture.begin_here();
   };
   const auto fails = [](AccessFixture& fixture, const std::string& user, const std::string& address, int times) {

@@ -24,8 +24,8 @@ using testing::Pair;
 LeaseId lease_of(std::uint64_t number) { return {{cluster::JobId{number}, 0}, cluster::Epoch{1}}; }
 
 /// Takes parts, and answers only when it is told to.
-struct FakeMaster {
-  explicit FakeMaster(net::Network& network) {
+struct OutputMaster {
+  explicit OutputMaster(net::Network& network) {
     hub = network
               .bind({{"ipc:///bulk"}, {}, net::Admission::only({}), {}},
                     [this](const net::Peer& from, BytesView bytes) {
@@ -67,7 +67,7 @@ struct ShipperTest : testing::Test {
   SilentLog log;
   loop::SimulatedLoop loop;
   net::MemoryNetwork network{loop};
-  FakeMaster master{network.host("one")};
+  OutputMaster master{network.host("one")};
   BulkLink link{network.host("one"), log};
   std::map<LeaseId, std::int64_t> stored;
   std::set<LeaseId> finished;

@@ -34,7 +34,7 @@ class Sections {
       const describe::Path path(root, key);
       const std::size_t before = faults_.count();
       T read{};
-      describe::read_into(entry.value, read, describe::Limits{}, describe::Place{path, faults_});
+      describe::read_into(entry.value, read, describe::Place{path, faults_});
       if (faults_.count() == before) settings = std::move(read);
     }
     return settings;

@@ -56,7 +56,7 @@ struct Asking {
   rest::Client connection;
 };
 
-FakeMaster::Script always(Answer answer) {
+FakeMaster::Script always_answer(Answer answer) {
   return [answer = std::move(answer)](const FakeMaster::Request&) { return std::optional(answer); };
 }
 
@@ -94,7 +94,7 @@ TEST(RestClient, WaitsAMomentForAMasterThatIsJustStarting) {
 }
 
 TEST(RestClient, GivesUpOnAMasterThatDoesNotAnswer) {
-  const FakeMaster master(always(silence()));
+  const FakeMaster master(always_answer(silence()));
   const Error no = Asking(master).refused(requests::GetStatus{}, 300ms);
   EXPECT_EQ(no.code, Errc::timed_out);
   EXPECT_EQ(no.message, "the master at " + master.url() +
@@ -238,7 +238,7 @@ TEST(RestClient, EndsAsTheAnswerSays) {
         Case{413, Errc::invalid, refused}, Case{426, Errc::denied, refused}, Case{429, Errc::unavailable, unreachable},
         Case{500, Errc::corrupt, failed}, Case{503, Errc::unavailable, unreachable},
         Case{504, Errc::timed_out, unreachable}}) {
-    FakeMaster master(always(told_no(one.status, "since it is so")));
+    FakeMaster master(always_answer(told_no(one.status, "since it is so")));
     const Error no = Asking(master).refused(some_job());
     EXPECT_EQ(no, (Error{one.code, "since it is so"})) << one.status;
     EXPECT_EQ(exit_code_of(no), one.exit_code) << one.status;
@@ -247,7 +247,7 @@ TEST(RestClient, EndsAsTheAnswerSays) {
 }
 
 TEST(RestClient, ListsAllFaultsOneOnALine) {
-  const FakeMaster master(always(told_no(
+  const FakeMaster master(always_answer(told_no(
       400, "the request has 3 faults",
       {{"members[0].slots", "must be from 0 to 9, is 10"}, {"", "the pool is gone"}, {"name", "is too long"}})));
   EXPECT_EQ(Asking(master).refused(some_job()),
@@ -257,9 +257,10 @@ TEST(RestClient, ListsAllFaultsOneOnALine) {
 }
 
 TEST(RestClient, TellsWhatAServerSaysThatHasNoRoom) {
-  const FakeMaster master(always(told_text(503, "application/problem+json",
-                                           "{\"title\": \"there is no room for another connection\", \"status\": 503}"
-                                           "\n")));
+  const FakeMaster master(
+      always_answer(told_text(503, "application/problem+json",
+                              "{\"title\": \"there is no room for another connection\", \"status\": 503}"
+                              "\n")));
   EXPECT_EQ(Asking(master).refused(requests::GetStatus{}),
             (Error{Errc::unavailable, "there is no room for another connection"}));
 }
@@ -283,7 +284,7 @@ TEST(RestClient, ShowsItsTokenAndSaysHowToGetOne) {
 
 TEST(RestClient, KnowsAnAnswerThatIsNone) {
   for (const char* body : {"hello", "", "{", "[]", "{\"text\": 17}", "{\"words\": \"x\"}", "{\"text\":\"x\"} more"}) {
-    const FakeMaster master(always(told_text(200, "text/plain", body)));
+    const FakeMaster master(always_answer(told_text(200, "text/plain", body)));
     const Error no = Asking(master).refused(requests::Why{{17}});
     EXPECT_EQ(no.code, Errc::corrupt) << body;
     EXPECT_THAT(no.message, testing::AllOf(HasSubstr("the master's answer"),
@@ -295,7 +296,7 @@ TEST(RestClient, KnowsAnAnswerThatIsNone) {
 TEST(RestClient, KnowsWhoIsNoMaster) {
   for (const int status : {301, 400, 404, 500, 503}) {
     for (const char* body : {"<html>Not here</html>", "", "{}", "[1, 2]", "{\"error\": {\"code\": 404}}"}) {
-      const FakeMaster other(always(told_text(status, "text/html", body)));
+      const FakeMaster other(always_answer(told_text(status, "text/html", body)));
       EXPECT_EQ(Asking(other).refused(requests::GetStatus{}),
                 (Error{Errc::corrupt,
                        "what answers at " + other.url() + " is no master: it says " + std::to_string(status)}));
@@ -358,7 +359,7 @@ TEST(RestClient, SaysThatAnAddressIsNone) {
 }
 
 TEST(RestClient, PutsFieldsWhereTheyBelong) {
-  FakeMaster master(always(told_no(404, "no")));
+  FakeMaster master(always_answer(told_no(404, "no")));
   Asking asking(master);
   const auto said = [&](auto request) {
     asking.refused(std::move(request));
@@ -394,7 +395,7 @@ TEST(RestClient, PutsBytesAsTheyAre) {
 }
 
 TEST(RestClient, LetsTheMasterKnowWhenNobodyWaitsAnyMore) {
-  FakeMaster master(always(silence()));
+  FakeMaster master(always_answer(silence()));
   Asking asking(master);
   std::optional<Result<requests::Status>> got;
   asking.loop.spawn(keep(asking.connection.ask(requests::GetStatus{}), got, asking.loop));
@@ -408,7 +409,7 @@ TEST(RestClient, LetsTheMasterKnowWhenNobodyWaitsAnyMore) {
 }
 
 struct Lines {
-  explicit Lines(Answer answer) : master(always(std::move(answer))) {
+  explicit Lines(Answer answer) : master(always_answer(std::move(answer))) {
     ended = asking.run(asking.connection.stream(requests::RunExec{{{17}, 0}, {"x"}},
                                                 [&](std::string_view line) { lines.emplace_back(line); }));
   }

@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-Fault only_fault(std::string_view text, const Bounds& bounds = {}) {
+Fault only_json_fault(std::string_view text, const Bounds& bounds = {}) {
   const Parsed parsed = parse_json(text, bounds);
   EXPECT_FALSE(parsed) << text;
   if (parsed) return {};
@@ -83,35 +83,35 @@ TEST(Json, NumbersAreReadExactly) {
   EXPECT_EQ(*parse_json("1e2"), Value(100.0));
   EXPECT_EQ(*parse_json("2.2250738585072011e-308"), Value(2.2250738585072011e-308));
   EXPECT_EQ(*parse_json("9007199254740993.0"), Value(9007199254740992.0));
-  EXPECT_THAT(only_fault("{\"a\": [1, 18446744073709551616]}").path, "a[1]");
+  EXPECT_THAT(only_json_fault("{\"a\": [1, 18446744073709551616]}").path, "a[1]");
 }
 
 TEST(Json, SyntaxFaultsHaveAPlace) {
-  EXPECT_EQ(only_fault("{\n  \"a\": tru\n}").at, (Mark{2, 8}));
-  EXPECT_THAT(only_fault("").message, HasSubstr("is not JSON"));
-  EXPECT_THAT(only_fault("[1,]").message, HasSubstr("is not JSON"));
-  EXPECT_THAT(only_fault("[1] 2").message, HasSubstr("more stands after"));
-  EXPECT_THAT(only_fault("\"\\ud800\"").message, HasSubstr("is not JSON"));
-  EXPECT_THAT(only_fault("\"\xff\"").message, HasSubstr("UTF-8"));
-  EXPECT_THAT(only_fault("// comment\n1").message, HasSubstr("is not JSON"));
-  EXPECT_THAT(only_fault("[NaN]").message, HasSubstr("is not JSON"));
+  EXPECT_EQ(only_json_fault("{\n  \"a\": tru\n}").at, (Mark{2, 8}));
+  EXPECT_THAT(only_json_fault("").message, HasSubstr("is not JSON"));
+  EXPECT_THAT(only_json_fault("[1,]").message, HasSubstr("is not JSON"));
+  EXPECT_THAT(only_json_fault("[1] 2").message, HasSubstr("more stands after"));
+  EXPECT_THAT(only_json_fault("\"\\ud800\"").message, HasSubstr("is not JSON"));
+  EXPECT_THAT(only_json_fault("\"\xff\"").message, HasSubstr("UTF-8"));
+  EXPECT_THAT(only_json_fault("// comment\n1").message, HasSubstr("is not JSON"));
+  EXPECT_THAT(only_json_fault("[NaN]").message, HasSubstr("is not JSON"));
   EXPECT_EQ(*parse_json(" [1] \n"), Value(Value::List{Value(1)}));
   EXPECT_EQ(*parse_json("\"\x7f\""), Value("\x7f"));
-  EXPECT_THAT(only_fault("\"\x01\"").message, HasSubstr("control character"));
+  EXPECT_THAT(only_json_fault("\"\x01\"").message, HasSubstr("control character"));
   EXPECT_EQ(*parse_json("\"\\ud83d\\ude00\""), Value("😀"));
 }
 
 TEST(Json, AKeyThatStandsTwiceIsAFault) {
-  EXPECT_EQ(only_fault(R"([{"a": 1, "b": {"x y": 1, "x y": 2}}])"),
+  EXPECT_EQ(only_json_fault(R"([{"a": 1, "b": {"x y": 1, "x y": 2}}])"),
             (Fault{"[0].b[\"x y\"]", "stands twice; remove one", {}}));
 }
 
 TEST(Json, HasBounds) {
   EXPECT_TRUE(parse_json(std::string(64, '[') + std::string(64, ']')));
-  EXPECT_THAT(only_fault(std::string(65, '[') + std::string(65, ']')).message, HasSubstr("deeper than 64"));
-  EXPECT_THAT(only_fault(std::string(1'000'000, '[')).message, HasSubstr("deeper than 64"));
-  EXPECT_THAT(only_fault("[1,2,3]", {.nodes = 3}).message, HasSubstr("more than 3 values"));
-  EXPECT_THAT(only_fault("[1,2,3]", {.size_bytes = 6}).message, HasSubstr("at most 6"));
+  EXPECT_THAT(only_json_fault(std::string(65, '[') + std::string(65, ']')).message, HasSubstr("deeper than 64"));
+  EXPECT_THAT(only_json_fault(std::string(1'000'000, '[')).message, HasSubstr("deeper than 64"));
+  EXPECT_THAT(only_json_fault("[1,2,3]", {.nodes = 3}).message, HasSubstr("more than 3 values"));
+  EXPECT_THAT(only_json_fault("[1,2,3]", {.size_bytes = 6}).message, HasSubstr("at most 6"));
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 /// Which kinds of types a described struct may hold, for all visitors. Only types; safe on any thread.
 #pragma once
 
-#include <array>
 #include <concepts>
 #include <map>
 #include <optional>
@@ -18,20 +17,10 @@ namespace cadre::describe {
 
 void describe();  // never called: makes `describe(visitor, value)` find the functions that stand beside the structs
 
-/// What every visitor offers to a describe().
-struct AnyVisitor {
-  /// May be left out; then the member keeps its initial value.
-  template <class T, class... Checks>
-  void field(std::string_view key, T& member, std::string_view doc, const Checks&... checks);
-  template <class T, class... Checks>
-  void required(std::string_view key, T& member, std::string_view doc, const Checks&... checks);
-  /// A rule between fields. A fault at `key` when it does not hold and the fields were read without faults; the
-  /// condition itself is evaluated always, so it must be safe for any values.
-  void check(bool holds, std::string_view key, std::string_view message);
-};
+class Visitor;
 
 template <class T>
-concept Described = std::is_class_v<T> && requires(AnyVisitor& visitor, T& value) {
+concept Described = std::is_class_v<T> && requires(Visitor& visitor, T& value) {
   describe(visitor, value);
 };
 
@@ -52,7 +41,6 @@ struct Kind<std::optional<T>> {
 template <class... Ts>
 struct Kind<std::variant<Ts...>> {
   static constexpr bool is_choice = true;
-  static constexpr std::array<std::string_view, sizeof...(Ts)> names{Ts::type_name...};
 };
 
 template <class T>
@@ -92,17 +80,14 @@ struct WithoutOptional<std::optional<T>> {
   using type = T;
 };
 
-/// The checks of a field of type T (or of what it holds, when T is optional), taken together.
+/// Compiles if a field of type T (or of what it holds, when T is optional) can have these checks.
 template <class T, class... Checks>
-Limits limits_of(const Checks&... checks) {
+struct CheckedType {
   using Held = typename WithoutOptional<T>::type;
   static_assert((... && (!std::same_as<Checks, AmountCheck> || HasAmount<Held>)), "this type has no amount to check");
   static_assert((... && (!std::same_as<Checks, SizeCheck> || HasSize<Held> || IsList<Held> || IsMap<Held>)),
                 "this type has no size to check");
-  Limits limits;
-  (narrow(limits, checks), ...);
-  return limits;
-}
+};
 
 inline const std::string& key_text(const std::string& key) { return key; }
 template <class Tag>

@@ -45,7 +45,7 @@ def pack(value):
     return msgpack.packb(value, use_bin_type=True)
 )";
 
-Fault only_fault(std::string_view bytes, const Bounds& bounds = {}) {
+Fault only_msgpack_fault(std::string_view bytes, const Bounds& bounds = {}) {
   const Parsed parsed = parse_msgpack(as_bytes(bytes), bounds);
   EXPECT_FALSE(parsed);
   if (parsed) return {};
@@ -125,27 +125,27 @@ for value in edges + [make(3) for _ in range(3000)]:
 }
 
 TEST(MessagePack, RefusesWhatItCannotBelieve) {
-  EXPECT_THAT(only_fault("").message, HasSubstr("ends too early"));
-  EXPECT_THAT(only_fault("\xdd\xff\xff\xff\xff").message, HasSubstr("ends too early"));
-  EXPECT_THAT(only_fault("\xdf\xff\xff\xff\xff").message, HasSubstr("ends too early"));
-  EXPECT_THAT(only_fault("\xdb\xff\xff\xff\xff").message, HasSubstr("ends too early"));
-  EXPECT_THAT(only_fault("\xc6\xff\xff\xff\xff").message, HasSubstr("ends too early"));
-  EXPECT_THAT(only_fault("\xc1").message, HasSubstr("not supported"));
-  EXPECT_THAT(only_fault("\xd4\x01\x02").message, HasSubstr("ext format"));
-  EXPECT_THAT(only_fault(std::string("\xc7\x00\x01", 3)).message, HasSubstr("ext format"));
-  EXPECT_THAT(only_fault("\xc0\xc0").message, HasSubstr("after its end"));
-  EXPECT_THAT(only_fault("\x81\x01\x02").message, HasSubstr("keys are str"));
-  EXPECT_THAT(only_fault("\x81\xc4\x01\x61\x02").message, HasSubstr("keys are str"));
-  EXPECT_THAT(only_fault("\xa1\xff").message, HasSubstr("not UTF-8"));
-  EXPECT_EQ(only_fault("\x82\xa1\x61\x01\xa1\x61\x02"), (Fault{"a", "stands twice; remove one", {}}));
+  EXPECT_THAT(only_msgpack_fault("").message, HasSubstr("ends too early"));
+  EXPECT_THAT(only_msgpack_fault("\xdd\xff\xff\xff\xff").message, HasSubstr("ends too early"));
+  EXPECT_THAT(only_msgpack_fault("\xdf\xff\xff\xff\xff").message, HasSubstr("ends too early"));
+  EXPECT_THAT(only_msgpack_fault("\xdb\xff\xff\xff\xff").message, HasSubstr("ends too early"));
+  EXPECT_THAT(only_msgpack_fault("\xc6\xff\xff\xff\xff").message, HasSubstr("ends too early"));
+  EXPECT_THAT(only_msgpack_fault("\xc1").message, HasSubstr("not supported"));
+  EXPECT_THAT(only_msgpack_fault("\xd4\x01\x02").message, HasSubstr("ext format"));
+  EXPECT_THAT(only_msgpack_fault(std::string("\xc7\x00\x01", 3)).message, HasSubstr("ext format"));
+  EXPECT_THAT(only_msgpack_fault("\xc0\xc0").message, HasSubstr("after its end"));
+  EXPECT_THAT(only_msgpack_fault("\x81\x01\x02").message, HasSubstr("keys are str"));
+  EXPECT_THAT(only_msgpack_fault("\x81\xc4\x01\x61\x02").message, HasSubstr("keys are str"));
+  EXPECT_THAT(only_msgpack_fault("\xa1\xff").message, HasSubstr("not UTF-8"));
+  EXPECT_EQ(only_msgpack_fault("\x82\xa1\x61\x01\xa1\x61\x02"), (Fault{"a", "stands twice; remove one", {}}));
 }
 
 TEST(MessagePack, HasBounds) {
   EXPECT_TRUE(parse_msgpack(as_bytes(std::string(64, '\x91') + "\x01")));
-  EXPECT_THAT(only_fault(std::string(65, '\x91') + "\x01").message, HasSubstr("deeper than 64"));
-  EXPECT_THAT(only_fault(std::string(1'000'000, '\x91')).message, HasSubstr("deeper than 64"));
-  EXPECT_THAT(only_fault("\x93\x01\x02\x03", {.nodes = 3}).message, HasSubstr("more than 3 values"));
-  EXPECT_THAT(only_fault("\x93\x01\x02\x03", {.size_bytes = 3}).message, HasSubstr("at most 3"));
+  EXPECT_THAT(only_msgpack_fault(std::string(65, '\x91') + "\x01").message, HasSubstr("deeper than 64"));
+  EXPECT_THAT(only_msgpack_fault(std::string(1'000'000, '\x91')).message, HasSubstr("deeper than 64"));
+  EXPECT_THAT(only_msgpack_fault("\x93\x01\x02\x03", {.nodes = 3}).message, HasSubstr("more than 3 values"));
+  EXPECT_THAT(only_msgpack_fault("\x93\x01\x02\x03", {.size_bytes = 3}).message, HasSubstr("at most 3"));
 }
 
 }  // namespace

@@ -34,6 +34,15 @@ struct RandomDepth {
 template <class T>
 void fill_randomly(T& value, Dice& dice, const Limits& limits, RandomDepth depth);
 
+/// The checks of a field of type T taken together.
+template <class T, class... Checks>
+Limits limits_of(const Checks&... checks) {
+  static_cast<void>(CheckedType<T, Checks...>{});
+  Limits limits;
+  (narrow(limits, checks), ...);
+  return limits;
+}
+
 /// The visitor that fills one struct.
 class RandomRecord {
  public:

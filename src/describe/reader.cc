@@ -1,49 +1,40 @@
 #include "describe/reader.h"
 
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
 #include "base/check.h"
 
 namespace cadre::describe {
+namespace {
 
-void Place::fault(const Value& value, std::string message) const {
-  faults.add(faults.is_full() ? Fault{} : Fault{path.to_text(), std::move(message), value.at()});
-}
+enum class Tag : std::uint8_t { none, type };  ///< whether the key `type` belongs to a choice around the struct
 
-const Value::List* Place::list(const Value& value) const {
-  const auto* list = value.as<Value::List>();
-  if (list == nullptr) {
-    fault(value, "expected a list, found " + found(value) + (value.is_null() ? "; write [] for an empty one" : ""));
-  }
-  return list;
-}
+/// Reads one struct.
+class RecordReader final : public Visitor {
+ public:
+  RecordReader(const Value& record, const Place& place, Tag tag);
 
-const Value::Map* Place::map(const Value& value) const {
-  const auto* map = value.as<Value::Map>();
-  if (map == nullptr) {
-    fault(value, "expected a map, found " + found(value) + (value.is_null() ? "; write {} for an empty one" : ""));
-  }
-  return map;
-}
+  void check(bool holds, std::string_view key, std::string_view message) override;
 
-std::size_t Place::choice(const Value& value, std::span<const std::string_view> names) const {
-  if (map(value) == nullptr) return names.size();
-  const Value* type = value.find("type");
-  const Path type_path(path, "type");
-  const Place at_type = at(type_path);
-  if (type == nullptr) {
-    std::string list;
-    for (const std::string_view name : names) list += (list.empty() ? "" : ", ") + std::string(name);
-    at_type.fault(value, "is required; choose one of: " + list);
-    return names.size();
-  }
-  const auto chosen = read_choice(*type, names);
-  if (chosen) return *chosen;
-  at_type.fault(*type, chosen.error().message);
-  return names.size();
-}
+  /// Finds the keys that no field took, unless they are ignored.
+  void finish();
 
-void Place::check_size(const Value& value, const Limits& limits, std::size_t size) const {
-  if (std::string wrong = broken_size(limits, size); !wrong.empty()) fault(value, std::move(wrong));
-}
+ private:
+  void visit(const Field& field) override;
+  const Value* take(std::string_view key);
+  void missing(std::string_view key, std::string_view doc);
+
+  const Value& record_;
+  const Value::Map& entries_;
+  const Place& place_;
+  std::size_t faults_before_;
+  std::size_t next_ = 0;  ///< where the next key is looked for first: texts mostly keep the order of the struct
+  std::size_t taken_count_ = 0;
+  std::vector<bool> taken_;
+  std::vector<std::string_view> known_;
+};
 
 RecordReader::RecordReader(const Value& record, const Place& place, Tag tag)
     : record_(record),
@@ -65,6 +56,19 @@ const Value* RecordReader::take(std::string_view key) {
     return &entries_[next_++].value;
   }
   return nullptr;
+}
+
+void RecordReader::visit(const Field& field) {
+  const Value* value = take(field.key);
+  if (value == nullptr) {
+    if (const std::string_view former = field.former_key(); !former.empty()) value = take(former);
+  }
+  if (value == nullptr) {
+    if (field.is_required) missing(field.key, field.doc);
+    return;
+  }
+  const Path path(place_.path, field.key);
+  read_into(*value, field.type, field.member, field.limits(), place_.at(path));
 }
 
 void RecordReader::missing(std::string_view key, std::string_view doc) {
@@ -92,6 +96,59 @@ void RecordReader::finish() {
     const Path path(place_.path, entry.key);
     const std::optional<Mark> at = entry.key_at.line == 0 ? entry.value.at() : std::optional(entry.key_at);
     place_.faults.add({path.to_text(), "is not a known key;" + suggestion(entry.key, known_), at});
+  }
+}
+
+void read_record(const Value& value, const RecordType& type, void* out, const Place& place, Tag tag) {
+  if (place.map(value) == nullptr) return;
+  RecordReader reader(value, place, tag);
+  type.visit(reader, out);
+  reader.finish();
+}
+
+void read_list(const Value& value, const ListType& type, void* out, const Limits& limits, const Place& place) {
+  const Value::List* list = place.list(value);
+  if (list == nullptr) return;
+  type.resize(out, list->size());
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    const Path path(place.path, i);
+    read_into((*list)[i], type.item, type.at(out, i), Limits{}, place.at(path));
+  }
+  place.check_size(value, limits, list->size());
+}
+
+void read_map(const Value& value, const MapType& type, void* out, const Limits& limits, const Place& place) {
+  const Value::Map* map = place.map(value);
+  if (map == nullptr) return;
+  type.clear(out);
+  for (const Entry& entry : *map) {
+    const Path path(place.path, entry.key);
+    read_into(entry.value, type.item, type.add(out, entry.key), Limits{}, place.at(path));
+  }
+  place.check_size(value, limits, map->size());
+}
+
+void read_choice(const Value& value, const ChoiceType& type, void* out, const Place& place) {
+  const std::size_t index = place.choice(value, type.names);
+  if (index == type.names.size()) return;
+  read_record(value, *type.records[index], type.emplace(out, index), place, Tag::type);
+}
+
+}  // namespace
+
+void read_into(const Value& value, const Type& type, void* out, const Limits& limits, const Place& place) {
+  switch (type.kind) {
+    case Type::Kind::scalar: return static_cast<const ScalarType&>(type).read(value, out, limits, place);
+    case Type::Kind::list: return read_list(value, static_cast<const ListType&>(type), out, limits, place);
+    case Type::Kind::map: return read_map(value, static_cast<const MapType&>(type), out, limits, place);
+    case Type::Kind::optional: {
+      const auto& optional = static_cast<const OptionalType&>(type);
+      optional.reset(out);
+      if (!value.is_null()) read_into(value, optional.item, optional.emplace(out), limits, place);
+      return;
+    }
+    case Type::Kind::choice: return read_choice(value, static_cast<const ChoiceType&>(type), out, place);
+    case Type::Kind::record: return read_record(value, static_cast<const RecordType&>(type), out, place, Tag::none);
   }
 }
 

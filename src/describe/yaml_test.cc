@@ -12,7 +12,7 @@ using testing::HasSubstr;
 
 Value list_of(std::initializer_list<Value> items) { return Value(Value::List(items)); }
 
-Fault only_fault(std::string_view text, const Bounds& bounds = {}) {
+Fault only_yaml_fault(std::string_view text, const Bounds& bounds = {}) {
   const Parsed parsed = parse_yaml(text, bounds);
   EXPECT_FALSE(parsed) << text;
   if (parsed) return {};
@@ -84,40 +84,41 @@ TEST(Yaml, AliasBombsAreRefused) {
     for (int j = 0; j < 9; ++j) bomb += ", " + before;
     bomb += "]\n";
   }
-  EXPECT_THAT(only_fault(bomb).message, HasSubstr("too many values"));
+  EXPECT_THAT(only_yaml_fault(bomb).message, HasSubstr("too many values"));
   std::string heavy = "- &a " + std::string(1000, 'x') + "\n";
   for (int i = 0; i < 100; ++i) heavy += "- *a\n";
   EXPECT_TRUE(parse_yaml(heavy));
-  EXPECT_THAT(only_fault(heavy, {.size_bytes = 50'000}).message, HasSubstr("too many values"));
-  EXPECT_THAT(only_fault("&a [*a]").message, HasSubstr("inside what it names"));
-  EXPECT_THAT(only_fault("*a").message, HasSubstr("is not YAML"));
+  EXPECT_THAT(only_yaml_fault(heavy, {.size_bytes = 50'000}).message, HasSubstr("too many values"));
+  EXPECT_THAT(only_yaml_fault("&a [*a]").message, HasSubstr("inside what it names"));
+  EXPECT_THAT(only_yaml_fault("*a").message, HasSubstr("is not YAML"));
 }
 
 TEST(Yaml, RefusesWhatWouldSurpriseAndSaysTheRemedy) {
-  EXPECT_EQ(only_fault("a: 1\nb: 2\na: 3\n"),
+  EXPECT_EQ(only_yaml_fault("a: 1\nb: 2\na: 3\n"),
             (Fault{"a", "stands twice, in line 1 and in line 3; remove one", Mark{3, 1}}));
-  EXPECT_EQ(only_fault("x:\n  - {c: {k: 1, 'k': 2}}\n").path, "x[0].c.k");
-  EXPECT_EQ(only_fault("a: 1\n---\nb: 2\n"),
+  EXPECT_EQ(only_yaml_fault("x:\n  - {c: {k: 1, 'k': 2}}\n").path, "x[0].c.k");
+  EXPECT_EQ(only_yaml_fault("a: 1\n---\nb: 2\n"),
             (Fault{"", "a second document begins here; keep one document in a file", Mark{2, 1}}));
-  EXPECT_EQ(only_fault("a: &x {b: 1}\nc:\n  <<: *x\n"),
+  EXPECT_EQ(only_yaml_fault("a: &x {b: 1}\nc:\n  <<: *x\n"),
             (Fault{"c", "merge keys (<<) are not supported; write the keys out", Mark{3, 3}}));
-  EXPECT_EQ(only_fault("a: !!int '5'").message,
+  EXPECT_EQ(only_yaml_fault("a: !!int '5'").message,
             "the tag \"tag:yaml.org,2002:int\" is not supported; remove it, only !!str is known");
-  EXPECT_EQ(only_fault("a: !mine {b: 1}").path, "a");
-  EXPECT_EQ(only_fault("n: 18446744073709551616"),
+  EXPECT_EQ(only_yaml_fault("a: !mine {b: 1}").path, "a");
+  EXPECT_EQ(only_yaml_fault("n: 18446744073709551616"),
             (Fault{"n", "the number 18446744073709551616 does not fit in 64 bits; put it in quotes if it is text",
                    Mark{1, 4}}));
-  EXPECT_THAT(only_fault("n: -9223372036854775809").message, HasSubstr("64 bits"));
-  EXPECT_THAT(only_fault("n: 1e999").message, HasSubstr("64 bits"));
-  EXPECT_EQ(only_fault("? [a]\n: 1").message,
+  EXPECT_THAT(only_yaml_fault("n: -9223372036854775809").message, HasSubstr("64 bits"));
+  EXPECT_THAT(only_yaml_fault("n: 1e999").message, HasSubstr("64 bits"));
+  EXPECT_EQ(only_yaml_fault("? [a]\n: 1").message,
             "a list or a map stands where a key must; write a plain key, or close the bracket");
-  EXPECT_THAT(only_fault("[1, 2").message, HasSubstr("close the bracket"));
-  EXPECT_THAT(only_fault("? *a\n: 1").message, HasSubstr("is not YAML"));
-  EXPECT_THAT(only_fault("- &a x\n- *a : 1").message, HasSubstr("cannot be a key"));
-  EXPECT_EQ(only_fault("~: 1").message, "a key is empty or null; put it in quotes");
-  EXPECT_THAT(only_fault("a: [1, 2").message, HasSubstr("is not YAML"));
-  EXPECT_EQ(only_fault("a: 'x\xff'"), (Fault{"", "the text is not UTF-8 from here on; save it as UTF-8", Mark{1, 6}}));
-  EXPECT_EQ(only_fault(std::string_view("a: 'x\0'", 8)).at, (Mark{1, 6}));
+  EXPECT_THAT(only_yaml_fault("[1, 2").message, HasSubstr("close the bracket"));
+  EXPECT_THAT(only_yaml_fault("? *a\n: 1").message, HasSubstr("is not YAML"));
+  EXPECT_THAT(only_yaml_fault("- &a x\n- *a : 1").message, HasSubstr("cannot be a key"));
+  EXPECT_EQ(only_yaml_fault("~: 1").message, "a key is empty or null; put it in quotes");
+  EXPECT_THAT(only_yaml_fault("a: [1, 2").message, HasSubstr("is not YAML"));
+  EXPECT_EQ(only_yaml_fault("a: 'x\xff'"),
+            (Fault{"", "the text is not UTF-8 from here on; save it as UTF-8", Mark{1, 6}}));
+  EXPECT_EQ(only_yaml_fault(std::string_view("a: 'x\0'", 8)).at, (Mark{1, 6}));
 }
 
 TEST(Yaml, ManyFaultsComeAtOnce) {
@@ -128,15 +129,15 @@ TEST(Yaml, ManyFaultsComeAtOnce) {
 
 TEST(Yaml, HasBounds) {
   EXPECT_TRUE(parse_yaml(std::string(64, '[') + std::string(64, ']')));
-  EXPECT_THAT(only_fault(std::string(65, '[') + std::string(65, ']')).message, HasSubstr("deeper than 64"));
+  EXPECT_THAT(only_yaml_fault(std::string(65, '[') + std::string(65, ']')).message, HasSubstr("deeper than 64"));
   EXPECT_FALSE(parse_yaml(std::string(60'000, '[')));
   EXPECT_FALSE(parse_yaml(std::string(60'000, '{')));
   const std::string half = std::string(32, '[') + "x" + std::string(32, ']');
   EXPECT_TRUE(parse_yaml("- &a " + half + "\n- " + std::string(31, '[') + "*a" + std::string(31, ']')));
-  EXPECT_THAT(only_fault("- &a " + half + "\n- " + std::string(32, '[') + "*a" + std::string(32, ']')).message,
+  EXPECT_THAT(only_yaml_fault("- &a " + half + "\n- " + std::string(32, '[') + "*a" + std::string(32, ']')).message,
               HasSubstr("deeper than 64"));
-  EXPECT_THAT(only_fault("[1, 2, 3]", {.nodes = 3}).message, HasSubstr("more than 3 values"));
-  EXPECT_THAT(only_fault("[1, 2, 3]", {.size_bytes = 8}).message, HasSubstr("at most 8"));
+  EXPECT_THAT(only_yaml_fault("[1, 2, 3]", {.nodes = 3}).message, HasSubstr("more than 3 values"));
+  EXPECT_THAT(only_yaml_fault("[1, 2, 3]", {.size_bytes = 8}).message, HasSubstr("at most 8"));
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using Full = SpoolOptions::Full;
 
-constexpr SpoolOptions tiny{ByteSize{4'096}, ByteSize{1'024}, Full::block};
+constexpr SpoolOptions tiny_spool{ByteSize{4'096}, ByteSize{1'024}, Full::block};
 constexpr SpoolOptions tiny_that_drops{ByteSize{4'096}, ByteSize{1'024}, Full::drop_oldest};
 
 Bytes bytes_of(const std::string& path) {
@@ -97,7 +97,7 @@ TEST(Spool, TornAtAnyByteHasItsWholeRecordsAndGoesOn) {
 
 TEST(Spool, BlocksWhenItIsFullAndGoesOnWhenSomeIsStored) {
   const servers::TempDir folder;
-  SpoolWriter writer = SpoolWriter::open(folder.path(), tiny).value();
+  SpoolWriter writer = SpoolWriter::open(folder.path(), tiny_spool).value();
   SpoolReader reader(folder.path());
   int lines = 0;
   while (!writer.full()) writer.append(Stream::out, "line " + std::to_string(lines++) + "\n", at(1));
@@ -113,7 +113,7 @@ TEST(Spool, BlocksWhenItIsFullAndGoesOnWhenSomeIsStored) {
   const std::int64_t end = writer.end();
   writer.append(Stream::out, "more\n", at(1));
   EXPECT_THAT(shown(read_all(reader, end).bytes), ElementsAre("out: more"));
-  EXPECT_EQ(SpoolWriter::open(folder.path(), tiny)->end(), writer.end());
+  EXPECT_EQ(SpoolWriter::open(folder.path(), tiny_spool)->end(), writer.end());
 }
 
 TEST(Spool, ThatDropsNeverBlocksAndSaysWhatIsMissing) {
@@ -142,7 +142,7 @@ TEST(Spool, ThatDropsNeverBlocksAndSaysWhatIsMissing) {
 
 TEST(Spool, SkipsWhatIsSpoiledUpToTheNextSegment) {
   const servers::TempDir folder;
-  SpoolWriter writer = SpoolWriter::open(folder.path(), tiny).value();
+  SpoolWriter writer = SpoolWriter::open(folder.path(), tiny_spool).value();
   while (!writer.full()) writer.append(Stream::out, "some line\n", at(1));
   Bytes bytes = bytes_of(folder.path() + "/000000000000.log");
   const std::int64_t next = static_cast<std::int64_t>(bytes.size());
@@ -160,7 +160,7 @@ TEST(Spool, SkipsWhatIsSpoiledUpToTheNextSegment) {
 // A task without isolation can reach the folder of its spool.
 TEST(Spool, SkipsWhatATaskPutInPlaceOfASegment) {
   const servers::TempDir folder;
-  SpoolWriter writer = SpoolWriter::open(folder.path(), tiny).value();
+  SpoolWriter writer = SpoolWriter::open(folder.path(), tiny_spool).value();
   while (!writer.full()) writer.append(Stream::out, "some line\n", at(1));
   const std::string first = folder.path() + "/000000000000.log";
   const std::string precious = folder.path() + "/precious";
@@ -186,7 +186,7 @@ TEST(Spool, SkipsWhatATaskPutInPlaceOfASegment) {
   }
   ASSERT_EQ(unlink(last.c_str()), 0);
   ASSERT_EQ(mkfifo(last.c_str(), 0600), 0);
-  EXPECT_FALSE(SpoolWriter::open(folder.path(), tiny)) << "and does not wait for a reader";
+  EXPECT_FALSE(SpoolWriter::open(folder.path(), tiny_spool)) << "and does not wait for a reader";
 }
 
 TEST(Spool, GivesUpWhatCannotBeWrittenAndCountsIt) {
@@ -209,7 +209,7 @@ TEST(Spool, GivesUpWhatCannotBeWrittenAndCountsIt) {
 TEST(Spool, KeepsOffsetsWhateverHappens) {
   FOR_SEEDS(300, [](Dice& dice) {
     const servers::TempDir folder;
-    const SpoolOptions options = dice.percent(50) ? tiny : tiny_that_drops;
+    const SpoolOptions options = dice.percent(50) ? tiny_spool : tiny_that_drops;
     SpoolWriter writer = SpoolWriter::open(folder.path(), options).value();
     SpoolReader reader(folder.path());
     Cutter cutter;

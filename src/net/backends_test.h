@@ -51,13 +51,13 @@ inline void run_until(loop::RealLoop& loop, const std::function<bool()>& holds, 
   };
   look();
   loop.run();
-  EXPECT_TRUE(holds()) << "not within " << to_string(most);
+  EXPECT_TRUE(holds()) << "not within " << cadre::to_string(most);
 }
 
 inline void run_until(loop::SimulatedLoop& loop, const std::function<bool()>& holds, Duration most = seconds(60)) {
   const TimePoint end = loop.now() + most;
   while (!holds() && loop.now() < end) ASSERT_TRUE(loop.run_until(loop.now() + milliseconds(1)));
-  EXPECT_TRUE(holds()) << "not within " << to_string(most);
+  EXPECT_TRUE(holds()) << "not within " << cadre::to_string(most);
 }
 
 template <class Loop>

@@ -128,7 +128,7 @@ class Storm {
 
   void pass(Duration time) { ASSERT_TRUE(loop_.run_until(loop_.now() + time)); }
   void mix(const std::string& text) {
-    fingerprint_ = fnv1a(text + "@" + to_string(loop_.now().time_since_epoch()) + ";", fingerprint_);
+    fingerprint_ = fnv1a(text + "@" + cadre::to_string(loop_.now().time_since_epoch()) + ";", fingerprint_);
   }
 
   Dice dice_;

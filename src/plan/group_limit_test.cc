@@ -9,7 +9,7 @@ namespace {
 using testing::IsEmpty;
 using testing::SizeIs;
 
-Gang gang(const std::string& name, const std::string& group, std::int32_t slots) {
+Gang gang_of_group(const std::string& name, const std::string& group, std::int32_t slots) {
   Divisible wants;
   wants.request.slots = slots;
   Gang gang;
@@ -29,10 +29,10 @@ TEST(GroupLimit, DoesNotHoldBackGangsWithoutSlots) {
   for (const Policy& policy : {Policy(PriorityPolicy{}), Policy(FairSharePolicy{})}) {
     Planner planner(policy, {{GroupId("red"), Group{1, 4}}});
     planner.put_agent(plain_agent("a", 8));
-    Gang fixed = gang("fixed", "red", 6);  // from before the limit was lowered
+    Gang fixed = gang_of_group("fixed", "red", 6);  // from before the limit was lowered
     fixed.preemptible = false;
     planner.adopt(fixed, running_on("a", 6));
-    planner.submit(gang("slotless", "red", 0), start_of_time);
+    planner.submit(gang_of_group("slotless", "red", 0), start_of_time);
     EXPECT_THAT(planner.plan(start_of_time).start, SizeIs(1));
   }
 }
@@ -41,11 +41,11 @@ TEST(GroupLimit, WhoIsHeldBackByItHoldsNoAgents) {
   Planner planner(without_preemption(), {{GroupId("red"), Group{1, 10}}});
   for (const char* name : {"a", "b"}) {
     planner.put_agent(plain_agent(name, 8));
-    planner.adopt(gang(std::string("on_") + name, "", 2), running_on(name, 2));
+    planner.adopt(gang_of_group(std::string("on_") + name, "", 2), running_on(name, 2));
   }
-  planner.submit(gang("first", "red", 8), start_of_time);
-  planner.submit(gang("small", "red", 5), start_of_time);
-  planner.submit(gang("second", "red", 8), start_of_time);
+  planner.submit(gang_of_group("first", "red", 8), start_of_time);
+  planner.submit(gang_of_group("small", "red", 5), start_of_time);
+  planner.submit(gang_of_group("second", "red", 8), start_of_time);
   const Plan plan = planner.plan(start_of_time);
   EXPECT_THAT(plan.start, SizeIs(1));  // the small one; from then on 8 more would be too many
   EXPECT_THAT(plan.reserve, SizeIs(1));
@@ -55,10 +55,10 @@ TEST(GroupLimit, CountsWhatIsPromisedToGangsOfTheGroup) {
   Planner planner(without_preemption(), {{GroupId("red"), Group{1, 10}}});
   planner.put_agent(plain_agent("a", 8));
   planner.put_agent(plain_agent("b", 4));
-  planner.adopt(gang("ending", "", 8), running_on("a", 8));
+  planner.adopt(gang_of_group("ending", "", 8), running_on("a", 8));
   planner.stopping(GangId("ending"));
-  planner.submit(gang("first", "red", 8), start_of_time);
-  planner.submit(gang("second", "red", 4), start_of_time);
+  planner.submit(gang_of_group("first", "red", 8), start_of_time);
+  planner.submit(gang_of_group("second", "red", 4), start_of_time);
   const Plan plan = planner.plan(start_of_time);
   EXPECT_THAT(plan.start, IsEmpty());
   EXPECT_THAT(plan.reserve, SizeIs(1));

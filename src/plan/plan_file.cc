@@ -244,7 +244,7 @@ describe::Read<PlanFile> read_plan_file(std::string_view text) {
   if (!tree) return tl::unexpected(tree.error());
   PlanFile file;
   Faults faults;
-  describe::read_into(*tree, file, {}, describe::Place{describe::Path(), faults});
+  describe::read_into(*tree, file, describe::Place{describe::Path(), faults});
   CrossCheck(file, *tree, faults).run();
   if (!faults.empty()) return tl::unexpected(std::move(faults));
   return file;

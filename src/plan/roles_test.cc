@@ -30,7 +30,7 @@ Role role(const std::string& name, std::int32_t count, std::int32_t slots) {
   return role;
 }
 
-Gang gang(const std::string& name, Roles roles) {
+Gang gang_with_roles(const std::string& name, Roles roles) {
   Gang gang;
   gang.id = GangId(name);
   gang.wants = std::move(roles);
@@ -67,7 +67,7 @@ std::set<std::string> agents_of(const Planner& planner, const std::string& name,
 
 TEST(Roles, AllTasksStartOrNone) {
   Planner planner = pool(2);
-  planner.submit(gang("g", {role("learner", 2, 5), role("actor", 1, 4)}), start_of_time);
+  planner.submit(gang_with_roles("g", {role("learner", 2, 5), role("actor", 1, 4)}), start_of_time);
   EXPECT_THAT(planner.plan(start_of_time).start, IsEmpty());
   planner.put_agent(agent_with_cpus("more", 4));
   EXPECT_THAT(planner.plan(start_of_time).start, SizeIs(1));
@@ -78,7 +78,7 @@ TEST(Roles, AnElasticRoleStartsWithItsLeastAndGrowsWhenThereIsRoom) {
   Planner planner = pool(1);
   Role actors = role("actor", 4, 4);
   actors.elastic_min = 1;
-  planner.submit(gang("g", {actors}), start_of_time);
+  planner.submit(gang_with_roles("g", {actors}), start_of_time);
   planner.plan(start_of_time);
   EXPECT_EQ(tasks_of(planner, "g")[0], 2);
   planner.put_agent(agent_with_cpus("more", 4));
@@ -94,7 +94,7 @@ TEST(Roles, AnElasticRoleWaitsForItsLeast) {
   Planner planner = pool(1);
   Role actors = role("actor", 4, 4);
   actors.elastic_min = 3;
-  planner.submit(gang("g", {actors}), start_of_time);
+  planner.submit(gang_with_roles("g", {actors}), start_of_time);
   EXPECT_THAT(planner.plan(start_of_time).start, IsEmpty());
 }
 
@@ -103,7 +103,7 @@ TEST(Roles, GrowingKeepsTheLimitOfTheGroup) {
   planner.put_agent(agent_with_cpus("a", 16));
   Role actors = role("actor", 4, 4);
   actors.elastic_min = 1;
-  Gang limited = gang("g", {actors});
+  Gang limited = gang_with_roles("g", {actors});
   limited.group = GroupId("limited");
   planner.submit(limited, start_of_time);
   planner.plan(start_of_time);
@@ -113,7 +113,7 @@ TEST(Roles, GrowingKeepsTheLimitOfTheGroup) {
 
 TEST(Roles, MembersWithoutSlotsStayNearTheSlotsOfTheirGang) {
   Planner planner = pool(4);
-  planner.submit(gang("g", {role("learner", 1, 2), role("actor", 3, 0)}), start_of_time);
+  planner.submit(gang_with_roles("g", {role("learner", 1, 2), role("actor", 3, 0)}), start_of_time);
   planner.plan(start_of_time);
   EXPECT_EQ(agents_of(planner, "g", 1), agents_of(planner, "g", 0));
 }
@@ -122,7 +122,7 @@ TEST(Roles, MembersWithoutSlotsGoApartOnRequest) {
   Planner planner = pool(4);
   Role actors = role("actor", 4, 0);
   actors.layout = Layout::spread;
-  planner.submit(gang("g", {role("learner", 1, 2), actors}), start_of_time);
+  planner.submit(gang_with_roles("g", {role("learner", 1, 2), actors}), start_of_time);
   planner.plan(start_of_time);
   EXPECT_THAT(agents_of(planner, "g", 1), SizeIs(4));
 }
@@ -146,7 +146,7 @@ std::set<std::string> agents_by(Layout layout, Measure measure, std::int32_t cou
   workers.request.memory = ByteSize{10};
   workers.layout = layout;
   workers.layout_by = measure;
-  planner.submit(gang("g", {workers}), start_of_time);
+  planner.submit(gang_with_roles("g", {workers}), start_of_time);
   planner.plan(start_of_time);
   return agents_of(planner, "g", 0);
 }
@@ -171,16 +171,16 @@ TEST(Roles, AreSpreadByWhatTheyMeasure) {
 
 TEST(Roles, ARoleThatMayBeEmptyDoesNotKeepItsGangWaiting) {
   Planner planner = pool(1);
-  Gang first = gang("first", {role("learner", 1, 8)});
+  Gang first = gang_with_roles("first", {role("learner", 1, 8)});
   first.preemptible = false;
   planner.submit(first, start_of_time);
   Role extras = role("extra", 1, 8);
   extras.elastic_min = 0;
   Role servers = role("server", 1, 0);
   servers.request.cpus = Cpus{8'000};
-  Gang hungry = gang("hungry", {servers});
+  Gang hungry = gang_with_roles("hungry", {servers});
   planner.submit(hungry, start_of_time);
-  planner.submit(gang("g", {servers, extras}), start_of_time);
+  planner.submit(gang_with_roles("g", {servers, extras}), start_of_time);
   planner.plan(start_of_time);
   EXPECT_THAT(tasks_of(planner, "g"), IsEmpty());
   planner.remove(GangId("hungry"));
@@ -192,9 +192,9 @@ TEST(Roles, AGangThatIsStoppedForAnotherDoesNotGrow) {
   Planner planner = pool(1);
   Role actors = role("actor", 8, 2);
   actors.elastic_min = 1;
-  Gang elastic = gang("elastic", {actors});
+  Gang elastic = gang_with_roles("elastic", {actors});
   planner.submit(elastic, start_of_time);
-  Gang urgent = gang("urgent", {role("learner", 1, 7)});
+  Gang urgent = gang_with_roles("urgent", {role("learner", 1, 7)});
   urgent.priority = 1;
   planner.plan(start_of_time);
   planner.put_agent(agent_with_cpus("more", 2));

@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 using access::ModelDatabase;
 using access::Role;
 
-constexpr std::int64_t all = 1'000'000;
+constexpr std::int64_t any_count = 1'000'000;
 constexpr TimePoint noon{12h};
 
 template <class Map>
@@ -87,7 +87,7 @@ class AccessContract : public BothEngines {
     EXPECT_EQ(found->members, wanted.members);
     EXPECT_EQ(found->keys, wanted.keys);
     EXPECT_EQ(found->last_audit, wanted.last_audit);
-    auto audit = records.audit_before(0, all);
+    auto audit = records.audit_before(0, any_count);
     ASSERT_TRUE(audit.has_value()) << audit.error().message;
     std::reverse(audit->begin(), audit->end());
     EXPECT_EQ(*audit, model.audit);
@@ -168,9 +168,9 @@ TEST_P(AccessContract, WhatIsWrittenWithTheRestIsThereWithItOrNotAtAll) {
   access::Writes stray;
   stray.tokens = {{"t1", "hash", "nobody", "", noon, {}}};
   EXPECT_ERROR(Errc::conflict, records->commit(rows_of(writes, stray)));
-  EXPECT_TRUE(records->changes_since(0, all).value().empty());
+  EXPECT_TRUE(records->changes_since(0, any_count).value().empty());
   ASSERT_DONE(records->commit(rows_of(writes, one_of_each())));
-  EXPECT_EQ(records->changes_since(0, all).value().size(), 1U);
+  EXPECT_EQ(records->changes_since(0, any_count).value().size(), 1U);
   EXPECT_EQ(load_access(*records).value().users.size(), 1U);
 }
 

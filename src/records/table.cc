@@ -1,5 +1,6 @@
 #include "records/table.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/check.h"
@@ -65,6 +66,17 @@ std::string make_change(const std::string& table, const ColumnNames& names, std:
 }
 
 }  // namespace
+
+RowList last_of_each(RowList rows, Before before) {
+  const auto not_before = [&](const void* a, const void* b) { return !before(a, b); };
+  if (std::adjacent_find(rows.begin(), rows.end(), not_before) == rows.end()) return rows;
+  std::stable_sort(rows.begin(), rows.end(), before);
+  const auto same = [&](const void* a, const void* b) { return !before(a, b) && !before(b, a); };
+  rows.erase(rows.begin(), std::unique(rows.rbegin(), rows.rend(), same).base());
+  return rows;
+}
+
+void sort_rows(RowList& rows, Before before) { std::sort(rows.begin(), rows.end(), before); }
 
 TableSql::TableSql(std::string_view table, const ColumnNames& names) {
   const std::string name = quoted(std::string(table));

@@ -2,12 +2,12 @@
 /// time for one Transaction.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "database/database.h"
@@ -51,37 +51,49 @@ const TableSql& sql_of() {
   return sql;
 }
 
-/// Each key once, with what was said last; a statement must not write a row twice.
+/// Rows of one type by their addresses, so that sorting is not compiled again for each type.
+using RowList = std::vector<const void*>;
+using Before = bool (*)(const void* a, const void* b);
+
 template <class Row>
-std::vector<const Row*> last_of_each(const std::vector<Row>& rows) {
-  std::vector<const Row*> list;
+RowList list_of(const std::vector<Row>& rows) {
+  RowList list;
   list.reserve(rows.size());
   for (const Row& row : rows) list.push_back(&row);
-  const auto before = [](const Row* a, const Row* b) { return key_of(*a) < key_of(*b); };
-  if (std::adjacent_find(list.begin(), list.end(), [&](auto* a, auto* b) { return !before(a, b); }) == list.end()) {
-    return list;
-  }
-  std::stable_sort(list.begin(), list.end(), before);
-  const auto same = [](const Row* a, const Row* b) { return key_of(*a) == key_of(*b); };
-  list.erase(list.begin(), std::unique(list.rbegin(), list.rend(), same).base());
   return list;
 }
+
+template <class Row>
+bool has_smaller_key(const void* a, const void* b) {
+  return key_of(*static_cast<const Row*>(a)) < key_of(*static_cast<const Row*>(b));
+}
+
+/// Each key once, with what was said last; a statement must not write a row twice.
+[[nodiscard]] RowList last_of_each(RowList rows, Before before);
+
+void sort_rows(RowList& rows, Before before);
 
 /// Here and not by the database: there the order of names depends on its settings.
 template <class Row>
 void sort_by_key(std::vector<Row>& rows) {
-  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return key_of(a) < key_of(b); });
+  RowList list = list_of(rows);
+  sort_rows(list, has_smaller_key<Row>);
+  std::vector<Row> sorted;
+  sorted.reserve(rows.size());
+  for (const void* row : list) sorted.push_back(std::move(*static_cast<Row*>(const_cast<void*>(row))));
+  rows = std::move(sorted);
 }
 
 template <class Row>
-[[nodiscard]] Result<database::Values> cells_of(std::span<const Row* const> rows, CellWriter::For purpose) {
+[[nodiscard]] Result<database::Values> cells_of(std::span<const void* const> rows, CellWriter::For purpose) {
   database::Values cells;
-  for (const Row* row : rows) {
+  for (const void* at : rows) {
+    Row& row = *static_cast<Row*>(const_cast<void*>(at));  // one columns() for all visitors; this one only reads
     CellWriter writer(cells, purpose);
-    columns(writer, const_cast<Row&>(*row));  // one columns() for all visitors; this one only reads
-    if (rows.size() > 1 && row == rows.front()) cells.reserve(cells.size() * rows.size());
+    columns(writer, row);
+    if (rows.size() > 1 && at == rows.front()) cells.reserve(cells.size() * rows.size());
     if (const auto& problem = writer.problem()) {
-      return fail(problem->code, "table " + std::string(table_of(*row)) + ", column " + problem->message);
+      return fail(problem->code, "table " + std::string(table_of(row)) + ", column " + problem->message);
     }
   }
   return cells;
@@ -90,10 +102,10 @@ template <class Row>
 /// New rows, and old ones with what is new in them.
 template <class Row>
 [[nodiscard]] Result<void> put(database::Transaction& transaction, const std::vector<Row>& rows, Pieces pieces) {
-  const std::vector<const Row*> list = last_of_each(rows);
-  for (std::span<const Row* const> left(list); !left.empty();) {
+  const RowList list = last_of_each(list_of(rows), has_smaller_key<Row>);
+  for (std::span<const void* const> left(list); !left.empty();) {
     const std::size_t count = TableSql::piece(left.size(), pieces);
-    TRY_ASSIGN(cells, cells_of(left.first(count), CellWriter::For::new_row));
+    TRY_ASSIGN(cells, cells_of<Row>(left.first(count), CellWriter::For::new_row));
     TRY(transaction.exec(sql_of<Row>().insert_or_change(count), cells));
     left = left.subspan(count);
   }
@@ -103,10 +115,10 @@ template <class Row>
 /// Rows that are there already; Errc::not_found when one is not.
 template <class Row>
 [[nodiscard]] Result<void> change(database::Transaction& transaction, const std::vector<Row>& rows, Pieces pieces) {
-  const std::vector<const Row*> list = last_of_each(rows);
-  for (std::span<const Row* const> left(list); !left.empty();) {
+  const RowList list = last_of_each(list_of(rows), has_smaller_key<Row>);
+  for (std::span<const void* const> left(list); !left.empty();) {
     const std::size_t count = TableSql::piece(left.size(), pieces);
-    TRY_ASSIGN(cells, cells_of(left.first(count), CellWriter::For::change));
+    TRY_ASSIGN(cells, cells_of<Row>(left.first(count), CellWriter::For::change));
     TRY_ASSIGN(changed, transaction.exec(sql_of<Row>().change(count), cells));
     if (changed != static_cast<std::int64_t>(count)) {
       return fail(Errc::not_found, "table " + std::string(table_of(Row())) + ": " + std::to_string(count) +
@@ -121,8 +133,8 @@ template <class Row>
 template <class Row>
 [[nodiscard]] Result<void> remove(database::Transaction& transaction, const std::vector<Row>& rows) {
   for (const Row& row : rows) {
-    const Row* const one = &row;
-    TRY_ASSIGN(cells, cells_of(std::span<const Row* const>(&one, 1), CellWriter::For::key));
+    const void* const one = &row;
+    TRY_ASSIGN(cells, cells_of<Row>(std::span(&one, 1), CellWriter::For::key));
     TRY(transaction.exec(sql_of<Row>().remove(), cells));
   }
   return {};

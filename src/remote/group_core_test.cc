@@ -123,7 +123,7 @@ TEST_F(Two, WhoStoodStillIsAskedAndAnswersAsSoonAsItGoesOn) {
         }
         world.settle("b");
       }
-      EXPECT_EQ(world["a"].answered.count(*id), 1U) << "after a pause of " << to_string(Duration(pause));
+      EXPECT_EQ(world["a"].answered.count(*id), 1U) << "after a pause of " << cadre::to_string(Duration(pause));
     }
   }
 }

@@ -111,7 +111,7 @@ describe::Read<GroupFile> read_group_file(std::string_view text) {
   spell_out_classes(*tree);
   GroupFile file;
   Faults faults;
-  describe::read_into(*tree, file, {}, describe::Place{describe::Path(), faults});
+  describe::read_into(*tree, file, describe::Place{describe::Path(), faults});
   check_types(file, *tree, faults);
   if (!faults.empty()) return tl::unexpected(std::move(faults));
   return file;

@@ -90,6 +90,12 @@ class Client {
     return get<typename T::Answer>(call_of(request, bytes, wait));
   }
 
+  /// The same as ask() for any route, with these fields; gives the body of the response.
+  [[nodiscard]] loop::Task<Result<std::string>> ask_any(const api::Route& route, describe::Value fields,
+                                                        Duration wait = answer_max) {
+    return send(call_of(route, std::move(fields), "", wait));
+  }
+
   /// For a request that is answered line by line. It is sent once; destroying the task ends it.
   template <api::Routed T>
   [[nodiscard]] loop::Task<Result<void>> stream(const T& request, std::function<void(std::string_view)> on_line) {

@@ -18,6 +18,7 @@
 #include "loop/real_loop.h"
 #include "master/bulk_server.h"
 #include "net/zmq_network.h"
+#include "tests/bulk/lease.h"
 #include "tests/servers/scratch.h"
 
 namespace cadre {
@@ -26,8 +27,6 @@ namespace {
 using cluster::LeaseId;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-LeaseId lease_of(std::uint64_t number) { return {{cluster::JobId{number}, 0}, cluster::Epoch{1}}; }
 
 /// A process that serves until it is killed.
 class Server {

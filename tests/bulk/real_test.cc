@@ -20,6 +20,7 @@
 #include "master/bulk_server.h"
 #include "net/zmq_network.h"
 #include "objects/hash.h"
+#include "tests/bulk/lease.h"
 #include "tests/servers/scratch.h"
 
 namespace cadre {
@@ -28,8 +29,6 @@ namespace {
 namespace bulk = cluster::bulk;
 using cluster::LeaseId;
 using std::chrono::seconds;
-
-LeaseId lease_of(std::uint64_t number) { return {{cluster::JobId{number}, 0}, cluster::Epoch{1}}; }
 
 enum class Way : std::uint8_t { tcp, unix_socket };
 

@@ -24,6 +24,7 @@ void add_client_commands(CLI::App& app, Chosen& chosen) {
   add_user_commands(app, chosen);
   add_token_commands(app, chosen);
   add_workspace_commands(app, chosen);
+  add_api_command(app, chosen);
   add_completion_command(app, chosen);
   app.failure_message(usage_message);
 }

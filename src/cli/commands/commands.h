@@ -38,6 +38,7 @@ void add_token_commands(CLI::App& app, Chosen& chosen);
 void add_workspace_commands(CLI::App& app, Chosen& chosen);
 void add_login_commands(CLI::App& app, Chosen& chosen);
 void add_why_command(CLI::App& app, Chosen& chosen);
+void add_api_command(CLI::App& app, Chosen& chosen);
 void add_completion_command(CLI::App& app, Chosen& chosen);
 
 }  // namespace cadre::cli

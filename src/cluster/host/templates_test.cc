@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 using Way = Templates::Source::Way;
 
-WarmKind kind_of(const std::string& owner, const std::string& code = "code") {
+WarmKind template_kind(const std::string& owner, const std::string& code = "code") {
   WarmKind kind;
   kind.owner = owner;
   kind.command.argv = {"/usr/bin/python3"};
@@ -68,17 +68,17 @@ class TemplatesTest : public testing::Test {
 };
 
 TEST_F(TemplatesTest, AreOnlyForWhatCanBeForked) {
-  EXPECT_TRUE(can_be_forked(kind_of("ann")));
-  WarmKind other = kind_of("ann");
+  EXPECT_TRUE(can_be_forked(template_kind("ann")));
+  WarmKind other = template_kind("ann");
   other.command.forks = false;
   EXPECT_EQ(way_of(other), Way::start);
-  other = kind_of("ann");
+  other = template_kind("ann");
   other.command.mounts = {{"/data", "/data"}};
   EXPECT_EQ(way_of(other), Way::start);
-  other = kind_of("ann");
+  other = template_kind("ann");
   other.isolation = Isolation::off;
   EXPECT_EQ(way_of(other), Way::start);
-  other = kind_of("ann");
+  other = template_kind("ann");
   other.run_as_root = true;
   EXPECT_EQ(way_of(other), Way::start);
   tick();
@@ -86,50 +86,50 @@ TEST_F(TemplatesTest, AreOnlyForWhatCanBeForked) {
 }
 
 TEST_F(TemplatesTest, OfOneKindAreOneAndServeNoOther) {
-  const std::uint64_t anns = make(kind_of("ann"));
+  const std::uint64_t anns = make(template_kind("ann"));
   tick();
   EXPECT_EQ(running_.size(), 1U);
-  EXPECT_EQ(templates_.source_of(kind_of("ann"), now_).number, anns);
-  EXPECT_EQ(way_of(kind_of("bob")), Way::wait);
-  EXPECT_NE(make(kind_of("bob")), anns);
+  EXPECT_EQ(templates_.source_of(template_kind("ann"), now_).number, anns);
+  EXPECT_EQ(way_of(template_kind("bob")), Way::wait);
+  EXPECT_NE(make(template_kind("bob")), anns);
 }
 
 TEST_F(TemplatesTest, TheOneUsedLongestAgoGivesWay) {
-  const std::uint64_t first = make(kind_of("ann"));
+  const std::uint64_t first = make(template_kind("ann"));
   now_ += 1s;
-  make(kind_of("bob"));
+  make(template_kind("bob"));
   now_ += 1s;
-  make(kind_of("cid"));
+  make(template_kind("cid"));
   EXPECT_EQ(leaving_, std::set{first});
   EXPECT_EQ(running_.size(), 2U);
 }
 
 TEST_F(TemplatesTest, OneThatIsUnfitIsLetGoAndTriedAgainLater) {
-  const std::uint64_t number = make(kind_of("ann"));
+  const std::uint64_t number = make(template_kind("ann"));
   EXPECT_TRUE(templates_.is_unfit(number, now_));
   EXPECT_FALSE(templates_.is_unfit(number, now_)) << "that is known";
-  EXPECT_EQ(way_of(kind_of("ann")), Way::start);
+  EXPECT_EQ(way_of(template_kind("ann")), Way::start);
   tick();
   EXPECT_EQ(leaving_, std::set{number});
   EXPECT_FALSE(templates_.gone(number, now_)) << "nobody relied on it";
   now_ += rules().pause;
-  make(kind_of("ann"));
+  make(template_kind("ann"));
 }
 
 TEST_F(TemplatesTest, OneThatEndsOrIsNotReadyInTimeIsNotWaitedFor) {
-  const std::uint64_t number = make(kind_of("ann"));
+  const std::uint64_t number = make(template_kind("ann"));
   EXPECT_TRUE(templates_.gone(number, now_));
   running_.erase(number);
-  EXPECT_EQ(way_of(kind_of("ann")), Way::start);
-  EXPECT_EQ(way_of(kind_of("bob")), Way::wait);
+  EXPECT_EQ(way_of(template_kind("ann")), Way::start);
+  EXPECT_EQ(way_of(template_kind("bob")), Way::wait);
   tick();
   now_ += rules().ready_max;
   tick();
-  EXPECT_EQ(way_of(kind_of("bob")), Way::start);
+  EXPECT_EQ(way_of(template_kind("bob")), Way::start);
 }
 
 TEST_F(TemplatesTest, AreLetGoWhenNobodyUsesThem) {
-  const std::uint64_t number = make(kind_of("ann"));
+  const std::uint64_t number = make(template_kind("ann"));
   now_ += rules().idle_max;
   tick();
   EXPECT_EQ(leaving_, std::set{number});
@@ -140,12 +140,12 @@ TEST_F(TemplatesTest, AreLetGoWhenNobodyUsesThem) {
 
 TEST_F(TemplatesTest, OfNoneAreNone) {
   Templates none(rules(0));
-  EXPECT_EQ(none.source_of(kind_of("ann"), now_).way, Way::start);
-  make(kind_of("ann"));
+  EXPECT_EQ(none.source_of(template_kind("ann"), now_).way, Way::start);
+  make(template_kind("ann"));
   templates_.close();
   tick();
   EXPECT_TRUE(running_.empty());
-  EXPECT_EQ(way_of(kind_of("ann")), Way::start);
+  EXPECT_EQ(way_of(template_kind("ann")), Way::start);
 }
 
 /// Whatever happens: no more than there may be, one for each kind, and every number once.
@@ -164,7 +164,8 @@ TEST_F(TemplatesTest, KeepTheirRulesWhateverHappens) {
       switch (dice.below(6)) {
         case 0:
         case 1: {
-          const Templates::Source source = templates_.source_of(kind_of("user" + std::to_string(dice.below(6))), now_);
+          const Templates::Source source =
+              templates_.source_of(template_kind("user" + std::to_string(dice.below(6))), now_);
           EXPECT_TRUE(source.way != Way::fork || running_.contains(source.number));
           break;
         }

@@ -37,9 +37,9 @@ WarmRules rules_for(std::size_t each, std::size_t all = 100) {
 }
 
 /// The processes that a stock asks for, which do what a test lets them do.
-class Bench {
+class WarmBench {
  public:
-  explicit Bench(const WarmRules& rules) : rules_(rules), stock_(rules) {}
+  explicit WarmBench(const WarmRules& rules) : rules_(rules), stock_(rules) {}
 
   struct Process {
     WarmKind kind;
@@ -144,7 +144,7 @@ WarmKind python_kind(const std::string& owner, const std::string& code) {
 }
 
 TEST(WarmStock, KeepsAsManyOfOneUserAndInterpreterHoweverManyProgramsItRuns) {
-  Bench bench(rules_for(2));
+  WarmBench bench(rules_for(2));
   for (int program = 0; program < 8; ++program) {
     static_cast<void>(bench.take(python_kind("ann", "code" + std::to_string(program))));
     bench.settle();
@@ -157,7 +157,7 @@ TEST(WarmStock, KeepsAsManyOfOneUserAndInterpreterHoweverManyProgramsItRuns) {
 }
 
 TEST(WarmStock, GivesWhatANewerProgramLeavesToAnOlderOne) {
-  Bench bench(rules_for(3));
+  WarmBench bench(rules_for(3));
   static_cast<void>(bench.take(python_kind("ann", "old")));
   bench.settle();
   static_cast<void>(bench.take(python_kind("ann", "broken")));
@@ -182,7 +182,7 @@ TEST(WarmKind, HoldsTheVariablesThatAProcessReadsWhenItStarts) {
 }
 
 TEST(WarmStock, KeepsSomeOfEachKindThatWasStartedOnce) {
-  Bench bench(rules_for(3));
+  WarmBench bench(rules_for(3));
   bench.settle();
   EXPECT_EQ(bench.started(), 0);
   EXPECT_FALSE(bench.take(kind_of("ann")));
@@ -197,19 +197,19 @@ TEST(WarmStock, KeepsSomeOfEachKindThatWasStartedOnce) {
 }
 
 TEST(WarmStock, OfNoneKeepsNothing) {
-  Bench bench(rules_for(0));
+  WarmBench bench(rules_for(0));
   EXPECT_FALSE(bench.take(kind_of("ann")));
   bench.settle();
   WarmRules rules = rules_for(3);
   rules.memory_max = {0};
-  Bench without_memory(rules);
+  WarmBench without_memory(rules);
   EXPECT_FALSE(without_memory.take(kind_of("ann")));
   without_memory.settle();
   EXPECT_EQ(bench.started() + without_memory.started(), 0);
 }
 
 TEST(WarmStock, StartsFewAtATimeAndAfterThoseThatSomebodyWaitsFor) {
-  Bench bench(rules_for(9));
+  WarmBench bench(rules_for(9));
   EXPECT_FALSE(bench.take(kind_of("ann")));
   bench.tick(2);
   EXPECT_EQ(bench.started(), 0);
@@ -221,7 +221,7 @@ TEST(WarmStock, StartsFewAtATimeAndAfterThoseThatSomebodyWaitsFor) {
 }
 
 TEST(WarmStock, LetsGoWhatNobodyHasUsedForAWhile) {
-  Bench bench(rules_for(3));
+  WarmBench bench(rules_for(3));
   EXPECT_FALSE(bench.take(kind_of("ann")));
   bench.settle();
   bench.pass(bench.rules().idle_max - 10s);
@@ -236,7 +236,7 @@ TEST(WarmStock, LetsGoWhatNobodyHasUsedForAWhile) {
 }
 
 TEST(WarmStock, TheKindUsedLongestAgoGivesWayFirst) {
-  Bench bench(rules_for(4, 6));
+  WarmBench bench(rules_for(4, 6));
   for (const char* user : {"ann", "bob", "cid"}) {
     EXPECT_FALSE(bench.take(kind_of(user)));
     bench.settle();
@@ -247,7 +247,7 @@ TEST(WarmStock, TheKindUsedLongestAgoGivesWayFirst) {
 }
 
 TEST(WarmStock, KeepsNoMoreThanFitIntoMemoryAndStartsNoneInVain) {
-  Bench bench(rules_for(100));
+  WarmBench bench(rules_for(100));
   EXPECT_FALSE(bench.take(kind_of("ann")));
   bench.settle({150 * mebibyte.value});
   EXPECT_EQ(bench.count(kind_of("ann")), 6U);
@@ -257,7 +257,7 @@ TEST(WarmStock, KeepsNoMoreThanFitIntoMemoryAndStartsNoneInVain) {
 }
 
 TEST(WarmStock, OneThatWouldNeverFitDrivesNobodyOut) {
-  Bench bench(rules_for(4));
+  WarmBench bench(rules_for(4));
   EXPECT_FALSE(bench.take(kind_of("ann")));
   bench.settle();
   EXPECT_FALSE(bench.take(kind_of("bob")));
@@ -271,7 +271,7 @@ TEST(WarmStock, OneThatWouldNeverFitDrivesNobodyOut) {
 }
 
 TEST(WarmStock, GivesUpAKindThatAlwaysFailsUntilItIsStartedAgain) {
-  Bench bench(rules_for(4));
+  WarmBench bench(rules_for(4));
   const auto let_all_die = [&] {
     bool given_up = false;
     for (int i = 0; i < 10'000; ++i) {
@@ -294,7 +294,7 @@ TEST(WarmStock, GivesUpAKindThatAlwaysFailsUntilItIsStartedAgain) {
 }
 
 TEST(WarmStock, WaitsBeforeItReplacesOneThatFailed) {
-  Bench bench(rules_for(1));
+  WarmBench bench(rules_for(1));
   EXPECT_FALSE(bench.take(kind_of("ann")));
   bench.tick();
   EXPECT_FALSE(bench.dies(1));
@@ -306,7 +306,7 @@ TEST(WarmStock, WaitsBeforeItReplacesOneThatFailed) {
 }
 
 TEST(WarmStock, WhatNeverGetsReadyIsLetGo) {
-  Bench bench(rules_for(1));
+  WarmBench bench(rules_for(1));
   EXPECT_FALSE(bench.take(kind_of("ann")));
   bench.tick();
   bench.pass(bench.rules().ready_max);
@@ -320,7 +320,7 @@ TEST(WarmStock, KeepsItsBoundsWhateverTheOrderOfNews) {
     rules.memory_max = {static_cast<std::int64_t>(dice.below(40)) * mebibyte.value};
     rules.starting_max = 1 + dice.below(4);
     rules.kinds_max = 1 + dice.below(4);
-    Bench bench(rules);
+    WarmBench bench(rules);
     const auto some_kind = [&] { return kind_of(dice.percent(50) ? "ann" : "bob", dice.percent(50) ? "x" : "y"); };
     const auto some_number = [&] {
       auto at = bench.processes().begin();
@@ -364,7 +364,7 @@ TEST(WarmStock, KeepsItsBoundsWhateverTheOrderOfNews) {
 TEST(WarmStock, IsFullOfWhatWasUsedLastOnceAllIsWell) {
   FOR_SEEDS(300, [](Dice& dice) {
     WarmRules rules = rules_for(1 + dice.below(4), 4 + dice.below(8));
-    Bench bench(rules);
+    WarmBench bench(rules);
     std::string last;
     for (int i = 0; i < 20; ++i) {
       last = "user" + std::to_string(dice.below(5));

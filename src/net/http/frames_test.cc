@@ -25,7 +25,7 @@ std::string masked(Opcode opcode, std::string payload, Part part = Part::last) {
 }
 
 template <class Next>
-std::vector<std::string> read(std::string_view bytes, Next next) {
+std::vector<std::string> read_frames(std::string_view bytes, Next next) {
   FrameReader reader(ByteSize{1'000});
   std::vector<std::string> events;
   std::string buffer;
@@ -50,8 +50,8 @@ std::vector<std::string> read(std::string_view bytes, Next next) {
   return events;
 }
 
-std::vector<std::string> read(std::string_view bytes) {
-  return read(bytes, [&] { return bytes.size(); });
+std::vector<std::string> read_frames(std::string_view bytes) {
+  return read_frames(bytes, [&] { return bytes.size(); });
 }
 
 TEST(WebSocketFrames, HeadsAreSpelledByTheirSize) {
@@ -63,23 +63,23 @@ TEST(WebSocketFrames, HeadsAreSpelledByTheirSize) {
 
 TEST(WebSocketFrames, MessagesAreReadWholeWhateverComesBetween) {
   EXPECT_THAT(
-      read(masked(Opcode::text, "one") + masked(Opcode::text, "t", Part::more) + masked(Opcode::ping, "here?") +
-           masked(Opcode::continuation, "w", Part::more) + masked(Opcode::continuation, "o") +
-           masked(Opcode::pong, "") + masked(Opcode::binary, "\xff") + masked(Opcode::text, "") +
-           masked(Opcode::text, std::string(300, 'x')) + masked(Opcode::close, std::string("\x03\xe8") + "bye")),
+      read_frames(masked(Opcode::text, "one") + masked(Opcode::text, "t", Part::more) + masked(Opcode::ping, "here?") +
+                  masked(Opcode::continuation, "w", Part::more) + masked(Opcode::continuation, "o") +
+                  masked(Opcode::pong, "") + masked(Opcode::binary, "\xff") + masked(Opcode::text, "") +
+                  masked(Opcode::text, std::string(300, 'x')) + masked(Opcode::close, std::string("\x03\xe8") + "bye")),
       ElementsAre("message one", "ping here?", "message two", "pong ", "message \xff", "message ",
                   "message " + std::string(300, 'x'), "close 1000 bye"));
-  EXPECT_THAT(read(masked(Opcode::close, "")), ElementsAre("close 1005 "));
+  EXPECT_THAT(read_frames(masked(Opcode::close, "")), ElementsAre("close 1005 "));
 }
 
 const std::string unmasked = frame_head(Opcode::text, 3) + "abc";
 
-struct Case {
+struct BadFrame {
   std::string bytes;
   std::uint16_t code;
 };
 
-const Case refused[] = {
+const BadFrame refused_frames[] = {
     {unmasked, 1002},
     {masked(Opcode::continuation, "a"), 1002},
     {masked(Opcode::text, "a", Part::more) + masked(Opcode::text, "b"), 1002},
@@ -107,8 +107,8 @@ const Case refused[] = {
 };
 
 TEST(WebSocketFrames, WhatIsMalformedOrTooLargeIsRefused) {
-  for (const auto& [bytes, code] : refused) {
-    EXPECT_THAT(read(bytes), ElementsAre("refused " + std::to_string(code))) << testing::PrintToString(bytes);
+  for (const auto& [bytes, code] : refused_frames) {
+    EXPECT_THAT(read_frames(bytes), ElementsAre("refused " + std::to_string(code))) << testing::PrintToString(bytes);
   }
 }
 
@@ -116,11 +116,12 @@ TEST(WebSocketFrames, AreReadTheSameWhereverTheyAreSplit) {
   const std::string good = masked(Opcode::text, "o", Part::more) + masked(Opcode::ping, "there") +
                            masked(Opcode::continuation, "ne") + masked(Opcode::binary, std::string(500, '\0')) +
                            masked(Opcode::close, std::string("\x0f\xa0") + "bye");
-  for (const auto& [bytes, code] : refused) {
+  for (const auto& [bytes, code] : refused_frames) {
     const std::string text = good.substr(0, 30) + bytes;
-    EXPECT_EQ(read(text, [] { return std::size_t{1}; }), read(text));
+    EXPECT_EQ(read_frames(text, [] { return std::size_t{1}; }), read_frames(text));
   }
-  FOR_SEEDS(200, [&](Dice& dice) { EXPECT_EQ(read(good, [&] { return 1 + dice.below(50); }), read(good)); });
+  FOR_SEEDS(200,
+            [&](Dice& dice) { EXPECT_EQ(read_frames(good, [&] { return 1 + dice.below(50); }), read_frames(good)); });
 }
 
 TEST(WebSocketFrames, UtfIsKnown) {

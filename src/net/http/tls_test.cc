@@ -50,9 +50,9 @@ struct Certificates {
   CertificateForTests expired{Kind::expired_server, "server", &between, "DNS:localhost"};
 };
 
-void echo(std::unique_ptr<Exchange> exchange) { exchange->answer(text(exchange->request().body + "!")); }
+void echo_over_tls(std::unique_ptr<Exchange> exchange) { exchange->answer(text(exchange->request().body + "!")); }
 
-Question question_to(const HttpSides& sides, const std::string& host = "localhost") {
+Question tls_question_to(const HttpSides& sides, const std::string& host = "localhost") {
   Question question;
   question.url = "https://" + host + ":" + std::to_string(sides.server->port()) + "/";
   return question;
@@ -60,8 +60,8 @@ Question question_to(const HttpSides& sides, const std::string& host = "localhos
 
 TEST(Tls, TheClientBelievesTheRootThatItKnows) {
   const Certificates certificates;
-  HttpSides sides(echo, certificates.options(), certificates.believing("root.pem"));
-  for (int i = 0; i < 200; ++i) ASSERT_EQ(sides.ask(question_to(sides)).value().body, "!");
+  HttpSides sides(echo_over_tls, certificates.options(), certificates.believing("root.pem"));
+  for (int i = 0; i < 200; ++i) ASSERT_EQ(sides.ask(tls_question_to(sides)).value().body, "!");
   EXPECT_EQ(sides.server->counters().connections, 1);
   EXPECT_EQ(sides.server->counters().handshakes_failed, 0);
 }
@@ -69,24 +69,25 @@ TEST(Tls, TheClientBelievesTheRootThatItKnows) {
 TEST(Tls, OthersAreNotBelieved) {
   const Certificates certificates;
   {
-    HttpSides sides(echo, certificates.options(), certificates.believing("root.pem"));
-    EXPECT_EQ(sides.ask(question_to(sides, "127.0.0.1")).error().code, Errc::denied) << "another name";
+    HttpSides sides(echo_over_tls, certificates.options(), certificates.believing("root.pem"));
+    EXPECT_EQ(sides.ask(tls_question_to(sides, "127.0.0.1")).error().code, Errc::denied) << "another name";
   }
   {
-    HttpSides sides(echo, certificates.options(), certificates.believing("stranger.pem"));
-    EXPECT_EQ(sides.ask(question_to(sides)).error().code, Errc::denied) << "another root of the same name";
+    HttpSides sides(echo_over_tls, certificates.options(), certificates.believing("stranger.pem"));
+    EXPECT_EQ(sides.ask(tls_question_to(sides)).error().code, Errc::denied) << "another root of the same name";
   }
   {
-    HttpSides sides(echo, certificates.options());
-    EXPECT_EQ(sides.ask(question_to(sides)).error().code, Errc::denied) << "a root that the system does not know";
+    HttpSides sides(echo_over_tls, certificates.options());
+    EXPECT_EQ(sides.ask(tls_question_to(sides)).error().code, Errc::denied) << "a root that the system does not know";
   }
   {
-    HttpSides sides(echo, certificates.options("alone.pem"), certificates.believing("root.pem"));
-    EXPECT_EQ(sides.ask(question_to(sides)).error().code, Errc::denied) << "nothing leads to the root";
+    HttpSides sides(echo_over_tls, certificates.options("alone.pem"), certificates.believing("root.pem"));
+    EXPECT_EQ(sides.ask(tls_question_to(sides)).error().code, Errc::denied) << "nothing leads to the root";
   }
   {
-    HttpSides sides(echo, certificates.options("expired.pem", "expired_key.pem"), certificates.believing("root.pem"));
-    EXPECT_EQ(sides.ask(question_to(sides)).error().code, Errc::denied) << "its time is over";
+    HttpSides sides(echo_over_tls, certificates.options("expired.pem", "expired_key.pem"),
+                    certificates.believing("root.pem"));
+    EXPECT_EQ(sides.ask(tls_question_to(sides)).error().code, Errc::denied) << "its time is over";
     run_until(sides.loop, [&] { return sides.server->counters().open == 0; });
     EXPECT_EQ(sides.server->counters().requests, 0);
   }
@@ -98,7 +99,7 @@ TEST(Tls, FilesThatAreNoGoodAreInvalid) {
   SilentLog log;
   for (const auto& [certificate, key] : {std::pair{"none.pem", "key.pem"}, std::pair{"chain.pem", "none.pem"},
                                          std::pair{"key.pem", "key.pem"}, std::pair{"chain.pem", "expired_key.pem"}}) {
-    const auto made = Server::listen(loop, log, certificates.options(certificate, key), echo);
+    const auto made = Server::listen(loop, log, certificates.options(certificate, key), echo_over_tls);
     ASSERT_FALSE(made.has_value());
     EXPECT_EQ(made.error().code, Errc::invalid);
     EXPECT_THAT(made.error().message, HasSubstr(certificates.folder.path()));
@@ -107,14 +108,14 @@ TEST(Tls, FilesThatAreNoGoodAreInvalid) {
 
 TEST(Tls, LargeBodiesGoBothWays) {
   const Certificates certificates;
-  HttpSides sides(echo, certificates.options(), certificates.believing("root.pem"));
-  Question question = question_to(sides);
+  HttpSides sides(echo_over_tls, certificates.options(), certificates.believing("root.pem"));
+  Question question = tls_question_to(sides);
   question.method = Method::post;
   question.body = std::string(16 << 20, 'x');
   EXPECT_TRUE(sides.ask(question).value().body == question.body + "!");
 }
 
-loop::Task<void> send_pieces(std::unique_ptr<Exchange> exchange) {
+loop::Task<void> send_pieces_over_tls(std::unique_ptr<Exchange> exchange) {
   const std::unique_ptr<Stream> stream = exchange->stream(text(""));
   for (int i = 0; i < 500; ++i) {
     const Result<void> done = co_await stream->write(std::string(20'000, 'x'));
@@ -126,23 +127,24 @@ loop::Task<void> send_pieces(std::unique_ptr<Exchange> exchange) {
 TEST(Tls, PiecesArrive) {
   const Certificates certificates;
   HttpSides* there = nullptr;
-  HttpSides sides([&](std::unique_ptr<Exchange> exchange) { there->loop.spawn(send_pieces(std::move(exchange))); },
-                  certificates.options(), certificates.believing("root.pem"));
+  HttpSides sides(
+      [&](std::unique_ptr<Exchange> exchange) { there->loop.spawn(send_pieces_over_tls(std::move(exchange))); },
+      certificates.options(), certificates.believing("root.pem"));
   there = &sides;
   std::size_t heard = 0;
   const auto hear = [&](std::string_view piece) { heard += piece.size(); };
-  EXPECT_EQ(run_task(sides.loop, sides.client->ask(question_to(sides), hear)).value().status, 200);
+  EXPECT_EQ(run_task(sides.loop, sides.client->ask(tls_question_to(sides), hear)).value().status, 200);
   EXPECT_EQ(heard, 500 * 20'000);
 }
 
-RawSocket connect(const ServerOnThread& server) {
+RawSocket connect_to_tls(const ServerOnThread& server) {
   return RawSocket::connect_to("tcp://127.0.0.1:" + std::to_string(server.port()));
 }
 
 TEST(Tls, WhoSpeaksPlainHttpIsToldSo) {
   const Certificates certificates;
-  ServerOnThread server(echo, certificates.options());
-  const RawSocket socket = connect(server);
+  ServerOnThread server(echo_over_tls, certificates.options());
+  const RawSocket socket = connect_to_tls(server);
   socket.say("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_THAT(socket.hear(20'000), AllOf(StartsWith("HTTP/1.1 400 "), HasSubstr("this port speaks HTTPS")));
   EXPECT_EQ(server.counters().requests, 0);
@@ -151,10 +153,10 @@ TEST(Tls, WhoSpeaksPlainHttpIsToldSo) {
 
 TEST(Tls, GarbageFailsTheHandshake) {
   const Certificates certificates;
-  ServerOnThread server(echo, certificates.options());
+  ServerOnThread server(echo_over_tls, certificates.options());
   for (const std::string& garbage :
        {std::string(100, '\0'), std::string("\x16\x03\x01\x00\x05hello", 10), std::string("x")}) {
-    const RawSocket socket = connect(server);
+    const RawSocket socket = connect_to_tls(server);
     socket.say(garbage);
     shutdown(socket.fd(), SHUT_WR);
     while (!socket.hear(20'000).empty()) {
@@ -167,9 +169,9 @@ TEST(Tls, AHandshakeThatDoesNotComeIsGivenUp) {
   const Certificates certificates;
   ServerOptions options = certificates.options();
   options.limits.handshake_wait = milliseconds(100);
-  ServerOnThread server(echo, options);
-  const RawSocket silent = connect(server);
-  const RawSocket slow = connect(server);
+  ServerOnThread server(echo_over_tls, options);
+  const RawSocket silent = connect_to_tls(server);
+  const RawSocket slow = connect_to_tls(server);
   slow.say("\x16\x03\x01");
   server.expect([](const Counters& counters) { return counters.timed_out == 2 && counters.open == 0; });
 }
@@ -178,7 +180,9 @@ TEST(Tls, AHandshakeThatDoesNotComeIsGivenUp) {
 class TlsPeer {
  public:
   TlsPeer(const ServerOnThread& server, const std::string& root, int version_max = TLS1_3_VERSION)
-      : socket_(connect(server)), context_(SSL_CTX_new(TLS_client_method()), SSL_CTX_free), ssl_(nullptr, SSL_free) {
+      : socket_(connect_to_tls(server)),
+        context_(SSL_CTX_new(TLS_client_method()), SSL_CTX_free),
+        ssl_(nullptr, SSL_free) {
     SSL_CTX_set_security_level(context_.get(), 0);
     SSL_CTX_set_max_proto_version(context_.get(), version_max);
     SSL_CTX_load_verify_locations(context_.get(), root.c_str(), nullptr);
@@ -212,7 +216,7 @@ class TlsPeer {
 
 TEST(Tls, OldVersionsAreRefused) {
   const Certificates certificates;
-  ServerOnThread server(echo, certificates.options());
+  ServerOnThread server(echo_over_tls, certificates.options());
   EXPECT_FALSE(TlsPeer(server, certificates.path("root.pem"), TLS1_1_VERSION).is_open());
   EXPECT_EQ(TlsPeer(server, certificates.path("root.pem"), TLS1_2_VERSION).version(), TLS1_2_VERSION);
   EXPECT_EQ(TlsPeer(server, certificates.path("root.pem")).version(), TLS1_3_VERSION);
