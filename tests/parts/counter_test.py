@@ -106,6 +106,23 @@ class CounterPart(unittest.TestCase):
             self.assertEqual(ended.returncode, 1)
             self.assertIn(why, ended.stderr)
 
+    def cadre(self, *words):
+        return subprocess.run([os.environ["CADRE_PROGRAM"], "--master", str(self.cluster.data), *words], timeout=60,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def test_its_requests_can_be_sent_from_the_command_line(self):
+        called = self.cadre("api", "call", "increment_counter", "name=line", "by=3")
+        self.assertEqual((called.returncode, called.stderr), (0, ""))
+        self.assertEqual(json.loads(called.stdout), {"name": "line", "value": 3, "bulk": 0})
+        self.assertIn("increment_counter", self.cadre("api", "list").stdout)
+        self.assertEqual(self.value_of("line"), (3, 0))
+        refused = self.cadre("api", "call", "increment_counter", "name=line", "by=0")
+        self.assertEqual(refused.returncode, 3)
+        self.assertIn("by", refused.stderr)
+        wrong = self.cadre("api", "call", "increment_counter", "by=1")
+        self.assertEqual(wrong.returncode, 2)
+        self.assertIn("requires the field 'name'", wrong.stderr)
+
     def add(self, name, token="admin", **fields):
         return self.cluster.request("POST", f"/counters/{name}/bulk", token=token, body=fields)
 

@@ -17,7 +17,7 @@
 namespace cadre::servers {
 namespace {
 
-constexpr const char* marker = "CADRE_TEST_OWN_USERS";
+constexpr const char* rights_marker = "CADRE_TEST_OWN_USERS";
 
 bool has_rights() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
@@ -46,13 +46,13 @@ void start_anew_for_rights() {
   std::vector<char*> words;
   for (std::string& argument : arguments) words.push_back(argument.data());
   words.push_back(nullptr);
-  setenv(marker, "1", 1);
+  setenv(rights_marker, "1", 1);
   execv(words[0], words.data());
 }
 
 [[maybe_unused]] const bool asked_for_rights = [] {
-  if (!has_rights() && getenv(marker) == nullptr) start_anew_for_rights();
-  unsetenv(marker);
+  if (!has_rights() && getenv(rights_marker) == nullptr) start_anew_for_rights();
+  unsetenv(rights_marker);
   prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);  // not for children
   return true;
 }();

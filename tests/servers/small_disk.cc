@@ -17,7 +17,7 @@
 namespace cadre::servers {
 namespace {
 
-constexpr const char* marker = "CADRE_TEST_OWN_MOUNTS";
+constexpr const char* mounts_marker = "CADRE_TEST_OWN_MOUNTS";
 
 void mount_tmpfs(const std::string& folder, std::int64_t size_bytes, unsigned long flags) {
   const std::string options = "size=" + std::to_string(size_bytes) + ",mode=0755";
@@ -27,7 +27,7 @@ void mount_tmpfs(const std::string& folder, std::int64_t size_bytes, unsigned lo
 
 }  // namespace
 
-bool has_own_mounts() { return std::getenv(marker) != nullptr; }
+bool has_own_mounts() { return std::getenv(mounts_marker) != nullptr; }
 
 int rerun_with_own_mounts(const std::string& test) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe");
@@ -36,7 +36,7 @@ int rerun_with_own_mounts(const std::string& test) {
     command.arguments.insert(command.arguments.end(), {"--user", "--map-current-user", "--keep-caps"});
   }
   command.arguments.insert(command.arguments.end(), {"/usr/bin/env", "-u", "GTEST_OUTPUT", "-u", "GTEST_TOTAL_SHARDS",
-                                                     std::string(marker) + "=1", self, "--gtest_filter=" + test});
+                                                     std::string(mounts_marker) + "=1", self, "--gtest_filter=" + test});
   return run(command);
 }
 
