@@ -9,7 +9,7 @@
 namespace http = boost::beast::http;
 using boost::asio::ip::tcp;
 
-struct CommandContext : std::enable_shared_from_this<Session> {
+struct Session : std::enable_shared_from_this<Session> {
   explicit Session(tcp::socket s) : stream(std::move(s)) {}
 
   void read() {

@@ -37,7 +37,7 @@ TEST(Sections, ListAllFaultsWithTheirPlaces) {
   EXPECT_EQ(sections.take<Settings>("counter").most, 5);
   EXPECT_EQ(faults_of(sections),
             "1:17: counter.most: must be from 1 to 9, is 10\n"
-            "1:21: counter.least: is not a known key; did you mean 'most'?\n"
+            "1:21: counter.least: is not a known key; the known ones are: most\n"
             "2:8: lisen: is not a known key; did you mean 'listen'?\n");
 }
 

@@ -46,6 +46,7 @@ void BulkThreads::fence(const std::vector<cluster::LeaseId>& newest, std::functi
 }
 
 std::vector<Metric> BulkThreads::metrics() const {
+  if (threads_.empty()) return {};
   using Kind = Metric::Kind;
   Metric served{"bulk_requests_total", "Requests that the bulk side of a part has served.", Kind::counter, {}};
   Metric refused{"bulk_requests_refused_total", "Refused requests to the bulk side of a part.", Kind::counter, {}};

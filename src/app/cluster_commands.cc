@@ -211,10 +211,10 @@ CLI::App& add_cluster_commands(CLI::App& app, std::function<int()>& chosen) {
     chosen = [up] {
       ignore_broken_pipes();
       const Result<master::Config> config = config_of(up->first);
-      Result<AgentOptions> agent = read_agent_options(up->second);
-      if (!config || !agent) return exit_code_of(Failure(config ? agent.error() : config.error()), "up");
-      agent->config.adopt = config->adopt;
-      return exit_code_of(run_both(*config, *std::move(agent), log_options(up->first)), "up");
+      Result<AgentOptions> own_agent = read_agent_options(up->second);
+      if (!config || !own_agent) return exit_code_of(Failure(config ? own_agent.error() : config.error()), "up");
+      own_agent->config.adopt = config->adopt;
+      return exit_code_of(run_both(*config, *std::move(own_agent), log_options(up->first)), "up");
     };
   });
   return *agent_command;

@@ -28,7 +28,7 @@ std::string slots_by_agent(const plan::StartEntry& entry) {
   return text;
 }
 
-std::string names(const std::vector<cluster::AgentId>& agents) {
+std::string names(const std::vector<plan::AgentId>& agents) {
   std::string text;
   for (const auto& agent : agents) text += (text.empty() ? "" : ", ") + agent.value;
   return text;
@@ -36,8 +36,8 @@ std::string names(const std::vector<cluster::AgentId>& agents) {
 
 std::string to_text(const PlanAnswer& answer, bool coloured) {
   Table decisions({"DECISION", "GANG", "AGENTS", "WHY"});
-  std::map<cluster::GangId, std::string> rest = answer.why;
-  const auto take = [&](const cluster::GangId& id) {
+  std::map<plan::GangId, std::string> rest = answer.why;
+  const auto take = [&](const plan::GangId& id) {
     std::string why = answer.why.at(id);
     rest.erase(id);
     return why;

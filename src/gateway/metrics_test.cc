@@ -45,7 +45,7 @@ TEST(Exposition, GivesNumbersExactly) {
 
 TEST(Exposition, WritesLabelsWithEscapes) {
   const Metric labelled{
-      "tasks", "Tasks.", Metric::Kind::gauge, {{{{"pool", "a \"b\"\\\n"}, {"state", "up"}}, 3}, {{}, 4}}};
+      "tasks", "Tasks.", Metric::Kind::gauge, {{{{"pool", "a \"b\"\\\n"}, {"state", "up"}}, 3.0}, {{}, 4.0}}};
   EXPECT_THAT(
       exposition({labelled}),
       HasSubstr("# TYPE cadre_tasks gauge\ncadre_tasks{pool=\"a \\\"b\\\"\\\\\\n\",state=\"up\"} 3\ncadre_tasks 4\n"));

@@ -12,7 +12,6 @@ using net::http::Response;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
-namespace requests = names::requests;
 
 /// `ed` edits in default, `view` only looks, `task` is one of vision; all others are not known.
 struct NamesOverHttp : testing::Test, api::Service, cluster::BulkEndpoint {
@@ -94,8 +93,8 @@ TEST_F(NamesOverHttp, WithManyControlCharactersAreListedInBase64) {
   const Response listed = say("GET", "/default?prefix=a");
   EXPECT_LT(listed.body.size(), 41'000U) << "four thirds of the value, not six times";
   EXPECT_THAT(listed.body, HasSubstr(R"("value":"line\nline\n")"));
-  const auto list = describe::read_json<requests::NameList>(listed.body).value();
-  EXPECT_EQ(requests::value_of(list.names.front().content), std::string(30'000, '\1'));
+  const auto list = describe::read_json<names::requests::NameList>(listed.body).value();
+  EXPECT_EQ(names::requests::value_of(list.names.front().content), std::string(30'000, '\1'));
 }
 
 TEST_F(NamesOverHttp, TellWhatIsMissingWithItsPlace) {
@@ -131,7 +130,7 @@ TEST_F(NamesOverHttp, OfGroupsAreShownToViewersWithoutValues) {
     EXPECT_THAT(seen, AllOf(HasSubstr("groups/g/m"), Not(HasSubstr("a ticket")))) << target;
   }
   EXPECT_THAT(say("GET", "/default", "", "view").body, HasSubstr(R"("key":"groupsize","value":"8")"));
-  const auto all = describe::read_json<requests::NameNews>(say("GET", "/default/news").body).value();
+  const auto all = describe::read_json<names::requests::NameNews>(say("GET", "/default/news").body).value();
   const std::string target = "/api/v1/names/default/news?seen=" + std::to_string(all.version);
   loop::Tasks tasks(loop);
   std::optional<Result<Response>> news;
@@ -143,7 +142,7 @@ TEST_F(NamesOverHttp, OfGroupsAreShownToViewersWithoutValues) {
 }
 
 TEST_F(NamesOverHttp, WhoWaitsForNewsIsAnsweredWhenThereIsSomeAndForgottenWhenHeLeaves) {
-  const auto first = describe::read_json<requests::NameNews>(say("GET", "/default/news?prefix=a").body).value();
+  const auto first = describe::read_json<names::requests::NameNews>(say("GET", "/default/news?prefix=a").body).value();
   EXPECT_TRUE(first.is_all);
   const std::string target = "/api/v1/names/default/news?prefix=a&seen=" + std::to_string(first.version);
   loop::Tasks tasks(loop);
@@ -159,7 +158,7 @@ TEST_F(NamesOverHttp, WhoWaitsForNewsIsAnsweredWhenThereIsSomeAndForgottenWhenHe
   EXPECT_FALSE(stays.has_value());
   EXPECT_EQ(put("a/b", "v").status, 200);
   net::http::run_until(loop, [&] { return stays.has_value(); });
-  const auto news = describe::read_json<requests::NameNews>(stays->value().body).value();
+  const auto news = describe::read_json<names::requests::NameNews>(stays->value().body).value();
   ASSERT_EQ(news.put.size(), 1U);
   EXPECT_EQ(news.put[0].key.value, "a/b");
   expect_figure("names 2");

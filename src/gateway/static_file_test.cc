@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-const std::string secret = "this is for nobody";
+const std::string in_folder_secret = "this is for nobody";
 
 struct StaticFileTest : testing::Test {
   StaticFileTest() {
@@ -28,11 +28,11 @@ struct StaticFileTest : testing::Test {
     write("assets/deep/er/style.css", "style");
     write("a b%2F\xc3\xa4.txt", "odd");
     write("empty", "");
-    write(".hidden", secret);
-    write(".git/config", secret);
-    write("assets/.env", secret);
-    write("../outside.txt", secret);
-    write("../website/x.txt", secret);
+    write(".hidden", in_folder_secret);
+    write(".git/config", in_folder_secret);
+    write("assets/.env", in_folder_secret);
+    write("../outside.txt", in_folder_secret);
+    write("../website/x.txt", in_folder_secret);
     fs::create_symlink("../outside.txt", web + "/link.txt");
     fs::create_symlink("index.html", web + "/inside-link.html");
     fs::create_directory_symlink("..", web + "/up");

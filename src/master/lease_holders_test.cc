@@ -12,7 +12,7 @@ using cluster::Epoch;
 using cluster::JobId;
 using cluster::LeaseId;
 
-LeaseId lease(std::uint64_t job, std::uint64_t epoch) { return {{JobId{job}, 0}, Epoch{epoch}}; }
+LeaseId lease_in(std::uint64_t job, std::uint64_t epoch) { return {{JobId{job}, 0}, Epoch{epoch}}; }
 
 struct LeaseHoldersTest : testing::Test {
   Dice dice{1};
@@ -26,28 +26,28 @@ struct LeaseHoldersTest : testing::Test {
 };
 
 TEST_F(LeaseHoldersTest, OnlyTheHolderMayWrite) {
-  EXPECT_FALSE(holders.may_write(ann, lease(1, 1)));
-  holders.learn({lease(1, 1), AgentId("ann"), true});
-  EXPECT_TRUE(holders.may_write(ann, lease(1, 1)));
-  EXPECT_FALSE(holders.may_write(bob, lease(1, 1)));
-  EXPECT_FALSE(holders.may_write(ann, lease(1, 2)));
-  EXPECT_FALSE(holders.may_write(net::PublicKey(), lease(1, 1)));
+  EXPECT_FALSE(holders.may_write(ann, lease_in(1, 1)));
+  holders.learn({lease_in(1, 1), AgentId("ann"), true});
+  EXPECT_TRUE(holders.may_write(ann, lease_in(1, 1)));
+  EXPECT_FALSE(holders.may_write(bob, lease_in(1, 1)));
+  EXPECT_FALSE(holders.may_write(ann, lease_in(1, 2)));
+  EXPECT_FALSE(holders.may_write(net::PublicKey(), lease_in(1, 1)));
 }
 
 TEST_F(LeaseHoldersTest, TheLastHolderMayStillWriteWhenTheLeaseIsOver) {
-  holders.learn({lease(1, 1), AgentId("ann"), true});
-  holders.learn({lease(1, 1), AgentId("ann"), false});
-  EXPECT_TRUE(holders.may_write(ann, lease(1, 1)));
-  holders.learn({lease(1, 2), AgentId("bob"), true});
-  EXPECT_TRUE(holders.may_write(ann, lease(1, 1)));
-  EXPECT_FALSE(holders.may_write(ann, lease(1, 2)));
-  EXPECT_TRUE(holders.may_write(bob, lease(1, 2)));
+  holders.learn({lease_in(1, 1), AgentId("ann"), true});
+  holders.learn({lease_in(1, 1), AgentId("ann"), false});
+  EXPECT_TRUE(holders.may_write(ann, lease_in(1, 1)));
+  holders.learn({lease_in(1, 2), AgentId("bob"), true});
+  EXPECT_TRUE(holders.may_write(ann, lease_in(1, 1)));
+  EXPECT_FALSE(holders.may_write(ann, lease_in(1, 2)));
+  EXPECT_TRUE(holders.may_write(bob, lease_in(1, 2)));
 }
 
 TEST_F(LeaseHoldersTest, ARemovedKeyMayWriteNothing) {
-  holders.learn({lease(1, 1), AgentId("ann"), true});
+  holders.learn({lease_in(1, 1), AgentId("ann"), true});
   holders.remove_key(ann);
-  EXPECT_FALSE(holders.may_write(ann, lease(1, 1)));
+  EXPECT_FALSE(holders.may_write(ann, lease_in(1, 1)));
 }
 
 TEST(LeaseHoldersBounds, HeldLeasesAreNeverForgottenAndOthersAreBounded) {
@@ -62,16 +62,16 @@ TEST(LeaseHoldersBounds, HeldLeasesAreNeverForgottenAndOthersAreBounded) {
       const auto job = static_cast<std::uint64_t>(dice.between(1, 20));
       if (dice.between(0, 1) == 0) {
         held[job] = ++epochs[job];
-        holders.learn({lease(job, held[job]), AgentId("a"), true});
+        holders.learn({lease_in(job, held[job]), AgentId("a"), true});
       } else if (held.contains(job)) {
-        holders.learn({lease(job, held[job]), AgentId("a"), false});
+        holders.learn({lease_in(job, held[job]), AgentId("a"), false});
         if (dice.between(0, 3) == 0) {
-          holders.learn({lease(job, held[job]), AgentId("a"), true});  // its agent came back with it
+          holders.learn({lease_in(job, held[job]), AgentId("a"), true});  // its agent came back with it
         } else {
           held.erase(job);
         }
       }
-      for (const auto& [one, epoch] : held) ASSERT_TRUE(holders.may_write(key, lease(one, epoch)));
+      for (const auto& [one, epoch] : held) ASSERT_TRUE(holders.may_write(key, lease_in(one, epoch)));
       ASSERT_LE(holders.remembered(), held.size() + 5);
     }
   });

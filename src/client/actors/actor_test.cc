@@ -57,12 +57,14 @@ class Scene final : public Actor::Place {
   }
 
   /// The master tells this of the running task of the actor.
-  void hears_of(const cluster::requests::TaskView& task) {
+  void hears_of(const std::string& last_report, const std::string& announcement) {
     engine_.perform([&] {
       cluster::requests::JobView view;
       view.id = {1};
       view.stage = cluster::JobStage::running;
-      view.tasks.push_back(task);
+      cluster::requests::TaskView& task = view.tasks.emplace_back();
+      task.last_report = last_report;
+      task.announcement = announcement;
       actor->news(view);
     });
   }
@@ -150,7 +152,7 @@ TEST_P(ActorTest, LinesForWhichThereIsNoRoomAreSkippedAndCounted) {
 TEST_P(ActorTest, ReportsThatAreNoCardChangeNothing) {
   Scene scene(GetParam(), 1, echo, AddressIn::last_report);
   for (const char* report : {"{\"loss\": 1}", "text", "[1]", "{\"key\": \"short\"}"}) {
-    scene.hears_of({.last_report = report});
+    scene.hears_of(report, "");
     EXPECT_EQ(scene.get(scene.call("still")), "still") << report;
   }
 }
@@ -161,7 +163,7 @@ TEST_P(ActorTest, NoReportChangesWhatWasAnnounced) {
   forged.key = net::make_keys().open.text();
   const std::string card = describe::write_json(scene.host().card());
   for (const std::string& report : {std::string("text"), describe::write_json(forged)}) {
-    scene.hears_of({.last_report = report, .announcement = card});
+    scene.hears_of(report, card);
     EXPECT_EQ(scene.get(scene.call("still")), "still") << report;
   }
   EXPECT_EQ(scene.actor->restarts(), 0U);

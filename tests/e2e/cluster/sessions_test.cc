@@ -60,12 +60,12 @@ class AttendingClient {
  private:
   /// A master that is not there is asked anew soon.
   static loop::Task<void> ask(bench::Client& client, const requests::KeepSession& request,
-                              client::Got<requests::SessionNews>& news) {
+                              Result<requests::SessionNews>& news) {
     news = co_await client.connection().ask(request, 2s);
   }
   bool attend(bench::Client& client, Duration wait) {
     const requests::KeepSession request{cluster::SessionId(session_), "here", 1, "test", seen_, wait};
-    client::Got<requests::SessionNews> news;
+    Result<requests::SessionNews> news;
     std::vector<loop::Task<void>> tasks;
     tasks.push_back(ask(client, request, news));
     client.run_all(std::move(tasks));

@@ -4,8 +4,8 @@ namespace cadre::counter {
 
 CounterBulk::CounterBulk(const Dependencies& dependencies) : deps_(dependencies) {
   const Result<database::Rows> rows = deps_.database.query("SELECT name, workspace FROM counters");
-  if (!rows) return deps_.log.error("the counters cannot be read: " + rows.error().message);
-  for (const database::Row& row : *rows) {
+  if (!rows) deps_.log.error("the counters cannot be read: " + rows.error().message);
+  for (const database::Row& row : rows.value_or(database::Rows())) {
     if (const auto cells = row.read<std::string, std::string>()) workspaces_[std::get<0>(*cells)] = std::get<1>(*cells);
   }
 }
