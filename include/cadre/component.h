@@ -1,14 +1,15 @@
-/// A named member of a group of processes that finds the others by their names and speaks with them. Components may be
-/// used from any thread; handlers run one at a time, on the thread that called launch(), but for those that are
-/// `concurrent`.
+/// A component is a named member of a group of processes. It discovers the other members by name and exchanges messages
+/// with them. All functions are thread-safe. Handlers run one at a time, on the thread that called launch(), except
+/// `concurrent` handlers.
 ///
-///   cadre::Component component({.group = "demo", .type = "worker", .peers = {{"learner", 1}}, .names =
-///   "file:///tmp/demo"}); component.join().value(); component.request("learner-1", "ask", "how much?").value().text();
+///   cadre::Component component({.group = "demo", .type = "worker", .peers = {{"learner", 1}}});
+///   component.join().value();
+///   component.request("learner-1", "ask", "how much?").value().text();
 ///
 /// Messages between two components arrive in the order in which they were sent, each at most once. When a peer is lost,
-/// on_peer_down tells the ids of those of which nobody knows whether they arrived; nothing is dropped in silence.
+/// on_peer_down reports the ids of messages whose delivery is unknown; no message is lost silently.
 ///
-/// Bodies are bytes, or values (cadre/value.h) that Python reads, too: request<Model>("learner-1", "train", batch).
+/// Bodies are bytes, or values (cadre/value.h) that Python can read too: request<Model>("learner-1", "train", batch).
 #pragma once
 
 #include <chrono>
@@ -38,20 +39,20 @@ class PendingHandle;
 class Message {
  public:
   enum class Kind : std::uint8_t {
-    notification,  ///< wants no answer
-    task,          ///< wants one: Component::reply
+    notification,  ///< a one-way message
+    task,          ///< expects a reply: Component::reply
   };
   std::string tag;
   std::string source;
   std::string source_type;
   std::string destination;
-  std::uint64_t session = 0;  ///< to which conversation it belongs, as its sender says
-  std::uint64_t id = 0;       ///< as its sender numbers them
+  std::uint64_t session = 0;  ///< number of the conversation, set by the sender
+  std::uint64_t id = 0;       ///< number of the message, set by the sender
   Kind kind = Kind::notification;
 
   std::span<const std::byte> body() const { return body_; }
   std::string_view text() const { return {reinterpret_cast<const char*>(body_.data()), body_.size()}; }
-  /// The body as a value. Throws ValueError, which names the place, when it is none of that type.
+  /// The body as a value. Throws ValueError, with the position, if the body is not a value of this type.
   template <class T>
   T value() const {
     const ValueReader reader(body_, held_);
@@ -64,17 +65,17 @@ class Message {
   friend class Component;
   friend class detail::PendingHandle;
   std::span<const std::byte> body_;
-  std::shared_ptr<void> held_;  // shared by all copies: the bytes, and whether it was answered
+  std::shared_ptr<void> held_;  // shared by all copies: the bytes, and whether a reply was sent
 };
 
-/// What one of many peers said, or why it said nothing.
+/// The reply of one peer to a broadcast or scatter, or its error.
 struct Reply {
   std::string peer;
   Outcome<Message> outcome;
 };
 
-/// A value as the body of a message; nullptr stands for none. The numbers of large arrays are aligned where they arrive
-/// if `lead` is Component::lead_of() the message's tag.
+/// Encodes a value as the body of a message; nullptr is encoded as null. With `lead` set to Component::lead_of(tag),
+/// the numbers of large arrays are aligned in the memory of the receiver.
 template <class T>
 ValueWriter packed(const T& value, std::size_t lead = 0) {
   ValueWriter writer(ValueWriter::Rows::inside, lead);
@@ -86,26 +87,26 @@ ValueWriter packed(const T& value, std::size_t lead = 0) {
   return writer;
 }
 
-/// Whether a handler waits for others.
+/// Whether a handler may run at the same time as other handlers.
 enum class Turn : std::uint8_t {
-  alone,       ///< runs when no other does, but for the concurrent ones
-  concurrent,  ///< runs on a thread of its own
+  alone,       ///< does not run at the same time as another handler of this kind
+  concurrent,  ///< runs on its own thread, at the same time as other handlers
 };
 inline constexpr Turn concurrent = Turn::concurrent;
 
 namespace detail {
-/// Calls a function of values with that of the message, and replies with its result.
+/// Decodes the message, calls the function with the values, and replies with its result.
 template <class Signature, class Call>
 void answer(Component& component, const Message& message, const Call& call);
 
-/// What stands behind a Pending. Copies are of the same.
+/// The shared state of a Pending. Copies share it.
 class PendingHandle {
  public:
   bool wait(Wait wait) const;
   bool is_there() const;
   void then(std::function<void()> call) const;
   void cancel() const;
-  // Once it is there.
+  // Only when is_there() is true.
   void take(Outcome<Message>& to) const;
   void take(Outcome<std::uint64_t>& to) const;
 
@@ -116,14 +117,14 @@ class PendingHandle {
 };
 }  // namespace detail
 
-/// What becomes of a message that was sent without waiting. Copies are of the same message. One that is ready may be
-/// used after the component has ended; closing a component makes all of them ready.
+/// The future of a message that was sent without waiting. Copies refer to the same message. A ready future may be used
+/// after its component has been destroyed. Closing a component makes all its futures ready.
 template <class T>
 class Pending {
  public:
   explicit Pending(detail::PendingHandle handle) : handle_(std::move(handle)) {}
 
-  /// What the call that waits would have given; `timed_out` when it is not there in time.
+  /// Returns what the blocking call would; `timed_out` if the future is not ready in time.
   Outcome<T> get(Wait wait = std::chrono::hours(24 * 366)) const {
     Outcome<T> outcome = Reason{Reason::Code::timed_out, "it is not there in time"};
     if (handle_.wait(wait)) handle_.take(outcome);
@@ -131,18 +132,18 @@ class Pending {
   }
   /// Whether get() would not wait.
   bool ready() const { return handle_.is_there(); }
-  /// Calls it once this is ready: at once, or on a thread of the library that runs such calls one after another.
+  /// Calls `call` when this future is ready: at once, or later on the callback thread, which runs one call at a time.
   void then(std::function<void(const Pending&)> call) const {
     handle_.then([self = *this, call = std::move(call)] { call(self); });
   }
-  /// The answer is not wanted any more; the message is not sent if it still waits for room. get() gives `conflict`.
+  /// Discards the reply. A message that still waits for queue space is not sent. get() returns `conflict`.
   void cancel() const { handle_.cancel(); }
 
  private:
   detail::PendingHandle handle_;
 };
 
-/// The same of one among many peers.
+/// The future reply of one peer to a broadcast or scatter.
 struct PendingReply {
   std::string peer;
   Pending<Message> reply;
@@ -151,75 +152,75 @@ struct PendingReply {
 class Component {
  public:
   enum class Overflow : std::uint8_t {
-    block,        ///< until there is room, or the time is over
-    fail,         ///< at once
-    drop_oldest,  ///< of those that were not sent; counted. Waits while all of them are under way
+    block,        ///< wait until there is room, or until the timeout
+    fail,         ///< fail at once
+    drop_oldest,  ///< drop and count the oldest unsent message; wait if all messages are being sent
   };
   struct Options {
     std::string group;
     std::string type;
-    std::string name{};                          ///< empty: one is made up
-    std::map<std::string, std::size_t> peers{};  ///< how many of each type join() waits for
-    std::string names{};             ///< where the others are found, a URL (cadre/names.h); empty: by the master
-    std::string host = "127.0.0.1";  ///< the address of this host at which others reach it
-    bool rejoin = false;             ///< what is sent to a peer that is away is kept for the next of its name
-    std::map<std::string, std::size_t> minimal_peers{};  ///< with fewer of a type the group cannot go on …
-    Wait minimal_wait = std::chrono::seconds(30);        ///< … after so long
-    std::size_t concurrent_max = 4;                      ///< of concurrent handlers run at a time; as many may wait
+    std::string name{};                          ///< empty: a generated name
+    std::map<std::string, std::size_t> peers{};  ///< number of peers of each type that join() waits for
+    std::string names{};                         ///< URL of the names backend (cadre/names.h); empty: the master
+    std::string host = "127.0.0.1";              ///< address at which peers reach this component
+    bool rejoin = false;                         ///< messages to a lost peer wait for the next component of that name
+    std::map<std::string, std::size_t> minimal_peers{};  ///< the group ends if it has fewer peers of a type …
+    Wait minimal_wait = std::chrono::seconds(30);        ///< … for longer than this
+    std::size_t concurrent_max = 4;                      ///< concurrent handlers that run at a time; as many may wait
     Overflow overflow = Overflow::block;
-    std::size_t queue_max = 10'000;              ///< messages that wait for one peer
-    std::size_t queue_bytes_max = 64 << 20;      ///< the same in bytes; one that is larger goes alone
-    Wait heartbeat = std::chrono::seconds(1);    ///< something is said at least so often
-    Wait silence_max = std::chrono::seconds(3);  ///< a peer that says nothing for longer is lost
+    std::size_t queue_max = 10'000;              ///< maximum number of messages queued for one peer
+    std::size_t queue_bytes_max = 64 << 20;      ///< maximum size of that queue; a larger message is queued alone
+    Wait heartbeat = std::chrono::seconds(1);    ///< interval between heartbeats
+    Wait silence_max = std::chrono::seconds(3);  ///< a peer without a heartbeat for longer is lost
   };
-  /// How one message is sent.
+  /// Options for sending one message.
   struct Sending {
     std::uint64_t session = 0;
-    bool reliable = false;  ///< sent again after a lost connection; arrives once all the same
+    bool reliable = false;  ///< resent after a lost connection; delivered only once
     Wait wait = std::chrono::seconds(30);
   };
   struct Lost {
     std::string peer;
     std::string why;
-    std::vector<std::uint64_t> ids;  ///< of messages of which nobody knows whether they arrived
+    std::vector<std::uint64_t> ids;  ///< messages whose delivery is unknown
   };
   struct Counters {
-    std::uint64_t strangers = 0;  ///< frames of who did not show that he belongs to the group
+    std::uint64_t strangers = 0;  ///< frames from unauthenticated peers
     std::uint64_t malformed = 0;
-    std::uint64_t dropped = 0;           ///< to make room
-    std::uint64_t late = 0;              ///< answers that nobody waited for any more
-    std::uint64_t handler_failures = 0;  ///< of notifications: for a task the asker is told
+    std::uint64_t dropped = 0;           ///< messages dropped because a queue was full
+    std::uint64_t late = 0;              ///< replies that arrived after their request had failed
+    std::uint64_t handler_failures = 0;  ///< failed handlers of one-way messages; for a task, the sender gets an error
     std::uint64_t without_handler = 0;
   };
 
   explicit Component(Options options);
   Component(Component&&) noexcept;
   Component& operator=(Component&&) noexcept;
-  /// As close() with nothing to wait for.
+  /// Like close() without waiting.
   ~Component();
 
-  /// Returns when every expected peer can be reached; else `timed_out`, with those that cannot.
+  /// Returns when every expected peer is reachable; otherwise `timed_out`, with the names of those that are not.
   Outcome<void> join(Wait wait = std::chrono::seconds(30));
 
   const std::string& name() const;
-  /// Peers that can be reached now, of one type or of all.
+  /// Peers that are reachable now, of one type or of all types.
   std::vector<std::string> peers(std::string_view type = "") const;
 
-  /// One way; gives its id.
+  /// Sends a one-way message and returns its id.
   Outcome<std::uint64_t> send(std::string_view peer, std::string_view tag, std::span<const std::byte> body,
                               const Sending& how);
   Outcome<std::uint64_t> send(std::string_view peer, std::string_view tag, std::string_view body = {}) {
     return send(peer, tag, std::as_bytes(std::span(body)), Sending{});
   }
-  /// The same of a value.
+  /// Like send(), with a value as the body.
   template <class T>
   Outcome<std::uint64_t> send_value(std::string_view peer, std::string_view tag, const T& value) {
     return send(peer, tag, packed(value, lead_of(tag)).take(), Sending{});
   }
-  /// The same without a copy.
+  /// Like send(), without a copy of the body.
   Outcome<std::uint64_t> send(std::string_view peer, std::string_view tag, std::vector<std::byte>&& body,
                               const Sending& how);
-  /// Waits for the answer; `refused` when the other side could not give one.
+  /// Sends a request and waits for the reply; `refused` if the peer refused the request.
   Outcome<Message> request(std::string_view peer, std::string_view tag, std::span<const std::byte> body,
                            const Sending& how);
   Outcome<Message> request(std::string_view peer, std::string_view tag, std::vector<std::byte>&& body,
@@ -228,8 +229,8 @@ class Component {
                            Wait wait = std::chrono::seconds(30)) {
     return request(peer, tag, std::as_bytes(std::span(body)), Sending{0, false, wait});
   }
-  /// Asks with a value, and reads the answer as one: request<Model>("learner-1", "train", batch). `corrupt` names the
-  /// place at which the answer is another. For an answer without a value it is request<void>(…).
+  /// Sends a value as a request and decodes the reply: request<Model>("learner-1", "train", batch). If the reply has
+  /// another type, the error is `corrupt` and names the position. Use request<void>(…) for a reply without a value.
   template <class T, class Given>
   Outcome<T> request(std::string_view peer, std::string_view tag, const Given& value, const Sending& how) {
     const Outcome<Message> answer = request(peer, tag, packed(value, lead_of(tag)).take(), how);
@@ -250,7 +251,7 @@ class Component {
                      Wait wait = std::chrono::seconds(30)) {
     return request<T>(peer, tag, value, Sending{0, false, wait});
   }
-  /// Asks all peers of a type at once.
+  /// Sends a request to all peers of a type at once; returns one reply or error for each.
   std::vector<Reply> broadcast(std::string_view type, std::string_view tag, std::span<const std::byte> body,
                                const Sending& how);
   std::vector<Reply> broadcast(std::string_view type, std::string_view tag, std::string_view body = {},
@@ -262,19 +263,18 @@ class Component {
     std::string tag;
     std::string body;
   };
-  /// Asks each for something of its own; one answer each, in their order.
+  /// Sends each parcel as a request; returns one reply or error for each, in the same order.
   std::vector<Reply> scatter(const std::vector<Parcel>& parcels, const Sending& how);
 
-  // The same without waiting. Messages to one peer are sent in the order of all these calls, those that wait among
-  // them; with Overflow::block a message for which there is no room is sent later, and at most queue_max of them wait
-  // for it.
-  /// Ready when the message has a place among those that are sent, with its id.
+  // The same calls without waiting. Messages to one peer keep the order of the calls, blocking or not. With
+  // Overflow::block, a message that finds the queue full waits in the background; at most queue_max messages wait.
+  /// Returns a future of the id, which is ready when the message is in the queue for its peer.
   Pending<std::uint64_t> send_async(std::string_view peer, std::string_view tag, std::vector<std::byte>&& body,
                                     const Sending& how);
-  /// Ready when the answer is there, or there will be none.
+  /// Returns a future of the reply.
   Pending<Message> request_async(std::string_view peer, std::string_view tag, std::vector<std::byte>&& body,
                                  const Sending& how);
-  /// The same of values: request_async("learner-1", "train", batch).get()->value<Model>().
+  /// The same with values: request_async("learner-1", "train", batch).get()->value<Model>().
   template <class T>
   Pending<std::uint64_t> send_async(std::string_view peer, std::string_view tag, const T& value,
                                     const Sending& how = {}) {
@@ -288,12 +288,12 @@ class Component {
                                             std::span<const std::byte> body, const Sending& how);
   std::vector<PendingReply> scatter_async(const std::vector<Parcel>& parcels, const Sending& how);
 
-  /// What stands before the body of a message of this tag, for packed().
+  /// Number of bytes before the body in a message with this tag, for packed().
   static std::size_t lead_of(std::string_view tag);
 
-  /// The next message; `timed_out` when none comes in time.
+  /// Returns the next message; `timed_out` if none arrives in time.
   Outcome<Message> receive(Wait wait = std::chrono::seconds(30));
-  /// Answers a task, once. The answer has the tag of the task unless another is given.
+  /// Replies to a task, once. The reply has the tag of the task unless another one is given.
   Outcome<void> reply(const Message& task, std::span<const std::byte> body, std::string_view tag = {});
   Outcome<void> reply(const Message& task, std::vector<std::byte>&& body, std::string_view tag = {});
   Outcome<void> reply(const Message& task, std::string_view body = {}, std::string_view tag = {}) {
@@ -303,19 +303,20 @@ class Component {
   Outcome<void> reply_value(const Message& task, const T& value, std::string_view tag = {}) {
     return reply(task, packed(value, lead_of(tag.empty() ? std::string_view(task.tag) : tag)).take(), tag);
   }
-  /// Whether a task was answered.
+  /// Whether a reply to this task was sent.
   static bool is_answered(const Message& task);
-  /// Answers a task with why it cannot be done, once.
+  /// Replies to a task with an error, once.
   Outcome<void> refuse(const Message& task, std::string_view why);
-  /// Sends a notification on to another peer, as one of one's own.
+  /// Forwards a message to another peer, as a one-way message from this component.
   Outcome<std::uint64_t> forward(const Message& message, std::string_view peer);
 
   using Handler = std::function<void(Component&, const Message&)>;
   using EventHandler = std::function<void(Component&, const std::vector<Message>&)>;
-  /// For launch(): messages of this tag. `conflict` when the tag has one.
+  /// Sets the handler for messages with this tag, which launch() calls; `conflict` if the tag already has a handler.
   Outcome<void> on(std::string tag, Handler handler, Turn turn = Turn::alone);
-  /// The same of a function of values: it gets that of the message, and its result is the reply. Who sends another
-  /// value is refused with its place. Several arguments come as a list; without any there is no value.
+  /// The same with a function of values: it gets the value of the message, and its result is the reply. Several
+  /// parameters expect a list; a function without parameters expects no value. A message with a value of another type
+  /// is refused with the position of the error.
   template <class Call>
   requires(!std::is_convertible_v<Call, Handler>) Outcome<void> on(std::string tag, Call call,
                                                                    Turn turn = Turn::alone) {
@@ -324,20 +325,21 @@ class Component {
               }),
               turn);
   }
-  /// For launch(): as soon as so many have come, `worker:update:60% AND learner:ready:1`. `invalid` names the column at
-  /// which the event cannot be understood.
+  /// Sets the handler for an event, for example `worker:update:60% AND learner:ready:1`, which launch() calls with the
+  /// messages; `invalid`, with the column, if the event is malformed.
   Outcome<void> when(std::string_view event, EventHandler handler);
-  /// Hands messages to their handlers until stop(). Who asks something that has no handler, or whose handler throws, is
-  /// refused; the loop goes on. Ends when the last concurrent handler has, with a reason when the group cannot go on.
+  /// Passes messages to their handlers until stop(). A request without a handler, or whose handler throws, is refused;
+  /// the loop continues. Returns when the last concurrent handler has finished, with a reason if the group ended
+  /// because of `minimal_peers`.
   Outcome<void> launch();
   void stop();
 
-  /// Are called on some thread of the library; they may send, and must not wait. Set them before join().
+  /// Callbacks, called on a thread of the library. They may send messages but must not block. Set them before join().
   void on_peer_up(std::function<void(const std::string& peer)> call);
   void on_peer_down(std::function<void(const Lost&)> call);
 
-  /// Waits for at most so long until everything has arrived, and leaves the group. Gives the ids of messages of which
-  /// nobody has said that they arrived.
+  /// Waits up to `linger` until all messages are acknowledged, and leaves the group. Returns the ids of messages that
+  /// were not acknowledged.
   std::vector<std::uint64_t> close(Wait linger = std::chrono::seconds(1));
 
   Counters counters() const;
@@ -361,7 +363,7 @@ void detail::answer(Component& component, const Message& message, const Call& ca
   if (message.kind == Message::Kind::task) component.reply(message, result.take()).value();
 }
 
-/// The events of when(), built in C++: from("worker").tag("update").percent(60) && from("learner").tag("ready").
+/// An event for when(), built in C++: from("worker").tag("update").percent(60) && from("learner").tag("ready").
 class Event {
  public:
   explicit Event(std::string text) : text_(std::move(text)) {}
@@ -377,10 +379,10 @@ class EventTerm {
  public:
   explicit EventTerm(std::string source) : source_(std::move(source)) {}
   EventTerm& tag(std::string name) { return tag_ = std::move(name), *this; }
-  /// So many messages, at most one for each peer that is there.
+  /// This many messages, capped at the number of reachable peers.
   EventTerm& count(std::uint32_t messages) { return amount_ = std::to_string(messages), *this; }
   EventTerm& percent(std::uint32_t of_peers) { return amount_ = std::to_string(of_peers) + "%", *this; }
-  /// So many messages, even if that is more than there are peers.
+  /// This many messages, without the cap.
   EventTerm& total(std::uint32_t messages) { return amount_ = std::to_string(messages) + ":total", *this; }
   EventTerm& distinct_sources() { return distinct_ = ":distinct", *this; }
   operator Event() const { return Event(source_ + ":" + tag_ + ":" + amount_ + distinct_); }
@@ -392,12 +394,12 @@ class EventTerm {
   std::string distinct_;
 };
 
-/// Messages from a type, from one peer, or from anybody ("*").
+/// Messages from a type, from one peer, or from any sender ("*").
 inline EventTerm from(std::string source) { return EventTerm(std::move(source)); }
 inline Event operator&&(const EventTerm& a, const EventTerm& b) { return Event(a) && Event(b); }
 inline Event operator||(const EventTerm& a, const EventTerm& b) { return Event(a) || Event(b); }
 
-/// What a plain class does when messages come: handlers<Learner>().on("train", …).when(from("worker")…, …).
+/// The handlers of a plain class: handlers<Learner>().on("train", …).when(from("worker")…, …).
 template <class Local>
 class Handlers {
  public:
@@ -406,7 +408,7 @@ class Handlers {
   Handlers& on(std::string tag, On handler, Turn turn = Turn::alone) {
     return ons_.push_back({std::move(tag), std::move(handler), turn}), *this;
   }
-  /// A method of values, as a function of them for Component::on: on("train", &Learner::train).
+  /// A method of values, as in Component::on: on("train", &Learner::train).
   template <class Method>
   requires(std::is_member_function_pointer_v<Method> &&
            !std::is_convertible_v<Method, On>) Handlers& on(std::string tag, Method method, Turn turn = Turn::alone) {
@@ -451,7 +453,7 @@ Handlers<Local> handlers() {
   return {};
 }
 
-/// A plain class that messages reach, and that can still be used as it is: node->train(batch).
+/// An object of a plain class that receives messages. It can still be used directly: node->train(batch).
 template <class Local>
 class Node {
  public:
@@ -461,11 +463,12 @@ class Node {
   Outcome<void> launch() { return component_.launch(); }
 
  private:
-  std::unique_ptr<Local> local_;  // its handlers hold on to where it is
+  std::unique_ptr<Local> local_;  // on the heap, because its handlers refer to it
   Component& component_;
 };
 
-/// Throws OutcomeError when an event cannot be understood or a tag has two handlers. The component must outlive it.
+/// Makes an object reachable by messages. Throws OutcomeError if an event is malformed or a tag has two handlers. The
+/// component must outlive the node.
 template <class Local>
 Node<Local> dist(Local local, Component& component, const Handlers<Local>& table) {
   auto owned = std::make_unique<Local>(std::move(local));

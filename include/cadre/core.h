@@ -1,5 +1,5 @@
-/// What a task asks and tells the cluster while it runs: whether to stop, that it is alive, what it has to report. All
-/// of it may be called from any thread. Off the cluster the same code runs and is never asked to stop.
+/// The interface of a task to the cluster: stop requests, heartbeats and reports. All functions are thread-safe. Off
+/// the cluster the same code runs and never gets a stop request.
 ///
 ///   cadre::core::Context context;
 ///   while (!context.should_stop() && step < steps) train(step++);
@@ -18,44 +18,44 @@
 
 namespace cadre::core {
 
-/// What a task knows of itself. Off the cluster: the only one of its gang.
+/// Information about a task. Off the cluster: the only task of its gang.
 struct Task {
   std::string task;                ///< 17.0: the first task of job 17; empty off the cluster
-  std::string lease;               ///< 17.0/3: its third lease
-  std::uint64_t epoch = 0;         ///< numbers the leases of a task; what an older one reports is refused
-  std::string role;                ///< of its gang
-  std::uint32_t rank = 0;          ///< among the tasks of its gang, from 0
-  std::uint32_t size = 1;          ///< how many tasks the gang has
-  std::vector<std::string> slots;  ///< that are its own
-  std::string master;              ///< where the master can be reached
+  std::string lease;               ///< 17.0/3: the third lease of the task
+  std::uint64_t epoch = 0;         ///< number of the lease; reports with an older epoch are refused
+  std::string role;                ///< role in the gang
+  std::uint32_t rank = 0;          ///< index among the tasks of the gang, from 0
+  std::uint32_t size = 1;          ///< number of tasks in the gang
+  std::vector<std::string> slots;  ///< slots assigned to the task
+  std::string master;              ///< address of the master
 };
 
-/// Read from the environment; attaches nothing.
+/// Reads the task from the environment; does not attach it.
 [[nodiscard]] Task this_task();
 
-/// For a program of which agents keep some ready before there is a task for them (`warm` in its command). Called when
-/// all that takes long is done, it waits until this process is told which task it is; from then on this_task() and the
-/// environment tell of that one. Gives the variables that it has set; nothing when nobody is left who could tell, so
-/// that the process should end. In a process that was started as a task, and off the cluster, it comes back at once
-/// and sets none. Call it before there are other threads, which might look at the environment meanwhile, and before
-/// there is a Context.
+/// For warm processes, which an agent starts before there is a task for them (`warm` in the command). Call this when
+/// the slow part of the startup is done. It waits until the process is assigned a task, sets the variables of the task
+/// in the environment, and returns them; from then on this_task() describes that task. It returns nothing if the
+/// process is no longer needed and should exit. In a process that was started as a task, and off the cluster, it
+/// returns at once and sets no variables. Call it before you start threads, which might read the environment meanwhile,
+/// and before you create a Context.
 [[nodiscard]] std::optional<std::map<std::string, std::string>> wait_until_begun();
 
-/// Why the task is to stop, and by when.
+/// A stop request: the reason and the remaining time.
 struct Stop {
   std::string why;                      ///< killed_by_user, preempted, …
-  std::chrono::nanoseconds grace_left;  ///< until it is killed; not below 0
+  std::chrono::nanoseconds grace_left;  ///< time until the task is killed; at least 0
 };
 
-/// What became of a report or an announcement.
+/// The outcome of a report or an announcement.
 struct Reported {
   enum class Outcome : std::uint8_t {
     accepted,
-    refused,  ///< it does not count, for instance since the task runs somewhere else by now
-    unknown,  ///< no answer came: it may or may not count
+    refused,  ///< rejected, for example because the task now runs elsewhere
+    unknown,  ///< no response came: it may or may not have been accepted
   };
   Outcome outcome = Outcome::accepted;
-  std::string why;  ///< when it was not accepted
+  std::string why;  ///< the reason, if it was not accepted
 
   explicit operator bool() const { return outcome == Outcome::accepted; }
 };
@@ -64,11 +64,12 @@ constexpr std::size_t report_bytes_max = 32'768;
 
 class Attachment;
 
-/// The task's line to the cluster. Making one attaches: from then on the task is asked to stop here, not by a signal,
-/// and must look. One is enough for a process. After fork() the child gets a line of its own when it first uses it.
+/// The connection of the task to the cluster. Creating a Context attaches the task: from then on it gets stop requests
+/// here instead of a signal, and must check for them. One Context is enough for a process. After fork() a child opens
+/// its own connection when it first uses the Context.
 class Context {
  public:
-  /// Never fails: should the line be cut, it is made anew by later calls.
+  /// Never fails. If the connection is lost, later calls reconnect.
   Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
@@ -77,26 +78,28 @@ class Context {
   bool on_cluster() const { return on_cluster_; }
   const Task& task() const { return task_; }
 
-  /// Whether the task has been asked to stop. Does not wait: call it as often as you like.
+  /// Whether there is a stop request. Does not block; call it as often as you like.
   [[nodiscard]] bool should_stop() { return stop().has_value(); }
-  /// Nothing while the task may go on. Does not wait.
+  /// The stop request, or nothing if there is none. Does not block.
   [[nodiscard]] std::optional<Stop> stop();
 
-  /// Promises that should_stop, stop, report or beat will be called again and again: a task that then does none of it
-  /// for too long (60 s, as its policy say) is taken for stuck, and is ended. Without a promise nobody minds.
+  /// Promises regular calls of should_stop, stop, report or beat. A task that then makes no such call for 60 s
+  /// (`liveness` in `policy` of the job file) is considered stuck and is ended. Without this promise there is no such
+  /// timeout.
   void promise_liveness();
-  /// A sign of life. Does nothing before promise_liveness.
+  /// Sends a heartbeat. Does nothing before promise_liveness.
   void beat();
-  /// How many calls the task has answered so far, and how many of these ended in an error: shown with what it uses.
-  /// Told with the signs of life, so only after promise_liveness; call it as often as you like.
+  /// Sets how many calls the task has answered so far, and how many of these failed. Both are shown with the resource
+  /// usage of the task. They are sent with its heartbeats, so only after promise_liveness; call it as often as you
+  /// like.
   void tally(std::uint64_t calls, std::uint64_t errors);
 
-  /// Reports a text of at most report_bytes_max, and waits for what becomes of it. Off the cluster it goes to standard
-  /// error.
+  /// Sends a report, a text of at most report_bytes_max, and waits for the outcome. Off the cluster the report goes to
+  /// standard error.
   [[nodiscard]] Reported report(std::string_view text, std::chrono::milliseconds wait_max = std::chrono::minutes(1));
-  /// Announces where this task can be reached: JSON of at most report_bytes_max, which replaces what was announced
-  /// before and is shown with the task until it is started again. Reports do not change it. An actor announces its
-  /// address itself; do not call this in one. Otherwise as report().
+  /// Announces where this task can be reached, as JSON of at most report_bytes_max. It replaces the previous
+  /// announcement and is shown with the task until the task is started again. Reports do not change it. Do not call
+  /// this in an actor, which announces its own address. Otherwise like report().
   [[nodiscard]] Reported announce(std::string_view json, std::chrono::milliseconds wait_max = std::chrono::minutes(1));
 
  private:
@@ -105,7 +108,7 @@ class Context {
   Task task_;
   bool on_cluster_;
   std::string socket_;
-  std::atomic<Attachment*> attachment_{nullptr};  ///< of this process, or, right after fork(), of its parent
+  std::atomic<Attachment*> attachment_{nullptr};  ///< of this process or, right after fork(), of its parent
 };
 
 }  // namespace cadre::core

@@ -1,18 +1,17 @@
-/// Names by which processes find each other: a tree of small keys, `experiment/trial/role/index`, each with a value (an
-/// address, a port, a rank). Who puts a name owns it and keeps it alive; a while after he is gone it is gone for
-/// everybody. Names may be used from any thread.
+/// Names provide service discovery: a tree of small keys, `experiment/trial/role/index`, each with a value (an address,
+/// a port, a rank). The process that puts a name owns it and keeps it alive. When that process is gone, the name
+/// expires for all clients. All functions are thread-safe.
 ///
-///   cadre::Names names;                                        // those of the master; within a task, of its workspace
+///   cadre::Names names;                                        // names in the master; in a task, of its workspace
 ///   names.put("demo/learner", "tcp://10.0.0.1:7000").value();
 ///   std::string address = names.wait("demo/learner").value().value;
 ///
-/// Where they are kept is one URL, and the same program runs on each:
-///   (nothing), master://[host[:port]][/workspace], masters://…[?ca=FILE]   the cluster's own
+/// A URL selects the backend. The same program runs on each of them:
+///   (nothing), master://[host[:port]][/workspace], masters://…[?ca=FILE]   the cluster's master
 ///   redis://[[user]:password@]host[:port][/db][?prefix=P], rediss://…[?ca=FILE]
-///   file:///absolute/folder      a folder that all share, by NFS too
-///   memory://NAME                within this process
-/// Whoever keeps them may be lost: then every call says so after a few seconds, and once he is back what this process
-/// owns is put again.
+///   file:///absolute/folder      a shared folder, also on NFS
+///   memory://NAME                this process
+/// If the backend is lost, every call fails after a few seconds. When it is back, this process puts its names again.
 #pragma once
 
 #include <cstdint>
@@ -33,31 +32,31 @@ class Names {
  public:
   struct Entry {
     std::string key;
-    std::string value;        ///< any bytes, 64 KiB at most
-    std::uint64_t epoch = 0;  ///< of its owner: later owners have larger ones
+    std::string value;        ///< any bytes, at most 64 KiB
+    std::uint64_t epoch = 0;  ///< epoch of the owner; later owners have larger epochs
   };
   struct Change {
     enum class Kind : std::uint8_t {
-      put,   ///< new, or another value, or another owner
-      gone,  ///< with what it was last
+      put,   ///< the name is new, or has a new value or owner
+      gone,  ///< the name was removed or has expired; `entry` is the last one
     };
     Kind kind = Kind::put;
     Entry entry;
   };
-  /// How a name is put.
+  /// Options for putting a name.
   struct Putting {
-    Wait ttl = std::chrono::seconds(10);  ///< it is gone so long after its owner; 50 ms to 24 h
-    bool only_if_absent = false;          ///< `conflict` when somebody has it; else he loses it
+    Wait ttl = std::chrono::seconds(10);  ///< time after the end of its owner until it expires; 50 ms to 24 h
+    bool only_if_absent = false;          ///< fail with `conflict` if the name exists, instead of taking it over
   };
 
-  /// Tells what is there and then what changes. One thread at a time; ending it ends the watch.
+  /// Returns existing names, then changes. For one thread at a time. Destroying it ends the watch.
   class Watch {
    public:
     Watch(Watch&&) noexcept;
     Watch& operator=(Watch&&) noexcept;
     ~Watch();
-    /// The next change; `timed_out` when there is none in time. What changes again before it was asked for is told
-    /// once, as it is then: how it stands in the end is always told.
+    /// Returns the next change; `timed_out` if there is none in time. Several changes of one name between two calls are
+    /// merged into the latest; the final state is always delivered.
     Outcome<Change> next(Wait wait = std::chrono::seconds(30));
 
    private:
@@ -65,36 +64,37 @@ class Names {
     struct State;
     Watch(std::shared_ptr<Inside> inside, std::shared_ptr<State> state);
     std::shared_ptr<Inside> inside_;  // shared with the names that it watches
-    std::shared_ptr<State> state_;    // shared with who fills it
+    std::shared_ptr<State> state_;    // shared with the thread that fills it
   };
 
-  /// Does not wait: what is wrong with the URL each call says.
+  /// Does not block. If the URL is invalid, each call fails.
   explicit Names(std::string url = "");
   Names(Names&&) noexcept;
   Names& operator=(Names&&) noexcept;
-  /// As close().
+  /// Like close().
   ~Names();
 
-  /// The epoch of the ownership. To put one's own again changes its value and keeps the epoch.
+  /// Puts a name, keeps it alive and returns its epoch. Putting an own name again changes its value and keeps the
+  /// epoch.
   Outcome<std::uint64_t> put(std::string_view key, std::string_view value, const Putting& how);
   Outcome<std::uint64_t> put(std::string_view key, std::string_view value) { return put(key, value, Putting{}); }
-  /// `not_found` when nobody has it.
+  /// Returns the entry; `not_found` if there is none.
   Outcome<Entry> get(std::string_view key);
-  /// As soon as somebody has it; `timed_out` when nobody has in time.
+  /// Waits until the name exists and returns its entry; `timed_out` if it does not appear in time.
   Outcome<Entry> wait(std::string_view key, Wait wait = std::chrono::seconds(30));
-  /// Those at or below a prefix of whole parts, sorted: `a/b` is before `a/b/c`, not before `a/bc`; empty: all.
+  /// Entries at or below a prefix of whole parts, sorted: `a/b` is a prefix of `a/b/c`, not of `a/bc`. Empty: all.
   Outcome<std::vector<Entry>> list(std::string_view prefix = "");
   Outcome<Watch> watch(std::string_view prefix = "");
-  /// Whoever has it. `not_found` when nobody does.
+  /// Removes a name, whichever process owns it; `not_found` if there is none.
   Outcome<void> remove(std::string_view key);
-  /// All at or below the prefix, whoever has them; how many there were.
+  /// Removes all names at or below the prefix, of all owners; returns their number.
   Outcome<std::uint64_t> remove_subtree(std::string_view prefix);
 
-  /// Is called, on some thread of the library, with each own name that another took or removed; it is not kept alive
-  /// any more. It must not wait, and may not call these functions.
+  /// Sets a callback for each own name that another process took over or removed. It is called on a thread of the
+  /// library, and must not block or call these functions.
   void on_lost(std::function<void(const std::string& key)> call);
 
-  /// Removes what is its own, for which it waits a second at most, and ends all watches.
+  /// Removes the names of this object, waiting for at most a second, and ends all watches.
   void close();
 
  private:

@@ -1,4 +1,4 @@
-/// A value, or why there is none. Values; safe on any thread.
+/// A value, or the reason why there is none. Plain values; usable from any thread.
 #pragma once
 
 #include <chrono>
@@ -10,26 +10,26 @@
 
 namespace cadre {
 
-/// How long at most.
+/// A timeout.
 using Wait = std::chrono::nanoseconds;
 
-/// Why something did not happen.
+/// The reason why an operation failed.
 struct Reason {
   enum class Code : std::uint8_t {
-    invalid,      ///< it cannot be asked for like that
-    not_found,    ///< there is no such thing
-    conflict,     ///< it does not go with how things are
-    unavailable,  ///< whom it needs is gone, or there is no room
-    timed_out,    ///< it took too long; it may have been done
-    denied,       ///< one may not
-    corrupt,      ///< what came is not what it should be
-    refused,      ///< whoever was asked says no: its handler failed, or has none for this
+    invalid,      ///< the arguments are invalid
+    not_found,    ///< the object does not exist
+    conflict,     ///< not possible in the current state
+    unavailable,  ///< the other side is not available, or a queue is full
+    timed_out,    ///< the timeout expired; the operation may have been executed
+    denied,       ///< permission denied
+    corrupt,      ///< the received data is invalid
+    refused,      ///< the peer refused: its handler failed, or it has no handler for this
   };
   Code code = Code::invalid;
-  std::string text;  ///< for people
+  std::string text;  ///< description of the error
 };
 
-/// As thrown by Outcome::value().
+/// The exception that Outcome::value() throws.
 class OutcomeError : public std::runtime_error {
  public:
   explicit OutcomeError(Reason reason) : std::runtime_error(reason.text), reason_(std::move(reason)) {}
@@ -46,11 +46,11 @@ class [[nodiscard]] Outcome {
   Outcome(Reason reason) : held_(std::move(reason)) {}
 
   explicit operator bool() const { return held_.index() == 0; }
-  /// Throws OutcomeError when there is none.
+  /// Throws OutcomeError if there is no value.
   T& value() & { return check(), *std::get_if<0>(&held_); }
   const T& value() const& { return check(), *std::get_if<0>(&held_); }
   T value() && { return check(), std::move(*std::get_if<0>(&held_)); }
-  /// Only when there is no value.
+  /// Call it only if there is no value.
   const Reason& reason() const { return std::get<1>(held_); }
 
   T& operator*() & { return value(); }
@@ -65,7 +65,7 @@ class [[nodiscard]] Outcome {
   std::variant<T, Reason> held_;
 };
 
-/// Nothing but whether it went well.
+/// Success, or the reason of a failure, without a value.
 template <>
 class [[nodiscard]] Outcome<void> : public Outcome<std::monostate> {
  public:

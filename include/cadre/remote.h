@@ -1,18 +1,18 @@
-/// Remote classes: an object of a plain class lives on the cluster, and its methods are called from here.
+/// Remote classes: an object of a plain class runs on the cluster (an actor), and this program calls its methods.
 ///
 ///   class Simulator { public: explicit Simulator(int seed); Obs step(const Action&); double score = 0; };
 ///   CADRE_REMOTE(Simulator, .ctor<int>(), .method(&Simulator::step), .field(&Simulator::score));
 ///
 ///   int main(int argc, char** argv) {
-///     cadre::init(argc, argv);  // first of all: on the cluster this process is an actor
+///     cadre::init(argc, argv);  // call this first: on the cluster this process is an actor
 ///     cadre::connect("cadre://host:7310").value();
 ///     auto sim = cadre::remote<Simulator>({.cpus = 1}, 42);  // placed on the cluster
 ///     cadre::Future<Obs> f = sim.call(&Simulator::step, action);
 ///     Obs o = f.get(std::chrono::milliseconds(200));
 ///   }
 ///
-/// Arguments and results are values (cadre/value.h). The program itself travels to the cluster, once for each content.
-/// Calls of one actor run in the order in which they were made. All may be called from any thread.
+/// Arguments and results are values (cadre/value.h). The program itself is uploaded to the cluster, once for each
+/// distinct content. Calls of one actor run in the order in which they were made. All functions are thread-safe.
 #pragma once
 
 #include <tuple>
@@ -24,13 +24,13 @@
 
 namespace cadre {
 
-/// What becomes of a call. Copies are of the same call.
+/// The future result of a call. Copies refer to the same call.
 template <class T>
 class Future {
  public:
   explicit Future(detail::CallHandle call) : call_(std::move(call)) {}
 
-  /// Throws RemoteError when the method threw, OutcomeError when there is no answer, or none in time.
+  /// Returns the result. Throws RemoteError if the method threw, OutcomeError if there is no result, or none in time.
   T get(Wait wait = std::chrono::hours(24 * 365)) const {
     if (!call_.wait(wait)) throw OutcomeError({Reason::Code::timed_out, "no answer in time"});
     const ValueReader reader = call_.value();
@@ -38,11 +38,11 @@ class Future {
   }
   /// Whether get() would not wait.
   bool ready() const { return call_.is_there(); }
-  /// Calls it once there is an answer: at once, or on a thread of the library that runs such calls one after another.
+  /// Calls `call` when this future is ready: at once, or later on the callback thread, which runs one call at a time.
   void then(std::function<void(const Future&)> call) const {
     call_.then([self = *this, call = std::move(call)] { call(self); });
   }
-  /// The call is not wanted any more. If it has not begun to run, get() throws OutcomeError.
+  /// Cancels the call. If it has not begun to run, it does not run, and get() throws OutcomeError.
   void cancel() const { call_.cancel(); }
   const detail::CallHandle& handle() const { return call_; }
 
@@ -50,7 +50,7 @@ class Future {
   detail::CallHandle call_;
 };
 
-/// The results of all, in their order; throws what the first that failed throws. The time is for all together.
+/// Returns all results, in order; throws the exception of the first that failed. The timeout applies to all together.
 template <class T>
 auto gather(const std::vector<Future<T>>& futures, Wait wait = std::chrono::hours(24 * 365)) {
   const auto begun = std::chrono::steady_clock::now();
@@ -65,14 +65,14 @@ auto gather(const std::vector<Future<T>>& futures, Wait wait = std::chrono::hour
   }
 }
 
-/// Futures that are ready and those that are not, each in the order in which they were given.
+/// The futures that are ready and those that are not, each in their original order.
 template <class T>
 struct Waited {
   std::vector<Future<T>> ready;
   std::vector<Future<T>> open;
 };
 
-/// Waits until `count` of them are ready, or for so long; there may be more or fewer ready ones then.
+/// Waits until `count` futures are ready, or until the timeout. The number of ready futures may differ from `count`.
 template <class T>
 Waited<T> wait(const std::vector<Future<T>>& futures, std::size_t count, Wait timeout = std::chrono::hours(24 * 365)) {
   std::vector<detail::CallHandle> calls;
@@ -83,13 +83,13 @@ Waited<T> wait(const std::vector<Future<T>>& futures, std::size_t count, Wait ti
   return waited;
 }
 
-/// An object on the cluster; ends with the last copy of this.
+/// A handle of an actor. The actor ends when the last copy of its handle is destroyed.
 template <class Class>
 class Remote {
  public:
   explicit Remote(detail::ActorHandle handle) : handle_(std::move(handle)) {}
 
-  /// Calls a method; does not wait.
+  /// Calls a method; does not wait for the result.
   template <class Result, class Of, class... Wanted, class... Given>
   Future<std::remove_cvref_t<Result>> call(Result (Of::*method)(Wanted...), Given&&... given) const {
     return call_method<Result, Wanted...>(detail::MemberKey(method), std::forward<Given>(given)...);
@@ -103,7 +103,7 @@ class Remote {
   Future<Field> get(Field Of::*field) const {
     return Future<Field>(handle_.get(name_of(detail::MemberKey(field))));
   }
-  /// Gives a field a value.
+  /// Sets a field.
   template <class Field, class Of>
   Future<void> set(Field Of::*field, const std::type_identity_t<Field>& value) const {
     ValueWriter writer(ValueWriter::Rows::apart);
@@ -111,9 +111,9 @@ class Remote {
     return Future<void>(handle_.set(name_of(detail::MemberKey(field)), writer));
   }
 
-  /// Ends it now; calls that have not ended fail.
+  /// Ends the actor now; unfinished calls fail.
   void end() const { handle_.end(); }
-  /// As `cadre actor list` shows it.
+  /// Number of the actor, as `cadre actor list` shows it.
   std::uint64_t job() const { return handle_.job(); }
   std::uint32_t restarts() const { return handle_.restarts(); }
 
@@ -135,7 +135,7 @@ class Remote {
     if constexpr (std::is_same_v<Wanted, Given>) {
       write_value(writer, given);
     } else {
-      auto converted = std::make_shared<Wanted>(given);  // lives until it is sent
+      auto converted = std::make_shared<Wanted>(given);  // must stay alive until it is sent
       write_value(writer, *converted);
       writer.keep(std::move(converted));
     }
@@ -144,8 +144,8 @@ class Remote {
   detail::ActorHandle handle_;
 };
 
-/// Makes an object on the cluster, with the arguments of one of its registered constructors. Throws RemoteError when
-/// that throws, OutcomeError when the cluster cannot have it.
+/// Creates an actor, with the arguments of one of the registered constructors. Throws RemoteError if the constructor
+/// throws, OutcomeError if the cluster cannot run the actor.
 template <class Class, class... Given>
 Remote<Class> remote(const Needs& needs, const Given&... given) {
   ValueWriter writer(ValueWriter::Rows::apart);
@@ -162,7 +162,7 @@ constexpr Types<Ts...> types{};
 
 namespace detail {
 
-/// Registers a class with what of it can be called.
+/// Registers a class with its constructors, methods and fields.
 template <class Class>
 class Registration {
  public:
@@ -172,7 +172,7 @@ class Registration {
   ~Registration() { add_class(typeid(Class), std::move(entry_)); }
 
   Registration& named(std::string_view text) { return name_ = name_in(text), *this; }
-  /// Of what is registered now.
+  /// Returns the name of the item that is being registered.
   std::string take_name() {
     if (name_.empty()) need_comma(entry_.name);
     return std::exchange(name_, "");
@@ -226,7 +226,7 @@ class Registration {
       (object->*pointer)(static_cast<Ts&&>(std::get<i>(arguments))...);
       to.null();
     } else {
-      // Rows of numbers are looked at until the answer is sent.
+      // The result must stay alive until it is sent, because the writer refers to its arrays.
       auto kept = std::make_shared<std::remove_cvref_t<Result>>(
           (object->*pointer)(static_cast<Ts&&>(std::get<i>(arguments))...));
       write_value(to, *kept);
@@ -252,8 +252,8 @@ class Registration {
 #define CADRE_JOIN_1(a, b) a##b
 #define CADRE_JOIN(a, b) CADRE_JOIN_1(a, b)
 
-/// Says what of a class can be used from afar, up to 60 items: .ctor<int>() or .ctor(cadre::types<int, double>) for its
-/// constructors, .method(&Class::name), .field(&Class::name). Once for each class, outside of all functions.
+/// Registers a remote class with up to 60 items: .ctor<int>() or .ctor(cadre::types<int, double>) for its constructors,
+/// .method(&Class::name), .field(&Class::name). Write it once for each class, outside of all functions.
 #define CADRE_REMOTE(Class, ...)                                                   \
   [[maybe_unused]] static const bool CADRE_JOIN(cadre_remote_, __COUNTER__) = [] { \
     ::cadre::detail::Registration<Class>(#Class) CADRE_EACH(__VA_ARGS__);          \

@@ -1,10 +1,10 @@
-/// Values of C++ types as MessagePack, and back: numbers, text, vectors, arrays, maps, sets, optionals, pairs, and
-/// structs that say once what they consist of:
+/// Encodes values of C++ types as MessagePack, and decodes them: numbers, text, vectors, arrays, maps, sets, optionals,
+/// pairs, and structs that declare their fields once:
 ///
 ///   struct Batch { std::vector<double> x; int step = 0; };
 ///   template <class V> void describe(V& v, Batch& b) { v.field("x", b.x, "inputs"), v.field("step", b.step, "when"); }
 ///
-/// Components and remote classes take and give such values, and Python reads them. One thread at a time.
+/// Components and remote classes exchange such values, also with Python. Use each object from one thread at a time.
 #pragma once
 
 #include <algorithm>
@@ -27,15 +27,15 @@
 
 namespace cadre {
 
-/// What was read is not what was expected: `.x[3]: is text, not a number`.
+/// A decoded value does not have the expected type: `.x[3]: is text, not a number`.
 class ValueError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Numbers in a row, where they lie: given to a call they are not copied on the way to another process of the same
-/// host more than once, and who gets them looks at them where they arrived. Copies of an array share its numbers. In
-/// Python it is a numpy array. Messages between components keep its shape; calls of remote classes do not.
+/// A contiguous array of numbers. As an argument of a call it is copied at most once on the way to another process of
+/// the same host, and the receiver reads it without a further copy. Copies of an Array share its numbers. In Python it
+/// is a numpy array. Messages between components keep its shape; calls of remote classes do not.
 template <class T>
 class Array {
   static_assert(std::is_arithmetic_v<T>);
@@ -43,8 +43,8 @@ class Array {
  public:
   Array() = default;
   explicit Array(std::vector<T> numbers) : Array(std::move(numbers), {}) {}
-  /// The numbers in the order of C; an empty shape stands for one dimension. Throws ValueError when they are not as
-  /// many.
+  /// The numbers are in C order; an empty shape means one dimension. Throws ValueError if the shape does not match the
+  /// number of numbers.
   Array(std::vector<T> numbers, std::vector<std::size_t> shape) : shape_(std::move(shape)) {
     auto kept = std::make_shared<std::vector<T>>(std::move(numbers));
     data_ = kept->data();
@@ -58,7 +58,7 @@ class Array {
       : data_(data), size_(size), owner_(std::move(owner)), shape_(std::move(shape)) {}
   T* data() const { return data_; }
   std::size_t size() const { return size_; }
-  /// How many there are in each dimension.
+  /// Size of each dimension.
   std::vector<std::size_t> shape() const { return shape_.empty() ? std::vector<std::size_t>{size_} : shape_; }
   T* begin() const { return data_; }
   T* end() const { return data_ + size_; }
@@ -71,15 +71,15 @@ class Array {
   std::vector<std::size_t> shape_;
 };
 
-/// Builds one value.
+/// Encodes one value.
 class ValueWriter {
  public:
-  /// Where rows of numbers go.
+  /// How arrays of numbers are encoded.
   enum class Rows : std::uint8_t {
-    inside,  ///< as lists, which everybody can read
-    apart,   ///< large ones beside the bytes, as they lie in memory
+    inside,  ///< as lists in the body, which every decoder can read
+    apart,   ///< large arrays outside the body, as they are in memory
   };
-  /// `lead`: how many bytes will stand before this where it arrives, so that the numbers of arrays are aligned there.
+  /// `lead`: number of bytes that precede the body at the receiver, so that the numbers of arrays are aligned there.
   explicit ValueWriter(Rows rows = Rows::inside, std::size_t lead = 0);
   ValueWriter(ValueWriter&&) noexcept;
   ~ValueWriter();
@@ -91,25 +91,25 @@ class ValueWriter {
   void number(double value);
   void text(std::string_view value);
   void bytes(std::span<const std::byte> value);
-  /// So many values follow.
+  /// Begins a list; `size` values must follow.
   void list(std::size_t size);
-  /// So many pairs of key() and a value follow; any other value may stand for the key, too.
+  /// Begins a map; `size` pairs of a key and a value must follow. A key is key() or any other value.
   void map(std::size_t size);
   void key(std::string_view name) { text(name); }
-  /// So many values follow, then close_set() with what this gives.
+  /// Begins a set; `size` values must follow, then close_set() with the number that this returns.
   [[nodiscard]] std::size_t open_set(std::size_t size);
   void close_set(std::size_t place);
-  /// Numbers of a kind (f8, i4, b1, …) in the order of C; they are copied.
+  /// Numbers of one kind (f8, i4, b1, …) in C order; they are copied.
   void array(std::string_view kind, std::span<const std::size_t> shape, std::span<const std::byte> numbers);
-  /// Numbers of a kind (f8, i4, …) as they lie in memory, which must stay there until all is sent. False: write them as
-  /// a list.
+  /// Numbers of one kind (f8, i4, …) that are not copied; they must stay in memory until the value is sent. Returns
+  /// false if they must be written as a list.
   bool row(std::string_view kind, std::span<const std::byte> numbers);
 
-  /// What row() looks at lives as long as this writer.
+  /// Keeps the numbers passed to row() alive as long as this writer.
   void keep(std::shared_ptr<const void> owner) { kept_.push_back(std::move(owner)); }
 
   std::string_view body() const;
-  /// The same, given away.
+  /// Moves the body out of the writer.
   std::vector<std::byte> take();
   std::span<const std::span<const std::byte>> parts() const { return parts_; }
 
@@ -122,7 +122,7 @@ class ValueWriter {
   std::vector<std::shared_ptr<const void>> kept_;
 };
 
-/// One value among those that were read; looks at them where they are.
+/// A view of one decoded value.
 class ValueView {
  public:
   bool is_null() const;
@@ -131,23 +131,24 @@ class ValueView {
   std::uint64_t unsigned_number() const;
   double real_number() const;
   std::string_view text() const;
-  /// Of a list, map, set or array.
+  /// Number of elements of a list, map, set or array.
   std::size_t size() const;
   ValueView at(std::size_t index) const;
-  /// Of a map.
+  /// The key at this index of a map.
   ValueView key(std::size_t index) const;
   std::string_view key_at(std::size_t index) const;
-  /// The value of a key; null when there is none.
+  /// The value of a key; null if there is none.
   ValueView find(std::string_view key) const;
 
-  /// Numbers that did not come as a list, and what keeps them alive.
+  /// Numbers that were not sent as a list, and the owner of their memory.
   struct Row {
     std::span<std::byte> bytes;
     std::shared_ptr<const void> owner;
     std::vector<std::size_t> shape;
   };
-  /// None when they came as a list, or as an array of another kind, of which at() gives the numbers; fails when they
-  /// came apart and are of another kind.
+  /// The numbers, if they were sent as an array of this kind. Returns nothing if they were sent as a list, or in the
+  /// body as an array of another kind; read them with at(). Fails if they were sent outside the body and have another
+  /// kind.
   std::optional<Row> row(std::string_view kind) const;
 
   [[noreturn]] void fail(const std::string& what) const;
@@ -156,19 +157,19 @@ class ValueView {
   friend class ValueReader;
   ValueView(const class ValueReader& reader, const void* node, std::string path)
       : reader_(&reader), node_(node), path_(std::move(path)) {}
-  /// A number of an array, if this is one.
+  /// The bytes of this number if it is an element of an array.
   const std::byte* element(char& kind, std::size_t& size) const;
   bool is_whole_array() const { return dimensions_ == 0; }
   std::string found() const;
   const class ValueReader* reader_;
   const void* node_;
-  std::string path_;  // of this one, for people
-  // Of a part of an array: how many dimensions were gone into, and how many numbers stand before it.
+  std::string path_;  // of this value, for error messages
+  // If this is a part of an array: the number of indexed dimensions, and the offset of the part in numbers.
   std::size_t dimensions_ = 0;
   std::size_t offset_ = 0;
 };
 
-/// Reads one value. Throws ValueError when the bytes are none. They must outlive it.
+/// Decodes one value. Throws ValueError if the bytes are malformed. The bytes must outlive the reader.
 class ValueReader {
  public:
   struct Part {
@@ -176,7 +177,7 @@ class ValueReader {
     std::shared_ptr<const void> owner;
   };
   explicit ValueReader(std::span<const std::byte> body, std::vector<Part> parts = {});
-  /// With what keeps the body alive: arrays are then looked at where they are, not copied.
+  /// With an owner that keeps the body alive: arrays then refer to the body instead of a copy.
   ValueReader(std::span<const std::byte> body, std::shared_ptr<const void> owner);
   ValueReader(ValueReader&&) noexcept;
   ValueReader& operator=(ValueReader&&) noexcept;
@@ -260,7 +261,7 @@ concept Described = requires(FieldCounter& v, T& value) {
   describe(v, value);
 };
 
-/// f8: a double; i4: four bytes with a sign.
+/// For example f8 for a double and i4 for a signed integer of four bytes.
 template <class T>
 std::string kind_of() {
   if (std::is_same_v<T, bool>) return "b1";
@@ -294,7 +295,7 @@ Number read_number(const ValueView& view) {
   }
 }
 
-/// Numbers of a row that came as they lie in memory.
+/// The numbers of an array that was not sent as a list.
 template <class T>
 std::optional<Array<T>> numbers_of(const ValueView& view) {
   std::optional<ValueView::Row> row = view.row(kind_of<T>());
@@ -349,7 +350,7 @@ void write_value(ValueWriter& writer, const T& value) {
   } else {
     static_assert(detail::Described<T>, "say what it consists of: template <class V> void describe(V& v, T& value)");
     detail::FieldCounter counter;
-    auto& fields = const_cast<T&>(value);  // describe() is written once, for reading and for writing
+    auto& fields = const_cast<T&>(value);  // describe() takes a mutable reference, for reading and for writing
     describe(counter, fields);
     writer.map(counter.count);
     detail::FieldWriter visitor{writer};

@@ -8,8 +8,8 @@ __all__ = ["ActorError", "ActorTimeoutError", "RemoteError"]
 _descriptors = (types.MemberDescriptorType, types.GetSetDescriptorType)
 _scalars = (type(None), bool, int, float, complex, str, bytes)
 _many = (list, tuple, set, frozenset, dict)
-_length_max = 65_536  # of text that goes along with an error
-_count_max = 1_000  # of values in one that does
+_length_max = 65_536  # maximum length of a text that is sent with an error
+_count_max = 1_000  # maximum number of values in a container that is sent with an error
 
 
 class ActorError(RuntimeError):
@@ -52,7 +52,7 @@ class RemoteError(RuntimeError):
     def __str__(self) -> str:
         return f"{self.type_name}: {self.args[0]}\n\nIn the actor:\n{self.traceback}"
 
-    __repr__ = RuntimeError.__repr__  # that of the original type may need more than was sent
+    __repr__ = RuntimeError.__repr__  # __repr__ of the original type may need attributes that were not sent
 
     def __reduce__(self):  # type: ignore[no-untyped-def]
         return (remote_error, (self.type_name, self.args[0], self.traceback, fields_of(self)))
@@ -96,7 +96,7 @@ def _filled(cls: Type[RemoteError], type_name: str, text: str, traceback: str, f
     for name, value in fields.items():
         try:
             object.__setattr__(error, name, value)
-        except Exception:  # it can only be read here
+        except Exception:  # a read-only attribute
             pass
     RemoteError.__init__(error, type_name, text, traceback)
     return error
@@ -104,7 +104,7 @@ def _filled(cls: Type[RemoteError], type_name: str, text: str, traceback: str, f
 
 def _bare(cls: Type[RemoteError]) -> RemoteError:
     """An instance created by the nearest built-in base class, without calling a constructor of the user."""
-    heap_type = 1 << 9  # Py_TPFLAGS_HEAPTYPE: not one of Python's own
+    heap_type = 1 << 9  # Py_TPFLAGS_HEAPTYPE: not a built-in type
     native: Any = cls
     while native.__flags__ & heap_type:
         native = native.__base__
@@ -121,7 +121,7 @@ def fields_of(error: BaseException) -> Dict[str, Any]:
         try:
             if not name.startswith("__") and _is_plain(value := getattr(error, name)):
                 found[name] = value
-        except Exception:  # it has no value
+        except Exception:  # the attribute has no value
             pass
     return found
 

@@ -76,11 +76,11 @@ def _program() -> Tuple[str, List[str]]:
     main = sys.modules.get("__main__")
     file = getattr(main, "__file__", None)
     if not file:
-        root = os.getcwd()  # a notebook, or typed in
+        root = os.getcwd()  # a notebook or an interactive interpreter
         return root, sorted(_imported(root))
     file = os.path.abspath(file)
     root = os.path.dirname(file)
-    name = getattr(getattr(main, "__spec__", None), "name", "")  # of python -m package.module
+    name = getattr(getattr(main, "__spec__", None), "name", "")  # set by python -m package.module
     depth = name.count(".")
     for _ in range(depth):
         root = os.path.dirname(root)

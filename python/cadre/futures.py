@@ -74,7 +74,7 @@ def until_done(future: Any) -> Generator[Any, None, None]:
     def tell(_: Any) -> None:
         try:
             loop.call_soon_threadsafe(wake)
-        except RuntimeError:  # the loop is closed: nothing waits there any more
+        except RuntimeError:  # the loop is closed and has no waiter
             pass
 
     future.then(tell)

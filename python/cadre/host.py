@@ -58,7 +58,7 @@ class _Object:
             except BaseException as error:  # also SystemExit: the actor stays alive
                 said, buffers = pickling.dump(_words_of(error))
                 self.host.answer(answer, _verbs["error"], _type_name(error)[:1000], said, buffers)
-            # Nothing of a call is kept until the next one comes.
+            # Release everything of this call before waiting for the next one.
             wanted = answer = body = parts = value = said = buffers = error = None
 
 
@@ -136,7 +136,7 @@ def _own_part(trace: Any) -> Any:
 
 
 def main() -> None:
-    # What was beside the main script is here.
+    # The files next to the main script were uploaded to this folder.
     sys.path.insert(0, os.getcwd())
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     pickling.need_cloudpickle()  # takes a while, and is needed for classes of a main script
@@ -145,7 +145,7 @@ def main() -> None:
         environment = templates.serve(int(os.environ["CADRE_FORKS"]))
         os.environ.clear()
         os.environ.update(environment)
-    elif "CADRE_WARM" in os.environ:  # there is time for what most classes need
+    elif "CADRE_WARM" in os.environ:  # a warm process has time to import what most classes need
         templates.prepare([])
     variables = _native.wait_until_begun()
     if variables is None:
@@ -165,7 +165,7 @@ def main() -> None:
     target.serve()
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(0)  # what the object holds goes with the process
+    os._exit(0)  # the resources of the object are freed with the process
 
 
 if __name__ == "__main__":

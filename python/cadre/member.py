@@ -17,7 +17,7 @@ from cadre import component as _component, should_stop
 
 __all__: List[str] = []
 
-_join_wait = 300.0  # seconds until all members are there
+_join_wait = 300.0  # seconds until all members are reachable
 _look_every = 0.5
 _last_handler_wait = 10.0
 
@@ -30,7 +30,7 @@ def load(name: str) -> Type[Any]:
         found = getattr(found, part)
     if not isinstance(found, type):
         raise TypeError(f"{name} must be a class, but is {found!r}")
-    return getattr(found, "__cadre_class__", found)  # of a remote class, the plain one
+    return getattr(found, "__cadre_class__", found)  # the plain class of a remote class
 
 
 def arguments_of(value: Any) -> List[Any]:
@@ -86,7 +86,7 @@ def main() -> None:
     sys.path.insert(0, os.getcwd())
     group, role, rank = (os.environ[name] for name in ("CADRE_GROUP", "CADRE_ROLE", "CADRE_ROLE_RANK"))
     types = dict(one.split("=") for one in os.environ["CADRE_GROUP_TYPES"].split(","))
-    peers = {name: int(count) for name, count in types.items() if name != role}  # one of its own type may be done already
+    peers = {name: int(count) for name, count in types.items() if name != role}  # members of its own type may have ended
     cls = load(os.environ["CADRE_CLASS"])
     component = _component.Component(group, role, f"{role}-{rank}", peers=peers)
     try:

@@ -2,7 +2,7 @@
 
     import cadre
 
-    names = cadre.Names()                     # those of the master; within a task, of its workspace
+    names = cadre.Names()                     # names in the master; in a task, of its workspace
     names.put("demo/learner", "tcp://10.0.0.1:7000")
     print(names.wait("demo/learner").text)
 

@@ -5,7 +5,7 @@ from typing import Any, List, Sequence, Tuple
 
 __all__ = ["bytes_of", "dump", "dump_as", "load", "main_names", "need_cloudpickle"]
 
-main_names = ("__main__", "__mp_main__")  # of the main script, also in a child process of multiprocessing
+main_names = ("__main__", "__mp_main__")  # names of the main script, also in a child of multiprocessing
 _apart_from = 4096  # bytes; smaller buffers are cheaper in the pickle
 _apart_max = 1000  # buffers
 

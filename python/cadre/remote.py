@@ -13,10 +13,10 @@
             return self.x
 
     c = Counter(3)            # runs on the cluster
-    c.add(1)                  # 4: waits for the answer
+    c.add(1)                  # 4: waits for the result
     f = c.add.remote(2)       # does not wait
     f.get(timeout=1)          # 6
-    c.x = 10; c.x             # attributes, too
+    c.x = 10; c.x             # attributes work too
 
 Calls of one actor run in the order in which they were made. An exception in the actor is raised in the caller, with its
 type name and traceback, and the actor stays alive. An actor ends when the last reference to it is dropped.
@@ -39,7 +39,7 @@ __all__ = ["kill", "remote_class"]
 
 _verbs = _native.verbs
 
-_room_wait = 60.0  # seconds that a call waits while too many others have not ended
+_room_wait = 60.0  # seconds that a call waits while there are too many unfinished calls
 
 
 def _ask(actor: Any, verb: int, name: str, packed: Tuple[bytes, List[Any]]) -> Any:
@@ -99,7 +99,7 @@ def _packed(name: str, args: Tuple[Any, ...], kwargs: Dict[str, Any], *first: An
         failure = error
     for label, value in (*enumerate(args, 1), *((repr(key), value) for key, value in kwargs.items())):
         pickling.dump_as(f"argument {label} of {name}", value)
-    raise failure  # each can be sent, but not all together
+    raise failure  # each argument can be sent alone, but not all together
 
 
 class _Proxy:
@@ -157,7 +157,8 @@ def _forwarded(name: str, method: Type[_Method]) -> Any:
 
 
 def _special_methods(cls: Type[Any], options: "_Options") -> Dict[str, Any]:
-    """Those of the class that are forwarded. Only a call may return a future: Python wants values of the others."""
+    """Those of the class that are forwarded. Only __call__ may return a future, because Python expects
+    values from the others."""
     defined = {name for one in cls.__mro__ if one is not object for name in vars(one)}
     return {name: _forwarded(name, options.method if name == "__call__" else _Method)
             for name in _forwarded_names if name in defined}
@@ -231,8 +232,7 @@ def _carried(proxy: Type[_Proxy]) -> Any:
 
 
 def _modules_of(proxy: Type[_Proxy]) -> List[str]:
-    """Which modules the class needs where it runs, as far as its code tells. They are imported once, by the process that
-    its actors are forked from."""
+    """The modules that the code of the class refers to. The process that its actors are forked from imports them once."""
     if _is_importable(proxy):
         return [proxy.__module__]
     if "__cadre_modules__" not in proxy.__dict__:
@@ -256,7 +256,7 @@ def _module_of(value: Any) -> str:
 
 
 def _globals_of(cls: Type[Any], scope: Dict[str, Any]) -> List[Any]:
-    """What the code of a class refers to, and the code of the functions and classes of the same module in it."""
+    """The globals that the code of a class uses, directly or through functions and classes of the same module."""
     codes: List[types.CodeType] = []
     seen: Dict[int, Any] = {}
 

@@ -69,7 +69,7 @@ def connect(url: str = "", *, timeout: float = 10.0, output: Optional[bool] = No
         return
     with _lock:
         if _client is not None and _client.pid != os.getpid():
-            _client = None  # the parent's, which it keeps
+            _client = None  # that session belongs to the parent process
         if _client is not None:
             if not url or url == _client.url or _client.session.is_at(url):
                 return
@@ -102,7 +102,7 @@ def disconnect() -> None:
     with _lock:
         client, _client = _client, None
     if client is not None and client.pid == os.getpid():
-        client.session.close()  # callbacks run meanwhile, and may want the lock
+        client.session.close()  # without the lock, because callbacks run meanwhile and may need it
 
 
 def is_connected() -> bool:
@@ -122,11 +122,11 @@ def _leave() -> None:
     global _is_leaving
     _is_leaving = True
     disconnect()
-    for stream in _unwritable.values():  # else the interpreter complains of what it still holds
+    for stream in _unwritable.values():  # otherwise the interpreter reports an error when it flushes them
         try:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         except (OSError, ValueError, AttributeError):
-            pass  # it is no file
+            pass  # the stream has no file descriptor
 
 
 atexit.register(_leave)

@@ -36,7 +36,7 @@ def prepare(modules: Iterable[str]) -> None:
 
 def serve(socket: int) -> Dict[str, str]:
     """Forks a process for each request. Returns only in those processes, with the environment of each."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps the children
     gc.collect()
     gc.freeze()  # memory that is not written stays shared
     if not _forks.say_ready(socket):
@@ -91,7 +91,7 @@ def _obstacle() -> Optional[str]:
 
 
 def _reseed() -> None:
-    """Each process gets random numbers of its own."""
+    """Reseeds the generators, so that each process gets different random numbers."""
     random.seed()
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed()
@@ -108,7 +108,7 @@ def _start_blas_threads(variables: Dict[str, str]) -> None:
     with open("/proc/self/maps") as maps:
         paths = {line.split(maxsplit=5)[-1].rstrip("\n") for line in maps if "openblas" in line.rpartition("/")[2]}
     for path in paths:
-        library = ctypes.CDLL(path)  # it is loaded already
+        library = ctypes.CDLL(path)  # already loaded
         for prefix in ("", "scipy_"):
             for suffix in ("", "64_"):
                 set_threads = getattr(library, f"{prefix}openblas_set_num_threads{suffix}", None)

@@ -191,7 +191,7 @@ class Reader {
 
   py::object read() {
     py::object value = next(cursor_, 0, As::value);
-    if (!cursor_.is_at_end()) fail("is not MessagePack: " + cursor_.fault_here("more bytes stand after its end"));
+    if (!cursor_.is_at_end()) fail("is not MessagePack: " + cursor_.fault_here("there are extra bytes after its end"));
     return value;
   }
 
@@ -235,7 +235,7 @@ class Reader {
         fail("has a key that cannot be one in Python: " + std::string(py::repr(key)));
       }
     }
-    if (made.size() != size) fail("has a key that stands twice");
+    if (made.size() != size) fail("has a duplicate key");
     return made;
   }
 
@@ -246,7 +246,7 @@ class Reader {
       case ValueForm::set: {
         MsgpackCursor inner(item.bytes);
         const py::object items = next(inner, depth + 1, As::hashable);
-        if (!inner.is_at_end() || !py::isinstance<py::tuple>(items)) fail("has a set that is none");
+        if (!inner.is_at_end() || !py::isinstance<py::tuple>(items)) fail("contains a malformed set");
         PyObject* const made = as == As::hashable ? PyFrozenSet_New(items.ptr()) : PySet_New(items.ptr());
         if (made == nullptr) {
           PyErr_Clear();

@@ -54,7 +54,7 @@ class NamesTest(unittest.TestCase):
                 names.put("a", value)
                 self.assertEqual(names.get("a").text, "ab")
 
-    def test_who_waits_is_told(self):
+    def test_wait_returns_when_the_name_appears(self):
         with cadre.Names(self.url) as names, cadre.Names(self.url) as other:
             timer = threading.Timer(0.05, lambda: other.put("late", "v"))
             timer.start()
@@ -89,7 +89,7 @@ class NamesTest(unittest.TestCase):
                     break
                 other.put("a", "2")
 
-    def test_who_loses_a_name_is_called(self):
+    def test_on_lost_is_called_for_a_lost_name(self):
         with cadre.Names(self.url) as names, cadre.Names(self.url) as other:
             lost = threading.Event()
             keys = []

@@ -17,10 +17,10 @@ class Obstacles(unittest.TestCase):
     def obstacle_after(self, code):
         return self.said(code, "from cadre import templates\nprint(templates._obstacle())")
 
-    def test_one_thread_and_no_gpu_are_none(self):
+    def test_one_thread_without_a_gpu_allows_forking(self):
         self.assertEqual(self.obstacle_after(""), "None")
 
-    def test_numpy_whose_blas_has_threads_is_none(self):
+    def test_threads_of_openblas_do_not_prevent_forking(self):
         count = "import os; count = lambda: len(os.listdir('/proc/self/task'))"
         self.assertEqual(self.said(count, "import numpy; print(count() > 1)"), "True", "install libopenblas0-pthread")
         self.assertEqual(self.obstacle_after("from cadre import templates; templates.prepare([])"), "None")
@@ -36,13 +36,13 @@ class Obstacles(unittest.TestCase):
                 print(count())""")
             self.assertEqual(said, threads, given)
 
-    def test_a_second_thread_is_one(self):
+    def test_a_second_thread_prevents_forking(self):
         said = self.obstacle_after("""
             import threading
             threading.Thread(target=threading.Event().wait, daemon=True).start()""")
         self.assertEqual(said, "the modules that it imports start threads (2 are running), which a fork does not copy")
 
-    def test_a_gpu_that_is_open_is_one(self):
+    def test_an_open_gpu_prevents_forking(self):
         for device, words in (("/dev/nvidia0", "the modules that it imports open a GPU, which a fork does not copy"),
                               ("/dev/nvidiactl", "the modules that it imports open a GPU, which a fork does not copy"),
                               ("/dev/null", "None")):

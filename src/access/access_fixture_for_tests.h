@@ -63,7 +63,7 @@ class AccessFixture {
     settle(Tell::no);
   }
 
-  /// From now on this user has a token to ask with; he is made if he is not there.
+  /// Gives this user a token for requests; creates the user if it does not exist.
   void comes(const std::string& user) {
     UserRow row;
     row.name = user;
@@ -77,7 +77,7 @@ class AccessFixture {
     CHECK(access_->put_token({"of-" + user, "hash of of-" + user, user, "fixture", now_, {}}));
     settle(Tell::no);
   }
-  /// By the token that he has from comes().
+  /// Sends a request with the token from comes().
   void ask(const std::string& user, const std::string& words, const Request& request) {
     ask_with("of-" + user, user, words, request);
   }

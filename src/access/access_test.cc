@@ -130,7 +130,7 @@ TEST_F(AccessErrors, OneUserOrAllOfThem) {
   expect(Errc::invalid, "cannot be combined", ask(admin(), ListTokens{"ann", true}));
 }
 
-TEST_F(AccessErrors, WhoWasBelievedBeforeIsNotBelievedForEver) {
+TEST_F(AccessErrors, ChecksTheRightsOfACallerOnEveryRequest) {
   const Principal ann = as("ann"), bob = as("bob");
   do_(admin(), SetMember{"lab", "ann", Role::editor});
   expect(Errc::denied, "only an admin of workspace 'lab'", ask(ann, SetMember{"lab", "bob", Role::viewer}));
@@ -142,7 +142,7 @@ TEST_F(AccessErrors, WhoWasBelievedBeforeIsNotBelievedForEver) {
   expect(Errc::denied, "'bob' no longer exists", ask(bob, GetMe{}));
 }
 
-TEST_F(AccessErrors, AnAdminWhoIsNoneAnyMoreDoesNoMore) {
+TEST_F(AccessErrors, DeniesAFormerAdmin) {
   SetUser promote;
   promote.user = "ann";
   promote.is_admin = true;
@@ -154,14 +154,14 @@ TEST_F(AccessErrors, AnAdminWhoIsNoneAnyMoreDoesNoMore) {
   expect(Errc::denied, "only an admin of the cluster", ask(ann, ListUsers{}));
 }
 
-TEST_F(AccessErrors, AnExpiredTokenIsDeniedEvenToWhoWasBelieved) {
+TEST_F(AccessErrors, DeniesAnExpiredTokenThatWasAcceptedBefore) {
   do_(as("ann"), CreateToken{"", {}, 1h, secret_of("t1")});
   const Principal ann = access_.who("hash of t1", noon + 1h - 1ns).value();
   expect(Errc::denied, "has expired", access_.who("hash of t1", noon + 1h));
   expect(Errc::denied, "has expired", access_.ask(ann, GetMe{}, noon + 1h));
 }
 
-TEST_F(AccessErrors, TasksOfWhomTheyMaySpeakForNoMore) {
+TEST_F(AccessErrors, DeniesTasksWhoseOwnerLostTheirRights) {
   EXPECT_EQ(access_.who_of_task("ann", "lab", "1.0").value(),
             (Principal{"ann", false, {{"lab", Role::editor}}, "", "1.0"}));
   EXPECT_EQ(access_.who_of_task("admin", "lab", "1.0").value(),
@@ -268,14 +268,14 @@ TEST_F(AccessErrors, ALoginWithoutRoomIsRefused) {
          access_.end_login({"bob", "", Access::Passed::yes, 0s, secret_of("l1")}, noon));
 }
 
-TEST_F(AccessErrors, WhoWasDeletedWhileHeLoggedInIsDenied) {
+TEST_F(AccessErrors, DeniesALoginOfAUserDeletedMeanwhile) {
   ASSERT_TRUE(access_.begin_login("bob", "", noon).has_value());
   do_(admin(), DeleteUser{"bob"});
   expect(Errc::denied, "wrong user name or password",
          access_.end_login({"bob", "", Access::Passed::yes, 24h, secret_of("l1")}, noon));
 }
 
-TEST_F(AccessErrors, AChallengeIsEmptyForWhoCannotPass) {
+TEST_F(AccessErrors, ReturnsNoPasswordHashForUsersThatCannotLogIn) {
   SetUser change;
   change.user = "ann";
   change.password = "hash";

@@ -28,7 +28,7 @@ Settings small() {
   return settings;
 }
 
-/// Draws who asks what.
+/// Draws a random caller and request.
 class Drawer {
  public:
   Drawer(Dice& dice, const ModelDatabase& tables) : dice_(dice), tables_(tables) {}
@@ -123,8 +123,9 @@ void list_told(const Reply& reply, const std::function<void(const std::string&, 
              reply);
 }
 
-/// What must hold whatever the rules in detail: nobody but an admin is told of others or of what he has no role in.
-void expect_told_only_his(const Principal& who, const Reply& reply) {
+/// Holds under all rules: only an admin gets information about other users, or about workspaces in which the caller has
+/// no role.
+void expect_only_own_data(const Principal& who, const Reply& reply) {
   if (who.is_admin) return;
   list_told(reply, [&](const std::string& kind, const std::string& name) {
     if (kind == "workspace") {
@@ -149,7 +150,7 @@ std::vector<typename Map::mapped_type> difference(const Map& before, const Map& 
   return rows;
 }
 
-void expect_changed_only_his(const Principal& who, const ModelDatabase& before, const ModelDatabase& after) {
+void expect_only_own_changes(const Principal& who, const ModelDatabase& before, const ModelDatabase& after) {
   EXPECT_TRUE(who.task.empty() || before == after) << "a task changed something";
   if (who.is_admin) return;
   EXPECT_EQ(before.workspaces, after.workspaces) << who.user << " changed a workspace";
@@ -157,7 +158,7 @@ void expect_changed_only_his(const Principal& who, const ModelDatabase& before, 
     ASSERT_EQ(row.name, who.user) << "changed another user";
     ASSERT_TRUE(after.users.contains(row.name));
     row.password = after.users.at(row.name).password;
-    EXPECT_EQ(row, after.users.at(row.name)) << who.user << " changed more than his password";
+    EXPECT_EQ(row, after.users.at(row.name)) << who.user << " changed more than their password";
   }
   for (const TokenRow& row : difference(before.tokens, after.tokens)) {
     EXPECT_EQ(row.user, who.user) << "changed another's token";
@@ -204,7 +205,7 @@ class History {
     return names.empty() ? "" : names[dice_.below(names.size())];
   }
 
-  /// By a token that the shell makes for him.
+  /// Authenticates the user with a token that the shell creates.
   Principal let_in(const std::string& name) {
     const TokenRow token{"of-" + name, mark + ("of-" + name), name, "", now_, {}};
     EXPECT_TRUE(lives_.put_token(token).has_value());
@@ -260,10 +261,10 @@ class History {
     EXPECT_EQ(text_of(again), text_of(answer));
     EXPECT_EQ(answer ? "" : answer.error().message, again ? "" : again.error().message);
     expect_no_secret(answer ? text_of(answer) : answer.error().message);
-    if (answer) expect_told_only_his(who, *answer);
+    if (answer) expect_only_own_data(who, *answer);
     compare(restarted, before);
     if (!answer) expect_unchanged_since(before);
-    expect_changed_only_his(who, before, database_);
+    expect_only_own_changes(who, before, database_);
   }
 
   void login() {
@@ -326,7 +327,7 @@ class History {
   TimePoint now_{1h};
 };
 
-TEST(AccessHistory, NobodySeesOrChangesMoreThanHisRoleWhateverIsAsked) {
+TEST(AccessHistory, LimitsEveryRequestToTheRoleOfTheCaller) {
   FOR_SEEDS(600, [](Dice& dice) {
     History history(dice);
     for (int step = 0; step < 150 && !testing::Test::HasFailure(); ++step) {

@@ -79,7 +79,7 @@ struct ModelRules {
 
   bool is_admin() const { return who.is_admin && who.task.empty() && tables.users.at(who.user).is_admin; }
 
-  /// His role where he has one both by what he shows and by the tables.
+  /// The role of the caller, if both the credentials and the tables contain one.
   std::optional<Role> role_in(const std::string& workspace) const {
     const auto shown = who.roles.find(workspace);
     if (shown == who.roles.end() || !tables.workspaces.contains(workspace)) return std::nullopt;

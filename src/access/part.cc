@@ -136,7 +136,7 @@ std::optional<api::Reply> AccessPart::serve(const api::Call& call, const api::Re
   if (request.as<GetPassword>() != nullptr) {
     // Rate-limited like a login: the caller can try passwords with it.
     if (call.who.task.empty()) return begin_login(call.who.user, call);
-    return api::Failed{Errc::denied, "the token of a task is not good for this; use your own", {}};
+    return api::Failed{Errc::denied, "the token of a task is not valid for this request; use your own token", {}};
   }
   if (const auto* list = request.as<ListAudit>()) {
     if (!call.who.is_admin) return api::Failed{Errc::denied, "only admins of the cluster may read the audit log", {}};

@@ -82,7 +82,7 @@ std::vector<Scene> users() {
          fixture.ask("admin", "list workspaces", ListWorkspaces{});
          fixture.ask("admin", "who am I", GetMe{});
        }},
-      {"An admin makes a user, changes him and deletes him",
+      {"An admin creates, changes and deletes a user",
        [](AccessFixture& fixture) {
          with(fixture, {});
          CreateUser ann = user_request("ann", "hash");
@@ -98,7 +98,7 @@ std::vector<Scene> users() {
          fixture.ask("admin", "delete ann", DeleteUser{"ann"});
          fixture.ask("admin", "show ann", GetUser{"ann"});
        }},
-      {"A user sees himself and changes his password, and no more",
+      {"A user can read their own record and change their own password, nothing else",
        [](AccessFixture& fixture) {
          with(fixture, {"ann", "bob"});
          fixture.ask("ann", "who am I", GetMe{});
@@ -309,7 +309,7 @@ std::vector<Scene> logins() {
          fixture.ask_with("login-1", "ann by login-1", "who am I", GetMe{});
          fixture.login("ann", "10.0.0.1", AccessFixture::right_password);
        }},
-      {"Nobody is told why he may not log in",
+      {"A failed login gives no reason",
        [=](AccessFixture& fixture) {
          with_password(fixture);
          fixture.login("ann", "10.0.0.1", "");

@@ -81,7 +81,8 @@ void Agent::tick() {
 void Agent::look_for_obstacles() {
   const std::string obstacle = deps_.runtime.obstacle();
   if (obstacle == host_.obstacle()) return;
-  obstacle.empty() ? deps_.log.info("it takes work again") : deps_.log.warning("it takes no work: " + obstacle);
+  obstacle.empty() ? deps_.log.info("the agent accepts work again")
+                   : deps_.log.warning("the agent accepts no work: " + obstacle);
   host_.set_obstacle(obstacle, deps_.loop.now());
 }
 
@@ -184,7 +185,7 @@ void Agent::look_if_admitted() {
   if (now - *refused_since_ < refused_max || !end_) return;
   end_(
       "the master does not admit the key of this agent: it was removed, or the master's database is another; let it "
-      "join anew with a token from cadre agent token");
+      "join again with a token from cadre agent token");
 }
 
 void Agent::hear_master(BytesView bytes) {

@@ -93,8 +93,7 @@ void describe(V& v, Config& c) {
   v.field("warm_memory", c.warm_memory,
           "Memory that all warm processes may use; default: a tenth of the memory of the host.",
           range(ByteSize{0}, plan::most_memory));
-  v.field("setup_timeout", c.setup_timeout,
-          "Time limit for the setup commands of a task: this long, times the number of commands.",
+  v.field("setup_timeout", c.setup_timeout, "Time limit for the setup commands of a task, multiplied by their number.",
           range(std::chrono::milliseconds(1), std::chrono::hours(24 * 365)));
   v.field("owner", c.owner, "User of the cluster that the agent runs for; default: the owner of the cluster.",
           length(0, 64));

@@ -150,8 +150,8 @@ void Shipper::hear(const bulk::OutputStored& answer) {
 /// The lease is another agent's, or of another life of the cluster: nobody will ever take its output.
 void Shipper::refused(const bulk::Refused& answer) {
   if (answer.code != Errc::denied || !leases_.contains(answer.lease)) return;
-  log_.warning("the master takes no output of lease " + to_string(answer.lease) +
-               " from this agent, and it is dropped");
+  log_.warning("the master refuses output of lease " + to_string(answer.lease) +
+               " from this agent; the output is dropped");
   remove(answer.lease);
   if (listener_.finished) listener_.finished(answer.lease);
 }

@@ -14,7 +14,7 @@ TEST(Principal, AViewerOnlyReads) {
   EXPECT_FALSE(may_change(ann, "lab", "ann"));
 }
 
-TEST(Principal, AnEditorCreatesAndChangesWhatIsHisOwn) {
+TEST(Principal, AnEditorCreatesObjectsAndChangesTheirOwn) {
   const Principal ann = ann_as(Role::editor);
   EXPECT_TRUE(may_read(ann, "lab"));
   EXPECT_TRUE(may_create(ann, "lab"));
@@ -29,7 +29,7 @@ TEST(Principal, AnAdminOfAWorkspaceDoesAllInIt) {
   EXPECT_TRUE(may_change(ann, "lab", "bob"));
 }
 
-TEST(Principal, NobodyDoesAnythingWhereHeHasNoRole) {
+TEST(Principal, DeniesEverythingWithoutARole) {
   for (const Role role : {Role::viewer, Role::editor, Role::admin}) {
     const Principal ann = ann_as(role);
     EXPECT_FALSE(may_read(ann, "moon"));

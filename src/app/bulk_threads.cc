@@ -51,9 +51,9 @@ std::vector<Metric> BulkThreads::metrics() const {
   Metric served{"bulk_requests_total", "Requests that the bulk side of a part has served.", Kind::counter, {}};
   Metric refused{"bulk_requests_refused_total", "Refused requests to the bulk side of a part.", Kind::counter, {}};
   Metric identified{"bulk_callers_identified_total",
-                         "Callers of the bulk side of a part whose rights were not cached.",
-                         Kind::counter,
-                         {}};
+                    "Callers of the bulk side of a part whose rights were not cached.",
+                    Kind::counter,
+                    {}};
   for (const auto& [part, one] : threads_) {
     const master::Ingest::Counters counters = one.thread->ingest().counters();
     const Metric::Labels labels{{"part", one.name}};

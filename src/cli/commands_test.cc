@@ -48,7 +48,7 @@ TEST(Commands, ListJobs) {
 }
 
 TEST(Commands, ListAllPages) {
-  // Three pages of jobs, of which the second has nothing for who asks.
+  // Three pages of jobs, of which the second contains nothing that the caller may see.
   FakeMaster master([](const FakeMaster::Request& request) -> std::optional<Answer> {
     const auto* list = std::get_if<requests::ListJobs>(&request);
     if (list == nullptr) return std::nullopt;

@@ -28,7 +28,7 @@ loop::Task<std::string> answered_after(loop::Loop& loop, Duration wait, bool& is
 loop::Task<std::string> answered_at_once() { co_return "at once"; }
 
 struct InquiryTest : testing::Test {
-  /// What one who waits so long each time gets, with `-` for nothing, and the seconds at which he gets it.
+  /// Records what a caller with this wait time gets, with `-` for nothing, and after how many seconds.
   static loop::Task<void> wait_for(InquiryTest& self, Duration each, int times) {
     for (int i = 0; i < times; ++i) {
       const std::optional<std::string> got = co_await self.inquiry->answer(each);

@@ -304,7 +304,7 @@ TEST(RestClient, KnowsWhoIsNoMaster) {
   }
 }
 
-/// Says the same to everybody, whatever he says, and hangs up.
+/// Sends the same response to every client, whatever the request, and closes the connection.
 class Stranger {
  public:
   explicit Stranger(std::string words) : words_(std::move(words)), listener_(socket(AF_INET, SOCK_STREAM, 0)) {

@@ -1,4 +1,4 @@
-/// Passwords from the user, who is not shown what he types. For the main thread; blocks.
+/// Reads passwords from the user without echo. For the main thread; blocks.
 #pragma once
 
 #include <string>

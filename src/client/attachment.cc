@@ -88,7 +88,7 @@ bool Attachment::send(const FromTask& message) {
   const Bytes packet = describe::write_msgpack(message);
   while (::send(fd_, packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
     if (errno == EINTR) continue;
-    // Who polls holds the descriptor, so that it must not be closed here: he sees the end, and closes it.
+    // A polling thread uses the descriptor, so it must not be closed here: that thread sees the end and closes it.
     if (errno != EAGAIN) ::shutdown(fd_, SHUT_RDWR);
     return false;
   }

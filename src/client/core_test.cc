@@ -144,7 +144,7 @@ TEST_F(Core, WhoDoesNotWaitBeginsAtOnce) {
   EXPECT_FALSE(supervisor.is_called(0));
 }
 
-TEST_F(Core, WhoWaitsIsToldWhichTaskItIs) {
+TEST_F(Core, AWarmProcessIsAssignedATask) {
   const FakeSupervisor supervisor(path_);
   const servers::Variable warm("CADRE_WARM", "1");
   const servers::Variable task("CADRE_TASK", "");
@@ -165,7 +165,7 @@ TEST_F(Core, WhoWaitsIsToldWhichTaskItIs) {
   EXPECT_FALSE(second.hear()) << "nothing more is said before there is a context";
 }
 
-TEST_F(Core, WhoWaitsForNobodyIsTold) {
+TEST_F(Core, AWarmProcessWithoutAnAgentGetsNoTask) {
   const servers::Variable warm("CADRE_WARM", "1");
   EXPECT_FALSE(wait_until_begun());
   EXPECT_NE(getenv("CADRE_WARM"), nullptr);

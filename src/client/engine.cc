@@ -12,11 +12,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// For so long the own thread stays away from a loop that somebody has just driven: he may be back at once.
+/// How long the own thread leaves a loop alone after a caller has driven it, because the caller may return at once.
 constexpr Duration stay_away = 1ms;
 
-/// Who comes and goes need not wake the own thread each time: it looks again after so long. Who stays does when he
-/// goes.
+/// Interval at which the own thread checks the loop again, so that short visits of callers need not wake it. A caller
+/// that stayed longer wakes it on leaving.
 constexpr Duration come_and_go = 5ms;
 
 /// What is to run soon is late after that.

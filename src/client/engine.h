@@ -1,6 +1,6 @@
-/// A loop of which nobody has to think: a thread of its own drives it, and whoever waits for something drives it in its
-/// stead, so that an answer reaches him without a detour over another thread. Safe on any thread; what belongs to the
-/// loop is touched only by calls that run on it.
+/// An event loop with its own thread. A caller that waits for something drives the loop itself, so that the response
+/// reaches it without a thread switch. Safe on any thread; the state of the loop is accessed only by calls that run on
+/// it.
 #pragma once
 
 #include <atomic>

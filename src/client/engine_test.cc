@@ -21,7 +21,7 @@ TEST(Engine, RunsWhatIsPostedThoughNobodyWaits) {
   }
 }
 
-TEST(Engine, WhoWaitsDrivesItHimself) {
+TEST(Engine, AWaitingCallerDrivesTheLoop) {
   Engine engine;
   std::thread::id ran_on;
   bool is_done = false;

@@ -128,7 +128,7 @@ void describe(V& v, JobSpec& j) {
   v.field("actor", j.actor, "Class of the actor that its only task runs, for display; empty: not an actor.",
           length(0, 256));
   v.field("max_time", j.max_time,
-          "Maximum run time, for example 1h, counted anew from each start; then the job is stopped gracefully. "
+          "Maximum run time, for example 1h, counted from each start; then the job is stopped gracefully. "
           "Default: no limit.",
           range(std::chrono::seconds(1), std::chrono::hours(24 * 365)));
   v.check(is_plain(j.session), "session", "has characters that are not allowed; use letters, digits, - and _");

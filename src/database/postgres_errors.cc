@@ -23,7 +23,7 @@ constexpr std::array<Meaning, 23> meanings{{
     {"40003", Errc::timed_out, "; it may or may not have been done: look before repeating"},
     {"40", Errc::conflict, "; another transaction came between: repeat this one"},
     {"26000", Errc::conflict, "; repeat it"},
-    {"25006", Errc::unavailable, "; the server takes no writes (a standby?)"},
+    {"25006", Errc::unavailable, "; the server is read-only (a standby?)"},
     {"28", Errc::denied, "; check user and password"},
     {"42501", Errc::denied, ""},
     {"3D000", Errc::not_found, "; create the database first"},

@@ -77,7 +77,7 @@ Error sqlite_error(sqlite3* db, std::string_view path, const Options& options) {
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT: message += "; restore the file from a backup"; break;
     case SQLITE_CANTOPEN:
-      if (system == ENOENT) message += "; its folder, or it, is not there";
+      if (system == ENOENT) message += "; the file or its folder does not exist";
       if (system == EACCES) message += "; permission denied";
       break;
     default: break;

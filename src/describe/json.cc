@@ -138,7 +138,7 @@ Parsed parse_json(std::string_view text, const Bounds& bounds) {
     if (error && !parser.handler().has_stopped) tree.fault("is not JSON: " + error.message(), mark_at(text, read));
     const std::size_t rest = text.find_first_not_of(" \t\r\n", read);
     if (!error && rest != std::string_view::npos) {
-      tree.fault("is not JSON: more stands after its end; remove it", mark_at(text, rest));
+      tree.fault("is not JSON: there is more text after its end; remove it", mark_at(text, rest));
     }
   } catch (const std::exception& error) {
     tree.fault("cannot be read as JSON: " + std::string(error.what()), std::nullopt);

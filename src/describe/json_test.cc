@@ -103,7 +103,7 @@ TEST(Json, SyntaxFaultsHaveAPlace) {
 
 TEST(Json, AKeyThatStandsTwiceIsAFault) {
   EXPECT_EQ(only_json_fault(R"([{"a": 1, "b": {"x y": 1, "x y": 2}}])"),
-            (Fault{"[0].b[\"x y\"]", "stands twice; remove one", {}}));
+            (Fault{"[0].b[\"x y\"]", "is given twice; remove one", {}}));
 }
 
 TEST(Json, HasBounds) {

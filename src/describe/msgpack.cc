@@ -34,7 +34,7 @@ class Unpacker {
   Unpacker(BytesView bytes, const Bounds& bounds) : cursor_(bytes), tree_(bounds) {}
 
   Parsed unpack() && {
-    if (value() && !cursor_.is_at_end()) fault(cursor_.fault_here("more bytes stand after its end; remove them"));
+    if (value() && !cursor_.is_at_end()) fault(cursor_.fault_here("there are extra bytes after its end; remove them"));
     return std::move(tree_).finish();
   }
 

@@ -137,7 +137,7 @@ TEST(MessagePack, RefusesWhatItCannotBelieve) {
   EXPECT_THAT(only_msgpack_fault("\x81\x01\x02").message, HasSubstr("keys are str"));
   EXPECT_THAT(only_msgpack_fault("\x81\xc4\x01\x61\x02").message, HasSubstr("keys are str"));
   EXPECT_THAT(only_msgpack_fault("\xa1\xff").message, HasSubstr("not UTF-8"));
-  EXPECT_EQ(only_msgpack_fault("\x82\xa1\x61\x01\xa1\x61\x02"), (Fault{"a", "stands twice; remove one", {}}));
+  EXPECT_EQ(only_msgpack_fault("\x82\xa1\x61\x01\xa1\x61\x02"), (Fault{"a", "is given twice; remove one", {}}));
 }
 
 TEST(MessagePack, HasBounds) {

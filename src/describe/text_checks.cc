@@ -22,7 +22,7 @@ std::optional<Fault> check_text(std::string_view text, const Bounds& bounds) {
     return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t';
   };
   if (const auto bad = std::find_if(text.begin(), text.end(), is_control); bad != text.end()) {
-    return Fault{"", "a control character stands here; remove it or write an escape like \"\\u0007\"",
+    return Fault{"", "there is a control character here; remove it or write an escape like \"\\u0007\"",
                  mark_at(text, static_cast<std::size_t>(bad - text.begin()))};
   }
   return std::nullopt;

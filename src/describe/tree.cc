@@ -106,9 +106,9 @@ void Tree::find_twins(const Value::Map& map) {
     open_.back().key = second.key;
     open_.back().has_key = true;
     const bool has_lines = first.key_at.line != 0;
-    fault(has_lines ? "stands twice, in line " + std::to_string(first.key_at.line) + " and in line " +
+    fault(has_lines ? "is given twice, in line " + std::to_string(first.key_at.line) + " and in line " +
                           std::to_string(second.key_at.line) + "; remove one"
-                    : "stands twice; remove one",
+                    : "is given twice; remove one",
           known(second.key_at));
   }
 }

@@ -89,7 +89,7 @@ class Events final : public YAML::EventHandler {
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     if (tree_.expects_key()) stop("an alias (*name) cannot be a key; write the key out", mark_of(mark));
     const auto found = anchors_.find(anchor);
-    if (found == anchors_.end()) stop("an alias (*name) stands inside what it names; write it out", mark_of(mark));
+    if (found == anchors_.end()) stop("an alias (*name) refers to its own parent; write it out", mark_of(mark));
     const auto& [value, weight] = found->second;
     count_copy(weight, mark_of(mark));
     keep(tree_.add_copy(value, {weight.nodes, weight.depth}));
@@ -123,7 +123,7 @@ class Events final : public YAML::EventHandler {
 
   void start(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
     if (tree_.expects_key())
-      stop("a list or a map stands where a key must; write a plain key, or close the bracket", mark_of(mark));
+      stop("a list or a map cannot be a key; write a plain key, or close the bracket", mark_of(mark));
     if (tag != "?" && tag != "!" && !tag.empty()) refuse_tag(tag, mark_of(mark));
     open_anchors_.push_back(anchor);
   }

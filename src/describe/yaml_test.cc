@@ -95,7 +95,7 @@ TEST(Yaml, AliasBombsAreRefused) {
 
 TEST(Yaml, RefusesWhatWouldSurpriseAndSaysTheRemedy) {
   EXPECT_EQ(only_yaml_fault("a: 1\nb: 2\na: 3\n"),
-            (Fault{"a", "stands twice, in line 1 and in line 3; remove one", Mark{3, 1}}));
+            (Fault{"a", "is given twice, in line 1 and in line 3; remove one", Mark{3, 1}}));
   EXPECT_EQ(only_yaml_fault("x:\n  - {c: {k: 1, 'k': 2}}\n").path, "x[0].c.k");
   EXPECT_EQ(only_yaml_fault("a: 1\n---\nb: 2\n"),
             (Fault{"", "a second document begins here; keep one document in a file", Mark{2, 1}}));
@@ -110,7 +110,7 @@ TEST(Yaml, RefusesWhatWouldSurpriseAndSaysTheRemedy) {
   EXPECT_THAT(only_yaml_fault("n: -9223372036854775809").message, HasSubstr("64 bits"));
   EXPECT_THAT(only_yaml_fault("n: 1e999").message, HasSubstr("64 bits"));
   EXPECT_EQ(only_yaml_fault("? [a]\n: 1").message,
-            "a list or a map stands where a key must; write a plain key, or close the bracket");
+            "a list or a map cannot be a key; write a plain key, or close the bracket");
   EXPECT_THAT(only_yaml_fault("[1, 2").message, HasSubstr("close the bracket"));
   EXPECT_THAT(only_yaml_fault("? *a\n: 1").message, HasSubstr("is not YAML"));
   EXPECT_THAT(only_yaml_fault("- &a x\n- *a : 1").message, HasSubstr("cannot be a key"));

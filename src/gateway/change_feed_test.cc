@@ -133,7 +133,7 @@ TEST_F(ChangeNews, DoNotWakeWhoIsGone) {
   EXPECT_EQ(loop.waiting(), 0);
 }
 
-TEST_F(ChangeNews, DoNotWakeWhoIsGoneBetweenTheNewsAndHisTurn) {
+TEST_F(ChangeNews, DoNotWakeAWaiterThatLeavesBeforeItsTurn) {
   tasks.spawn(wait(*this, 5, 10s));
   run_for(1s);
   feed.add(rows(6, 6));

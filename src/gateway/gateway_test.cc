@@ -239,7 +239,7 @@ TEST_F(LoginTest, RefusesAWrongPassword) {
   EXPECT_EQ(say("POST", "/api/v1/login", std::string(17 << 10, ' '), "").status, 413);
 }
 
-TEST_F(LoginTest, LetsWhoGuessesWait) {
+TEST_F(LoginTest, ReportsTheRateLimitOfLogins) {
   script = [](const api::Request&) { return told(api::Failed::rate_limited("wait a minute")); };
   const Response response = login("eve", "right password");
   EXPECT_EQ(response.status, 429);
@@ -308,7 +308,7 @@ TEST_F(GatewayTest, TellsTheSecretOfANewTokenOnce) {
   EXPECT_EQ(request.secret.hash.find(made.token), std::string::npos);
 }
 
-TEST_F(GatewayTest, ForgetsWhoDoesNotWaitForHisAnswer) {
+TEST_F(GatewayTest, CancelsRequestsOfDisconnectedClients) {
   open();
   loop::Tasks tasks(loop);
   std::optional<Result<Response>> never;

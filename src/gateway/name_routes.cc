@@ -46,7 +46,7 @@ loop::Task<void> Gateway::serve_name(Visit visit, api::Credential who, name_requ
   const access::Principal principal = *known;
   const auto& named = std::visit([](const auto& one) -> const std::string& { return one.workspace; }, request);
   const std::string workspace = workspace_meant(principal, named);
-  if (principal.is_admin && !principal.roles.contains(workspace)) {  // he may, but it may not be there
+  if (principal.is_admin && !principal.roles.contains(workspace)) {  // an admin may, but the workspace may not exist
     const access::GetWorkspace question{workspace};
     const api::Reply reply = co_await inquire(who, question);
     if (reply.as<access::WorkspaceView>() == nullptr) co_return visit.answer(no_workspace(workspace));

@@ -141,7 +141,7 @@ TEST_F(NamesOverHttp, OfGroupsAreShownToViewersWithoutValues) {
   EXPECT_THAT(news->value().body, AllOf(HasSubstr("groups/g/m"), Not(HasSubstr("ticket"))));
 }
 
-TEST_F(NamesOverHttp, WhoWaitsForNewsIsAnsweredWhenThereIsSomeAndForgottenWhenHeLeaves) {
+TEST_F(NamesOverHttp, AWatchIsAnsweredOnNewsAndForgottenWhenItsClientLeaves) {
   const auto first = describe::read_json<names::requests::NameNews>(say("GET", "/default/news?prefix=a").body).value();
   EXPECT_TRUE(first.is_all);
   const std::string target = "/api/v1/names/default/news?prefix=a&seen=" + std::to_string(first.version);

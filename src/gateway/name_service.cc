@@ -25,7 +25,7 @@ constexpr Duration tick_every = std::chrono::milliseconds(250);
 
 Response refusal(const Error& error) { return problem(error.code, error.message, {}); }
 
-Response no_name(const std::string& key) { return problem(404, "nobody has the name " + key); }
+Response no_name(const std::string& key) { return problem(404, "there is no name " + key); }
 
 name_requests::NameView view_of(names::Entry entry, NameService::Shown shown) {
   const bool is_hidden = shown == NameService::Shown::to_viewers && entry.key.starts_with(names::groups_folder);

@@ -188,7 +188,7 @@ TEST(Passwords, TakeAsLongWhenThereIsNone) {
   const double with_hash = seconds_of_work() - begun;
   for (int i = 0; i < 3; ++i) EXPECT_FALSE(is_password("wrong", "").value());
   const double without = seconds_of_work() - begun - with_hash;
-  EXPECT_GT(without, with_hash / 3) << "or who asks learns which users there are";
+  EXPECT_GT(without, with_hash / 3) << "otherwise the response time shows which users exist";
   EXPECT_LT(without, with_hash * 3);
 }
 

@@ -160,7 +160,7 @@ Result<std::int64_t> LogStore::append(std::string_view log, const Chunk& chunk) 
   if (!known_bytes || chunk.offset - chunk.dropped > known) {
     return fail(Errc::conflict, "log " + std::string(log) + " ends at " + std::to_string(known) +
                                     ", and the chunk at " + std::to_string(chunk.offset) +
-                                    " does not go on there; send it from there");
+                                    " does not continue there; send the output from that offset");
   }
   const BytesView fresh = BytesView(chunk.bytes).subspan(*known_bytes);
   const Frame frame{FrameKind::records, log, chunk.offset + static_cast<std::int64_t>(*known_bytes), fresh};
@@ -228,7 +228,7 @@ void LogStore::roll_back() {
   torn_ = true;
 }
 
-// Whoever cannot seal, for instance since the disk is full, goes on with the file he has, and tries again.
+// If sealing fails, for example because the disk is full, the current file stays in use, and sealing is retried.
 void LogStore::seal_if_full() {
   if (active_size_ >= options_.segment_bytes.value) static_cast<void>(seal());
 }

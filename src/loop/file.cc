@@ -57,7 +57,7 @@ Result<File> File::open_own(std::string path, int flags) {
   struct stat facts {};
   if (::fstat(file.fd(), &facts) != 0) return system_failure(file.path());
   if (!S_ISREG(facts.st_mode) || facts.st_uid != ::geteuid()) {
-    return fail(Errc::denied, file.path() + ": not a plain file of this user; somebody has put it there");
+    return fail(Errc::denied, file.path() + ": not a regular file of this user; remove it");
   }
   return file;
 }

@@ -41,7 +41,7 @@ class BulkOutput {
 
   void put(const net::Peer& peer, cluster::bulk::PutOutput part);
   void read(const net::Peer& peer, const cluster::bulk::ReadOutput& question);
-  /// He waits for nothing any more.
+  /// Removes all waits of this caller.
   void forget(const net::Peer& peer);
   void remove(cluster::LeaseId lease);
   /// Makes durable and acknowledges what was put.

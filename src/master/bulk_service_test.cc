@@ -252,7 +252,7 @@ TEST_F(BulkServiceTest, MoreLinesThanFitIntoAMessageComeOneAfterAnother) {
   EXPECT_EQ(lines, 2'000);
 }
 
-TEST_F(BulkServiceTest, WhoWaitsIsAnsweredWhenSomethingComesOrAfterAWhile) {
+TEST_F(BulkServiceTest, AnswersAWaitingReaderOnNewOutputOrAtItsTimeout) {
   start();
   const Guest client = guest();
   Talker agent = talk_as_agent();
@@ -277,7 +277,7 @@ TEST_F(BulkServiceTest, WhoWaitsIsAnsweredWhenSomethingComesOrAfterAWhile) {
   EXPECT_EQ(metrics.waiting, 0);
 }
 
-TEST_F(BulkServiceTest, WhoWaitsGetsLittleAtOnceAndTheRestWhenHeAsksAgain) {
+TEST_F(BulkServiceTest, SendsAWaitingReaderOneBoundedPagePerRequest) {
   start();
   const Guest client = guest();
   Talker agent = talk_as_agent();
@@ -327,7 +327,7 @@ TEST_F(BulkServiceTest, ThoseWhoWaitAreBoundedAndForgottenWhenTheirTimeIsOver) {
   EXPECT_EQ(metrics.waiting, 1);
 }
 
-TEST_F(BulkServiceTest, WhoIsForgottenGetsNothingAndLeavesNothingBehind) {
+TEST_F(BulkServiceTest, ADisconnectedReaderGetsNothingAndFreesItsPlaces) {
   limits.waiting_max = 6;
   limits.waiting_max_each = 3;
   start();
@@ -484,7 +484,7 @@ TEST_F(BulkServiceTest, AnswersAtTheDeskGoToWhomTheyAreFor) {
   put(agent, 0, "a");
   pass();
   EXPECT_EQ(guests[2].take<bulk::Output>().number, largest);
-  EXPECT_EQ(agent.heard.size(), 1) << "what is for him, and nothing that was for a caller in this process";
+  EXPECT_EQ(agent.heard.size(), 1) << "only its own messages, none for a caller in this process";
   EXPECT_EQ(told.size(), 3);
 }
 

@@ -89,7 +89,7 @@ std::optional<Mismatch> compare(const std::string& folder, const std::optional<M
 std::string remedy(const DataFolder& data) {
   return "; give the --data folder and the --database that belong together, or start once with --adopt: then the "
          "output and code in " +
-         data.path + " are set aside, and only what is in the database goes on";
+         data.path + " are set aside, and the master continues with the content of the database";
 }
 
 /// A number of 128 bits, in hexadecimal digits.
@@ -152,7 +152,7 @@ Result<void> set_aside(const DataFolder& data, const std::string& cluster, std::
     for (int i = 2; fs::exists(to); ++i)
       to = folder + "." + cluster + "-" + std::to_string(boot) + "." + std::to_string(i);
     if (std::rename(folder.c_str(), to.c_str()) == 0) {
-      log.warning("what was in " + folder + " is now in " + to + "; remove it when nobody needs it");
+      log.warning("the content of " + folder + " was moved to " + to + "; remove it when it is no longer needed");
     } else if (errno != ENOENT) {
       return loop::system_failure("cannot rename " + folder + " to " + to);
     }

@@ -192,7 +192,7 @@ void ClusterShell::log(const std::vector<api::ChangeRow>& changes) {
     // Agents that come and go are of interest to every admin; jobs and tasks have their own history.
     if (change.noun != "agent") continue;
     change.what == "lost"
-        ? deps_.log.warning(line() + "; nothing was heard from it for " + rounded(options_.settings.agent_timeout) +
+        ? deps_.log.warning(line() + "; no message from it for " + rounded(options_.settings.agent_timeout) +
                             ", see cadre agent describe " + change.id)
         : deps_.log.info(line());
   }

@@ -56,7 +56,8 @@ void describe(V& v, Http& h) {
   v.field("url", h.url, "URL by which users and tasks reach the master; empty: derived from `listen`.");
   v.field("tls_certificates", h.tls_certificates, "PEM file with the certificate and its chain up to the root.");
   v.field("tls_key", h.tls_key, "PEM file with the key of that certificate.");
-  v.field("tls_ca", h.tls_ca, "PEM file that clients on this host are told to trust; empty: what the system trusts.");
+  v.field("tls_ca", h.tls_ca,
+          "PEM file of CA certificates that clients on this host trust; empty: those of the system.");
   v.field("web", h.web, "Folder of the web page; empty: none.");
   v.field("open_metrics", h.open_metrics, "Whether /metrics requires no token; it then shows fewer metrics.");
   v.field("insecure", h.insecure,

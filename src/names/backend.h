@@ -60,7 +60,7 @@ class Backend {
 };
 
 [[nodiscard]] inline Failure nobody_has(const std::string& key) {
-  return fail(Errc::not_found, "nobody has the name " + key);
+  return fail(Errc::not_found, "there is no name " + key);
 }
 
 }  // namespace cadre::names

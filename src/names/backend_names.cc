@@ -152,7 +152,7 @@ loop::Task<Result<Entry>> BackendNames::wait(std::string key, TimePoint deadline
       co_await loop::sleep(loop_, std::min(backoff.next(), std::max(deadline - loop_.now(), Duration::zero())));
     }
   } while (loop_.now() < deadline);
-  co_return fail(Errc::timed_out, "nobody has put the name " + key + " in time" + trouble);
+  co_return fail(Errc::timed_out, "the name " + key + " did not appear in time" + trouble);
 }
 
 loop::Task<Result<void>> BackendNames::remove(std::string key) {

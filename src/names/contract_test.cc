@@ -96,7 +96,7 @@ TEST_P(EveryBackend, EpochsGrowWithOwnersAndStayWithOne) {
   EXPECT_GT(second.put("a", "5", {.mode = PutMode::only_if_absent}).value(), three);
 }
 
-TEST_P(EveryBackend, WhoLosesAnEntryHearsOfItAndDoesNotBringItBack) {
+TEST_P(EveryBackend, NotifiesAnOwnerOfALostEntryWhichStaysLost) {
   Side first(place_.url());
   Side second(place_.url());
   std::vector<std::string> lost;
@@ -151,7 +151,7 @@ TEST_P(EveryBackend, WhatNobodyKeepsAliveIsGoneForEverybody) {
   EXPECT_GT(late.put("a/left", "mine", {.mode = PutMode::only_if_absent}).value(), old);
 }
 
-TEST_P(EveryBackend, WhoWasStoppedTooLongComesBackUnlessAnotherTookIt) {
+TEST_P(EveryBackend, RestoresEntriesOfASuspendedOwnerUnlessTaken) {
   Side alive(place_.url());
   Side stopped(place_.url());
   std::vector<std::string> lost;

@@ -24,7 +24,7 @@ constexpr std::size_t value_bytes_max = 64 << 10;
 constexpr Duration ttl_min = std::chrono::milliseconds(50);
 constexpr Duration ttl_max = std::chrono::hours(24);
 
-/// Grows with every new owner of a key; a later owner has a larger one than all before him.
+/// Grows with every new owner of a key: a later owner has a larger epoch than all earlier ones.
 using Epoch = Id<struct EpochTag>;
 
 struct Entry {

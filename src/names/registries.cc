@@ -183,7 +183,7 @@ std::vector<Registries::Notification> Registries::settle(TimePoint now) {
   }
   while (!late_.empty() && late_.begin()->first <= now) {
     const auto waiting = waiting_.find(late_.begin()->second);
-    News nothing;  // else he were woken, however long ago the last that he knows of is
+    News nothing;  // nothing changed for this watcher; it continues from the current version
     nothing.next.version = find(waiting->second.tree)->registry.version();
     told.push_back({waiting->first, std::move(nothing)});
     end_wait(waiting);

@@ -56,9 +56,9 @@ class Registries {
     std::uint64_t seen = 0;  ///< the version up to which all is known; 0: nothing is
     TimePoint until;         ///< when the answer is that nothing has changed
   };
-  /// News at once, or, when there are none, who waits for them: settle() tells him.
+  /// Returns the news at once or, if there are none, the id of a watcher: settle() delivers its news.
   [[nodiscard]] Result<std::variant<News, WatcherId>> watch(const std::string& tree, const Wish& wish, TimePoint now);
-  /// He waits no more.
+  /// Removes a watcher.
   void forget(WatcherId watcher);
 
   struct Notification {

@@ -43,7 +43,7 @@ struct Client {
   }
 };
 
-/// Each tree is a registry of its own, and who waits hears what he waits for at once, and else in time.
+/// Each tree is a separate registry. A watcher gets its news at once, or an empty response at its deadline.
 class Play {
  public:
   explicit Play(Dice& dice) : dice_(dice) {
@@ -121,7 +121,7 @@ class Play {
           std::find_if(clients_.begin(), clients_.end(), [&](const Client& one) { return one.waits == told.watcher; });
       ASSERT_NE(client, clients_.end()) << "nobody waits under that number";
       const bool says_nothing = !told.news.is_all && told.news.put.empty() && told.news.gone.empty();
-      EXPECT_TRUE(!says_nothing || client->until <= now_) << "he could have waited longer";
+      EXPECT_TRUE(!says_nothing || client->until <= now_) << "it got nothing before its deadline";
       client->take(std::move(told.news));
     }
   }
@@ -140,10 +140,10 @@ class Play {
       if (!client.waits) continue;
       ++waiting;
       next = std::min(next, client.until);
-      EXPECT_GT(client.until, now_) << "he waited long enough";
+      EXPECT_GT(client.until, now_) << "its deadline has passed";
       for (const Entry& entry : oracle(client.tree).list(client.prefix, now_)) {
         const auto known = client.known.find(entry.key);
-        EXPECT_TRUE(known != client.known.end() && known->second == entry.value) << "he waits for what is there";
+        EXPECT_TRUE(known != client.known.end() && known->second == entry.value) << "it waits although there is news";
       }
     }
     EXPECT_EQ(registries_.next(), next);
@@ -164,7 +164,7 @@ class Play {
   TimePoint now_{1h};
 };
 
-TEST(Registries, AreApartAndWhoWaitsHearsWhatHeWaitsFor) {
+TEST(Registries, AreSeparateAndDeliverNewsToWatchers) {
   FOR_SEEDS(300, [](Dice& dice) {
     Play play(dice);
     for (int i = 0; i < 200 && !testing::Test::HasFailure(); ++i) play.step();

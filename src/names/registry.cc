@@ -69,7 +69,7 @@ Result<Epoch> Registry::put(const SessionId& session, const Claim& claim, PutMod
   const auto held = held_.find(claim.key);
   const bool is_own = held != held_.end() && held->second.session == session;
   if (held != held_.end() && !is_own && mode == PutMode::only_if_absent) {
-    return fail(Errc::conflict, "somebody has the name " + claim.key + " already");
+    return fail(Errc::conflict, "the name " + claim.key + " already exists");
   }
   TRY(check_room(held, claim));
   if (is_own) {
@@ -107,7 +107,7 @@ bool Registry::may_restore(const SessionId& session, const Claim& claim) const {
 Result<Epoch> Registry::restore(const SessionId& session, const Claim& claim, TimePoint now) {
   expire(now);
   if (!may_restore(session, claim)) {
-    return fail(Errc::conflict, "the name " + claim.key + " went to somebody else, or was removed");
+    return fail(Errc::conflict, "the name " + claim.key + " was taken over by another process, or removed");
   }
   const auto held = held_.find(claim.key);
   if (held != held_.end() && held->second.session == session) {

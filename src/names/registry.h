@@ -41,7 +41,7 @@ class Registry {
 
   // These are `unavailable` when it is full.
 
-  /// The epoch. Who has the key already keeps his, also if he asked for only_if_absent.
+  /// Returns the epoch. A session that already owns the key keeps its epoch, even with only_if_absent.
   [[nodiscard]] Result<Epoch> put(const SessionId& session, const Claim& claim, PutMode mode, TimePoint now);
   /// Puts back, with its epoch, what was gone. `conflict` when it is lost.
   [[nodiscard]] Result<Epoch> restore(const SessionId& session, const Claim& claim, TimePoint now);

@@ -140,7 +140,7 @@ Result<Url> parse_master(std::string_view rest, bool is_tls) {
     url.ca_file = std::move(value);
   }
   if (const auto login = cut_login(rest)) {
-    if (!login->starts_with(':')) return bad_url("a token stands behind a colon: :token@host");
+    if (!login->starts_with(':')) return bad_url("write a token after a colon: :token@host");
     TRY_ASSIGN(token, decode(login->substr(1)));
     if (token.empty()) return bad_url("the token is empty");
     url.token = std::move(token);

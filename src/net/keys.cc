@@ -46,7 +46,7 @@ std::optional<std::string> key_fault(std::string_view text) {
     return "a key has 40 characters (Z85), not " + std::to_string(text.size());
   }
   if (const std::size_t at = text.find_first_not_of(alphabet); at != std::string_view::npos) {
-    return "character " + std::to_string(at + 1) + " of the key is none of Z85's";
+    return "character " + std::to_string(at + 1) + " of the key is not a Z85 character";
   }
   std::array<std::uint8_t, key_bytes> raw{};
   if (zmq_z85_decode(raw.data(), std::string(text).c_str()) == nullptr)

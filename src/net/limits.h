@@ -35,11 +35,11 @@ void describe(V& v, Limits& l) {
           "that wait to be read, not counting what the sockets of the system hold.",
           range(1, 1'000'000));
   v.field("turn_max", l.turn_max, "Most messages handled before the loop turns to its other work.", range(1, 100'000));
-  v.field("handshake_max", l.handshake_max, "How long a new connection may take to show who it is.",
+  v.field("handshake_max", l.handshake_max, "Time limit for the handshake of a new connection.",
           range(milliseconds(10), hours(1)));
   v.field("heartbeat", l.heartbeat, "How often each side asks whether the other is there.",
           range(milliseconds(10), hours(1)));
-  v.field("silence_max", l.silence_max, "A peer that has said nothing for so long is given up.",
+  v.field("silence_max", l.silence_max, "Time without a message after which a peer is closed.",
           range(milliseconds(20), hours(1)));
   v.field("reconnect_first", l.reconnect_first,
           "Wait before the first attempt to connect again; it doubles from there.", range(milliseconds(1), hours(1)));

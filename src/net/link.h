@@ -1,8 +1,8 @@
 /// The client's end of a connection to one hub: made again by itself whenever it is lost. For the thread of its loop.
 ///
 /// Messages arrive at most once, and in order as long as one connection lives. Those under way when it is lost, or when
-/// the hub refuses the link, may be lost with it, any of them: who needs to know numbers his messages and says hello
-/// again.
+/// the hub refuses the link, may be lost, any of them. A sender that needs to know numbers its messages and repeats its
+/// handshake.
 #pragma once
 
 #include <functional>

@@ -151,7 +151,7 @@ Result<FileStore::State> FileStore::append(const std::string& hash, const Part& 
   if (before.complete) return before;
   if (part.offset + bytes <= before.have && before.have < part.size) return before;
   if (part.offset != before.have) {
-    return fail(Errc::conflict, "object " + hash + " goes on at " + std::to_string(before.have));
+    return fail(Errc::conflict, "object " + hash + " continues at offset " + std::to_string(before.have));
   }
   auto object = objects_.find(hash);
   const bool is_new = object == objects_.end();

@@ -8,7 +8,7 @@
 
 namespace cadre::plan {
 
-/// What found no room on any one agent earlier in the same plan: who asks for no less, further behind, finds none.
+/// Requests that fitted on no single agent earlier in the same plan: a later request for at least as much does not fit.
 class Hopeless {
  public:
   /// A class that goes whole onto one agent was blocked.
@@ -21,7 +21,7 @@ class Hopeless {
     std::int64_t slots;
     Cpus cpus;
     ByteSize memory;
-    /// Whether who asks for `other` asks for no less.
+    /// Whether `other` requests at least as much.
     bool within(const Least& other) const {
       return (slots == 0 ? other.slots == 0 : slots <= other.slots) && cpus <= other.cpus && memory <= other.memory;
     }

@@ -58,7 +58,7 @@ class CrossCheck {
       const AgentId& id = file_.agents[i].id;
       by_id_.emplace(id, i);
       if (!agents.insert(id).second && !id.value.empty()) {
-        fault("agents", i, "id", "'" + id.value + "' stands twice; every agent has a name of its own");
+        fault("agents", i, "id", "'" + id.value + "' is given twice; every agent needs a unique id");
       }
     }
     used_.resize(file_.agents.size());
@@ -66,7 +66,7 @@ class CrossCheck {
     for (std::size_t i = 0; i < file_.gangs.size(); ++i) {
       const GangId& id = file_.gangs[i].id;
       if (!gangs.insert(id).second && !id.value.empty()) {
-        fault("gangs", i, "id", "'" + id.value + "' stands twice; every gang has a name of its own");
+        fault("gangs", i, "id", "'" + id.value + "' is given twice; every gang needs a unique id");
       }
       if (!faulty_gangs_.contains(i)) check_running(i);
       if (!faulty_gangs_.contains(i) && file_.gangs[i].hold) check_hold(i);
@@ -144,7 +144,7 @@ class CrossCheck {
     std::set<AgentId> seen;
     for (const AgentId& agent : file_.gangs[at].hold->agents) {
       if (!seen.insert(agent).second)
-        fault("gangs", at, "hold", "'" + agent.value + "' stands twice; name each agent once");
+        fault("gangs", at, "hold", "'" + agent.value + "' is given twice; name each agent once");
       if (by_id_.contains(agent) || !faulty_agents_.empty()) continue;
       fault("gangs", at, "hold", "'" + agent.value + "' is held for it, but is not among the agents");
     }

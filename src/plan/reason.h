@@ -9,7 +9,7 @@
 
 namespace cadre::plan {
 
-/// Whether somebody may know of a gang by name. Of others he learns only that they are there.
+/// Whether a user may see the name of a gang. Of other gangs the user learns only that they exist.
 using MayName = std::function<bool(const GangId&)>;
 
 /// As of the last plan.

@@ -18,7 +18,7 @@ const typename Map::mapped_type& any_of(Dice& dice, const Map& map) {
   return std::next(map.begin(), static_cast<std::ptrdiff_t>(dice.below(map.size())))->second;
 }
 
-/// A user, with all that is his.
+/// Removes a user with everything that belongs to it.
 void remove_user(const ModelDatabase& model, const std::string& name, access::Writes& writes) {
   writes.users_gone.push_back(name);
   for (const auto& [id, row] : model.tokens) {
@@ -93,7 +93,7 @@ class AccessContract : public BothEngines {
     EXPECT_EQ(*audit, model.audit);
   }
 
-  /// A user and a workspace, in which he is viewer by a token.
+  /// A user, a workspace with this user as viewer, and a token.
   static access::Writes one_of_each() {
     access::Writes writes;
     writes.users = {{"ann", "hash", false, true, 4, noon, ""}};

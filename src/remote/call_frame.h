@@ -67,7 +67,7 @@ struct CallFrame {
 
 struct PieceNews {
   std::uint32_t piece = 0;
-  bool is_gone = false;  ///< told by who made it; else it is given back to him
+  bool is_gone = false;  ///< sent by the owner of the piece; otherwise the piece is returned to its owner
 };
 Bytes write_pieces(std::span<const PieceNews> news);
 std::optional<std::vector<PieceNews>> read_pieces(BytesView bytes);

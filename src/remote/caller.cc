@@ -39,7 +39,7 @@ void Caller::cancel(CallId id) {
 void Caller::connected(Process process) {
   if (stage_ == Stage::over) return;
   if (process == Process::fresh) {
-    give_up_sent({Errc::unavailable, "the actor was made anew; the call may or may not have run"});
+    give_up_sent({Errc::unavailable, "the actor was restarted; the call may or may not have run"});
     is_made_ = false;
     stage_ = Stage::creating;
     effects_.emplace_back(SendCreate{});

@@ -221,7 +221,7 @@ TEST(Callee, RunsInOrderAsManyAsThereAreLanes) {
   EXPECT_EQ(calls.next()->what, "call 4");
 }
 
-TEST(Callee, WhoIsGoneWantsNothingMore) {
+TEST(Callee, DropsQueuedCallsOfADisconnectedCaller) {
   Calls calls(1);
   EXPECT_TRUE(calls.came({1, 1}, "a"));
   EXPECT_TRUE(calls.came({2, 1}, "b"));

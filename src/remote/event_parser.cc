@@ -111,7 +111,7 @@ class Parser {
     if (is_of_a_list(name)) return expected(what, std::string(infix_form));
     if (!is_name(name)) {
       return expected("a name of at most " + std::to_string(most_name) + " letters, digits and - _ . / @",
-                      "shorten it, or leave out what is none of these");
+                      "shorten it, or remove other characters");
     }
     at_ += name.size();
     return std::string(name);

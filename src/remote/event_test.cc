@@ -90,7 +90,7 @@ TEST(Event, ThatIsBadIsRefusedWithItsColumnWhatWasExpectedAndARemedy) {
   const std::string name = term + ", with * for any source or tag";
   const std::string amount = "write a number of messages like 3, or a share of the peers like 60%";
   const std::string letters = "expected a name of at most 128 letters, digits and - _ . / @, found ";
-  const std::string shorten = "; shorten it, or leave out what is none of these";
+  const std::string shorten = "; shorten it, or remove other characters";
   const std::string between = "write AND or OR between two terms";
   const std::string infix =
       "write the operator between two terms, like worker:update:60% AND tester:done:1; parentheses group";

@@ -270,7 +270,7 @@ Result<std::uint64_t> GroupCore::request(const std::string& peer, Wish wish, Tim
 
 Result<void> GroupCore::reply(const Letter& to, Response response, TimePoint now) {
   const Card* card = find(to.peer);
-  if (card == nullptr || card->epoch != to.epoch) return fail(Errc::unavailable, to.peer + ", who asked, is gone");
+  if (card == nullptr || card->epoch != to.epoch) return fail(Errc::unavailable, to.peer + ", the caller, is gone");
   const Note& asked = to.note;
   std::string tag = response.tag.empty() ? asked.tag : std::move(response.tag);
   TRY(put(to.peer,
@@ -347,11 +347,11 @@ void GroupCore::look_after(Peer& peer, TimePoint now) {
   if (peer.stage == Stage::up && now - peer.heard >= most) {
     peer.is_silent = true;
     stop_listening(peer);
-    down(peer, "nothing was heard of it for " + cadre::to_string(most), now);
+    down(peer, "no message from it for " + cadre::to_string(most), now);
   }
   if (peer.stage == Stage::up && now - peer.is_heard_at >= most) {
     peer.is_silent = true;
-    down(peer, "it has heard nothing for " + cadre::to_string(most), now);
+    down(peer, "it received nothing for " + cadre::to_string(most), now);
   }
   if (peer.stage == Stage::up && (now >= peer.tell_by || now - peer.spoke >= options_.beat)) transmit(peer, now);
   switch (peer.stage) {

@@ -85,10 +85,10 @@ class GroupCore {
     Duration reopen_first = std::chrono::milliseconds(20);  ///< before a lost connection is opened again; doubles
     Duration reopen_longest = std::chrono::seconds(1);
     Duration tell_after = std::chrono::milliseconds(10);  ///< what has arrived is acknowledged at the latest
-    bool rejoin = false;                                  ///< what is sent to who is away waits for him to come back
+    bool rejoin = false;                                  ///< messages to a lost peer wait until it is back
   };
   struct Counters {
-    std::uint64_t strangers = 0;  ///< frames of who did not show that he belongs here
+    std::uint64_t strangers = 0;  ///< frames from unauthenticated peers
     std::uint64_t malformed = 0;
     std::uint64_t dropped = 0;        ///< notes, to make room for newer ones
     std::uint64_t late = 0;           ///< answers that nobody waited for any more, and notes of who is gone

@@ -77,7 +77,7 @@ TEST_F(Two, ARequestFailsWhenItsTimeIsOver) {
   EXPECT_EQ(world["a"].group.counters().late, 1);
 }
 
-TEST_F(Two, WhoIsKilledIsMissedAtOnceAndOwesNothing) {
+TEST_F(Two, DetectsAKilledPeerAtOnceAndFailsItsRequests) {
   const std::uint64_t id = request();
   const auto notice = world["a"].group.send("b", {"x", 0, false, text("")}, world.now);
   world.settle("a");
@@ -92,7 +92,7 @@ TEST_F(Two, WhoIsKilledIsMissedAtOnceAndOwesNothing) {
   EXPECT_EQ(world["a"].group.send("c", {"x", 0, false, text("")}, world.now).error().code, Errc::not_found);
 }
 
-TEST_F(Two, WhoSaysNothingIsMissedInTime) {
+TEST_F(Two, DetectsASilentPeerInTime) {
   world.run_for(10s);
   EXPECT_THAT(world["a"].events, ElementsAre("up b")) << "who has nothing to say beats";
   const std::uint64_t id = request(1min);
@@ -104,7 +104,7 @@ TEST_F(Two, WhoSaysNothingIsMissedInTime) {
   EXPECT_EQ(world["a"].completed.at(id), 1);
 }
 
-TEST_F(Two, WhoStoodStillIsAskedAndAnswersAsSoonAsItGoesOn) {
+TEST_F(Two, ASuspendedPeerAnswersAsSoonAsItResumes) {
   for (const auto asks : {0ms, 1ms, 20ms, 300ms, 2000ms}) {
     for (const auto pause : {2s, 5s, 8s, 60s}) {
       world.freeze("b");
@@ -128,7 +128,7 @@ TEST_F(Two, WhoStoodStillIsAskedAndAnswersAsSoonAsItGoesOn) {
   }
 }
 
-TEST_F(Two, WhoStoodStillHoldsThatAgainstNobody) {
+TEST_F(Two, TimeInSuspendDoesNotExpirePeers) {
   const std::size_t events = world["b"].events.size();
   world.freeze("b");
   world.run_for(2500ms);  // not long enough for others to miss it
@@ -153,7 +153,7 @@ TEST_F(Two, ABreakIsHealedAndWhatIsReliableComesOnce) {
   EXPECT_THAT(world["a"].lost, IsEmpty());
 }
 
-TEST_F(Two, StrangersAreNotHeard) {
+TEST_F(Two, MessagesFromUnauthenticatedPeersAreIgnored) {
   GroupCore& b = world["b"].group;
   const Hello good{"g", {"worker", "c", 0, "t", "k", {}}, 9, b.self().epoch, b.self().ticket, 1};
   Hello wrong_ticket = good;
@@ -238,7 +238,7 @@ TEST_F(Two, TheOldestThatWasNotSentIsDroppedAndCounted) {
   EXPECT_EQ(got, std::vector<std::uint64_t>(ids.begin(), ids.begin() + 10)) << "the window was sent, the rest dropped";
 }
 
-TEST_F(Two, MessagesForWhoIsAwayWaitIfTheyMay) {
+TEST_F(Two, MessagesToALostPeerWaitIfRejoinIsSet) {
   Dice other(3);
   GroupCore::Options options;
   options.rejoin = true;

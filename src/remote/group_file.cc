@@ -27,7 +27,7 @@ void check_types(const GroupFile& file, const describe::Value& tree, Faults& fau
     if (type.empty() || types.insert(type).second) continue;
     const describe::Value& entry = (*tree.find("components")->as<describe::Value::List>())[at];
     faults.add({"components[" + std::to_string(at) + "].type",
-                "'" + type + "' stands twice; raise the count of the first, or give it a name of its own",
+                "'" + type + "' is given twice; raise the count of the first, or use another name",
                 entry.find("type")->at()});
   }
 }

@@ -46,8 +46,8 @@ class Line {
   [[nodiscard]] Bytes make_frame(Hearing hearing);
 
   // What comes in.
-  /// The new notes in it. Corrupt when they are not the next, or more than there is room for: who sends them breaks the
-  /// rules, and his connection is to be broken.
+  /// The new notes in it. `corrupt` if they are not the next, or more than there is room for: the sender violates the
+  /// protocol, and its connection must be closed.
   [[nodiscard]] Result<std::vector<Note>> take(Notes frame);
   /// One that came was taken out of here.
   void taken(const Note& note);

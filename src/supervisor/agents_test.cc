@@ -49,7 +49,7 @@ TEST_F(Agents, TheTaskGoesOnAndEndsWithoutAny) {
   EXPECT_EQ(output(folder), "done\n");
 }
 
-TEST_F(Agents, WhoConnectsLastIsTheAgent) {
+TEST_F(Agents, TheLastConnectedAgentReplacesTheFirst) {
   const std::string folder = begin(script("sleep 1000"));
   FakeAgent first(folder);
   ASSERT_TRUE(first.running());

@@ -22,7 +22,7 @@ void Input::open(Descriptor to, Into into) {
 }
 
 ExecTaken Input::take(const ExecInput& message) {
-  if (!was_opened_) return {message.number, 0, "it takes no input; start it with -i"};
+  if (!was_opened_) return {message.number, 0, "the task accepts no input; start it with -i"};
   if (message.terminal && into_ == Into::terminal && to_) set_size(to_.get(), *message.terminal);
   const auto size = static_cast<std::int64_t>(message.bytes.size());
   // What was sent again was taken before; what follows a gap is to be sent again.

@@ -128,7 +128,7 @@ TEST_P(Interactive, WithoutInputACommandSeesTheEndAtOnce) {
   agent.send(piece(1, 0, "x"));
   EXPECT_EQ(agent.next<ExecTaken>()->error, "the command has ended");
   agent.send(piece(0, 0, "x"));
-  EXPECT_EQ(agent.next<ExecTaken>()->error, "it takes no input; start it with -i");
+  EXPECT_EQ(agent.next<ExecTaken>()->error, "the task accepts no input; start it with -i");
 }
 
 TEST_P(Interactive, OutputWaitsUntilItIsSeen) {

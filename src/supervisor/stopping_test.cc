@@ -46,7 +46,7 @@ TEST_F(Stopping, SigtermGoesToTheLeadingProcessOnly) {
   EXPECT_EQ(output(folder), "on\n");
 }
 
-TEST_F(Stopping, WhoIgnoresItIsKilledWhenTheGraceIsOver) {
+TEST_F(Stopping, KillsATaskThatIgnoresTheRequestAfterItsGracePeriod) {
   const std::string folder = begin(script("trap '' TERM; echo on; while :; do sleep 0.05; done"));
   FakeAgent agent(folder);
   ASSERT_TRUE(agent.status([](const Status& status) { return status.output_end > 0; }));
@@ -58,7 +58,7 @@ TEST_F(Stopping, WhoIgnoresItIsKilledWhenTheGraceIsOver) {
   EXPECT_EQ(last->ending->detail, "killed after a grace of 300ms");
 }
 
-TEST_F(Stopping, WhoIsAttachedGetsANoticeAndNoSignal) {
+TEST_F(Stopping, AnAttachedTaskGetsARequestAndNoSignal) {
   const std::string folder =
       begin(script("trap 'echo signalled' TERM; while [ ! -e go ]; do sleep 0.05; done; exit 6"));
   FakeAgent agent(folder);
@@ -78,7 +78,7 @@ TEST_F(Stopping, WhoIsAttachedGetsANoticeAndNoSignal) {
   EXPECT_EQ(output(folder), "");
 }
 
-TEST_F(Stopping, WhoWasAttachedAndIsGoneGetsSigterm) {
+TEST_F(Stopping, ATaskThatDetachedGetsSigterm) {
   const std::string folder = begin(script("trap 'exit 4' TERM; while :; do sleep 0.05; done"));
   FakeAgent agent(folder);
   attach(folder).close();

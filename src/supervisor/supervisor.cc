@@ -69,8 +69,8 @@ int supervise(const std::string& folder, const IsolationFeatures& features, cons
   FolderLog log;
   const auto launch = read_launch();
   if (launch) {
-    TaskRun attendance({real.data(), *launch, features, users.get(), std::move(lock)}, std::move(agent), log);
-    attendance.run();
+    TaskRun task_run({real.data(), *launch, features, users.get(), std::move(lock)}, std::move(agent), log);
+    task_run.run();
     return 0;
   }
   log.error(launch.error().message);

@@ -64,7 +64,7 @@ class Logs(unittest.TestCase):
         cluster.until(lambda: "info: agent a1: up" in log.read_text())
         cluster.processes["agent"].kill()
         cluster.processes["agent"].wait()
-        cluster.until(lambda: "warning: agent a1: lost; nothing was heard from it for 5 s" in log.read_text())
+        cluster.until(lambda: "warning: agent a1: lost; no message from it for 5 s" in log.read_text())
         cluster.start("agent", ["agent", "--master", str(cluster.data), "--data", str(cluster.folder / "a"),
                                 *cluster.agent_arguments])
         cluster.until(lambda: log.read_text().count("info: agent a1: up") == 2)

@@ -68,7 +68,7 @@ class Attacks(unittest.TestCase):
         connection.close()
         return response.status, body
 
-    def test_guessing_passwords_is_slowed_down(self):
+    def test_guessed_passwords_are_rate_limited(self):
         cluster = self.cluster
         made = cluster.request("POST", "/users", body={"name": "victim", "password": "correct horse"})
         self.assertEqual(made.status, 200)

@@ -149,7 +149,7 @@ class Changes(unittest.TestCase):
         ended = {one["id"] for one in want if (one["noun"], one["what"]) == ("job", "ended")}
         self.assertEqual(ended, {str(job) for job in jobs})
 
-    def test_who_was_away_too_long_or_comes_from_elsewhere_gets_a_reset(self):
+    def test_with_an_old_or_foreign_cursor_a_client_gets_a_reset(self):
         running = self.cluster.run(["sleep", "1000"])
         self.cluster.wait_for(running, "running")
         here = Follower(self.cluster)
@@ -165,7 +165,7 @@ class Changes(unittest.TestCase):
             self.assertEqual([job["id"] for job in message["snapshot"]["jobs"]], [running])
             self.assertEqual([agent["id"] for agent in message["snapshot"]["agents"]], ["a1"])
 
-    def test_who_was_away_for_more_than_is_kept_gets_a_reset(self):
+    def test_with_too_many_missed_changes_a_client_gets_a_reset(self):
         config = self.cluster.folder / "few.yaml"
         config.write_text("keeping: {changes: 5, tidy_every: 100ms}\n")
         self.cluster.kill_master()
@@ -189,7 +189,7 @@ class Changes(unittest.TestCase):
         self.assertGreaterEqual(follower.seq, now)
         follower.close()
 
-    def test_nobody_hears_of_what_he_may_not_see(self):
+    def test_no_user_gets_changes_that_they_may_not_see(self):
         cluster = self.cluster
         self.assertEqual(cluster.request("POST", "/workspaces", body={"name": "secret"}).status, 200)
         follower = Follower(cluster, cluster.user("ann", {"default": "viewer"}))

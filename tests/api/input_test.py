@@ -186,7 +186,7 @@ class Idempotency(unittest.TestCase):
         self.assertEqual(self.cluster.get("/me", token=again["token"]).status, 200)
         self.assertNotEqual(self.post("/tokens", {"name": "ci"}, "t2").json["token"], first["token"])
 
-    def test_keys_that_are_none(self):
+    def test_invalid_keys(self):
         for key in ("x" * 129, "two words", "caf\u00e9".encode().decode("latin-1")):
             answer = self.post("/tasks", {"command": {"argv": ["true"]}}, key)
             self.assertEqual(answer.status, 400, key)

@@ -260,7 +260,7 @@ class Routes(unittest.TestCase):
                 self.assertIn("Bearer", answer.headers["WWW-Authenticate"])
                 self.assert_problem(self.ask(name, case.bad, None), 401)
 
-    def test_2_a_token_that_is_none_is_refused_before_faults_are_told(self):
+    def test_2_an_invalid_token_is_refused_before_faults_are_reported(self):
         self.world.tokens["nobody"] = "cadre-" + "0" * 48
         for name, case in self.cases.items():
             with self.subTest(name):
@@ -276,7 +276,7 @@ class Routes(unittest.TestCase):
                 self.assertEqual({fault["path"] for fault in problem["faults"]}, case.faults)
                 self.assertTrue(all(fault["message"] for fault in problem["faults"]))
 
-    def test_4_who_may_only_look_changes_nothing(self):
+    def test_4_requests_without_the_required_role_are_refused(self):
         for name, case in self.cases.items():
             if case.not_as is ANYBODY:
                 continue

@@ -55,7 +55,7 @@ class Faults(Scene):
         self.assertEqual(len(found), 1)
         return found[0]
 
-    def test_a_killed_process_is_told_to_every_caller(self):
+    def test_every_caller_gets_an_error_when_the_process_is_killed(self):
         actor = Actor(1)
         futures = [actor.sleep.remote(100), actor.add.remote(), actor.add.remote()]
         actor_too = Actor(5)
@@ -107,7 +107,7 @@ class Faults(Scene):
         self.assertEqual(raised.exception.code, "unavailable")
         self.assertEqual(actor._cadre_actor.restarts, 0)
 
-    def test_an_actor_is_made_anew(self):
+    def test_an_actor_is_restarted(self):
         @cadre.remote_class(cpus=0.1, max_restarts=1)
         class Again(Actor.__cadre_class__):
             pass

@@ -168,7 +168,7 @@ class Attributes(Scene):
         actor.hide("step", Doubled())
         self.assertEqual(actor.step(21), 42)
 
-    def test_reports_of_an_actor_harm_nobody(self):
+    def test_reports_of_an_actor_do_not_affect_its_callers(self):
         @cadre.remote_class(cpus=0.1)
         class Reporter(Plain):
             def report(self, value):

@@ -35,8 +35,9 @@ int rerun_with_own_mounts(const std::string& test) {
   if (geteuid() != 0) {
     command.arguments.insert(command.arguments.end(), {"--user", "--map-current-user", "--keep-caps"});
   }
-  command.arguments.insert(command.arguments.end(), {"/usr/bin/env", "-u", "GTEST_OUTPUT", "-u", "GTEST_TOTAL_SHARDS",
-                                                     std::string(mounts_marker) + "=1", self, "--gtest_filter=" + test});
+  command.arguments.insert(command.arguments.end(),
+                           {"/usr/bin/env", "-u", "GTEST_OUTPUT", "-u", "GTEST_TOTAL_SHARDS",
+                            std::string(mounts_marker) + "=1", self, "--gtest_filter=" + test});
   return run(command);
 }
 

@@ -1,4 +1,4 @@
-/// What cadre/remote.h stands on: all of it that has no types. Programs include cadre/remote.h.
+/// The part of cadre/remote.h without templates. Programs include cadre/remote.h.
 #pragma once
 
 #include <array>
@@ -18,54 +18,55 @@
 
 namespace cadre {
 
-/// What an actor needs of the cluster, and how it is treated.
+/// Resources and options of an actor.
 struct Needs {
   double cpus = 1;
   std::int32_t slots = 0;
-  std::int64_t memory = 0;                 ///< bytes; above it, the actor ends. 0: no limit
-  std::uint32_t max_restarts = 0;          ///< an actor whose process ends is made anew so many times
-  std::uint32_t max_call_retries = 0;      ///< a call of which nobody knows whether it ran is repeated so many times
-  std::size_t concurrent = 1;              ///< calls that run at a time; one: in order
-  bool wait = true;                        ///< until the object is made
-  Wait timeout = std::chrono::minutes(5);  ///< for a place on the cluster
-  Wait unresponsive_after = std::chrono::minutes(1);  ///< a process that gives no sign of life for so long is ended
+  std::int64_t memory = 0;                 ///< bytes; an actor that exceeds it is killed. 0: no limit
+  std::uint32_t max_restarts = 0;          ///< how many times an actor whose process ends is restarted
+  std::uint32_t max_call_retries = 0;      ///< how many times a call is retried if it is unknown whether it ran
+  std::size_t concurrent = 1;              ///< number of calls that run at the same time; 1: in order
+  bool wait = true;                        ///< whether remote() waits until the object is created
+  Wait timeout = std::chrono::minutes(5);  ///< time until the actor is placed and its process is ready
+  Wait unresponsive_after = std::chrono::minutes(1);  ///< time without a heartbeat until it is killed
   std::string pool{};
   std::string workspace{};
 };
 
-/// An exception in the code of an actor, which lives on.
+/// An exception in the code of an actor. The actor stays alive.
 class RemoteError : public std::runtime_error {
  public:
   RemoteError(std::string type_name, const std::string& text)
       : std::runtime_error(text), type_name_(std::move(type_name)) {}
-  /// Of the exception there: std::out_of_range.
+  /// Type of the original exception, for example std::out_of_range.
   const std::string& type_name() const { return type_name_; }
 
  private:
   std::string type_name_;
 };
 
-/// To be called first in main: a process that was started as an actor serves as one, and does not come back.
+/// Call this first in main. In a process that was started as an actor, it serves calls and does not return.
 void init(int argc, char** argv);
 
 struct ConnectOptions {
-  Wait wait = std::chrono::seconds(10);  ///< for the master to answer
-  /// Whether what actors write to standard output and standard error is shown here, too, each line with its actor.
-  /// CADRE_ACTOR_OUTPUT=0 in the environment turns it off as well.
+  Wait wait = std::chrono::seconds(10);  ///< timeout for the response of the master
+  /// Whether this program also shows the output of its actors, each line with the name of the actor. The environment
+  /// variable CADRE_ACTOR_OUTPUT=0 turns it off too.
   bool output = true;
 };
 
 /// Opens a session with a cluster: host:port, cadre://host:port, http://host:port, https://host:port, or the data
-/// folder of a master on this host; empty: that of CADRE_MASTER, or where `cadre login` was last, or this host's own.
-/// To the same one twice is the same session; to another one it is a `conflict` until disconnect().
+/// folder of a master on this host. Empty: CADRE_MASTER, else the master of the last `cadre login`, else the master on
+/// this host. Connecting again to the same master keeps the session; connecting to another one is a `conflict` until
+/// disconnect().
 Outcome<void> connect(const std::string& url = "", Wait wait = std::chrono::seconds(10));
 Outcome<void> connect(const std::string& url, const ConnectOptions& options);
-/// Ends the session, and with it all its actors.
+/// Ends the session and all its actors.
 void disconnect();
 
 namespace detail {
 
-/// A pointer to a member, as something that can be compared.
+/// A pointer to a member, in a form that can be compared.
 class MemberKey {
  public:
   template <class Pointer>
@@ -80,7 +81,7 @@ class MemberKey {
   std::array<std::byte, 16> bits_{};
 };
 
-/// A class that was registered.
+/// A registered class.
 struct ClassEntry {
   struct Constructor {
     std::size_t arguments = 0;
@@ -98,16 +99,16 @@ struct ClassEntry {
   std::vector<Member> members;
 };
 
-/// For the time before main.
+/// Called before main.
 void add_class(std::type_index type, ClassEntry entry);
-/// Throws OutcomeError (not_found) when it was not registered.
+/// Throws OutcomeError (not_found) if the class is not registered.
 const ClassEntry& class_of(std::type_index type);
 const std::string& name_of(const ClassEntry& entry, const MemberKey& key);
 
-/// Ends the program: two of its members stand in CADRE_REMOTE without a comma between them.
+/// Ends the program with an error: a comma between two items of CADRE_REMOTE is missing.
 [[noreturn]] void need_comma(const std::string& class_name);
 
-/// The name that stands at the end of `.method(&Simulator::step)`.
+/// The last name in `.method(&Simulator::step)`.
 std::string name_in(std::string_view text);
 
 class CallHandle {
@@ -116,19 +117,19 @@ class CallHandle {
   bool wait(Wait wait) const;
   void cancel() const;
   void then(std::function<void()> call) const;
-  /// Once it is there. Throws RemoteError, or OutcomeError when there is no answer.
+  /// The result; only when is_there() is true. Throws RemoteError, or OutcomeError if there is no result.
   ValueReader value() const;
 
   struct Inside;
   std::shared_ptr<Inside> inside;
 };
 
-/// Waits until as many of them are there; says whether they are.
+/// Waits until `count` calls have a result; returns whether they have.
 bool wait_for_count(const std::vector<CallHandle>& calls, std::size_t count, Wait wait);
 
 class ActorHandle {
  public:
-  /// Throws OutcomeError when it cannot be made, RemoteError when its constructor throws.
+  /// Throws OutcomeError if the actor cannot be created, RemoteError if its constructor throws.
   ActorHandle(const Needs& needs, const ClassEntry& entry, const ValueWriter& arguments);
   CallHandle call(const std::string& method, const ValueWriter& arguments) const;
   CallHandle get(const std::string& field) const;

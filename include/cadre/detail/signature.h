@@ -1,4 +1,4 @@
-/// How a function of values is called with the bytes of a message. Programs include cadre/component.h.
+/// Calls a function of values with the bytes of a message. Programs include cadre/component.h.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@
 
 namespace cadre::detail {
 
-/// A function that takes `Given` and gives `Result`.
+/// A function with the parameters `Given` and the result `Result`.
 template <class Result, class... Given>
 struct Takes {
   using Arguments = std::tuple<std::remove_cvref_t<Given>...>;
 
-  /// One argument is the value itself, several are a list; without any there is no value. Throws ValueError, which
-  /// names the place.
+  /// Decodes the arguments: a single argument is the value itself, several are a list, none is no value. Throws
+  /// ValueError with the position of the error.
   static Arguments read(std::span<const std::byte> body, std::shared_ptr<const void> owner) {
     if constexpr (sizeof...(Given) == 0) {
       if (!body.empty() && !ValueReader(body).root().is_null()) throw ValueError("the value is one too many");
@@ -31,7 +31,7 @@ struct Takes {
     }
   }
 
-  /// The result as a value, null where there is none.
+  /// Encodes the result; a void result is null.
   template <class Call>
   static ValueWriter call(const Call& call, Arguments arguments, std::size_t lead) {
     ValueWriter result(ValueWriter::Rows::inside, lead);
@@ -48,7 +48,7 @@ struct Takes {
   }
 };
 
-/// What a function, a method or a function object takes and gives.
+/// Parameters and result of a function, a method or a function object.
 template <class Call>
 struct Signature : Signature<decltype(&Call::operator())> {};
 template <class Result, class... Given>

@@ -112,11 +112,11 @@ Result<void> ActorHost::announce() {
   const std::string card = describe::write_json(card_);
   const core::Reported told = options_.announces ? context_.announce(card) : context_.report(card);
   if (told) return {};
-  return fail(Errc::unavailable, "the master does not take where this actor can be called: " + told.why);
+  return fail(Errc::unavailable, "the master did not accept the address of this actor: " + told.why);
 }
 
 void ActorHost::come_in(loop::Descriptor socket, net::Cover cover) {
-  if (connections_.size() - open_connections_ >= strangers_max) {  // the one who takes longest to say who he is
+  if (connections_.size() - open_connections_ >= strangers_max) {  // close the oldest unauthenticated connection
     const auto oldest =
         std::find_if(connections_.begin(), connections_.end(), [](const auto& one) { return !one.second->is_open; });
     oldest->second->wire->close();

@@ -81,7 +81,7 @@ void Wire::took(std::size_t bytes, std::vector<loop::Descriptor> files) {
   std::vector<remote::CallFrame> frames;
   const std::shared_ptr<Wire> self = shared_from_this();
   Result<void> taken;
-  if (files_.size() > files_max) taken = fail(Errc::corrupt, "files came that no frame speaks of");
+  if (files_.size() > files_max) taken = fail(Errc::corrupt, "received file descriptors that no frame refers to");
   if (!reader_.took(bytes, frames)) taken = fail(Errc::corrupt, "what came is no frame");
   for (remote::CallFrame& frame : frames) {
     if (!taken || user_ == nullptr) break;

@@ -38,7 +38,7 @@ Result<std::unique_ptr<PackedCode>> PackedCode::pack(const std::string& folder) 
   std::error_code ignored;
   std::string scratch = (std::filesystem::temp_directory_path(ignored) / "cadre-code-XXXXXX").string();
   if (::mkdtemp(scratch.data()) == nullptr) {
-    return fail(Errc::not_found, "there is no room to pack " + folder + "; set TMPDIR to a folder with some");
+    return fail(Errc::not_found, "not enough space to pack " + folder + "; set TMPDIR to a folder with free space");
   }
   std::unique_ptr<PackedCode> code(new PackedCode(scratch));
   objects::PackOptions options;
@@ -66,7 +66,7 @@ loop::Task<Result<void>> PackedCode::send(rest::Client& connection) const {
     // A master that was started again may have lost the last part; one that never goes on must not keep us.
     without_progress = have > sent ? 0 : without_progress + 1;
     if (without_progress > 100) {
-      co_return fail(Errc::corrupt, "the master takes no more of the code after " + std::to_string(have) + " bytes");
+      co_return fail(Errc::corrupt, "the master accepts no more of the code after " + std::to_string(have) + " bytes");
     }
     sent = have;
     const std::int64_t left = std::max<std::int64_t>(0, packed_.size.value - have);

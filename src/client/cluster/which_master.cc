@@ -66,7 +66,7 @@ Result<Logins> read_logins() {
   if (!text) return fail(Errc::corrupt, text.error().message);
   auto logins = describe::read_json_of_peer<Logins>(*text);
   if (logins) return *std::move(logins);
-  return fail(Errc::corrupt, describe::to_error(logins.error(), path).message + "; mend it or remove it");
+  return fail(Errc::corrupt, describe::to_error(logins.error(), path).message + "; correct or remove it");
 }
 
 Result<void> write_logins(const Logins& logins) {

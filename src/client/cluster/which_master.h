@@ -1,4 +1,4 @@
-/// Which master the user means, and as whom he asks there. Reads the environment; for the main thread.
+/// Selects the master and the credentials of the user. Reads the environment; for the main thread.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ constexpr std::string_view naming_by_option = "--master or CADRE_MASTER";
 /// How a client of its API reaches it.
 [[nodiscard]] rest::Endpoint endpoint_of(const cluster::KnownMaster& master);
 
-/// Masters where the user has logged in, kept in his config folder, for him only.
+/// Masters where the user has logged in, stored in the config folder of the user and readable only by its owner.
 struct Logins {
   static constexpr std::string_view doc = "Where the user has logged in.";
   std::string current;  ///< URL

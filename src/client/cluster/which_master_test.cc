@@ -202,7 +202,7 @@ TEST_F(WhichMaster, NoLoginsAreNoFaultButBrokenOnesAre) {
   ASSERT_TRUE(write_logins({}));
   write(logins_file(), "{\"masters\": [{\"url\": 5}]}");
   for (const std::string& said : {url_of(""), url_of("http://there")}) {
-    EXPECT_THAT(said, testing::AllOf(StartsWith("(corrupt) " + logins_file()), HasSubstr("; mend it or remove it")));
+    EXPECT_THAT(said, testing::AllOf(StartsWith("(corrupt) " + logins_file()), HasSubstr("; correct or remove it")));
   }
   EXPECT_EQ(text_of(logins_file()), "{\"masters\": [{\"url\": 5}]}") << "it is not thrown away";
 }

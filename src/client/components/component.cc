@@ -290,7 +290,7 @@ std::optional<Reason> Component::Inside::shortage() {
   const TimePoint now = member.now();
   if (missing.empty() || enough_at == TimePoint::max()) enough_at = now;
   if (missing.empty() || now - enough_at < options.minimal_wait) return std::nullopt;
-  return Reason{Reason::Code::unavailable, "the group cannot go on: of its peers there are only " + missing};
+  return Reason{Reason::Code::unavailable, "the group has too few peers: " + missing};
 }
 
 Outcome<Message> Component::receive(Wait wait) {

@@ -90,7 +90,7 @@ TEST_F(Members, ARequestThatNobodyAnswersEndsInTime) {
   EXPECT_ERROR(Errc::timed_out, a.receive(a.now() + 20ms));
 }
 
-TEST_F(Members, WhoDoesNotComeIsNamed) {
+TEST_F(Members, JoinNamesTheMissingPeers) {
   GroupMember& a = add("asker", "a", {{"server", 3}});
   add("server", "b");
   std::jthread other([&] { ASSERT_DONE(members[1]->join(members[1]->now() + 30s)); });
@@ -167,7 +167,7 @@ TEST_F(Members, MessagesOfManyThreadsArriveOnceEach) {
   }
 }
 
-TEST_F(Members, ManyAskAtOnceAndEachHearsHisOwnAnswer) {
+TEST_F(Members, ConcurrentRequestsGetTheirOwnReplies) {
   GroupMember& a = add("asker", "a", {{"server", 1}});
   GroupMember& b = add("server", "b", {{"asker", 1}});
   join_all();

@@ -104,7 +104,7 @@ Result<void> Switchboard::bind() {
   net::HubOptions at;
   at.addresses = {"ipc://" + inside.folder->path() + "/member", "tcp://" + shared_.options.host + ":0"};
   at.keys = inside.keys;
-  at.admission = net::Admission::anyone();  // who may speak shows it in his first word
+  at.admission = net::Admission::anyone();  // peers authenticate with their first message
   at.limits = line_limits();
   TRY_ASSIGN(hub, inside.network->bind(std::move(at),
                                        [this](const net::Peer& peer, Slice frame) { hear(peer, std::move(frame)); }));

@@ -45,7 +45,7 @@ class Nodes {
   Node read(BytesView body) {
     MsgpackCursor cursor(body);
     Node node = next(cursor, 0);
-    if (!cursor.is_at_end()) fail(cursor.fault_here("more bytes stand after its end; remove them"));
+    if (!cursor.is_at_end()) fail(cursor.fault_here("there are extra bytes after its end; remove them"));
     return node;
   }
 
@@ -79,7 +79,7 @@ class Nodes {
       case ValueForm::set: {
         MsgpackCursor cursor(node.item.bytes);
         Node items = next(cursor, depth + 1);
-        if (!items.is(Kind::list) || !cursor.is_at_end()) throw ValueError("the value holds a set that is none");
+        if (!items.is(Kind::list) || !cursor.is_at_end()) throw ValueError("the value contains a malformed set");
         node.parts = std::move(items.parts);
         return;
       }

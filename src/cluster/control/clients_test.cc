@@ -352,7 +352,7 @@ TEST(Clients, AreListedToThemselvesAndToWhoMaySeeTheirJobs) {
   EXPECT_TRUE(listed(an_admin()).empty());
   fixture.ask(ann, "keep_session", keep_session());
   EXPECT_EQ(listed(ann).size(), 1U);
-  EXPECT_TRUE(listed(bob).empty());  // it has no jobs that would make it his affair
+  EXPECT_TRUE(listed(bob).empty());  // it has no jobs that bob may see
   fixture.ask(ann, "submit", requests::Submit{actor_of()});
   fixture.pass(2s);
   for (const access::Principal& who : {ann, bob, an_admin()}) {

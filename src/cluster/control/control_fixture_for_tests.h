@@ -1,5 +1,5 @@
-/// The master's mind with a database in memory and agents that say what a test lets them say. Writes down what was
-/// heard, written and sent, for transcripts. One thread at a time.
+/// The master's control logic with a database in memory and agents that say what a test lets them say. Writes down what
+/// was heard, written and sent, for transcripts. One thread at a time.
 #pragma once
 
 #include <algorithm>

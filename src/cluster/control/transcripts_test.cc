@@ -398,7 +398,7 @@ std::vector<Scene> rights() {
     fixture.ask(who, "why " + std::to_string(job), requests::Why{{job}});
   };
   return {
-      {"An editor changes what is his own, a viewer nothing, and who is not there knows of nothing",
+      {"An editor changes their own jobs, a viewer changes nothing, and a user without a role sees nothing",
        [=](ControlFixture& fixture) {
          fixture.hello("a1");
          submit(fixture, ann, 1, "default");

@@ -1,6 +1,6 @@
-/// A whole cluster in virtual time, for tests: the master's mind over a database in memory, agents' minds over disks
-/// and supervisors in memory, and links that stall, break and lose. Everything that happens comes from one Dice; what
-/// must hold at all times is checked at all times. One thread at a time.
+/// A whole cluster in virtual time, for tests: the master's control logic over a database in memory, that of agents
+/// over disks and supervisors in memory, and links that stall, break and lose. Everything that happens comes from one
+/// Dice; what must hold at all times is checked at all times. One thread at a time.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-/// An agent's mind: hears the master and the supervisors of its tasks, and says what is to be done. Pure: no I/O, no
-/// clock; the same news gives the same effects. One thread at a time.
+/// The control logic of an agent: takes messages of the master and of the supervisors of its tasks, and decides what to
+/// do. Pure: no I/O, no clock; the same news gives the same effects. One thread at a time.
 #pragma once
 
 #include <algorithm>

@@ -42,7 +42,7 @@ std::string in_words(const Effect& effect, TimePoint now) {
       effect);
 }
 
-/// An agent's mind with a master and supervisors that say what a test lets them say.
+/// The control logic of an agent with a master and supervisors that say what a test lets them say.
 class Bench {
  public:
   explicit Bench(const std::vector<Found>& found = {}) : host_(introduction(), found, now_) { pass(0s); }

@@ -190,7 +190,7 @@ TEST(WarmStock, KeepsSomeOfEachKindThatWasStartedOnce) {
   EXPECT_EQ(bench.count(kind_of("ann")), 3U);
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(bench.take(kind_of("ann")));
   EXPECT_FALSE(bench.take(kind_of("ann")));
-  EXPECT_FALSE(bench.take(kind_of("bob"))) << "those of others are not for him";
+  EXPECT_FALSE(bench.take(kind_of("bob"))) << "processes of other users are not used";
   bench.settle();
   EXPECT_EQ(bench.count(kind_of("ann")), 3U);
   EXPECT_EQ(bench.count(kind_of("bob")), 3U);

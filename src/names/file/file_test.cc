@@ -231,8 +231,8 @@ TEST_F(NamesInAFolder, DoesWhatANaiveOneDoes) {
   });
 }
 
-/// Takes a key again and again, and says in a file of its own with which epochs it has got it. Who asked for it only if
-/// it is absent has it alone until he removes it.
+/// Takes a key again and again, and logs the epochs it got to its own file. A process that puts the key with
+/// only_if_absent is its only owner until it removes the key.
 int fight(const std::string& folder, PutMode mode, const std::string& log) {
   Side side("file://" + folder + "/shared");
   std::ofstream file(log);

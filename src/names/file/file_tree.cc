@@ -82,7 +82,7 @@ Result<Epoch> FileTree::put(const Claim& claim, PutMode mode) {
     TRY_ASSIGN(seen, layout_.look(claim.key));
     if (seen && mode == PutMode::only_if_absent && !is_ours(*seen) && has_owner(*seen)) {
       ::unlink(layout_.value_path(mark).c_str());
-      return fail(Errc::conflict, "somebody has the name " + claim.key + " already");
+      return fail(Errc::conflict, "the name " + claim.key + " already exists");
     }
     if (seen && is_ours(*seen)) {
       mark.epoch = seen->epoch;
@@ -132,7 +132,7 @@ Result<Epoch> FileTree::restore(const Claim& claim) {
     if (hold == Hold::lost || is_there) {
       ::unlink(layout_.value_path(mark).c_str());
       if (is_there) return Epoch{seen->epoch};
-      return fail(Errc::conflict, "the name " + claim.key + " went to somebody else, or was removed");
+      return fail(Errc::conflict, "the name " + claim.key + " was taken over by another process, or removed");
     }
     if (seen) {
       mark.epoch = seen->epoch;
@@ -249,8 +249,8 @@ Result<void> FileTree::end() {
   return {};
 }
 
-/// First what has no owner, then what is left of those who had it. Files are listed before sessions: who has a file has
-/// said before that he lives.
+/// Removes entries without an owner, then the remains of dead sessions. Files are listed before sessions, because a
+/// session writes its heartbeat before its first file.
 Result<void> FileTree::sweep() {
   next_sweep_ = clock_() + options_.sweep_wait;
   TRY_ASSIGN(present, layout_.server_time());
@@ -271,7 +271,7 @@ Result<void> FileTree::sweep() {
     if (!living.contains(session_of(file))) TRY(as_lost(loop::remove_all(layout_.path(file))));
   }
   for (const std::string& session : dead) ::unlink(layout_.path("alive/" + session).c_str());
-  for (const std::string& name : sessions) {  // who was killed while he wrote
+  for (const std::string& name : sessions) {  // left by a process that was killed while it wrote
     if (name.find('.') == std::string::npos) continue;
     const std::string path = layout_.path("alive/" + name);
     const auto changed = changed_at(path);

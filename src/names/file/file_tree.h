@@ -2,17 +2,16 @@
 /// One thread at a time; everything blocks.
 ///
 /// Races, and how they end:
-/// - Two want an absent key, or one that ran out: one rename succeeds, the other finds another mark and looks again.
-/// - The owner changes his value while another takes the key: both rename the mark that they saw; one of them fails,
-///   the owner then reads that it is lost, the other tries again and takes over the new value.
-/// - The owner says that he lives while another finds him dead: saying so touches no mark, so it can bring nothing
-///   back. Found dead, his mark becomes `expired`; he sees that and restores it with its epoch, if nobody else has
-///   taken it by then. Others saw it go and come back.
-/// - A value goes while somebody reads it: its mark has changed, so he looks again.
-/// - Somebody dies between two steps: a value without a mark or a folder under new/ is left, which goes when its
-/// session
-///   is found dead. A mark without a value counts as nothing, and its owner puts the value back.
-/// - An ended mark stays for a while, so that an owner who was away for long learns whether he may come back.
+/// - Two processes put an absent or expired key: one rename succeeds, the other finds another mark and tries again.
+/// - The owner changes its value while another process takes the key: both rename the mark that they saw; one of them
+///   fails. Then the owner reads that the key is lost, or the other process retries and takes over the new value.
+/// - The owner sends a heartbeat while another process declares it dead: a heartbeat touches no mark, so it restores
+///   nothing. The mark of a dead owner becomes `expired`; the owner sees that and restores it with its epoch, unless
+///   another process has taken the key. Other processes saw the key disappear and return.
+/// - A value disappears while it is read: its mark has changed, so the reader tries again.
+/// - A process dies between two steps: a value without a mark, or a folder under new/, is left. It is removed when its
+///   session is found dead. A mark without a value counts as absent, and its owner puts the value back.
+/// - An ended mark is kept for a while, so that an owner that was away for long learns whether it may return.
 #pragma once
 
 #include <cstddef>

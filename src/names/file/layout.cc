@@ -203,8 +203,9 @@ Result<std::uint64_t> Layout::next_epoch(std::uint64_t floor) const {
     if (::rename(from.c_str(), (folder + "/" + std::to_string(next)).c_str()) == 0) return next;
     if (errno != ENOENT) return file_failure(from, errno);
   }
-  return fail(Errc::unavailable, folder + ": too many count here at once, or its file is missing; if nobody uses " +
-                                     root_ + ", remove it");
+  return fail(Errc::unavailable,
+              folder + ": too many processes use this counter at once, or its file is missing; if no process uses " +
+                  root_ + ", remove it");
 }
 
 Result<Duration> Layout::server_time() const {

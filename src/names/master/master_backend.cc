@@ -129,7 +129,7 @@ loop::Task<Result<void>> MasterBackend::keep_all(const std::vector<Claim>& claim
     }
     CO_TRY_ASSIGN(kept, co_await ask(request, deadline));
     if (kept.holds.size() != request.names.size()) {
-      co_return fail(Errc::unavailable, "the master does not say how it stands with each name");
+      co_return fail(Errc::unavailable, "the response of the master does not contain the state of each name");
     }
     holds.insert(holds.end(), kept.holds.begin(), kept.holds.end());
   }

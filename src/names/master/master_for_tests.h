@@ -31,7 +31,7 @@ class MasterForTests {
   std::string ca() const { return folder_.path() + "/ca.pem"; }
 
   void add_workspace(const std::string& name) { ask("POST", "/workspaces", R"({"name":")" + name + "\"}"); }
-  /// A new user with a role in a workspace; gives a token of his.
+  /// Creates a user with a role in a workspace; returns a token of the user.
   std::string add_user(const std::string& name, const std::string& workspace, const std::string& role) {
     ask("POST", "/users", R"({"name":")" + name + "\"}");
     set_role(name, workspace, role);

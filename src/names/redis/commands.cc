@@ -26,7 +26,9 @@ std::optional<Epoch> epoch_of(const Reply& reply) {
   return problem == std::errc() && end == text->data() + text->size() ? std::optional(epoch) : std::nullopt;
 }
 
-Failure unexpected() { return fail(Errc::corrupt, "Redis answers what our scripts do not; who else writes there?"); }
+Failure unexpected() {
+  return fail(Errc::corrupt, "unexpected reply from Redis; check whether another program writes to these keys");
+}
 
 }  // namespace
 

@@ -76,7 +76,7 @@ class RedisBackend final : public Backend, public std::enable_shared_from_this<R
 loop::Task<Result<Epoch>> RedisBackend::put(const Claim& claim, PutMode mode, TimePoint deadline) {
   RedisCommands::Words words = commands_.put(claim, mode, largest_);
   CO_TRY_ASSIGN(reply, co_await link_.ask(std::move(words), deadline));
-  CO_TRY_ASSIGN(epoch, read_epoch(reply, "somebody has the name " + claim.key + " already"));
+  CO_TRY_ASSIGN(epoch, read_epoch(reply, "the name " + claim.key + " already exists"));
   largest_ = std::max(largest_, epoch);
   co_return epoch;
 }
@@ -84,7 +84,7 @@ loop::Task<Result<Epoch>> RedisBackend::put(const Claim& claim, PutMode mode, Ti
 loop::Task<Result<Epoch>> RedisBackend::restore(const Claim& claim, TimePoint deadline) {
   RedisCommands::Words words = commands_.restore(claim);
   CO_TRY_ASSIGN(reply, co_await link_.ask(std::move(words), deadline));
-  co_return read_epoch(reply, "the name " + claim.key + " went to somebody else, or was removed");
+  co_return read_epoch(reply, "the name " + claim.key + " was taken over by another process, or removed");
 }
 
 loop::Task<Result<std::vector<Hold>>> RedisBackend::keep(const std::vector<Claim>& claims, TimePoint deadline) {

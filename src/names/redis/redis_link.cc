@@ -47,7 +47,7 @@ void RedisLink::connect() {
   stream_ = std::make_unique<net::Stream>(loop_, std::move(stream), *this);
 }
 
-/// The ping shows that somebody answers, and not only the system of his host.
+/// The ping shows that the server itself responds, not only the kernel of its host.
 void RedisLink::opened() {
   std::vector<std::vector<std::string>> login;
   if (!url_.password.empty() && url_.user.empty()) login.push_back({"AUTH", url_.password});
@@ -77,7 +77,7 @@ void RedisLink::take(Reply reply) {
     const std::string* said = words->at(2).text();
     if (kind != nullptr && *kind == "message" && said != nullptr) return ears_.heard(*said);
   }
-  if (asked_.empty()) return lost({Errc::unavailable, where() + ": it answers what nobody asked"});
+  if (asked_.empty()) return lost({Errc::unavailable, where() + ": it sent a reply without a request"});
   const Pending<Reply> pending = std::move(asked_.front().pending);
   asked_.pop_front();
   watch_answers();

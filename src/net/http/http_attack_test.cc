@@ -69,7 +69,7 @@ TEST(HttpAttack, BodiesThatAreNotWholeHaveABoundTogether) {
   const RawSocket small = connect(server);
   small.say("POST /large HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nConnection: close\r\n\r\n12345");
   EXPECT_THAT(hear_all(small), StartsWith("HTTP/1.1 200 ")) << "there is room for small ones";
-  first.reset();  // who goes gives back what he held
+  first.reset();  // a closed connection frees its memory
   for (int i = 0; i < 2; ++i) {
     const RawSocket next = connect(server);
     next.say(head + most);
@@ -126,7 +126,7 @@ TEST(HttpAttack, AnIdleConnectionIsClosedWithoutAWord) {
   EXPECT_EQ(server.counters().timed_out, 0);
 }
 
-TEST(HttpAttack, WhoIsAnsweredLateIsNotIdle) {
+TEST(HttpAttack, AConnectionThatWaitsForAResponseIsNotIdle) {
   std::unique_ptr<Exchange> kept;
   ServerOnThread server([&](std::unique_ptr<Exchange> exchange) { kept = std::move(exchange); }, with(quick_limits()));
   const RawSocket socket = connect(server);
@@ -139,7 +139,7 @@ TEST(HttpAttack, WhoIsAnsweredLateIsNotIdle) {
   EXPECT_THAT(hear_until(socket, "late"), HasSubstr("200 OK"));
 }
 
-TEST(HttpAttack, WhoNeverReadsIsGivenUp) {
+TEST(HttpAttack, ClosesAConnectionThatNeverReads) {
   ServerOnThread server([](std::unique_ptr<Exchange> exchange) { exchange->answer(text(std::string(32 << 20, 'x'))); },
                         with(quick_limits()));
   const RawSocket socket = connect(server);
@@ -147,7 +147,7 @@ TEST(HttpAttack, WhoNeverReadsIsGivenUp) {
   server.expect([](const Counters& counters) { return counters.timed_out == 1 && counters.open == 0; });
 }
 
-TEST(HttpAttack, WhoReadsSlowlyIsBorne) {
+TEST(HttpAttack, KeepsAConnectionThatReadsSlowly) {
   Limits limits = quick_limits();
   limits.write_wait = seconds(5);
   ServerOnThread server([](std::unique_ptr<Exchange> exchange) { exchange->answer(text(std::string(16 << 20, 'x'))); },
@@ -238,7 +238,7 @@ TEST(HttpAttack, AnotherRequestIsNotTakenForAnEnd) {
   EXPECT_LT(heard.find("first"), heard.find("second"));
 }
 
-TEST(HttpAttack, WhoResetsAmidAnAnswerHarmsNobody) {
+TEST(HttpAttack, AResetDuringAResponseAffectsNoOtherConnection) {
   ServerOnThread server([](std::unique_ptr<Exchange> exchange) { exchange->answer(text(std::string(32 << 20, 'x'))); },
                         with({}));
   for (int i = 0; i < 20; ++i) {
@@ -283,14 +283,14 @@ TEST(HttpAttack, ContinueIsSaidToWhoWaitsForIt) {
   EXPECT_THAT(hear_all(socket), is_refusal(413));
 }
 
-TEST(HttpAttack, WhoSpeaksHttp10IsAnsweredOnce) {
+TEST(HttpAttack, AnswersAnHttp10ClientOnceAndCloses) {
   ServerOnThread server(hello, with({}));
   const RawSocket socket = connect(server);
   socket.say("GET / HTTP/1.0\r\n\r\n");
   EXPECT_THAT(hear_all(socket), AllOf(HasSubstr("Connection: close"), EndsWith(hello_0)));
 }
 
-TEST(HttpAttack, WhoClosesHalfwayIsStillAnswered) {
+TEST(HttpAttack, AnswersAClientThatClosedItsSendingSide) {
   ServerOnThread server(hello, with({}));
   const RawSocket socket = connect(server);
   socket.say(good);

@@ -31,7 +31,7 @@ struct Request {
   std::string target;  ///< as it came: path and query
   Headers headers;
   std::string body;
-  std::string peer;           ///< the address of who asks, without its port
+  std::string peer;           ///< the address of the client, without its port
   bool is_websocket = false;  ///< asks to go on as one
 
   /// The target up to its query, still with its escapes.

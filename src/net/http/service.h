@@ -25,7 +25,7 @@ struct Service {
   /// When a wait that begins now is over: never early, and late by two ticks at most.
   TimePoint after(Duration wait) const;
 
-  /// Looks after who let his time pass, at every tick while there is a connection.
+  /// Closes connections whose deadline has passed, at every tick while there is a connection.
   void watch();
   void sweep();
 

@@ -1,5 +1,5 @@
-/// TLS as words that come and words that go, without a socket: for a server with the certificate that it shows, and for
-/// who calls one with those that he believes. A session belongs to one thread; its context outlives it.
+/// TLS over byte strings, without a socket: for a server with its certificate, and for a client with the certificates
+/// that it trusts. A session belongs to one thread; its context outlives it.
 #pragma once
 
 #include <array>

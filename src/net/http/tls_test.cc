@@ -141,7 +141,7 @@ RawSocket connect_to_tls(const ServerOnThread& server) {
   return RawSocket::connect_to("tcp://127.0.0.1:" + std::to_string(server.port()));
 }
 
-TEST(Tls, WhoSpeaksPlainHttpIsToldSo) {
+TEST(Tls, APlainHttpRequestGetsAnErrorThatNamesHttps) {
   const Certificates certificates;
   ServerOnThread server(echo_over_tls, certificates.options());
   const RawSocket socket = connect_to_tls(server);

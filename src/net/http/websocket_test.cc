@@ -132,7 +132,7 @@ TEST(WebSocket, IsPingedWhileIdleAndLivesOn) {
   EXPECT_EQ(echoing.server->counters().timed_out, 0);
 }
 
-TEST(WebSocket, WhoAnswersNoPingIsGone) {
+TEST(WebSocket, ClosesAConnectionWithoutPongs) {
   Limits limits;
   limits.idle_wait = milliseconds(200);
   Echoing echoing(limits);
@@ -153,7 +153,7 @@ TEST(WebSocket, TheServerSaysGoodbyeWithACode) {
   }
 }
 
-TEST(WebSocket, WhoIsLeftIsToldSo) {
+TEST(WebSocket, AnEndedHandlerSendsACloseFrame) {
   Echoing echoing;
   WebSocketForTests peer = echoing.connect();
   peer.send("leave");
@@ -238,7 +238,7 @@ loop::Task<void> flood(std::unique_ptr<Exchange> exchange, std::atomic<int>& sen
   ++ended;
 }
 
-TEST(WebSocket, WhoDoesNotReadHoldsUpTheSenderAndIsGivenUp) {
+TEST(WebSocket, ASlowReaderBlocksTheSenderAndIsClosedAtTheTimeout) {
   std::atomic<int> sent = 0, ended = 0;
   ServerOnThread* there = nullptr;
   ServerOptions options;

@@ -56,7 +56,7 @@ void Wire::open(std::shared_ptr<User> user) {
 
 void Wire::hand_over(std::shared_ptr<User> user) { user_ = std::move(user); }
 
-/// Nothing may throw into the loop, and nobody goes away while he is called.
+/// No exception may reach the loop, and the user must not be destroyed during its own call.
 template <class Fn>
 void Wire::call(Fn fn) {
   const std::shared_ptr<User> user = user_;

@@ -27,7 +27,7 @@ Result<PublicKey> key_of(std::string_view raw) {
   return parse_public_key(text.data());
 }
 
-/// What is shared with a caller who says that he has this key; nothing when he is not let in.
+/// The secret shared with a caller that claims this key; nothing if the caller is not admitted.
 std::optional<SharedSecret> secret_for(const Called& called, const Result<PublicKey>& caller) {
   if (!caller || !called.admits(*caller)) return std::nullopt;
   const Result<SharedSecret> secret = shared_secret(called.keys.secret, *caller);

@@ -37,7 +37,7 @@ class Guard {
   State state_ = State::shaking;
 };
 
-/// The caller's end: who he is, and whom he expects.
+/// The side of the caller: its keys, and the key that it expects.
 struct Caller {
   Keys keys;
   PublicKey called;

@@ -35,7 +35,7 @@ struct Pipe::Inside : std::enable_shared_from_this<Inside> {
   struct Chunk {
     std::string bytes;
     std::size_t sent = 0;
-    std::vector<loop::Descriptor> files;  // copies: their owner may close his
+    std::vector<loop::Descriptor> files;  // copies, because their owner may close the originals
   };
 
   Inside(PipeDependencies g, User& u) : deps(std::move(g)), user(&u) {}
@@ -161,7 +161,7 @@ bool Pipe::Inside::read_coded() {
   if (size <= 0) {
     const bool was_refused = size == 0 && !is_open;
     end_with(was_refused ? Errc::denied : Errc::unavailable,
-             was_refused ? "the other side did not believe who we are, or is another"
+             was_refused ? "the other side refused our key, or has a different one"
              : size == 0 ? "the other side has closed the connection"
                          : strerrordesc_np(errno));
     return false;
@@ -178,7 +178,7 @@ bool Pipe::Inside::read_coded() {
   }
   if (state == Guard::State::failed) {
     end_with(is_open ? Errc::unavailable : Errc::denied,
-             is_open ? "the other side has closed the connection" : "the other side did not prove who it is");
+             is_open ? "the other side has closed the connection" : "the other side did not authenticate");
     return false;
   }
   if (state == Guard::State::open && !is_open) {
@@ -301,7 +301,7 @@ Pipe::Pipe(PipeDependencies deps, std::shared_ptr<const Called> called, loop::De
   inside.called = std::move(called);
   inside.cover = cover;
   inside.late = inside.deps.loop.after(
-      open_wait, [&inside] { inside.end_with(Errc::denied, "the other side did not say who it is"); });
+      open_wait, [&inside] { inside.end_with(Errc::denied, "the other side did not authenticate in time"); });
   inside.descriptor.emplace(loop::asio_context(inside.deps.loop), socket.release());
   inside.connected();
 }

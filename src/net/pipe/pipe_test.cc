@@ -178,7 +178,7 @@ TEST_P(PipeTest, AnyThreadMaySend) {
   }
 }
 
-TEST_P(PipeTest, AStrangerIsNotLetIn) {
+TEST_P(PipeTest, RefusesAnUnknownCaller) {
   call(make_keys(), called_keys.open);
   ASSERT_TRUE(until([&] { return left.end.has_value(); }));
   EXPECT_EQ(left.end->code, Errc::denied) << left.end->message;
@@ -187,7 +187,7 @@ TEST_P(PipeTest, AStrangerIsNotLetIn) {
   EXPECT_EQ(right.end->code, Errc::denied);
 }
 
-TEST_P(PipeTest, AnImpostorIsNotBelieved) {
+TEST_P(PipeTest, RefusesAPeerWithAWrongKey) {
   call(caller_keys, make_keys().open);  // somebody else took the address
   ASSERT_TRUE(until([&] { return left.end.has_value(); }));
   EXPECT_EQ(left.end->code, Errc::denied) << left.end->message;
@@ -212,7 +212,7 @@ TEST_P(PipeTest, TheEndOfOneIsToldToTheOther) {
   left.say("into the void");
 }
 
-TEST_P(PipeTest, NoiseIsNoGreeting) {
+TEST_P(PipeTest, RefusesARandomHandshake) {
   Dice dice(7);
   for (int i = 0; i < 50; ++i) {
     right.end.reset();

@@ -54,7 +54,7 @@ Result<SharedSecret> shared_secret(const SecretKey& own, const PublicKey& peer) 
   const bool is_good = context && EVP_PKEY_derive_init(context.get()) == 1 &&
                        EVP_PKEY_derive_set_peer(context.get(), open.get()) == 1 &&
                        EVP_PKEY_derive(context.get(), reinterpret_cast<std::uint8_t*>(point.data()), &size) == 1;
-  if (!is_good) return fail(Errc::invalid, "the key of the other side is none");  // a point of small order
+  if (!is_good) return fail(Errc::invalid, "the key of the other side is invalid");  // a point of small order
   const SharedSecret made = hmac(point, "cadre pipe");
   explicit_bzero(point.data(), point.size());
   return made;

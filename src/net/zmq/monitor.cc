@@ -80,7 +80,7 @@ void ZmqMonitor::count(int event, std::uint32_t value) {
       break;
     case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
       ++counters_.handshakes_failed;
-      refusals_.note(std::string("a connection that ended before it said who it is: ") +
+      refusals_.note(std::string("a connection that ended before its handshake: ") +
                      zmq_strerror(static_cast<int>(value)));
       break;
     case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:

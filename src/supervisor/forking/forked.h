@@ -24,7 +24,7 @@ namespace forking {
 
 /// There may be requests from now on.
 [[nodiscard]] bool say_ready(int socket);
-/// Waits for the next one: the connection of who asks. None when there will be no more.
+/// Waits for the next request and returns the connection of its sender; none if there will be no more.
 [[nodiscard]] Descriptor next(int socket);
 /// Answers that it cannot be.
 void refuse(int line, const std::string& why);

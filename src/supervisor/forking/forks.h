@@ -1,4 +1,4 @@
-/// The supervisor of a template: passes on who asks for a process that is forked from it, and knows how many of those
+/// The supervisor of a template: passes on requests for processes that are forked from it, and knows how many of those
 /// live. For the supervisor's only thread.
 #pragma once
 

@@ -21,7 +21,7 @@ class Forking : public Rig {
     end_all();
   }
 
-  /// Gets `line`, a socket to who asks for a process, and does this with it. Gives its folder.
+  /// Gets `line`, a socket to the sender of a request for a process, and does this with it. Gives its folder.
   std::string begin_template(const std::string& with_line) {
     Launch launch = program({"/usr/bin/python3", "-c",
                              "import os, socket, time\n"
@@ -45,7 +45,7 @@ class Forking : public Rig {
     launch.forked_from = folder;
     return launch;
   }
-  /// In Python, to who asks.
+  /// In Python, sends this to the sender of the request.
   static std::string say_running() {
     std::string word;
     for (const std::byte byte : describe::write_msgpack(fork_talk::FromForked(fork_talk::Running{}))) {

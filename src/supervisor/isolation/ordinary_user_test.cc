@@ -12,10 +12,10 @@
 namespace cadre::supervisor {
 namespace {
 
-TEST(OrdinaryUser, AllThatNeedsNoRootHoldsForHimToo) {
+TEST(OrdinaryUser, PassesAllTestsThatNeedNoRoot) {
   if (::geteuid() != 0) return;  // it is being run by one
   namespace fs = std::filesystem;
-  std::string folder = "/tmp/cadre-test-user-XXXXXX";  // he may not see where this was built
+  std::string folder = "/tmp/cadre-test-user-XXXXXX";  // an ordinary user may not see the build folder
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);
   fs::permissions(folder, fs::perms(0755));
   fs::copy_file("/proc/self/exe", folder + "/test");

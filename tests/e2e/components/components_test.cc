@@ -287,7 +287,7 @@ TEST_F(WithMaster, WhoIsKilledIsGoneFromTheNames) {
   EXPECT_EQ(watch.next(60s)->kind, Names::Change::Kind::gone);
 }
 
-TEST_F(Processes, WhoIsKilledIsMissedAndTheNextOfHisNameGetsWhatWasKept) {
+TEST_F(Processes, DetectsAKilledPeerAndDeliversKeptMessagesToItsSuccessor) {
   const pid_t first = start("p0");
   Component::Options patient = options(1);
   patient.rejoin = true;
@@ -310,7 +310,7 @@ TEST_F(Processes, WhoIsKilledIsMissedAndTheNextOfHisNameGetsWhatWasKept) {
   end_all(component);
 }
 
-TEST_F(Processes, WhoStandsStillIsMissedInTimeAndIsThereAgainWhenHeGoesOn) {
+TEST_F(Processes, DetectsASuspendedPeerAndReconnectsWhenItResumes) {
   const pid_t pid = start("p0");
   Told told;
   Component component(options(1));
@@ -320,8 +320,8 @@ TEST_F(Processes, WhoStandsStillIsMissedInTimeAndIsThereAgainWhenHeGoesOn) {
   const Outcome<Message> answer = component.request("p0", "echo", "are you there?", 60s);
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.reason().code, Reason::Code::unavailable);
-  EXPECT_THAT(answer.reason().text, AnyOf(HasSubstr("nothing was heard of it for 3s"),
-                                          HasSubstr("it has heard nothing for 3s")));  // whichever is noticed first
+  EXPECT_THAT(answer.reason().text, AnyOf(HasSubstr("no message from it for 3s"),
+                                          HasSubstr("it received nothing for 3s")));  // whichever is noticed first
   EXPECT_THAT(told.lost(), SizeIs(1));
   ::kill(pid, SIGCONT);
   ASSERT_TRUE(told.wait("up p0", 2));
@@ -329,7 +329,7 @@ TEST_F(Processes, WhoStandsStillIsMissedInTimeAndIsThereAgainWhenHeGoesOn) {
   end_all(component);
 }
 
-TEST_F(Processes, WhoGoesLeavesNothingBehind) {
+TEST_F(Processes, AClosedOrKilledComponentLeavesNoFiles) {
   setenv("XDG_RUNTIME_DIR", folder.path().c_str(), 1);
   const auto count_folders = [&] {
     const std::filesystem::directory_iterator all(folder.path() + "/cadre-" + std::to_string(geteuid()));
@@ -404,7 +404,7 @@ TEST_F(OnHosts, FindEachOtherByTheMaster) {
   });
 }
 
-TEST_F(OnHosts, WhoIsCutOffIsMissedAndFoundAgainAndWhatIsReliableComesOnce) {
+TEST_F(OnHosts, DetectsAPartitionReconnectsAndDeliversReliableMessagesOnce) {
   with_component([&](Component& component, Told& told) {
     hosts.network().cut(3);
     std::vector<std::uint64_t> ids;

@@ -496,7 +496,7 @@ class Walls:
         self.assertNotEqual(done.returncode, 0, done.stdout)
         self.assertIn(words, done.stderr)
 
-    def test_the_victim_lives_through_all_of_it(self):
+    def test_the_attacked_task_keeps_running(self):
         self.assertTrue(is_alive(self.pid))  # and again in tearDownClass, after the others
 
     @classmethod
@@ -898,7 +898,7 @@ class WithoutNamespaces(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("cannot isolate tasks of different users and accepts only jobs of 'admin'", done.stderr)
 
-    def test_the_agent_says_so(self):
+    def test_the_agent_reports_missing_namespaces(self):
         agent = self.cluster.ask("GET", "/agents")["agents"][0]
         self.assertIn("accepts only jobs of", " ".join(agent["isolation"]))
 

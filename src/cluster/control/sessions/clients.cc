@@ -12,7 +12,7 @@
 namespace cadre::cluster::control {
 namespace {
 
-/// Jobs that one answer tells of; who asks again is told of the others.
+/// Maximum number of jobs in one response; the next request returns the others.
 constexpr std::size_t told_at_once = 1'000;
 
 }  // namespace

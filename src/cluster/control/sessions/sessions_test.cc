@@ -38,7 +38,7 @@ TEST(Sessions, SayWhoHasWaitedLongEnough) {
   EXPECT_EQ(sessions.stop_waiting(id), std::nullopt);
 }
 
-TEST(Sessions, BlameNobodyForASilenceInWhichNobodyListened) {
+TEST(Sessions, DoNotExpireForTimeInWhichTheMasterWasStopped) {
   Sessions sessions(5s, start);
   sessions.open(id, "ann", start);
   EXPECT_TRUE(sessions.tick(start + 60s).gone.empty());
