@@ -17,7 +17,9 @@ struct ApiOptions {
 };
 
 loop::Task<Result<OperationIndex>> operations_of(CommandContext& session) {
-  Result<std::string> document = co_await session.connection.ask_any(document_route, {});
+  loop::Task<Result<std::string>> asking =
+      session.connection.ask_any(document_route, describe::Value(describe::Value::Map{}));
+  Result<std::string> document = co_await std::move(asking);
   if (!document) co_return Failure(document.error());
   co_return OperationIndex::read(*document);
 }
@@ -53,7 +55,8 @@ loop::Task<int> call_operation(CommandContext& session, std::shared_ptr<const Ap
   Result<describe::Value> fields = fields_of(*operation, options->fields);
   if (!fields) co_return session.complain(bad_usage, fields.error().message);
   const Duration wait = operation->is_keyed ? rest::creation_max : rest::answer_max;
-  Result<std::string> response = co_await session.connection.ask_any(operation->route(), *std::move(fields), wait);
+  loop::Task<Result<std::string>> asking = session.connection.ask_any(operation->route(), *std::move(fields), wait);
+  Result<std::string> response = co_await std::move(asking);
   if (!response) co_return session.complain(response.error());
   if (!response->ends_with('\n')) *response += '\n';
   print(*response);
