@@ -90,7 +90,7 @@ TEST(Json, SyntaxFaultsHaveAPlace) {
   EXPECT_EQ(only_json_fault("{\n  \"a\": tru\n}").at, (Mark{2, 8}));
   EXPECT_THAT(only_json_fault("").message, HasSubstr("is not JSON"));
   EXPECT_THAT(only_json_fault("[1,]").message, HasSubstr("is not JSON"));
-  EXPECT_THAT(only_json_fault("[1] 2").message, HasSubstr("more stands after"));
+  EXPECT_THAT(only_json_fault("[1] 2").message, HasSubstr("more text after its end"));
   EXPECT_THAT(only_json_fault("\"\\ud800\"").message, HasSubstr("is not JSON"));
   EXPECT_THAT(only_json_fault("\"\xff\"").message, HasSubstr("UTF-8"));
   EXPECT_THAT(only_json_fault("// comment\n1").message, HasSubstr("is not JSON"));
