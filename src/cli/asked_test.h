@@ -13,6 +13,7 @@
 
 #include "access/requests.h"
 #include "api/route.h"
+#include "base/joined_variant.h"
 #include "cluster/output.h"
 #include "cluster/requests.h"
 #include "describe/describe.h"
@@ -21,15 +22,10 @@
 
 namespace cadre::cli {
 
-template <class Choice, class... More>
-struct Joined;
-template <class... Ts, class... More>
-struct Joined<std::variant<Ts...>, More...> {
-  using Type = std::variant<Ts..., More...>;
-};
 /// Everything that a command may ask.
-using AskedRequest = Joined<cluster::requests::Request, cluster::requests::ReadLogs, cluster::requests::GetCode,
-                            cluster::requests::PutCode, access::DeleteUser>::Type;
+using AskedRequest =
+    JoinedVariant<cluster::requests::Request, std::variant<cluster::requests::ReadLogs, cluster::requests::GetCode,
+                                                           cluster::requests::PutCode, access::DeleteUser>>;
 
 inline std::vector<std::string> segments_of(std::string_view path) {
   std::vector<std::string> segments;

@@ -47,7 +47,7 @@ Follower::~Follower() { clear_waiting(); }
 
 void Follower::take(const JobView& job) {
   note_connection();
-  waits_ = job.stage == JobStage::queued;
+  waits_ = cluster::waits(job.stage);
   if (!waits_) clear_waiting();
   tasks_most_ = std::max(tasks_most_, job.tasks.size());
   if (options_.on_job) options_.on_job(job);

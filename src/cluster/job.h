@@ -27,6 +27,8 @@ constexpr auto enum_names(JobStage) {
   return std::array{std::pair{JobStage::queued, "queued"}, std::pair{JobStage::running, "running"},
                     std::pair{JobStage::stopping, "stopping"}, std::pair{JobStage::ended, "ended"}};
 }
+/// Whether it holds no agents and is placed later.
+constexpr bool waits(JobStage stage) { return stage == JobStage::queued; }
 
 struct Minimum {
   static constexpr std::string_view doc = "Minimum number of tasks of a role without which its job ends.";

@@ -1,8 +1,7 @@
 /// Requests of clients to the master, each with its route and response type. Values; safe on any thread.
 #pragma once
 
-#include <variant>
-
+#include "base/joined_variant.h"
 #include "cluster/requests/agents.h"
 #include "cluster/requests/execs.h"
 #include "cluster/requests/jobs.h"
@@ -10,9 +9,6 @@
 
 namespace cadre::cluster::requests {
 
-using Request =
-    std::variant<Submit, RunTask, ListJobs, GetJob, EndJob, KillJob, MoveJob, SetJob, Why, ListTasks, GetTask, EndTask,
-                 KillTask, RunExec, SendInput, ListActors, ListSessions, KeepSession, EndSession, ListAgents, GetAgent,
-                 SetAgent, RemoveAgent, SetSlot, ListSlots, ListPools, GetStatus, MakeJoinToken>;
+using Request = JoinedVariant<JobRequest, ExecRequest, SessionRequest, AgentRequest>;
 
 }  // namespace cadre::cluster::requests

@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "access/requests.h"
@@ -129,8 +128,5 @@ template <class V>
 void describe(V& v, InputState& m) {
   v.required("offset", m.offset, "Bytes accepted so far; if that is less than was sent, send the rest again.");
 }
-
-using Reply = std::variant<Done, Failed, Text, JobView, Jobs, TaskView, Tasks, Actors, Sessions, SessionNews, AgentView,
-                           Agents, Slots, Pools, Status, messages::ExecNews, InputState>;
 
 }  // namespace cadre::cluster::requests

@@ -64,12 +64,12 @@ TEST(Problem, CanSayAnything) {
 }
 
 TEST(Bodies, AreWhatTheDeskSays) {
-  EXPECT_EQ(response_of(requests::Reply(requests::Text{"so"})).body, "{\"text\":\"so\"}");
-  EXPECT_EQ(response_of(requests::Reply(requests::Text{"so"})).status, 200);
-  EXPECT_EQ(response_of(requests::Reply(requests::Text{"so"})).content_type, "application/json");
-  EXPECT_EQ(response_of(access::Reply(access::Done{})).body, "{}");
+  EXPECT_EQ(response_of(api::Reply(requests::Text{"so"})).body, "{\"text\":\"so\"}");
+  EXPECT_EQ(response_of(api::Reply(requests::Text{"so"})).status, 200);
+  EXPECT_EQ(response_of(api::Reply(requests::Text{"so"})).content_type, "application/json");
+  EXPECT_EQ(response_of(api::Reply(access::Done{})).body, "{}");
   EXPECT_EQ(response_of(access::AuditPage{}).body, "{\"entries\":[],\"next\":0}");
-  const Problem no = read(response_of(requests::Reply(requests::Failed{Errc::denied, "not you", {{"a", "b"}}})));
+  const Problem no = read(response_of(api::Reply(requests::Failed{Errc::denied, "not you", {{"a", "b"}}})));
   EXPECT_EQ(no.status, 403);
   EXPECT_EQ(no.detail, "not you");
   EXPECT_EQ(no.faults.size(), 1U);

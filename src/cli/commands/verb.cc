@@ -139,6 +139,10 @@ std::string skipped_words(const cluster::requests::Jobs& jobs) {
 }
 
 CLI::App& add_list(CLI::App& noun, const Verb& verb, ListOptions& options) {
+  std::string states;
+  for (const auto& [state, name] : enum_names(cluster::requests::JobState{})) {
+    states += (states.empty() ? "" : ", ") + std::string(name);
+  }
   CLI::App& command = add_verb(noun, verb, options.client);
   command.add_flag("--active", options.active, "Omit jobs that have ended");
   command.add_option("--workspace", options.request.workspace, "Only jobs of this workspace")->type_name("NAME");
@@ -152,7 +156,7 @@ CLI::App& add_list(CLI::App& noun, const Verb& verb, ListOptions& options) {
             if (!state) throw CLI::ValidationError("--state", state.error().begin()->message);
             options.request.state = *state;
           },
-          "Only jobs in this state: queued, running, stopping, ended, or failed (ended without success)")
+          "Only jobs in this state: " + states + " (ended without success)")
       ->type_name("STATE");
   command.add_option("--kind", options.kind, "Kind of jobs to list: job, actor or all")
       ->check(CLI::IsMember({"job", "actor", "all"}))

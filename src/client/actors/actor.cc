@@ -332,11 +332,11 @@ void Actor::news(const cluster::requests::JobView& view) {
   auto card = describe::read_json_of_peer<ActorCard>(address);
   if (!address.empty() && (!card || !net::parse_public_key(card->key))) address = known_card_;  // the user's own report
   if (awaits_ != Await::nothing) {
-    const bool has_place = view.stage != cluster::JobStage::queued && !view.tasks.empty();
+    const bool has_place = !cluster::waits(view.stage) && !view.tasks.empty();
     if (has_place) agent_ = view.tasks.front().agent.value;
     await(has_place ? Await::process : Await::place);
   }
-  const bool is_queued_again = !known_card_.empty() && view.stage == cluster::JobStage::queued;
+  const bool is_queued_again = !known_card_.empty() && cluster::waits(view.stage);
   if (is_queued_again || (!known_card_.empty() && address != known_card_)) {
     return died({Errc::unavailable, "the actor was stopped for others, or its agent was lost"}, Caller::Fault::other);
   }

@@ -25,7 +25,7 @@ messages::Hello hello_of(const std::string& name, const std::string& place = "p1
 
 std::string state_of(ControlFixture& fixture, const std::string& name) {
   fixture.ask("look", requests::GetAgent{AgentId(name)});
-  const auto* view = std::get_if<requests::AgentView>(&fixture.answer());
+  const auto* view = fixture.answer().as<requests::AgentView>();
   return view == nullptr ? "none" : view->state;
 }
 
@@ -212,7 +212,7 @@ TEST(RemoveAgent, RevokesTheKeyRunsItsJobsElsewhereAndFreesTheName) {
   fixture.started("a1", lease_of(1));
   fixture.hello("a2");
   fixture.ask("remove", requests::RemoveAgent{AgentId("a1")});
-  EXPECT_TRUE(std::holds_alternative<requests::Done>(fixture.answer()));
+  EXPECT_TRUE(fixture.answer().as<requests::Done>() != nullptr);
   EXPECT_THAT(fixture.text(), HasSubstr("to a1     refused: agent 'a1' was removed"));
   EXPECT_EQ(fixture.task(1).agent.value, "a2");
   EXPECT_EQ(fixture.task(1).lease.epoch.value, 2U);
@@ -265,10 +265,10 @@ TEST(RemoveAgent, IsForAdmins) {
   fixture.hello("a1");
   access::Principal ann{"ann", false, {}, "t2", ""};
   fixture.ask(ann, "remove", requests::RemoveAgent{AgentId("a1")});
-  EXPECT_EQ(std::get<requests::Failed>(fixture.answer()).code, Errc::denied);
+  EXPECT_EQ(fixture.answered<requests::Failed>().code, Errc::denied);
   EXPECT_EQ(state_of(fixture, "a1"), "up");
   fixture.ask("remove", requests::RemoveAgent{AgentId("a9")});
-  EXPECT_EQ(std::get<requests::Failed>(fixture.answer()).code, Errc::not_found);
+  EXPECT_EQ(fixture.answered<requests::Failed>().code, Errc::not_found);
 }
 
 TEST(EndingsAndReports, CountOnlyFromTheAgentThatHoldsTheLease) {

@@ -157,16 +157,17 @@ std::optional<api::Reply> ClusterPart::serve_now(const api::Call& call, const re
 }
 
 std::optional<api::Reply> ClusterPart::take_answer(api::CallId call) {
-  std::optional<requests::Reply> answer = control_.take_answer(call);
+  std::optional<api::Reply> answer = control_.take_answer(call);
   if (!answer) return std::nullopt;
-  return reply_of(*std::move(answer));
+  return completed(*std::move(answer));
 }
 
-api::Reply ClusterPart::reply_of(requests::Reply reply) const {
-  if (auto* status = std::get_if<requests::Status>(&reply); status != nullptr && options_.refused) {
-    status->refused = options_.refused();
-  }
-  return {std::move(reply)};
+api::Reply ClusterPart::completed(api::Reply reply) const {
+  const auto* known = reply.as<requests::Status>();
+  if (known == nullptr || !options_.refused) return reply;
+  requests::Status status = *known;
+  status.refused = options_.refused();
+  return status;
 }
 
 std::optional<api::Reply> ClusterPart::serve_created(const api::Call& call, const api::Created& created) {
@@ -255,7 +256,7 @@ api::Outcome ClusterPart::settle(const api::Now& now) {
   to_agents.messages = std::move(decided.to_agents);
   if (!outcome.writes.empty() || !to_agents.messages.empty()) outcome.effects.emplace_back(std::move(to_agents));
   for (PlanRecord& plan : decided.plans) outcome.effects.emplace_back(std::move(plan));
-  for (Answer& one : decided.answers) outcome.replies.emplace_back(one.asker, reply_of(std::move(one.reply)));
+  for (Answer& one : decided.answers) outcome.replies.emplace_back(one.asker, completed(std::move(one.reply)));
   return outcome;
 }
 

@@ -119,7 +119,8 @@ class ClusterPart final : public api::Part {
   std::optional<api::Reply> serve_now(const api::Call& call, const requests::Request& request, const Job* archived);
   /// The reply that Control has ready for this call, if it has.
   std::optional<api::Reply> take_answer(api::CallId call);
-  api::Reply reply_of(requests::Reply reply) const;
+  /// With what Control does not know.
+  api::Reply completed(api::Reply reply) const;
 
   const access::Access& access_;
   const Options options_;

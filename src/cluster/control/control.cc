@@ -6,6 +6,24 @@
 #include "cluster/control/tasks/slots.h"
 
 namespace cadre::cluster::control {
+namespace {
+
+template <class Server, class Request>
+concept Serves = requires(Server& server, const Caller& caller, const Request& request) {
+  server.serve(caller, request);
+};
+
+/// The one of `servers` that knows the request serves it.
+template <class Request, class... Servers>
+void serve_by_one(const Caller& caller, const Request& request, Servers&... servers) {
+  static_assert((int{Serves<Servers, Request>} + ...) == 1, "exactly one class serves each request");
+  const auto serve_if = [&](auto& server) {
+    if constexpr (Serves<decltype(server), Request>) server.serve(caller, request);
+  };
+  (serve_if(servers), ...);
+}
+
+}  // namespace
 
 Control::Control(Settings settings, const Rows& rows, std::uint64_t boot, TimePoint now)
     : settings_(std::move(settings)),
@@ -25,7 +43,7 @@ Control::Control(Settings settings, const Rows& rows, std::uint64_t boot, TimePo
       connections_(settings_, ledger_, outbox_, pools_, execs_, liveness_, boot),
       agents_(ledger_, pools_, liveness_, connections_, jobs_, rejoin_),
       clients_(settings_, ledger_, outbox_, sessions_, jobs_),
-      agent_requests_(ledger_, outbox_, pools_, liveness_, jobs_, agents_),
+      agent_requests_(ledger_, outbox_, pools_, sessions_, liveness_, jobs_, agents_),
       job_requests_(settings_, ledger_, outbox_, pools_, sessions_, jobs_),
       job_queries_(ledger_, outbox_, pools_, liveness_, watchers_) {
   restore_slots(ledger_);
@@ -69,56 +87,21 @@ void Control::tick(TimePoint now) {
 }
 
 void Control::ask(Asker asker, const access::Principal& who, const requests::Request& request, TimePoint now) {
-  route({asker, who, nullptr}, request, now);
+  route({asker, who, now, nullptr}, request);
 }
 
 void Control::ask(Asker asker, const access::Principal& who, const requests::Request& request, const Job& archived,
                   TimePoint now) {
-  route({asker, who, &archived}, request, now);
+  route({asker, who, now, &archived}, request);
 }
 
-void Control::route(const Caller& caller, const requests::Request& request, TimePoint now) {
-  liveness_.advance(now);
-  constexpr Duration at_once{0};
-  std::visit(overloaded{
-                 [&](const requests::Submit& one) { job_requests_.submit(caller, one.job, now); },
-                 [&](const requests::RunTask& one) { job_requests_.run(caller, one, now); },
-                 [&](const requests::ListJobs& one) { outbox_.answer(caller.asker, list_jobs(caller.who, one, {})); },
-                 [&](const requests::GetJob& one) { job_queries_.get(caller, one); },
-                 [&](const requests::EndJob& one) { job_requests_.end(caller, one.job, one.grace, now); },
-                 [&](const requests::KillJob& one) { job_requests_.end(caller, one.job, at_once, now); },
-                 [&](const requests::MoveJob& one) { job_requests_.move(caller, one, now); },
-                 [&](const requests::SetJob& one) { job_requests_.set(caller, one, now); },
-                 [&](const requests::Why& one) { job_queries_.why(caller, one); },
-                 [&](const requests::ListTasks& one) { job_queries_.list(caller, one); },
-                 [&](const requests::GetTask& one) { job_queries_.get(caller, one); },
-                 [&](const requests::EndTask& one) { job_requests_.end(caller, one.task, one.grace, now); },
-                 [&](const requests::KillTask& one) { job_requests_.end(caller, one.task, at_once, now); },
-                 [&](const requests::RunExec& one) { execs_.run(caller, one); },
-                 [&](const requests::SendInput& one) { execs_.send_input(caller, one); },
-                 [&](const requests::ListActors& one) { job_queries_.list(caller, one); },
-                 [&](const requests::ListSessions& one) { clients_.list(caller, one); },
-                 [&](const requests::KeepSession& one) { clients_.keep(caller, one, now); },
-                 [&](const requests::EndSession& one) { clients_.end(caller, one, now); },
-                 [&](const requests::ListAgents& one) { agent_requests_.list(caller, one); },
-                 [&](const requests::GetAgent& one) { agent_requests_.get(caller, one); },
-                 [&](const requests::SetAgent& one) { agent_requests_.set_agent(caller, one, now); },
-                 [&](const requests::RemoveAgent& one) { agent_requests_.remove(caller, one, now); },
-                 [&](const requests::SetSlot& one) { agent_requests_.set_slot(caller, one, now); },
-                 [&](const requests::ListSlots& one) { agent_requests_.list_slots(caller, one); },
-                 [&](const requests::ListPools&) { agent_requests_.list_pools(caller); },
-                 [&](const requests::GetStatus&) { outbox_.answer(caller.asker, status()); },
-                 [&](const requests::MakeJoinToken&) {
-                   outbox_.fail(caller.asker, Errc::invalid, "a join token cannot be created without the keys");
-                 },
-             },
-             request);
-}
-
-requests::Status Control::status() const {
-  requests::Status status = agent_requests_.status();
-  status.sessions = static_cast<std::int64_t>(sessions_.all().size());
-  return status;
+void Control::route(const Caller& caller, const requests::Request& request) {
+  liveness_.advance(caller.now);
+  std::visit(
+      [&](const auto& one) {
+        serve_by_one(caller, one, job_requests_, job_queries_, execs_, clients_, agent_requests_);
+      },
+      request);
 }
 
 bool Control::is_alive(const AgentId& id) const {

@@ -52,13 +52,13 @@ class Control {
   requests::SnapshotPage snapshot(const access::Principal& who, const requests::GetSnapshot& request) const {
     return job_queries_.snapshot(who, request);
   }
-  requests::Status status() const;
+  requests::Status status() const { return agent_requests_.status(); }
   /// Revokes the key of a name under which no agent is known.
   void revoke_key(Asker asker, const AgentId& id);
   /// The client no longer waits for replies.
   void forget_asker(Asker asker);
   /// Takes the last answer that is to be sent, if it is for this one.
-  std::optional<requests::Reply> take_answer(Asker asker) { return outbox_.take_answer(asker); }
+  std::optional<api::Reply> take_answer(Asker asker) { return outbox_.take_answer(asker); }
   /// All clients that still wait for a reply.
   std::vector<Asker> waiting() const;
 
@@ -94,7 +94,7 @@ class Control {
   std::size_t remembered() const;
 
  private:
-  void route(const Caller& caller, const requests::Request& request, TimePoint now);
+  void route(const Caller& caller, const requests::Request& request);
 
   const Settings settings_;
   Ledger ledger_;

@@ -150,7 +150,14 @@ class ControlFixture {
   const ModelDatabase& database() const { return database_; }
   const JobRow& job(std::uint64_t id) const { return database_.jobs.at({id}); }
   const TaskRow& task(std::uint64_t job, std::uint32_t member = 0) const { return database_.tasks.at({{job}, member}); }
-  const requests::Reply& answer() const { return answers_.back(); }
+  const api::Reply& answer() const { return answers_.back(); }
+  /// The same, as one of this type.
+  template <class T>
+  const T& answered() const {
+    const T* answer = answers_.back().as<T>();
+    if (answer == nullptr) throw std::runtime_error("the answer is another one: " + in_words(answers_.back()));
+    return *answer;
+  }
   std::size_t answers() const { return answers_.size(); }
   TimePoint now() const { return now_; }
   const std::string& text() const { return text_; }
@@ -228,7 +235,7 @@ class ControlFixture {
   std::optional<AgentId> proven_;
   Peer last_peer_ = 0;
   Asker last_asker_ = 0;
-  std::vector<requests::Reply> answers_;
+  std::vector<api::Reply> answers_;
   std::string text_;
 };
 

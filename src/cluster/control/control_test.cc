@@ -15,12 +15,12 @@ using namespace std::chrono_literals;
 TEST(Control, AnswersWhoWatchesAJobOnceItHasChanged) {
   ControlFixture fixture;
   fixture.submit({2}, "2 slots");
-  const std::uint64_t seen = std::get<requests::JobView>(fixture.answer()).version;
+  const std::uint64_t seen = fixture.answered<requests::JobView>().version;
   fixture.ask("watch", requests::GetJob{{1}, seen});
   EXPECT_EQ(fixture.answers(), 1U);
   fixture.hello("a1");
   ASSERT_EQ(fixture.answers(), 2U);
-  EXPECT_NE(std::get<requests::JobView>(fixture.answer()).version, seen);
+  EXPECT_NE(fixture.answered<requests::JobView>().version, seen);
   EXPECT_EQ(fixture.control().remembered(), 0U);
 }
 
@@ -28,30 +28,30 @@ TEST(Control, ShowsNoVersionTwiceEvenIfMoreHappensInTheSameBatch) {
   ControlFixture fixture;
   fixture.hello("a1");
   fixture.submit({2}, "2 slots");  // shown as queued, then placed in the same batch
-  const auto& view = std::get<requests::JobView>(fixture.answer());
+  const auto& view = fixture.answered<requests::JobView>();
   EXPECT_EQ(view.stage, JobStage::queued);
   fixture.ask("watch", requests::GetJob{{1}, view.version});
   ASSERT_EQ(fixture.answers(), 2U);
-  EXPECT_EQ(std::get<requests::JobView>(fixture.answer()).stage, JobStage::running);
+  EXPECT_EQ(fixture.answered<requests::JobView>().stage, JobStage::running);
 }
 
 TEST(Control, ShowsNoVersionTwiceOverARestart) {
   ControlFixture fixture;
   fixture.hello("a1");
   fixture.submit({2}, "2 slots");
-  const std::uint64_t seen = std::get<requests::JobView>(fixture.answer()).version;
+  const std::uint64_t seen = fixture.answered<requests::JobView>().version;
   fixture.exited("a1", lease_of(1));
   fixture.restart();
   fixture.ask("watch", requests::GetJob{{1}, seen});
   ASSERT_EQ(fixture.answers(), 2U);
-  EXPECT_EQ(std::get<requests::JobView>(fixture.answer()).stage, JobStage::ended);
+  EXPECT_EQ(fixture.answered<requests::JobView>().stage, JobStage::ended);
 }
 
 TEST(Control, LetsNobodyWaitForAJobThatHasEnded) {
   ControlFixture fixture;
   fixture.submit({2}, "2 slots");
   fixture.ask("stop", requests::EndJob{{1}, {}});
-  const std::uint64_t seen = std::get<requests::JobView>(fixture.answer()).version;
+  const std::uint64_t seen = fixture.answered<requests::JobView>().version;
   fixture.ask("watch", requests::GetJob{{1}, seen});
   EXPECT_EQ(fixture.answers(), 3U);
 }
@@ -61,10 +61,10 @@ TEST(Control, BoundsWatchersAndForgetsThem) {
   settings.watchers_max = 1;
   ControlFixture fixture(settings);
   fixture.submit({2}, "2 slots");
-  const std::uint64_t seen = std::get<requests::JobView>(fixture.answer()).version;
+  const std::uint64_t seen = fixture.answered<requests::JobView>().version;
   fixture.ask("watch", requests::GetJob{{1}, seen});
   fixture.ask("watch", requests::GetJob{{1}, seen});
-  EXPECT_EQ(std::get<requests::Failed>(fixture.answer()).code, Errc::unavailable);
+  EXPECT_EQ(fixture.answered<requests::Failed>().code, Errc::unavailable);
   fixture.control().forget_asker(2);
   EXPECT_EQ(fixture.control().remembered(), 0U);
 }
@@ -78,7 +78,7 @@ TEST(Control, ShowsWhatWaitsToBeStartedAgain) {
   fixture.exited("a1", lease_of(1, 1), 7);
   const auto shown = [&] {
     fixture.ask("look", requests::GetTask{{{1}, 1}});
-    return std::get<requests::TaskView>(fixture.answer());
+    return fixture.answered<requests::TaskView>();
   };
   EXPECT_EQ(shown().stage, lease::Stage::queued);
   EXPECT_EQ(shown().ending->code, 7) << "until it runs again";
@@ -207,7 +207,7 @@ TEST(Control, SumsUpWhatThereIs) {
   fixture.submit({4}, "4 slots");
   fixture.submit({4}, "4 slots");
   fixture.ask("status", requests::GetStatus{});
-  const auto& status = std::get<requests::Status>(fixture.answer());
+  const auto& status = fixture.answered<requests::Status>();
   EXPECT_EQ(status.agents, 3);
   EXPECT_EQ(status.agents_up, 3);
   EXPECT_EQ(status.slots, 7);
@@ -240,9 +240,9 @@ TEST(Control, KeepsJobsAndAgentsOfAPoolThatIsNotConfiguredAnyMore) {
   EXPECT_EQ(fixture.job(1).stage, JobStage::queued);
   EXPECT_EQ(fixture.job(2).stage, JobStage::queued);
   fixture.submit(spec, "another");
-  EXPECT_EQ(std::get<requests::Failed>(fixture.answer()).code, Errc::not_found);
+  EXPECT_EQ(fixture.answered<requests::Failed>().code, Errc::not_found);
   fixture.ask("why", requests::Why{{1}});
-  EXPECT_NE(std::get<requests::Text>(fixture.answer()).text.find("pool 'old'"), std::string::npos);
+  EXPECT_NE(fixture.answered<requests::Text>().text.find("pool 'old'"), std::string::npos);
   fixture.ask("set", requests::SetJob{{1}, 3, {}, {}, {}});
   fixture.ask("stop", requests::EndJob{{2}, {}});
   EXPECT_EQ(fixture.job(2).stage, JobStage::ended);
@@ -257,7 +257,7 @@ TEST(Control, MovesAJobThatWaitsIntoAnotherPool) {
   Settings settings;
   settings.pools["other"] = {};
   ControlFixture fixture(settings);
-  const auto failed = [&] { return std::get<requests::Failed>(fixture.answer()).message; };
+  const auto failed = [&] { return fixture.answered<requests::Failed>().message; };
   fixture.hello("a1", 4);
   fixture.submit({4}, "one that runs");
   fixture.submit({4}, "one that waits");
@@ -307,7 +307,7 @@ TEST(Control, KeepsAQuotaOverPoolsAlsoForAJobThatMoves) {
   fixture.ask("set", requests::SetJob{{2}, {}, {}, {}, "other"});
   EXPECT_EQ(fixture.job(2).stage, JobStage::queued);
   fixture.ask("why", requests::Why{{2}});
-  EXPECT_EQ(std::get<requests::Text>(fixture.answer()).text,
+  EXPECT_EQ(fixture.answered<requests::Text>().text,
             "waits for 3 slots: user admin holds 3 of at most 5 slots, 3 of them in other pools");
   fixture.quota(admins, 6);
   EXPECT_EQ(fixture.job(2).stage, JobStage::running);
@@ -342,14 +342,14 @@ TEST(Control, BoundsWhatTheSpecificationsOfJobsTake) {
   JobSpec spec = job_of({1});
   spec.members.front().command.variables["LARGE"] = std::string(900'000, 'x');
   for (int i = 0; i < 3; ++i) fixture.submit(spec, "a large one");
-  EXPECT_TRUE(std::holds_alternative<requests::JobView>(fixture.answer()));
+  EXPECT_TRUE(fixture.answer().as<requests::JobView>() != nullptr);
   fixture.submit(spec, "one too many");
-  const auto refused = std::get<requests::Failed>(fixture.answer());
+  const auto refused = fixture.answered<requests::Failed>();
   EXPECT_EQ(refused.code, Errc::denied);
   EXPECT_NE(refused.message.find("the limit is 3MiB"), std::string::npos) << refused.message;
   fixture.restart();
   fixture.submit(spec, "one too many, after a restart");
-  EXPECT_EQ(std::get<requests::Failed>(fixture.answer()).code, Errc::denied);
+  EXPECT_EQ(fixture.answered<requests::Failed>().code, Errc::denied);
   for (std::uint64_t id = 1; id <= 3; ++id) fixture.ask("kill", requests::KillJob{{id}});
   EXPECT_EQ(fixture.control().ledger().live().bytes, 0);
   EXPECT_EQ(fixture.control().ledger().ended_in_memory(), 2) << "more would take more than is kept of ended ones";
@@ -359,7 +359,7 @@ TEST(Control, BoundsWhatTheSpecificationsOfJobsTake) {
   EXPECT_EQ(fixture.control().ledger().ended_in_memory(), 1) << "what is pruned is not kept in memory either";
   EXPECT_EQ(fixture.control().ledger().ended_bytes(), 2 * each);
   fixture.submit(spec, "there is room again");
-  EXPECT_TRUE(std::holds_alternative<requests::JobView>(fixture.answer()));
+  EXPECT_TRUE(fixture.answer().as<requests::JobView>() != nullptr);
 }
 
 TEST(Control, RefusesAgentsAndJobsWhoseNamesCannotBeShown) {
@@ -379,7 +379,7 @@ TEST(Control, RefusesAgentsAndJobsWhoseNamesCannotBeShown) {
   JobSpec spec = job_of({1});
   spec.name = "\x1b[2J";
   fixture.submit(spec, "a name with control characters");
-  const auto refused = std::get<requests::Failed>(fixture.answer());
+  const auto refused = fixture.answered<requests::Failed>();
   EXPECT_EQ(refused.code, Errc::invalid);
   ASSERT_EQ(refused.faults.size(), 1U);
   EXPECT_EQ(refused.faults.front().path, "name");
@@ -391,7 +391,7 @@ TEST(Control, RefusesAJobThatCouldNeverRunUnderItsQuota) {
   fixture.quota(account_of_user("admin"), 4);
   fixture.submit({8}, "8 slots");
   EXPECT_EQ(
-      std::get<requests::Failed>(fixture.answer()).message,
+      fixture.answered<requests::Failed>().message,
       "it can never run: it needs 8 slots to start, but user admin may hold 4 at most; request fewer slots, or ask "
       "an admin to raise the quota");
   fixture.submit({4, 2, 1}, "4 slots to start, up to 8");
@@ -401,7 +401,7 @@ TEST(Control, RefusesAJobThatCouldNeverRunUnderItsQuota) {
   fixture.quota(account_of_user("admin"), std::nullopt);
   fixture.quota(account_of_workspace("default"), 7);
   fixture.submit({8}, "8 slots");
-  EXPECT_EQ(std::get<requests::Failed>(fixture.answer()).code, Errc::invalid);
+  EXPECT_EQ(fixture.answered<requests::Failed>().code, Errc::invalid);
   fixture.quota(account_of_workspace("default"), 8);
   fixture.submit({8}, "8 slots");
   EXPECT_EQ(fixture.job(3).stage, JobStage::queued);
@@ -426,9 +426,8 @@ TEST(Control, StopsAJobThatRunsLongerThanItMay) {
   EXPECT_EQ(fixture.job(1).stage, JobStage::ended);
   EXPECT_EQ(fixture.job(1).detail, "it ran longer than its max_time of 1h");
   fixture.ask("why", requests::Why{{1}});
-  EXPECT_NE(
-      std::get<requests::Text>(fixture.answer()).text.find("it was stopped: it ran longer than its max_time of 1h"),
-      std::string::npos);
+  EXPECT_NE(fixture.answered<requests::Text>().text.find("it was stopped: it ran longer than its max_time of 1h"),
+            std::string::npos);
   EXPECT_EQ(fixture.job(2).stage, JobStage::running);
   fixture.exited("a1", lease_of(2), 0);
   EXPECT_EQ(fixture.job(2).reason, lease::Reason::exited);

@@ -14,17 +14,17 @@ using testing::Not;
 
 requests::JobView shown(ControlFixture& fixture, std::uint64_t id) {
   fixture.ask("describe " + std::to_string(id), requests::GetJob{{id}, std::nullopt});
-  return std::get<requests::JobView>(fixture.answer());
+  return fixture.answered<requests::JobView>();
 }
 
 std::string why(ControlFixture& fixture, std::uint64_t id) {
   fixture.ask("why " + std::to_string(id), requests::Why{{id}});
-  return std::get<requests::Text>(fixture.answer()).text;
+  return fixture.answered<requests::Text>().text;
 }
 
 requests::Status status(ControlFixture& fixture) {
   fixture.ask("status", requests::GetStatus{});
-  return std::get<requests::Status>(fixture.answer());
+  return fixture.answered<requests::Status>();
 }
 
 TEST(History, ShowsWhatAJobRunsAndNoValuesOfItsVariables) {
@@ -34,7 +34,7 @@ TEST(History, ShowsWhatAJobRunsAndNoValuesOfItsVariables) {
   spec.members.front().command.variables = {{"MODE", "test"}, {"SECRET", "hunter2"}};
   spec.members.front().memory = {1 << 30};
   fixture.submit(spec, "three");
-  EXPECT_TRUE(std::get<requests::JobView>(fixture.answer()).members.empty()) << "only when one job is asked for";
+  EXPECT_TRUE(fixture.answered<requests::JobView>().members.empty()) << "only when one job is asked for";
   const requests::JobView view = shown(fixture, 1);
   ASSERT_EQ(view.members.size(), 1U);
   EXPECT_EQ(view.members[0].argv, (std::vector<std::string>{"python3", "train.py"}));
@@ -201,7 +201,7 @@ TEST(History, ListsByKindStateAndName) {
   fixture.submit(named, "another");
   const auto listed = [&](requests::ListJobs request) {
     fixture.ask("list", std::move(request));
-    const auto& jobs = std::get<requests::Jobs>(fixture.answer());
+    const auto& jobs = fixture.answered<requests::Jobs>();
     std::string ids;
     for (const requests::JobView& job : jobs.jobs) ids += std::to_string(job.id.value);
     return ids + (jobs.actors_skipped == 0 ? "" : " without " + std::to_string(jobs.actors_skipped));
@@ -246,7 +246,7 @@ struct InputTest : testing::Test {
   }
   template <class T>
   const T* answered() {
-    return std::get_if<T>(&fixture.answer());
+    return fixture.answer().as<T>();
   }
   ControlFixture fixture;
 };
@@ -296,7 +296,7 @@ TEST(Entering, NeedsTheRightToStartSuchATask) {
   for (const std::uint64_t job : {1, 2, 3}) fixture.started("a1", lease_of(job));
   const auto enters = [&](const access::Principal& who, std::uint64_t job) {
     fixture.ask(who, "exec", requests::RunExec{{{job}, 0}, {"ls"}});
-    const auto* failed = std::get_if<requests::Failed>(&fixture.answer());
+    const auto* failed = fixture.answer().as<requests::Failed>();
     EXPECT_TRUE(failed == nullptr || failed->code == Errc::denied);
     return failed == nullptr;
   };
@@ -304,9 +304,9 @@ TEST(Entering, NeedsTheRightToStartSuchATask) {
   EXPECT_FALSE(enters(chief, 1)) << "it would run as ann";
   EXPECT_FALSE(enters(chief, 2) || enters(task, 2) || enters(chief, 3) || enters(task, 3));
   fixture.ask(task, "submit without isolation", requests::Submit{open});
-  EXPECT_EQ(std::get<requests::Failed>(fixture.answer()).code, Errc::denied);
+  EXPECT_EQ(fixture.answered<requests::Failed>().code, Errc::denied);
   fixture.ask(task, "submit", requests::Submit{plain});
-  EXPECT_TRUE(std::holds_alternative<requests::JobView>(fixture.answer()));
+  EXPECT_TRUE(fixture.answer().as<requests::JobView>() != nullptr);
 }
 
 TEST_F(InputTest, IsNotDisplacedByAnAcknowledgementOfOutput) {

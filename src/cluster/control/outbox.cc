@@ -16,9 +16,9 @@ void Outbox::fail(Asker asker, Errc code, std::string message) {
   answer(asker, requests::Failed{code, std::move(message), {}});
 }
 
-std::optional<requests::Reply> Outbox::take_answer(Asker asker) {
+std::optional<api::Reply> Outbox::take_answer(Asker asker) {
   if (outcome_.answers.empty() || outcome_.answers.back().asker != asker) return std::nullopt;
-  requests::Reply reply = std::move(outcome_.answers.back().reply);
+  api::Reply reply = std::move(outcome_.answers.back().reply);
   outcome_.answers.pop_back();
   return reply;
 }

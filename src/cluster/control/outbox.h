@@ -22,7 +22,7 @@ struct ToAgent {
 
 struct Answer {
   Asker asker = 0;
-  requests::Reply reply;
+  api::Reply reply;
 };
 
 /// A plan and its input.
@@ -50,10 +50,10 @@ class Outbox {
   /// Sends a message before those that came after the first `messages`.
   void send_after(std::size_t messages, ToAgent message);
 
-  void answer(Asker asker, requests::Reply reply) { outcome_.answers.push_back({asker, std::move(reply)}); }
+  void answer(Asker asker, api::Reply reply) { outcome_.answers.push_back({asker, std::move(reply)}); }
   void fail(Asker asker, Errc code, std::string message);
   /// Takes back the last reply, if it is for this one.
-  [[nodiscard]] std::optional<requests::Reply> take_answer(Asker asker);
+  [[nodiscard]] std::optional<api::Reply> take_answer(Asker asker);
 
   void note_wait(Duration wait) { outcome_.waits.push_back(wait); }
   void record(PlanRecord plan) { outcome_.plans.push_back(std::move(plan)); }

@@ -31,7 +31,7 @@ class GangOverTwoAgents : public testing::Test {
   }
   std::string slots_state(const std::string& name) {
     fixture.ask("look", requests::GetAgent{AgentId(name)});
-    return std::get<requests::AgentView>(fixture.answer()).state;
+    return fixture.answered<requests::AgentView>().state;
   }
 
   ControlFixture fixture;

@@ -564,9 +564,7 @@ std::vector<Scene> sessions() {
     fixture.ask(ann, wait > 0s ? "attend, and wait " + cadre::to_string(wait) : "keep_session",
                 requests::KeepSession{id, "laptop", 4711, "train.py", seen, wait});
   };
-  const auto seen = [](const ControlFixture& fixture) {
-    return std::get<requests::SessionNews>(fixture.answer()).version;
-  };
+  const auto seen = [](const ControlFixture& fixture) { return fixture.answered<requests::SessionNews>().version; };
   const auto submit = [=](ControlFixture& fixture) {
     JobSpec spec = job_of({1, 1});
     spec.session = id;

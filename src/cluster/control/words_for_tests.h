@@ -94,40 +94,53 @@ inline std::string in_words(const requests::JobView& job) {
   return text;
 }
 
-inline std::string in_words(const requests::Reply& reply) {
-  return std::visit(
-      overloaded{
-          [](const requests::Done&) { return std::string("done"); },
-          [](const requests::Failed& one) {
-            std::string text = name_of(one.code) + ": " + one.message;
-            for (const requests::Fault& fault : one.faults) text += "; " + fault.path + " " + fault.message;
-            return text;
-          },
-          [](const requests::Text& one) { return one.text; },
-          [](const requests::JobView& one) { return in_words(one); },
-          [](const requests::Jobs& one) { return std::to_string(one.jobs.size()) + " jobs"; },
-          [](const requests::TaskView& one) { return "task " + to_string(one.id) + " " + name_of(one.stage); },
-          [](const requests::Tasks& one) { return std::to_string(one.tasks.size()) + " tasks"; },
-          [](const requests::Actors& one) { return std::to_string(one.actors.size()) + " actors"; },
-          [](const requests::Sessions& one) { return std::to_string(one.sessions.size()) + " sessions"; },
-          [](const requests::SessionNews& one) {
-            std::string text;
-            for (const requests::JobView& job : one.jobs) text += "; " + in_words(job);
-            return "news" + (text.empty() ? ": nothing" : ":" + text.substr(1));
-          },
-          [](const requests::AgentView& one) { return "agent " + one.id.value + " " + one.state; },
-          [](const requests::Agents& one) { return std::to_string(one.agents.size()) + " agents"; },
-          [](const requests::Slots& one) { return std::to_string(one.slots.size()) + " slots"; },
-          [](const requests::Pools& one) { return std::to_string(one.pools.size()) + " pools"; },
-          [](const requests::Status& one) { return describe::write_json(one); },
-          [](const requests::InputState& one) { return "input taken up to " + std::to_string(one.offset); },
-          [](const messages::ExecNews& one) {
-            const auto* ended = std::get_if<supervision::ExecEnded>(&one.news);
-            if (ended == nullptr) return std::string("exec wrote something");
-            return "exec ended: " + (ended->error.empty() ? std::to_string(ended->code) : ended->error);
-          },
-      },
-      reply);
+/// Of these types, the one that the reply has, in the words of `words`.
+template <class... Ts>
+std::string in_words_of(const api::Reply& reply, const auto& words) {
+  std::string text = "an answer of an unknown type";
+  const auto take = [&](const auto* one) {
+    if (one != nullptr) text = words(*one);
+  };
+  (take(reply.as<Ts>()), ...);
+  return text;
+}
+
+inline std::string in_words(const api::Reply& reply) {
+  using namespace requests;
+  return in_words_of<Done, Failed, Text, JobView, cluster::requests::Jobs, TaskView, cluster::requests::Tasks, Actors,
+                     cluster::requests::Sessions, SessionNews, AgentView, cluster::requests::Agents, Slots,
+                     cluster::requests::Pools, Status, InputState, messages::ExecNews>(
+      reply, overloaded{
+                 [](const requests::Done&) { return std::string("done"); },
+                 [](const requests::Failed& one) {
+                   std::string text = name_of(one.code) + ": " + one.message;
+                   for (const requests::Fault& fault : one.faults) text += "; " + fault.path + " " + fault.message;
+                   return text;
+                 },
+                 [](const requests::Text& one) { return one.text; },
+                 [](const requests::JobView& one) { return in_words(one); },
+                 [](const requests::Jobs& one) { return std::to_string(one.jobs.size()) + " jobs"; },
+                 [](const requests::TaskView& one) { return "task " + to_string(one.id) + " " + name_of(one.stage); },
+                 [](const requests::Tasks& one) { return std::to_string(one.tasks.size()) + " tasks"; },
+                 [](const requests::Actors& one) { return std::to_string(one.actors.size()) + " actors"; },
+                 [](const requests::Sessions& one) { return std::to_string(one.sessions.size()) + " sessions"; },
+                 [](const requests::SessionNews& one) {
+                   std::string text;
+                   for (const requests::JobView& job : one.jobs) text += "; " + in_words(job);
+                   return "news" + (text.empty() ? ": nothing" : ":" + text.substr(1));
+                 },
+                 [](const requests::AgentView& one) { return "agent " + one.id.value + " " + one.state; },
+                 [](const requests::Agents& one) { return std::to_string(one.agents.size()) + " agents"; },
+                 [](const requests::Slots& one) { return std::to_string(one.slots.size()) + " slots"; },
+                 [](const requests::Pools& one) { return std::to_string(one.pools.size()) + " pools"; },
+                 [](const requests::Status& one) { return describe::write_json(one); },
+                 [](const requests::InputState& one) { return "input taken up to " + std::to_string(one.offset); },
+                 [](const messages::ExecNews& one) {
+                   const auto* ended = std::get_if<supervision::ExecEnded>(&one.news);
+                   if (ended == nullptr) return std::string("exec wrote something");
+                   return "exec ended: " + (ended->error.empty() ? std::to_string(ended->code) : ended->error);
+                 },
+             });
 }
 
 }  // namespace cadre::cluster::control

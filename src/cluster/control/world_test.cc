@@ -249,11 +249,11 @@ void World::act(const Outcome& outcome) {
   for (const Answer& one : outcome.answers) {
     const auto asked = asked_.find(one.asker);
     if (asked == asked_.end()) continue;
-    const auto* view = std::get_if<requests::JobView>(&one.reply);
-    const auto* failed = std::get_if<requests::Failed>(&one.reply);
+    const auto* view = one.reply.as<requests::JobView>();
+    const auto* failed = one.reply.as<requests::Failed>();
     const bool has_no_session = failed != nullptr && failed->message.starts_with("session: there is no session");
     if (std::holds_alternative<requests::Submit>(asked->second) && view == nullptr && !may_refuse && !has_no_session) {
-      complain("a job is refused: " + std::get<requests::Failed>(one.reply).message);
+      complain("a job is refused: " + (*one.reply.as<requests::Failed>()).message);
     }
     if (const auto client = view == nullptr ? clients_.end() : clients_.find(view->session); client != clients_.end()) {
       client->second.has.insert(view->id);
@@ -262,7 +262,7 @@ void World::act(const Outcome& outcome) {
       if (failed != nullptr) complain("a client is refused: " + failed->message);
       const auto client = clients_.find(attend->session);
       const bool is_heard = client != clients_.end() && client->second.waits == one.asker && failed == nullptr;
-      if (is_heard) hear(client->second, std::get<requests::SessionNews>(one.reply));
+      if (is_heard) hear(client->second, (*one.reply.as<requests::SessionNews>()));
     }
     if (std::holds_alternative<requests::Submit>(asked->second) && view != nullptr) {
       if (!answered_.insert(view->id).second) complain("one number for two jobs");
@@ -272,7 +272,7 @@ void World::act(const Outcome& outcome) {
       runs_when_stopped_.emplace(view->id, view->runs);
     }
     const bool is_exec = std::holds_alternative<requests::RunExec>(asked->second);
-    if (!is_exec || std::holds_alternative<requests::Failed>(one.reply)) asked_.erase(asked);
+    if (!is_exec || one.reply.as<requests::Failed>() != nullptr) asked_.erase(asked);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "cluster/views.h"
 
@@ -125,5 +126,9 @@ void describe(V& v, MakeJoinToken& m) {
   v.field("valid", m.valid, "Validity period of the token.",
           range(std::chrono::seconds(1), std::chrono::hours(24 * 365)));
 }
+
+/// All requests about agents, slots and pools.
+using AgentRequest =
+    std::variant<ListAgents, GetAgent, SetAgent, RemoveAgent, SetSlot, ListSlots, ListPools, GetStatus, MakeJoinToken>;
 
 }  // namespace cadre::cluster::requests

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "cluster/views.h"
@@ -75,5 +76,8 @@ void describe(V& v, SendInput& m) {
   v.check(m.bytes.size() <= supervision::input_piece_max, "bytes",
           "are more than 16 KiB; send the rest in another request");
 }
+
+/// All requests about commands inside tasks.
+using ExecRequest = std::variant<RunExec, SendInput>;
 
 }  // namespace cadre::cluster::requests

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include "cluster/job.h"
 #include "cluster/views.h"
@@ -264,5 +265,9 @@ void describe(V& v, ListActors& m) {
   v.field("workspace", m.workspace, "Only actors in this workspace.");
   v.field("owner", m.owner, "Only actors of this user.");
 }
+
+/// All requests about jobs, their tasks and actors.
+using JobRequest = std::variant<Submit, RunTask, ListJobs, GetJob, EndJob, KillJob, MoveJob, SetJob, Why, ListTasks,
+                                GetTask, EndTask, KillTask, ListActors>;
 
 }  // namespace cadre::cluster::requests

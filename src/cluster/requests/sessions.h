@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "cluster/job.h"
 #include "cluster/views.h"
@@ -71,5 +72,8 @@ template <class V>
 void describe(V& v, EndSession& m) {
   v.required("session", m.session, "Session name.");
 }
+
+/// All requests about sessions.
+using SessionRequest = std::variant<ListSessions, KeepSession, EndSession>;
 
 }  // namespace cadre::cluster::requests

@@ -22,22 +22,22 @@ AgentEntry* AgentRequests::own(const Caller& caller, const AgentId& id) {
   return nullptr;
 }
 
-void AgentRequests::set_agent(const Caller& caller, const requests::SetAgent& request, TimePoint now) {
+void AgentRequests::serve(const Caller& caller, const requests::SetAgent& request) {
   if (own(caller, request.agent) == nullptr) return;
   AgentEntry& agent = ledger_.change(request.agent);
   agent.row.agent.enabled = request.state != SlotState::disabled;
   agent.row.agent.draining = request.state == SlotState::draining;
   pools_.offer(agent);
-  ledger_.note(now, request.agent, std::string(describe::name_of(request.state)));
+  ledger_.note(caller.now, request.agent, std::string(describe::name_of(request.state)));
   if (request.state == SlotState::disabled) {
     jobs_.stop_tasks_on(
         agent, [](const TaskRow&) { return true; },
-        "agent " + request.agent.value + " was disabled by " + caller.who.user, now);
+        "agent " + request.agent.value + " was disabled by " + caller.who.user, caller.now);
   }
   outbox_.answer(caller.asker, requests::Done{});
 }
 
-void AgentRequests::set_slot(const Caller& caller, const requests::SetSlot& request, TimePoint now) {
+void AgentRequests::serve(const Caller& caller, const requests::SetSlot& request) {
   const AgentEntry* known = own(caller, request.agent);
   if (known == nullptr) return;
   const std::size_t count = known->row.slots.size();
@@ -49,7 +49,7 @@ void AgentRequests::set_slot(const Caller& caller, const requests::SetSlot& requ
   AgentEntry& agent = ledger_.change(request.agent);
   agent.row.slot_states[static_cast<std::size_t>(request.slot)] = request.state;
   pools_.offer(agent);
-  ledger_.note(now, request.agent,
+  ledger_.note(caller.now, request.agent,
                "slot " + std::to_string(request.slot) + " " + std::string(describe::name_of(request.state)));
   if (request.state == SlotState::disabled) {
     const auto holds_it = [&](const TaskRow& task) {
@@ -58,23 +58,23 @@ void AgentRequests::set_slot(const Caller& caller, const requests::SetSlot& requ
     jobs_.stop_tasks_on(agent, holds_it,
                         "slot " + std::to_string(request.slot) + " of agent " + request.agent.value +
                             " was disabled by " + caller.who.user,
-                        now);
+                        caller.now);
   }
   outbox_.answer(caller.asker, requests::Done{});
 }
 
-void AgentRequests::remove(const Caller& caller, const requests::RemoveAgent& request, TimePoint now) {
+void AgentRequests::serve(const Caller& caller, const requests::RemoveAgent& request) {
   if (own(caller, request.agent) == nullptr) return;
-  agents_.remove(request.agent, now);
+  agents_.remove(request.agent, caller.now);
   outbox_.answer(caller.asker, requests::Done{});
 }
 
-void AgentRequests::get(const Caller& caller, const requests::GetAgent& request) {
+void AgentRequests::serve(const Caller& caller, const requests::GetAgent& request) {
   const AgentEntry* agent = find(caller, request.agent);
   if (agent != nullptr) outbox_.answer(caller.asker, view(*agent, liveness_));
 }
 
-void AgentRequests::list(const Caller& caller, const requests::ListAgents& request) {
+void AgentRequests::serve(const Caller& caller, const requests::ListAgents& request) {
   requests::Agents page;
   for (auto at = ledger_.agents().upper_bound(request.after); at != ledger_.agents().end(); ++at) {
     if (page.agents.size() == static_cast<std::size_t>(request.most)) {
@@ -86,7 +86,7 @@ void AgentRequests::list(const Caller& caller, const requests::ListAgents& reque
   outbox_.answer(caller.asker, std::move(page));
 }
 
-void AgentRequests::list_slots(const Caller& caller, const requests::ListSlots& request) {
+void AgentRequests::serve(const Caller& caller, const requests::ListSlots& request) {
   requests::Slots page;
   std::int32_t agents = 0;
   AgentId last;
@@ -107,7 +107,7 @@ void AgentRequests::list_slots(const Caller& caller, const requests::ListSlots& 
   outbox_.answer(caller.asker, std::move(page));
 }
 
-void AgentRequests::list_pools(const Caller& caller) {
+void AgentRequests::serve(const Caller& caller, const requests::ListPools&) {
   requests::Pools pools;
   for (const auto& [name, pool] : pools_.all()) {
     if (pool.closed) continue;
@@ -122,6 +122,12 @@ void AgentRequests::list_pools(const Caller& caller) {
     pools.pools.push_back(std::move(view));
   }
   outbox_.answer(caller.asker, std::move(pools));
+}
+
+void AgentRequests::serve(const Caller& caller, const requests::GetStatus&) { outbox_.answer(caller.asker, status()); }
+
+void AgentRequests::serve(const Caller& caller, const requests::MakeJoinToken&) {
+  outbox_.fail(caller.asker, Errc::invalid, "a join token cannot be created without the keys");
 }
 
 requests::Status AgentRequests::status() const {
@@ -145,7 +151,8 @@ requests::Status AgentRequests::status() const {
   status.queued = pools_.queued();
   status.ended = ledger_.ended();
   status.actors = ledger_.actors();
-  status.running = static_cast<std::int64_t>(ledger_.jobs().size()) - status.queued - ledger_.ended_in_memory();
+  status.sessions = static_cast<std::int64_t>(sessions_.all().size());
+  status.running = pools_.placed();
   return status;
 }
 

@@ -7,18 +7,28 @@ namespace cadre::cluster::control {
 
 class AgentRequests {
  public:
-  AgentRequests(Ledger& ledger, Outbox& outbox, Pools& pools, const Liveness& liveness, Jobs& jobs, Agents& agents)
-      : ledger_(ledger), outbox_(outbox), pools_(pools), liveness_(liveness), jobs_(jobs), agents_(agents) {}
+  AgentRequests(Ledger& ledger, Outbox& outbox, Pools& pools, const Sessions& sessions, const Liveness& liveness,
+                Jobs& jobs, Agents& agents)
+      : ledger_(ledger),
+        outbox_(outbox),
+        pools_(pools),
+        sessions_(sessions),
+        liveness_(liveness),
+        jobs_(jobs),
+        agents_(agents) {}
 
-  void set_agent(const Caller& caller, const requests::SetAgent& request, TimePoint now);
-  void set_slot(const Caller& caller, const requests::SetSlot& request, TimePoint now);
-  void remove(const Caller& caller, const requests::RemoveAgent& request, TimePoint now);
+  void serve(const Caller& caller, const requests::SetAgent& request);
+  void serve(const Caller& caller, const requests::SetSlot& request);
+  void serve(const Caller& caller, const requests::RemoveAgent& request);
 
-  void get(const Caller& caller, const requests::GetAgent& request);
-  void list(const Caller& caller, const requests::ListAgents& request);
-  void list_slots(const Caller& caller, const requests::ListSlots& request);
-  void list_pools(const Caller& caller);
-  /// What all agents offer and what is used of it; without sessions.
+  void serve(const Caller& caller, const requests::GetAgent& request);
+  void serve(const Caller& caller, const requests::ListAgents& request);
+  void serve(const Caller& caller, const requests::ListSlots& request);
+  void serve(const Caller& caller, const requests::ListPools& request);
+  void serve(const Caller& caller, const requests::GetStatus& request);
+  /// The shell makes tokens, since it has the keys: this refuses.
+  void serve(const Caller& caller, const requests::MakeJoinToken& request);
+  /// What all agents offer, what is used of it, and what uses it.
   requests::Status status() const;
 
  private:
@@ -30,6 +40,7 @@ class AgentRequests {
   Ledger& ledger_;
   Outbox& outbox_;
   Pools& pools_;
+  const Sessions& sessions_;
   const Liveness& liveness_;
   Jobs& jobs_;
   Agents& agents_;

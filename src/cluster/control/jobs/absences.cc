@@ -40,7 +40,7 @@ std::vector<JobId> Absences::take_due() {
   std::vector<JobId> due;
   for (const auto& [id, until] : rejoining_) {
     const Job* job = ledger_.find(id);
-    const bool is_over = job == nullptr || job->row.stage != JobStage::queued;
+    const bool is_over = job == nullptr || !waits(job->row.stage);
     if (is_over || liveness_.now() >= until) due.push_back(id);
   }
   for (const JobId id : due) rejoining_.erase(id);

@@ -10,6 +10,7 @@ namespace cadre::cluster::control {
 struct Caller {
   Asker asker = 0;
   const access::Principal& who;
+  TimePoint now;
   const Job* archived = nullptr;  ///< the job that the request is about, if it has ended and is not in memory any more
 };
 

@@ -42,7 +42,7 @@ std::string some_of(const std::vector<std::string>& all) {
 
 }  // namespace
 
-void JobQueries::get(const Caller& caller, const requests::GetJob& request) {
+void JobQueries::serve(const Caller& caller, const requests::GetJob& request) {
   const Job* job = access_.seen(caller, request.job);
   if (job == nullptr) return;
   const bool may_change = job->row.stage != JobStage::ended;
@@ -50,7 +50,7 @@ void JobQueries::get(const Caller& caller, const requests::GetJob& request) {
   outbox_.answer(caller.asker, whole_view(*job));
 }
 
-void JobQueries::get(const Caller& caller, const requests::GetTask& request) {
+void JobQueries::serve(const Caller& caller, const requests::GetTask& request) {
   const TaskId id = request.task;
   const Job* job = access_.seen(caller, id.job);
   if (job == nullptr) return;
@@ -112,7 +112,11 @@ requests::Jobs JobQueries::list(const access::Principal& who, const requests::Li
   return page;
 }
 
-void JobQueries::list(const Caller& caller, const requests::ListTasks& request) {
+void JobQueries::serve(const Caller& caller, const requests::ListJobs& request) {
+  outbox_.answer(caller.asker, list(caller.who, request, {}));
+}
+
+void JobQueries::serve(const Caller& caller, const requests::ListTasks& request) {
   requests::Tasks page;
   const auto& jobs = ledger_.jobs();
   const auto from = request.before ? jobs.lower_bound(*request.before) : jobs.end();
@@ -136,7 +140,7 @@ void JobQueries::list(const Caller& caller, const requests::ListTasks& request) 
   outbox_.answer(caller.asker, std::move(page));
 }
 
-void JobQueries::why(const Caller& caller, const requests::Why& request) {
+void JobQueries::serve(const Caller& caller, const requests::Why& request) {
   const Asker asker = caller.asker;
   const Job* job = access_.seen(caller, request.job);
   if (job == nullptr) return;
@@ -153,7 +157,7 @@ void JobQueries::why(const Caller& caller, const requests::Why& request) {
   std::string text = pools_.why(*job, may_name);
   // What the planner has forgotten since a restart is kept with the job.
   if (text == "is stopping" && !history.stop.empty()) text += ": " + history.stop;
-  if (job->row.stage == JobStage::queued) {
+  if (waits(job->row.stage)) {
     std::vector<std::string> off;
     for (const auto& [id, agent] : ledger_.agents()) {
       if (agent.row.pool != job->row.spec.pool) continue;
@@ -170,7 +174,7 @@ void JobQueries::why(const Caller& caller, const requests::Why& request) {
   outbox_.answer(asker, requests::Text{std::move(text)});
 }
 
-void JobQueries::list(const Caller& caller, const requests::ListActors& request) {
+void JobQueries::serve(const Caller& caller, const requests::ListActors& request) {
   requests::Actors page;
   const auto& jobs = ledger_.jobs();
   const auto from = request.before ? jobs.lower_bound(*request.before) : jobs.end();

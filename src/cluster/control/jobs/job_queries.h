@@ -27,11 +27,12 @@ class JobQueries {
         watchers_(watchers),
         access_(ledger, outbox) {}
 
-  void get(const Caller& caller, const requests::GetJob& request);
-  void get(const Caller& caller, const requests::GetTask& request);
-  void list(const Caller& caller, const requests::ListTasks& request);
-  void list(const Caller& caller, const requests::ListActors& request);
-  void why(const Caller& caller, const requests::Why& request);
+  void serve(const Caller& caller, const requests::GetJob& request);
+  void serve(const Caller& caller, const requests::ListJobs& request);
+  void serve(const Caller& caller, const requests::GetTask& request);
+  void serve(const Caller& caller, const requests::ListTasks& request);
+  void serve(const Caller& caller, const requests::ListActors& request);
+  void serve(const Caller& caller, const requests::Why& request);
 
   JobRange range(const requests::ListJobs& request) const;
   /// A page of jobs, of which ended ones that are in the database only are part, if any: newest first, all of them of

@@ -78,8 +78,7 @@ std::optional<std::string> JobRequests::no_memory_for(const std::string& user, s
   return full("all jobs", all, settings_.job_bytes_max, "job_bytes_max");
 }
 
-std::optional<requests::Failed> JobRequests::obstacle_to_submission(const Caller& caller, const JobSpec& spec,
-                                                                    TimePoint now) {
+std::optional<requests::Failed> JobRequests::obstacle_to_submission(const Caller& caller, const JobSpec& spec) {
   const auto no = [](Errc code, std::string why) { return requests::Failed{code, std::move(why), {}}; };
   if (!access::may_read(caller.who, spec.workspace)) {
     return no(Errc::not_found, "workspace: there is no workspace '" + spec.workspace + "'; see cadre workspace list");
@@ -104,20 +103,22 @@ std::optional<requests::Failed> JobRequests::obstacle_to_submission(const Caller
               "isolation: a task may not start tasks without isolation; submit the job with a token of your own");
   }
   if (auto why = no_memory_for(caller.who.user, bytes_of(spec))) return no(Errc::denied, *std::move(why));
-  if (auto why = pools_.never_fits(spec, caller.who.user, now)) return no(Errc::invalid, *std::move(why));
+  if (auto why = pools_.never_fits(spec, caller.who.user, caller.now)) return no(Errc::invalid, *std::move(why));
   if (auto why = pools_.exceeds_quota(spec, caller.who.user)) return no(Errc::invalid, *std::move(why));
   return std::nullopt;
 }
 
-void JobRequests::submit(const Caller& caller, const JobSpec& spec, TimePoint now) {
-  if (auto why = obstacle_to_submission(caller, spec, now)) return outbox_.answer(caller.asker, *std::move(why));
-  const Job& job = ledger_.add_job(spec, caller.who.user, now);
+void JobRequests::submit(const Caller& caller, const JobSpec& spec) {
+  if (auto why = obstacle_to_submission(caller, spec)) return outbox_.answer(caller.asker, *std::move(why));
+  const Job& job = ledger_.add_job(spec, caller.who.user, caller.now);
   pools_.submit(job);
-  ledger_.note(now, job.row.id, "queued");
+  ledger_.note(caller.now, job.row.id, "queued");
   outbox_.answer(caller.asker, view(job));
 }
 
-void JobRequests::run(const Caller& caller, const requests::RunTask& request, TimePoint now) {
+void JobRequests::serve(const Caller& caller, const requests::Submit& request) { submit(caller, request.job); }
+
+void JobRequests::serve(const Caller& caller, const requests::RunTask& request) {
   JobSpec spec;
   spec.name = request.name;
   spec.workspace = request.workspace;
@@ -125,10 +126,26 @@ void JobRequests::run(const Caller& caller, const requests::RunTask& request, Ti
   spec.priority = request.priority;
   spec.max_time = request.max_time;
   spec.members = {request.member};
-  submit(caller, spec, now);
+  submit(caller, spec);
 }
 
-void JobRequests::end(const Caller& caller, JobId id, std::optional<Duration> chosen, TimePoint now) {
+void JobRequests::serve(const Caller& caller, const requests::EndJob& request) {
+  end(caller, request.job, request.grace);
+}
+
+void JobRequests::serve(const Caller& caller, const requests::KillJob& request) {
+  end(caller, request.job, Duration{0});
+}
+
+void JobRequests::serve(const Caller& caller, const requests::EndTask& request) {
+  end(caller, request.task, request.grace);
+}
+
+void JobRequests::serve(const Caller& caller, const requests::KillTask& request) {
+  end(caller, request.task, Duration{0});
+}
+
+void JobRequests::end(const Caller& caller, JobId id, std::optional<Duration> chosen) {
   const Job* job = access_.own(caller, id);
   if (job == nullptr) return;
   if (job->row.stage != JobStage::ended) {
@@ -137,12 +154,12 @@ void JobRequests::end(const Caller& caller, JobId id, std::optional<Duration> ch
       history.stopped_by = caller.who.user;
       history.stop = (kills ? "killed by " : "stopped by ") + caller.who.user;
     }
-    jobs_.end(id, chosen, now);
+    jobs_.end(id, chosen, caller.now);
   }
   outbox_.answer(caller.asker, view(*job));
 }
 
-void JobRequests::end(const Caller& caller, TaskId id, std::optional<Duration> grace, TimePoint now) {
+void JobRequests::end(const Caller& caller, TaskId id, std::optional<Duration> grace) {
   const Job* job = access_.own(caller, id.job);
   if (job == nullptr) return;
   const std::string number = std::to_string(id.job.value);
@@ -154,10 +171,10 @@ void JobRequests::end(const Caller& caller, TaskId id, std::optional<Duration> g
     return outbox_.fail(caller.asker, Errc::not_found,
                         "there is no task " + to_string(id) + "; see cadre job describe " + number);
   }
-  end(caller, id.job, grace, now);
+  end(caller, id.job, grace);
 }
 
-void JobRequests::move(const Caller& caller, const requests::MoveJob& request, TimePoint now) {
+void JobRequests::serve(const Caller& caller, const requests::MoveJob& request) {
   const Asker asker = caller.asker;
   const Job* job = access_.live(caller, request.job);
   const Job* other = job == nullptr ? nullptr : access_.live(caller, request.other);
@@ -184,7 +201,7 @@ void JobRequests::move(const Caller& caller, const requests::MoveJob& request, T
   }
   ledger_.move(request.job, {spec.pool, spec.priority, position});
   pools_.reorder(*job);
-  ledger_.note(now, request.job,
+  ledger_.note(caller.now, request.job,
                (request.behind ? "moved behind " : "moved ahead of ") + std::to_string(request.other.value));
   outbox_.answer(asker, view(*job));
 }
@@ -193,7 +210,7 @@ std::optional<Error> JobRequests::obstacle_to_pool(const Job& job, const std::st
   if (auto missing = pools_.missing(pool)) return Error{Errc::not_found, "pool: " + *missing};
   const bool is_held = std::any_of(job.tasks.begin(), job.tasks.end(),
                                    [](const auto& one) { return lease::current(one.second.lease).has_value(); });
-  if (job.row.stage != JobStage::queued || is_held) {
+  if (!waits(job.row.stage) || is_held) {
     return Error{
         Errc::conflict,
         name_of(job.row.id) + " has tasks on agents of its pool; the pool can be changed only while the job is queued"};
@@ -229,7 +246,7 @@ void JobRequests::set_group(const Job& job, const requests::SetJob& request) {
   pools_.set_group(pool, id, settings);
 }
 
-void JobRequests::set(const Caller& caller, const requests::SetJob& request, TimePoint now) {
+void JobRequests::serve(const Caller& caller, const requests::SetJob& request) {
   const auto no = [&](const Error& why) { outbox_.fail(caller.asker, why.code, why.message); };
   const Job* job = access_.live(caller, request.job);
   if (job == nullptr) return;
@@ -238,7 +255,7 @@ void JobRequests::set(const Caller& caller, const requests::SetJob& request, Tim
     if (const auto why = obstacle_to_group(caller, *job)) return no(*why);
   }
   if (request.pool && *request.pool != job->row.spec.pool) {
-    if (const auto why = obstacle_to_pool(*job, *request.pool, now)) return no(*why);
+    if (const auto why = obstacle_to_pool(*job, *request.pool, caller.now)) return no(*why);
     pools_.remove(*job);
     ledger_.move(request.job, {*request.pool, job->row.spec.priority, job->row.position});
     // With its age and its place among the others, as if it had been there from the start.
@@ -249,7 +266,7 @@ void JobRequests::set(const Caller& caller, const requests::SetJob& request, Tim
     ledger_.move(request.job, {job->row.spec.pool, *request.priority, job->row.position});
     pools_.reorder(*job);
   }
-  ledger_.note(now, request.job, "set");
+  ledger_.note(caller.now, request.job, "set");
   outbox_.answer(caller.asker, view(*job));
 }
 

@@ -15,17 +15,22 @@ class JobRequests {
   JobRequests(const Settings& settings, Ledger& ledger, Outbox& outbox, Pools& pools, const Sessions& sessions,
               Jobs& jobs);
 
-  void submit(const Caller& caller, const JobSpec& spec, TimePoint now);
-  void run(const Caller& caller, const requests::RunTask& request, TimePoint now);
-  void end(const Caller& caller, JobId id, std::optional<Duration> grace, TimePoint now);
-  /// The only task of a job.
-  void end(const Caller& caller, TaskId id, std::optional<Duration> grace, TimePoint now);
-  void move(const Caller& caller, const requests::MoveJob& request, TimePoint now);
-  void set(const Caller& caller, const requests::SetJob& request, TimePoint now);
+  void serve(const Caller& caller, const requests::Submit& request);
+  void serve(const Caller& caller, const requests::RunTask& request);
+  void serve(const Caller& caller, const requests::EndJob& request);
+  void serve(const Caller& caller, const requests::KillJob& request);
+  void serve(const Caller& caller, const requests::EndTask& request);
+  void serve(const Caller& caller, const requests::KillTask& request);
+  void serve(const Caller& caller, const requests::MoveJob& request);
+  void serve(const Caller& caller, const requests::SetJob& request);
 
  private:
+  void submit(const Caller& caller, const JobSpec& spec);
+  void end(const Caller& caller, JobId id, std::optional<Duration> grace);
+  /// The only task of a job.
+  void end(const Caller& caller, TaskId id, std::optional<Duration> grace);
   /// Why the caller may not submit this, if it may not.
-  std::optional<requests::Failed> obstacle_to_submission(const Caller& caller, const JobSpec& spec, TimePoint now);
+  std::optional<requests::Failed> obstacle_to_submission(const Caller& caller, const JobSpec& spec);
   /// Why there is no memory for a job of this size, if there is none.
   std::optional<std::string> no_memory_for(const std::string& user, std::int64_t bytes) const;
   /// Why it cannot wait in that pool from now on, if it cannot.

@@ -143,11 +143,11 @@ void Jobs::end(JobId id, std::optional<Duration> chosen, TimePoint now) {
       if (const auto held = lease::current(task.lease)) sessions_.note_over({task.id, held->epoch});
     }
   }
-  if (job->row.stage == JobStage::queued) {
+  if (waits(job->row.stage)) {
     stop_tasks(id, Reason::killed_by_user, now);  // one may be left on a lost agent
     Job& row = ledger_.change(id);
     row.row.reason = Reason::killed_by_user;
-    row.row.detail = "stopped while it was queued";
+    row.row.detail = "stopped while it was " + std::string(describe::name_of(row.row.stage));
     finish(row, now);
   } else {
     std::map<TaskId, lease::State> before;

@@ -135,7 +135,7 @@ void Rejoin::tick(TimePoint now) {
   }
   for (const JobId id : absences_.take_due()) {
     const Job* job = ledger_.find(id);
-    if (job == nullptr || job->row.stage != JobStage::queued) continue;
+    if (job == nullptr || !waits(job->row.stage)) continue;
     const bool waits = std::any_of(job->tasks.begin(), job->tasks.end(), [&](const auto& one) {
       const auto lost = lost_of(one.second);
       const AgentEntry* agent = lost ? ledger_.find(lost->agent) : nullptr;

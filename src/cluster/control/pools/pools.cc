@@ -68,6 +68,12 @@ std::int64_t Pools::queued() const {
   return queued;
 }
 
+std::int64_t Pools::placed() const {
+  std::int64_t gangs = 0;
+  for (const auto& [name, pool] : pools_) gangs += static_cast<std::int64_t>(pool.planner.gangs());
+  return gangs - queued();
+}
+
 void Pools::offer(const AgentEntry& agent) {
   Pool& pool = pools_.at(agent.row.pool);
   plan::Agent offered = agent.row.agent;

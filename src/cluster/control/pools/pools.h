@@ -36,6 +36,8 @@ class Pools {
   std::optional<std::string> missing(const std::string& name) const;
   bool is_closed(const Job& job) const { return pool_of(job).closed; }
   std::int64_t queued() const;
+  /// Jobs that hold agents: running or stopping.
+  std::int64_t placed() const;
 
   // Agents.
   /// The agent, or what it offers, has changed.

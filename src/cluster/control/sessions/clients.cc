@@ -75,12 +75,12 @@ std::optional<Error> Clients::obstacle_to_opening(const Caller& caller) const {
   return parent ? std::nullopt : std::optional(parent.error());
 }
 
-void Clients::keep(const Caller& caller, const requests::KeepSession& request, TimePoint now) {
+void Clients::serve(const Caller& caller, const requests::KeepSession& request) {
   const SessionId& id = request.session;
   Session* session = sessions_.find(id);
   if (session == nullptr) {
     if (const auto why = obstacle_to_opening(caller)) return outbox_.fail(caller.asker, why->code, why->message);
-    session = &sessions_.open(id, caller.who.user, now);
+    session = &sessions_.open(id, caller.who.user, caller.now);
   } else if (session->owner != caller.who.user) {
     return outbox_.fail(caller.asker, Errc::denied,
                         "session '" + id.value + "' belongs to another user; choose another name");
@@ -91,7 +91,7 @@ void Clients::keep(const Caller& caller, const requests::KeepSession& request, T
   session->host = request.host;
   session->pid = request.pid;
   session->program = request.program;
-  session->heard = now;
+  session->heard = caller.now;
   if (const auto before = sessions_.stop_waiting(id)) {  // the client does not wait there any more, or would twice
     outbox_.answer(before->asker, news_of(id, before->who, before->seen));
   }
@@ -99,7 +99,7 @@ void Clients::keep(const Caller& caller, const requests::KeepSession& request, T
   const Duration wait = std::min(request.wait, settings_.session_timeout);
   if (request.seen == 0 || wait == Duration{0} || !news.jobs.empty())
     return outbox_.answer(caller.asker, std::move(news));
-  sessions_.wait(id, {caller.asker, caller.who, request.seen, now + wait});
+  sessions_.wait(id, {caller.asker, caller.who, request.seen, caller.now + wait});
 }
 
 void Clients::tell(const SessionId& id) {
@@ -142,7 +142,7 @@ void Clients::close(const SessionId& id, const std::string& why, TimePoint now) 
   sessions_.close(id);
 }
 
-void Clients::list(const Caller& caller, const requests::ListSessions& request) {
+void Clients::serve(const Caller& caller, const requests::ListSessions& request) {
   requests::Sessions page;
   for (auto at = sessions_.all().upper_bound(request.after); at != sessions_.all().end(); ++at) {
     const auto& [id, session] = *at;
@@ -165,14 +165,14 @@ void Clients::list(const Caller& caller, const requests::ListSessions& request) 
   outbox_.answer(caller.asker, std::move(page));
 }
 
-void Clients::end(const Caller& caller, const requests::EndSession& request, TimePoint now) {
+void Clients::serve(const Caller& caller, const requests::EndSession& request) {
   const Session* session = sessions_.find(request.session);
   const bool may_know = session != nullptr && (caller.who.is_admin || session->owner == caller.who.user);
   if (!may_know) {
     return outbox_.fail(caller.asker, Errc::not_found,
                         "you have no session '" + request.session.value + "'; see cadre session list");
   }
-  close(request.session, "its client ended the session", now);
+  close(request.session, "its client ended the session", caller.now);
   outbox_.answer(caller.asker, requests::Done{});
 }
 

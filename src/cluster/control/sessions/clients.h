@@ -19,9 +19,9 @@ class Clients {
   /// The session of a job that has not ended is open after the master's start, until its client is silent for too long.
   void restore(const Job& job, TimePoint now);
 
-  void keep(const Caller& caller, const requests::KeepSession& request, TimePoint now);
-  void list(const Caller& caller, const requests::ListSessions& request);
-  void end(const Caller& caller, const requests::EndSession& request, TimePoint now);
+  void serve(const Caller& caller, const requests::KeepSession& request);
+  void serve(const Caller& caller, const requests::ListSessions& request);
+  void serve(const Caller& caller, const requests::EndSession& request);
 
   /// Closes the sessions whose clients ran in tasks that are over, and those of their actors, at all levels.
   void close_orphans(TimePoint now);

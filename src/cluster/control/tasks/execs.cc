@@ -40,9 +40,10 @@ std::optional<lease::Held> Execs::present_lease(const Caller& caller, TaskId id)
     return std::nullopt;
   };
   const TaskRow* task = ledger_.find(id);
-  if (task == nullptr && job->row.stage == JobStage::queued) {
+  if (task == nullptr && waits(job->row.stage)) {
     const std::string number = std::to_string(id.job.value);
-    return no(Errc::conflict, "job " + number + " is queued and has no tasks yet; see cadre why " + number);
+    return no(Errc::conflict, "job " + number + " is " + std::string(describe::name_of(job->row.stage)) +
+                                  " and has no tasks yet; see cadre why " + number);
   }
   if (task == nullptr) return no(Errc::not_found, "there is no task " + to_string(id));
   if (std::holds_alternative<lease::Ended>(task->lease.stage)) {
@@ -62,7 +63,7 @@ bool Execs::is_started(TaskId id) const {
   return !std::holds_alternative<lease::Placed>(ledger_.find(id)->lease.stage);
 }
 
-void Execs::run(const Caller& caller, const requests::RunExec& request) {
+void Execs::serve(const Caller& caller, const requests::RunExec& request) {
   const auto held = present_lease(caller, request.task);
   if (!held) return;
   if (static_cast<std::int64_t>(execs_.size()) >= settings_.execs_max) {
@@ -107,7 +108,7 @@ void Execs::end_execs(const std::function<bool(const Exec&)>& chosen, const std:
   }
 }
 
-void Execs::send_input(const Caller& caller, const requests::SendInput& request) {
+void Execs::serve(const Caller& caller, const requests::SendInput& request) {
   const Asker asker = caller.asker;
   const auto held = present_lease(caller, request.task);
   if (!held) return;

@@ -19,8 +19,8 @@ class Execs {
   /// `boot` numbers the starts of the master: commands of an earlier one may still be heard of.
   Execs(const Settings& settings, Ledger& ledger, Outbox& outbox, std::uint64_t boot);
 
-  void run(const Caller& caller, const requests::RunExec& request);
-  void send_input(const Caller& caller, const requests::SendInput& request);
+  void serve(const Caller& caller, const requests::RunExec& request);
+  void serve(const Caller& caller, const requests::SendInput& request);
   void hear(const AgentEntry& agent, const messages::ExecNews& news);
   void hear(const AgentEntry& agent, const messages::InputTaken& news);
   /// The lease has started: commands that waited for it are sent.
