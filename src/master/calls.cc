@@ -1,6 +1,7 @@
 #include <algorithm>
-#include <array>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "describe/describe.h"
 #include "master/master.h"
@@ -8,13 +9,23 @@
 namespace cadre::master {
 namespace {
 
-/// What the request is about, as far as its fields name it: `job 17`, `workspace vision, user ann`.
+/// The names of the fields in a path: `job` of /jobs/{job}/stop.
+std::vector<std::string_view> fields_in(std::string_view path) {
+  std::vector<std::string_view> names;
+  for (std::size_t open = path.find('{'); open != std::string_view::npos; open = path.find('{', open + 1)) {
+    names.push_back(path.substr(open + 1, path.find('}', open) - open - 1));
+  }
+  return names;
+}
+
+/// What the request is about: `job 17`, `workspace vision, user ann`. The path of a route names it; of a request that
+/// is to create something, these fields do.
 std::string object_of(const api::Request& request) {
-  constexpr std::array keys{"job",  "task",  "session", "agent", "slot",      "workspace",
-                            "user", "token", "name",    "pool",  "experiment"};
+  std::vector<std::string_view> keys = fields_in(request.route() == nullptr ? "" : request.route()->path);
+  if (keys.empty()) keys = {"agent", "workspace", "user", "name"};
   const describe::Value fields = request.fields();
   std::string text;
-  for (const char* key : keys) {
+  for (const std::string_view key : keys) {
     const describe::Value* value = fields.find(key);
     if (value == nullptr || value->as<describe::Value::Map>() != nullptr) continue;
     const auto* name = value->as<std::string>();

@@ -236,7 +236,6 @@ void ClusterPart::hear(const std::any& news, const api::Now& now) {
 
 api::Outcome ClusterPart::settle(const api::Now& now) {
   Outcome decided = control_.settle(now.time);
-  for (const Duration wait : decided.waits) waits_.observe(wait);
   api::Outcome outcome = std::exchange(outcome_, {});
   ToAgents to_agents;
   for (const AgentId& id : decided.writes.keys_gone) keyed_.erase(id);
@@ -289,7 +288,7 @@ std::vector<Metric> ClusterPart::metrics() const {
              static_cast<double>(status.actors)),
       metric("sessions", "Number of client sessions.", static_cast<double>(status.sessions)),
   };
-  for (Metric& one : metrics_.read()) all.push_back(std::move(one));
+  for (Metric& one : control_.metrics()) all.push_back(std::move(one));
   return all;
 }
 

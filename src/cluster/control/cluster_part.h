@@ -127,10 +127,6 @@ class ClusterPart final : public api::Part {
   std::set<AgentId> keyed_;
   Control control_;
   api::Outcome outcome_;
-  /// They begin again at zero if the part is made again, as those of a process that was restarted do.
-  MetricSet metrics_;
-  Histogram waits_{metrics_, "job_wait_seconds", "Time from the submission of a job to its first start, in seconds.",
-                   buckets::waits};
 };
 
 /// The quotas that users and workspaces have.

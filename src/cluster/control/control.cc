@@ -39,7 +39,7 @@ Control::Control(Settings settings, const Rows& rows, std::uint64_t boot, TimePo
       absences_(settings_, ledger_, liveness_),
       jobs_(ledger_, pools_, tasks_, restarts_, absences_, sessions_),
       rejoin_(ledger_, pools_, tasks_, jobs_, absences_),
-      planning_(settings_, ledger_, outbox_, pools_, jobs_, rejoin_),
+      planning_(settings_, metrics_, ledger_, outbox_, pools_, jobs_, rejoin_),
       connections_(settings_, ledger_, outbox_, pools_, execs_, liveness_, boot),
       agents_(ledger_, pools_, liveness_, connections_, jobs_, rejoin_),
       clients_(settings_, ledger_, outbox_, sessions_, jobs_),

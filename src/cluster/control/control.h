@@ -83,6 +83,8 @@ class Control {
   /// Plans where something has changed, and returns everything that is to be written and then sent.
   Outcome settle(TimePoint now);
 
+  /// They begin again at zero if it is made again, as those of a process that was restarted do.
+  std::vector<Metric> metrics() const { return metrics_.read(); }
   const Ledger& ledger() const { return ledger_; }
   const std::map<SessionId, Session>& sessions() const { return sessions_.all(); }
   /// The time that this process has been running: timeouts of peers are measured by it.
@@ -97,6 +99,7 @@ class Control {
   void route(const Caller& caller, const requests::Request& request);
 
   const Settings settings_;
+  MetricSet metrics_;
   Ledger ledger_;
   Outbox outbox_;
   Liveness liveness_;

@@ -37,7 +37,6 @@ struct Outcome {
   std::vector<ToAgent> to_agents;
   std::vector<Answer> answers;
   std::vector<PlanRecord> plans;
-  std::vector<Duration> waits;  ///< of jobs that have started for the first time: from submission on
 };
 
 class Outbox {
@@ -55,7 +54,6 @@ class Outbox {
   /// Takes back the last reply, if it is for this one.
   [[nodiscard]] std::optional<api::Reply> take_answer(Asker asker);
 
-  void note_wait(Duration wait) { outcome_.waits.push_back(wait); }
   void record(PlanRecord plan) { outcome_.plans.push_back(std::move(plan)); }
 
   /// Everything so far, without writes.

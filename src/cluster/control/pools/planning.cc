@@ -29,7 +29,7 @@ void Planning::plan(const std::string& name, Pool& pool, TimePoint now) {
     rejoin_.give_up_lost(job_id(one.id), now);  // what was left of the run before
     jobs_.begin(job_id(one.id), one.on, now);
     const JobRow& row = ledger_.find(job_id(one.id))->row;
-    if (row.runs == 1) outbox_.note_wait(now - row.submitted);
+    if (row.runs == 1) waits_.observe(now - row.submitted);
   }
   for (const plan::Start& one : plan.grow) jobs_.grow(job_id(one.id), one.on, now);
   pool.changed = false;  // it knows of the stops it has ordered itself

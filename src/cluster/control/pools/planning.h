@@ -3,14 +3,23 @@
 
 #include <string>
 
+#include "base/metric.h"
 #include "cluster/control/jobs/rejoin.h"
 
 namespace cadre::cluster::control {
 
 class Planning {
  public:
-  Planning(const Settings& settings, Ledger& ledger, Outbox& outbox, Pools& pools, Jobs& jobs, Rejoin& rejoin)
-      : settings_(settings), ledger_(ledger), outbox_(outbox), pools_(pools), jobs_(jobs), rejoin_(rejoin) {}
+  Planning(const Settings& settings, MetricSet& metrics, Ledger& ledger, Outbox& outbox, Pools& pools, Jobs& jobs,
+           Rejoin& rejoin)
+      : settings_(settings),
+        ledger_(ledger),
+        outbox_(outbox),
+        pools_(pools),
+        jobs_(jobs),
+        rejoin_(rejoin),
+        waits_(metrics, "job_wait_seconds", "Time from the submission of a job to its first start, in seconds.",
+               buckets::waits) {}
 
   void plan_due(TimePoint now);
 
@@ -23,6 +32,7 @@ class Planning {
   Pools& pools_;
   Jobs& jobs_;
   Rejoin& rejoin_;
+  Histogram waits_;
 };
 
 }  // namespace cadre::cluster::control
