@@ -3,7 +3,8 @@
 # batch never crosses folders. It names its files relative to the source tree, so that the compiler's cache serves every
 # checkout. These files stay alone: those that include Asio, Beast or pybind11, which need much memory by themselves; those
 # that include public headers, in which `describe` is a function, while it is a namespace in others; and
-# those that need definitions of their own. Fuzzers, which another compiler builds, are compiled without batches.
+# those that need definitions of their own. Fuzzers, which another compiler builds, are compiled without batches. CLI11 has
+# only headers: the files that use it come first, so that few batches compile its code.
 option(CADRE_BATCHES "Compile source files in batches" ON)
 set(CADRE_BATCH_FILES 8)
 
@@ -20,12 +21,18 @@ function(cadre_batches result name)
     endif()
     cmake_path(GET path PARENT_PATH folder)
     string(SHA1 folder ${folder})
-    list(APPEND in_${folder} ${path})
+    file(STRINGS ${path} uses_cli11 REGEX "CLI::" LIMIT_COUNT 1)
+    if(uses_cli11)
+      list(APPEND first_in_${folder} ${path})
+    else()
+      list(APPEND in_${folder} ${path})
+    endif()
     list(APPEND folders ${folder})
   endforeach()
   list(REMOVE_DUPLICATES folders)
   set(batch 0)
   foreach(folder ${folders})
+    list(PREPEND in_${folder} ${first_in_${folder}})
     list(LENGTH in_${folder} left)
     # As many batches as are needed on average, of the same size: a batch of one or two files costs nearly as much.
     math(EXPR batches_left "(${left} + ${CADRE_BATCH_FILES} / 2) / ${CADRE_BATCH_FILES}")
