@@ -1,4 +1,4 @@
-/// What a room says to the log, without knowing where logs go; the process chooses one sink. A sink must bear calls
+/// What a module says to the log, without knowing where logs go; the process chooses one sink. A sink must bear calls
 /// from any thread.
 #pragma once
 

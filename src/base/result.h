@@ -1,4 +1,4 @@
-/// Errors as values: what can fail returns a Result, nothing is thrown across a room's border. Safe on any thread.
+/// Errors as values: what can fail returns a Result, nothing is thrown across a module's border. Safe on any thread.
 #pragma once
 
 #include <array>

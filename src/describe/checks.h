@@ -88,7 +88,7 @@ inline void narrow(Limits&, const Formerly&) {}
 
 }  // namespace cadre::describe
 
-namespace cadre {  // so that a describe() in any room writes them plainly
+namespace cadre {  // so that a describe() in any module writes them plainly
 
 using describe::above;
 using describe::at_least;

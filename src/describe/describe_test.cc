@@ -6,7 +6,7 @@
 #include "base/seeds.h"
 #include "describe/random.h"
 
-// A room of its own, as the users of describe/ are: everything here is found without naming cadre::describe.
+// A module of its own, as the users of describe/ are: everything here is found without naming cadre::describe.
 namespace cadre::neighbour {
 namespace {
 
@@ -41,7 +41,7 @@ void describe(V& v, Square& c) {
 
 using Form = std::variant<Circle, Square>;
 
-TEST(Describe, AStructOfAnotherRoomNeedsNothingMore) {
+TEST(Describe, AStructOfAnotherModuleNeedsNothingMore) {
   EXPECT_EQ(describe::read_yaml<Square>("{side: 3, colour: green}"), (Square{3, Colour::green}));
   EXPECT_EQ(describe::write_json(Square{}), R"({"side":1,"colour":"red"})");
   FOR_SEEDS(200, [](Dice& dice) {

@@ -1,4 +1,4 @@
-/// What lies under a real loop, for the rooms that put sockets on it; others have no need of it. For the loop's thread.
+/// What lies under a real loop, for the modules that put sockets on it; others do not need it. For the loop's thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

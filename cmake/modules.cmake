@@ -1,9 +1,9 @@
-# cadre_room(NAME [DEPENDS target...] [EXCEPT file...]) makes the library cadre_NAME of the folder's *.cc but those files,
-# and, with CADRE_TESTS, the test program test_NAME of its *_test.cc: one program and one ctest entry for each room.
-function(cadre_room name)
-  cmake_parse_arguments(ROOM "" "" "DEPENDS;EXCEPT" ${ARGN})
+# cadre_module(NAME [DEPENDS target...] [EXCEPT file...]) makes the library cadre_NAME of the folder's *.cc but those files,
+# and, with CADRE_TESTS, the test program test_NAME of its *_test.cc: one program and one ctest entry for each module.
+function(cadre_module name)
+  cmake_parse_arguments(MODULE "" "" "DEPENDS;EXCEPT" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
-  foreach(file ${ROOM_EXCEPT})
+  foreach(file ${MODULE_EXCEPT})
     list(REMOVE_ITEM sources ${CMAKE_CURRENT_SOURCE_DIR}/${file})
   endforeach()
   set(tests ${sources})
@@ -19,7 +19,7 @@ function(cadre_room name)
     set(visibility INTERFACE)
   endif()
   target_include_directories(cadre_${name} ${visibility} ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
-  target_link_libraries(cadre_${name} ${visibility} ${ROOM_DEPENDS} Threads::Threads)
+  target_link_libraries(cadre_${name} ${visibility} ${MODULE_DEPENDS} Threads::Threads)
 
   if(CADRE_TESTS AND tests)
     cadre_test(${name} SOURCES ${tests} DEPENDS cadre_${name})
