@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <type_traits>
+#include <utility>
 
 #include "access/words.h"
+#include "describe/utf8.h"
 
 namespace cadre::access {
 namespace {
@@ -111,6 +113,12 @@ void Access::tidy(TimePoint now) {
   while (const auto id = directory_.expired(now)) directory_.remove_token(*id);
   guard_.tidy(now);
   keys_.tidy(now);
+}
+
+void Access::audit(AuditRow row) {
+  row.object = describe::shortened(row.object, audit_text_most);
+  row.detail = describe::shortened(row.detail, audit_text_most);
+  directory_.note(std::move(row));
 }
 
 }  // namespace cadre::access

@@ -79,8 +79,8 @@ class Access {
   [[nodiscard]] std::optional<std::int64_t> quota_of_user(const std::string& name) const;
   [[nodiscard]] std::optional<std::int64_t> quota_of_workspace(const std::string& name) const;
 
-  /// Adds an entry to the audit log and numbers it.
-  void audit(AuditRow row) { directory_.note(std::move(row)); }
+  /// Adds an entry to the audit log and numbers it. What may repeat the words of a client is shortened.
+  void audit(AuditRow row);
 
   /// Removes expired tokens. Call it periodically.
   void tidy(TimePoint now);

@@ -366,6 +366,17 @@ TEST(Access, NumbersTheAuditOnFromTheLast) {
   EXPECT_TRUE(access.take().empty());
 }
 
+TEST(Access, ShortensWhatAClientHasSentInTheAuditLog) {
+  Access access({}, {});
+  const std::string large(4'000'000, 'u');
+  access.audit({0, noon, "bob", "t1", "10.0.0.1", "create_token", "user " + large, false, "there is no user " + large});
+  const std::vector<AuditRow> written = access.take().audit;
+  ASSERT_EQ(written.size(), 1U);
+  EXPECT_LT(written[0].object.size(), audit_text_most + 10);
+  EXPECT_LT(written[0].detail.size(), audit_text_most + 10);
+  EXPECT_TRUE(written[0].detail.starts_with("there is no user uuu"));
+}
+
 TEST(Access, NobodyBringsASecretAlong) {
   EXPECT_FALSE(describe::read_json<CreateToken>(R"({"name": "x", "secret": {"id": "t1", "hash": "h"}})").has_value());
   EXPECT_TRUE(describe::read_json<CreateToken>(R"({"name": "x", "valid": "1h"})").has_value());

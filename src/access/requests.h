@@ -350,7 +350,7 @@ struct CreateToken {
 template <class V>
 void describe(V& v, CreateToken& m) {
   v.field("name", m.name, "Purpose of the token.", length(0, 128));
-  v.field("user", m.user, "User of the token. Default: the caller.");
+  v.field("user", m.user, "User of the token. Default: the caller.", length(0, name_most));
   v.field("valid", m.valid, "Validity period of the token. Default: until it is revoked.",
           range(std::chrono::seconds(1), std::chrono::hours(24 * 365 * 10)));
 }

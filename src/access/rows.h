@@ -57,6 +57,9 @@ struct MemberRow {
   bool operator==(const MemberRow&) const = default;
 };
 
+/// Bytes of an object or of an error in the audit log: both may repeat what a client has sent.
+constexpr std::size_t audit_text_most = 512;
+
 /// An entry of the audit log: an attempt to change something.
 struct AuditRow {
   std::uint64_t number = 0;

@@ -9,8 +9,9 @@ Result<void> BulkThreads::start(const std::vector<PartDeclaration>& parts, const
   for (std::size_t at = 0; at < parts.size(); ++at) {
     if (!parts[at].make_bulk) continue;
     const auto tell_part = [&master, at](std::any news, ByteSize size) { master.tell_part(at, std::move(news), size); };
-    TRY_ASSIGN(thread, master::BulkThread::start({options.database, parts[at].make_bulk, tell_part, options.reply, {}},
-                                                 master, log));
+    TRY_ASSIGN(thread,
+               master::BulkThread::start(
+                   {options.database, options.boot, parts[at].make_bulk, tell_part, options.reply, {}}, master, log));
     threads_[at] = {std::string(parts[at].setup.type.name), std::move(thread)};
   }
   return {};
@@ -26,7 +27,8 @@ api::Service* BulkThreads::service(std::size_t part) {
 }
 
 void BulkThreads::learn(std::size_t part, std::vector<std::any> facts) {
-  threads_.at(part).thread->ingest().learn(std::move(facts));
+  const auto found = threads_.find(part);
+  if (found != threads_.end()) found->second.thread->ingest().learn(std::move(facts));
 }
 
 void BulkThreads::end(const std::vector<cluster::LeaseId>& leases) {

@@ -4,6 +4,7 @@
 
 #include <any>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -25,6 +26,7 @@ class BulkThreads {
 
   struct Options {
     std::string database;
+    std::function<std::uint64_t()> boot;                 ///< called on any thread
     std::function<void(api::CallId, api::Reply)> reply;  ///< called on any thread
   };
   /// Starts the bulk side of each of the parts that has one. The master must outlive them or their stop().
@@ -34,6 +36,7 @@ class BulkThreads {
 
   /// What serves the bulk requests of this part of the list; null: it has none.
   [[nodiscard]] api::Service* service(std::size_t part);
+  /// For the bulk side of this part, if it has one.
   void learn(std::size_t part, std::vector<std::any> facts);
   void end(const std::vector<cluster::LeaseId>& leases);
   /// Calls `done`, on the loop, when none of them serves older leases of these tasks any more.

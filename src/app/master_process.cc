@@ -262,9 +262,10 @@ class MasterProcess {
     TRY_ASSIGN(master, master::Master::make({loop_, pool_, *records_, calendar_, log_}, std::move(all),
                                             std::move(loaded), last_change));
     master_ = std::move(master);
-    TRY(part_bulk_.start(
-        declared, {database_, [this](api::CallId call, api::Reply reply) { gateway_.tell(call, std::move(reply)); }},
-        *master_, log_));
+    TRY(part_bulk_.start(declared,
+                         {database_, [this] { return records_->boot(); },
+                          [this](api::CallId call, api::Reply reply) { gateway_.tell(call, std::move(reply)); }},
+                         *master_, log_));
     for (std::size_t at = 0; at < interfaces_.size(); ++at) interfaces_[at].bulk = part_bulk_.service(at);
     return {};
   }

@@ -168,8 +168,11 @@ class Both {
       co_return loop_.stop();
     }
     watch_signals();
-    bool agent_goes_on = co_await agent_.keep_up();
-    greet();
+    bool agent_goes_on = true;
+    if (told_to_stop == 0) {
+      agent_goes_on = co_await agent_.keep_up();
+      greet();
+    }
     bool master_goes_on = true;
     while (told_to_stop == 0 && master_goes_on && agent_goes_on) {
       co_await loop::sleep(loop_, look);

@@ -47,6 +47,7 @@ void add_parameters(RemoteOperation& operation, const Value& entry) {
     const Value* required = parameter.find("required");
     const auto* is_required = required == nullptr ? nullptr : required->as<bool>();
     add_field(operation, name, is_required != nullptr && *is_required);
+    operation.texts.push_back(name);  // the server reads it by the type of its field
   }
 }
 
@@ -64,6 +65,7 @@ void add_body(RemoteOperation& operation, const Value& entry, const Value& docum
   const Value::List& required = list_of(schema->find("required"));
   for (const describe::Entry& field : map_of(schema->find("properties"))) {
     add_field(operation, field.key, std::find(required.begin(), required.end(), Value(field.key)) != required.end());
+    if (text_of(field.value, "type") == "string") operation.texts.push_back(field.key);
   }
 }
 
@@ -141,7 +143,7 @@ Result<Value> fields_of(const RemoteOperation& operation, const std::vector<std:
     if (fields.find(key) != nullptr) return fail(Errc::invalid, "the field '" + key + "' is given twice");
     const std::string text = argument.substr(equals + 1);
     auto value = describe::parse_json(text);
-    fields.set(key, value ? *std::move(value) : Value(text));
+    fields.set(key, value && !is_known(operation.texts) ? *std::move(value) : Value(text));
   }
   for (const std::string& name : operation.required) {
     if (fields.find(name) == nullptr) {

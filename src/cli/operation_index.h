@@ -19,8 +19,9 @@ struct RemoteOperation {
   std::string summary;
   std::vector<std::string> required;  ///< names of fields
   std::vector<std::string> optional;
-  bool is_keyed = false;     ///< it takes an Idempotency-Key
-  bool takes_bytes = false;  ///< its body is not JSON
+  std::vector<std::string> texts;  ///< those of them that are sent as they are typed: a name may look like a number
+  bool is_keyed = false;           ///< it takes an Idempotency-Key
+  bool takes_bytes = false;        ///< its body is not JSON
   bool needs_no_token = false;
 
   /// How it is sent; views of its texts.

@@ -22,7 +22,7 @@ constexpr std::string_view document = R"({
       "requestBody": {"content": {"application/octet-stream": {}}}}},
     "/login": {"post": {"operationId": "login", "security": []}}
   },
-  "components": {"schemas": {"increment": {"properties": {"by": {}, "note": {}}, "required": ["by"]}}}
+  "components": {"schemas": {"increment": {"properties": {"by": {}, "note": {"type": "string"}}, "required": ["by"]}}}
 })";
 
 RemoteOperation find_operation(std::string_view name) { return *OperationIndex::read(document)->find(name); }
@@ -60,6 +60,12 @@ TEST(OperationFields, AreJsonOrText) {
   const auto fields = fields_of(find_operation("increment"), {"name=a", "by=3", "note=a=b c"});
   ASSERT_TRUE(fields);
   EXPECT_EQ(describe::to_json(*fields), R"({"name":"a","by":3,"note":"a=b c"})");
+}
+
+TEST(OperationFields, OfPathsAndTextsAreSentAsTyped) {
+  const auto fields = fields_of(find_operation("increment"), {"name=1.10", "by=1.10", "note=1e2"});
+  ASSERT_TRUE(fields);
+  EXPECT_EQ(describe::to_json(*fields), R"({"name":"1.10","by":1.1,"note":"1e2"})");
 }
 
 TEST(OperationFields, AreCheckedBeforeAnythingIsSent) {

@@ -4,10 +4,14 @@
 #include <vector>
 
 #include "describe/describe.h"
+#include "describe/utf8.h"
 #include "master/master.h"
 
 namespace cadre::master {
 namespace {
+
+/// Bytes of an error in the log: it may repeat what a client has sent.
+constexpr std::size_t logged_most = 512;
 
 /// The names of the fields in a path: `job` of /jobs/{job}/stop.
 std::vector<std::string_view> fields_in(std::string_view path) {
@@ -22,7 +26,7 @@ std::vector<std::string_view> fields_in(std::string_view path) {
 /// is to create something, these fields do.
 std::string object_of(const api::Request& request) {
   std::vector<std::string_view> keys = fields_in(request.route() == nullptr ? "" : request.route()->path);
-  if (keys.empty()) keys = {"agent", "workspace", "user", "name"};
+  if (keys.empty()) keys = {"agent", "pool", "workspace", "user", "name"};
   const describe::Value fields = request.fields();
   std::string text;
   for (const std::string_view key : keys) {
@@ -122,7 +126,7 @@ void Master::log_call(const api::Call& call, const api::Request& request, const 
   const api::Failed* const no = reply == nullptr ? nullptr : reply->failed();
   if (no == nullptr && !is_audited(request)) return;  // what changes nothing is logged only if it is refused
   deps_.log.debug([&] {
-    if (no != nullptr) return in_words(call, request) + "refused: " + no->message;
+    if (no != nullptr) return in_words(call, request) + "refused: " + describe::shortened(no->message, logged_most);
     return in_words(call, request) + (reply == nullptr ? "accepted, replied to later" : "accepted");
   });
 }

@@ -27,8 +27,10 @@ constexpr Duration peer_silence_max = 10min;
 constexpr std::int64_t pruned_at_once = 200;
 /// Leases of one task whose output is released; more than that had no task.
 constexpr std::uint64_t epochs_most = 1'000;
-/// For one agent, while a fence is not acknowledged.
-constexpr std::size_t held_max = 10'000;
+/// For one task, while a fence is not acknowledged: there is little to say about a lease that has not begun.
+constexpr std::size_t held_max = 1'000;
+/// A bulk service acknowledges a fence within milliseconds.
+constexpr Duration fence_most = 10s;
 /// Nothing ran before it.
 constexpr cluster::Epoch first_epoch{1};
 /// Jobs that are read from the database for one page.
@@ -161,6 +163,7 @@ std::string ClusterShell::name_of(const net::Peer& peer) const {
 void ClusterShell::tick() {
   std::erase_if(lost_, [this](std::uint64_t peer) { return post(control::PeerLost{peer}); });
   if (control().awake() - swept_ >= peer_silence_max / 10) sweep();
+  look_at_fences();
 }
 
 void ClusterShell::sweep() {
@@ -218,17 +221,11 @@ void ClusterShell::send(control::ToAgents effect) {
   if (options_.tell_leases && effect.tasks) options_.tell_leases(lease_facts(*effect.tasks));
   if (effect.new_jobs) look_after_code(*effect.new_jobs);
   if (effect.jobs) look_after_code(*effect.jobs);
+  if (effect.tasks) forget_fences(*effect.tasks);
   fence(effect.messages);
   for (control::ToAgent& one : effect.messages) {
-    const auto held = held_.find(one.peer);
-    // A heartbeat permits strictly fenced tasks to go on from when it is received, so it must not be delivered late.
-    if (held == held_.end() || is_heartbeat(one.message)) {
-      deliver(std::move(one));
-    } else if (held->second.messages.size() < held_max) {
-      held->second.messages.push_back(std::move(one));
-    } else {
-      lose(one.peer);  // all is sent again after its next hello
-    }
+    Held* const held = held_for(one);
+    held == nullptr ? deliver(std::move(one)) : hold(*held, std::move(one));
   }
   for (const cluster::AgentId& agent : effect.keys_gone) revoke(agent);  // it has been told why
 }
@@ -236,24 +233,63 @@ void ClusterShell::send(control::ToAgents effect) {
 void ClusterShell::fence(const std::vector<control::ToAgent>& messages) {
   if (!options_.fence) return;
   std::vector<cluster::LeaseId> newest;
-  std::set<std::uint64_t> peers;
   for (const control::ToAgent& one : messages) {
     const auto* start = std::get_if<messages::Start>(&one.message.body);
     if (start == nullptr || start->lease.epoch <= first_epoch) continue;
+    const auto fenced = fenced_.find(start->lease.task);
+    if (fenced != fenced_.end() && fenced->second >= start->lease.epoch) continue;
+    Held& held = held_[start->lease.task];
+    if (held.epoch >= start->lease.epoch) continue;            // it is under way
+    held = {start->lease.epoch, deps_.loop.now(), false, {}};  // what was to be said of an older one does not count
     newest.push_back(start->lease);
-    peers.insert(one.peer);
   }
-  if (newest.empty()) return;
-  for (const std::uint64_t peer : peers) ++held_[peer].fences;
-  options_.fence(std::move(newest), [this, peers] {
-    for (const std::uint64_t peer : peers) {
-      const auto held = held_.find(peer);
-      if (--held->second.fences > 0) continue;
-      std::vector<control::ToAgent> ready = std::move(held->second.messages);
-      held_.erase(held);
-      for (control::ToAgent& message : ready) deliver(std::move(message));
-    }
-  });
+  if (!newest.empty()) options_.fence(newest, [this, newest] { fenced(newest); });
+}
+
+void ClusterShell::fenced(const std::vector<cluster::LeaseId>& newest) {
+  for (const cluster::LeaseId& lease : newest) {
+    const auto held = held_.find(lease.task);
+    if (held == held_.end() || held->second.epoch != lease.epoch) continue;
+    fenced_[lease.task] = lease.epoch;
+    for (control::ToAgent& message : held_.extract(held).mapped().messages) deliver(std::move(message));
+  }
+}
+
+void ClusterShell::forget_fences(const std::vector<control::TaskRow>& tasks) {
+  for (const control::TaskRow& row : tasks) {
+    if (!cluster::lease::current(row.lease)) fenced_.erase(row.id);
+  }
+}
+
+ClusterShell::Held* ClusterShell::held_for(const control::ToAgent& message) {
+  return std::visit(
+      [&](const auto& body) -> Held* {
+        if constexpr (requires { cluster::LeaseId(body.lease); }) {
+          const auto held = held_.find(body.lease.task);
+          if (held != held_.end() && body.lease.epoch >= held->second.epoch) return &held->second;
+        }
+        return nullptr;
+      },
+      message.message.body);
+}
+
+void ClusterShell::hold(Held& held, control::ToAgent message) {
+  if (std::holds_alternative<messages::Start>(message.message.body)) {
+    // It is said again to an agent that came back, which does not listen to what was said before.
+    std::erase_if(held.messages, [&](const control::ToAgent& one) { return one.peer == message.peer; });
+  }
+  if (held.messages.size() >= held_max) return lose(message.peer);  // all is sent again after its next hello
+  held.messages.push_back(std::move(message));
+}
+
+void ClusterShell::look_at_fences() {
+  for (auto& [task, held] : held_) {
+    if (held.is_logged || deps_.loop.now() - held.since < fence_most) continue;
+    held.is_logged = true;
+    deps_.log.warning("task " + to_string(task) + " is not started again yet: for " + rounded(fence_most) +
+                      " a bulk service has not confirmed that it serves nothing of its earlier run; see whether the "
+                      "database answers");
+  }
 }
 
 void ClusterShell::deliver(control::ToAgent message) {

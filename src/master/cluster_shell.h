@@ -92,6 +92,14 @@ class ClusterShell final : public PartShell {
     TimePoint heard;  ///< as Control counts the time that the master was awake
   };
 
+  /// Messages about a lease that wait until the older leases of its task are fenced off.
+  struct Held {
+    cluster::Epoch epoch;
+    TimePoint since;
+    bool is_logged = false;
+    std::vector<cluster::control::ToAgent> messages;
+  };
+
   ClusterShell(const Dependencies& dependencies, Options options);
   Result<void> bind(net::HubOptions agents);
   const cluster::control::Control& control() const { return part_->control(); }
@@ -100,8 +108,17 @@ class ClusterShell final : public PartShell {
   /// The agent of a connection, for the log.
   std::string name_of(const net::Peer& peer) const;
   void send(cluster::control::ToAgents effect);
-  /// Holds back what is for agents that are told to start a newer lease, until the older ones are fenced off.
+  /// Has older leases fenced off for those that are to be started. What is about these is held back until then; what is
+  /// about others is not.
   void fence(const std::vector<cluster::control::ToAgent>& messages);
+  void fenced(const std::vector<cluster::LeaseId>& newest);
+  /// A task without a lease gets a newer one, if any.
+  void forget_fences(const std::vector<cluster::control::TaskRow>& tasks);
+  /// The messages among which this one must wait; null: it is sent at once.
+  Held* held_for(const cluster::control::ToAgent& message);
+  void hold(Held& held, cluster::control::ToAgent message);
+  /// Logs what has waited for long.
+  void look_at_fences();
   void deliver(cluster::control::ToAgent message);
   /// Nothing more is sent on this connection.
   void lose(std::uint64_t peer);
@@ -122,12 +139,8 @@ class ClusterShell final : public PartShell {
   std::unique_ptr<net::Hub> agents_;
   std::map<std::uint64_t, Known> peers_;  ///< by connection, while an agent may have to be answered there
   std::set<std::uint64_t> lost_;          ///< connections of which a message found no room, or could not be sent
-  /// Messages that wait for fences, by connection: all of them, so that an agent gets them in their order.
-  struct Held {
-    std::int32_t fences = 0;
-    std::vector<cluster::control::ToAgent> messages;
-  };
-  std::map<std::uint64_t, Held> held_;
+  std::map<cluster::TaskId, Held> held_;
+  std::map<cluster::TaskId, cluster::Epoch> fenced_;  ///< tasks whose leases before this one are fenced off
   TimePoint swept_;
   std::uint64_t complaints_ = 0;
   std::set<cluster::JobId> with_code_;  ///< jobs whose code is kept

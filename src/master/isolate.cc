@@ -67,7 +67,7 @@ loop::Task<Result<void>> Master::reload(const std::vector<News>& news) {
     co_await loop::sleep(deps_.loop, std::chrono::seconds(1));
   }
   obstacle_.clear();
-  std::set<api::CallId> waiting;
+  std::set<api::CallId> waiting = std::exchange(unanswered_, {});
   for (const std::unique_ptr<api::Part>& part : parts_) {
     for (const api::CallId call : part->waiting()) waiting.insert(call);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "base/overloaded.h"
 
 namespace cadre::master {
@@ -41,14 +42,19 @@ Master::Master(const Dependencies& dependencies, Options options)
       options_(std::move(options)),
       inbox_(dependencies.loop, {"the master's inbox", news_max, news_bytes_max}, size_of) {
   for (std::size_t part = 0; part < options_.parts.size(); ++part) {
-    for (const std::string_view name : options_.parts[part].type.requests) requests_.emplace(name, part);
+    for (const std::string_view name : options_.parts[part].type.requests) {
+      CHECK(requests_.emplace(name, part).second && "the name of a request is unique among the parts of a master");
+    }
     PartShell* const shell = options_.parts[part].shell;
     if (shell == nullptr) continue;
     shell->start(
         [this, part](std::any news, ByteSize size) {
           return inbox_.push(FromShell{part, std::move(news), size}).has_value();
         },
-        options_.reply);
+        [this](api::CallId call, api::Reply reply) {
+          audit_without_reply(call);
+          options_.reply(call, std::move(reply));
+        });
   }
 }
 
@@ -121,7 +127,10 @@ loop::Task<Result<void>> Master::take(const std::vector<News>& news) {
   Decided decided = settle();
   if (!decided.writes.empty()) {
     Result<void> written = co_await write(decided.writes);
-    if (!written) co_return written;
+    if (!written) {
+      for (const auto& [call, reply] : decided.replies) unanswered_.insert(call);
+      co_return written;
+    }
   }
   Result<void> confirmed = co_await confirm();
   if (!confirmed) co_return confirmed;
@@ -171,7 +180,7 @@ Master::Decided Master::settle() {
       const auto pending = audited_.find(call);
       if (pending == audited_.end()) continue;
       audit(pending->second.call, pending->second.request, &reply);
-      audited_.erase(pending);
+      decided.audited.push_back(call);
     }
     writes[at] = std::move(outcome.writes);
     changes[at] = std::move(outcome.changes);
@@ -250,6 +259,7 @@ void Master::act(Decided decided) {
     if (!decided.effects[at].empty()) shell->perform(std::move(decided.effects[at]));
   }
   if (options_.tell_changes && !decided.changes.empty()) options_.tell_changes(decided.changes);
+  for (const api::CallId call : decided.audited) audited_.erase(call);
   for (auto& [call, reply] : decided.replies) options_.reply(call, std::move(reply));
   for (auto& [call, reply] : std::exchange(replies_, {})) options_.reply(call, std::move(reply));
 }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -104,6 +105,7 @@ class Master final : public api::Service, public api::Identifier {
     std::vector<std::vector<std::any>> effects;  ///< by part
     std::vector<std::vector<std::any>> facts;    ///< by part
     std::vector<std::pair<api::CallId, api::Reply>> replies;
+    std::vector<api::CallId> audited;  ///< they are in the audit log once it is written
   };
 
   Master(const Dependencies& dependencies, Options options);
@@ -163,6 +165,7 @@ class Master final : public api::Service, public api::Identifier {
     api::Request request;
   };
   std::map<api::CallId, Audited> audited_;  ///< their replies are yet to come
+  std::set<api::CallId> unanswered_;        ///< their replies were decided in a step that could not be written
   std::uint64_t last_change_ = 0;
   loop::Inbox<News> inbox_;
   loop::Timer ticking_;

@@ -174,7 +174,7 @@ Failure Records::another_has_begun() const {
 Result<void> Records::guard(Transaction& transaction, const Last& last) {
   TRY_ASSIGN(rows,
              transaction.query(guard_sql_, {static_cast<std::int64_t>(last.job), static_cast<std::int64_t>(last.change),
-                                            static_cast<std::int64_t>(last.audit), static_cast<std::int64_t>(boot_)}));
+                                            static_cast<std::int64_t>(last.audit), static_cast<std::int64_t>(boot())}));
   if (rows.empty()) return another_has_begun();
   TRY_ASSIGN(held, rows[0].get<bool>(0));
   if (!held) TRY(claim_.renew(transaction));

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <any>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -72,6 +73,7 @@ class Records {
   [[nodiscard]] static Result<std::unique_ptr<Records>> open(std::string_view url, Log& log, Declared declared);
 
   /// The number of the last start of a master, 0 when there was none; and the cluster's id, empty when it has none yet.
+  /// Safe on any thread.
   std::uint64_t boot() const { return boot_; }
   const std::string& cluster() const { return cluster_; }
   [[nodiscard]] Result<void> name_cluster(const std::string& id);
@@ -169,7 +171,7 @@ class Records {
   std::unique_ptr<database::Database> database_;
   RowTypes types_;
   std::string guard_sql_;
-  std::uint64_t boot_ = 0;
+  std::atomic<std::uint64_t> boot_ = 0;  ///< changed on the thread that writes, read on any
   std::string cluster_;
 };
 

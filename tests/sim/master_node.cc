@@ -56,10 +56,11 @@ Result<void> MasterNode::open(const MasterDependencies& deps) {
   shell.settings = deps.settings;
   shell.agents = std::move(hub);
   shell.agent_keys = deps.agents;
-  // A bulk side that takes its time to fence off older leases: a newer one is not started before.
+  // A bulk side that takes its time to fence off older leases, sometimes longer than an agent waits for a welcome: a
+  // newer one is not started before.
   shell.fence = [this](const std::vector<cluster::LeaseId>& newest, std::function<void()> done) {
     loop_
-        .after(std::chrono::milliseconds(dice_.percent(30) ? dice_.below(3'000) : 0),
+        .after(std::chrono::milliseconds(dice_.percent(30) ? dice_.below(dice_.percent(10) ? 15'000 : 3'000) : 0),
                [this, newest, done = std::move(done)] {
                  fenced_.insert(newest.begin(), newest.end());
                  done();

@@ -12,8 +12,8 @@
 #include "api/request.h"
 #include "base/bytes.h"
 #include "base/log.h"
-#include "database/database.h"
 #include "loop/calendar.h"
+#include "master/bulk/bulk_database.h"
 
 namespace cadre::master {
 
@@ -27,7 +27,7 @@ class BulkPart {
  public:
   /// What it is made from; all of it outlives it.
   struct Dependencies {
-    database::Database& database;  ///< a connection of its own; the schema is that of the part
+    BulkDatabase& database;  ///< the schema is that of the part
     const loop::Calendar& calendar;
     Log& log;
     /// News for the part, which Part::hear() gets. They are lost when the master is overloaded or stops: what must not

@@ -19,7 +19,7 @@ struct BulkThread::Inside {
   Log& log;
   loop::RealLoop loop;
   loop::Calendar calendar{loop};
-  std::unique_ptr<database::Database> database;
+  std::unique_ptr<BulkDatabase> database;
   std::unique_ptr<BulkPart> part;
   std::unique_ptr<Ingest> ingest;
   std::jthread thread;
@@ -28,10 +28,11 @@ struct BulkThread::Inside {
 Result<std::unique_ptr<BulkThread>> BulkThread::start(Options options, api::Identifier& identifier, Log& log) {
   auto inside = std::make_unique<Inside>(std::move(options), log);
   TRY_ASSIGN(database, database::open(inside->options.database));
-  inside->database = std::move(database);
+  inside->database = std::make_unique<BulkDatabase>(std::move(database), inside->options.boot);
   inside->part = inside->options.make({*inside->database, inside->calendar, log, inside->options.tell_part});
   inside->ingest = std::make_unique<Ingest>(
-      Ingest::Dependencies{inside->loop, *inside->part, identifier, inside->options.reply}, inside->options.limits);
+      Ingest::Dependencies{inside->loop, *inside->part, identifier, inside->options.reply, log},
+      inside->options.limits);
   inside->thread = std::jthread([inside = inside.get()] {
     inside->loop.spawn(inside->serve());
     inside->loop.run();

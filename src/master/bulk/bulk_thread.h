@@ -2,6 +2,7 @@
 /// thread, but for its end.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -19,7 +20,8 @@ using MakeBulkPart = std::function<std::unique_ptr<BulkPart>(const BulkPart::Dep
 class BulkThread {
  public:
   struct Options {
-    std::string database;  ///< URL; its schema must be up to date
+    std::string database;                 ///< URL; its schema must be up to date
+    std::function<std::uint64_t()> boot;  ///< see BulkDatabase; called on the bulk side's thread
     MakeBulkPart make;
     std::function<void(std::any news, ByteSize size)> tell_part;  ///< see BulkPart::Dependencies
     std::function<void(api::CallId, api::Reply)> reply;           ///< called on the bulk side's thread

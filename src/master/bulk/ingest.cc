@@ -10,8 +10,6 @@ namespace {
 
 /// That are served together.
 constexpr std::size_t batch_max = 1'000;
-/// Requests are bounded by IngestLimits; what the master says finds room beside them.
-constexpr std::size_t inbox_max = 1'000'000;
 
 const char* const is_overloaded = "the master is overloaded or about to stop; try again";
 
@@ -20,32 +18,49 @@ const char* const is_overloaded = "the master is overloaded or about to stop; tr
 Ingest::Ingest(const Dependencies& dependencies, const IngestLimits& limits)
     : deps_(dependencies),
       limits_(limits),
-      inbox_(dependencies.loop, {"bulk requests", inbox_max + limits.calls_max, limits.bytes_max},
-             [](const News& news) {
-               const auto* asked = std::get_if<Asked>(&news);
-               return ByteSize{asked == nullptr ? 0 : static_cast<std::int64_t>(asked->credential.body_bytes)};
-             }) {}
+      inbox_(dependencies.loop, {"bulk requests", limits.told_max + limits.calls_max}) {}
+
+Ingest::Open Ingest::open_of(const Asked& asked) {
+  return {asked.call, static_cast<std::int64_t>(asked.credential.body_bytes)};
+}
 
 void Ingest::ask(api::CallId call, api::Credential credential, api::Request request) {
-  const bool has_room = waiting_.fetch_add(1) < limits_.calls_max;
-  if (has_room && inbox_.push(Asked{call, std::move(credential), std::move(request)})) return;
-  refuse(call, api::Failed{Errc::unavailable, is_overloaded, {}});
+  Asked asked{call, std::move(credential), std::move(request)};
+  const Open open = open_of(asked);
+  const bool is_one_too_many = waiting_.fetch_add(1) >= limits_.calls_max;
+  const bool is_too_large = waiting_bytes_.fetch_add(open.bytes) + open.bytes > limits_.bytes_max.value;
+  if (!is_one_too_many && !is_too_large && !lags_ && inbox_.push(std::move(asked))) return;
+  refuse(open, api::Failed{Errc::unavailable, is_overloaded, {}});
 }
 
-void Ingest::learn(std::vector<std::any> facts) {
-  static_cast<void>(inbox_.push(Facts{std::move(facts)}));  // refused when it has stopped: then nothing is served
+bool Ingest::tell(News news) {
+  if (!lags_ && inbox_.push(std::move(news))) return true;
+  if (!stopped_ && !lags_.exchange(true)) {
+    deps_.log.error(
+        "a bulk service does not take what the master tells it, so it serves nothing any more; see whether "
+        "the database answers, and restart the master");
+  }
+  return false;
 }
 
-void Ingest::end(std::vector<cluster::LeaseId> leases) { static_cast<void>(inbox_.push(Ended{std::move(leases)})); }
+void Ingest::learn(std::vector<std::any> facts) { tell(Facts{std::move(facts)}); }
+
+void Ingest::end(std::vector<cluster::LeaseId> leases) { tell(Ended{std::move(leases)}); }
 
 void Ingest::fence(std::vector<cluster::LeaseId> newest, std::function<void()> done) {
-  if (!inbox_.push(Fence{std::move(newest), done})) done();  // it has stopped and serves nobody
+  // One that does not keep up may still be writing for an older lease: the newer one must not begin.
+  if (!tell(Fence{std::move(newest), done}) && stopped_) done();
 }
 
-void Ingest::refuse(api::CallId call, api::Reply reply) {
-  ++refused_;
+void Ingest::reply(const Open& call, api::Reply reply) {
   --waiting_;
-  deps_.reply(call, std::move(reply));
+  waiting_bytes_ -= call.bytes;
+  deps_.reply(call.call, std::move(reply));
+}
+
+void Ingest::refuse(const Open& call, api::Reply reply) {
+  ++refused_;
+  this->reply(call, std::move(reply));
 }
 
 std::string Ingest::key_of(const api::Credential& credential) {
@@ -53,18 +68,17 @@ std::string Ingest::key_of(const api::Credential& credential) {
 }
 
 const api::Principal* Ingest::rights_of(const api::Credential& credential) {
-  if (credential.lease.empty()) {
-    const auto known = tokens_.find(credential.token_hash);
-    return known == tokens_.end() || known->second.until <= deps_.loop.now() ? nullptr : &known->second.who;
-  }
+  const auto valid = [&](const auto& all, const auto& found) -> const api::Principal* {
+    return found == all.end() || found->second.until <= deps_.loop.now() ? nullptr : &found->second.who;
+  };
+  if (credential.lease.empty()) return valid(tokens_, tokens_.find(credential.token_hash));
   const Result<cluster::LeaseId> lease = cluster::parse_lease_id(credential.lease);
-  const auto known = lease ? leases_.find(*lease) : leases_.end();
-  return known == leases_.end() ? nullptr : &known->second;
+  return valid(leases_, lease ? leases_.find(*lease) : leases_.end());
 }
 
 void Ingest::take(Asked asked, Batch& batch) {
   if (const api::Principal* who = rights_of(asked.credential)) {
-    batch.calls.push_back(asked.call);
+    batch.calls.push_back(open_of(asked));
     batch.requests.push_back({*who, std::move(asked.request)});
     if (batch.calls.size() >= batch_max) serve(batch);
     return;
@@ -75,7 +89,7 @@ void Ingest::take(Asked asked, Batch& batch) {
   if (waiting.size() > 1) return;  // the master is asked already
   ++identified_;
   deps_.identifier.identify_caller(credential, [this, credential](Result<api::Principal> who) {
-    static_cast<void>(inbox_.push(Identified{credential, std::move(who)}));
+    tell(Identified{credential, std::move(who)});
   });
 }
 
@@ -85,17 +99,16 @@ void Ingest::take(Identified identified, Batch& batch) {
     if (tokens_.size() >= limits_.rights_max) tokens_.clear();
     if (leases_.size() >= limits_.rights_max) leases_.clear();
     const Result<cluster::LeaseId> lease = cluster::parse_lease_id(identified.credential.lease);
-    if (lease) leases_[*lease] = *identified.who;
-    if (!lease)
-      tokens_[identified.credential.token_hash] = {*identified.who, deps_.loop.now() + limits_.token_rights_for};
+    const Known known{*identified.who, deps_.loop.now() + limits_.rights_for};
+    (lease ? leases_[*lease] : tokens_[identified.credential.token_hash]) = known;
   }
   if (waiting.empty()) return;
   for (Asked& asked : waiting.mapped()) {
     if (!identified.who) {
-      refuse(asked.call, api::Failed::unauthenticated(identified.who.error().message));
+      refuse(open_of(asked), api::Failed::unauthenticated(identified.who.error().message));
       continue;
     }
-    batch.calls.push_back(asked.call);
+    batch.calls.push_back(open_of(asked));
     batch.requests.push_back({*identified.who, std::move(asked.request)});
   }
 }
@@ -108,12 +121,16 @@ void Ingest::forget_older(const std::vector<cluster::LeaseId>& newest) {
 
 void Ingest::serve(Batch& batch) {
   if (batch.calls.empty()) return;
+  if (lags_) {
+    for (const Open& call : batch.calls) refuse(call, api::Failed{Errc::unavailable, is_overloaded, {}});
+    batch = {};
+    return;
+  }
   std::vector<api::Reply> replies = deps_.part.serve(batch.requests);
   CHECK(replies.size() == batch.calls.size());
   for (std::size_t i = 0; i < replies.size(); ++i) {
     ++served_;
-    --waiting_;
-    deps_.reply(batch.calls[i], std::move(replies[i]));
+    reply(batch.calls[i], std::move(replies[i]));
   }
   batch = {};
 }

@@ -19,6 +19,7 @@
 
 #include "api/service.h"
 #include "base/bytes.h"
+#include "base/log.h"
 #include "cluster/ids.h"
 #include "loop/inbox.h"
 #include "loop/loop.h"
@@ -28,10 +29,11 @@
 namespace cadre::master {
 
 struct IngestLimits {
-  std::size_t calls_max = 10'000;                       ///< that have no reply yet
-  ByteSize bytes_max{64 << 20};                         ///< of their bodies
-  std::size_t rights_max = 50'000;                      ///< that are cached
-  Duration token_rights_for = std::chrono::seconds(5);  ///< of users; a token that is revoked is valid for that long
+  std::size_t calls_max = 10'000;                 ///< that have no reply yet
+  ByteSize bytes_max{64 << 20};                   ///< of their bodies
+  std::size_t told_max = 1'000'000;               ///< what the master has said and was not taken yet
+  std::size_t rights_max = 50'000;                ///< that are cached
+  Duration rights_for = std::chrono::seconds(5);  ///< how long they are cached: what is revoked is valid for that long
 };
 
 class Ingest final : public api::Service {
@@ -42,6 +44,7 @@ class Ingest final : public api::Service {
     BulkPart& part;
     api::Identifier& identifier;
     std::function<void(api::CallId, api::Reply)> reply;
+    Log& log;
   };
   explicit Ingest(const Dependencies& dependencies, const IngestLimits& limits = {});
 
@@ -52,12 +55,16 @@ class Ingest final : public api::Service {
   void learn(std::vector<std::any> facts);
   /// These leases are over: their tokens are not valid any more.
   void end(std::vector<cluster::LeaseId> leases);
-  /// Removes the rights of all older leases of these tasks, then calls `done`, on the ingest's thread.
+  /// Removes the rights of all older leases of these tasks, then calls `done`, on the ingest's thread; if it has
+  /// stopped and serves nobody, at once.
   void fence(std::vector<cluster::LeaseId> newest, std::function<void()> done);
 
   /// Serves until stop().
   [[nodiscard]] loop::Task<void> run();
-  void stop() { inbox_.close(); }
+  void stop() {
+    stopped_ = true;
+    inbox_.close();
+  }
 
   struct Counters {
     std::uint64_t served = 0;
@@ -88,21 +95,30 @@ class Ingest final : public api::Service {
     std::function<void()> done;
   };
   using News = std::variant<Asked, Identified, Facts, Ended, Fence>;
+  /// A request without a reply, and the size of its body.
+  struct Open {
+    api::CallId call = 0;
+    std::int64_t bytes = 0;
+  };
 
   /// Requests that wait to be served together.
   struct Batch {
-    std::vector<api::CallId> calls;
+    std::vector<Open> calls;
     std::vector<BulkCall> requests;
   };
 
   static std::string key_of(const api::Credential& credential);
+  static Open open_of(const Asked& asked);
+  /// What must not be lost. False: it has stopped, or does not keep up.
+  bool tell(News news);
   /// Null: the master must be asked.
   const api::Principal* rights_of(const api::Credential& credential);
   void take(Asked asked, Batch& batch);
   void take(Identified identified, Batch& batch);
   void forget_older(const std::vector<cluster::LeaseId>& newest);
   void serve(Batch& batch);
-  void refuse(api::CallId call, api::Reply reply);
+  void refuse(const Open& call, api::Reply reply);
+  void reply(const Open& call, api::Reply reply);
 
   Dependencies deps_;
   const IngestLimits limits_;
@@ -112,9 +128,12 @@ class Ingest final : public api::Service {
     TimePoint until;
   };
   std::map<std::string, Known> tokens_;                     ///< by their hashes
-  std::map<cluster::LeaseId, api::Principal> leases_;       ///< in the order of task and epoch
+  std::map<cluster::LeaseId, Known> leases_;                ///< in the order of task and epoch
   std::map<std::string, std::vector<Asked>> unidentified_;  ///< requests whose callers the master is asked about
   std::atomic<std::size_t> waiting_ = 0;                    ///< requests that have no reply yet
+  std::atomic<std::int64_t> waiting_bytes_ = 0;             ///< of their bodies
+  std::atomic<bool> stopped_ = false;
+  std::atomic<bool> lags_ = false;  ///< what the master said could not be taken: nothing is served any more
   std::atomic<std::uint64_t> served_ = 0;
   std::atomic<std::uint64_t> refused_ = 0;
   std::atomic<std::uint64_t> identified_ = 0;

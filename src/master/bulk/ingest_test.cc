@@ -105,8 +105,9 @@ struct IngestTest : testing::Test {
   PlayedMaster master;
   PlayedPart part;
   std::map<api::CallId, api::Reply> replies;
-  Ingest ingest{{loop, part, master, [this](api::CallId call, api::Reply reply) { replies.emplace(call, reply); }},
-                {.calls_max = 5}};
+  SilentLog log;
+  Ingest ingest{{loop, part, master, [this](api::CallId call, api::Reply reply) { replies.emplace(call, reply); }, log},
+                {.calls_max = 5, .bytes_max{1'000}, .told_max = 20}};
 
   void SetUp() override { loop.spawn(ingest.run()); }
   void TearDown() override {
@@ -192,6 +193,48 @@ TEST_F(IngestTest, RefusesWhatIsMoreThanItHolds) {
   EXPECT_EQ(failure_of(8), "") << "there is room again";
 }
 
+TEST_F(IngestTest, CountsTheBodiesOfAllRequestsWithoutAReply) {
+  master.tokens = {"t"};
+  api::Credential large = of_user("t");
+  large.body_bytes = 600;
+  ask(1, large);
+  ASSERT_TRUE(loop.run_until(loop.now() + 1ms));  // taken from the inbox, and the master does not say yet who it is
+  ask(2, large);
+  EXPECT_THAT(failure_of(2), HasSubstr("overloaded"));
+  run();
+  EXPECT_EQ(failure_of(1), "");
+  ask(3, large);
+  run();
+  EXPECT_EQ(failure_of(3), "");
+}
+
+TEST_F(IngestTest, AsksAgainForTheRightsOfALease) {
+  master.current[lease(1, 1).task] = {1};
+  ask(1, of_task(lease(1, 1)));
+  run();
+  master.current.clear();  // its owner has lost the rights, though the lease goes on
+  ASSERT_TRUE(loop.run_until(loop.now() + 6s));
+  ask(2, of_task(lease(1, 1)));
+  run();
+  EXPECT_EQ(failure_of(2), "unknown token");
+}
+
+TEST_F(IngestTest, ServesNothingAndAcknowledgesNothingWhenItDoesNotKeepUp) {
+  master.current[lease(1, 1).task] = {1};
+  ask(1, of_task(lease(1, 1)));
+  run();
+  ask(2, of_task(lease(1, 1)));
+  for (int i = 0; i < 30; ++i) ingest.learn({i});
+  bool fenced = false;
+  ingest.fence({lease(1, 2)}, [&] { fenced = true; });
+  ask(3, of_task(lease(1, 1)));
+  EXPECT_THAT(failure_of(3), HasSubstr("overloaded"));
+  run();
+  EXPECT_FALSE(fenced) << "a newer run must not begin while the older may be served";
+  EXPECT_THAT(failure_of(2), HasSubstr("overloaded"));
+  EXPECT_THAT(part.served, ElementsAre("1.0/1"));
+}
+
 TEST_F(IngestTest, HandsFactsToThePartInTheirOrder) {
   ingest.learn({1, 2});
   ingest.learn({3});
@@ -221,7 +264,8 @@ TEST(Ingest, KeepsOlderLeasesOutWhateverTheDelays) {
       ASSERT_GE(of.epoch, started[of.task]) << who.task;
     };
     int replies = 0;
-    Ingest ingest({loop, part, master, [&](api::CallId, const api::Reply&) { ++replies; }});
+    SilentLog log;
+    Ingest ingest({loop, part, master, [&](api::CallId, const api::Reply&) { ++replies; }, log});
     loop.spawn(ingest.run());
     int asked = 0;
     for (int i = 0; i < 200; ++i) {
