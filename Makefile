@@ -1,4 +1,4 @@
-# The front door: everything here works on a fresh Debian 12, as root or with sudo.
+# Everything here works on a fresh Debian 12, as root or with sudo.
 .PHONY: help run build test check asan tsan soak compat bench generate clean
 .DEFAULT_GOAL := help
 

@@ -20,7 +20,11 @@ Value Scalar<agent::SlotChoice>::schema() {
 Result<agent::SlotChoice> Scalar<agent::SlotChoice>::read(const Value& value) {
   const auto* text = value.as<std::string>();
   const bool is_number = text != nullptr && !text->empty() && text->find_first_not_of("0123456789") == text->npos;
-  if (text != nullptr && !is_number) return agent::SlotChoice{*text, std::nullopt};
+  if (text != nullptr && !is_number) {
+    const bool has_form = *text == "auto" || *text == "none" || text->find_first_not_of("0123456789,") == text->npos;
+    if (has_form && !text->empty()) return agent::SlotChoice{*text, std::nullopt};
+    return fail(Errc::invalid, "must be auto, none, a number of slots, or device numbers like 0,2, is " + found(value));
+  }
   std::int64_t digits = std::numeric_limits<std::int64_t>::max();  // stays, if there are too many
   if (is_number) std::from_chars(text->data(), text->data() + text->size(), digits);
   TRY_ASSIGN(count, Scalar<std::int32_t>::read(is_number ? Value(digits) : value, slot_limits));

@@ -136,7 +136,8 @@ Result<Way> way_by_key(const WayOptions& options) {
   if (!text && text.error().code != Errc::not_found) return Failure(text.error());
   if (!text) {
     return fail(Errc::invalid,
-                "this agent knows no master yet; give it --master with a data folder on this host, or --join with a "
+                "this agent has not joined a master yet; start it with --master with a data folder on this host, or "
+                "--join with a "
                 "token from cadre agent token");
   }
   auto contact = describe::read_json_of_peer<MasterContact>(*text);

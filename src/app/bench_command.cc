@@ -43,7 +43,7 @@ int run(const BenchSettings& settings) {
 }  // namespace
 
 void add_bench_command(CLI::App& app, std::function<int()>& chosen) {
-  CLI::App& command = *app.add_subcommand("bench", "Run a benchmark and compare the result with the raw limit");
+  CLI::App& command = *app.add_subcommand("bench", "Run a benchmark and compare the result with a minimal program");
   const auto settings = std::make_shared<BenchSettings>();
   std::vector<std::string> names;
   for (const auto& [name, bench] : bench::all()) names.push_back(name);

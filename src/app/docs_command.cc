@@ -97,7 +97,7 @@ int run(const CLI::App& app, const std::filesystem::path& root) {
 void add_docs_command(CLI::App& app, std::function<int()>& chosen) {
   CLI::App& command = *app.add_subcommand("docs", "Write the generated reference pages and schemas");
   const auto root = std::make_shared<std::string>();
-  command.add_option("folder", *root, "Folder that contains docs/ and schema/")->required();
+  command.add_option("folder", *root, "Folder in which docs/reference/ and schema/ are written")->required();
   command.callback([root, &app, &chosen] { chosen = [root, &app] { return run(app, *root); }; });
 }
 

@@ -50,7 +50,7 @@ void add_to_page(const CLI::App& command, const std::string& parents, std::strin
 
 std::string man_page(const CLI::App& app, std::string_view version) {
   std::string page = ".TH CADRE 1 \"\" \"cadre " + plain(std::string(version)) + "\" \"User Commands\"\n";
-  page += ".ad l\n.SH NAME\ncadre \\- one system for learning at cluster scale\n";
+  page += ".ad l\n.SH NAME\ncadre \\- a cluster system for machine learning\n";
   page += ".SH SYNOPSIS\n.B cadre\n.I command\n[\n.I options\n]\n";
   page += ".SH EXIT STATUS\n0 success, 1 failure, 2 invalid usage, 3 refused, 4 unreachable;\n";
   page += ".B cadre run\nexits with the exit code of the task.\n";

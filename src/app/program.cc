@@ -20,7 +20,7 @@
 namespace cadre::app {
 
 int run_program(int argc, char** argv) {
-  CLI::App app("cadre: one system for learning at cluster scale");
+  CLI::App app("cadre: a cluster system for machine learning");
   app.name("cadre");
   app.set_version_flag("--version", std::string(version()));
   app.require_subcommand(1);

@@ -363,9 +363,10 @@ TEST(BadUsage, SaysWhereAndWhatToDo) {
               HasSubstr("job: 'seventeen' is neither a job ID nor a task ID; use a number such as 17 or 17.0"));
   said = cadre({"run", "--priority", "0", "--cpus", "-1", "--", "x"});
   EXPECT_EQ(said.code, own_failure);
-  EXPECT_EQ(said.err,
-            "--priority: must be from 1 to 99, is 0\n--cpus: must be from 0 to 1000000, is -1.0\n"
-            "cadre run: nothing was submitted; cadre run --help lists the options\n");
+  EXPECT_EQ(
+      said.err,
+      "--priority: must be from 1 to 99, is 0\n--cpus: must be from 0 to 1000000, is -1.0\n"
+      "cadre run: nothing was submitted; cadre run --help lists the options, docs/reference/ the fields of files\n");
   EXPECT_EQ(cadre({"agent", "token", "--valid", "0s"}).code, bad_usage);
   EXPECT_EQ(cadre({"task", "exec", "17"}).code, own_failure);
   EXPECT_EQ(cadre({"completion", "tcsh"}).code, bad_usage);

@@ -84,7 +84,8 @@ TEST_F(Group, OfAFaultyFileIsNotSubmitted) {
   EXPECT_EQ(said.code, own_failure);
   EXPECT_EQ(said.err, bad +
                           ":2:14: components[0].command: is required unless class is set\n"
-                          "cadre group run: nothing was submitted; cadre group run --help lists the options\n");
+                          "cadre group run: nothing was submitted; cadre group run --help lists the options, "
+                          "docs/reference/ the fields of files\n");
   EXPECT_THAT(run({master.folder() + "/missing"}).get().err, HasSubstr("missing"));
   EXPECT_TRUE(master.heard().empty());
 }

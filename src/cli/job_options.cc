@@ -146,7 +146,8 @@ void add_job_options(CLI::App& command, JobOptions& options) {
   add_options(command, job_options, describe::outline<JobSpec>(), options.given);
   command.add_option("--dir", options.code, "Pack this folder, except what its .cadreignore lists, and run in it.")
       ->type_name("FOLDER");
-  command.add_option("--file", options.file, "Job file (docs/cli.md); - reads standard input.")->type_name("FILE");
+  command.add_option("--file", options.file, "Job file (docs/reference/job-file.md); - reads standard input.")
+      ->type_name("FILE");
   command.add_option("command", options.command, "Command to run, after --")->type_name("COMMAND");
 }
 

@@ -17,7 +17,7 @@ Result<void> check_agent_id(std::string_view id) {
   }
   if (!std::all_of(id.begin(), id.end(), is_allowed) || id.front() == '.' || id.front() == '-') {
     return fail(Errc::invalid,
-                "the id of an agent is made of letters, digits and - _ . @ : and begins with none of . and -");
+                "the ID of an agent consists of letters, digits and - _ . @ : and must not begin with . or -");
   }
   return {};
 }

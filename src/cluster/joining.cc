@@ -23,7 +23,8 @@ Result<Ticket> parse_token(std::string_view token) {
   if (bytes) {
     if (auto ticket = describe::read_msgpack<Ticket>(*bytes)) return *std::move(ticket);
   }
-  return fail(Errc::invalid, "this is no join token; make one with cadre agent token on the master's host");
+  return fail(Errc::invalid,
+              "this is not a join token (--join); create one with cadre agent token on the host of the master");
 }
 
 }  // namespace cadre::cluster::joining

@@ -135,15 +135,16 @@ template <class V>
 void describe(V& v, TaskPolicy& m) {
   v.field("grace", m.grace, "Grace period: time to end by itself when it is stopped.", at_least(Duration{0}));
   v.field("preemption_grace", m.preemption_grace, "Grace period when it is preempted.", at_least(Duration{0}));
-  v.field("liveness", m.liveness, "Heartbeat timeout of a task that has promised to send heartbeats.",
+  v.field("liveness", m.liveness, "Heartbeat timeout, for tasks that have enabled it.",
           at_least(std::chrono::milliseconds(1)));
   v.field(
       "fence", m.fence,
-      "What an agent does with it when it is disconnected from the master: `keep` it, or kill it in time (`strict`).");
+      "What an agent does with it when it is disconnected from the master: `keep` it, or kill it before it is started "
+      "elsewhere (`strict`).");
   v.field("isolation", m.isolation,
-          "Whether it is isolated from the host and from other tasks; `off` requires the consent of the agent.");
-  v.field("run_as_root", m.run_as_root,
-          "Whether it runs as root, on an agent that runs as root; only for admins of the cluster.");
+          "Whether it is isolated from the host and from other tasks; `off` requires an agent that allows it "
+          "(--allow-isolation-off).");
+  v.field("run_as_root", m.run_as_root, "Run as root, on an agent that runs as root; only for admins of the cluster.");
 }
 
 /// Resource usage of a process tree.

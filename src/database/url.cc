@@ -44,7 +44,7 @@ Result<Url> parse_url(std::string_view text) {
   const std::string_view rest = text.substr(colon + 1);
   if (scheme == "sqlite") return parse_sqlite(rest);
   if (scheme == "postgresql" || scheme == "postgres") return parse_postgres(text, rest);
-  return bad_url("no database is known by the scheme of that URL");
+  return bad_url("the URL of the database begins with none of the known schemes");
 }
 
 }  // namespace cadre::database

@@ -17,7 +17,7 @@ constexpr std::string_view forms =
     "rediss://…[?ca=FILE], master://[[:token@]host[:port]][/workspace] or masters://…[?ca=FILE]";
 
 Failure bad_url(const std::string& why) {
-  return fail(Errc::invalid, "the URL of names is no good: " + why + "; write it as " + std::string(forms));
+  return fail(Errc::invalid, "the URL of names is invalid: " + why + "; write it as " + std::string(forms));
 }
 
 int hex_digit(char c) {
@@ -175,7 +175,7 @@ Result<Url> parse_url(std::string_view text) {
     }
     return FileUrl{std::move(place)};
   }
-  return bad_url("it begins with none of memory, file, redis, rediss, master and masters");
+  return bad_url("its scheme is none of memory, file, redis, rediss, master and masters");
 }
 
 }  // namespace cadre::names

@@ -60,7 +60,7 @@ Result<UidRange> parse_uid_range(const std::string& text) {
   const Result<std::int64_t> last =
       dash == std::string::npos ? first : number_in(std::string_view(text).substr(dash + 1));
   if (!first || !last || *first < least || *last > most || *first > *last) {
-    return fail(Errc::invalid, "'" + text + "' is not a range of user numbers from " + std::to_string(least) +
+    return fail(Errc::invalid, "'" + text + "' is not a range of UIDs of at least " + std::to_string(least) +
                                    " on; write for instance " + to_text(UidRange()));
   }
   return UidRange{*first, *last};
@@ -75,7 +75,7 @@ Result<void> check_uid_range(const UidRange& range, const std::string& etc) {
       const std::vector<std::string> fields = fields_of(line);
       const std::optional<UidRange> given = range_in(fields, file.has_ranges);
       if (!given || given->last < range.first || given->first > range.last) continue;
-      return fail(Errc::denied, "user numbers " + to_text(range) + " of tasks overlap " + to_text(*given) + ", which " +
+      return fail(Errc::denied, "the UIDs " + to_text(range) + " of tasks overlap " + to_text(*given) + ", which " +
                                     path + " gives to '" + fields[0] + "'; choose others with --uids, for instance " +
                                     to_text(UidRange()));
     }
@@ -104,8 +104,8 @@ Result<std::int64_t> UidTable::uid_of(const std::string& user) {
     return fail(Errc::invalid, "'" + user + "' is no name of a user");
   }
   if (next_ > range_.last) {
-    return fail(Errc::unavailable, "all user numbers of this agent are given away (" + std::to_string(range_.first) +
-                                       "-" + std::to_string(range_.last) + "); start it with a larger --uids range");
+    return fail(Errc::unavailable, "all UIDs of this agent are assigned (" + std::to_string(range_.first) + "-" +
+                                       std::to_string(range_.last) + "); start it with a larger --uids range");
   }
   std::string text;
   for (const auto& [name, uid] : uids_) text += std::to_string(uid) + " " + name + "\n";

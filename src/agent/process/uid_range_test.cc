@@ -21,7 +21,7 @@ TEST(UidRange, RefusesWhatIsNoRangeAndNumbersOfTheSystem) {
   for (const char* text : {"", "x", "5-", "-5", "10-20", "0-70000", "3000-2000", "2000-5000000000", "2000-3000x"}) {
     const auto range = parse_uid_range(text);
     ASSERT_FALSE(range) << text;
-    EXPECT_NE(range.error().message.find("is not a range of user numbers from"), std::string::npos);
+    EXPECT_NE(range.error().message.find("is not a range of UIDs of at least"), std::string::npos);
   }
 }
 
@@ -38,7 +38,7 @@ TEST(UidRange, RefusesNumbersThatTheHostGivesToOthers) {
   EXPECT_EQ(fault({}), "");
   EXPECT_EQ(fault({231'072, 299'999}), "");
   EXPECT_EQ(fault({200'000, 265'535}),
-            "user numbers 200000-265535 of tasks overlap 165536-231071, which " + etc.path() +
+            "the UIDs 200000-265535 of tasks overlap 165536-231071, which " + etc.path() +
                 "/subuid gives to 'bob'; choose others with --uids, for instance 2100000000-2100065535");
   EXPECT_NE(fault({250'000, 300'000}).find("/subgid gives to 'ann'"), std::string::npos);
   EXPECT_NE(fault({1'000, 2'000}).find("overlap 1000, which"), std::string::npos);

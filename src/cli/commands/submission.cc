@@ -217,7 +217,8 @@ int submit(const CLI::App& command, Submission submission) {
 int refuse(const CLI::App& command, const std::string& faults) {
   const std::string name = full_name(command);
   print_error(faults);
-  print_error(name + ": nothing was submitted; " + name + " --help lists the options\n");
+  print_error(name + ": nothing was submitted; " + name +
+              " --help lists the options, docs/reference/ the fields of files\n");
   return passes_code(command) ? own_failure : bad_usage;
 }
 

@@ -215,7 +215,7 @@ void add_user_commands(CLI::App& app, Chosen& chosen) {
 
   const auto secret = std::make_shared<UserOptions>();
   CLI::App& password = add_user_verb(
-      user, {"password", "Change your password or, as an admin, that of another user", "  cadre user password ann\n"},
+      user, {"password", "Change the password of a user: your own or, as an admin, any", "  cadre user password ann\n"},
       *secret);
   password.add_flag("--password-stdin", secret->password_stdin, "Read the new password from standard input");
   password.add_flag("--no-password", secret->without_password,

@@ -111,7 +111,8 @@ void add_workspace_commands(CLI::App& app, Chosen& chosen) {
                              add, options);
   adding.add_option("user", options->user, "User name")->required()->type_name("NAME");
   add_role(adding, options->role,
-           "viewer reads; editor also creates objects and changes their own; admin has full access")
+           "viewer reads; editor also creates objects and changes their own; admin also changes those of others and "
+           "assigns roles")
       .default_str("editor");
 
   options = fresh();
