@@ -55,7 +55,7 @@ TEST(AgentConfig, TakesSlotsAsTextOrNumber) {
   for (const char* text : {"7", "'7'"}) {
     EXPECT_EQ(describe::read_yaml<Config>("slots: " + std::string(text))->slots.artificial, 7);
   }
-  for (const char* text : {"-1", "1.5", "99999999", "'99999999'", "'99999999999999999999'", "[1]"}) {
+  for (const char* text : {"-1", "1.5", "foo", "''", "99999999", "'99999999'", "'99999999999999999999'", "[1]"}) {
     EXPECT_THAT(faults_of("slots: " + std::string(text)), HasSubstr("slots: ")) << text;
   }
 }

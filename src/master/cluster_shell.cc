@@ -251,7 +251,9 @@ void ClusterShell::fenced(const std::vector<cluster::LeaseId>& newest) {
     const auto held = held_.find(lease.task);
     if (held == held_.end() || held->second.epoch != lease.epoch) continue;
     fenced_[lease.task] = lease.epoch;
-    for (control::ToAgent& message : held_.extract(held).mapped().messages) deliver(std::move(message));
+    const std::vector<control::ToAgent> ready = std::exchange(held->second.messages, {});
+    held_.erase(held);
+    for (const control::ToAgent& message : ready) deliver(message);
   }
 }
 
