@@ -105,7 +105,10 @@ class ServerOnThread {
     loop_.post([&] { promise.set_value(fn(*server_)); });
     return promise.get_future().get();
   }
-  const Counters& counters() const { return server_->counters(); }
+  /// With everything that the loop had begun to handle.
+  const Counters& counters() {
+    return *on_loop([](Server& server) { return &server.counters(); });
+  }
   /// Waits until the counters are as they should be; a failure when that takes longer than a minute.
   void expect(const std::function<bool(const Counters&)>& holds) {
     const auto end = std::chrono::steady_clock::now() + seconds(60);
