@@ -158,7 +158,7 @@ TEST_F(NamesOfUsers, WhatIsWrongWithAUrlIsSaidWithTheRemedy) {
   EXPECT_EQ(bad.watch("").reason().code, Reason::Code::invalid);
   Names nowhere;
   EXPECT_EQ(nowhere.get("a").reason().code, Reason::Code::unavailable);
-  EXPECT_THAT(nowhere.get("a").reason().text, AllOf(HasSubstr("no URL says"), HasSubstr("CADRE_MASTER")));
+  EXPECT_THAT(nowhere.get("a").reason().text, AllOf(HasSubstr("no URL of names"), HasSubstr("CADRE_MASTER")));
   std::filesystem::create_directory(home.path() + "/cadre");
   std::ofstream(home.path() + "/cadre/client.json") << R"({"url": "http://127.0.0.1:1", "token": "secret"})";
   const auto refused = nowhere.get("a").reason();
