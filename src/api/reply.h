@@ -51,7 +51,7 @@ class Reply {
   /// The one that the choice holds.
   template <class... Ts>
   Reply(std::variant<Ts...> choice)  // NOLINT(*-explicit-*)
-      : Reply(std::visit([](auto&& one) { return Reply(std::move(one)); }, std::move(choice))) {}
+      : Reply(std::visit([](auto&& one) { return Reply(std::forward<decltype(one)>(one)); }, std::move(choice))) {}
   Reply(const Error& error) : Reply(Failed{error.code, error.message, {}}) {}  // NOLINT(*-explicit-*)
 
   /// Null: it is of another type.

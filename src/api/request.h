@@ -29,7 +29,7 @@ class Request {
   /// The one that the choice holds.
   template <class... Ts>
   Request(std::variant<Ts...> choice)  // NOLINT(*-explicit-*)
-      : Request(std::visit([](auto&& one) { return Request(std::move(one)); }, std::move(choice))) {}
+      : Request(std::visit([](auto&& one) { return Request(std::forward<decltype(one)>(one)); }, std::move(choice))) {}
 
   std::string_view name() const { return held_->name(); }
   /// Null: it has none, only the gateway makes it.
