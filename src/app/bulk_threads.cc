@@ -35,7 +35,7 @@ void BulkThreads::end(const std::vector<cluster::LeaseId>& leases) {
   for (auto& [part, one] : threads_) one.thread->ingest().end(leases);
 }
 
-void BulkThreads::fence(const std::vector<cluster::LeaseId>& newest, std::function<void()> done) {
+void BulkThreads::fence(const std::vector<cluster::LeaseId>& newest, const std::function<void()>& done) {
   if (threads_.empty()) return done();
   const auto left = std::make_shared<std::size_t>(threads_.size());  // shared by the acknowledgements; on the loop only
   for (auto& [part, one] : threads_) {

@@ -40,7 +40,7 @@ class BulkThreads {
   void learn(std::size_t part, std::vector<std::any> facts);
   void end(const std::vector<cluster::LeaseId>& leases);
   /// Calls `done`, on the loop, when none of them serves older leases of these tasks any more.
-  void fence(const std::vector<cluster::LeaseId>& newest, std::function<void()> done);
+  void fence(const std::vector<cluster::LeaseId>& newest, const std::function<void()>& done);
   /// Safe on any thread once all have started.
   [[nodiscard]] std::vector<Metric> metrics() const;
 

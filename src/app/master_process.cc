@@ -198,16 +198,16 @@ class MasterProcess {
     options.make_pass = [this, passes = gateway::Passes(pass_secret_)](cluster::LeaseId lease) {
       return cluster::messages::Pass{known_.url, passes.make(lease)};
     };
-    options.tell_leases = [this](std::vector<master::LeaseFact> facts) {
+    options.tell_leases = [this](const std::vector<master::LeaseFact>& facts) {
       std::vector<cluster::LeaseId> over;
       for (const master::LeaseFact& fact : facts) {
         if (!fact.is_held) over.push_back(fact.lease);
       }
       if (!over.empty()) part_bulk_.end(over);
-      bulk_->learn(std::move(facts));
+      bulk_->learn(facts);
     };
-    options.fence = [this](const std::vector<cluster::LeaseId>& newest, std::function<void()> done) {
-      part_bulk_.fence(newest, std::move(done));
+    options.fence = [this](const std::vector<cluster::LeaseId>& newest, const std::function<void()>& done) {
+      part_bulk_.fence(newest, done);
     };
     options.tell_revoked = [this](const net::PublicKey& key) { bulk_->revoke(key); };
     options.keep_code = [this](const std::string& hash) { bulk_->keep(hash); };

@@ -39,6 +39,7 @@ struct BulkServer::Inside {
 
   Log& log;
   BulkMetrics metrics;
+  LeaseHolders holders;
   loop::RealLoop loop;
   loop::Calendar calendar{loop};
   std::unique_ptr<logs::LogStore> logs;
@@ -59,12 +60,12 @@ Result<std::unique_ptr<BulkServer>> BulkServer::start(BulkOptions options, Log& 
   inside->blobs = std::move(blobs);
   TRY_ASSIGN(network, net::ZmqNetwork::make(inside->loop, log));
   inside->network = std::move(network);
-  const BulkService::Dependencies deps{inside->loop,     *inside->network, *inside->logs,  *inside->blobs,
-                                       inside->calendar, inside->log,      inside->metrics};
+  const BulkService::Dependencies deps{inside->loop,     *inside->network, *inside->logs,   *inside->blobs,
+                                       inside->calendar, inside->log,      inside->metrics, inside->holders};
   TRY_ASSIGN(service, BulkService::make(deps, std::move(options.hub), limits, std::move(options.tell)));
   inside->service = std::move(service);
   for (const auto& [key, agent] : options.agents) inside->service->allow(key, agent);
-  for (const LeaseFact& fact : options.leases) inside->service->holders().learn(fact);
+  for (const LeaseFact& fact : options.leases) inside->holders.learn(fact);
   inside->addresses = inside->service->hub().addresses();
   inside->run();
   return std::unique_ptr<BulkServer>(new BulkServer(std::move(inside)));
@@ -92,10 +93,9 @@ void BulkServer::revoke(const net::PublicKey& key) {
   inside_->post([key](BulkService& service) { service.revoke(key); });
 }
 
-void BulkServer::learn(std::vector<LeaseFact> facts) {
-  inside_->post([facts = std::move(facts)](BulkService& service) {
-    for (const LeaseFact& fact : facts) service.holders().learn(fact);
-  });
+void BulkServer::learn(const std::vector<LeaseFact>& facts) {
+  // Not on its loop, which may be reading output that came later than this.
+  for (const LeaseFact& fact : facts) inside_->holders.learn(fact);
 }
 
 void BulkServer::remove(cluster::LeaseId lease) {

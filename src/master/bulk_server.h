@@ -51,7 +51,7 @@ class BulkServer : public cluster::BulkEndpoint {
   void allow(const net::PublicKey& key, const cluster::AgentId& agent);
   void revoke(const net::PublicKey& key);
   /// Who may write which output. To be called before the agents can know.
-  void learn(std::vector<LeaseFact> facts);
+  void learn(const std::vector<LeaseFact>& facts);
 
   /// Forgets the output of a lease.
   void remove(cluster::LeaseId lease);

@@ -64,7 +64,7 @@ void BulkService::take(const net::Peer& peer, BytesView bytes) {
     return reply(peer, bulk::Refused{number_of(*message), Errc::denied, "only the gateway of the master may do that"});
   }
   const auto* output = std::get_if<bulk::PutOutput>(&*message);
-  if (output != nullptr && !holders_.may_write(peer.key, output->lease)) {
+  if (output != nullptr && !deps_.holders.may_write(peer.key, output->lease)) {
     ++deps_.metrics.refused_denied;
     const std::string why = "output of lease " + to_string(output->lease) + ", which this agent does not hold";
     refusals_.note(why);
@@ -74,12 +74,12 @@ void BulkService::take(const net::Peer& peer, BytesView bytes) {
 }
 
 void BulkService::allow(const net::PublicKey& key, const cluster::AgentId& agent) {
-  holders_.set_key(key, agent);
+  deps_.holders.set_key(key, agent);
   hub_->allow(key);
 }
 
 void BulkService::revoke(const net::PublicKey& key) {
-  holders_.remove_key(key);
+  deps_.holders.remove_key(key);
   hub_->revoke(key);
 }
 

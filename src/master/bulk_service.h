@@ -33,6 +33,7 @@ class BulkService {
     const loop::Calendar& calendar;
     Log& log;
     BulkMetrics& metrics;
+    LeaseHolders& holders;
   };
 
   using Tell = std::function<void(api::CallId, cluster::bulk::FromMaster)>;
@@ -48,7 +49,6 @@ class BulkService {
 
   net::Hub& hub() { return *hub_; }
   /// Which agents write which output: it is to be told before an agent can know.
-  LeaseHolders& holders() { return holders_; }
   /// Lets this key of an agent in, or no longer.
   void allow(const net::PublicKey& key, const cluster::AgentId& agent);
   void revoke(const net::PublicKey& key);
@@ -69,7 +69,6 @@ class BulkService {
   Dependencies deps_;
   Tell tell_;
   net::RefusalLog refusals_;
-  LeaseHolders holders_;
   BulkOutput output_;
   std::unique_ptr<net::Hub> hub_;
 };

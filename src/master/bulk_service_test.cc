@@ -88,13 +88,13 @@ struct BulkServiceTest : testing::Test {
     net::HubOptions options{{"tcp://master:1", "ipc:///bulk"}, hub_keys, net::Admission::only({}), {}};
     options.unix_proof = net::UnixProof::keys;
     service = BulkService::make(
-                  {loop, network.host("master"), *logs, *blobs, calendar, log, metrics}, options, limits,
+                  {loop, network.host("master"), *logs, *blobs, calendar, log, metrics, holders}, options, limits,
                   [this](Asker asker, bulk::FromMaster message) { told[asker].heard.push_back(std::move(message)); })
                   .value();
     service->allow(agent_keys.open, cluster::AgentId("a"));
     service->allow(other_keys.open, cluster::AgentId("b"));
-    service->holders().learn({lease, cluster::AgentId("a"), true});
-    service->holders().learn({{{cluster::JobId{17}, 1}, cluster::Epoch{1}}, cluster::AgentId("a"), true});
+    holders.learn({lease, cluster::AgentId("a"), true});
+    holders.learn({{{cluster::JobId{17}, 1}, cluster::Epoch{1}}, cluster::AgentId("a"), true});
   }
   Talker talk_as_other_agent() { return {network.host("other"), {"tcp://master:1", other_keys, hub_keys.open, {}}}; }
   Talker talk_as_agent() { return {network.host("agent"), {"tcp://master:1", agent_keys, hub_keys.open, {}}}; }
@@ -126,6 +126,7 @@ struct BulkServiceTest : testing::Test {
   loop::Calendar calendar = loop::Calendar::of_simulation(loop);
   Lines log;
   BulkMetrics metrics;
+  LeaseHolders holders;
   BulkLimits limits;
   std::unique_ptr<logs::LogStore> logs;
   std::unique_ptr<objects::FileStore> blobs;

@@ -21,7 +21,23 @@ std::vector<LeaseFact> lease_facts(const std::vector<cluster::control::TaskRow>&
   return facts;
 }
 
+void LeaseHolders::set_key(const net::PublicKey& key, const cluster::AgentId& agent) {
+  const std::lock_guard lock(mutex_);
+  agents_[key] = agent;
+}
+
+void LeaseHolders::remove_key(const net::PublicKey& key) {
+  const std::lock_guard lock(mutex_);
+  agents_.erase(key);
+}
+
+std::size_t LeaseHolders::remembered() const {
+  const std::lock_guard lock(mutex_);
+  return leases_.size();
+}
+
 void LeaseHolders::learn(const LeaseFact& fact) {
+  const std::lock_guard lock(mutex_);
   const auto [at, is_new] = leases_.try_emplace(fact.lease, Holder{fact.agent, false});
   at->second.agent = fact.agent;
   if (fact.is_held) {
@@ -47,6 +63,7 @@ void LeaseHolders::end(Leases::iterator lease) {
 }
 
 bool LeaseHolders::may_write(const net::PublicKey& key, cluster::LeaseId lease) const {
+  const std::lock_guard lock(mutex_);
   const auto agent = agents_.find(key);
   if (key.empty() || agent == agents_.end()) return false;
   const auto holder = leases_.find(lease);

@@ -1,10 +1,11 @@
-/// Which agent may write the output of which lease: fed with facts by the control loop, asked by the bulk side. One
-/// thread at a time.
+/// Which agent may write the output of which lease: fed with facts by the control loop, asked by the bulk side. Safe on
+/// any thread: what is learned counts at once, before the agent that is told to start a task can send its output.
 #pragma once
 
 #include <cstddef>
 #include <deque>
 #include <map>
+#include <mutex>
 #include <vector>
 
 #include "cluster/control/rows.h"
@@ -30,13 +31,13 @@ class LeaseHolders {
 
   void learn(const LeaseFact& fact);
   /// This key is this agent's from now on; or nobody's.
-  void set_key(const net::PublicKey& key, const cluster::AgentId& agent) { agents_[key] = agent; }
-  void remove_key(const net::PublicKey& key) { agents_.erase(key); }
+  void set_key(const net::PublicKey& key, const cluster::AgentId& agent);
+  void remove_key(const net::PublicKey& key);
 
   /// Whether the owner of this key holds the lease, or was the last to hold it.
   [[nodiscard]] bool may_write(const net::PublicKey& key, cluster::LeaseId lease) const;
 
-  std::size_t remembered() const { return leases_.size(); }
+  std::size_t remembered() const;
 
  private:
   struct Holder {
@@ -47,6 +48,7 @@ class LeaseHolders {
   void end(Leases::iterator lease);
 
   const std::size_t over_max_;
+  mutable std::mutex mutex_;  ///< guards all that follows
   std::map<net::PublicKey, cluster::AgentId> agents_;
   Leases leases_;
   std::deque<cluster::LeaseId> over_;  ///< in the order in which they ended; some may be held again

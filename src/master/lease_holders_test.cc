@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include "base/seeds.h"
 
 namespace cadre::master {
@@ -32,6 +35,23 @@ TEST_F(LeaseHoldersTest, OnlyTheHolderMayWrite) {
   EXPECT_FALSE(holders.may_write(bob, lease_in(1, 1)));
   EXPECT_FALSE(holders.may_write(ann, lease_in(1, 2)));
   EXPECT_FALSE(holders.may_write(net::PublicKey(), lease_in(1, 1)));
+}
+
+TEST_F(LeaseHoldersTest, WhatIsLearnedCountsAtOnceOnEveryThread) {
+  LeaseHolders shared;
+  shared.set_key(ann, AgentId("ann"));
+  constexpr std::uint64_t last = 20'000;
+  std::atomic<std::uint64_t> learned = 0;
+  const std::jthread control([&] {
+    for (std::uint64_t job = 1; job <= last; ++job) {
+      shared.learn({lease_in(job, 1), AgentId("ann"), true});
+      learned = job;
+    }
+  });
+  for (std::uint64_t job = 0; job < last;) {
+    job = learned;
+    if (job > 0) ASSERT_TRUE(shared.may_write(ann, lease_in(job, 1))) << job;
+  }
 }
 
 TEST_F(LeaseHoldersTest, TheLastHolderMayStillWriteWhenTheLeaseIsOver) {

@@ -25,7 +25,7 @@
 namespace cadre::names {
 
 /// Who holds entries, as one Names object does.
-using SessionId = Name<struct SessionTag>;
+using SessionId = Name<struct NameSessionTag>;
 
 struct RegistryOptions {
   std::uint64_t begin = 1;  ///< at least what any registry of these names has counted to before

@@ -549,8 +549,8 @@ class Flags(unittest.TestCase):
         self.refuse(*master, "--cpus", "1e99", because=("cpus",))
         self.refuse(*master, "--memory", "lots", because=("--memory",))
         self.refuse(*master, "--memory", "9000000TiB", because=("memory",))
-        self.refuse(*master, "--id", "a\nb", because=("id of an agent",))
-        self.refuse(*master, "--id", "..", because=("id of an agent",))
+        self.refuse(*master, "--id", "a\nb", because=("ID of an agent",))
+        self.refuse(*master, "--id", "..", because=("ID of an agent",))
         self.refuse(*master, "--id", "x" * 5000, because=("5000 characters", "128"))
         self.refuse(*master, "--pool", "x" * 5000, because=("pool", "128"))
 

@@ -38,12 +38,12 @@ class MasterSide {
     logs_ = logs::LogStore::open(folder_ + "/output", {ByteSize{20'000}}).value();
     blobs_ = objects::FileStore::open({folder_ + "/code"}).value();
     net::HubOptions options{{bulk_address}, keys_, net::Admission::only({}), {}};
-    service_ = master::BulkService::make({loop_, network_.host("master"), *logs_, *blobs_, calendar_, log_, metrics_},
-                                         options, limits,
-                                         [this](Asker asker, const bulk::FromMaster& message) { tell(asker, message); })
+    service_ = master::BulkService::make(
+                   {loop_, network_.host("master"), *logs_, *blobs_, calendar_, log_, metrics_, holders_}, options,
+                   limits, [this](Asker asker, const bulk::FromMaster& message) { tell(asker, message); })
                    .value();
     for (const auto& [key, agent] : agents_) service_->allow(key, agent);
-    for (const master::LeaseFact& fact : facts_) service_->holders().learn(fact);
+    for (const master::LeaseFact& fact : facts_) holders_.learn(fact);
   }
 
   /// As the control loop would: known before, and after, every start.
@@ -53,7 +53,7 @@ class MasterSide {
   }
   void know(LeaseId lease, const std::string& agent) {
     facts_.push_back({lease, cluster::AgentId(agent), true});
-    if (service_) service_->holders().learn(facts_.back());
+    if (service_) holders_.learn(facts_.back());
   }
 
   void kill() {
@@ -97,6 +97,7 @@ class MasterSide {
   SilentLog log_;
   loop::Calendar calendar_ = loop::Calendar::of_simulation(loop_);
   master::BulkMetrics metrics_;
+  master::LeaseHolders holders_;
   std::unique_ptr<logs::LogStore> logs_;
   std::unique_ptr<objects::FileStore> blobs_;
   std::map<Asker, Hear> waiting_;
