@@ -247,7 +247,7 @@ class MasterProcess {
     for (PartDeclaration& part : declared) {
       const std::size_t at = all.parts.size();
       const bool is_cluster = at == cluster_part;
-      TRY_ASSIGN(rows, is_cluster ? Result<std::any>(std::move(cluster)) : master::load(*records_, part.setup));
+      TRY_ASSIGN(rows, is_cluster ? Result<std::any>(std::exchange(cluster, {})) : master::load(*records_, part.setup));
       loaded.push_back(std::move(rows));
       part.setup.tell_bulk = [this, at](std::vector<std::any> facts) { part_bulk_.learn(at, std::move(facts)); };
       all.parts.push_back(part.setup);
