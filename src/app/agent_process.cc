@@ -13,6 +13,7 @@
 #include "agent/home.h"
 #include "agent/host_facts.h"
 #include "agent/joining.h"
+#include "agent/process/data_folders.h"
 #include "agent/process/process_runtime.h"
 #include "app/descriptor_limit.h"
 #include "app/folder.h"
@@ -186,6 +187,7 @@ class AgentProcess {
     walls.uids = config_.uids;
     walls.mounts = config_.allow_mounts;
     if (is_master_folder()) walls.hidden.push_back(config_.master);
+    walls.others = [folders = agent::DataFolders::of_this_account()] { return folders.all(); };
     walls.shown = programs();
     for (const std::string& python : config_.pythons) {
       const std::string folder = agent::folder_of_python(python);
@@ -318,6 +320,7 @@ Result<void> run_agent(const AgentOptions& given, Log& log) {
   TRY_ASSIGN(nursery,
              supervisor::Nursery::open(supervisor::program_beside_us(), features));  // before there are threads
   TRY_ASSIGN(lock, lock_folder(data));
+  hide_from_tasks(data, log);
   AgentProcess process(options, data, std::move(nursery), log);
   return process.run();
 }

@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <thread>
 
+#include "agent/process/data_folders.h"
+
 namespace cadre::app {
 
 namespace fs = std::filesystem;
@@ -67,6 +69,12 @@ Result<loop::Descriptor> lock_folder(const std::string& data) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   return fail(Errc::conflict, "another master or agent uses " + data + "; stop it, or use another --data folder");
+}
+
+void hide_from_tasks(const std::string& data, Log& log) {
+  const Result<void> listed = agent::DataFolders::of_this_account().add(data);
+  if (listed) return;
+  log.warning("other agents of this account do not hide " + data + " from their tasks: " + listed.error().message);
 }
 
 }  // namespace cadre::app

@@ -20,4 +20,7 @@ namespace cadre::app {
 /// Keeps others from using the folder as long as what it gives lives. Waits two seconds for one that is about to end.
 [[nodiscard]] Result<loop::Descriptor> lock_folder(const std::string& data);
 
+/// Agents of this account hide it from their tasks from now on. A warning when it cannot be listed for them.
+void hide_from_tasks(const std::string& data, Log& log);
+
 }  // namespace cadre::app

@@ -454,6 +454,7 @@ class MasterProcess {
 Result<void> run_master(const master::Config& config, Log& log, MasterExtras extras) {
   TRY_ASSIGN(path, open_data_folder(config.data, log));
   TRY_ASSIGN(lock, lock_folder(path));
+  hide_from_tasks(path, log);
   const DataFolder data{path};
   TRY(make_private_folder(data.run(), log));
   raise_descriptor_limit(log);

@@ -195,7 +195,8 @@ Result<void> Walls::check(const WallRequest& request) const {
   return {};
 }
 
-Result<cluster::Mount> Walls::check_mount(const WallRequest& request, const cluster::Mount& mount) const {
+Result<cluster::Mount> Walls::check_mount(const WallRequest& request, const cluster::Mount& mount,
+                                          const std::vector<std::string>& all_hidden) const {
   // What cannot be resolved is not told from what the user may not reach: the supervisor, which opens it as that user,
   // says which.
   std::string real = real_path(mount.source);
@@ -208,7 +209,7 @@ Result<cluster::Mount> Walls::check_mount(const WallRequest& request, const clus
       return refuse(what + " at '" + mount.target + "'; choose a place outside of /proc, /sys and /dev");
     }
   }
-  for (const std::string& hidden : options_.hidden) {
+  for (const std::string& hidden : all_hidden) {
     if (is_below(real, hidden)) return refuse(what + ": it belongs to a master or an agent; mount another folder");
   }
   if (request.rights.owns_agent) return checked;
@@ -225,11 +226,12 @@ Result<supervision::Confinement> Walls::confine(const WallRequest& request) {
   TRY(check(request));
   supervision::Confinement confinement;
   confinement.hidden = options_.hidden;
+  std::ranges::move(options_.others(), std::back_inserter(confinement.hidden));
   confinement.emptied = emptied_;
   confinement.shown = options_.shown;
   confinement.shown_private = shown_private_;
   for (const cluster::Mount& mount : request.mounts) {
-    TRY_ASSIGN(checked, check_mount(request, mount));
+    TRY_ASSIGN(checked, check_mount(request, mount, confinement.hidden));
     confinement.mounts.push_back(std::move(checked));
   }
   confinement.mounts_as_agent = request.rights.owns_agent;  // it is the agent's user, who may reach all of it anyway
@@ -239,7 +241,7 @@ Result<supervision::Confinement> Walls::confine(const WallRequest& request) {
   for (const std::string& python : pythons) {
     if (!request.rights.owns_agent || !python.starts_with('/')) continue;
     std::string folder = folder_of_python(python);
-    for (const std::string& hidden : options_.hidden) {
+    for (const std::string& hidden : confinement.hidden) {
       if (!is_below(folder, hidden)) continue;
       return refuse("'" + python + "' is in a folder of a master or an agent; choose another interpreter");
     }

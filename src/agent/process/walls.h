@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -31,7 +32,8 @@ struct WallOptions {
   bool is_root = false;         ///< whether it can run tasks as other users
   bool has_namespaces = false;  ///< whether the kernel lets it keep tasks apart
   UidRange uids;
-  std::vector<std::string> hidden;        ///< further data folders of cadre
+  std::vector<std::string> hidden;  ///< further data folders of cadre
+  std::function<std::vector<std::string>()> others = [] { return std::vector<std::string>(); };  ///< asked per task
   std::vector<std::string> shown;         ///< what tasks must be able to read wherever it is
   std::vector<std::string> device_nodes;  ///< of each slot; empty: it has none
   std::vector<std::string> shared_nodes;  ///< needed by every task that has slots
@@ -68,7 +70,8 @@ class Walls {
 
   [[nodiscard]] Result<void> check(const WallRequest& request) const;
   /// Gives it with its source as it was checked, without symbolic links.
-  [[nodiscard]] Result<cluster::Mount> check_mount(const WallRequest& request, const cluster::Mount& mount) const;
+  [[nodiscard]] Result<cluster::Mount> check_mount(const WallRequest& request, const cluster::Mount& mount,
+                                                   const std::vector<std::string>& all_hidden) const;
   [[nodiscard]] Result<void> choose_user(const WallRequest& request, cluster::supervision::Confinement& confinement);
   [[nodiscard]] Result<void> name_user(cluster::supervision::Confinement& confinement);
 

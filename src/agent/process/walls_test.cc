@@ -223,6 +223,21 @@ TEST_F(WallsTest, DataFoldersAreHiddenAndProgramsAreShown) {
   EXPECT_THAT(confinement->shown_private, Contains(fs::canonical(program).string()));
 }
 
+TEST_F(WallsTest, DataFoldersOfOtherProcessesOfTheAccountAreAskedForWithEachTask) {
+  std::vector<std::string> others;
+  options_.others = [&] { return others; };
+  auto walls = Walls::open(options_);
+  WallRequest request = with_mount("ann", "mine");
+  request.rights.owns_agent = true;
+  const auto before = walls->confine(request);
+  ASSERT_TRUE(before) << before.error().message;
+  others.push_back(fs::canonical(folder_.path() + "/mine").string());
+  EXPECT_THAT(walls->confine(of("ann"))->hidden, Contains(others.front()));
+  const auto after = walls->confine(request);
+  ASSERT_FALSE(after);
+  EXPECT_THAT(after.error().message, HasSubstr("belongs to a master or an agent"));
+}
+
 TEST_F(WallsTest, ATaskSeesTheDevicesOfItsSlotsOnly) {
   options_.device_nodes = {"/dev/nvidia0", "/dev/nvidia1"};
   options_.shared_nodes = {"/dev/nvidiactl"};

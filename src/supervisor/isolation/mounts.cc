@@ -73,14 +73,15 @@ std::vector<std::string> outermost(const std::vector<std::string>& folders) {
 }  // namespace
 
 Result<void> cover(const std::vector<std::string>& folders) {
-  const std::vector<std::string> covered = outermost(folders);
-  if (covered.empty()) return {};
   const auto what = [](const std::string& folder) { return "hiding " + folder; };
-  const std::string& first = covered.front();
-  if (::mount("empty", first.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, small_tmpfs) != 0) {
-    return system_failure(what(first));
+  std::vector<std::string> covered = outermost(folders);
+  // Folders of others may be removed at any moment.
+  while (!covered.empty() && ::mount("empty", covered.front().c_str(), "tmpfs", MS_NOSUID | MS_NODEV, small_tmpfs) != 0) {
+    if (errno != ENOENT) return system_failure(what(covered.front()));
+    covered.erase(covered.begin());
   }
-  if (covered.size() == 1) return {};
+  if (covered.size() <= 1) return {};
+  const std::string& first = covered.front();
   const Descriptor files = open_point(first);
   if (!files) return system_failure(what(first));
   // The first one last: what is made here for the others must not be seen in it.
@@ -88,7 +89,8 @@ Result<void> cover(const std::vector<std::string>& folders) {
     const std::string name = std::to_string(i);
     if (::mkdirat(files.get(), name.c_str(), 0755) != 0) return system_failure(what(covered[i]));
     TRY_ASSIGN(mount, clone_mount(files.get(), name, what(covered[i])));
-    TRY(attach_mount(mount.get(), covered[i], what(covered[i])));
+    const Result<void> attached = attach_mount(mount.get(), covered[i], what(covered[i]));
+    if (!attached && open_point(covered[i])) return attached;
   }
   return {};
 }

@@ -863,6 +863,44 @@ class AgentOfAnOrdinaryUser(Walls, unittest.TestCase):
     AS_ROOT = False
 
 
+class JoinedUnderTheSameAccount(unittest.TestCase):
+    """An agent that only knows the address of its master, on the same host under the same account."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster(False)
+        cls.addClassCleanup(cls.cluster.close)
+        printed = subprocess.check_output([str(PROGRAM), "agent", "token", "--master", cls.cluster.url], text=True,
+                                          env={**os.environ, "CADRE_TOKEN": cls.cluster.admin},
+                                          stderr=subprocess.DEVNULL)
+        token = printed.split("--join ")[1].split()[0]
+        with open(cls.cluster.folder / "joined.log", "wb") as log:
+            agent = subprocess.Popen(
+                [*cls.cluster.command, cls.cluster.program, "agent", "--join", token, "--data",
+                 str(cls.cluster.data) + "-joined", "--id", "joined", "--slots", "1", "--label", "is=joined"],
+                stdout=log, stderr=log, cwd="/", env={**os.environ, "HOME": str(cls.cluster.home)})
+        cls.addClassCleanup(agent.wait, 60)
+        cls.addClassCleanup(agent.terminate)
+        cls.cluster.until(lambda: cls.cluster.ask("GET", "/status")["agents_up"] == 2)
+
+    def run_there(self, token, *words):
+        return self.cluster.run(token, "--selector", "is=joined", *words)
+
+    def test_its_tasks_see_no_folder_of_the_master_or_of_another_agent(self):
+        paths = [str(self.cluster.data / name) for name in ("client.json", "cadre.db", "agent/identity")]
+        for path in paths:
+            self.assertTrue(os.path.exists(path))
+        done = self.run_there(self.cluster.bob, "--", "sh", "-c", "hostname; cat " + " ".join(paths))
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(done.stdout.count("\n"), 1, done.stdout)
+        self.assertEqual(done.stderr.count("No such file"), len(paths), done.stderr)
+
+    def test_its_owner_cannot_mount_the_masters_folder(self):
+        done = self.run_there(self.cluster.admin, "--mount", f"{self.cluster.data}:/mnt", "--", "ls", "/mnt")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("belongs to a master or an agent", done.stderr)
+
+
 class Consent(unittest.TestCase):
     """An agent that allows isolation to be off."""
 
