@@ -76,7 +76,8 @@ Result<void> cover(const std::vector<std::string>& folders) {
   const auto what = [](const std::string& folder) { return "hiding " + folder; };
   std::vector<std::string> covered = outermost(folders);
   // Folders of others may be removed at any moment.
-  while (!covered.empty() && ::mount("empty", covered.front().c_str(), "tmpfs", MS_NOSUID | MS_NODEV, small_tmpfs) != 0) {
+  while (!covered.empty() &&
+         ::mount("empty", covered.front().c_str(), "tmpfs", MS_NOSUID | MS_NODEV, small_tmpfs) != 0) {
     if (errno != ENOENT) return system_failure(what(covered.front()));
     covered.erase(covered.begin());
   }
