@@ -185,7 +185,7 @@ TEST_F(CodeCacheTest, AsksAgainWhenNoAnswerComes) {
   const std::string hash = new_code("hello");
   master.silent = 3;
   ASSERT_TRUE(place({hash, {}, {}, ""}, out()));
-  EXPECT_EQ(master.asked, 3 + static_cast<int>((master.contents[hash].size() + 999) / 1'000));
+  EXPECT_GE(master.asked, 3 + static_cast<int>((master.contents[hash].size() + 999) / 1'000));  // more on a slow host
   options.stall_max = milliseconds(200);
   open();
   master.silent = 1'000;

@@ -72,7 +72,8 @@ class Warm : public testing::Test {
   static pid_t parent_of(pid_t pid) {
     const std::string stat = read_text("/proc/" + std::to_string(pid) + "/stat");
     const std::size_t name_end = stat.rfind(')');
-    return name_end == std::string::npos ? 0 : std::stoi(stat.substr(name_end + 4));
+    // The line is cut where the name ends when the process ends while it is read.
+    return name_end == std::string::npos || name_end + 4 >= stat.size() ? 0 : std::stoi(stat.substr(name_end + 4));
   }
   std::vector<std::string> folders() const {
     std::vector<std::string> names;
