@@ -54,10 +54,30 @@ Weight weigh(const Value& value) {
   return sum;
 }
 
+/// Whether it begins with a quoted scalar, maybe behind a tag and an anchor, that lasts to the end of the text: the
+/// parser takes that for closed when the text ends with a line break.
+bool is_unclosed(std::string_view text) {
+  while (text.starts_with('&') || text.starts_with('!')) {
+    text.remove_prefix(std::min(text.find_first_of(" \t\r\n"), text.size()));
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  }
+  if (!text.starts_with('"') && !text.starts_with('\'')) return false;
+  const char quote = text.front();
+  for (std::size_t i = 1; i < text.size(); ++i) {
+    const bool is_pair = quote == '"' ? text[i] == '\\' : text.substr(i, 2) == "''";
+    if (is_pair) {
+      ++i;
+    } else if (text[i] == quote) {
+      return false;
+    }
+  }
+  return true;
+}
+
 /// Turns yaml-cpp's events into a tree; what a scalar means is decided here.
 class Events final : public YAML::EventHandler {
  public:
-  explicit Events(const Bounds& bounds) : bounds_(bounds), tree_(bounds) {}
+  Events(std::string_view text, const Bounds& bounds) : text_(text), bounds_(bounds), tree_(bounds) {}
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (std::exchange(has_document_, true)) {
@@ -78,6 +98,9 @@ class Events final : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& text) override {
     const Mark at = mark_of(mark);
+    if (is_unclosed(text_.substr(std::min(static_cast<std::size_t>(mark.pos), text_.size())))) {
+      stop("the quote that begins here is never closed; close it", at);
+    }
     if (!is_utf8(text)) stop("an escape makes text that is not UTF-8; write another", at);
     if (tree_.expects_key()) return add_key(text, tag, anchor, at);
     Value value = resolve(text, tag, at);
@@ -174,6 +197,7 @@ class Events final : public YAML::EventHandler {
 
   static constexpr std::string_view string_tag = "tag:yaml.org,2002:str";
 
+  const std::string_view text_;
   const Bounds bounds_;
   Tree tree_;
   bool has_document_ = false;
@@ -187,7 +211,7 @@ class Events final : public YAML::EventHandler {
 
 Parsed parse_yaml(std::string_view text, const Bounds& bounds) {
   if (auto fault = check_text(text, bounds)) return tl::unexpected(Faults(*std::move(fault)));
-  Events events(bounds);
+  Events events(text.substr(text.starts_with("\xEF\xBB\xBF") ? 3 : 0), bounds);
   try {
     std::istringstream in{std::string(text)};
     YAML::Parser parser(in);

@@ -121,6 +121,21 @@ TEST(Yaml, RefusesWhatWouldSurpriseAndSaysTheRemedy) {
   EXPECT_EQ(only_yaml_fault(std::string_view("a: 'x\0'", 8)).at, (Mark{1, 6}));
 }
 
+TEST(Yaml, AQuoteThatIsNeverClosedIsReportedWhereItBegins) {
+  for (const char* text : {"a: 1\nb: \"x\nc: 2\n", "a: 1\nb: 'x''\n", "a: 1\nb: \"x\\\"\n",
+                           "\xEF\xBB\xBF"
+                           "a: 'ü'\nb: \"x\n"}) {
+    const Fault fault = only_yaml_fault(text);
+    EXPECT_THAT(fault.message, HasSubstr("never closed")) << text;
+    EXPECT_EQ(fault.at->line, 2) << text;
+  }
+  EXPECT_THAT(only_yaml_fault("b: !!str &x \"x\n").message, HasSubstr("never closed"));
+  for (const char* text : {"a: \"x\"", "a: 'it''s'\n", "a: \"\\\"\"\n", "a: &b'c \"x\"\n", "a: |\n  \"x\n", "a: x\"\n",
+                           "'a': ''\n", "\"ü\": 'ü'\n"}) {
+    EXPECT_TRUE(parse_yaml(text)) << text;
+  }
+}
+
 TEST(Yaml, ManyFaultsComeAtOnce) {
   const Parsed parsed = parse_yaml("a: !x 1\nb: 99999999999999999999\na: 2\nc: {<<: {}}\n");
   ASSERT_FALSE(parsed);

@@ -71,6 +71,13 @@ class Logs(unittest.TestCase):
         for line in log.read_text().splitlines():
             self.assertRegex(line, r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z (info|warning|error): ")
 
+    def test_no_token_is_made_for_a_pool_that_does_not_exist(self):
+        cluster = Cluster()
+        self.addCleanup(cluster.close)
+        refused = cluster.request("POST", "/join-tokens", body={"pool": "nosuch"})
+        self.assertEqual(refused.status, 404)
+        self.assertEqual(refused.json["detail"], "pool: there is no pool 'nosuch'; the pools are 'default'")
+
     def test_verbose_masters_and_agents_log_what_becomes_of_jobs(self):
         for verbose in (False, True):
             flags = ("-v",) if verbose else ()

@@ -115,6 +115,7 @@ std::optional<api::Reply> ClusterPart::serve(const api::Call& call, const api::R
   if (!choice) return failed(Errc::invalid, "unknown request " + std::string(request.name()));
   if (const auto* join = std::get_if<requests::MakeJoinToken>(&*choice)) {
     if (!call.who.is_admin) return failed(Errc::denied, "only admins of the cluster may let agents join");
+    if (const auto missing = control_.missing_pool(join->pool)) return failed(Errc::not_found, "pool: " + *missing);
     outcome_.effects.emplace_back(MakeJoinToken{call.id, *join});
     return std::nullopt;
   }

@@ -66,6 +66,8 @@ class Control {
   bool is_alive(const AgentId& id) const;
   /// Whether a job that has not ended is in this workspace.
   bool is_used(const std::string& workspace) const { return ledger_.index().has_workspace(workspace); }
+  /// What is wrong with the name of a pool, if no agent can offer slots in it.
+  std::optional<std::string> missing_pool(const std::string& name) const { return pools_.missing(name); }
   /// Jobs of this user that have not ended.
   std::int64_t jobs_of(const std::string& user) const { return ledger_.live_of(user).jobs; }
   void note_pruned(JobId id, std::int64_t bytes) { ledger_.note_pruned(id, bytes); }

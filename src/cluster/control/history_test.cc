@@ -185,6 +185,23 @@ TEST(History, NamesAgentsThatTakeNoWork) {
   EXPECT_EQ(off, expected) << "a restart of the master changes nothing";
 }
 
+TEST(History, OnlyAnAgentThatFellSilentIsNotedAsLost) {
+  Settings settings;
+  settings.agent_timeout = 30s;
+  ControlFixture fixture(settings);
+  for (const char* name : {"stops", "leaves", "silent"}) fixture.hello(name);
+  fixture.says("stops", messages::Goodbye{true});
+  fixture.falls_silent("stops");
+  fixture.ask("remove", requests::RemoveAgent{AgentId("leaves")});
+  fixture.falls_silent("silent");
+  fixture.pass(60s);
+  EXPECT_THAT(fixture.text(), HasSubstr("agent stops stopped"));
+  EXPECT_THAT(fixture.text(), HasSubstr("agent leaves removed"));
+  EXPECT_THAT(fixture.text(), HasSubstr("agent silent lost"));
+  EXPECT_THAT(fixture.text(), Not(HasSubstr("agent stops lost")));
+  EXPECT_THAT(fixture.text(), Not(HasSubstr("agent leaves lost")));
+}
+
 TEST(History, ListsByKindStateAndName) {
   ControlFixture fixture;
   requests::KeepSession session;

@@ -59,7 +59,10 @@ void Agents::tick(TimePoint now) {
     if (liveness_.is_obsolete(agent)) gone.push_back(id);
   }
   std::set<JobId> touched;
-  for (const AgentId& id : lost) touched.merge(lose_leases(ledger_.change(id), now));
+  for (const AgentId& id : lost) {
+    ledger_.note(now, id, "lost");
+    touched.merge(lose_leases(ledger_.change(id), now));
+  }
   for (const JobId job : touched) jobs_.review(job, now);  // agents that are lost together leave whole gangs
   for (const AgentId& id : gone) forget(id, now);
 }
@@ -82,7 +85,6 @@ std::set<JobId> Agents::lose_leases(AgentEntry& agent, TimePoint now) {
   agent.row.lost = true;
   agent.rejoining.clear();
   pools_.offer(agent);
-  ledger_.note(now, agent.row.agent.id, "lost");
   return jobs_.lose_tasks_on(agent, now);
 }
 
