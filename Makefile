@@ -1,10 +1,11 @@
 # Everything here works on a fresh Debian 12, as root or with sudo.
-.PHONY: help run build test check asan tsan soak compat bench generate clean
+.PHONY: help run build install test check asan tsan soak compat bench generate clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make run    install what is needed, build, and run the example with a progress display'
 	@echo 'make build  build/release/cadre, the library and the Python package'
+	@echo 'make install  the programs, the library and the Python package below PREFIX=/usr/local'
 	@echo 'make test   install everything, build, run all tests'
 	@echo 'make check  format, clang-tidy on changed files, layers, generated files'
 	@echo 'make asan   all tests under address and undefined-behaviour sanitizers'
@@ -31,6 +32,9 @@ run: build
 build:
 	@tools/install_packages run
 	@tools/build release cadre cadre_library cadre_python
+
+install: build
+	@tools/install
 
 test:
 	@tools/run_tests release

@@ -120,7 +120,8 @@ void add_master_options(CLI::App& command, MasterOptions& options) {
                      "Database, as postgresql://user:password@host/name; default: SQLite in the data folder");
   command.add_option("--listen", options.flags.listen,
                      "host:port for agents on other hosts; the next two ports are used as well");
-  command.add_option("--port", options.port, "HTTP port, for users on this host; default: 7310; 0: a free port");
+  command.add_option("--port", options.port, "HTTP port, for users on this host; default: 7310; 0: a free port")
+      ->check(CLI::Range(0, 65'535).description(""));
   command.add_option("--http", options.http, "host:port of the HTTP server, also for users on other hosts");
   command.add_option("--tls-cert", options.flags.http.tls_certificates,
                      "PEM file: certificate chain of the HTTP server");

@@ -40,7 +40,8 @@ Result<loop::Descriptor> open_listener(const master::Http& http, const cluster::
     Result<loop::Descriptor> listener = net::http::listen_at(where.host, where.port);
     if (listener || listener.error().code != Errc::conflict) return listener;
     if (attempt == attempts_max) {
-      return fail(Errc::conflict, listener.error().message + "; choose another address with --http HOST:PORT");
+      return fail(Errc::conflict, listener.error().message +
+                                      "; choose another port with --port N, or another address with --http HOST:PORT");
     }
     if (attempt == 1) log.warning(listener.error().message + "; retrying for 5 s");
     std::this_thread::sleep_for(between_attempts);

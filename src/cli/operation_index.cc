@@ -122,8 +122,10 @@ Result<RemoteOperation> OperationIndex::find(std::string_view name) const {
     if (operation.name == name) return operation;
     known.push_back(operation.name);
   }
-  return fail(Errc::not_found, "the master has no operation '" + std::string(name) + "';" +
-                                   describe::suggestion(name, known) + " List them with: cadre api list");
+  const std::string hint = describe::suggestion(name, known);
+  const bool is_similar = hint.find("did you mean") != std::string::npos;
+  return fail(Errc::not_found, "the master has no operation '" + std::string(name) + "'" +
+                                   (is_similar ? ";" + hint + " List" : "; list") + " them with: cadre api list");
 }
 
 Result<Value> fields_of(const RemoteOperation& operation, const std::vector<std::string>& arguments) {

@@ -49,6 +49,8 @@ TEST(OperationIndex, SuggestsASimilarName) {
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().message,
             "the master has no operation 'incremnt'; did you mean 'increment'? List them with: cadre api list");
+  EXPECT_EQ(OperationIndex::read(document)->find("quite_another").error().message,
+            "the master has no operation 'quite_another'; list them with: cadre api list");
 }
 
 TEST(OperationIndex, RefusesWhatIsNoDocument) {

@@ -103,6 +103,7 @@ void TaskOutput::tell_over() {
 }
 
 bool TaskOutput::is_done(const Lease& lease, TimePoint last_progress) {
+  if (write_error() != 0) return true;  // nobody reads it
   if (lease.end && lease.reading.offset >= *lease.end) return true;
   const Duration quiet = session_.loop.now() - last_progress;
   if (lease.end && quiet >= ended_stall_max) {

@@ -270,9 +270,11 @@ TEST(RestClient, ShowsItsTokenAndSaysHowToGetOne) {
   EXPECT_TRUE(Asking(master).ask(requests::GetJob{{17}, std::nullopt}));
   const net::http::Request heard = master.heard().at(0);
   EXPECT_EQ(net::http::find(heard.headers, "Authorization"), std::string("Bearer ") + FakeMaster::token);
-  EXPECT_EQ(Asking({master.url(), "", "", ""}).refused(requests::GetJob{{17}, std::nullopt}),
-            (Error{Errc::denied,
-                   "not logged in; log in with: cadre login " + master.url() + " --user NAME, or set CADRE_TOKEN"}));
+  EXPECT_EQ(
+      Asking({master.url(), "", "", ""}).refused(requests::GetJob{{17}, std::nullopt}),
+      (Error{Errc::denied,
+             "not logged in; log in with: cadre login " + master.url() +
+                 " --user NAME, or set CADRE_TOKEN; if the master is yours, name its data folder instead of its URL"}));
   EXPECT_EQ(net::http::find(master.heard().at(1).headers, "Authorization"), "");
   EXPECT_EQ(Asking({master.url(), "another", "", ""}).refused(requests::GetJob{{17}, std::nullopt}),
             (Error{Errc::denied, "this token is not known"}));

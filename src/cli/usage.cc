@@ -151,6 +151,9 @@ std::string usage_message(const CLI::App* app, const CLI::Error& error) {
   const CLI::App& command = innermost(*app);
   const std::string name = full_name(command);
   std::string text = error.what();
+  if (constexpr std::string_view unread = "Could not convert: "; text.starts_with(unread)) {
+    text = "not a valid number: " + text.substr(unread.size());
+  }
   const std::vector<std::string> extras = app->remaining(true);
   // An unknown command also makes a required command missing; then the unknown word is the error to report.
   const bool is_extra = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) ||

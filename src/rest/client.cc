@@ -153,7 +153,8 @@ Error Client::problem_in(const net::http::Response& response, const Call& call) 
   }
   Error error{options_.code_of(response.status, *problem), problem->detail.empty() ? problem->title : problem->detail};
   if (response.status == 401 && master_.token.empty() && call.need != api::Need::nothing) {
-    error.message = "not logged in; log in with: cadre login " + master_.url + " --user NAME, or set CADRE_TOKEN";
+    error.message = "not logged in; log in with: cadre login " + master_.url +
+                    " --user NAME, or set CADRE_TOKEN; if the master is yours, name its data folder instead of its URL";
   }
   for (const api::ProblemFault& fault : problem->faults) {
     error.message += "\n  " + (fault.path.empty() ? "" : fault.path + ": ") + fault.message;

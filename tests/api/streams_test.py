@@ -58,6 +58,24 @@ class UnwritableOutput(unittest.TestCase):
         self.assertEqual(ran.stdout, "y\n")
         self.assertEqual(self.cluster.wait_for(self.last_job())["reason"], "killed_by_user")
 
+    def test_output_that_nobody_reads_is_not_fetched(self):
+        text = "yes | head -c 4000000"
+        job = self.cluster.run(["/bin/sh", "-c", text])
+        self.assertEqual(self.cluster.wait_for(job)["reason"], "exited")
+        whole = self.cpu_of(["task", "logs", str(job)], lambda output: output.read())
+        first_line = self.cpu_of(["run", "--", "sh", "-c", text + "; sleep 600"], lambda output: output.readline())
+        self.assertLess(first_line, whole / 5)
+
+    def cpu_of(self, command, read):
+        """The CPU time of a command whose reader goes away when it has read what it wants."""
+        process = subprocess.Popen([PROGRAM, "--master", str(self.cluster.data), *command], stdout=subprocess.PIPE,
+                                   stderr=subprocess.DEVNULL)
+        self.assertTrue(read(process.stdout).startswith(b"y\n"))
+        process.stdout.close()
+        _, _, used = os.wait4(process.pid, 0)
+        process.returncode = 0
+        return used.ru_utime + used.ru_stime
+
     def test_a_write_error_is_reported(self):
         ran = shell('"$CADRE" run -- echo done > /dev/full', self.cluster.data)
         self.assertEqual((ran.returncode, ran.stderr),
@@ -124,7 +142,8 @@ class LogReaders(unittest.TestCase):
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
         ran = shell(f'"$CADRE" master --data {folder}/m --http 127.0.0.1:{cluster.port}', cluster.data)
         self.assertEqual(ran.returncode, 3)
-        self.assertIn("Address already in use; choose another address with --http HOST:PORT", ran.stderr)
+        self.assertIn("Address already in use; choose another port with --port N, or another address with --http "
+                      "HOST:PORT", ran.stderr)
 
 
 if __name__ == "__main__":
