@@ -14,8 +14,8 @@ namespace cadre::access {
 
 [[nodiscard]] Failure only_for_admins(std::string_view act);
 [[nodiscard]] Failure not_for_tasks();
-[[nodiscard]] Failure no_user(const Principal& who, const std::string& name);
-[[nodiscard]] Failure no_workspace(const Principal& who, const std::string& name);
+[[nodiscard]] Failure no_user(const api::Principal& who, const std::string& name);
+[[nodiscard]] Failure no_workspace(const api::Principal& who, const std::string& name);
 [[nodiscard]] Failure no_token();
 [[nodiscard]] Failure wrong_login();
 

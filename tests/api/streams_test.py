@@ -78,8 +78,8 @@ class UnwritableOutput(unittest.TestCase):
 
     def test_a_write_error_is_reported(self):
         ran = shell('"$CADRE" run -- echo done > /dev/full', self.cluster.data)
-        self.assertEqual((ran.returncode, ran.stderr),
-                         (125, "cadre run: cannot write the output: No space left on device\n"))
+        self.assertEqual(ran.returncode, 125)  # a slow agent lets it also say why the job waits
+        self.assertTrue(ran.stderr.endswith("cadre run: cannot write the output: No space left on device\n"), ran.stderr)
         ran = shell('"$CADRE" job list > /dev/full', self.cluster.data)
         self.assertEqual((ran.returncode, ran.stderr),
                          (1, "cadre job list: cannot write the output: No space left on device\n"))

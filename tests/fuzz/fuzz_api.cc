@@ -5,6 +5,7 @@
 #include <string_view>
 #include <variant>
 
+#include "api/operation.h"
 #include "base/check.h"
 #include "cluster/output.h"
 #include "cluster/requests.h"
@@ -17,7 +18,7 @@ using namespace cadre;
 
 template <class T>
 void try_one(const net::http::Request& request, const gateway::PathNames& names) {
-  static const gateway::Operation operation = gateway::operation_of<T>();
+  static const api::Operation operation = api::operation_of<T>();
   const auto read = gateway::arguments(operation, names, request).and_then(describe::read<T>);
   if (!read) {
     CHECK(!read.error().empty());
