@@ -7,7 +7,7 @@ help:
 	@echo 'make build  build/release/cadre, the library and the Python package'
 	@echo 'make install  the programs, the library and the Python package below PREFIX=/usr/local'
 	@echo 'make test   install everything, build, run all tests'
-	@echo 'make check  format, clang-tidy on changed files, layers, generated files'
+	@echo 'make check  format, clang-tidy on changed files, layers, headers that compile alone, generated files'
 	@echo 'make asan   all tests under address and undefined-behaviour sanitizers'
 	@echo 'make tsan   all tests under the thread sanitizer'
 	@echo 'make soak   fuzzers (SOAK_SECONDS=60 each, SOAK_LIVE_SECONDS=600 on a live cluster), SEEDS=2000 of the'
