@@ -1,5 +1,6 @@
 #include "agent/host_facts.h"
 
+#include <pwd.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -50,6 +51,15 @@ cluster::messages::Load load_of_host() {
   auto memory = memory_of_host();
   load.memory_used = {memory["MemTotal:"] - memory["MemAvailable:"]};
   return load;
+}
+
+std::string home_of_account() {
+  std::array<char, 16'384> buffer;
+  passwd entry{};
+  passwd* found = nullptr;
+  const bool is_known =
+      ::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr;
+  return is_known ? entry.pw_dir : "";
 }
 
 }  // namespace cadre::agent

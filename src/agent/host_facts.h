@@ -17,5 +17,7 @@ struct HostFacts {
 /// Another one after each start of the host; empty when the kernel does not tell.
 [[nodiscard]] std::string boot_id();
 [[nodiscard]] cluster::messages::Load load_of_host();
+/// The home folder of the unix account of this process, whatever HOME says; empty: it has none.
+[[nodiscard]] std::string home_of_account();
 
 }  // namespace cadre::agent

@@ -187,7 +187,7 @@ class AgentProcess {
     walls.uids = config_.uids;
     walls.mounts = config_.allow_mounts;
     if (is_master_folder()) walls.hidden.push_back(config_.master);
-    walls.others = [folders = agent::DataFolders::of_this_account()] { return folders.all(); };
+    walls.others = [folders = agent::DataFolders::of_this_account(), own = data_] { return folders.all(own); };
     walls.shown = programs();
     for (const std::string& python : config_.pythons) {
       const std::string folder = agent::folder_of_python(python);

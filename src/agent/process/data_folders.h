@@ -11,18 +11,30 @@ namespace cadre::agent {
 
 class DataFolders {
  public:
-  /// The list is kept in the first of these folders that can be written, and read in all of them.
-  explicit DataFolders(std::vector<std::string> places) : places_(std::move(places)) {}
-  /// In the home folder of the account, whatever HOME says, for this host, as others may share it; in /var/tmp where
-  /// that cannot be written.
+  /// The list is kept in the home folder of the account, in a folder for each host that shares it, and where that
+  /// cannot be written in a folder that only the account can write; it is read in all of them.
+  struct Places {
+    std::string home;  ///< empty: the account has none
+    std::string host;
+    std::string shared;  ///< where every user can make folders
+    std::string prefix;  ///< of the account's folder there
+  };
+
+  explicit DataFolders(Places places) : places_(std::move(places)) {}
+  /// In the home folder of the account, whatever HOME says, or in /var/tmp.
   [[nodiscard]] static DataFolders of_this_account();
 
   [[nodiscard]] Result<void> add(const std::string& folder) const;
-  /// Without symbolic links; with the folders of the list itself.
-  [[nodiscard]] std::vector<std::string> all() const;
+  /// Without symbolic links; with the folders of the list itself, sorted. Fails when the list cannot be read whole, or
+  /// has lost `own`, which was added: then others may be missing, too.
+  [[nodiscard]] Result<std::vector<std::string>> all(const std::string& own) const;
 
  private:
-  std::vector<std::string> places_;
+  Result<std::string> place_in_home() const;
+  Result<std::string> shared_place() const;
+  Result<std::vector<std::string>> shared_places() const;
+
+  const Places places_;
 };
 
 }  // namespace cadre::agent

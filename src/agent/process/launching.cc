@@ -95,9 +95,10 @@ Result<bool> ProcessRuntime::adopt(const messages::Start& start) {
   TRY_ASSIGN(launch, launch_of(start));
   if (!launch.confinement.devices.empty()) return false;  // one that waits sees no devices
   launch.confinement.runtime.clear();                     // it has one of its own
+  std::vector<std::string> hidden = walls_.must_hide(launch.confinement);
   const supervision::FromAgent message = supervision::Adopt{std::move(launch)};
   if (describe::write_msgpack(message).size() > supervision::packet_bytes_max) return false;
-  std::optional<WarmProcesses::Taken> taken = warm_.take(start);
+  std::optional<WarmProcesses::Taken> taken = warm_.take(start, std::move(hidden));
   if (!taken) return false;
   taken->link->listen(handler_for(start.lease));
   taken->link->send(message);
@@ -127,7 +128,7 @@ loop::Task<void> ProcessRuntime::launch_cold(messages::Start start) {
   if (!failed) failed = co_await prepare(start);
   std::string forked_from;
   if (!failed && admitted->confinement.devices.empty() && start.size == 1) {  // a template sees none and shares nothing
-    forked_from = co_await warm_.template_for(host::warm_kind_of(start),
+    forked_from = co_await warm_.template_for(host::warm_kind_of(start, walls_.must_hide(admitted->confinement)),
                                               [this, lease = start.lease] { return host_->may_start(lease); });
   }
   if (!failed && !host_->may_start(start.lease)) failed = stopped_before();

@@ -14,6 +14,7 @@
 #include <optional>
 #include <sstream>
 
+#include "agent/host_facts.h"
 #include "loop/file.h"
 
 namespace cadre::agent {
@@ -38,8 +39,8 @@ void replace_by_real(std::vector<std::string>& paths) {
   std::erase(paths, "");
 }
 
-std::string own_home() {
-  const char* home = std::getenv("HOME");
+/// Empty: it is none, or is that of a service, which has a system folder for it.
+std::string real_home(const char* home) {
   const std::string real = home == nullptr ? "" : real_path(home);
   // Accounts of services have these, or folders in them, for a home.
   constexpr std::array system{"/usr", "/bin", "/sbin", "/etc", "/lib", "/dev", "/proc", "/sys", "/boot"};
@@ -158,7 +159,10 @@ Result<Walls> Walls::open(WallOptions options) {
     }
     mount.prefix = real;
   }
-  if (const std::string home = own_home(); !home.empty()) walls.emptied_.push_back(home);
+  const std::string home = real_home(std::getenv("HOME"));
+  if (!home.empty()) walls.emptied_.push_back(home);
+  const std::string home_of_user = real_home(home_of_account().c_str());
+  if (!home_of_user.empty() && home_of_user != home) walls.emptied_.push_back(home_of_user);
   if (!own.is_root) return walls;
   if (const auto closed = closed_folder_above(own.data)) walls.emptied_.push_back(*closed);
   for (const std::string& path : own.shown) {
@@ -226,7 +230,13 @@ Result<supervision::Confinement> Walls::confine(const WallRequest& request) {
   TRY(check(request));
   supervision::Confinement confinement;
   confinement.hidden = options_.hidden;
-  std::ranges::move(options_.others(), std::back_inserter(confinement.hidden));
+  const Result<std::vector<std::string>> others = options_.others();
+  // As root it runs tasks under unix users that may read none of them anyway.
+  if (!others && !options_.is_root && !request.rights.owns_agent) {
+    return refuse("its list of data folders to hide from tasks is damaged (" + others.error().message +
+                  "), so it takes only jobs of the user it runs for; restart all masters and agents of its account");
+  }
+  if (others) confinement.hidden.insert(confinement.hidden.end(), others->begin(), others->end());
   confinement.emptied = emptied_;
   confinement.shown = options_.shown;
   confinement.shown_private = shown_private_;
@@ -262,7 +272,7 @@ Result<void> Walls::choose_user(const WallRequest& request, supervision::Confine
   // Without a mount namespace another user could not reach the folder of its task.
   const bool stays = !options_.is_root || !options_.has_namespaces || request.run_as_root;
   if (stays) {
-    if (request.rights.owns_agent) confinement.home = own_home();
+    if (request.rights.owns_agent) confinement.home = real_home(std::getenv("HOME"));
     return {};
   }
   const std::string& name = request.rights.unix_user;

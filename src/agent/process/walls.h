@@ -33,7 +33,8 @@ struct WallOptions {
   bool has_namespaces = false;  ///< whether the kernel lets it keep tasks apart
   UidRange uids;
   std::vector<std::string> hidden;  ///< further data folders of cadre
-  std::function<std::vector<std::string>()> others = [] { return std::vector<std::string>(); };  ///< asked per task
+  /// Data folders of the agent's unix account; called for each task.
+  std::function<Result<std::vector<std::string>>()> others = [] { return std::vector<std::string>(); };
   std::vector<std::string> shown;         ///< what tasks must be able to read wherever it is
   std::vector<std::string> device_nodes;  ///< of each slot; empty: it has none
   std::vector<std::string> shared_nodes;  ///< needed by every task that has slots
@@ -59,6 +60,11 @@ class Walls {
 
   /// Denied or invalid, in words for the owner of the job, when it may not run here like this.
   [[nodiscard]] Result<cluster::supervision::Confinement> confine(const WallRequest& request);
+  /// Folders that must be hidden from a process which becomes such a task. As root there are none: tasks run under unix
+  /// users that may read none of them.
+  [[nodiscard]] std::vector<std::string> must_hide(const cluster::supervision::Confinement& confinement) const {
+    return options_.is_root ? std::vector<std::string>() : confinement.hidden;
+  }
 
   /// A folder that all tasks of a job on this agent share, made for this user.
   [[nodiscard]] Result<std::string> make_runtime(cluster::JobId job,

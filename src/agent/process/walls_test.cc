@@ -238,6 +238,26 @@ TEST_F(WallsTest, DataFoldersOfOtherProcessesOfTheAccountAreAskedForWithEachTask
   EXPECT_THAT(after.error().message, HasSubstr("belongs to a master or an agent"));
 }
 
+TEST_F(WallsTest, WithoutRootADamagedListOfDataFoldersLeavesOnlyJobsOfTheAgentsOwner) {
+  options_.others = [] { return Result<std::vector<std::string>>(fail(Errc::not_found, "x is not in it")); };
+  EXPECT_EQ(refusal(of("ann")), "") << "as root its tasks are of other unix users";
+  options_.is_root = false;
+  EXPECT_THAT(refusal(of("ann")), HasSubstr("data folders to hide from tasks is damaged (x is not in it)"));
+  WallRequest request = of("ann");
+  request.rights.owns_agent = true;
+  EXPECT_EQ(refusal(request), "");
+}
+
+TEST_F(WallsTest, AsRootAProcessNeedsNoFurtherFoldersHiddenToBecomeATask) {
+  options_.others = [] { return std::vector<std::string>{"/srv/other"}; };
+  options_.is_root = false;
+  auto walls = Walls::open(options_);
+  EXPECT_THAT(walls->must_hide(*walls->confine(of("ann"))), Contains("/srv/other"));
+  options_.is_root = true;
+  walls = Walls::open(options_);
+  EXPECT_THAT(walls->must_hide(*walls->confine(of("ann"))), testing::IsEmpty());
+}
+
 TEST_F(WallsTest, ATaskSeesTheDevicesOfItsSlotsOnly) {
   options_.device_nodes = {"/dev/nvidia0", "/dev/nvidia1"};
   options_.shared_nodes = {"/dev/nvidiactl"};

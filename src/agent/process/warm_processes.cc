@@ -57,8 +57,9 @@ supervision::Launch WarmProcesses::launch_of(std::uint64_t number, const host::W
   return launch;
 }
 
-std::optional<WarmProcesses::Taken> WarmProcesses::take(const cluster::messages::Start& start) {
-  const std::optional<host::WarmKind> kind = host::warm_kind_of(start);
+std::optional<WarmProcesses::Taken> WarmProcesses::take(const cluster::messages::Start& start,
+                                                        std::vector<std::string> hidden) {
+  const std::optional<host::WarmKind> kind = host::warm_kind_of(start, std::move(hidden));
   if (!kind) return std::nullopt;
   const std::optional<std::uint64_t> number = stock_.take(*kind, deps_.loop.now());
   if (!number) return std::nullopt;

@@ -49,7 +49,7 @@ class WarmProcesses {
     std::unique_ptr<SupervisorLink> link;
   };
   /// For this task, if there is one.
-  [[nodiscard]] std::optional<Taken> take(const cluster::messages::Start& start);
+  [[nodiscard]] std::optional<Taken> take(const cluster::messages::Start& start, std::vector<std::string> hidden = {});
 
   /// Where a process of this kind is to come from. Waits for a template that gets ready, as long as `goes_on` says so.
   /// Gives the folder of the template; empty: it is to be started.

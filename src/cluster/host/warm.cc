@@ -5,9 +5,10 @@
 
 namespace cadre::cluster::host {
 
-std::optional<WarmKind> warm_kind_of(const messages::Start& start) {
+std::optional<WarmKind> warm_kind_of(const messages::Start& start, std::vector<std::string> hidden) {
   if (!start.command.warm) return std::nullopt;
-  WarmKind kind{start.owner, start.rights, start.command, start.policy.isolation, start.policy.run_as_root};
+  WarmKind kind{start.owner,      start.rights, start.command, start.policy.isolation, start.policy.run_as_root,
+                std::move(hidden)};
   std::erase_if(kind.command.variables, [](const auto& one) { return one.first.starts_with("CADRE_"); });
   return kind;
 }

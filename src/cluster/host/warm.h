@@ -23,12 +23,13 @@ struct WarmKind {
   Command command;
   Isolation isolation = Isolation::on;
   bool run_as_root = false;
+  std::vector<std::string> hidden = {};  ///< folders that were hidden from it when it started
   bool operator==(const WarmKind&) const = default;
 };
 
 /// Nothing when none of its kind are to be kept. Variables belong to the kind, since many a program reads them only
 /// when it starts (PYTHONPATH, OMP_NUM_THREADS); but for CADRE_*, which it is told when it begins.
-[[nodiscard]] std::optional<WarmKind> warm_kind_of(const messages::Start& start);
+[[nodiscard]] std::optional<WarmKind> warm_kind_of(const messages::Start& start, std::vector<std::string> hidden = {});
 
 /// What kinds have in common that run the same interpreter or program for the same user, with whatever code and
 /// variables.

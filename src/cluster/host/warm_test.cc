@@ -181,6 +181,12 @@ TEST(WarmKind, HoldsTheVariablesThatAProcessReadsWhenItStarts) {
   EXPECT_NE(warm_kind_of(start), kind_of("ann"));
 }
 
+TEST(WarmKind, IsOfProcessesFromWhichTheSameFoldersAreHidden) {
+  const messages::Start start = start_of("ann", "host");
+  EXPECT_NE(warm_kind_of(start, {"/a"}), warm_kind_of(start, {"/a", "/b"}));
+  EXPECT_EQ(warm_kind_of(start, {"/a"}), warm_kind_of(start, {"/a"}));
+}
+
 TEST(WarmStock, KeepsSomeOfEachKindThatWasStartedOnce) {
   WarmBench bench(rules_for(3));
   bench.settle();

@@ -78,7 +78,7 @@ Result<void> cover(const std::vector<std::string>& folders) {
   // Folders of others may be removed at any moment.
   while (!covered.empty() &&
          ::mount("empty", covered.front().c_str(), "tmpfs", MS_NOSUID | MS_NODEV, small_tmpfs) != 0) {
-    if (errno != ENOENT) return system_failure(what(covered.front()));
+    if (errno != ENOENT && errno != ENOTDIR) return system_failure(what(covered.front()));
     covered.erase(covered.begin());
   }
   if (covered.size() <= 1) return {};
