@@ -47,6 +47,19 @@ function(cadre_test name)
   target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR})
   target_link_libraries(test_${name} PRIVATE ${TEST_DEPENDS} GTest::gmock_main)
   target_compile_options(test_${name} PRIVATE $<$<CONFIG:Release>:-g0>)  # a failed test prints its line anyway
-  add_test(NAME ${name} COMMAND test_${name})
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${CADRE_TEST_TIMEOUT})
+  cadre_test_entry(${name} COMMAND test_${name})
+endfunction()
+
+# cadre_test_entry(NAME COMMAND word... [ENVIRONMENT variable=value...]) makes the ctest entry of a program of GoogleTest or
+# of Python's unittest. To run no test is a failure, although both programs then end with 0.
+function(cadre_test_entry name)
+  cmake_parse_arguments(ENTRY "" "" "COMMAND;ENVIRONMENT" ${ARGN})
+  add_test(NAME ${name} COMMAND ${ENTRY_COMMAND})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${CADRE_TEST_TIMEOUT} ENVIRONMENT "${ENTRY_ENVIRONMENT}"
+                                          FAIL_REGULAR_EXPRESSION "Running 0 tests;Ran 0 tests")
+endfunction()
+
+# cadre_root_tests(NAME...): root tests more by these entries than an ordinary user. tools/run_tests runs them as both.
+function(cadre_root_tests)
+  set_tests_properties(${ARGN} PROPERTIES LABELS root)
 endfunction()

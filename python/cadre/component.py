@@ -133,7 +133,7 @@ class MessageFuture(Generic[_T]):
         for part in self._parts:
             outcomes.append(part.get(_seconds(None if end is None else max(0.0, end - time.monotonic()))))
             if not part.is_there:
-                raise _error("timed_out", f"the future was not ready after {timeout} s")
+                raise _error("timed_out", f"the future was not ready after {round(timeout or 0, 3):g} s")
         return self._make(outcomes)
 
     def ready(self) -> bool:
@@ -227,10 +227,11 @@ class Component:
         replies = self._native.broadcast(type, tag, *_content(value, body), _seconds(timeout))
         return [_reply(peer, outcome) for peer, outcome in replies]
 
-    def broadcast_async(self, type: str, tag: str, value: Any = _nothing, *,
+    def broadcast_async(self, type: str, tag: str, value: Any = _nothing, *, body: Optional[bytes] = None,
                         timeout: Optional[float] = 30.0) -> "MessageFuture[List[Reply]]":
         """Like broadcast(), but returns a future of all replies at once."""
-        return self.scatter_async([(peer, tag, value) for peer in self.peers(type)], timeout=timeout)
+        content = _content(value, body)
+        return self._ask_all([(peer, tag, *content) for peer in self.peers(type)], timeout)
 
     def scatter(self, parcels: Sequence[Tuple[str, str, Any]], *, timeout: Optional[float] = 30.0) -> List[Reply]:
         """Sends each (peer, tag, value) as a request; returns one reply for each, in the same order."""
@@ -239,10 +240,14 @@ class Component:
     def scatter_async(self, parcels: Sequence[Tuple[str, str, Any]], *,
                       timeout: Optional[float] = 30.0) -> "MessageFuture[List[Reply]]":
         """Like scatter(), but returns a future of all replies at once."""
-        parcels = list(parcels)
-        asked = [self._native.request_async(peer, tag, *_content(value, None), 0, False, _seconds(timeout))
-                 for peer, tag, value in parcels]
-        return MessageFuture(asked, lambda outcomes: [_reply(one[0], outcome) for one, outcome in zip(parcels, outcomes)])
+        return self._ask_all([(peer, tag, *_content(value, None)) for peer, tag, value in parcels], timeout)
+
+    def _ask_all(self, requests: Sequence[Tuple[str, str, Any, bool]],
+                 timeout: Optional[float]) -> "MessageFuture[List[Reply]]":
+        """Sends each (peer, tag, content, whether it is a value)."""
+        asked = [self._native.request_async(*one, 0, False, _seconds(timeout)) for one in requests]
+        return MessageFuture(asked, lambda outcomes: [_reply(peer, outcome)
+                                                      for (peer, *_), outcome in zip(requests, outcomes)])
 
     def receive(self, timeout: Optional[float] = 30.0) -> Message:
         """Returns the next message; raises ``timed_out`` if none arrives in time."""

@@ -1,16 +1,20 @@
 """Futures of calls: wait for one, for several, or with asyncio."""
 import threading
 import time
-from typing import Any, Callable, Generator, Generic, Iterable, List, Optional, Tuple, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Generator, Generic, Iterable, List, Optional, Tuple, TypeVar, Union
 
 from cadre import _native, pickling
 from cadre.errors import ActorError, actor_error, remote_error
+
+if TYPE_CHECKING:
+    from cadre.component import MessageFuture
 
 __all__ = ["CancelledError", "Future", "gather", "wait"]
 
 _verbs = _native.verbs
 _value, _error = _verbs["value"], _verbs["error"]
 _T = TypeVar("_T")
+_AnyFuture = TypeVar("_AnyFuture", bound="Union[Future[Any], MessageFuture[Any]]")
 
 forever = 1e9
 
@@ -85,16 +89,18 @@ def until_done(future: Any) -> Generator[Any, None, None]:
         raise
 
 
-def gather(futures: Iterable["Future[_T]"], timeout: Optional[float] = None) -> List[_T]:
-    """Returns all results, in order; raises the exception of the first that failed. The timeout is for all together."""
+def gather(futures: Iterable["Union[Future[_T], MessageFuture[_T]]"], timeout: Optional[float] = None) -> List[_T]:
+    """Returns all results of calls and messages, in order; raises the exception of the first that failed. The timeout
+    is for all together."""
     end = time.monotonic() + (forever if timeout is None else timeout)
     return [one.get(max(0.0, end - time.monotonic())) for one in list(futures)]
 
 
-def wait(futures: Iterable["Future[_T]"], count: Optional[int] = None,
-         timeout: Optional[float] = None) -> Tuple[List["Future[_T]"], List["Future[_T]"]]:
-    """Waits until ``count`` futures are ready (default: all), or for ``timeout`` seconds. Returns the futures that are
-    ready and those that are not, each in their order. The number of ready futures may differ from ``count``."""
+def wait(futures: Iterable[_AnyFuture], count: Optional[int] = None,
+         timeout: Optional[float] = None) -> Tuple[List[_AnyFuture], List[_AnyFuture]]:
+    """Waits until ``count`` futures of calls and messages are ready (default: all), or for ``timeout`` seconds. Returns
+    the futures that are ready and those that are not, each in their order. The number of ready futures may differ from
+    ``count``."""
     every = list(futures)
     wanted = len(every) if count is None else count
     if not 0 <= wanted <= len(every):
@@ -115,10 +121,14 @@ def wait(futures: Iterable["Future[_T]"], count: Optional[int] = None,
 def _wait_for_any_kind(futures: List[Any], count: int, seconds: float) -> None:
     """Waits for futures of calls and of messages."""
     here = threading.Semaphore(0)
-    for one in futures:
+    open_ones = [one for one in futures if not one.ready()]
+    missing = count - (len(futures) - len(open_ones))
+    if missing <= 0:
+        return
+    for one in open_ones:
         one.then(lambda _: here.release())
     end = time.monotonic() + seconds
-    for _ in range(count):
+    for _ in range(missing):
         if not here.acquire(timeout=min(max(0.0, end - time.monotonic()), threading.TIMEOUT_MAX)):
             return
 

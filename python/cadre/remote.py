@@ -21,13 +21,14 @@
 Calls of one actor run in the order in which they were made. An exception in the actor is raised in the caller, with its
 type name and traceback, and the actor stays alive. An actor ends when the last reference to it is dropped.
 """
+import dis
 import inspect
 import numbers
 import os
 import sys
 import types
 import weakref
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Type, Union
+from typing import Any, Dict, FrozenSet, Iterable, Iterator, List, Optional, Sequence, Tuple, Type, Union
 
 from cadre import _native, files as _files, interpreter, pickling
 from cadre.errors import ActorError
@@ -107,6 +108,7 @@ class _Proxy:
 
     __cadre_class__: Type[Any]
     __cadre_options__: "_Options"
+    __cadre_assigned__: FrozenSet[str]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         options = type(self).__cadre_options__
@@ -117,7 +119,7 @@ class _Proxy:
         client = current()
         actor = client.session.create(options.wish(client, type(self), args, kwargs))
         object.__setattr__(self, "_cadre_actor", actor)
-        object.__setattr__(self, "_cadre_hidden", "")
+        object.__setattr__(self, "_cadre_hidden", _unheard)
         object.__setattr__(self, "_cadre_end", weakref.finalize(self, _end, actor, os.getpid()))
         if options.wait:
             is_good, result = content(self, actor.created(forever))  # the timeout does not apply to the constructor
@@ -130,7 +132,7 @@ class _Proxy:
         cls = type(self)
         if callable(getattr(cls.__cadre_class__, name, None)):
             hidden = object.__getattribute__(self, "_cadre_hidden")
-            if not hidden or name not in hidden.split(","):
+            if not hidden or name not in _hidden_names(self, name):
                 return cls.__cadre_options__.method(self, actor_of(self), name)
         return _say(self, "get", name, None)
 
@@ -143,6 +145,35 @@ class _Proxy:
 
     def __reduce__(self) -> Any:
         raise TypeError("an actor belongs to the process that created it and cannot be sent to another process")
+
+
+_unheard = "?"  # in place of the names of hidden methods, before the first answer of the actor
+
+
+def _hidden_names(proxy: _Proxy, name: str) -> List[str]:
+    """The methods that attributes of the object hide, as far as is known. Before the first answer, this waits for the
+    constructor only if the class assigns to an attribute of this name: all other methods are called without waiting."""
+    if object.__getattribute__(proxy, "_cadre_hidden") == _unheard and name in type(proxy).__cadre_assigned__:
+        is_good, result = content(proxy, actor_of(proxy).created(forever))
+        if not is_good:
+            raise result
+    hidden: str = object.__getattribute__(proxy, "_cadre_hidden")
+    return hidden.split(",")
+
+
+def _assigned_names(cls: Type[Any]) -> FrozenSet[str]:
+    """The names of attributes to which the code of the class assigns."""
+    functions = (getattr(value, "__func__", value) for one in cls.__mro__ for value in vars(one).values())
+    codes = (getattr(inspect.unwrap(function), "__code__", None) for function in functions if callable(function))
+    return frozenset(str(step.argval) for code in codes if code is not None for step in _instructions(code)
+                     if step.opname == "STORE_ATTR")
+
+
+def _instructions(code: types.CodeType) -> Iterator[dis.Instruction]:
+    yield from dis.get_instructions(code)
+    for one in code.co_consts:
+        if isinstance(one, types.CodeType):
+            yield from _instructions(one)
 
 
 _forwarded_names = ("__call__", "__contains__", "__getitem__", "__len__", "__setitem__")
@@ -369,7 +400,8 @@ def remote_class(original: Optional[Type[Any]] = None, *, cpus: float = 1, slots
             raise TypeError(f"{cls.__qualname__} is already a remote class; use the plain class, "
                             f"{cls.__qualname__}.__cadre_class__")
         _check_methods(cls)
-        content = {"__cadre_class__": cls, "__cadre_options__": options, "__doc__": cls.__doc__,
+        content = {"__cadre_class__": cls, "__cadre_options__": options,
+                   "__cadre_assigned__": frozenset() if wait else _assigned_names(cls), "__doc__": cls.__doc__,
                    "__module__": cls.__module__, "__qualname__": cls.__qualname__, **_special_methods(cls, options)}
         return type(cls.__name__, (_Proxy,), content)
 

@@ -231,6 +231,42 @@ class Components(unittest.TestCase):
         with self.assertRaises(cadre.ComponentError):
             open_end.get(60)
 
+    def test_broadcasts_without_waiting_take_the_arguments_of_those_that_wait(self):
+        a = self.make("a", "a", {"b": 2})
+        others = [self.make("b", f"b{i}", {"a": 1}) for i in range(2)]
+        together(a, *others)
+        future = a.broadcast_async("b", "raw", body=b"\x00 raw", timeout=60)
+        for one in others:
+            task = one.receive()
+            self.assertEqual(bytes(task.body), b"\x00 raw")
+            one.reply(task, body=bytes(task.body) + one.name.encode())
+        self.assertEqual([bytes(reply.message.body) for reply in future.get(60)], [b"\x00 rawb0", b"\x00 rawb1"])
+        for call in (a.broadcast, a.broadcast_async):
+            with self.assertRaisesRegex(TypeError, "either a value or a body"):
+                call("b", "raw", 1, body=b"x")
+
+    def test_several_futures_are_waited_for_together(self):
+        a, b = self.make("a", "a", {"b": 1}), self.make("b", "b", {"a": 1})
+        together(a, b)
+        asked = [a.request_async("b", "x", i) for i in range(3)]
+        self.assertEqual(cadre.wait(asked, 1, timeout=0.05), ([], asked))
+        with self.assertRaises(cadre.ComponentTimeoutError) as late:
+            cadre.gather(asked, timeout=0.05)
+        self.assertRegex(str(late.exception), r"^the future was not ready after 0\.0\d{1,2} s$")
+        tasks = [b.receive() for _ in asked]
+        b.reply(tasks[1], "one")
+        self.assertEqual(cadre.wait(asked, 1, timeout=60), ([asked[1]], [asked[0], asked[2]]))
+        self.assertEqual(cadre.wait(asked, 1), ([asked[1]], [asked[0], asked[2]]), "one is ready already")
+        b.reply(tasks[0], "zero")
+        b.reply(tasks[2], "two")
+        self.assertEqual(cadre.wait(asked), (asked, []))
+        self.assertEqual([one.value for one in cadre.gather(asked)], ["zero", "one", "two"])
+        with self.assertRaisesRegex(ValueError, "from 0 to 3"):
+            cadre.wait(asked, 4)
+        with self.assertRaises(cadre.ComponentError) as refused:
+            cadre.gather([asked[0], a.request_async("nobody", "x")])
+        self.assertEqual(refused.exception.code, "not_found")
+
     def test_none_is_no_deadline(self):
         a, b = self.make("a", "a", {"b": 1}), self.make("b", "b", {"a": 1})
         joining = threading.Thread(target=a.join, args=(None,))

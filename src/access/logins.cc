@@ -2,6 +2,7 @@
 
 #include "access/access.h"
 #include "access/words.h"
+#include "base/rounded.h"
 
 namespace cadre::access {
 namespace {
@@ -16,7 +17,7 @@ Result<Challenge> Access::begin_login(const std::string& user, const std::string
   const Duration wait = guard_.wait(attempt, now);
   if (wait > Duration(0)) {
     return fail(Errc::unavailable, "too many failed logins; try again in " +
-                                       to_string(Duration(std::chrono::ceil<std::chrono::seconds>(wait))));
+                                       rounded(std::chrono::ceil<std::chrono::seconds>(wait)));
   }
   guard_.begin(attempt, now);
   const User* found = directory_.find_user(user);

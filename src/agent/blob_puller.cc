@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/rounded.h"
 #include "loop/file.h"
 #include "objects/hash.h"
 
@@ -97,7 +98,7 @@ loop::Task<Result<BlobPuller::BlobPart>> BlobPuller::get(std::string hash, std::
     co_await loop::sleep(loop_, ask_again_after);
   }
   co_return fail(Errc::timed_out,
-                 "the master has not given the code within " + to_string(options_.stall_max) + ": " + why);
+                 "the master has not given the code within " + rounded(options_.stall_max) + ": " + why);
 }
 
 loop::Task<Result<void>> BlobPuller::pull(std::string hash, std::string file) {

@@ -25,7 +25,7 @@ struct WayOptions {
   std::string data;  ///< the agent's folder, in which it keeps its keys and what it was told
   cluster::AgentId id;
   std::string token;   ///< empty: it has joined before
-  std::string master;  ///< host:port, if that has changed since; else empty
+  std::string master;  ///< host or host:port, of which the host is used, if that has changed since; else empty
 };
 
 struct LocalWayOptions {

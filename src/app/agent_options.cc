@@ -32,7 +32,7 @@ constexpr std::array agent_options = {
 };
 
 constexpr std::array own_agent_options = {
-    DescribedOption{"--master", "master", Form::text, "FOLDER|HOST:PORT"},
+    DescribedOption{"--master", "master", Form::text, "URL|HOST:PORT|FOLDER"},
     DescribedOption{"--join", "join", Form::text, "TOKEN"},
     DescribedOption{"--data", "data", Form::text, "FOLDER"},
     DescribedOption{"--adopt", "adopt", Form::flag, "",

@@ -209,9 +209,7 @@ class AgentProcess {
     return found;
   }
 
-  bool is_master_folder() const {
-    return config_.join.empty() && (config_.master.find('/') != std::string::npos || fs::is_directory(config_.master));
-  }
+  bool is_master_folder() const { return config_.join.empty() && config_.master.starts_with('/'); }
 
   /// Where the Python package is when this program was not installed.
   static std::string python_path() {
@@ -234,8 +232,7 @@ class AgentProcess {
 
   Result<agent::Way> way_to_master(const cluster::AgentId& id) {
     if (is_master_folder()) {
-      const cluster::DataFolder folder{fs::absolute(config_.master).lexically_normal().string()};
-      return agent::way_by_folder({loop_, *network_, log_, data_, id, folder});
+      return agent::way_by_folder({loop_, *network_, log_, data_, id, cluster::DataFolder{config_.master}});
     }
     return agent::way_by_key({loop_, *network_, data_, id, config_.join, config_.master});
   }

@@ -1,14 +1,13 @@
 #include "app/cluster_commands.h"
 
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 
-#include "agent/joining.h"
 #include "app/agent_options.h"
 #include "app/agent_process.h"
 #include "app/gateway_thread.h"
+#include "app/master_of_agent.h"
 #include "app/master_process.h"
 #include "app/process_log.h"
 #include "app/standard_streams.h"
@@ -16,8 +15,6 @@
 #include "cli/exit_code.h"
 #include "cli/files.h"
 #include "client/cluster/data_folder.h"
-#include "client/cluster/master_address.h"
-#include "client/cluster/which_master.h"
 #include "describe/describe.h"
 
 namespace cadre::app {
@@ -142,31 +139,13 @@ void add_master_options(CLI::App& command, MasterOptions& options) {
   add_log_form(command, options.log_form);
 }
 
-/// Which master an agent means that names none: the one that it has joined, else the one in CADRE_MASTER, else the
-/// default on this host.
-Result<std::string> master_of_agent(const std::string& data) {
-  if (agent::has_joined(data)) return "";
-  const char* variable = std::getenv("CADRE_MASTER");
-  const std::string named = variable == nullptr ? "" : variable;
-  if (named.empty()) return client::default_data_folder();
-  TRY_ASSIGN(address, client::parse_master_address(named));
-  if (!address.folder.empty()) return address.folder;
-  const auto own = client::find_master(client::default_data_folder());
-  if (own && client::is_same_master(own->url, address.url)) return client::default_data_folder();
-  return fail(Errc::invalid, "CADRE_MASTER names the master " + named +
-                                 " on another host, which this agent has not joined; create a token there with "
-                                 "`cadre agent token` and join with --join TOKEN");
-}
-
 /// What `cadre agent` is to run.
 Result<AgentOptions> agent_of(const GivenAgentOptions& given) {
   TRY_ASSIGN(options, read_agent_options(given));
   agent::Config& config = options.config;
   if (config.data.empty()) config.data = client::default_data_folder() + "/agent";
-  if (config.master.empty() && config.join.empty()) {
-    TRY_ASSIGN(found, master_of_agent(config.data));
-    config.master = found;
-  }
+  TRY_ASSIGN(master, master_of_agent(config));
+  config.master = std::move(master);
   return options;
 }
 

@@ -1,4 +1,6 @@
-/// A length of time as people say it, rounded; what programs read is written exactly by to_string. Safe on any thread.
+/// A length of time for people, rounded: the one spelling in error messages, log lines and the text of commands.
+/// Values of options and files, and their bounds, are written by to_string, because parse_duration reads those back.
+/// Safe on any thread.
 #pragma once
 
 #include <string>

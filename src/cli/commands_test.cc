@@ -182,7 +182,7 @@ TEST(Commands, MakeTokensAndSayHowToUseThem) {
   FakeMaster master(always(requests::Text{"abc"}));
   const Said said = ask(master, {"agent", "token", "--pool", "gpu", "--valid", "10m"});
   EXPECT_EQ(said.out, "cadre agent --join abc\n");
-  EXPECT_EQ(said.err, "Run this command once on the host that joins, within 10m:\n");
+  EXPECT_EQ(said.err, "Run this command once on the host that joins, within 10 min:\n");
   EXPECT_EQ(ask(master, {"agent", "token", "--json"}).out,
             "{\"token\":\"abc\",\"pool\":\"default\",\"valid\":\"1h\"}\n");
   const auto asked = master.asked<requests::MakeJoinToken>();

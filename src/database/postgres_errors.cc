@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/rounded.h"
+
 namespace cadre::database {
 namespace {
 
@@ -81,8 +83,8 @@ Error postgres_error(const pg_result* result, std::string_view place, const Opti
   if (state == "0A000" && primary.starts_with("cached plan")) {  // a table was altered under a prepared statement
     return {Errc::conflict, message + "; repeat it"};
   }
-  if (state == "55P03") message += "; another writer has held the lock longer than " + to_string(options.busy_wait);
-  if (state == "57014") message += "; the statement ran longer than " + to_string(options.statement_wait);
+  if (state == "55P03") message += "; another writer has held the lock longer than " + rounded(options.busy_wait);
+  if (state == "57014") message += "; the statement ran longer than " + rounded(options.statement_wait);
   const Meaning meaning = meaning_of(state);
   return {state.empty() ? Errc::unavailable : meaning.code, message.append(meaning.remedy)};
 }

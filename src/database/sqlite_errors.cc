@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <string>
 
+#include "base/rounded.h"
+
 namespace cadre::database {
 namespace {
 
@@ -71,9 +73,9 @@ Error sqlite_error(sqlite3* db, std::string_view path, const Options& options) {
   std::string message = place + sqlite3_errmsg(db);
   switch (code & 0xff) {
     case SQLITE_BUSY:
-      message += "; another process or thread has held the write lock longer than " + to_string(options.busy_wait);
+      message += "; another process or thread has held the write lock longer than " + rounded(options.busy_wait);
       break;
-    case SQLITE_INTERRUPT: message += "; the statement ran longer than " + to_string(options.statement_wait); break;
+    case SQLITE_INTERRUPT: message += "; the statement ran longer than " + rounded(options.statement_wait); break;
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT: message += "; restore the file from a backup"; break;
     case SQLITE_CANTOPEN:

@@ -82,7 +82,7 @@ TEST_P(WritersContract, AWriterThatWaitsTooLongIsToldWhoHoldsItUp) {
     const auto blocked = other->transaction([](Transaction& late) { return increment(late, 1); });
     EXPECT_FALSE(blocked);
     EXPECT_EQ(to_string(blocked.error().code), to_string(Errc::unavailable)) << blocked.error().message;
-    EXPECT_THAT(blocked.error().message, HasSubstr("longer than 50ms"));
+    EXPECT_THAT(blocked.error().message, HasSubstr("longer than 50 ms"));
     EXPECT_EQ(to_string(other->exec("UPDATE counters SET value = 9 WHERE id = 1").error().code),
               to_string(Errc::unavailable));
     EXPECT_EQ(cell<std::int64_t>(*other, "SELECT value FROM counters WHERE id = 1"), 0);  // readers are not blocked

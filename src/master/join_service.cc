@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/rounded.h"
 #include "describe/describe.h"
 #include "objects/hash.h"
 
@@ -53,7 +54,7 @@ void JoinService::hear(const net::Peer& peer, BytesView bytes) {
   const bool is_outside = !peer.address.empty();
   if (const auto wait = is_outside ? limit_.wait_of(peer.address, deps_.loop.now()) : std::nullopt) {
     return refuse(peer, "too many attempts of this address have failed; try again in " +
-                            to_string(std::chrono::ceil<std::chrono::seconds>(*wait)));
+                            rounded(std::chrono::ceil<std::chrono::seconds>(*wait)));
   }
   const auto message = describe::read_msgpack<joining::Join>(bytes);
   if (!message) return refuse(peer, "this is no request to join");

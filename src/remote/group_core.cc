@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/overloaded.h"
+#include "base/rounded.h"
 
 namespace cadre::remote {
 namespace {
@@ -347,11 +348,11 @@ void GroupCore::look_after(Peer& peer, TimePoint now) {
   if (peer.stage == Stage::up && now - peer.heard >= most) {
     peer.is_silent = true;
     stop_listening(peer);
-    down(peer, "no message from it for " + cadre::to_string(most), now);
+    down(peer, "no message from it for " + rounded(most), now);
   }
   if (peer.stage == Stage::up && now - peer.is_heard_at >= most) {
     peer.is_silent = true;
-    down(peer, "it received nothing for " + cadre::to_string(most), now);
+    down(peer, "it received nothing for " + rounded(most), now);
   }
   if (peer.stage == Stage::up && (now >= peer.tell_by || now - peer.spoke >= options_.beat)) transmit(peer, now);
   switch (peer.stage) {

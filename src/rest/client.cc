@@ -178,7 +178,7 @@ Error Client::explain(const Error& error, const Call& call) const {
   if (error.code != Errc::timed_out) return error;
   if (!call.when_unanswered.empty()) {
     return {error.code,
-            who + " has not answered for " + to_string(call.wait) + "; " + std::string(call.when_unanswered)};
+            who + " has not answered for " + rounded(call.wait) + "; " + std::string(call.when_unanswered)};
   }
   return {error.code, who + " has not answered for " + rounded(call.wait) +
                           ", or went away before it did; try again when it is back"};

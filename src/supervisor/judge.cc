@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/rounded.h"
 #include "base/time.h"
 
 namespace cadre::supervisor {
@@ -68,13 +69,13 @@ TaskEnding judge(const Evidence& seen) {
       ending.detail = memory_words(seen);
     }
   } else if (killed_by(seen, Verdict::grace_over)) {
-    ending.detail = "killed after a grace of " + to_string(seen.grace);
+    ending.detail = "killed after a grace of " + cadre::rounded(seen.grace);
   } else if (killed_by(seen, Verdict::abandoned)) {
     ending.reason = Reason::agent_lost;
-    ending.detail = "killed by its supervisor: no agent for " + to_string(seen.abandon_after);
+    ending.detail = "killed by its supervisor: no agent for " + cadre::rounded(seen.abandon_after);
   } else if (killed_by(seen, Verdict::silent)) {
     ending.reason = Reason::unresponsive;
-    ending.detail = "killed after a silence of " + to_string(seen.liveness);
+    ending.detail = "killed after a silence of " + cadre::rounded(seen.liveness);
   }
   const bool obeyed = ending.reason == Reason::exited && seen.grace > Duration{0};
   if (seen.given_up && (obeyed || ending.reason == Reason::signalled)) ending.reason = Reason::agent_lost;

@@ -85,7 +85,7 @@ TEST_P(Killing, CatchesWhoForksTwiceAndIgnoresSignals) {
   EXPECT_EQ(processes_with(mark).size(), 0U);
   EXPECT_EQ(ending.reason, Reason::signalled);
   EXPECT_EQ(ending.code, SIGKILL);
-  EXPECT_EQ(ending.detail, "killed after a grace of 0s");
+  EXPECT_EQ(ending.detail, "killed after a grace of 0 s");
 }
 
 TEST_P(Killing, CatchesThemWhenTheLeadingProcessEndsByItself) {

@@ -55,7 +55,7 @@ TEST_F(Stopping, KillsATaskThatIgnoresTheRequestAfterItsGracePeriod) {
   ASSERT_TRUE(last);
   EXPECT_EQ(last->ending->reason, Reason::signalled);
   EXPECT_EQ(last->ending->code, SIGKILL);
-  EXPECT_EQ(last->ending->detail, "killed after a grace of 300ms");
+  EXPECT_EQ(last->ending->detail, "killed after a grace of 0.3 s");
 }
 
 TEST_F(Stopping, AnAttachedTaskGetsARequestAndNoSignal) {
@@ -124,7 +124,7 @@ TEST_F(Stopping, WithoutAnAgentFromTheStartItEnds) {
   launch.abandon_after = milliseconds(200);
   const auto ending = run(launch);
   EXPECT_EQ(ending.reason, Reason::agent_lost);
-  EXPECT_EQ(ending.detail, "killed by its supervisor: no agent for 200ms");
+  EXPECT_EQ(ending.detail, "killed by its supervisor: no agent for 0.2 s");
 }
 
 TEST_F(Stopping, WhenItsAgentDoesNotComeBackItEnds) {
@@ -149,7 +149,7 @@ TEST_F(Stopping, SilenceAfterABeatIsNoticed) {
   const auto last = agent.status(has_ended);
   ASSERT_TRUE(last);
   EXPECT_EQ(last->ending->reason, Reason::unresponsive);
-  EXPECT_EQ(last->ending->detail, "killed after a silence of 200ms");
+  EXPECT_EQ(last->ending->detail, "killed after a silence of 0.2 s");
 }
 
 TEST_F(Stopping, SilenceWithoutAPromiseIsNoFault) {

@@ -622,6 +622,39 @@ class Flags(unittest.TestCase):
         described = {one["id"]: one for one in cluster.get("/agents").json["agents"]}
         self.assertEqual(described["b"]["slots"], 3)
 
+    def test_an_agent_takes_every_address_of_its_master(self):
+        cluster = Cluster()
+        self.addCleanup(cluster.close)
+        port = cluster.url.rsplit(":", 1)[1]
+        file = self.folder / "agent.yaml"
+        file.write_text(f"master: localhost:{port}\n")
+        own = ["--data", self.folder / "b", "--id", "b", "--slots", "1"]
+        named = [("--master", text) for text in (
+            cluster.url, f"127.0.0.1:{port}", f"localhost:{port}", f"http://localhost:{port}/", f"cadre://[::1]:{port}",
+            str(cluster.data), f"{cluster.data}/../{cluster.data.name}", cluster.data.name, f"./{cluster.data.name}/")]
+        for words in (*named, ("--config", str(file))):
+            with self.subTest(words=words):
+                agent = subprocess.Popen([PROGRAM, "agent", *words, *own], cwd=cluster.folder, stdout=subprocess.DEVNULL,
+                                         stderr=subprocess.PIPE)
+                try:
+                    cluster.until(lambda: cluster.get("/status").json["agents_up"] == 2 or agent.poll() is not None)
+                    self.assertIsNone(agent.poll(), "it has ended")
+                finally:
+                    agent.terminate()
+                    said = agent.communicate(timeout=60)[1].decode()
+                self.assertNotIn("waiting for the master", said)
+                cluster.until(lambda: cluster.get("/status").json["agents_up"] == 1)
+
+    def test_an_agent_refuses_what_is_no_address_of_its_master(self):
+        for text, word in (("localhost:1", "no master of this user on this host serves localhost:1, and this agent has "
+                                           "not joined a master; create a token there with `cadre agent token`"),
+                           ("http://node7.invalid", "--join TOKEN"), ("ftp://node7", "is not an address of a master"),
+                           ("node7:65536", "its port is not a number from 0 to 65535")):
+            self.refuse("agent", "--master", text, because=(word,))
+        file = self.folder / "agent.yaml"
+        file.write_text("master: node7:0\n")
+        self.refuse("agent", "--config", str(file), because=("its port is 0",))
+
     def test_of_a_master(self):
         master = ("master", "--port", "0")
         self.refuse(*master, "--agent-timeout", "0s", because=("agent_timeout", "at least 100ms"))

@@ -117,6 +117,20 @@ class Futures(Scene):
             with self.assertRaisesRegex(ValueError, "from 0 to 3"):
                 cadre.wait(every, count)
 
+    def test_waits_for_calls_and_messages_together(self):
+        names = f"memory://{self.id()}"
+        with cadre.Component("g", "a", "a", names=names) as a, \
+                cadre.Component("g", "b", "b", peers={"a": 1}, names=names) as b:
+            until(lambda: a.peers("b"), "both see each other")
+            slow, message = self.actor.wait.remote(1000), a.request_async("b", "x")
+            every = [slow, message, Actor().echo.remote(2)]
+            self.assertEqual(cadre.wait(every, 1, timeout=60), (every[2:], every[:2]))
+            b.reply(b.receive(), 1)
+            self.assertEqual(cadre.wait(every, 2, timeout=60), (every[1:], every[:1]))
+            self.assertEqual(cadre.wait(every, timeout=0.05), (every[1:], every[:1]))
+            first, second = cadre.gather(every[1:], timeout=60)
+            self.assertEqual((first.value, second), (1, 2))
+
     def test_waits_for_one_after_another_until_all_are_there(self):
         others = [Actor() for _ in range(3)]
         left = [one.echo.remote(i) for i in range(200) for one in others]
@@ -162,6 +176,31 @@ class Attributes(Scene):
         self.assertEqual(actor.step, 6)
         actor.show("step")
         self.assertEqual(actor.step(1), 2)
+
+    def test_an_attribute_hides_a_method_before_the_constructor_has_ended_too(self):
+        class Slow(Plain):
+            def __init__(self, seconds, error=None):
+                time.sleep(seconds)
+                if error:
+                    raise error
+                self.step = 7
+
+        Hidden = cadre.remote_class(cpus=0.1, wait=False)(Slow)
+        self.assertEqual(Hidden(0.5).step, 7)
+        began = time.monotonic()
+        hidden = Hidden(1000)
+        future = hidden.echo.remote(1)
+        self.assertLess(time.monotonic() - began, 100, "what it does not hide is called without waiting")
+        self.assertFalse(future.ready())
+        cadre.kill(hidden)
+        failed = Hidden(0.1, ValueError("no step"))
+        with self.assertRaisesRegex(cadre.RemoteError, "no step"):
+            failed.step
+        with_futures = cadre.remote_class(cpus=0.1, wait=False, futures=True)(Slow)(0.1)
+        self.assertEqual(with_futures.step, 7)
+        self.assertEqual(with_futures.echo(2).get(timeout=60), 2)
+        plain = cadre.remote_class(cpus=0.1, wait=False)(Plain)()
+        self.assertEqual(plain.step(1), 2)
 
     def test_one_that_can_be_called_is_called_there(self):
         actor = Actor()

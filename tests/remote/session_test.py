@@ -58,8 +58,8 @@ class Waiting(Scripts):
             with self.assertRaises(TimeoutError) as raised:
                 made()
             self.assertNotIn("had no place", str(raised.exception))
-            self.assertRegex(str(raised.exception), "the master did not answer within 1ms|"
-                                                    "has a place on agent a1, but its process was not ready within 1ms")
+            self.assertRegex(str(raised.exception), "the master did not answer within 1 ms|has a place on agent a1, "
+                                                    "but its process was not ready within 1 ms")
         end = time.monotonic() + 20
         while self.live():
             self.assertLess(time.monotonic(), end, "an actor that nobody waits for is kept for a minute")
@@ -69,11 +69,11 @@ class Waiting(Scripts):
     def test_a_timeout_names_what_was_missing(self):
         with self.assertRaises(TimeoutError) as raised:
             cadre.remote_class(cpus=0.1, timeout=0.1, python=self.slow_python())(Plain)()
-        self.assertIn("has a place on agent a1, but its process was not ready within 100ms", str(raised.exception))
+        self.assertIn("has a place on agent a1, but its process was not ready within 0.1 s", str(raised.exception))
         blocker = cadre.remote_class(cpus=2)(Plain)()
         with self.assertRaises(TimeoutError) as raised:
             cadre.remote_class(cpus=1, timeout=0.3)(Plain)()
-        self.assertRegex(str(raised.exception), "had no place for the actor within 300ms; `cadre why [0-9]+` says why")
+        self.assertRegex(str(raised.exception), "had no place for the actor within 0.3 s; `cadre why [0-9]+` says why")
         cadre.kill(blocker)
         until(lambda: not self.live(), "all end")
 

@@ -114,7 +114,7 @@ Result<void> DataFolders::add(const std::string& folder) const {
   return shared_place().and_then(enter);
 }
 
-Result<std::vector<std::string>> DataFolders::all(const std::string& own) const {
+Result<std::vector<std::string>> DataFolders::listed() const {
   TRY_ASSIGN(places, shared_places());
   if (!places_.home.empty() && is_there(places_.home)) {
     TRY_ASSIGN(hosts, entries_of(places_.home));  // also of other names that this host had
@@ -133,10 +133,15 @@ Result<std::vector<std::string>> DataFolders::all(const std::string& own) const 
     }
   }
   std::erase(found, "");
+  std::ranges::sort(found);
+  return found;
+}
+
+Result<std::vector<std::string>> DataFolders::all(const std::string& own) const {
+  TRY_ASSIGN(found, listed());
   std::error_code error;
   const std::string entered = fs::canonical(own, error).string();
-  if (error || std::ranges::find(found, entered) == found.end()) return fail(Errc::not_found, own + " is not in it");
-  std::ranges::sort(found);
+  if (error || !std::ranges::binary_search(found, entered)) return fail(Errc::not_found, own + " is not in it");
   return found;
 }
 

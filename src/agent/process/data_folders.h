@@ -28,6 +28,8 @@ class DataFolders {
   /// Without symbolic links; with the folders of the list itself, sorted. Fails when the list cannot be read whole, or
   /// has lost `own`, which was added: then others may be missing, too.
   [[nodiscard]] Result<std::vector<std::string>> all(const std::string& own) const;
+  /// The same, although folders may be missing.
+  [[nodiscard]] Result<std::vector<std::string>> listed() const;
 
  private:
   Result<std::string> place_in_home() const;

@@ -87,6 +87,7 @@ TEST_F(DataFoldersTest, IsNotReadInPart) {
   EXPECT_FALSE(at().all(in("b")));
   fs::remove_all(in("home"));
   EXPECT_THAT(at().all(in("a")).error().message, HasSubstr("a is not in it"));
+  EXPECT_THAT(at().listed().value(), testing::Contains(in("b"))) << "in the other place";
   fs::remove_all(in("shared"));
   EXPECT_FALSE(at().all(in("a")));
   EXPECT_FALSE(without_home().add(in("a")));

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "agent/process/process_runtime.h"
+#include "base/rounded.h"
 #include "describe/describe.h"
 #include "loop/file.h"
 
@@ -273,7 +274,7 @@ std::optional<TaskEnding> ProcessRuntime::judge_setup(const LeaseId& lease, Task
   std::string how = "ended with exit code " + std::to_string(ending.code);
   if (ending.reason == Reason::signalled) how = "was ended by signal " + std::to_string(ending.code);
   if (late) {
-    how = "did not end in time: its agent allows " + to_string(options_.setup_timeout) +
+    how = "did not end in time: its agent allows " + rounded(options_.setup_timeout) +
           " per setup command (--setup-timeout)";
   }
   const std::string lines = last_lines(folders_.at(lease).output(), ending.output_end);

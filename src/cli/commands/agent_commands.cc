@@ -1,3 +1,4 @@
+#include "base/rounded.h"
 #include "cli/commands/show.h"
 
 namespace cadre::cli {
@@ -135,7 +136,7 @@ loop::Task<int> token(CommandContext& session, std::shared_ptr<const JoinTokenOp
     print_json(JoinToken{text->text, request.pool, request.valid});
     co_return done;
   }
-  print_error("Run this command once on the host that joins, within " + to_string(request.valid) + ":\n");
+  print_error("Run this command once on the host that joins, within " + rounded(request.valid) + ":\n");
   print("cadre agent --join " + text->text + "\n");
   co_return done;
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/overloaded.h"
+#include "base/rounded.h"
 #include "client/host_identity.h"
 #include "cluster/ending.h"
 #include "describe/describe.h"
@@ -274,7 +275,7 @@ void Actor::await(Await what) {
 
 /// Why it cannot be called when its time is over.
 Error Actor::too_late() const {
-  const std::string within = " within " + to_string(options_.place_wait);
+  const std::string within = " within " + rounded(options_.place_wait);
   const std::string number = std::to_string(job().value);
   if (awaits_ == Await::master) return {Errc::timed_out, "the master did not answer" + within + "; raise timeout"};
   if (awaits_ == Await::place) {

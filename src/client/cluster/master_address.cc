@@ -58,6 +58,8 @@ std::string key_of(std::string_view text) {
 
 }  // namespace
 
+std::string host_port_of(std::string_view url) { return std::string(split(url).place); }
+
 std::string plain_url(std::string_view url) {
   while (url.ends_with('/')) url.remove_suffix(1);
   return std::string(url);

@@ -23,6 +23,9 @@ struct MasterAddress {
 /// Whether two URLs are of one master: `localhost`, 127.0.0.1 and [::1] are one host.
 [[nodiscard]] bool is_same_master(std::string_view url, std::string_view other);
 
+/// Host and port of a URL, as they are written in it.
+[[nodiscard]] std::string host_port_of(std::string_view url);
+
 /// A URL without slashes at its end.
 [[nodiscard]] std::string plain_url(std::string_view url);
 

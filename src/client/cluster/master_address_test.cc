@@ -46,6 +46,12 @@ TEST(MasterAddress, RefusesWhatIsNeitherWithWhatToWrite) {
   }
 }
 
+TEST(MasterAddress, HasAHostAndAPort) {
+  EXPECT_EQ(host_port_of("http://node7:7310"), "node7:7310");
+  EXPECT_EQ(host_port_of("https://ann@[::1]:7310/prefix"), "[::1]:7310");
+  EXPECT_EQ(host_port_of("https://node7"), "node7");
+}
+
 TEST(MasterAddress, IsTheSameHoweverThisHostIsCalled) {
   EXPECT_TRUE(is_same_master("http://localhost:7310", "http://127.0.0.1:7310"));
   EXPECT_TRUE(is_same_master("http://LOCALHOST:7310/", "http://[::1]:7310"));

@@ -424,9 +424,9 @@ TEST(Control, StopsAJobThatRunsLongerThanItMay) {
   fixture.restart();
   fixture.exited("a1", lease_of(1), 0);
   EXPECT_EQ(fixture.job(1).stage, JobStage::ended);
-  EXPECT_EQ(fixture.job(1).detail, "it ran longer than its max_time of 1h");
+  EXPECT_EQ(fixture.job(1).detail, "it ran longer than its max_time of 1 h");
   fixture.ask("why", requests::Why{{1}});
-  EXPECT_NE(fixture.answered<requests::Text>().text.find("it was stopped: it ran longer than its max_time of 1h"),
+  EXPECT_NE(fixture.answered<requests::Text>().text.find("it was stopped: it ran longer than its max_time of 1 h"),
             std::string::npos);
   EXPECT_EQ(fixture.job(2).stage, JobStage::running);
   fixture.exited("a1", lease_of(2), 0);

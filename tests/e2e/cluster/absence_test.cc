@@ -93,10 +93,10 @@ TEST(MaxTime, StopsAJobGracefullyThroughRestartsOfMasterAndAgent) {
   cluster.kill_master();
   cluster.start_master();
   const auto job = cluster.wait_for_end(id);
-  EXPECT_THAT(job.detail, HasSubstr("it ran longer than its max_time of 8s"));
+  EXPECT_THAT(job.detail, HasSubstr("it ran longer than its max_time of 8 s"));
   EXPECT_EQ(job.runs, 1) << cluster.cadre({"job", "describe", std::to_string(id)}).out;
   EXPECT_EQ(cluster.output(id), "up\ntold\n");
-  EXPECT_THAT(cluster.cadre({"why", std::to_string(id)}).out, HasSubstr("it ran longer than its max_time of 8s"));
+  EXPECT_THAT(cluster.cadre({"why", std::to_string(id)}).out, HasSubstr("it ran longer than its max_time of 8 s"));
 }
 
 TEST(EndedJobs, AreReadFromTheDatabaseAndGoWithTheirOutput) {

@@ -126,7 +126,7 @@ TEST_F(SetupCommands, ThatTakeTooLongAreEndedAndItIsSaidWhy) {
       {"--slots", "1", "--selector", "is=hasty", "--setup", "echo begun; sleep 600", "--", "echo", "never"});
   const auto job = cluster_.wait_for_end(id);
   EXPECT_EQ(job.reason, Reason::failed_to_start) << job.detail;
-  EXPECT_THAT(job.detail, HasSubstr("its setup did not end in time: its agent allows 500ms per setup command "
+  EXPECT_THAT(job.detail, HasSubstr("its setup did not end in time: its agent allows 0.5 s per setup command "
                                     "(--setup-timeout); its last output:\nbegun"));
   EXPECT_TRUE(TestCluster::until([&] { return cluster_.processes("hasty").empty(); }));
   EXPECT_THAT(cluster_.output(id), Not(HasSubstr("never")));

@@ -320,8 +320,8 @@ TEST_F(Processes, DetectsASuspendedPeerAndReconnectsWhenItResumes) {
   const Outcome<Message> answer = component.request("p0", "echo", "are you there?", 60s);
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.reason().code, Reason::Code::unavailable);
-  EXPECT_THAT(answer.reason().text, AnyOf(HasSubstr("no message from it for 3s"),
-                                          HasSubstr("it received nothing for 3s")));  // whichever is noticed first
+  EXPECT_THAT(answer.reason().text, AnyOf(HasSubstr("no message from it for 3 s"),
+                                          HasSubstr("it received nothing for 3 s")));  // whichever is noticed first
   EXPECT_THAT(told.lost(), SizeIs(1));
   ::kill(pid, SIGCONT);
   ASSERT_TRUE(told.wait("up p0", 2));

@@ -4,6 +4,7 @@
 #include <map>
 #include <vector>
 
+#include "base/rounded.h"
 #include "cluster/control/jobs/history.h"
 
 namespace cadre::cluster::control {
@@ -258,7 +259,7 @@ void Jobs::tick_deadlines(TimePoint now) {
     const bool counts = job != nullptr && job->row.stage == JobStage::running && job->row.spec.max_time &&
                         job->row.started + *job->row.spec.max_time == at;
     if (!counts) continue;  // it has ended, or was started again since
-    const std::string why = "it ran longer than its max_time of " + cadre::to_string(*job->row.spec.max_time);
+    const std::string why = "it ran longer than its max_time of " + rounded(*job->row.spec.max_time);
     ledger_.change(id).row.why = why;
     ledger_.note(now, id, why);
     end(id, std::nullopt, now);
