@@ -1,11 +1,8 @@
 #include "logs/contents.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
 
 #include "base/hash.h"
@@ -16,7 +13,6 @@
 namespace cadre::logs {
 
 using loop::File;
-using loop::system_failure;
 
 namespace {
 
@@ -132,14 +128,14 @@ Result<IndexSummary> write_index(const std::string& path, const Contents& conten
     summary.parts.push_back({log, part.removed, pieces});
   }
   const std::string unfinished = path + ".new";
-  unlink(unfinished.c_str());
+  loop::unlink_file(unfinished);
   TRY_ASSIGN(file, File::open(unfinished, O_WRONLY | O_CREAT | O_APPEND));
   std::size_t written = 0;
   if (const Result<void> done = file.write(writer.seal(), written); !done) {
-    unlink(unfinished.c_str());
+    loop::unlink_file(unfinished);
     return Failure(done.error());
   }
-  if (std::rename(unfinished.c_str(), path.c_str()) != 0) return system_failure(path);
+  TRY(loop::rename_file(unfinished, path));
   return summary;
 }
 

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -63,7 +62,7 @@ Result<void> LogStore::load() {
   TRY_ASSIGN(numbers, numbered_files(folder_, ".segment"));
   TRY_ASSIGN(indexes, numbered_files(folder_, ".index"));
   for (const std::int64_t number : indexes) {
-    if (!std::ranges::binary_search(numbers, number)) unlink(index_path(number).c_str());
+    if (!std::ranges::binary_search(numbers, number)) loop::unlink_file(index_path(number));
   }
   for (std::size_t i = 0; i + 1 < numbers.size(); ++i) TRY(load_sealed(numbers[i]));
   if (!numbers.empty()) TRY(load_active(numbers.back()));
@@ -305,8 +304,8 @@ Result<void> LogStore::prune(TimePoint now, const Retention& retention) {
 
 void LogStore::drop_oldest_segment() {
   const std::int64_t number = sealed_.front().number;
-  unlink(index_path(number).c_str());
-  unlink(segment_path(number).c_str());
+  loop::unlink_file(index_path(number));
+  loop::unlink_file(segment_path(number));
   sealed_.pop_front();
   if (reading_number_ == number) {
     reading_.close();  // or its space would not be free

@@ -70,7 +70,7 @@ Result<File> File::open_draft(std::string path) {
     if (facts.st_size > 0) TRY(there->truncate(0));
     return there;
   }
-  if (::unlink(path.c_str()) == 0) observed(Kind::unlink, path);
+  unlink_file(path);
   return open(std::move(path), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK);
 }
 
@@ -164,7 +164,7 @@ Result<std::string> read_own_file(const std::string& path) {
 Result<void> write_whole(const std::string& path, BytesView bytes, Durable durable) {
   // Always a new file: another writer of the same name may be stopped in the middle, and would go on in this one.
   const std::string name = path + ".new";
-  if (::unlink(name.c_str()) == 0) observed(Kind::unlink, name);
+  unlink_file(name);
   TRY_ASSIGN(draft, File::open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK));
   TRY(draft.write(bytes));
   if (durable == Durable::yes) TRY(draft.sync());
@@ -182,6 +182,12 @@ Result<void> rename_file(const std::string& from, const std::string& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) return system_failure(to);
   if (observer) observer({Kind::rename, from, to, {}, 0});
   return {};
+}
+
+bool unlink_file(const std::string& path) {
+  if (::unlink(path.c_str()) != 0) return false;
+  observed(Kind::unlink, path);
+  return true;
 }
 
 Result<void> make_folder(const std::string& folder) {

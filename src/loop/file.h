@@ -94,6 +94,8 @@ void observe_files(std::function<void(const FileOperation&)> observer);
 /// Makes a folder for its owner only, and those above it, where they are missing.
 [[nodiscard]] Result<void> make_folder(const std::string& folder);
 [[nodiscard]] Result<void> rename_file(const std::string& from, const std::string& to);
+/// Removes the name of a file; whether it was there. Nothing else can be done where that fails.
+bool unlink_file(const std::string& path);
 /// Makes what was created, renamed or removed in a folder durable.
 [[nodiscard]] Result<void> sync_folder(const std::string& folder);
 /// Removes a file or a folder with all that is in it, if it is there: also folders that their owner may not write.

@@ -3,7 +3,8 @@
 ///
 /// The disk of this model promises no more than POSIX: what was written to a file is certain only once the file was
 /// synced, that a name was made, renamed or removed only once its folder was. Anything else may be there or not, in any
-/// combination; unsynced content may also be torn or zeros.
+/// combination; unsynced content may also be torn or zeros. A write stays at its position in the file, also if what was
+/// written before it is lost: then zeros are there.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -80,7 +81,8 @@ class PowerLoss {
   };
   struct Step {
     FileOperation operation;
-    std::size_t content = 0;  ///< of which file
+    std::size_t content = 0;   ///< of which file
+    std::size_t position = 0;  ///< of a write in its file
     bool is_certain = false;
     bool is_data = false;
   };
@@ -100,10 +102,12 @@ class PowerLoss {
     std::vector<Step> steps;
     std::map<std::string, std::size_t> names = first_.names;
     std::size_t contents = contents_.size();
+    std::map<std::size_t, std::size_t> sizes;  // of each content
+    for (std::size_t i = 0; i < contents; ++i) sizes[i] = contents_[i].size();
     for (std::size_t i = 0; i < done; ++i) {
       const FileOperation& one = operations_[i];
       const std::string name = inside(one.path);
-      Step step{one, 0, false, one.kind == Kind::write || one.kind == Kind::truncate};
+      Step step{one, 0, 0, false, one.kind == Kind::write || one.kind == Kind::truncate};
       step.operation.path = name;
       if (one.kind == Kind::sync) {
         for (Step& before : steps) before.is_certain |= before.is_data && before.content == names.at(name);
@@ -124,6 +128,11 @@ class PowerLoss {
         names.erase(name);
       }
       if (one.kind == Kind::unlink) names.erase(name);
+      if (one.kind == Kind::write) {
+        step.position = sizes[step.content];
+        sizes[step.content] += one.bytes.size();
+      }
+      if (one.kind == Kind::truncate) sizes[step.content] = static_cast<std::size_t>(one.size);
       steps.push_back(std::move(step));
     }
     return steps;
@@ -148,7 +157,11 @@ class PowerLoss {
       switch (one.kind) {
         case Kind::write: {
           const std::string text(as_text(one.bytes));
-          content += fate == 1 ? text.substr(0, text.size() / 2) : fate == 2 ? std::string(text.size(), '\0') : text;
+          if (content.size() < step.position) content.resize(step.position, '\0');
+          content.replace(step.position, text.size(),
+                          fate == 1   ? text.substr(0, text.size() / 2)
+                          : fate == 2 ? std::string(text.size(), '\0')
+                                      : text);
           break;
         }
         case Kind::truncate:

@@ -92,7 +92,7 @@ void FileStore::touch(Objects::iterator object) {
 }
 
 void FileStore::erase(Objects::iterator object) {
-  unlink(object->second.state.complete ? path_of(object->first).c_str() : part_path_of(object->first).c_str());
+  loop::unlink_file(object->second.state.complete ? path_of(object->first) : part_path_of(object->first));
   bytes_ -= on_disk(object->second.state.have);
   used_.erase(object->second.used);
   if (!object->second.state.complete) parts_.erase(object->second.part);
@@ -226,7 +226,7 @@ Result<void> FileStore::finish(Objects::iterator object) {
   }
   TRY_ASSIGN(file, File::open(part_path_of(hash), O_RDONLY));
   TRY(file.sync());
-  if (rename(part_path_of(hash).c_str(), path_of(hash).c_str()) != 0) return system_failure(path_of(hash));
+  TRY(loop::rename_file(part_path_of(hash), path_of(hash)));
   object->second.state.complete = true;
   parts_.erase(object->second.part);
   return sync_folder(options_.folder);

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/seeds.h"
+#include "loop/power_loss_for_tests.h"
 #include "objects/tree_for_tests.h"
 #include "tests/servers/scratch.h"
 #include "tests/servers/small_disk.h"
@@ -94,6 +95,63 @@ TEST(FileStore, WhatHasAnotherHashGoesAndCanBeSentAgain) {
   EXPECT_EQ(store->append(hash_of("x"), {1 << 21, 0, as_bytes("x")}).error().code, Errc::invalid);
   EXPECT_EQ(store->read(hash_of("x"), 0, 1).error().code, Errc::not_found);
   EXPECT_EQ(FileStore::open({folder.path()}).error().code, Errc::conflict);
+}
+
+/// Sends what a store does not have yet, as a client does: from the beginning again when it was refused.
+bool sent_again(FileStore& store, const std::string& content) {
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    const auto have = static_cast<std::size_t>(store.have(hash_of(content)).have);
+    const auto done = put(store, content, std::min(have, content.size()), content.size());
+    if (done && done->complete) return true;
+  }
+  return false;
+}
+
+TEST(FileStore, WhatIsCompleteSurvivesAPowerLossAndTheRestCanBeSentAgain) {
+  const servers::TempDir folder;
+  const std::string whole(3'000, 'w'), begun(2'000, 'b');
+  loop::PowerLoss loss(folder.path());
+  auto store = opened(folder.path());
+  ASSERT_TRUE(put(*store, whole, 0, 1'000));
+  ASSERT_TRUE(put(*store, whole, 1'000, 2'000)->complete);
+  const std::size_t complete = loss.operations();
+  ASSERT_TRUE(put(*store, begun, 0, 1'500));
+  store.reset();
+  int torn = 0;
+  const int states = loss.each([&](const std::string& left, std::size_t done) {
+    SCOPED_TRACE("after " + std::to_string(done) + " operations");
+    const auto reopened = opened(left);
+    EXPECT_TRUE(done < complete || reopened->have(hash_of(whole)).complete);
+    for (const std::string& content : {whole, begun}) {
+      const State there = reopened->have(hash_of(content));
+      EXPECT_EQ(all_of(*reopened, content) == content, there.complete) << "what counts as complete is not right";
+      torn += there.have > 0 && there.have < 3'000 && !there.complete ? 1 : 0;
+      ASSERT_TRUE(sent_again(*reopened, content));
+      ASSERT_EQ(all_of(*reopened, content), content);
+    }
+  });
+  EXPECT_GT(states, 20);
+  EXPECT_GT(torn, 0) << "else this test could find nothing";
+}
+
+TEST(FileStore, WhatHadAnotherHashIsNeverCompleteAfterAPowerLoss) {
+  const servers::TempDir folder;
+  const std::string hash = hash_of("right");
+  loop::PowerLoss loss(folder.path());
+  auto store = opened(folder.path());
+  ASSERT_EQ(store->append(hash, {5, 0, as_bytes("wrong")}).error().code, Errc::corrupt);
+  ASSERT_TRUE(put(*store, "right", 0, 5)->complete);
+  store.reset();
+  int complete = 0;
+  loss.each([&](const std::string& left, std::size_t done) {
+    SCOPED_TRACE("after " + std::to_string(done) + " operations");
+    const auto reopened = opened(left);
+    complete += reopened->have(hash).complete ? 1 : 0;
+    EXPECT_EQ(all_of(*reopened, "right") == "right", reopened->have(hash).complete);
+    EXPECT_TRUE(done < loss.operations() || reopened->have(hash).complete);
+    EXPECT_TRUE(sent_again(*reopened, "right"));
+  });
+  EXPECT_GT(complete, 1);
 }
 
 TEST(FileStore, WhatWasUsedLongestAgoGoesButNotWhatIsKept) {

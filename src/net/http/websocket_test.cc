@@ -292,7 +292,7 @@ TEST(WebSocket, GarbageHarmsNobody) {
   limits.message_max = ByteSize{10'000};
   Echoing echoing(limits);
   WebSocketForTests friendly = echoing.connect();
-  FOR_SEEDS(200, [&](Dice& dice) {
+  FOR_SEEDS(10'000, [&](Dice& dice) {
     {
       WebSocketForTests peer = echoing.connect();
       std::string bytes(dice.below(200), '\0');
@@ -306,6 +306,7 @@ TEST(WebSocket, GarbageHarmsNobody) {
   });
   friendly.close();
   echoing.server->expect([](const Counters& counters) { return counters.open == 0; });
+  EXPECT_GT(echoing.server->counters().refused_malformed, 0U);
 }
 
 }  // namespace

@@ -116,7 +116,11 @@ TEST_F(SetupCommands, KeepTheLimitsAndTheIsolationOfTheirTask) {
                                                "sh", "-c", "cat made; readlink /proc/self/ns/pid"});
   EXPECT_EQ(cluster_.wait_for_end(apart).code, 0);
   const std::string own = std::filesystem::read_symlink("/proc/self/ns/pid").string();
-  ASSERT_TRUE(TestCluster::until([&] { return !cluster_.output(apart).empty(); }));
+  EXPECT_TRUE(TestCluster::until([&] {
+    std::istringstream words(cluster_.output(apart));
+    std::string of_setup, of_task;
+    return words >> of_setup >> of_task && of_setup.starts_with("pid:[") && of_task.starts_with("pid:[");
+  })) << cluster_.output(apart);
   EXPECT_THAT(cluster_.output(apart), Not(HasSubstr(own)));
 }
 
@@ -197,11 +201,12 @@ class UpUnderFaults : public testing::Test {
   /// Whether it ends, and how; a minute is far more than it may take.
   std::optional<int> end() const {
     std::optional<int> status;
-    TestCluster::until([&] {
+    const bool has_ended = TestCluster::until([&] {
       int ended = 0;
       if (::waitpid(pid_, &ended, WNOHANG) == pid_) status = ended;
       return status.has_value();
     });
+    EXPECT_TRUE(has_ended) << "it does not end";
     return status;
   }
   std::vector<pid_t> children() const {
@@ -246,7 +251,8 @@ TEST(UpThatCannotStart, GivesUpWhenItsMasterFallsAgainAndAgain) {
 #endif
 
 TEST_F(UpUnderFaults, StopsAtTheSecondSignalThoughAPartOfItHangs) {
-  for (const pid_t part : children()) ::kill(part, SIGSTOP);  // a part that does not even hear of it
+  ASSERT_GE(children().size(), 2U) << "the master and the agent";
+  for (const pid_t part : children()) ASSERT_EQ(::kill(part, SIGSTOP), 0);  // a part that does not even hear of it
   ::kill(pid_, SIGTERM);
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   ::kill(pid_, SIGTERM);

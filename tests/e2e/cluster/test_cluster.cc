@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "base/hash.h"
 #include "database/database.h"
 #include "describe/describe.h"
 #include "tests/servers/postgres.h"
@@ -38,6 +39,15 @@ bool is_alive(pid_t pid) {
   const std::string stat = read_text("/proc/" + std::to_string(pid) + "/stat");
   const std::size_t name_end = stat.rfind(')');
   return name_end != std::string::npos && name_end + 2 < stat.size() && stat[name_end + 2] != 'Z';
+}
+
+std::vector<std::string> groups_where(const std::function<bool(const fs::path&)>& holds) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (auto at = fs::recursive_directory_iterator("/sys/fs/cgroup", error); at != fs::end(at); at.increment(error)) {
+    if (at->is_directory(error) && holds(at->path())) found.push_back(at->path());
+  }
+  return found;
 }
 
 }  // namespace
@@ -245,6 +255,20 @@ std::vector<pid_t> TestCluster::processes(const std::string& agent) const {
 
 std::vector<pid_t> TestCluster::task_processes(const std::string& agent) const {
   return processes_in(agent_folder(agent) + "/tasks/", "/work");
+}
+
+std::string TestCluster::group_name(const std::string& agent) const {
+  std::string identity = read_text(agent_folder(agent) + "/identity");
+  identity.resize(identity.find('\n'));
+  return "cadre-agent-" + std::to_string(fnv1a(identity));
+}
+
+std::vector<std::string> TestCluster::groups_of_tasks(const std::string& agent) const {
+  return groups_where([name = group_name(agent)](const fs::path& path) { return path.parent_path().filename() == name; });
+}
+
+std::vector<std::string> TestCluster::groups_of_agent(const std::string& agent) const {
+  return groups_where([name = group_name(agent)](const fs::path& path) { return path.filename() == name; });
 }
 
 std::vector<pid_t> TestCluster::processes_in(const std::string& inside, const std::string& part) const {

@@ -95,14 +95,19 @@ class TestCluster {
   std::string output(std::uint64_t id) const;
 
   /// Tries until it holds, for a minute at most; false if it never does.
-  static bool until(const std::function<bool()>& holds);
+  [[nodiscard]] static bool until(const std::function<bool()>& holds);
   /// Processes of this cluster's tasks and their supervisors: those whose folder lies in an agent's.
   std::vector<pid_t> processes(const std::string& agent = "") const;
   /// Of these, those of tasks, without their supervisors.
   std::vector<pid_t> task_processes(const std::string& agent) const;
+  /// The control groups of an agent's tasks, and those that it has made for them.
+  std::vector<std::string> groups_of_tasks(const std::string& agent) const;
+  std::vector<std::string> groups_of_agent(const std::string& agent) const;
 
  private:
   std::vector<pid_t> processes_in(const std::string& folder, const std::string& part) const;
+  /// What the system calls the control groups of an agent.
+  std::string group_name(const std::string& agent) const;
   /// Where a host's processes are made.
   servers::Fork on(int host) const { return setup_.hosts == nullptr ? servers::Fork() : setup_.hosts->on(host); }
   pid_t start_logged(int host, const std::string& name, std::vector<std::string> arguments) const;

@@ -5,10 +5,12 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <set>
 #include <sstream>
@@ -31,6 +33,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t open_jobs_max = 24;
 constexpr std::size_t submissions_max = 4;
 constexpr auto agent_timeout = 3s;
+constexpr const char* kinds[] = {"master", "agent", "supervisor", "host"};  ///< of what is killed
 
 /// How long faults are made.
 std::chrono::seconds chaos_time() {
@@ -165,20 +168,21 @@ class Ledger : public testing::Test {
     cluster_.cadre({"task", "kill", std::to_string(chosen.job)});
   }
 
-  /// One supervisor, whatever it is doing; its task may end by that.
+  /// One supervisor, if there is any, whatever it is doing; its task may end by that.
   void kill_supervisor(const std::string& agent) {
     const std::string tasks = cluster_.agent_folder(agent) + "/tasks/";
     std::error_code gone;
+    std::vector<std::pair<pid_t, std::uint64_t>> supervisors;  // and their jobs
     for (const pid_t pid : cluster_.processes(agent)) {
       const std::string where = fs::read_symlink("/proc/" + std::to_string(pid) + "/cwd", gone).string();
       const std::string name = where.size() > tasks.size() ? where.substr(tasks.size()) : "";
       const bool is_supervisor = !name.empty() && name.find('/') == std::string::npos && !name.starts_with("0.");
-      if (!is_supervisor || between(0, 2) != 0) continue;
-      orphaned_.insert(std::strtoull(name.c_str(), nullptr, 10));
-      ::kill(pid, SIGKILL);
-      ++faults_["supervisor"];
-      return;
+      if (is_supervisor) supervisors.emplace_back(pid, std::strtoull(name.c_str(), nullptr, 10));
     }
+    if (supervisors.empty()) return;
+    const auto [pid, job] = supervisors[dice_.below(supervisors.size())];
+    orphaned_.insert(job);
+    if (::kill(pid, SIGKILL) == 0) ++faults_["supervisor"];
   }
 
   void take_down(const std::string& agent, bool with_host) {
@@ -201,8 +205,15 @@ class Ledger : public testing::Test {
     cluster_.start_master();
   }
 
+  bool lacks_a_kind() const {
+    const auto is_missing = [&](const char* kind) { return !faults_.contains(kind); };
+    return std::any_of(std::begin(kinds), std::end(kinds), is_missing);
+  }
+
   void make_fault() {
     const std::string& agent = names_[static_cast<std::size_t>(between(0, 1))];
+    // The dice may leave out the rarest kind; it gets its turn at the end.
+    if (!in_time() && !faults_.contains("supervisor")) return kill_supervisor(agent);
     switch (between(0, 9)) {
       case 0:
       case 1:
@@ -223,6 +234,8 @@ class Ledger : public testing::Test {
     SCOPED_TRACE(entry.name + ", job " + std::to_string(entry.job) + (entry.strict ? ", strict" : ", keep"));
     const JobView job = cluster_.job(entry.job);
     ASSERT_EQ(job.stage, JobStage::ended);
+    ++(job.reason == Reason::exited ? exited_ : ended_by_faults_);
+    run_again_ += job.runs > 1 ? 1 : 0;
     const bool may_be_killed = entry.killed && job.reason == Reason::killed_by_user;
     const bool may_be_orphaned = orphaned_.contains(entry.job) && job.reason == Reason::signalled;
     if (!may_be_killed && !may_be_orphaned) {
@@ -265,6 +278,8 @@ class Ledger : public testing::Test {
         return found;
       };
       EXPECT_TRUE(TestCluster::until([&] { return folders().empty(); })) << "folders on " << name << ": " << folders();
+      EXPECT_FALSE(cluster_.groups_of_agent(name).empty() && ::geteuid() == 0) << "root can make control groups";
+      EXPECT_TRUE(TestCluster::until([&] { return cluster_.groups_of_tasks(name).empty(); })) << "groups on " << name;
     }
     for (const auto& agent : cluster_.agents()) {
       EXPECT_EQ(agent.slots_used, 0) << agent.id.value;
@@ -283,13 +298,17 @@ class Ledger : public testing::Test {
   std::map<std::string, Clock::time_point> down_;  ///< agents, and when they are to come back
   std::map<std::string, int> faults_;
   std::uint64_t lines_ = 0;
+  std::size_t exited_ = 0;
+  std::size_t ended_by_faults_ = 0;  ///< by their user, or with their supervisor
+  std::size_t run_again_ = 0;
 };
 
 TEST_F(Ledger, BalancesUnderChaos) {
   SCOPED_TRACE("CADRE_SEED=" + std::to_string(seed()));
   entries_.reserve(100'000);  // entries keep their place
   auto next_fault = Clock::now() + 1s;
-  while (in_time() && !HasFatalFailure()) {
+  const auto latest = began_ + 3 * chaos_time();
+  while ((in_time() || (lacks_a_kind() && Clock::now() < latest)) && !HasFatalFailure()) {
     if (open() < open_jobs_max && submitting() < submissions_max) submit_one();
     look();
     for (const std::string& name : names_) {
@@ -313,6 +332,7 @@ TEST_F(Ledger, BalancesUnderChaos) {
   for (const JobView& job : cluster_.jobs())
     EXPECT_TRUE(names.insert(job.name).second) << job.name << " is there twice";
   EXPECT_EQ(names.size(), entries_.size());
+  EXPECT_EQ(by_job_.size(), entries_.size()) << "not every submission was accepted";
   for (const Entry& entry : entries_) check(entry);
   expect_nothing_left();
   int all = 0;
@@ -322,7 +342,11 @@ TEST_F(Ledger, BalancesUnderChaos) {
   for (const auto& [kind, count] : faults_) std::printf(" %s %d", kind.c_str(), count);
   std::printf("; seed %llu\n", static_cast<unsigned long long>(seed()));
   EXPECT_GT(all, static_cast<int>(chaos_time().count()) / 8);
-  EXPECT_GT(entries_.size(), static_cast<std::size_t>(chaos_time().count()) / 2);
+  for (const char* kind : kinds) EXPECT_GT(faults_[kind], 0) << "no " << kind << " was killed";
+  EXPECT_GT(by_job_.size(), static_cast<std::size_t>(chaos_time().count()) / 2);
+  EXPECT_GT(exited_, ended_by_faults_) << "few jobs ended by themselves";
+  EXPECT_GT(run_again_, 0U) << "no job was hit by a fault";
+  EXPECT_GE(lines_, exited_) << "each of them wrote a line or more";
 }
 
 }  // namespace

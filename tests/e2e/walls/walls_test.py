@@ -786,14 +786,20 @@ class Walls:
             os.chown(path, owner.st_uid, owner.st_gid)
         name = f"cadre-walls-{os.urandom(4).hex()}"
         swapper = textwrap.dedent(f"""
-            import ctypes, os, socket, time
+            import ctypes, errno, os, socket, time
             listener = socket.socket(socket.AF_UNIX)
             listener.bind('\\0{name}')
             listener.listen()
-            libc, end = ctypes.CDLL(None), time.monotonic() + 20
+            libc = ctypes.CDLL(None, use_errno=True)
             fd = socket.recv_fds(listener.accept()[0], 9, 9)[1][0]
+            swaps, end = 0, time.monotonic() + 20
             while time.monotonic() < end:
-                libc.renameat2(fd, b'a', fd, b'b', 2)
+                if libc.renameat2(fd, b'a', fd, b'b', 2) == 0:
+                    swaps += 1
+                    if swaps % 100 == 0:
+                        print(time.time(), flush=True)
+                elif swaps > 0 and ctypes.get_errno() == errno.ENOENT:
+                    break  # the folder was removed
             """)
         setup = textwrap.dedent(f"""
             import os
@@ -804,15 +810,22 @@ class Walls:
             """) + give_descriptors(name, ["."])
         environment = {**os.environ, "CADRE_TOKEN": self.cluster.bob, "CADRE_MASTER": self.cluster.url}
         swaps = subprocess.Popen([str(PROGRAM), "run", "--", "/usr/bin/python3", "-c", swapper], env=environment,
-                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(swaps.wait)
         self.addCleanup(swaps.kill)
+        starts = []
         with tempfile.TemporaryDirectory() as code:
             pathlib.Path(code, "setup.py").write_text(setup)
             for _ in range(3):
                 done = self.cluster.run(self.cluster.bob, "--dir", code, "--setup", "/usr/bin/python3 setup.py", "--",
-                                        "sh", "-c", "cat a/* b/* 2>/dev/null; true")
+                                        "sh", "-c", "date +%s.%N; cat a/* b/* 2>/dev/null; true")
                 self.assertNotIn(SECRET, done.stdout)
+                starts += [float(word) for word in done.stdout.split()[:1]]
+        self.assertTrue(starts, done.stderr)
+        said, fault = swaps.communicate(timeout=120)
+        self.assertEqual(swaps.returncode, 0, fault)
+        # The swaps begin at the end of the setup; the agent reads the folder then, before it starts the task.
+        self.assertGreater(sum(float(swap) < starts[0] for swap in said.split()), 0, "nothing was swapped while it read")
         owners = {path.stat().st_uid for path in secret.iterdir()}
         self.assertEqual(owners, {owner.st_uid})
 
