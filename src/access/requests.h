@@ -201,7 +201,8 @@ struct Secret {
 
 struct Login {
   static constexpr std::string_view type_name = "login";
-  static constexpr Route route{"POST", "/login", "Creates a token for a user with a password.", Need::nothing};
+  static constexpr Route route =
+      Route{"POST", "/login", "Creates a token for a user with a password.", Need::nothing}.with_body_max({16 << 10});
   using Answer = NewToken;
   std::string user;
   std::string password;

@@ -17,6 +17,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/bytes.h"
+
 namespace cadre::api {
 
 /// What a request requires of the caller.
@@ -56,6 +58,7 @@ struct Route {
   Response response = Response::value;
   bool is_audited = true;             ///< if it changes something, it is in the audit log
   bool object_may_be_secret = false;  ///< of a refused request: the caller may have pasted a secret there
+  ByteSize body_max{4 << 20};         ///< a longer body is refused with status 413, before it is received
 
   // The same route, but for one thing.
   constexpr Route with_bytes() const {
@@ -73,12 +76,25 @@ struct Route {
     route.object_may_be_secret = true;
     return route;
   }
+  constexpr Route with_body_max(ByteSize size) const {
+    Route route = *this;
+    route.body_max = size;
+    return route;
+  }
   constexpr Route without_audit() const {
     Route route = *this;
     route.is_audited = false;
     return route;
   }
 
+  /// Whether the field with this name is part of the path.
+  constexpr bool has_in_path(std::string_view field) const {
+    for (std::size_t at = path.find('{'); at != std::string_view::npos; at = path.find('{', at + 1)) {
+      const std::string_view rest = path.substr(at + 1);
+      if (rest.starts_with(field) && rest.substr(field.size()).starts_with('}')) return true;
+    }
+    return false;
+  }
   /// Whether it only reads.
   constexpr bool reads() const { return method == "GET"; }
   /// Whether fields that are not in the path are in the body, not in the query.

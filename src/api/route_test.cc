@@ -27,12 +27,21 @@ TEST(Route, ThatChangesSomethingIsAuditedUnlessItSaysOtherwise) {
   EXPECT_FALSE(of("PUT").without_audit().is_in_audit());
 }
 
+TEST(Route, KnowsWhatIsInItsPath) {
+  const Route route{"GET", "/things/{thing}/parts/{part}", "Does something."};
+  EXPECT_TRUE(route.has_in_path("thing"));
+  EXPECT_TRUE(route.has_in_path("part"));
+  for (const char* other : {"thin", "things", "parts", "", "thing}"}) EXPECT_FALSE(route.has_in_path(other)) << other;
+}
+
 TEST(Route, SaysWhatTravels) {
   EXPECT_TRUE(of("POST").has_fields_in_body());
   EXPECT_FALSE(of("DELETE").has_fields_in_body());
   EXPECT_FALSE(of("PUT").with_bytes().has_fields_in_body());
   EXPECT_FALSE(of("POST").streams());
   EXPECT_TRUE(of("POST").in_lines().streams());
+  EXPECT_EQ(of("POST").body_max, ByteSize{4 << 20});
+  EXPECT_EQ(of("POST").with_body_max({100}).body_max, ByteSize{100});
 }
 
 }  // namespace

@@ -33,6 +33,12 @@ const Value* at(const Value* value, std::initializer_list<std::string_view> keys
   return value;
 }
 
+bool is_true(const Value& value, std::string_view key) {
+  const Value* found = value.find(key);
+  const auto* truth = found == nullptr ? nullptr : found->as<bool>();
+  return truth != nullptr && *truth;
+}
+
 void add_field(RemoteOperation& operation, const std::string& name, bool is_required) {
   (is_required ? operation.required : operation.optional).push_back(name);
 }
@@ -44,9 +50,7 @@ void add_parameters(RemoteOperation& operation, const Value& entry) {
       operation.is_keyed = operation.is_keyed || name == "Idempotency-Key";
       continue;
     }
-    const Value* required = parameter.find("required");
-    const auto* is_required = required == nullptr ? nullptr : required->as<bool>();
-    add_field(operation, name, is_required != nullptr && *is_required);
+    add_field(operation, name, is_true(parameter, "required"));
     operation.texts.push_back(name);  // the server reads it by the type of its field
   }
 }
@@ -86,8 +90,9 @@ std::string fields_words(const RemoteOperation& operation) {
 
 api::Route RemoteOperation::route() const {
   api::Route route{method, path, summary, needs_no_token ? api::Need::nothing : api::Need::token};
+  if (is_idempotent) route.repeated = api::Repeated::idempotent;
   if (is_keyed) route.repeated = api::Repeated::keyed;
-  return route;
+  return streams ? route.in_lines() : route;
 }
 
 Result<OperationIndex> OperationIndex::read(std::string_view openapi) {
@@ -106,6 +111,8 @@ Result<OperationIndex> OperationIndex::read(std::string_view openapi) {
       operation.summary = text_of(method.value, "summary");
       const Value* security = method.value.find("security");
       operation.needs_no_token = security != nullptr && list_of(security).empty();
+      operation.is_idempotent = is_true(method.value, "x-cadre-idempotent");
+      operation.streams = is_true(method.value, "x-cadre-streams");
       add_parameters(operation, method.value);
       add_body(operation, method.value, *document);
       index.operations_.push_back(std::move(operation));

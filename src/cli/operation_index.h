@@ -21,7 +21,9 @@ struct RemoteOperation {
   std::vector<std::string> optional;
   std::vector<std::string> texts;  ///< those of them that are sent as they are typed: a name may look like a number
   bool is_keyed = false;           ///< it takes an Idempotency-Key
+  bool is_idempotent = false;      ///< it may be repeated although its method does not say so
   bool takes_bytes = false;        ///< its body is not JSON
+  bool streams = false;            ///< it is answered line by line
   bool needs_no_token = false;
 
   /// How it is sent; views of its texts.

@@ -20,7 +20,9 @@ constexpr std::string_view document = R"({
       "requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/increment"}}}}}},
     "/code/{hash}": {"put": {"operationId": "put_code",
       "requestBody": {"content": {"application/octet-stream": {}}}}},
-    "/login": {"post": {"operationId": "login", "security": []}}
+    "/login": {"post": {"operationId": "login", "security": []}},
+    "/stop": {"post": {"operationId": "stop", "x-cadre-idempotent": true}},
+    "/exec": {"post": {"operationId": "exec", "x-cadre-streams": true}}
   },
   "components": {"schemas": {"increment": {"properties": {"by": {}, "note": {"type": "string"}}, "required": ["by"]}}}
 })";
@@ -32,7 +34,7 @@ TEST(OperationIndex, HasEveryOperationOfTheDocument) {
   ASSERT_TRUE(index);
   std::vector<std::string> names;
   for (const RemoteOperation& one : index->all()) names.push_back(one.name);
-  EXPECT_THAT(names, ElementsAre("increment", "list_counters", "login", "put_code"));
+  EXPECT_THAT(names, ElementsAre("exec", "increment", "list_counters", "login", "put_code", "stop"));
   const RemoteOperation increment = find_operation("increment");
   EXPECT_EQ(increment.method, "POST");
   EXPECT_EQ(increment.path, "/counters/{name}");
@@ -42,6 +44,14 @@ TEST(OperationIndex, HasEveryOperationOfTheDocument) {
   EXPECT_FALSE(find_operation("list_counters").route().is_keyed());
   EXPECT_EQ(find_operation("login").route().need, api::Need::nothing);
   EXPECT_TRUE(find_operation("put_code").takes_bytes);
+}
+
+TEST(OperationIndex, KnowsHowAnOperationIsRepeatedAndAnswered) {
+  EXPECT_TRUE(find_operation("stop").route().is_idempotent());
+  EXPECT_FALSE(find_operation("stop").route().streams());
+  EXPECT_TRUE(find_operation("exec").route().streams());
+  EXPECT_FALSE(find_operation("exec").route().is_idempotent()) << "the document of an older master says nothing";
+  EXPECT_TRUE(find_operation("put_code").route().is_idempotent()) << "the method says it";
 }
 
 TEST(OperationIndex, SuggestsASimilarName) {

@@ -377,11 +377,13 @@ TEST(RestClient, PutsFieldsWhereTheyBelong) {
   EXPECT_EQ(said(requests::GetAgent{cluster::AgentId("..")}), "GET /api/v1/agents/..");
   EXPECT_EQ(said(requests::SetSlot{cluster::AgentId("blue"), 3, cluster::control::SlotState::draining}),
             "PATCH /api/v1/agents/blue/slots/3 {\"state\":\"draining\"}");
+  EXPECT_EQ(said(some_job()), "POST /api/v1/jobs {\"members\":[{\"command\":{\"argv\":[\"x\"]}}]}")
+      << "an older master knows no newer field, not even at its default";
   requests::ReadLogs read;
   read.task = {{17}, 2};
   read.grep = "a&b=c+d";
   read.level = Level::warning;
-  EXPECT_EQ(said(read), "GET /api/v1/tasks/17.2/logs?offset=0&tail=0&level=warning&grep=a%26b%3Dc%2Bd&wait=false");
+  EXPECT_EQ(said(read), "GET /api/v1/tasks/17.2/logs?level=warning&grep=a%26b%3Dc%2Bd") << "no defaults";
 }
 
 TEST(RestClient, PutsBytesAsTheyAre) {
@@ -443,6 +445,20 @@ TEST(Stream, IsAskedOnceAndMayBeRefused) {
   Lines silent(told_in_pieces(Answer::Way::cut_stream, {}));
   EXPECT_FALSE(silent.ended);
   EXPECT_EQ(silent.master.heard().size(), 1U);
+}
+
+TEST(Stream, IsReadOfAnyRoute) {
+  FakeMaster master(always_answer(told_in_pieces(Answer::Way::stream, {"a\nb", "b\n"})));
+  Asking asking(master);
+  const api::Route route = api::Route{"POST", "/things/{thing}", "Does something."}.in_lines();
+  describe::Value fields;
+  fields.set("thing", describe::Value("x")).set("size", describe::Value(3));
+  std::vector<std::string> lines;
+  EXPECT_TRUE(asking.run(asking.connection.stream_any(
+      route, std::move(fields), [&](std::string_view line) { lines.emplace_back(line); })));
+  EXPECT_THAT(lines, ElementsAre("a", "bb"));
+  EXPECT_EQ(master.heard().back().target, "/api/v1/things/x");
+  EXPECT_EQ(master.heard().back().body, R"({"size":3})");
 }
 
 TEST(Stream, SaysThatNobodyIsThere) {

@@ -214,6 +214,33 @@ TEST(Write, LeavesOutWhatIsEmptyAndSpellsSizes) {
   EXPECT_EQ(name_of(sample::Fitting::worst), "worst");
 }
 
+TEST(Write, OmitsWhatAReaderSetsByItself) {
+  const auto written = [](const Plan& plan) { return to_json(write(plan, Defaults::omitted)); };
+  Plan plan;
+  EXPECT_EQ(written(plan), R"({"name":""})") << "a required field is always there";
+  plan.gangs.resize(1);
+  plan.gangs[0].slots = 2;
+  EXPECT_EQ(written(plan), R"({"name":"","gangs":[{"id":"","slots":2}]})");
+  plan.gangs.clear();
+  plan.room.min = 0;
+  EXPECT_EQ(written(plan), R"({"name":"","room":{"min":0}})") << "a plan gives its room another default than a room has";
+  plan.room.min = 1;
+  plan.spare = sample::Room{.min = 1};
+  EXPECT_EQ(written(plan), R"({"name":"","spare":{"min":1}})") << "and none to its spare room";
+  plan.spare = sample::Room{};
+  plan.policy = sample::Priority{};
+  EXPECT_EQ(written(plan), R"({"name":"","policy":{"type":"priority"},"spare":{}})");
+}
+
+TEST(Write, WithoutDefaultsReadsBackTheSame) {
+  FOR_SEEDS(1'500, [](Dice& dice) {
+    const Plan plan = random_value<Plan>(dice);
+    const auto back = read<Plan>(write(plan, Defaults::omitted));
+    ASSERT_TRUE(back) << to_text(back.error(), "");
+    ASSERT_EQ(write(*back), write(plan));
+  });
+}
+
 struct Wide {
   std::uint64_t count = 0;
   Duration wait{};

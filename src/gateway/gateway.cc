@@ -17,21 +17,18 @@ namespace {
 
 using net::http::Method;
 
-constexpr ByteSize body_max{4 << 20};
 /// Of those who read output at a time; what each reads stays in memory until it is sent.
 constexpr std::size_t readers_max = 32;
 constexpr std::string_view bearer = "Bearer ";
-
-ByteSize body_max_of(Method, std::string_view target) {
-  return target.starts_with("/api/v1/login") ? ByteSize{16 << 10} : body_max;
-}
 
 }  // namespace
 
 Result<std::unique_ptr<Gateway>> Gateway::open(const Dependencies& deps, Options options) {
   net::http::ServerOptions server = options.server;
-  server.body_max = body_max_of;
   std::unique_ptr<Gateway> gateway(new Gateway(deps, std::move(options)));
+  server.body_max = [self = gateway.get()](Method method, std::string_view target) {
+    return self->body_max_of(method, target);
+  };
   TRY_ASSIGN(listening,
              net::http::Server::listen(deps.loop, deps.log, std::move(server),
                                        [self = gateway.get()](std::unique_ptr<net::http::Exchange> exchange) {
@@ -68,6 +65,12 @@ void Gateway::add_route(std::string_view method, std::string_view path, Handler 
 
 void Gateway::add_route(const api::Route& route, Handler handler) {
   add_route(route.method, "/api/v1" + std::string(route.path), std::move(handler));
+  endpoints_.back().body_max = route.body_max;
+}
+
+ByteSize Gateway::body_max_of(Method method, std::string_view target) const {
+  const RouteTable::Outcome found = table_.find(method, target.substr(0, target.find('?')));
+  return found.match ? endpoints_[found.match->meaning].body_max : api::Route{}.body_max;
 }
 
 void Gateway::add_operation(const api::Operation& operation, Serve serve) {

@@ -102,6 +102,8 @@ class Gateway {
   void add_route(const api::Route& route, Handler handler);
   void add_route(std::string_view method, std::string_view path, Handler handler);
   void add_routes();
+  /// Maximum size of the body of a request, as its route declares.
+  ByteSize body_max_of(net::http::Method method, std::string_view target) const;
 
   // The caller (gateway.cc).
   /// The credential of the request; if there is none, sends an error.
@@ -204,6 +206,7 @@ class Gateway {
   struct Endpoint {
     std::string route;  ///< template of its path
     Handler handler;
+    ByteSize body_max{};
   };
   std::vector<Endpoint> endpoints_;
   RouteTable table_;

@@ -8,6 +8,7 @@
 #include <deque>
 
 #include "access/part.h"
+#include "base/protocol.h"
 #include "gateway/problem.h"
 #include "gateway/requests_for_tests.h"
 #include "logs/record.h"
@@ -131,6 +132,29 @@ TEST_F(GatewayTest, TellsAnybodyThatItIsThere) {
   EXPECT_THAT(say("GET", "/", "", "").body, HasSubstr("/api/v1/openapi.json"));
   EXPECT_EQ(say("GET", "/index.html", "", "").status, 404);
   EXPECT_THAT(service_calls.heard, IsEmpty());
+}
+
+TEST_F(GatewayTest, RefusesClientsOfAnotherProtocolWithBothVersions) {
+  open();
+  const auto told = [&](const std::string& header, const std::string& target = "/api/v1/me") {
+    Question asked = question("GET", target);
+    if (!header.empty()) asked.headers.emplace_back("Cadre-Protocol", header);
+    return say(std::move(asked));
+  };
+  const std::string ours = std::to_string(protocol::own().newest);
+  const Response older = told("0-1 0.1.0");
+  EXPECT_EQ(older.status, 426);
+  EXPECT_THAT(older.body, HasSubstr("this client speaks protocol 0 to 1 (cadre 0.1.0), the master speaks protocol "));
+  EXPECT_THAT(older.body, HasSubstr("(cadre " + std::string(version()) + "); upgrade this client"));
+  const Response newer = told("900-901 9.0.0");
+  EXPECT_EQ(newer.status, 426);
+  EXPECT_THAT(newer.body, HasSubstr("this client speaks protocol 900 to 901 (cadre 9.0.0), the master speaks"));
+  EXPECT_THAT(newer.body, HasSubstr("upgrade the master"));
+  for (const char* target : {"/api/v1/health", "/api/v1/nothing"}) EXPECT_EQ(told("1-1 0.1.0", target).status, 426);
+  EXPECT_THAT(service_calls.heard, IsEmpty());
+  EXPECT_EQ(told(ours + "-" + ours + " 0.2.0").status, 200);
+  EXPECT_EQ(told("1-900 9.0.0").status, 200) << "one protocol of both is enough";
+  for (const char* other : {"", "curl", "2"}) EXPECT_EQ(told(other).status, 200) << "public clients need not state one";
 }
 
 TEST_F(GatewayTest, SaysWhatThereIsNot) {
@@ -609,6 +633,21 @@ TEST_F(GatewayTest, TakesCodeOnlyFromWhoMayMakeJobs) {
   };
   EXPECT_EQ(say("PUT", target, "abc").status, 403);
   EXPECT_EQ(bulk_calls.heard.size(), 1U);
+}
+
+TEST_F(GatewayTest, TakesBodiesAsLongAsTheirRouteDeclares) {
+  open();
+  for_all_requests([&]<class T>(std::type_identity<T>) {
+    if constexpr (T::route.has_fields_in_body()) {
+      std::string path = "/api/v1" + std::string(T::route.path);
+      for (char& c : path) c = c == '{' || c == '}' ? 'x' : c;
+      const std::string body(17 << 10, ' ');
+      const bool is_too_large = T::route.body_max < ByteSize{17 << 10};
+      EXPECT_EQ(say(std::string(T::route.method), path, body, "").status == 413, is_too_large) << T::type_name;
+    }
+  });
+  EXPECT_LT(access::Login::route.body_max, ByteSize{17 << 10}) << "anybody may send it";
+  EXPECT_EQ(say("POST", "/api/v1/loginless", std::string(17 << 10, ' ')).status, 404) << "only the route counts";
 }
 
 TEST_F(GatewayTest, HoldsNoBodyOfARequestThatWaits) {

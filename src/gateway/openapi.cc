@@ -32,10 +32,6 @@ std::string words_of(api::Need need) {
 /// `/jobs/{job}/why` is about jobs.
 std::string tag_of(std::string_view path) { return std::string(path.substr(1, path.find('/', 1) - 1)); }
 
-bool is_in_path(std::string_view path, const std::string& key) {
-  return path.find("{" + key + "}") != std::string_view::npos;
-}
-
 Value reference(const std::string& name) { return Value().set("$ref", Value(components + name)); }
 
 Value content(const std::string& type, Value schema) {
@@ -52,6 +48,9 @@ class Document {
     entry.set("summary", Value(route.summary));
     entry.set("description", Value(words_of(route.need)));
     if (route.need == api::Need::nothing) entry.set("security", Value(Value::List{}));
+    // What a client needs to know beyond OpenAPI: the method says the rest.
+    if (route.repeated == api::Repeated::idempotent) entry.set("x-cadre-idempotent", Value(true));
+    if (route.streams()) entry.set("x-cadre-streams", Value(true));
     add_arguments(operation, entry);
     Value responses;
     responses.set("200", Value()
@@ -132,7 +131,7 @@ class Document {
     Value body(Value::Map{});
     Value::List required;
     for (const Entry& field : *schema.find("properties")->as<Value::Map>()) {
-      const bool in_path = is_in_path(route.path, field.key);
+      const bool in_path = route.has_in_path(field.key);
       const auto shape = std::find_if(operation.request.fields.begin(), operation.request.fields.end(),
                                       [&](const describe::FieldShape& one) { return one.key == field.key; });
       if (!in_path && route.has_fields_in_body()) {

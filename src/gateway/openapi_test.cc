@@ -137,6 +137,15 @@ TEST(OpenApi, IsOfRoutesThatSayHowTheyAreTreated) {
   EXPECT_THAT(unaudited, ElementsAre("keep_session", "send_input"));
 }
 
+TEST(OpenApi, SaysWhatMayBeRepeatedAndWhatStreams) {
+  for_all_requests([]<class T>(std::type_identity<T>) {
+    const Value& operation = operation_at(T::route);
+    const bool is_declared = at(operation, {"x-cadre-idempotent"}) == Value(true);
+    EXPECT_EQ(is_declared || T::route.method != "POST", T::route.is_idempotent()) << T::type_name;
+    EXPECT_EQ(at(operation, {"x-cadre-streams"}) == Value(true), T::route.streams()) << T::type_name;
+  });
+}
+
 TEST(OpenApi, HasEveryFieldInItsPlaceOnce) {
   for_all_requests([]<class T>(std::type_identity<T>) {
     const Value& operation = operation_at(T::route);

@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -11,6 +12,8 @@ namespace cadre::records {
 namespace {
 
 namespace control = cluster::control;
+using testing::AllOf;
+using testing::HasSubstr;
 
 class ClaimContract : public BothEngines {};
 
@@ -105,7 +108,11 @@ TEST_P(ClaimContract, ADatabaseFromTheFutureIsRefused) {
   open(backend_.url()).reset();
   const auto next = std::to_string(migrations().size() + 1);
   ASSERT_DONE(backend_.connect()->exec("INSERT INTO cadre_schema VALUES (" + next + ", 'what is to come', '0')"));
-  EXPECT_ERROR(Errc::invalid, open_for_tests(backend_.url(), silent_log()));
+  const auto refused = open_for_tests(backend_.url(), silent_log());
+  EXPECT_ERROR(Errc::invalid, refused);
+  EXPECT_THAT(refused.error().message,
+              AllOf(HasSubstr("has schema version " + next), HasSubstr("run a newer release of cadre"),
+                    HasSubstr("restore a backup made before the upgrade")));
 }
 
 INSTANTIATE_FOR_BOTH_ENGINES(ClaimContract);

@@ -74,6 +74,15 @@ Client::Call Client::call_of(const api::Route& route, Value fields, std::string 
   return call;
 }
 
+Value Client::fields_of(const api::Route& route, const describe::Type& type, const void* request) {
+  Value fields = describe::write(type, request, describe::Defaults::omitted);
+  Value all = describe::write(type, request);
+  for (describe::Entry& field : *all.as<Value::Map>()) {
+    if (route.has_in_path(field.key)) fields.set(std::move(field.key), std::move(field.value));
+  }
+  return fields;
+}
+
 void Client::note(const Result<net::http::Response>& response) {
   const bool returns = response && !is_there_;
   is_there_ = response.has_value();

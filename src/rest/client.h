@@ -102,6 +102,12 @@ class Client {
     return send_for_lines(call_of(request, "", absence_max), std::move(on_line));
   }
 
+  /// The same for any route, with these fields.
+  [[nodiscard]] loop::Task<Result<void>> stream_any(const api::Route& route, describe::Value fields,
+                                                    std::function<void(std::string_view)> on_line) {
+    return send_for_lines(call_of(route, std::move(fields), "", absence_max), std::move(on_line));
+  }
+
   /// One value of a stream, or of a response.
   template <class T>
   [[nodiscard]] static Result<T> read(std::string_view body) {
@@ -127,11 +133,14 @@ class Client {
   };
   template <api::Routed T>
   Call call_of(const T& request, std::string bytes, Duration wait) const {
-    Call call = call_of(T::route, describe::write(request), std::move(bytes), wait);
+    Call call = call_of(T::route, fields_of(T::route, describe::type_of<T>(), &request), std::move(bytes), wait);
     if constexpr (requires { T::when_unanswered; }) call.when_unanswered = T::when_unanswered;
     return call;
   }
   Call call_of(const api::Route& route, describe::Value fields, std::string bytes, Duration wait) const;
+  /// The fields of a request of that type without those that have their defaults: a master of an older version refuses
+  /// fields that it does not know.
+  static describe::Value fields_of(const api::Route& route, const describe::Type& type, const void* request);
   template <class Answer>
   loop::Task<Result<Answer>> get(Call call) {
     Result<std::string> body = co_await send(std::move(call));

@@ -54,8 +54,15 @@ loop::Task<int> call_operation(CommandContext& session, std::shared_ptr<const Ap
   }
   Result<describe::Value> fields = fields_of(*operation, options->fields);
   if (!fields) co_return session.complain(bad_usage, fields.error().message);
+  const api::Route route = operation->route();
+  if (route.streams()) {
+    loop::Task<Result<void>> streaming = session.connection.stream_any(
+        route, *std::move(fields), [](std::string_view line) { print(std::string(line) + "\n"); });
+    const Result<void> ended = co_await std::move(streaming);
+    co_return ended ? done : session.complain(ended.error());
+  }
   const Duration wait = operation->is_keyed ? rest::creation_max : rest::answer_max;
-  loop::Task<Result<std::string>> asking = session.connection.ask_any(operation->route(), *std::move(fields), wait);
+  loop::Task<Result<std::string>> asking = session.connection.ask_any(route, *std::move(fields), wait);
   Result<std::string> response = co_await std::move(asking);
   if (!response) co_return session.complain(response.error());
   if (!response->ends_with('\n')) *response += '\n';
