@@ -1,7 +1,11 @@
 #include "access/login_guard.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <span>
 
 #include "base/check.h"
 
@@ -11,16 +15,30 @@ namespace {
 /// Longer names are cut: they are nobody's, and must not fill the memory.
 constexpr std::size_t key_most = 128;
 
+/// Where attempts of one address count. Whoever has an IPv6 address usually has the 2^64 others of its /64 as well. An
+/// IPv4 address that is written as an IPv6 one counts as itself.
+std::string source_of(const std::string& address) {
+  std::array<unsigned char, 16> bytes{};
+  if (::inet_pton(AF_INET6, address.substr(0, address.find('%')).c_str(), bytes.data()) != 1) {
+    return address.substr(0, key_most);
+  }
+  constexpr std::array<unsigned char, 12> mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (std::ranges::equal(mapped, std::span(bytes).first<mapped.size()>())) {
+    return ::inet_ntop(AF_INET, bytes.data() + mapped.size(), text.data(), text.size());
+  }
+  std::fill(bytes.begin() + 8, bytes.end(), 0);
+  return std::string(::inet_ntop(AF_INET6, bytes.data(), text.data(), text.size())) + "/64";
+}
+
 }  // namespace
 
 // User and address together: failures from elsewhere do not lock a user out.
 std::string LoginGuard::key_of_pair(const Attempt& attempt) {
-  return "user " + attempt.address.substr(0, key_most) + " " + attempt.user.substr(0, key_most);
+  return "user " + source_of(attempt.address) + " " + attempt.user.substr(0, key_most);
 }
 
-std::string LoginGuard::key_of_address(const Attempt& attempt) {
-  return "address " + attempt.address.substr(0, key_most);
-}
+std::string LoginGuard::key_of_address(const Attempt& attempt) { return "address " + source_of(attempt.address); }
 
 Duration LoginGuard::wait(const Attempt& attempt, TimePoint now) const {
   const Duration for_user = wait_of(key_of_pair(attempt), settings_.free_failures, now);

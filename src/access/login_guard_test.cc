@@ -61,6 +61,25 @@ TEST(LoginGuard, HoldsAnAddressThatTriesManyUsers) {
   EXPECT_EQ(guard.wait(ann_elsewhere, start), 0s);
 }
 
+TEST(LoginGuard, CountsTheNetworkOfAnIPv6Address) {
+  LoginGuard guard({});
+  for (int n = 0; n < 5; ++n) guard.begin({"ann", "2001:db8:1:2::" + std::to_string(n)}, start);
+  EXPECT_EQ(guard.wait({"ann", "2001:db8:1:2:ffff::1"}, start), 1s);
+  EXPECT_EQ(guard.wait({"ann", "2001:db8:1:3::1"}, start), 0s);
+  for (int n = 0; n < 50; ++n) {
+    guard.begin({"user" + std::to_string(n), "2001:db8:1:4::" + std::to_string(n)}, start);
+  }
+  EXPECT_EQ(guard.wait({"bob", "2001:db8:1:4:5:6:7:8"}, start), 1s);
+  EXPECT_EQ(guard.wait({"bob", "2001:db8:1:5::1"}, start), 0s);
+}
+
+TEST(LoginGuard, CountsAnIPv4AddressInIPv6AsItself) {
+  LoginGuard guard({});
+  fail_times(guard, {"ann", "::ffff:10.0.0.1"}, start, 5);
+  EXPECT_EQ(guard.wait(ann, start), 1s);
+  EXPECT_EQ(guard.wait({"ann", "::ffff:10.0.0.2"}, start), 0s);
+}
+
 TEST(LoginGuard, CountsOnlyTheUserWhereThereIsNoAddress) {
   LoginGuard guard({});
   fail_times(guard, {"ann", ""}, start, 5);

@@ -42,7 +42,10 @@ void Shipper::add(LeaseId lease, std::unique_ptr<OutputSource> source) {
 
 void Shipper::grown(LeaseId lease, std::int64_t end) {
   const auto found = leases_.find(lease);
-  if (found == leases_.end() || end <= found->second.sent) return;
+  if (found == leases_.end()) return;
+  found->second.written = std::max(found->second.written, end);
+  if (found->second.is_refused) return free_later(lease);
+  if (end <= found->second.sent) return;
   want(found);
   pump();
 }
@@ -87,7 +90,9 @@ void Shipper::pump() {
 
 void Shipper::send_part(Leases::iterator lease) {
   auto& [id, state] = *lease;
-  Result<logs::Chunk> chunk = state.source->read(state.sent, state.answered ? part_bytes : first_part_bytes);
+  Result<logs::Chunk> chunk = state.is_refused
+                                  ? logs::Chunk{state.sent, 0, {}}
+                                  : state.source->read(state.sent, state.answered ? part_bytes : first_part_bytes);
   if (!chunk) {
     log_.warning("output of " + to_string(id) + " cannot be read: " + chunk.error().message);
     return resend_later(lease);
@@ -121,7 +126,8 @@ void Shipper::rest_is_missing(Leases::iterator lease) {
                  " on, if there was more, is lost");
     return settle_later(id);
   }
-  const std::string text = std::to_string(missing) + " bytes of output are lost here: they could not be written";
+  const std::string text = std::to_string(missing) + " bytes of output are lost here: " +
+                           (state.is_refused ? "the master refused them" : "they could not be written");
   log_.warning("output of " + to_string(id) + ": " + text);
   logs::Chunk mark{state.sent, 0, {}};
   logs::encode({logs::Stream::note, false, {}, text}, mark.bytes);
@@ -147,13 +153,41 @@ void Shipper::hear(const bulk::OutputStored& answer) {
   settle(answer.lease);
 }
 
-/// The lease is another agent's, or of another life of the cluster: nobody will ever take its output.
 void Shipper::refused(const bulk::Refused& answer) {
-  if (answer.code != Errc::denied || !leases_.contains(answer.lease)) return;
+  const auto lease = leases_.find(answer.lease);
+  if (lease == leases_.end()) return;
+  // A denied lease is that of another agent, or of another life of the cluster: not even a mark would be taken.
+  if (answer.code != Errc::denied) return part_refused(lease, answer);
   log_.warning("the master refuses output of lease " + to_string(answer.lease) +
                " from this agent; the output is dropped");
-  remove(answer.lease);
-  if (listener_.finished) listener_.finished(answer.lease);
+  drop(answer.lease);
+}
+
+/// The master would refuse it again. Its log ends with a mark; what the task still writes is freed unread.
+void Shipper::part_refused(Leases::iterator lease, const bulk::Refused& answer) {
+  auto& [id, state] = *lease;
+  if (answer.number < state.first_number) return;  // it was sent before the last refusal
+  log_.warning("the master refuses output of lease " + to_string(id) + " from " + std::to_string(state.stored) +
+               " on: " + answer.why + "; the rest is dropped");
+  if (std::exchange(state.is_refused, true)) return drop(id);  // the mark itself
+  go_back(lease, state.stored);
+  want(lease);
+  pump();
+  free_later(id);
+  settle_later(id);
+}
+
+void Shipper::free_later(LeaseId id) {
+  loop_.post([this, gone = gone_, id] {
+    if (*gone) return;
+    const auto lease = leases_.find(id);
+    if (lease != leases_.end() && listener_.stored) listener_.stored(id, lease->second.written);
+  });
+}
+
+void Shipper::drop(LeaseId id) {
+  remove(id);
+  if (listener_.finished) listener_.finished(id);
 }
 
 void Shipper::progress(Leases::iterator lease, std::int64_t end) {
@@ -209,8 +243,7 @@ void Shipper::settle(LeaseId id) {
   const auto lease = leases_.find(id);
   if (lease == leases_.end() || !lease->second.last_end || lease->second.stored < *lease->second.last_end) return;
   if (lease->second.lost > 0) return;  // the mark is still to be made
-  remove(id);
-  if (listener_.finished) listener_.finished(id);
+  drop(id);
 }
 
 void Shipper::settle_later(LeaseId id) {

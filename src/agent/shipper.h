@@ -34,7 +34,7 @@ class Shipper {
  public:
   /// Called on the loop, never inside a function of the shipper's; they may call those.
   struct Listener {
-    /// Everything before `end` is stored: the supervisor may free its space.
+    /// Everything before `end` is stored, or refused by the master: the supervisor may free its space.
     std::function<void(cluster::LeaseId, std::int64_t end)> stored;
     /// The output of a task that has ended is stored, or what is missing of it is lost, or the master takes no output
     /// of this lease from this agent. The lease is forgotten here, and its folder may go.
@@ -71,6 +71,7 @@ class Shipper {
     std::unique_ptr<OutputSource> source;
     std::int64_t stored = 0;               ///< everything before it is, or is gone
     std::int64_t sent = 0;                 ///< where the next part begins
+    std::int64_t written = 0;              ///< how far the task has written, as far as is known
     std::optional<std::int64_t> last_end;  ///< where it will end, once that is known
     std::int64_t lost = 0;                 ///< bytes that never came into the spool
     std::optional<logs::Chunk> mark;       ///< of what is missing, behind all that is there
@@ -78,6 +79,7 @@ class Shipper {
     std::uint64_t first_number = 0;  ///< of what was sent since it went back
     bool answered = false;           ///< once it was, the master is known to have no more than was sent
     bool has_turn = false;
+    bool is_refused = false;  ///< the master takes no more of it than a mark
     Duration wait;  ///< until what is under way is sent again
     loop::Timer resend;
   };
@@ -90,6 +92,9 @@ class Shipper {
   void rest_is_missing(Leases::iterator lease);
   void hear(const cluster::bulk::OutputStored& answer);
   void refused(const cluster::bulk::Refused& answer);
+  void part_refused(Leases::iterator lease, const cluster::bulk::Refused& answer);
+  void free_later(cluster::LeaseId lease);
+  void drop(cluster::LeaseId lease);
   void progress(Leases::iterator lease, std::int64_t end);
   void go_back(Leases::iterator lease, std::int64_t to);
   void take_out(Lease& lease, std::int64_t up_to);

@@ -45,6 +45,11 @@ struct OutputMaster {
     ASSERT_TRUE(hub->send(peer, describe::write_msgpack(bulk::FromMaster(message))));
   }
 
+  void refuse(const bulk::PutOutput& part) {
+    const bulk::Refused refused{part.number, Errc::corrupt, "not whole records", part.lease};
+    ASSERT_TRUE(hub->send(peer, describe::write_msgpack(bulk::FromMaster(refused))));
+  }
+
   std::unique_ptr<net::Hub> hub;
   net::Peer peer;
   std::vector<bulk::PutOutput> parts;
@@ -227,6 +232,48 @@ TEST_F(ShipperTest, MarksOutputThatAPowerLossTook) {
   master.answer_all();
   pass(milliseconds(5));
   EXPECT_THAT(finished, ElementsAre(lease_of(1)));
+}
+
+TEST_F(ShipperTest, EndsOutputThatTheMasterRefusesWithAMark) {
+  connect();
+  const std::int64_t end = write(1, 5);
+  shipper.add(lease_of(1), open_spool(spool(1)));
+  shipper.grown(lease_of(1), end);
+  pass(milliseconds(5));
+  ASSERT_EQ(master.parts.size(), 1U);
+  master.refuse(std::exchange(master.parts, {}).front());
+  pass(seconds(100));
+  EXPECT_TRUE(master.parts.empty()) << "it is not sent again";
+  EXPECT_THAT(stored, ElementsAre(Pair(lease_of(1), end))) << "the spool must not fill and hold up the task";
+  shipper.grown(lease_of(1), end + 10);
+  pass(seconds(1));
+  EXPECT_EQ(stored[lease_of(1)], end + 10);
+  EXPECT_TRUE(finished.empty());
+  shipper.ended(lease_of(1), end + 10);
+  pass(seconds(1));
+  ASSERT_EQ(master.parts.size(), 1U);
+  EXPECT_EQ(master.parts[0].offset, 0);
+  EXPECT_THAT(logs::shown(master.parts[0].records), ElementsAre("note: " + std::to_string(end + 10) +
+                                                                " bytes of output are lost here: the master refused "
+                                                                "them"));
+  master.answer_all();
+  pass(seconds(1));
+  EXPECT_THAT(finished, ElementsAre(lease_of(1)));
+}
+
+TEST_F(ShipperTest, DropsOutputOfWhichTheMasterRefusesEvenTheMark) {
+  connect();
+  const std::int64_t end = write(1, 5);
+  shipper.add(lease_of(1), open_spool(spool(1)));
+  shipper.ended(lease_of(1), end);
+  for (int refusal = 0; refusal < 2; ++refusal) {
+    pass(milliseconds(5));
+    ASSERT_EQ(master.parts.size(), 1U);
+    master.refuse(std::exchange(master.parts, {}).front());
+  }
+  pass(seconds(1));
+  EXPECT_THAT(finished, ElementsAre(lease_of(1)));
+  EXPECT_TRUE(master.parts.empty());
 }
 
 }  // namespace

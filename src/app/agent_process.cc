@@ -190,9 +190,9 @@ class AgentProcess {
     walls.others = [folders = agent::DataFolders::of_this_account(), own = data_] { return folders.all(own); };
     walls.shown = programs();
     for (const std::string& python : config_.pythons) {
-      const std::string folder = agent::folder_of_python(python);
-      if (folder.empty()) return fail(Errc::not_found, "--python: '" + python + "' does not exist on this host");
-      walls.shown.push_back(folder);
+      const std::vector<std::string> folders = agent::folders_of_python(python);
+      if (folders.empty()) return fail(Errc::not_found, "--python: '" + python + "' does not exist on this host");
+      walls.shown.insert(walls.shown.end(), folders.begin(), folders.end());
     }
     return walls;
   }

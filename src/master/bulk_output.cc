@@ -52,7 +52,7 @@ void BulkOutput::put(const net::Peer& peer, bulk::PutOutput part) {
     return note_failure(end.error());  // not acknowledged: it comes again
   } else if (!end) {
     ++deps_.metrics.refused_malformed;
-    return deps_.reply(peer, bulk::Refused{put.number, end.error().code, end.error().message});
+    return deps_.reply(peer, bulk::Refused{put.number, end.error().code, end.error().message, put.lease});
   }
   puts_.push_back(put);
   flush_later();

@@ -197,7 +197,9 @@ TEST_F(BulkServiceTest, AcknowledgesKnowsWhatCameTwiceAndTellsOfGaps) {
   spoiled.back() ^= std::byte{1};
   agent.say(bulk::PutOutput{5, lease, 3 * short_record, false, spoiled});
   pass();
-  EXPECT_EQ(agent.take<bulk::Refused>().code, Errc::corrupt);
+  const auto refused = agent.take<bulk::Refused>();
+  EXPECT_EQ(refused.code, Errc::corrupt);
+  EXPECT_EQ(refused.lease, lease) << "so that the agent can tell which output it is";
   EXPECT_EQ(metrics.gaps, 1);
 }
 

@@ -16,6 +16,7 @@ class Admission {
   static Admission only(std::set<PublicKey> keys) { return {Rule::none_but, std::move(keys)}; }
 
   [[nodiscard]] bool admits(const PublicKey& key) const { return listed_.contains(key) == (rule_ == Rule::none_but); }
+  [[nodiscard]] bool admits_anyone() const { return rule_ == Rule::all_but; }
   void allow(const PublicKey& key) { list(key, Rule::none_but); }
   void revoke(const PublicKey& key) { list(key, Rule::all_but); }
 

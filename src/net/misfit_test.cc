@@ -1,4 +1,7 @@
 // Peers that speak ZeroMQ well and still do what no link of ours does.
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <zmq.hpp>
 
 #include "net/backends_test.h"
@@ -213,6 +216,49 @@ TEST_F(Misfit, HoldsThePortForAWhileAndTheLinkFindsItsHubAfterwards) {
     static_cast<void>(link->send(as_bytes("there you are")));
     return received > 0;
   });
+}
+
+/// A hub may hold an eighth of them.
+struct DescriptorLimit {
+  explicit DescriptorLimit(rlim_t most) {
+    getrlimit(RLIMIT_NOFILE, &before);
+    const rlimit lowered{most, before.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &lowered);
+  }
+  ~DescriptorLimit() { setrlimit(RLIMIT_NOFILE, &before); }
+  rlimit before{};
+};
+
+bool was_closed(const RawSocket& socket) {
+  pollfd item{socket.fd(), POLLRDHUP, 0};
+  return poll(&item, 1, 0) == 1;
+}
+
+TEST_F(Misfit, AFloodOfConnectionsClosesItsOldestAndLeavesThePortAndAdmittedPeers) {
+  const DescriptorLimit limit(512);
+  Limits patient = quick();
+  patient.handshake_max = std::chrono::minutes(10);  // so that nothing else closes them
+  bind(patient);
+  const auto link = network->connect(link_options(), [](const Slice&) {}).value();
+  const auto say = [&] {
+    const std::size_t before = heard.size();
+    ASSERT_DONE(link->send(as_bytes("good")));
+    until([&] { return heard.size() > before; });
+  };
+  say();
+  say();  // now the hub knows that the connection was accepted and whose it is
+  std::vector<RawSocket> strangers;
+  for (int i = 0; i < 150; ++i) {
+    strangers.push_back(RawSocket::connect_to(tcp));
+    if (i % 10 == 0) run_for(loop, milliseconds(2));
+  }
+  until([&] { return std::ranges::count_if(strangers, was_closed) >= 88; });
+  EXPECT_TRUE(was_closed(strangers.front()));
+  EXPECT_FALSE(was_closed(strangers.back()));
+  say();
+  EXPECT_EQ(link->counters().disconnected, 0);
+  expect_service();
+  EXPECT_THAT(log.lines, testing::Contains(HasSubstr("the oldest that did not authenticate are closed")));
 }
 
 TEST_F(Misfit, FloodsTheCountersAndNotTheLog) {

@@ -83,8 +83,8 @@ Result<void> check_uid_range(const UidRange& range, const std::string& etc) {
   return {};
 }
 
-Result<UidTable> UidTable::open(std::string path, UidRange range) {
-  UidTable table(std::move(path), range);
+Result<UidTable> UidTable::open(std::string path, UidRange range, UidClaims claims) {
+  UidTable table(std::move(path), range, std::move(claims));
   table.next_ = range.first;
   const Result<std::string> text = loop::read_file(table.path_);
   if (!text && text.error().code != Errc::not_found) return Failure(text.error());
@@ -99,20 +99,28 @@ Result<UidTable> UidTable::open(std::string path, UidRange range) {
 }
 
 Result<std::int64_t> UidTable::uid_of(const std::string& user) {
-  if (const auto known = uids_.find(user); known != uids_.end()) return known->second;
+  if (const auto known = uids_.find(user); known != uids_.end()) {
+    if (claimed_.contains(known->second)) return known->second;
+    TRY_ASSIGN(kept, claims_.claim(known->second, known->second));
+    if (kept) return *claimed_.insert(*kept).first;
+  }
   if (user.empty() || user.find_first_of(" \n\t") != std::string::npos) {
     return fail(Errc::invalid, "'" + user + "' is no name of a user");
   }
-  if (next_ > range_.last) {
-    return fail(Errc::unavailable, "all UIDs of this agent are assigned (" + std::to_string(range_.first) + "-" +
-                                       std::to_string(range_.last) + "); start it with a larger --uids range");
+  TRY_ASSIGN(fresh, claims_.claim(next_, range_.last));
+  if (!fresh) {
+    return fail(Errc::unavailable, "all UIDs of this agent are assigned, here or by other agents of this host (" +
+                                       to_text(range_) + "); start it with a larger --uids range");
   }
   std::string text;
-  for (const auto& [name, uid] : uids_) text += std::to_string(uid) + " " + name + "\n";
-  text += std::to_string(next_) + " " + user + "\n";
+  for (const auto& [name, uid] : uids_) {
+    if (name != user) text += std::to_string(uid) + " " + name + "\n";
+  }
+  text += std::to_string(*fresh) + " " + user + "\n";
   TRY(loop::write_whole(path_, as_bytes(text)));
-  uids_[user] = next_;
-  return next_++;
+  uids_[user] = *fresh;
+  next_ = *fresh + 1;
+  return *claimed_.insert(*fresh).first;
 }
 
 }  // namespace cadre::agent

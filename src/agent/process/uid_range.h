@@ -4,8 +4,11 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 
+#include "agent/process/uid_claims.h"
 #include "base/result.h"
 
 namespace cadre::agent {
@@ -28,16 +31,20 @@ struct UidRange {
 class UidTable {
  public:
   /// The file has a line `number user` for each user.
-  [[nodiscard]] static Result<UidTable> open(std::string path, UidRange range);
+  [[nodiscard]] static Result<UidTable> open(std::string path, UidRange range, UidClaims claims);
 
-  /// The same number for the same user for ever. A new one is on disk before it is given.
+  /// The same number for the same user for ever, unless another agent of the host has claimed it: then the user gets
+  /// a new one. A new one is on disk before it is given.
   [[nodiscard]] Result<std::int64_t> uid_of(const std::string& user);
 
  private:
-  UidTable(std::string path, UidRange range) : path_(std::move(path)), range_(range) {}
+  UidTable(std::string path, UidRange range, UidClaims claims)
+      : path_(std::move(path)), range_(range), claims_(std::move(claims)) {}
 
   std::string path_;
   UidRange range_;
+  UidClaims claims_;
+  std::set<std::int64_t> claimed_;  ///< by this process
   std::map<std::string, std::int64_t> uids_;
   std::int64_t next_ = 0;
 };

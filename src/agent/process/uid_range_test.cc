@@ -45,18 +45,23 @@ TEST(UidRange, RefusesNumbersThatTheHostGivesToOthers) {
   EXPECT_NE(fault({50'000, 50'000}).find("/group gives to 'staff'"), std::string::npos);
 }
 
+/// With claims beside the file.
+Result<UidTable> open_table(const std::string& path, UidRange range) {
+  return UidTable::open(path, range, UidClaims(path + "-claims", path));
+}
+
 TEST(UidTable, GivesEachUserANumberThatNobodyElseHasAndKeepsIt) {
   const servers::TempDir scratch;
   const std::string path = scratch.path() + "/uids";
   std::int64_t ann = 0;
   {
-    auto table = UidTable::open(path, {200'000, 200'010});
+    auto table = open_table(path, {200'000, 200'010});
     ASSERT_TRUE(table);
     ann = *table->uid_of("ann");
     EXPECT_EQ(*table->uid_of("bob"), ann + 1);
     EXPECT_EQ(*table->uid_of("ann"), ann);
   }
-  auto table = UidTable::open(path, {200'000, 200'010});
+  auto table = open_table(path, {200'000, 200'010});
   ASSERT_TRUE(table);
   EXPECT_EQ(*table->uid_of("cid"), ann + 2);
   EXPECT_EQ(*table->uid_of("ann"), ann);
@@ -65,18 +70,52 @@ TEST(UidTable, GivesEachUserANumberThatNobodyElseHasAndKeepsIt) {
 TEST(UidTable, NeverGivesANumberTwiceWhenTheRangeChanges) {
   const servers::TempDir scratch;
   const std::string path = scratch.path() + "/uids";
-  ASSERT_TRUE(UidTable::open(path, {200'000, 200'010})->uid_of("ann"));
-  auto table = UidTable::open(path, {200'000, 200'001});
+  ASSERT_TRUE(open_table(path, {200'000, 200'010})->uid_of("ann"));
+  auto table = open_table(path, {200'000, 200'001});
   EXPECT_EQ(*table->uid_of("bob"), 200'001);
   const auto third = table->uid_of("cid");
   ASSERT_FALSE(third);
   EXPECT_NE(third.error().message.find("larger --uids"), std::string::npos);
-  EXPECT_EQ(*UidTable::open(path, {300'000, 300'001})->uid_of("ann"), 200'000);
+  EXPECT_EQ(*open_table(path, {300'000, 300'001})->uid_of("ann"), 200'000);
+}
+
+TEST(UidTable, GivesNoNumberThatAnotherAgentOfTheHostGives) {
+  const servers::TempDir one;
+  const servers::TempDir two;
+  const servers::TempDir claims;
+  const auto open_in = [&](const servers::TempDir& data) {
+    return UidTable::open(data.path() + "/uids", {200'000, 200'002}, UidClaims(claims.path(), data.path())).value();
+  };
+  EXPECT_EQ(open_in(one).uid_of("ann").value(), 200'000);
+  EXPECT_EQ(open_in(two).uid_of("ann").value(), 200'001) << "which may be another person";
+  EXPECT_EQ(open_in(two).uid_of("ann").value(), 200'001);
+  EXPECT_EQ(open_in(one).uid_of("bob").value(), 200'002);
+  const auto none_left = open_in(two).uid_of("bob");
+  ASSERT_FALSE(none_left);
+  EXPECT_NE(none_left.error().message.find("by other agents of this host"), std::string::npos);
+}
+
+TEST(UidTable, ReplacesANumberThatAnotherAgentOfTheHostHas) {
+  const servers::TempDir one;
+  const servers::TempDir two;
+  const servers::TempDir claims;
+  for (const auto* data : {&one, &two}) std::ofstream(data->path() + "/uids") << "200000 ann\n";  // before claims
+  const auto uid_in = [&](const servers::TempDir& data) {
+    return UidTable::open(data.path() + "/uids", {200'000, 200'009}, UidClaims(claims.path(), data.path()))
+        ->uid_of("ann")
+        .value();
+  };
+  EXPECT_EQ(uid_in(one), 200'000);
+  EXPECT_EQ(uid_in(two), 200'001);
+  EXPECT_EQ(uid_in(two), 200'001);
+  EXPECT_EQ(uid_in(one), 200'000);
 }
 
 TEST(UidTable, SurvivesAPowerLoss) {
   const servers::TempDir folder;
-  UidTable table = UidTable::open(folder.path() + "/uids", {200'000, 200'009}).value();
+  const servers::TempDir claims;
+  UidTable table =
+      UidTable::open(folder.path() + "/uids", {200'000, 200'009}, UidClaims(claims.path(), folder.path())).value();
   for (const char* user : {"ann", "bob"}) {
     EXPECT_TRUE(loop::survives_power_loss(folder.path(), "uids", [&] { ASSERT_TRUE(table.uid_of(user)); }));
   }
@@ -85,7 +124,7 @@ TEST(UidTable, SurvivesAPowerLoss) {
 TEST(UidTable, AFileThatCannotBeReadIsAnError) {
   const servers::TempDir scratch;
   std::ofstream(scratch.path() + "/uids") << "200000 ann\nbroken\n";
-  EXPECT_FALSE(UidTable::open(scratch.path() + "/uids", {}));
+  EXPECT_FALSE(open_table(scratch.path() + "/uids", {}));
 }
 
 }  // namespace

@@ -73,6 +73,19 @@ std::optional<std::string> closed_folder_above(const std::string& path) {
   return std::nullopt;
 }
 
+/// As umask 077 leaves what root makes.
+bool is_for_root_only(const std::string& path) {
+  struct stat facts {};
+  return ::stat(path.c_str(), &facts) == 0 && facts.st_uid == 0 && !is_readable_by_all(path);
+}
+
+/// Whether a home folder would be seen with it: that of ~/bin/python3 is ~.
+bool holds_home(const std::string& folder, const std::vector<std::string>& homes) {
+  const auto holds = [&](const std::string& home) { return is_below(home, folder); };
+  return folder == "/home" || folder == "/root" || fs::path(folder).parent_path() == "/home" ||
+         std::ranges::any_of(homes, holds);
+}
+
 std::vector<std::string> split(const std::string& paths) {
   std::vector<std::string> all;
   std::istringstream text(paths);
@@ -135,16 +148,23 @@ Result<AllowedMount> parse_allowed_mount(const std::string& text) {
   return allowed;
 }
 
-std::string folder_of_python(const std::string& python) {
+std::vector<std::string> folders_of_python(const std::string& python) {
   std::error_code error;
-  if (fs::is_directory(python, error)) return real_path(python);
-  const std::string programs = real_path(fs::path(python).parent_path());  // of links what they are in counts
-  return programs.empty() ? "" : fs::path(programs).parent_path().string();
+  const bool is_folder = fs::is_directory(python, error);
+  const fs::path program = is_folder ? fs::path(python) / "bin" / "python3" : fs::path(python);
+  const std::string programs = real_path(program.parent_path());  // of links what they are in counts
+  const std::string folder = is_folder ? real_path(python) : fs::path(programs).parent_path().string();
+  if (folder.empty()) return {};
+  std::vector<std::string> folders{folder};
+  const std::string base = fs::path(real_path(program)).parent_path().parent_path();
+  if (!base.empty() && !is_below(base, folder)) folders.push_back(base);
+  return folders;
 }
 
 Result<Walls> Walls::open(WallOptions options) {
   if (options.is_root) TRY(check_uid_range(options.uids));
-  TRY_ASSIGN(uids, UidTable::open(options.data + "/uids", options.uids));
+  TRY_ASSIGN(uids, UidTable::open(options.data + "/uids", options.uids,
+                                  UidClaims(options.uid_claims, real_path(options.data))));
   Walls walls(std::move(options), std::move(uids));
   WallOptions& own = walls.options_;
   own.hidden.push_back(own.data);
@@ -249,13 +269,7 @@ Result<supervision::Confinement> Walls::confine(const WallRequest& request) {
   std::vector<std::string> pythons = split(request.python);  // the first of them that the agent has is used
   if (fs::path(request.program).filename().string().starts_with("python")) pythons.push_back(request.program);
   for (const std::string& python : pythons) {
-    if (!request.rights.owns_agent || !python.starts_with('/')) continue;
-    std::string folder = folder_of_python(python);
-    for (const std::string& hidden : confinement.hidden) {
-      if (!is_below(folder, hidden)) continue;
-      return refuse("'" + python + "' is in a folder of a master or an agent; choose another interpreter");
-    }
-    if (folder.size() > 1) confinement.shown.push_back(std::move(folder));
+    if (request.rights.owns_agent && python.starts_with('/')) TRY(show_python(python, confinement));
   }
   for (const std::int32_t slot : request.slots) {
     const auto at = static_cast<std::size_t>(slot);
@@ -266,6 +280,21 @@ Result<supervision::Confinement> Walls::confine(const WallRequest& request) {
     confinement.devices.insert(confinement.devices.end(), options_.shared_nodes.begin(), options_.shared_nodes.end());
   }
   return confinement;
+}
+
+Result<void> Walls::show_python(const std::string& python, supervision::Confinement& confinement) const {
+  for (const std::string& folder : folders_of_python(python)) {
+    for (const std::string& hidden : confinement.hidden) {
+      if (!is_below(folder, hidden)) continue;
+      return refuse("'" + python + "' is in a folder of a master or an agent; choose another interpreter");
+    }
+    if (holds_home(folder, emptied_)) continue;
+    const bool is_private = confinement.user && is_for_root_only(folder);
+    (is_private ? confinement.shown_private : confinement.shown).push_back(folder);
+    if (!confinement.user) continue;
+    if (const auto closed = closed_folder_above(folder)) confinement.emptied.push_back(*closed);
+  }
+  return {};
 }
 
 Result<void> Walls::choose_user(const WallRequest& request, supervision::Confinement& confinement) {

@@ -24,14 +24,16 @@ struct AllowedMount {
 /// Reads `/data` or `/data:rw`.
 [[nodiscard]] Result<AllowedMount> parse_allowed_mount(const std::string& text);
 
-/// The folder that an interpreter needs: that of its virtual environment or installation. Empty: there is none.
-[[nodiscard]] std::string folder_of_python(const std::string& python);
+/// The folders that an interpreter, or the virtual environment in a folder, needs: that of the environment, and that of
+/// the installation it was made from. Without symbolic links; none when it does not exist.
+[[nodiscard]] std::vector<std::string> folders_of_python(const std::string& python);
 
 struct WallOptions {
   std::string data;             ///< the agent's own folder
   bool is_root = false;         ///< whether it can run tasks as other users
   bool has_namespaces = false;  ///< whether the kernel lets it keep tasks apart
   UidRange uids;
+  std::string uid_claims = "/var/lib/cadre/uids";  ///< shared by all agents of root on the host
   std::vector<std::string> hidden;  ///< further data folders of cadre
   /// Data folders of the agent's unix account; called for each task.
   std::function<Result<std::vector<std::string>>()> others = [] { return std::vector<std::string>(); };
@@ -78,6 +80,9 @@ class Walls {
   /// Gives it with its source as it was checked, without symbolic links.
   [[nodiscard]] Result<cluster::Mount> check_mount(const WallRequest& request, const cluster::Mount& mount,
                                                    const std::vector<std::string>& all_hidden) const;
+  /// Shows an interpreter of the agent's owner, and nothing beside it.
+  [[nodiscard]] Result<void> show_python(const std::string& python,
+                                         cluster::supervision::Confinement& confinement) const;
   [[nodiscard]] Result<void> choose_user(const WallRequest& request, cluster::supervision::Confinement& confinement);
   [[nodiscard]] Result<void> name_user(cluster::supervision::Confinement& confinement);
 

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -24,6 +25,7 @@ class WallsTest : public testing::Test {
   WallsTest() {
     options_.data = folder_.path() + "/a";
     options_.is_root = true;
+    options_.uid_claims = folder_.path() + "/claims";
     options_.has_namespaces = true;
     options_.hidden = {folder_.path() + "/m"};
     for (const char* name : {"a", "m", "shared", "mine"}) fs::create_directory(folder_.path() + "/" + name);
@@ -108,6 +110,54 @@ TEST_F(WallsTest, AnInterpreterInAPrivateFolderIsShownToTheOwnerOnly) {
   EXPECT_THAT(Walls::open(options_)->confine(request)->shown, testing::Not(Contains(folder)));
   request.rights.owns_agent = true;
   EXPECT_THAT(Walls::open(options_)->confine(request)->shown, Contains(folder));
+}
+
+TEST_F(WallsTest, AnInterpreterIsShownWithTheInstallationOfItsVirtualEnvironment) {
+  const std::string mine = fs::canonical(folder_.path() + "/mine").string();
+  for (const char* name : {"venv", "installed", "secrets"}) fs::create_directories(mine + "/" + name + "/bin");
+  std::ofstream(mine + "/installed/bin/python3.12") << "x";
+  fs::create_symlink(mine + "/installed/bin/python3.12", mine + "/venv/bin/python3");
+  WallRequest request = of("ann");
+  request.rights.owns_agent = true;
+  for (const std::string& python : {mine + "/venv/bin/python3", mine + "/venv"}) {
+    request.python = python;
+    const auto shown = Walls::open(options_)->confine(request)->shown;
+    EXPECT_THAT(shown, Contains(mine + "/venv")) << python;
+    EXPECT_THAT(shown, Contains(mine + "/installed")) << python;
+    EXPECT_THAT(shown, testing::Not(Contains(mine + "/secrets")));
+  }
+  EXPECT_THAT(folders_of_python("/no/such/bin/python3"), testing::IsEmpty());
+}
+
+TEST_F(WallsTest, AnInterpreterThatOnlyRootMayReadIsMadeReadableForTheTask) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs files of root";
+  const std::string venv = fs::canonical(folder_.path() + "/mine").string() + "/venv";
+  fs::create_directories(venv + "/bin");
+  std::ofstream(venv + "/bin/python3") << "x";
+  ::chmod(venv.c_str(), 0700);
+  ::chmod((folder_.path() + "/mine").c_str(), 0700);
+  WallRequest request = of("ann");
+  request.rights.owns_agent = true;
+  request.python = venv + "/bin/python3";
+  const auto confinement = Walls::open(options_)->confine(request);
+  EXPECT_THAT(confinement->shown_private, Contains(venv));
+  const auto covers = [&](const std::string& emptied) { return venv.starts_with(emptied + "/"); };
+  EXPECT_TRUE(std::ranges::any_of(confinement->emptied, covers)) << "the task cannot pass what is closed above it";
+}
+
+TEST_F(WallsTest, AnInterpreterInAHomeFolderItselfDoesNotShowTheHome) {
+  const std::string home = fs::canonical(folder_.path() + "/mine").string();
+  fs::create_directory(home + "/bin");
+  std::ofstream(home + "/bin/python3") << "x";
+  const std::string before = std::getenv("HOME") == nullptr ? "/" : std::getenv("HOME");
+  ::setenv("HOME", home.c_str(), 1);
+  WallRequest request = of("ann");
+  request.rights.owns_agent = true;
+  request.python = home + "/bin/python3";
+  const auto confinement = Walls::open(options_)->confine(request);
+  ::setenv("HOME", before.c_str(), 1);
+  EXPECT_THAT(confinement->shown, testing::Not(Contains(home)));
+  EXPECT_THAT(confinement->shown_private, testing::Not(Contains(home)));
 }
 
 TEST_F(WallsTest, AnInterpreterShowsNoFolderOfAMasterOrAnAgent) {

@@ -97,6 +97,7 @@ void WarmProcesses::not_forked(const supervision::NotForked& said) {
 void WarmProcesses::tick() {
   const TimePoint now = deps_.loop.now();
   for (const host::WarmStock::Effect& effect : templates_.tick(now)) perform(effect);
+  stock_.templates_use(templates_.memory());
   for (const host::WarmStock::Effect& effect : stock_.tick(deps_.others(), now)) perform(effect);
 }
 
@@ -155,6 +156,7 @@ void WarmProcesses::heard(std::uint64_t number, const supervision::FromSuperviso
   const auto* status = std::get_if<supervision::Status>(&message);
   if (status == nullptr) return;
   stock_.uses(number, status->usage.memory);
+  templates_.uses(number, status->usage.memory);
   One& one = ones_.at(number);
   if (status->ready && !std::exchange(one.ready, true)) {
     stock_.is_ready(number);

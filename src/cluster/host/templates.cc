@@ -13,7 +13,7 @@ Templates::Source Templates::source_of(const WarmKind& kind, TimePoint now) {
   if (rules_.all_max == 0 || !can_be_forked(kind)) return {};
   const One& one = use(kind, now);
   if (one.ready) return {Source::Way::fork, one.number};
-  if (one.number == 0 && now < one.not_before) return {};
+  if (one.number == 0 && (now < one.not_before || !fits(one))) return {};
   return {Source::Way::wait, 0};
 }
 
@@ -40,6 +40,7 @@ void Templates::let_go(One& one) {
   effects_.emplace_back(WarmStock::LetGo{one.number});
   leaving_.insert(std::exchange(one.number, 0));
   one.ready = false;
+  one.memory = ByteSize{0};
 }
 
 void Templates::forget_last() {
@@ -49,6 +50,13 @@ void Templates::forget_last() {
 
 void Templates::is_ready(std::uint64_t number) {
   if (One* one = with(number)) one->ready = true;
+}
+
+void Templates::uses(std::uint64_t number, ByteSize memory) {
+  One* one = with(number);
+  if (one == nullptr) return;
+  one->memory = memory;
+  one->memory_most = std::max(one->memory_most, memory);
 }
 
 bool Templates::is_unfit(std::uint64_t number, TimePoint now) {
@@ -70,23 +78,46 @@ bool Templates::gone(std::uint64_t number, TimePoint now) {
   if (one == nullptr) return false;
   one->number = 0;
   one->ready = false;
+  one->memory = ByteSize{0};
   one->not_before = now + rules_.pause;
   return true;
 }
 
 std::vector<WarmStock::Effect> Templates::tick(TimePoint now) {
   while (!ones_.empty() && now - ones_.back().used >= rules_.idle_max) forget_last();
+  keep_within_memory(now);
   for (One& one : ones_) {
     if (one.number != 0 && !one.ready && now - one.since >= rules_.ready_max) {
       let_go(one);
       one.not_before = now + rules_.pause;
     }
-    if (one.number != 0 || now < one.not_before || now - one.used >= rules_.ready_max) continue;  // nobody waits
+    if (one.number != 0 || now < one.not_before || !fits(one)) continue;
+    if (now - one.used >= rules_.ready_max) continue;  // nobody waits
     one.number = ++last_;
     one.since = now;
     effects_.emplace_back(WarmStock::Start{one.number, one.kind});
   }
   return std::exchange(effects_, {});
+}
+
+/// Those that were used longest ago go first.
+void Templates::keep_within_memory(TimePoint now) {
+  for (auto one = ones_.rbegin(); one != ones_.rend() && memory() > rules_.memory_max; ++one) {
+    if (one->number == 0) continue;
+    let_go(*one);
+    one->not_before = now + rules_.pause;
+  }
+}
+
+/// Whether it would fit if there were no others.
+bool Templates::fits(const One& one) const {
+  return rules_.memory_max.value > 0 && one.memory_most <= rules_.memory_max;
+}
+
+ByteSize Templates::memory() const {
+  ByteSize sum{0};
+  for (const One& one : ones_) sum += one.memory;
+  return sum;
 }
 
 void Templates::close() {

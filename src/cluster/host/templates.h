@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <list>
 #include <set>
 #include <vector>
@@ -14,6 +15,7 @@ namespace cadre::cluster::host {
 
 struct TemplateRules {
   std::size_t all_max = 0;                        ///< 0: none are kept
+  ByteSize memory_max{std::numeric_limits<std::int64_t>::max()};  ///< that all may use together
   Duration idle_max = std::chrono::minutes(10);   ///< one of which nobody wanted a process for so long is let go
   Duration ready_max = std::chrono::seconds(30);  ///< until it must be ready
   Duration pause = std::chrono::minutes(1);       ///< until another is tried after one that was of no use
@@ -43,6 +45,7 @@ class Templates {
   [[nodiscard]] static bool is_template(std::uint64_t number) { return number >= first_number; }
 
   void is_ready(std::uint64_t number);
+  void uses(std::uint64_t number, ByteSize memory);
   /// It cannot be forked. Says whether that is new.
   [[nodiscard]] bool is_unfit(std::uint64_t number, TimePoint now);
   /// It has ended, or could not be started. Says whether somebody relied on it.
@@ -52,6 +55,9 @@ class Templates {
   [[nodiscard]] std::vector<WarmStock::Effect> tick(TimePoint now);
   /// Lets all go, and keeps none from now on.
   void close();
+
+  /// What they use by now, without those that were let go.
+  [[nodiscard]] ByteSize memory() const;
 
   /// Whether nothing is left of them, also of those that were let go.
   [[nodiscard]] bool empty() const { return leaving_.empty() && count() == 0; }
@@ -66,12 +72,16 @@ class Templates {
     TimePoint since;
     TimePoint used;
     TimePoint not_before;
+    ByteSize memory{0};
+    ByteSize memory_most{0};  ///< that one of this kind has used
   };
 
   One& use(const WarmKind& kind, TimePoint now);
   One* with(std::uint64_t number);
   void let_go(One& one);
   void forget_last();
+  void keep_within_memory(TimePoint now);
+  [[nodiscard]] bool fits(const One& one) const;
   [[nodiscard]] std::size_t count() const;
 
   TemplateRules rules_;

@@ -134,7 +134,8 @@ void WarmStock::refill(std::size_t others, TimePoint now) {
 bool WarmStock::wants(const Kind& kind, TimePoint now) const {
   if (up_to(kind) >= rules_.each_max || is_given_up(kind) || now < kind.not_before) return false;
   // One that would not fit into an empty stock must not drive out the others.
-  return memory_of(kind) + kind.memory_each <= rules_.memory_max && memory_of(kind) < rules_.memory_max;
+  const ByteSize memory = used_by_templates_ + memory_of(kind);
+  return memory + kind.memory_each <= rules_.memory_max && memory < rules_.memory_max;
 }
 
 bool WarmStock::has_room_for(const Kind& kind) const {
@@ -180,7 +181,7 @@ ByteSize WarmStock::memory_of(const Kind& kind) {
 }
 
 ByteSize WarmStock::memory() const {
-  ByteSize sum{0};
+  ByteSize sum = used_by_templates_;
   for (const Kind& kind : kinds_) sum += memory_of(kind);
   return sum;
 }

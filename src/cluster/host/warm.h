@@ -38,7 +38,7 @@ struct WarmKind {
 struct WarmRules {
   std::size_t each_max = 0;  ///< of one user and runtime; 0: none are kept
   std::size_t all_max = 0;
-  ByteSize memory_max{0};        ///< that all may use together
+  ByteSize memory_max{0};        ///< that all may use together, with their templates
   std::size_t starting_max = 2;  ///< at the same time, with tasks that somebody waits for
   std::size_t kinds_max = 64;
   Duration idle_max = std::chrono::minutes(10);  ///< a kind of which no task was started for so long is forgotten
@@ -68,6 +68,8 @@ class WarmStock {
 
   void is_ready(std::uint64_t number);
   void uses(std::uint64_t number, ByteSize memory);
+  /// So much of the memory is used by the templates that processes are forked from.
+  void templates_use(ByteSize memory) { used_by_templates_ = memory; }
   /// It has ended, or could not be started. Says whether its kind is given up for that.
   [[nodiscard]] bool gone(std::uint64_t number, TimePoint now);
 
@@ -124,6 +126,7 @@ class WarmStock {
   std::list<Kind> kinds_;  ///< the one that was used last is the first
   std::set<std::uint64_t> leaving_;
   std::uint64_t last_ = 0;
+  ByteSize used_by_templates_{0};
   std::vector<Effect> effects_;
 };
 

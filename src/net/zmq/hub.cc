@@ -19,9 +19,6 @@ constexpr int zap_enforce_domain = 93;  // in zmq.h among the drafts, though the
 constexpr int backlog = 1'024;
 constexpr std::size_t routing_bytes = 5;  // as the socket gives them out: a zero, then a number
 
-/// Between two looks whether there is room again.
-constexpr Duration pause_time = std::chrono::milliseconds(500);
-
 /// Of one hub. There are three on a master, and its other half is for HTTP, the database and files.
 std::uint64_t connections_max() {
   rlimit limit{};
@@ -94,11 +91,9 @@ ZmqHub::ZmqHub(ZmqContext& shared, HubOptions options, Handler handler)
       refusals_(shared.loop, shared.log, "hub at " + options_.addresses.front()),
       socket_(make_router(shared, options_.limits)),
       monitor_(shared, socket_, counters_, refusals_,
-               [this](int event) {
-                 if (event == ZMQ_EVENT_DISCONNECTED && open_ > 0) --open_;
-                 if (event != ZMQ_EVENT_ACCEPTED) return;
-                 ++open_;
-                 watch_connections();
+               [this](int event, std::uint32_t value) {
+                 if (event == ZMQ_EVENT_DISCONNECTED) connections_.closed(static_cast<int>(value));
+                 if (event == ZMQ_EVENT_ACCEPTED) accepted(static_cast<int>(value));
                }),
       watch_(shared.loop, socket_, [this] { return take(); }) {
   ++shared_.ends;
@@ -125,27 +120,23 @@ Result<void> ZmqHub::bind(const Address& address) {
     TRY(check_free(local->path));
   }
   TRY(listen(address));
-  if (local != nullptr) unix_paths_.push_back(local->path);
-  addresses_.push_back(local == nullptr ? socket_.get(zmq::sockopt::last_endpoint) : to_string(address));
+  if (local != nullptr) {
+    unix_paths_.push_back(local->path);
+    addresses_.push_back(to_string(address));
+    return {};
+  }
+  addresses_.push_back(socket_.get(zmq::sockopt::last_endpoint));
+  TRY_ASSIGN(bound, parse_address(addresses_.back()));
+  connections_.add_port(std::get<TcpAddress>(bound).port);
   return {};
 }
 
-void ZmqHub::watch_connections() {
-  if (!paused_.empty() || open_ < connections_max()) return;
-  refusals_.note("connections beyond " + std::to_string(connections_max()) + ": all are closed, and it listens again");
-  for (const std::string& address : addresses_) {
-    if (address.starts_with("tcp://") && zmq_unbind(socket_.handle(), address.c_str()) == 0) paused_.push_back(address);
-  }
-  open_ = 0;  // they end with their listener, without a word
-  pause_ = shared_.loop.after(pause_time, [this] { listen_again(); });
-}
-
-void ZmqHub::listen_again() {
-  std::erase_if(paused_, [&](const std::string& address) {  // the old listener may need a moment to close
-    const Result<Address> parsed = parse_address(address);
-    return parsed && listen(*parsed);
-  });
-  if (!paused_.empty()) pause_ = shared_.loop.after(pause_time, [this] { listen_again(); });
+void ZmqHub::accepted(int fd) {
+  connections_.accepted(fd);
+  const std::uint64_t most = connections_max();
+  if (connections_.size() < most) return;
+  refusals_.note("connections beyond " + std::to_string(most) + ": the oldest that did not authenticate are closed");
+  connections_.make_room(most);
 }
 
 Result<void> ZmqHub::listen(const Address& address) {
@@ -225,6 +216,7 @@ void ZmqHub::hand_on(std::vector<zmq::message_t> parts) {
   }
   ++counters_.received;
   counters_.received_bytes += message.size();
+  if (!options_.admission.admits_anyone()) connections_.authenticated(zmq_msg_get(parts[1].handle(), ZMQ_SRCFD));
   std::string from;
   if (options_.note_addresses && !origin->is_local) from = zap_text(parts[1], "Peer-Address").value_or("");
   ear_->handler(Peer{*connection, key, std::move(from)}, slice_of(std::move(parts[1]), counters_));

@@ -9,6 +9,7 @@
 #include "net/hub.h"
 #include "net/zmq/context.h"
 #include "net/zmq/monitor.h"
+#include "net/zmq/open_connections.h"
 
 namespace cadre::net {
 
@@ -29,10 +30,9 @@ class ZmqHub final : public Hub {
  private:
   bool admits(const PublicKey& key, std::string_view from);
   Result<void> listen(const Address& address);
-  /// Stops to listen on TCP for a moment when there are so many connections that others would find no descriptors. That
-  /// ends all of them, since ZeroMQ has no other way to refuse one; links connect again by themselves.
-  void watch_connections();
-  void listen_again();
+  /// When there are so many connections that others would find no descriptors, closes the oldest of those over TCP on
+  /// which no admitted peer has sent a message. The port stays bound.
+  void accepted(int fd);
   ZmqWatch::Left take();
   void hand_on(std::vector<zmq::message_t> parts);
 
@@ -48,15 +48,11 @@ class ZmqHub final : public Hub {
   const std::string keyed_domain_;
   const std::string unix_domain_;
   const std::string local_domain_;
-  const std::shared_ptr<bool> gone_ =
-      std::make_shared<bool>(false);  // shared with a turn in which the hub is destroyed
   std::vector<std::string> addresses_;
   std::vector<std::string> unix_paths_;
   Counters counters_;
   RefusalLog refusals_;
-  std::uint64_t open_ = 0;           ///< connections now
-  std::vector<std::string> paused_;  ///< addresses on which it does not listen for now
-  loop::Timer pause_;
+  OpenConnections connections_;
   zmq::socket_t socket_;
   ZmqMonitor monitor_;
   ZmqWatch watch_;

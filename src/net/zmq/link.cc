@@ -15,7 +15,7 @@ ZmqLink::ZmqLink(ZmqContext& shared, LinkOptions options, const Address& address
       endpoint_(to_string(address)),
       refusals_(shared.loop, shared.log, "link to " + options_.address),
       socket_(shared.context, zmq::socket_type::dealer),
-      monitor_(shared, socket_, counters_, refusals_, [this](int event) { mind(event); }),
+      monitor_(shared, socket_, counters_, refusals_, [this](int event, std::uint32_t) { mind(event); }),
       watch_(shared.loop, socket_, [this] { return take(); }),
       wait_(options_.limits.reconnect_first) {
   connect(address);

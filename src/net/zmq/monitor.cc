@@ -64,7 +64,7 @@ bool ZmqMonitor::take_one() {
   std::memcpy(&event, parts[0].data(), sizeof event);
   std::memcpy(&value, parts[0].data<char>() + sizeof event, sizeof value);
   count(event, value);
-  if (handler_) handler_(event);
+  if (handler_) handler_(event, value);
   return true;
 }
 

@@ -13,8 +13,9 @@ namespace cadre::net {
 
 class ZmqMonitor {
  public:
-  /// Gets the number of each event (ZMQ_EVENT_…) after it was counted.
-  using Handler = std::function<void(int event)>;
+  /// Gets the number of each event (ZMQ_EVENT_…) after it was counted, and its value: that of ACCEPTED and DISCONNECTED
+  /// is the descriptor. DISCONNECTED comes before another connection gets the same one.
+  using Handler = std::function<void(int event, std::uint32_t value)>;
 
   /// Throws zmq::error_t. Begin it before the socket binds or connects, and end it before the socket.
   ZmqMonitor(ZmqContext& shared, zmq::socket_t& socket, Counters& counters, RefusalLog& refusals,

@@ -64,12 +64,11 @@ Result<void> Enclosure::make(const Launch& launch, const IsolationFeatures& feat
   const bool stays_who_it_is = !launch.confinement.user;
   walled_ = launch.policy.isolation == cluster::Isolation::on;
   plain_view_ = !walled_ && !stays_who_it_is;  // another user could not reach its folder
-  if (walled_) {
-    features_ = features;
-    auto purpose = features.pid_namespace ? Cgroup::Purpose::limits : Cgroup::Purpose::limits_and_killing;
-    if (launch.waits()) purpose = Cgroup::Purpose::limits_to_come;
-    group_ = Cgroup::make(launch.cgroup, cgroup_name(launch.home()), launch.limits, purpose);
-  }
+  if (walled_) features_ = features;
+  // Limits hold, and all of its processes are found, whatever it may see.
+  auto purpose = features_.pid_namespace ? Cgroup::Purpose::limits : Cgroup::Purpose::limits_and_killing;
+  if (launch.waits()) purpose = Cgroup::Purpose::limits_to_come;
+  group_ = Cgroup::make(launch.cgroup, cgroup_name(launch.home()), launch.limits, purpose);
   note_limits(launch);
   processes_max_ = processes_max(launch);
   if (!features_.mount_namespace && !launch.confinement.mounts.empty()) {

@@ -64,6 +64,20 @@ TEST_P(LimitsByCgroup, MemoryOfAChildEndsTheTask) {
   EXPECT_EQ(run(launch).reason, Reason::out_of_memory);
 }
 
+TEST_P(LimitsByCgroup, HoldWithoutIsolation) {
+  isolation = Isolation::off;
+  EXPECT_EQ(run(glutton()).detail, "used 96MiB of 96MiB of memory");
+  Launch launch = script("sleep 1000");
+  launch.cgroup = groups_;
+  const std::string folder = begin(launch);
+  FakeAgent agent(folder);
+  const auto status = agent.running();
+  ASSERT_TRUE(status);
+  const std::string group = groups_.folders.at("pids") + "/" + cgroup_name(launch.lease);
+  EXPECT_EQ(read_file(group + "/cgroup.procs").value_or(""), std::to_string(status->pid) + "\n")
+      << "also without limits, so that all of it can be killed";
+}
+
 TEST_F(Limits, MemoryByWatchingWithIsolation) {
   const auto ending = run(glutton());
   EXPECT_EQ(ending.reason, Reason::out_of_memory);

@@ -17,7 +17,7 @@ class Limits : public testing::Test {
 };
 
 TEST_F(Limits, OutOfMemoryIsNamedWithLimitAndUse) {
-  for (const char* isolation : {"on", "off"}) {  // by control groups, and by looking
+  for (const char* isolation : {"on", "off"}) {
     const std::uint64_t id = cluster_.submit(
         {"--memory", "64MiB", "--isolation", isolation, "--", "/usr/bin/python3", "-c",
          "import time\nhoard = []\nwhile True:\n  hoard.append(bytearray(4 << 20))\n  time.sleep(0.01)"});

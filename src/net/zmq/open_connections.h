@@ -1,0 +1,39 @@
+/// The connections that a hub has accepted, by descriptor, and the order in which they came, so that a flood of
+/// connections closes the oldest of itself and not the port. For the loop's thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+namespace cadre::net {
+
+class OpenConnections {
+ public:
+  /// A local TCP port of the hub.
+  void add_port(std::uint16_t port) { ports_.insert(port); }
+
+  void accepted(int fd);
+  void closed(int fd);
+  /// An admitted peer has sent a message over it: it is not closed in favour of newer ones.
+  void authenticated(int fd);
+
+  [[nodiscard]] std::size_t size() const { return open_.size(); }
+
+  /// Shuts down the oldest connections that have not authenticated, until fewer than `most` are open or none is left;
+  /// ZeroMQ then closes them. Those that are shut down count as closed.
+  void make_room(std::size_t most);
+
+ private:
+  /// `fd` may have been closed and used again since: what is no connection to one of the ports is left alone.
+  void shut_down(int fd) const;
+
+  std::set<std::uint16_t> ports_;
+  std::unordered_map<int, std::uint64_t> open_;  ///< with the number of each
+  std::map<std::uint64_t, int> unauthenticated_;
+  std::uint64_t last_number_ = 0;
+};
+
+}  // namespace cadre::net
