@@ -1,20 +1,54 @@
 # cadre_batches(RESULT NAME FILE...) sets RESULT to what a target is compiled from instead of these files: batches, each a
 # file that includes some of them. Most of the time of a compiler goes into headers, which are read once for each batch. A
 # batch never crosses folders. It names its files relative to the source tree, so that the compiler's cache serves every
-# checkout. These files stay alone: those that include Asio, Beast or pybind11, which need much memory by themselves; those
-# that include public headers, in which `describe` is a function, while it is a namespace in others; and
-# those that need definitions of their own. Fuzzers, which another compiler builds, are compiled without batches. CLI11 has
+# checkout. These files stay alone: those that include Asio, Beast or pybind11, directly or through headers of the project,
+# because they need much memory by themselves; those that include public headers, in which `describe` is a function, while
+# it is a namespace in others; and those that need definitions of their own. Fuzzers, which another compiler builds, are compiled without batches. CLI11 has
 # only headers: the files that use it come first, so that few batches compile its code.
 option(CADRE_BATCHES "Compile source files in batches" ON)
 set(CADRE_BATCH_FILES 8)
+
+# cadre_includes_heavy(RESULT PATH) sets RESULT to whether the file includes a heavy library, also through headers of the
+# project. The answer for each header is kept for all targets of this run of cmake.
+function(cadre_includes_heavy result path)
+  get_property(is_heavy GLOBAL PROPERTY cadre_heavy_${path})
+  if(NOT DEFINED is_heavy)
+    set_property(GLOBAL PROPERTY cadre_heavy_${path} FALSE)  # of headers that include each other
+    set(is_heavy FALSE)
+    file(STRINGS ${path} lines REGEX "^#include [<\"]")
+    if("${lines}" MATCHES "#include <(boost/asio|boost/beast|pybind11)[/.]")
+      set(is_heavy TRUE)
+    else()
+      cmake_path(GET path PARENT_PATH folder)
+      string(REGEX MATCHALL "\"[^\"]+\"" headers "${lines}")
+      foreach(header ${headers})
+        string(REPLACE "\"" "" header ${header})
+        foreach(root ${folder} ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/python)
+          if(EXISTS ${root}/${header})
+            cadre_includes_heavy(is_heavy ${root}/${header})
+            break()
+          endif()
+        endforeach()
+        if(is_heavy)
+          break()
+        endif()
+      endforeach()
+    endif()
+    set_property(GLOBAL PROPERTY cadre_heavy_${path} ${is_heavy})
+  endif()
+  set(${result} ${is_heavy} PARENT_SCOPE)
+endfunction()
 
 function(cadre_batches result name)
   set(sources "")
   set(folders "")
   foreach(file ${ARGN})
     cmake_path(ABSOLUTE_PATH file OUTPUT_VARIABLE path)
-    file(STRINGS ${path} alone REGEX "#include <(boost/asio|boost/beast|pybind11|cadre/)|CADRE_(SOURCE_DIR|BINARY_DIR|VERSION)" LIMIT_COUNT 1)
+    file(STRINGS ${path} alone REGEX "#include <cadre/|CADRE_(SOURCE_DIR|BINARY_DIR|VERSION)" LIMIT_COUNT 1)
     cmake_path(IS_PREFIX CMAKE_SOURCE_DIR ${path} is_ours)
+    if(is_ours AND NOT alone)
+      cadre_includes_heavy(alone ${path})
+    endif()
     if(alone OR NOT CADRE_BATCHES OR CADRE_FUZZ OR NOT is_ours)
       list(APPEND sources ${file})
       continue()

@@ -9,11 +9,17 @@
 
 namespace cadre::api {
 
+/// A kind of object whose changes clients can follow. The part that writes the changes declares it.
+struct ChangeKind {
+  std::string_view noun;  ///< as in ChangeRow
+  std::string_view doc;   ///< when there is such a change, as a sentence
+};
+
 /// An entry of the change log, written together with what changed.
 struct ChangeRow {
   std::uint64_t number = 0;  ///< given by the master when it is written
   TimePoint time;
-  std::string noun;  ///< kind of object: job, task, agent, or one that another part declares
+  std::string noun;  ///< of a kind that the part declares
   std::string id;
   std::string what;       ///< the new stage, or what was done
   std::string workspace;  ///< whose members may know of it; empty: everybody

@@ -139,6 +139,7 @@ struct PartType {
   Operations bulk_operations;              ///< those that its bulk side serves, past the control loop
   std::vector<std::string_view> requests;  ///< names of all its requests
   std::vector<Migration> migrations;
+  std::vector<ChangeKind> changes;  ///< all kinds of changes that it writes
   bool has_snapshot = false;
   /// Reads what the part is made from, away from the loop; reads nothing if it is left out.
   std::function<Result<std::any>(RowReader&)> load;

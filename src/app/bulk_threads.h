@@ -45,12 +45,9 @@ class BulkThreads {
   [[nodiscard]] std::vector<Metric> metrics() const;
 
  private:
-  struct One {
-    std::string name;  ///< of the part
-    std::unique_ptr<master::BulkThread> thread;
-  };
   loop::Loop& loop_;
-  std::map<std::size_t, One> threads_;  ///< by the place of the part in the list
+  master::IngestMetrics metrics_;
+  std::map<std::size_t, std::unique_ptr<master::BulkThread>> threads_;  ///< by the place of the part in the list
 };
 
 }  // namespace cadre::app

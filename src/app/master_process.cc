@@ -19,7 +19,6 @@
 #include "loop/real_loop.h"
 #include "loop/signals.h"
 #include "loop/thread_pool.h"
-#include "master/access_shell.h"
 #include "master/bulk_server.h"
 #include "master/cluster_files.h"
 #include "master/cluster_shell.h"
@@ -67,10 +66,6 @@ std::string owner_of(const access::Rows& rows) {
   }
   return "admin";  // the first user, who is yet to be made
 }
-
-/// Places in the list of parts.
-constexpr std::size_t access_part = 0;
-constexpr std::size_t cluster_part = 1;
 
 /// Everything that a master process holds, in the order in which it comes and, backwards, goes.
 class MasterProcess {
@@ -157,10 +152,20 @@ class MasterProcess {
     options.cluster.refused = [this] { return master_->refused(); };
     for (const auto& [key, agent] : known) options.cluster.keyed.insert(agent);
     TRY(add_owner(options));
-    TRY(open_cluster(options.cluster, hub(data_.agents_address(), outside ? outside->control : ""), known,
-                     outside.has_value()));
-    shell_->look_after_code(rows.jobs);
-    TRY(open_master(std::move(options), {boot, std::move(rows)}));
+    options.audit_kept = config_.keeping.audit;
+    options.cluster_loaded = cluster::control::ClusterPart::Loaded{boot, std::move(rows)};
+    options.ended_most = {config_.cluster.ended_jobs_kept, config_.cluster.ended_bytes_kept.value};
+    TRY_ASSIGN(shell, cluster_shell(options.cluster, hub(data_.agents_address(), outside ? outside->control : ""),
+                                    known, outside.has_value()));
+    options.cluster_shell = [this, shell = std::move(shell)](
+                                const master::Dependencies& deps) -> Result<std::unique_ptr<master::PartShell>> {
+      TRY_ASSIGN(made, master::ClusterShell::make({deps.loop, *network_, deps.pool, deps.records, deps.calendar,
+                                                   deps.log, archive_.get(), &archive_pool_},
+                                                  shell));
+      shell_ = made.get();
+      return made;
+    };
+    TRY(open_master(std::move(options)));
     TRY(open_join(outside, keys));
     return open_gateway();
   }
@@ -188,8 +193,10 @@ class MasterProcess {
     return {};
   }
 
-  Result<void> open_cluster(const cluster::control::ClusterPart::Options& part, net::HubOptions agents,
-                            const std::map<net::PublicKey, cluster::AgentId>& known, bool others_can_join) {
+  Result<master::ClusterShell::Options> cluster_shell(const cluster::control::ClusterPart::Options& part,
+                                                      net::HubOptions agents,
+                                                      const std::map<net::PublicKey, cluster::AgentId>& known,
+                                                      bool others_can_join) {
     master::ClusterShell::Options options;
     options.settings = part.settings;
     options.keeping = config_.keeping;
@@ -222,35 +229,22 @@ class MasterProcess {
         return make_join_token(std::move(request));
       };
     }
-    TRY_ASSIGN(shell, master::ClusterShell::make(
-                          {loop_, *network_, pool_, *records_, calendar_, log_, archive_.get(), &archive_pool_},
-                          std::move(options)));
-    shell_ = std::move(shell);
-    return {};
+    return options;
   }
 
-  Result<void> open_master(PartOptions options, cluster::control::ClusterPart::Loaded cluster) {
+  Result<void> open_master(PartOptions options) {
     const Duration beat_every = config_.cluster.beat_every;
     api::Sections sections = config_.sections;
     std::vector<PartDeclaration> declared = parts_of(std::move(options), sections);
-    declared[access_part].setup.shell =
-        &access_shell_.emplace(master::AccessShell::Dependencies{loop_, pool_, *records_, log_}, config_.keeping.audit);
-    declared[cluster_part].setup.shell = shell_.get();
-    declared[cluster_part].setup.load = [this](records::Records& records) -> Result<std::any> {
-      TRY_ASSIGN(rows, records.load({config_.cluster.ended_jobs_kept, config_.cluster.ended_bytes_kept.value}));
-      return std::any(cluster::control::ClusterPart::Loaded{records.boot(), std::move(rows)});
-    };
     declared.insert(declared.end(), extra_.begin(), extra_.end());
     interfaces_ = interfaces_of(declared);
     master::Options all;
-    std::vector<std::any> loaded;
     for (PartDeclaration& part : declared) {
       const std::size_t at = all.parts.size();
-      const bool is_cluster = at == cluster_part;
-      TRY_ASSIGN(rows, is_cluster ? Result<std::any>(std::exchange(cluster, {})) : master::load(*records_, part.setup));
-      loaded.push_back(std::move(rows));
       part.setup.tell_bulk = [this, at](std::vector<std::any> facts) { part_bulk_.learn(at, std::move(facts)); };
+      std::any loaded = std::exchange(part.setup.loaded, {});  // not copied: it may be large
       all.parts.push_back(part.setup);
+      all.parts.back().loaded = std::move(loaded);
     }
     all.tick_every = beat_every / 4;
     all.confirm_every = config_.cluster.agent_timeout / 12;
@@ -260,7 +254,7 @@ class MasterProcess {
     all.tell_changes = [this](const auto& changes) { gateway_.tell_changes(changes); };
     TRY_ASSIGN(last_change, records_->last("change"));
     TRY_ASSIGN(master, master::Master::make({loop_, pool_, *records_, calendar_, log_}, std::move(all),
-                                            std::move(loaded), last_change));
+                                            last_change));
     master_ = std::move(master);
     TRY(part_bulk_.start(declared,
                          {database_, [this] { return records_->boot(); },
@@ -437,8 +431,7 @@ class MasterProcess {
   std::unique_ptr<net::ZmqNetwork> network_;
   std::unique_ptr<records::Records> records_;
   std::unique_ptr<master::BulkServer> bulk_;
-  std::unique_ptr<master::ClusterShell> shell_;
-  std::optional<master::AccessShell> access_shell_;
+  master::ClusterShell* shell_ = nullptr;  ///< of the master
   std::vector<gateway::PartInterface> interfaces_;
   std::unique_ptr<master::Master> master_;
   BulkThreads part_bulk_;        // after the master, whom they ask

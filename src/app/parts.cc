@@ -4,13 +4,39 @@
 
 #include "access/tables.h"
 #include "cluster/control/tables.h"
+#include "master/access_shell.h"
 
 namespace cadre::app {
 
+namespace {
+
+PartDeclaration access_part(PartOptions& options) {
+  auto part = declare<access::AccessPart>(access::AccessPart::type(std::move(options.access)));
+  part.setup.make_shell = [kept = options.audit_kept](
+                              const master::Dependencies& deps) -> Result<std::unique_ptr<master::PartShell>> {
+    return std::make_unique<master::AccessShell>(deps, kept);
+  };
+  return part;
+}
+
+PartDeclaration cluster_part(PartOptions& options) {
+  using cluster::control::ClusterPart;
+  auto part = declare<ClusterPart>(ClusterPart::type(std::move(options.cluster)));
+  part.setup.make_shell = std::move(options.cluster_shell);
+  part.setup.loaded = std::move(options.cluster_loaded);
+  part.setup.load = [most = options.ended_most](records::Records& records) -> Result<std::any> {
+    TRY_ASSIGN(rows, records.load(most));
+    return std::any(ClusterPart::Loaded{records.boot(), std::move(rows)});
+  };
+  return part;
+}
+
+}  // namespace
+
 std::vector<PartDeclaration> parts_of(PartOptions options, api::Sections&) {
   return {
-      declare<access::AccessPart>(access::AccessPart::type(std::move(options.access))),
-      declare<cluster::control::ClusterPart>(cluster::control::ClusterPart::type(std::move(options.cluster))),
+      access_part(options),
+      cluster_part(options),
   };
 }
 
@@ -24,8 +50,7 @@ records::Declared rows_of(const std::vector<PartDeclaration>& parts) {
   declared.rows.add(std::type_identity<std::tuple<api::ChangeRow>>{});
   for (const PartDeclaration& part : parts) {
     part.add_rows(declared.rows);
-    const api::PartType& type = part.setup.type;
-    if (!type.migrations.empty()) declared.schemas.push_back({std::string(type.name), type.migrations});
+    declared.add_schema(part.setup.type);
   }
   return declared;
 }
@@ -34,7 +59,8 @@ std::vector<gateway::PartInterface> interfaces_of(const std::vector<PartDeclarat
   std::vector<gateway::PartInterface> interfaces;
   for (const PartDeclaration& part : parts) {
     const api::PartType& type = part.setup.type;
-    interfaces.push_back({std::string(type.name), type.operations, type.has_snapshot, type.bulk_operations, nullptr});
+    interfaces.push_back({std::string(type.name), type.operations, type.has_snapshot, type.bulk_operations, nullptr,
+                          type.changes});
   }
   return interfaces;
 }

@@ -30,7 +30,7 @@ template <class V>
 void describe(V& v, Change& c) {
   v.required("seq", c.seq, "Sequence number; later changes have larger ones.");
   v.required("time", c.time, "Time of the change.");
-  v.required("noun", c.noun, "Kind of object, for example job, task or agent.");
+  v.required("noun", c.noun, "Kind of object.");
   v.required("id", c.id, "ID of the object.");
   v.required("what", c.what, "New stage, or what was done.");
 }
@@ -63,7 +63,7 @@ template <class V>
 void describe(V& v, Reset& r) {
   v.required("cursor", r.cursor, "Cursor after the complete snapshot; to resume, pass it as since=CURSOR.");
   v.required("seq", r.seq, "All changes up to this sequence number are in the snapshot.");
-  v.required("part", r.part, "Part of the master whose state this is: cluster.");
+  v.required("part", r.part, "Part of the master whose state this is.");
   v.required("snapshot", r.snapshot, "Its current state, or the first page of it. Of the part cluster: jobs, agents.");
   v.field("more", r.more, "Whether messages of type snapshot with further pages follow.");
 }

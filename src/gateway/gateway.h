@@ -42,6 +42,7 @@ struct PartInterface {
   bool has_snapshot = false;
   api::Operations bulk_operations{};  ///< that `bulk` serves
   api::Service* bulk = nullptr;       ///< must outlive the gateway; null: it has none
+  std::vector<api::ChangeKind> changes{};
 };
 
 struct Options {

@@ -171,6 +171,42 @@ Value response(const std::string& status, std::string_view description, Value co
   return Value().set(status, std::move(inner));
 }
 
+/// Lists the values of a field in a schema, and what they mean, wherever it has a field of this name. As examples: a
+/// newer master may have more, which clients generated from this document must accept.
+void list_values(Value& schema, const std::string& field, const Value& values, const std::string& meaning) {
+  if (auto* list = schema.as<Value::List>()) {
+    for (Value& one : *list) list_values(one, field, values, meaning);
+  }
+  auto* map = schema.as<Value::Map>();
+  if (map == nullptr) return;
+  for (Entry& entry : *map) {
+    list_values(entry.value, field, values, meaning);
+    if (entry.key != "properties" || entry.value.find(field) == nullptr) continue;
+    Value listed = *entry.value.find(field);
+    const std::string doc = *listed.find("description")->as<std::string>();
+    listed.set("examples", values).set("description", Value(doc + meaning));
+    entry.value.set(field, std::move(listed));
+  }
+}
+
+/// The messages of the change stream: of the kinds that the parts declare, with snapshots of parts that have them.
+Value change_message_schema(const std::vector<PartInterface>& parts) {
+  Value schema = describe::schema_of(describe::outline<ChangeMessage>(), components + "change_message");
+  Value::List nouns;
+  Value::List names;
+  std::string meaning;
+  for (const PartInterface& part : parts) {
+    for (const api::ChangeKind& kind : part.changes) {
+      nouns.emplace_back(kind.noun);
+      meaning.append(" ").append(kind.noun).append(": ").append(kind.doc);
+    }
+    if (part.has_snapshot) names.emplace_back(part.name);
+  }
+  list_values(schema, "noun", Value(std::move(nouns)), meaning);
+  list_values(schema, "part", Value(std::move(names)), "");
+  return schema;
+}
+
 }  // namespace
 
 std::string openapi_document(std::string_view version, const std::vector<PartInterface>& parts) {
@@ -189,8 +225,7 @@ std::string openapi_document(std::string_view version, const std::vector<PartInt
   document.add_plain({"GET", "/openapi.json", "OpenAPI document of this API.", api::Need::nothing}, "openapi",
                      response("200", "OpenAPI document of this API.",
                               content("application/json", Value().set("type", Value("object")))));
-  document.add_component("change_message",
-                         describe::schema_of(describe::outline<ChangeMessage>(), components + "change_message"));
+  document.add_component("change_message", change_message_schema(parts));
   document.add_plain({"GET", "/changes",
                       "Streams all changes over a WebSocket, as messages of the schema change_message. With "
                       "since=CURSOR the stream continues after the message with that cursor. It begins with a reset if "

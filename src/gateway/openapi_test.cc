@@ -91,6 +91,20 @@ TEST(OpenApi, HasWhatIsNoRequest) {
   EXPECT_FALSE(at(document(), {"components", "schemas", "change_message"}).is_null());
 }
 
+TEST(OpenApi, ListsTheKindsOfChangesThatThePartsDeclare) {
+  std::vector<PartInterface> parts = interfaces_for_tests();
+  const auto noun_of = [&] {
+    const Value parsed = describe::parse_json(openapi_document("1.2.3", parts)).value();
+    const Value& message = at(parsed, {"components", "schemas", "change_message"});
+    const Value& changes = message.find("oneOf")->as<Value::List>()->front();
+    return at(changes, {"properties", "changes", "items", "properties", "noun"});
+  };
+  EXPECT_EQ(describe::to_json(at(noun_of(), {"examples"})), R"(["job","task","agent"])");
+  parts.push_back({"counter", {}, false, {}, nullptr, {{"counter", "A counter has a new value."}}});
+  EXPECT_EQ(describe::to_json(at(noun_of(), {"examples"})), R"(["job","task","agent","counter"])");
+  EXPECT_THAT(word(at(noun_of(), {"description"})), HasSubstr("counter: A counter has a new value."));
+}
+
 TEST(OpenApi, HasNothingTwice) {
   std::set<std::string> ids;
   std::size_t operations = 0;

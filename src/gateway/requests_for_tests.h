@@ -23,8 +23,8 @@ namespace cadre::gateway {
 inline std::vector<PartInterface> interfaces_for_tests() {
   const api::PartType access = access::AccessPart::type({});
   const api::PartType cluster = cluster::control::ClusterPart::type({});
-  return {{std::string(access.name), access.operations, access.has_snapshot},
-          {std::string(cluster.name), cluster.operations, cluster.has_snapshot}};
+  return {{std::string(access.name), access.operations, access.has_snapshot, {}, nullptr, access.changes},
+          {std::string(cluster.name), cluster.operations, cluster.has_snapshot, {}, nullptr, cluster.changes}};
 }
 
 /// Calls fn(std::type_identity<T>) for each of them.

@@ -5,6 +5,7 @@
 
 #include "base/overloaded.h"
 #include "base/rounded.h"
+#include "cluster/control/change_kinds.h"
 #include "cluster/message_text.h"
 #include "describe/describe.h"
 
@@ -86,7 +87,10 @@ Result<void> ClusterShell::bind(net::HubOptions agents) {
   return {};
 }
 
-void ClusterShell::attach(api::Part& part) { part_ = dynamic_cast<const control::ClusterPart*>(&part); }
+void ClusterShell::attach(api::Part& part) {
+  part_ = dynamic_cast<const control::ClusterPart*>(&part);
+  for (const auto& [id, job] : control().ledger().jobs()) look_after_code(job.row);
+}
 
 void ClusterShell::admit_key(const net::PublicKey& key, const cluster::AgentId& agent) {
   if (knows(key, agent)) return;
@@ -191,9 +195,9 @@ void ClusterShell::look_after_code(const control::JobRow& row) {
 void ClusterShell::log(const std::vector<api::ChangeRow>& changes) {
   for (const api::ChangeRow& change : changes) {
     const auto line = [&] { return change.noun + " " + change.id + ": " + change.what; };
-    if (change.noun == "job" || change.noun == "task") deps_.log.debug(line);
+    if (change.noun == control::job_changes.noun || change.noun == control::task_changes.noun) deps_.log.debug(line);
     // Agents that come and go are of interest to every admin; jobs and tasks have their own history.
-    if (change.noun != "agent") continue;
+    if (change.noun != control::agent_changes.noun) continue;
     change.what == "lost"
         ? deps_.log.warning(line() + "; no message from it for " + rounded(options_.settings.agent_timeout) +
                             ", see cadre agent describe " + change.id)

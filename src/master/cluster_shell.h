@@ -70,9 +70,6 @@ class ClusterShell final : public PartShell {
   loop::Task<void> tidy() override;
   std::uint64_t refused() const override;
 
-  /// The code of these jobs is in use.
-  void look_after_code(const std::vector<cluster::control::JobRow>& jobs);
-
   /// From now on this key is this agent's, and no other is.
   void admit_key(const net::PublicKey& key, const cluster::AgentId& agent);
   /// Whether the key is this agent's already.
@@ -123,6 +120,8 @@ class ClusterShell final : public PartShell {
   /// Nothing more is sent on this connection.
   void lose(std::uint64_t peer);
   void revoke(const cluster::AgentId& agent);
+  /// The code of these jobs is in use until they have ended.
+  void look_after_code(const std::vector<cluster::control::JobRow>& jobs);
   void look_after_code(const cluster::control::JobRow& row);
   /// Forgets connections of agents on which nothing was heard for long.
   void sweep();

@@ -51,7 +51,7 @@ loop::Task<Result<void>> Master::reload(const std::vector<News>& news) {
       Loaded all;
       TRY(deps_.records.begin_boot());
       for (const PartSetup& part : options_.parts) {
-        TRY_ASSIGN(rows, load(deps_.records, part));
+        TRY_ASSIGN(rows, load(part));
         all.parts.push_back(std::move(rows));
       }
       TRY_ASSIGN(last, deps_.records.last("change"));
@@ -105,7 +105,7 @@ loop::Task<Result<void>> Master::reject(const News& one, Error why) {
   const auto* heard = std::get_if<FromShell>(&one);
   if (heard == nullptr) co_return Result<void>();
   log("news for the part " + std::string(options_.parts[heard->part].type.name));
-  PartShell* const shell = options_.parts[heard->part].shell;
+  PartShell* const shell = shells_[heard->part].get();
   std::optional<std::any> instead = shell == nullptr ? std::nullopt : shell->reject(heard->news);
   if (!instead) co_return Result<void>();
   const std::vector<News> alone{FromShell{heard->part, *std::move(instead), heard->size}};

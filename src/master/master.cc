@@ -20,18 +20,24 @@ constexpr int conflicts_max = 4;
 /// That are removed by one transaction.
 constexpr std::int64_t changes_at_once = 5'000;
 
-}  // namespace
-
-Result<std::any> load(records::Records& records, const PartSetup& part) {
-  if (part.load) return part.load(records);
-  if (part.type.load) return records.load_part(part.type.load);
-  return std::any();
+bool is_declared(const api::ChangeRow& change, const api::PartType& part) {
+  return std::any_of(part.changes.begin(), part.changes.end(),
+                     [&](const api::ChangeKind& kind) { return kind.noun == change.noun; });
 }
 
+}  // namespace
+
 Result<std::unique_ptr<Master>> Master::make(const Dependencies& dependencies, Options options,
-                                             std::vector<std::any> loaded, std::uint64_t last_change) {
+                                             std::uint64_t last_change) {
   std::unique_ptr<Master> master(new Master(dependencies, std::move(options)));
   master->last_change_ = last_change;
+  TRY(master->make_shells());
+  std::vector<std::any> loaded;
+  for (PartSetup& part : master->options_.parts) {
+    std::any known = std::exchange(part.loaded, {});
+    TRY_ASSIGN(rows, known.has_value() ? Result<std::any>(std::move(known)) : master->load(part));
+    loaded.push_back(std::move(rows));
+  }
   TRY(master->make_parts(std::move(loaded)));
   return master;
 }
@@ -45,8 +51,23 @@ Master::Master(const Dependencies& dependencies, Options options)
     for (const std::string_view name : options_.parts[part].type.requests) {
       CHECK(requests_.emplace(name, part).second && "the name of a request is unique among the parts of a master");
     }
-    PartShell* const shell = options_.parts[part].shell;
-    if (shell == nullptr) continue;
+  }
+}
+
+Master::~Master() = default;
+
+Result<std::any> Master::load(const PartSetup& part) const {
+  if (part.load) return part.load(deps_.records);
+  if (part.type.load) return deps_.records.load_part(part.type.load);
+  return std::any();
+}
+
+Result<void> Master::make_shells() {
+  for (std::size_t part = 0; part < options_.parts.size(); ++part) {
+    std::unique_ptr<PartShell>& shell = shells_.emplace_back();
+    if (!options_.parts[part].make_shell) continue;
+    TRY_ASSIGN(made, options_.parts[part].make_shell(deps_));
+    shell = std::move(made);
     shell->start(
         [this, part](std::any news, ByteSize size) {
           return inbox_.push(FromShell{part, std::move(news), size}).has_value();
@@ -56,9 +77,8 @@ Master::Master(const Dependencies& dependencies, Options options)
           options_.reply(call, std::move(reply));
         });
   }
+  return {};
 }
-
-Master::~Master() = default;
 
 Result<void> Master::make_parts(std::vector<std::any> loaded) {
   parts_.clear();
@@ -67,7 +87,7 @@ Result<void> Master::make_parts(std::vector<std::any> loaded) {
     const PartSetup& setup = options_.parts[at];
     parts_.push_back(setup.type.make(std::move(loaded[at]), parts_, now()));
     if (auto* journal = dynamic_cast<api::Journal*>(parts_.back().get())) journal_ = journal;
-    if (setup.shell != nullptr) setup.shell->attach(*parts_.back());
+    if (shells_[at]) shells_[at]->attach(*parts_.back());
   }
   if (journal_ == nullptr) return fail(Errc::invalid, "no part of the master keeps the audit log");
   return {};
@@ -90,8 +110,8 @@ loop::Task<void> Master::tidy() {
   for (;;) {
     co_await loop::sleep(deps_.loop, options_.tidy_every);
     for (const std::unique_ptr<api::Part>& part : parts_) part->tidy(now());
-    for (const PartSetup& part : options_.parts) {
-      if (part.shell != nullptr) co_await part.shell->tidy();
+    for (const std::unique_ptr<PartShell>& shell : shells_) {
+      if (shell) co_await shell->tidy();
     }
     for (std::int64_t removed = changes_at_once; removed == changes_at_once;) {  // others write in between
       const Result<std::int64_t> some = co_await deps_.pool.run(
@@ -148,7 +168,7 @@ void Master::decide(const News& news) {
   std::visit(overloaded{
                  [&](const FromGateway& one) { take_call(one); },
                  [&](const FromShell& one) {
-                   PartShell* const shell = options_.parts[one.part].shell;
+                   PartShell* const shell = shells_[one.part].get();
                    const std::optional<std::any> admitted =
                        shell == nullptr ? std::optional(one.news) : shell->admit(one.news);
                    if (admitted) parts_[one.part]->hear(*admitted, now());
@@ -159,8 +179,8 @@ void Master::decide(const News& news) {
                  },
                  [&](const Tick&) {
                    for (const std::unique_ptr<api::Part>& part : parts_) part->tick(now());
-                   for (const PartSetup& part : options_.parts) {
-                     if (part.shell != nullptr) part.shell->tick();
+                   for (const std::unique_ptr<PartShell>& shell : shells_) {
+                     if (shell) shell->tick();
                    }
                  },
              },
@@ -190,7 +210,10 @@ Master::Decided Master::settle() {
   }
   for (std::size_t at = 0; at < parts_.size(); ++at) {
     decided.writes.append(std::move(writes[at]));
-    for (api::ChangeRow& change : changes[at]) change.number = ++last_change_;
+    for (api::ChangeRow& change : changes[at]) {
+      CHECK(is_declared(change, options_.parts[at].type));
+      change.number = ++last_change_;
+    }
     std::move(changes[at].begin(), changes[at].end(), std::back_inserter(decided.changes));
   }
   decided.writes.put(decided.changes);
@@ -244,7 +267,7 @@ loop::Task<Result<void>> Master::confirm() {
 
 std::uint64_t Master::refused() const {
   std::uint64_t sum = unauthenticated_ + unwritable_;
-  for (const PartSetup& part : options_.parts) sum += part.shell == nullptr ? 0 : part.shell->refused();
+  for (const std::unique_ptr<PartShell>& shell : shells_) sum += shell ? shell->refused() : 0;
   return sum;
 }
 
@@ -253,7 +276,7 @@ void Master::act(Decided decided) {
     if (!decided.facts[at].empty()) options_.parts[at].tell_bulk(std::move(decided.facts[at]));
   }
   for (std::size_t at = 0; at < parts_.size(); ++at) {
-    PartShell* const shell = options_.parts[at].shell;
+    PartShell* const shell = shells_[at].get();
     if (shell == nullptr) continue;
     shell->log(decided.changes);
     if (!decided.effects[at].empty()) shell->perform(std::move(decided.effects[at]));

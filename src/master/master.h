@@ -28,22 +28,14 @@
 
 namespace cadre::master {
 
-/// What a master stands on; all of it must outlive the master.
-struct Dependencies {
-  loop::Loop& loop;
-  loop::BlockingPool& pool;  ///< of one thread: the records are for one at a time
-  records::Records& records;
-  loop::Calendar& calendar;
-  Log& log;
-};
-
 /// A part of the list.
 struct PartSetup {
   api::PartType type;
   /// Reads what the part is made from; in its place, PartType::load is used. Called away from the loop.
-  std::function<Result<std::any>(records::Records&)> load;
-  PartShell* shell = nullptr;                            ///< may be left out; must outlive the master
-  std::function<void(std::vector<std::any>)> tell_bulk;  ///< takes the facts for its bulk side, if it has one
+  std::function<Result<std::any>(records::Records&)> load = nullptr;
+  std::any loaded = {};                                            ///< that, if it was read already
+  MakePartShell make_shell = nullptr;                              ///< if the part has a shell
+  std::function<void(std::vector<std::any>)> tell_bulk = nullptr;  ///< takes the facts for its bulk side, if it has one
 };
 
 struct Options {
@@ -58,14 +50,11 @@ struct Options {
   std::function<void(const std::vector<api::ChangeRow>&)> tell_changes;
 };
 
-/// What this part is made from, as the database has it.
-[[nodiscard]] Result<std::any> load(records::Records& records, const PartSetup& part);
-
 class Master final : public api::Service, public api::Identifier {
  public:
-  /// The parts are made from `loaded`, one for each.
+  /// Reads what the parts are made from, and makes them and their shells.
   [[nodiscard]] static Result<std::unique_ptr<Master>> make(const Dependencies& dependencies, Options options,
-                                                            std::vector<std::any> loaded, std::uint64_t last_change);
+                                                            std::uint64_t last_change);
   ~Master() override;
 
   void ask(api::CallId call, api::Credential credential, api::Request request) override;
@@ -109,6 +98,9 @@ class Master final : public api::Service, public api::Identifier {
   };
 
   Master(const Dependencies& dependencies, Options options);
+  /// What a part is made from, as the database has it.
+  Result<std::any> load(const PartSetup& part) const;
+  Result<void> make_shells();
   Result<void> make_parts(std::vector<std::any> loaded);
   api::Now now() const { return {calendar_.now(), calendar_.wall()}; }
   void tick_later();
@@ -156,6 +148,7 @@ class Master final : public api::Service, public api::Identifier {
   Dependencies deps_;
   loop::Calendar& calendar_;
   Options options_;
+  std::vector<std::unique_ptr<PartShell>> shells_;  ///< one for each part; null: it has none
   std::vector<std::unique_ptr<api::Part>> parts_;
   api::Journal* journal_ = nullptr;                             ///< one of the parts
   std::unordered_map<std::string_view, std::size_t> requests_;  ///< which part serves them, by name

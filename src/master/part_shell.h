@@ -4,15 +4,29 @@
 
 #include <any>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "api/part.h"
 #include "base/bytes.h"
+#include "base/log.h"
 #include "base/result.h"
+#include "loop/blocking_pool.h"
+#include "loop/calendar.h"
 #include "loop/task.h"
+#include "records/records.h"
 
 namespace cadre::master {
+
+/// What a master and the shells of its parts stand on; all of it must outlive them.
+struct Dependencies {
+  loop::Loop& loop;
+  loop::BlockingPool& pool;  ///< of one thread: the records are for one at a time
+  records::Records& records;
+  loop::Calendar& calendar;
+  Log& log;
+};
 
 /// News for the part, and how much memory they take. False: there is no room, or the master is about to stop.
 using PostNews = std::function<bool(std::any news, ByteSize size)>;
@@ -59,5 +73,8 @@ class PartShell {
   PostNews post_;
   std::function<void(api::CallId, api::Reply)> reply_;
 };
+
+/// Makes the shell of a part.
+using MakePartShell = std::function<Result<std::unique_ptr<PartShell>>(const Dependencies&)>;
 
 }  // namespace cadre::master

@@ -64,6 +64,11 @@ struct Declared {
   };
   RowTypes rows;
   std::vector<Schema> schemas;  ///< beside that of the master itself
+
+  /// The migrations of a part, if it has any.
+  void add_schema(const api::PartType& part) {
+    if (!part.migrations.empty()) schemas.push_back({std::string(part.name), part.migrations});
+  }
 };
 
 class Records {

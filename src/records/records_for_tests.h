@@ -21,6 +21,8 @@ inline Declared declared_for_tests() {
   declared.rows.add(std::type_identity<access::AccessPart::RowTypes>{});
   declared.rows.add(std::type_identity<cluster::control::ClusterPart::RowTypes>{});
   declared.rows.add(std::type_identity<std::tuple<api::ChangeRow>>{});
+  declared.add_schema(access::AccessPart::type({}));
+  declared.add_schema(cluster::control::ClusterPart::type({}));
   return declared;
 }
 

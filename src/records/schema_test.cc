@@ -61,6 +61,17 @@ TEST_P(SchemaContract, ADatabaseOfTheFirstSchemaIsBroughtOnWithItsRows) {
   EXPECT_EQ(access.last_audit, 0U);
 }
 
+TEST_P(SchemaContract, APartAddsToItsTablesInItsOwnFolder) {
+  open(backend_.url()).reset();
+  api::PartType part = cluster::control::ClusterPart::type({});
+  part.migrations = {{1, "a column of an old table", "ALTER TABLE jobs ADD COLUMN colour TEXT NOT NULL DEFAULT 'red'"}};
+  Declared declared = declared_for_tests();
+  declared.add_schema(part);
+  ASSERT_DONE(Records::open(backend_.url(), silent_log(), declared));
+  ASSERT_DONE(backend_.connect()->query("SELECT colour FROM jobs"));
+  ASSERT_DONE(Records::open(backend_.url(), silent_log(), declared));  // once
+}
+
 INSTANTIATE_FOR_BOTH_ENGINES(SchemaContract);
 
 }  // namespace

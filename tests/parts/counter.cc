@@ -6,7 +6,7 @@ namespace cadre::counter {
 
 api::PartType CounterPart::type(const Settings& settings) {
   api::PartType type;
-  type.name = "counter";
+  type.name = name;
   type.operations = api::operations_of(std::type_identity<Request>{});
   type.requests = api::names_of(std::type_identity<Request>{});
   type.bulk_operations = api::operations_of(std::type_identity<BulkRequest>{});
@@ -14,6 +14,7 @@ api::PartType CounterPart::type(const Settings& settings) {
 CREATE TABLE counters (name TEXT PRIMARY KEY, value BIGINT NOT NULL, workspace TEXT NOT NULL);
 CREATE TABLE counter_bulk (name TEXT PRIMARY KEY, value BIGINT NOT NULL);
 )"}};
+  type.changes = {counter_changes};
   type.has_snapshot = true;
   type.load = [](api::RowReader& reader) -> Result<std::any> {
     TRY_ASSIGN(counters, reader.all<CounterRow>());
@@ -58,9 +59,13 @@ std::optional<api::Reply> CounterPart::serve(const api::Call& call, const api::R
   }
   if (known == counters_.end()) outcome_.facts.emplace_back(CounterCreated{increment->name, workspace});
   CounterRow& row = counters_.try_emplace(increment->name, CounterRow{increment->name, 0, workspace}).first->second;
-  row.value += increment->by;
+  const std::int64_t before = std::exchange(row.value, row.value + increment->by);
+  if (before / settings_.log_every != row.value / settings_.log_every) {
+    outcome_.effects.emplace_back(LogValue{row.name, row.value});
+  }
   changed_.insert(row.name);
-  outcome_.changes.push_back({0, call.now.time, "counter", row.name, std::to_string(row.value), row.workspace});
+  outcome_.changes.push_back({0, call.now.time, std::string(counter_changes.noun), row.name,
+                              std::to_string(row.value), row.workspace});
   api::Reply reply(view_of(row));
   reply.set_created({"counter", row.name});
   return reply;

@@ -1,6 +1,6 @@
-/// A part of a master that counts: what a new part costs. Its requests, rows, change kind, metric and facts are
-/// declared here; its bulk side is in bulk/; the only other line is that in main.cc which puts both into the list of
-/// parts. Pure; one thread at a time.
+/// A part of a master that counts: what a new part costs. Its settings, requests, rows, change kind, metric, effect and
+/// facts are declared here; its shell is counter_shell.h, its bulk side is in bulk/; the only other line is that in
+/// main.cc which puts them into the list of parts. Pure; one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,12 @@ namespace cadre::counter {
 struct Settings {
   static constexpr std::string_view doc = "Settings of the counters.";
   std::int64_t counters_max = 1'000;
+  std::int64_t log_every = 1'000;
 };
 template <class V>
 void describe(V& v, Settings& s) {
   v.field("counters_max", s.counters_max, "Maximum number of counters.", range(1, 1'000'000));
+  v.field("log_every", s.log_every, "Values whose multiples are logged.", range(1, 1'000'000));
 }
 
 struct CounterRow {
@@ -53,6 +55,11 @@ void columns(V& v, BulkRow& row) {
 inline std::string_view table_of(const BulkRow&) { return "counter_bulk"; }
 inline const std::string& key_of(const BulkRow& row) { return row.name; }
 
+/// An effect: the shell logs that a counter has reached a multiple of Settings::log_every.
+struct LogValue {
+  std::string name;
+  std::int64_t value = 0;
+};
 /// A fact for the bulk side: a new counter.
 struct CounterCreated {
   std::string name;
@@ -138,8 +145,12 @@ void describe(V& v, AddInBulk& m) {
 
 using BulkRequest = std::variant<AddInBulk>;
 
+inline constexpr api::ChangeKind counter_changes{"counter", "A counter has a new value."};
+
 class CounterPart final : public api::Part {
  public:
+  static constexpr std::string_view name = "counter";
+  using Settings = counter::Settings;
   using RowTypes = std::tuple<CounterRow, BulkRow>;
   [[nodiscard]] static api::PartType type(const Settings& settings);
   struct Loaded {

@@ -53,6 +53,13 @@ class CounterPart(unittest.TestCase):
         self.cluster.start_master()
         self.assertEqual(self.cluster.get("/counters").json, {"counters": [{"name": "kept", "value": 7, "bulk": 0}]})
 
+    def test_its_shell_performs_its_effects(self):
+        self.increment("big", by=999)
+        self.increment("big", by=2)
+        log = self.cluster.folder / "master.log"
+        self.cluster.until(lambda: "counter big is at 1001" in log.read_text())
+        self.assertNotIn("counter big is at 999", log.read_text())
+
     def test_a_repeated_request_with_a_key_counts_once(self):
         for _ in range(3):
             answer = self.increment("once", headers={"Idempotency-Key": "k1"})
@@ -90,6 +97,8 @@ class CounterPart(unittest.TestCase):
         increment = document["paths"]["/counters/{name}/increments"]["post"]
         self.assertEqual(increment["operationId"], "increment_counter")
         self.assertIn("Idempotency-Key", [one["name"] for one in increment["parameters"]])
+        changes = document["components"]["schemas"]["change_message"]["oneOf"][0]["properties"]["changes"]
+        self.assertEqual(changes["items"]["properties"]["noun"]["examples"], ["job", "task", "agent", "counter"])
 
     def test_its_settings_are_a_section_of_the_master_file(self):
         self.increment("first")
@@ -156,7 +165,11 @@ class CounterPart(unittest.TestCase):
         lines = connection.getresponse().read().decode().splitlines()
         values = dict(line.rsplit(" ", 1) for line in lines if line.startswith("cadre_bulk_") and "counter" in line)
         self.assertEqual(values['cadre_bulk_requests_total{part="counter"}'], "10")
-        self.assertLess(int(values['cadre_bulk_callers_identified_total{part="counter"}']), 10)
+        self.assertEqual(values['cadre_bulk_requests_refused_total{part="counter",reason="unauthenticated"}'], "0")
+        hits, misses = (int(values['cadre_bulk_rights_lookups_total{part="counter",result="%s"}' % result])
+                        for result in ("hit", "miss"))
+        self.assertEqual(hits + misses, 10)
+        self.assertGreater(hits, 0)
 
     def test_the_token_of_an_older_run_of_a_task_is_refused_by_its_bulk_side(self):
         """The first run of the task fails; its token must not add anything once the second has begun."""

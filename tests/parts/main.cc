@@ -7,10 +7,11 @@
 #include "app/process_log.h"
 #include "tests/parts/bulk/counter_bulk.h"
 #include "tests/parts/counter.h"
+#include "tests/parts/counter_shell.h"
 
 using cadre::counter::CounterBulk;
 using cadre::counter::CounterPart;
-using cadre::counter::Settings;
+using cadre::counter::CounterShell;
 
 int main(int argc, char** argv) {
   if (argc < 3) return 2;
@@ -25,7 +26,7 @@ int main(int argc, char** argv) {
   const auto log = cadre::app::make_log("master", {});
   cadre::app::MasterExtras extras;
   extras.parts = [](cadre::api::Sections& sections) -> std::vector<cadre::app::PartDeclaration> {
-    return {cadre::app::declare<CounterPart, CounterBulk>(CounterPart::type(sections.take<Settings>("counter")))};
+    return {cadre::app::declare<CounterPart>(sections).with_shell<CounterShell>().with_bulk<CounterBulk>()};
   };
   const auto ended = cadre::app::run_master(config, *log, std::move(extras));
   if (!ended) log->error(ended.error().message);

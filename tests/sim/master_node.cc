@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "app/parts.h"
-#include "master/access_shell.h"
 #include "master/cluster_shell.h"
 #include "master/master.h"
 
@@ -50,8 +49,8 @@ Result<void> MasterNode::open(const MasterDependencies& deps) {
   parts.cluster.has_archive = false;
   for (const auto& [key, agent] : deps.agents) parts.cluster.keyed.insert(agent);
   parts.access.local_token = access::TokenRow{std::string(access::local_token_id), token_hash, "admin", "", {}, {}};
-  access_ = std::make_unique<master::AccessShell>(
-      master::AccessShell::Dependencies{loop_, pool_, deps.records, deps.log}, 1'000'000);
+  parts.cluster_loaded = cluster::control::ClusterPart::Loaded{boot, std::move(rows)};
+  parts.ended_most = {1'000'000, std::int64_t{1} << 40};
   master::ClusterShell::Options shell;
   shell.settings = deps.settings;
   shell.agents = std::move(hub);
@@ -73,9 +72,10 @@ Result<void> MasterNode::open(const MasterDependencies& deps) {
     }
     return cluster::messages::Pass{};
   };
-  TRY_ASSIGN(cluster,
-             master::ClusterShell::make({loop_, network_, pool_, deps.records, calendar_, deps.log}, std::move(shell)));
-  cluster_ = std::move(cluster);
+  parts.cluster_shell = [this, shell = std::move(shell)](
+                            const master::Dependencies& on) -> Result<std::unique_ptr<master::PartShell>> {
+    return master::ClusterShell::make({on.loop, network_, on.pool, on.records, on.calendar, on.log}, shell);
+  };
 
   master::Options options;
   options.tick_every = deps.settings.beat_every / 4;
@@ -83,19 +83,9 @@ Result<void> MasterNode::open(const MasterDependencies& deps) {
   options.changes_kept = 1'000'000;
   options.reply = events_.reply;
   for (app::PartDeclaration& part : app::parts_of(std::move(parts))) options.parts.push_back(std::move(part.setup));
-  options.parts[0].shell = access_.get();
-  options.parts[1].shell = cluster_.get();
-  options.parts[1].load = [](records::Records& records) -> Result<std::any> {
-    TRY_ASSIGN(again, records.load({1'000'000, std::int64_t{1} << 40}));
-    return std::any(cluster::control::ClusterPart::Loaded{records.boot(), std::move(again)});
-  };
-  std::vector<std::any> loaded;
-  TRY_ASSIGN(of_access, master::load(deps.records, options.parts[0]));
-  loaded.push_back(std::move(of_access));
-  loaded.emplace_back(cluster::control::ClusterPart::Loaded{boot, std::move(rows)});
   TRY_ASSIGN(last_change, deps.records.last("change"));
   TRY_ASSIGN(master, master::Master::make({loop_, pool_, deps.records, calendar_, deps.log}, std::move(options),
-                                          std::move(loaded), last_change));
+                                          last_change));
   master_ = std::move(master);
   loop_.spawn(serve());
   return {};

@@ -21,8 +21,6 @@
 #include "tests/sim/process_network.h"
 
 namespace cadre::master {
-class AccessShell;
-class ClusterShell;
 class Master;
 }  // namespace cadre::master
 
@@ -76,8 +74,6 @@ class MasterNode {
   Dice dice_;
   std::set<cluster::LeaseId> fenced_;  ///< older leases of their tasks are served no more
   std::unique_ptr<OutputStore> output_;
-  std::unique_ptr<master::AccessShell> access_;
-  std::unique_ptr<master::ClusterShell> cluster_;
   std::unique_ptr<master::Master> master_;
 };
 

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/overloaded.h"
+#include "cluster/control/change_kinds.h"
 #include "cluster/control/tables.h"
 #include "cluster/output.h"
 
@@ -72,6 +73,7 @@ api::PartType ClusterPart::type(Options options) {
   type.operations.push_back(api::operation_of<requests::ReadLogs>());
   type.operations.push_back(api::operation_of<requests::GetCode>());
   type.operations.push_back(api::operation_of<requests::PutCode>());
+  type.changes.assign(change_kinds.begin(), change_kinds.end());
   type.has_snapshot = true;
   type.make = [options = std::move(options)](std::any loaded, std::span<const std::unique_ptr<Part>> before,
                                              const api::Now& now) -> std::unique_ptr<Part> {

@@ -25,6 +25,7 @@ class BulkThread {
     MakeBulkPart make;
     std::function<void(std::any news, ByteSize size)> tell_part;  ///< see BulkPart::Dependencies
     std::function<void(api::CallId, api::Reply)> reply;           ///< called on the bulk side's thread
+    IngestCounters counters;
     IngestLimits limits;
   };
   /// Serves at once. The identifier must outlive it or its stop().

@@ -30,7 +30,7 @@ void Ingest::ask(api::CallId call, api::Credential credential, api::Request requ
   const bool is_one_too_many = waiting_.fetch_add(1) >= limits_.calls_max;
   const bool is_too_large = waiting_bytes_.fetch_add(open.bytes) + open.bytes > limits_.bytes_max.value;
   if (!is_one_too_many && !is_too_large && !lags_ && inbox_.push(std::move(asked))) return;
-  refuse(open, api::Failed{Errc::unavailable, is_overloaded, {}});
+  refuse_overloaded(open);
 }
 
 bool Ingest::tell(News news) {
@@ -58,9 +58,12 @@ void Ingest::reply(const Open& call, api::Reply reply) {
   deps_.reply(call.call, std::move(reply));
 }
 
-void Ingest::refuse(const Open& call, api::Reply reply) {
-  ++refused_;
-  this->reply(call, std::move(reply));
+void Ingest::refuse_overloaded(const Open& call) {
+  {
+    const std::lock_guard lock(counting_);
+    ++deps_.counters.overloaded;
+  }
+  reply(call, api::Failed{Errc::unavailable, is_overloaded, {}});
 }
 
 std::string Ingest::key_of(const api::Credential& credential) {
@@ -78,16 +81,17 @@ const api::Principal* Ingest::rights_of(const api::Credential& credential) {
 
 void Ingest::take(Asked asked, Batch& batch) {
   if (const api::Principal* who = rights_of(asked.credential)) {
+    ++deps_.counters.hits;
     batch.calls.push_back(open_of(asked));
     batch.requests.push_back({*who, std::move(asked.request)});
     if (batch.calls.size() >= batch_max) serve(batch);
     return;
   }
+  ++deps_.counters.misses;
   const api::Credential credential = asked.credential;
   std::vector<Asked>& waiting = unidentified_[key_of(credential)];
   waiting.push_back(std::move(asked));
   if (waiting.size() > 1) return;  // the master is asked already
-  ++identified_;
   deps_.identifier.identify_caller(credential, [this, credential](Result<api::Principal> who) {
     tell(Identified{credential, std::move(who)});
   });
@@ -105,7 +109,8 @@ void Ingest::take(Identified identified, Batch& batch) {
   if (waiting.empty()) return;
   for (Asked& asked : waiting.mapped()) {
     if (!identified.who) {
-      refuse(open_of(asked), api::Failed::unauthenticated(identified.who.error().message));
+      ++deps_.counters.unauthenticated;
+      reply(open_of(asked), api::Failed::unauthenticated(identified.who.error().message));
       continue;
     }
     batch.calls.push_back(open_of(asked));
@@ -122,14 +127,14 @@ void Ingest::forget_older(const std::vector<cluster::LeaseId>& newest) {
 void Ingest::serve(Batch& batch) {
   if (batch.calls.empty()) return;
   if (lags_) {
-    for (const Open& call : batch.calls) refuse(call, api::Failed{Errc::unavailable, is_overloaded, {}});
+    for (const Open& call : batch.calls) refuse_overloaded(call);
     batch = {};
     return;
   }
   std::vector<api::Reply> replies = deps_.part.serve(batch.requests);
   CHECK(replies.size() == batch.calls.size());
   for (std::size_t i = 0; i < replies.size(); ++i) {
-    ++served_;
+    ++deps_.counters.accepted;
     reply(batch.calls[i], std::move(replies[i]));
   }
   batch = {};

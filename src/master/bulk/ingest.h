@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <string>
 #include <variant>
 #include <vector>
@@ -25,6 +26,7 @@
 #include "loop/loop.h"
 #include "loop/task.h"
 #include "master/bulk/bulk_part.h"
+#include "master/bulk/ingest_metrics.h"
 
 namespace cadre::master {
 
@@ -45,6 +47,7 @@ class Ingest final : public api::Service {
     api::Identifier& identifier;
     std::function<void(api::CallId, api::Reply)> reply;
     Log& log;
+    IngestCounters counters;
   };
   explicit Ingest(const Dependencies& dependencies, const IngestLimits& limits = {});
 
@@ -65,14 +68,6 @@ class Ingest final : public api::Service {
     stopped_ = true;
     inbox_.close();
   }
-
-  struct Counters {
-    std::uint64_t served = 0;
-    std::uint64_t refused = 0;     ///< for lack of rights, or of room
-    std::uint64_t identified = 0;  ///< callers whose rights were not cached
-  };
-  /// Safe on any thread.
-  [[nodiscard]] Counters counters() const { return {served_, refused_, identified_}; }
 
  private:
   struct Asked {
@@ -117,7 +112,7 @@ class Ingest final : public api::Service {
   void take(Identified identified, Batch& batch);
   void forget_older(const std::vector<cluster::LeaseId>& newest);
   void serve(Batch& batch);
-  void refuse(const Open& call, api::Reply reply);
+  void refuse_overloaded(const Open& call);
   void reply(const Open& call, api::Reply reply);
 
   Dependencies deps_;
@@ -134,9 +129,7 @@ class Ingest final : public api::Service {
   std::atomic<std::int64_t> waiting_bytes_ = 0;             ///< of their bodies
   std::atomic<bool> stopped_ = false;
   std::atomic<bool> lags_ = false;  ///< what the master said could not be taken: nothing is served any more
-  std::atomic<std::uint64_t> served_ = 0;
-  std::atomic<std::uint64_t> refused_ = 0;
-  std::atomic<std::uint64_t> identified_ = 0;
+  std::mutex counting_;             ///< for what is counted by the thread of the ingest and by those that ask
 };
 
 }  // namespace cadre::master

@@ -106,7 +106,10 @@ struct IngestTest : testing::Test {
   PlayedPart part;
   std::map<api::CallId, api::Reply> replies;
   SilentLog log;
-  Ingest ingest{{loop, part, master, [this](api::CallId call, api::Reply reply) { replies.emplace(call, reply); }, log},
+  IngestMetrics metrics;
+  IngestCounters counters{metrics, "played"};
+  Ingest ingest{{loop, part, master, [this](api::CallId call, api::Reply reply) { replies.emplace(call, reply); }, log,
+                 counters},
                 {.calls_max = 5, .bytes_max{1'000}, .told_max = 20}};
 
   void SetUp() override { loop.spawn(ingest.run()); }
@@ -125,7 +128,38 @@ TEST_F(IngestTest, AsksTheMasterOnceForEachLease) {
   EXPECT_EQ(master.asked, 1);
   EXPECT_THAT(part.served, ElementsAre("1.0/1", "1.0/1", "1.0/1", "1.0/1"));
   EXPECT_THAT(part.batches, ElementsAre(3, 1)) << "what came together is served together";
-  EXPECT_EQ(ingest.counters().identified, 1U);
+  EXPECT_EQ(counters.misses, 3U);
+  EXPECT_EQ(counters.hits, 1U);
+}
+
+/// `name part value` of each sample that is not zero.
+std::map<std::string, double> nonzero(const MetricSet& metrics) {
+  std::map<std::string, double> values;
+  for (const Metric& metric : metrics.read()) {
+    for (const Metric::Sample& sample : metric.samples) {
+      std::string name = metric.name;
+      for (const auto& [label, value] : sample.labels) name += " " + value;
+      if (std::get<double>(sample.value) != 0) values[name] = std::get<double>(sample.value);
+    }
+  }
+  return values;
+}
+
+TEST_F(IngestTest, CountsWhatItServesAndRefusesByPart) {
+  master.tokens = {"t"};
+  ask(1, of_user("t"));
+  run();
+  ask(2, of_user("t"));
+  ask(3, of_user("wrong"));
+  run();
+  const std::map<std::string, double> one{{"bulk_requests_total played", 2},
+                                          {"bulk_requests_refused_total played unauthenticated", 1},
+                                          {"bulk_rights_lookups_total played hit", 1},
+                                          {"bulk_rights_lookups_total played miss", 2}};
+  EXPECT_EQ(nonzero(metrics.all), one);
+  IngestCounters other(metrics, "other");
+  ++other.accepted;
+  EXPECT_EQ(counters.accepted, 2U) << "each part has counters of its own";
 }
 
 TEST_F(IngestTest, RefusesCallersThatTheMasterDoesNotKnow) {
@@ -188,6 +222,7 @@ TEST_F(IngestTest, RefusesWhatIsMoreThanItHolds) {
   run();
   EXPECT_EQ(failure_of(5), "");
   EXPECT_THAT(failure_of(6), HasSubstr("overloaded"));
+  EXPECT_EQ(counters.overloaded, 2U);
   ask(8, of_user("t"));
   run();
   EXPECT_EQ(failure_of(8), "") << "there is room again";
@@ -265,7 +300,9 @@ TEST(Ingest, KeepsOlderLeasesOutWhateverTheDelays) {
     };
     int replies = 0;
     SilentLog log;
-    Ingest ingest({loop, part, master, [&](api::CallId, const api::Reply&) { ++replies; }, log});
+    IngestMetrics metrics;
+    Ingest ingest(
+        {loop, part, master, [&](api::CallId, const api::Reply&) { ++replies; }, log, IngestCounters(metrics, "played")});
     loop.spawn(ingest.run());
     int asked = 0;
     for (int i = 0; i < 200; ++i) {
