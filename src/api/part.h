@@ -49,6 +49,7 @@ struct Outcome {
   std::vector<std::any> effects;   ///< for the shell of the part, once all is written
   std::vector<std::any> facts;     ///< for the bulk side of the part, once all is written, before any effect
   std::vector<std::pair<CallId, Reply>> replies;
+  bool is_finished = true;  ///< else settle() is to be called again soon: there is work that is done in portions
 };
 
 /// A page of what a client that follows changes must know of a part at first. The master answers it for the part named.

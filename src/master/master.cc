@@ -183,6 +183,7 @@ void Master::decide(const News& news) {
                      if (shell) shell->tick();
                    }
                  },
+                 [](const Resume&) {},
              },
              news);
 }
@@ -202,6 +203,7 @@ Master::Decided Master::settle() {
       audit(pending->second.call, pending->second.request, &reply);
       decided.audited.push_back(call);
     }
+    decided.is_finished &= outcome.is_finished;
     writes[at] = std::move(outcome.writes);
     changes[at] = std::move(outcome.changes);
     decided.effects[at] = std::move(outcome.effects);
@@ -272,6 +274,8 @@ std::uint64_t Master::refused() const {
 }
 
 void Master::act(Decided decided) {
+  // If the inbox takes no more, what is in it begins the next step.
+  if (!decided.is_finished) static_cast<void>(inbox_.push(Resume{}));
   for (std::size_t at = 0; at < parts_.size(); ++at) {
     if (!decided.facts[at].empty()) options_.parts[at].tell_bulk(std::move(decided.facts[at]));
   }

@@ -85,7 +85,9 @@ class Master final : public api::Service, public api::Identifier {
     api::CallId call = 0;
   };
   struct Tick {};
-  using News = std::variant<FromGateway, FromShell, Left, Tick>;
+  /// A part has more to do. It is in the inbox so that what has arrived meanwhile has its turn.
+  struct Resume {};
+  using News = std::variant<FromGateway, FromShell, Left, Tick, Resume>;
   static ByteSize size_of(const News& news);
   /// What the parts have decided together.
   struct Decided {
@@ -95,6 +97,7 @@ class Master final : public api::Service, public api::Identifier {
     std::vector<std::vector<std::any>> facts;    ///< by part
     std::vector<std::pair<api::CallId, api::Reply>> replies;
     std::vector<api::CallId> audited;  ///< they are in the audit log once it is written
+    bool is_finished = true;           ///< no part has more to do
   };
 
   Master(const Dependencies& dependencies, Options options);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "plan/ids.h"
@@ -22,6 +23,7 @@ struct Agent {
   Labels labels;
   bool enabled = true;
   bool draining = false;
+  std::optional<AccountId> only_for = {};  ///< it takes only gangs of this account
 
   static constexpr std::string_view doc = "A host with the resources it offers.";
   bool takes_work() const { return enabled && !draining; }

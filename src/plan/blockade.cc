@@ -79,9 +79,10 @@ bool looked_at_in_vain(const Reach& reach, Blocked& blocked, std::uint32_t agent
 
 }  // namespace
 
-void Hopeless::add(const GangClass& one, const AgentSet* barred) {
+void Hopeless::add(const State& state, const GangClass& one, const AgentSet* barred) {
   const auto* wants = std::get_if<Divisible>(&one.wants);
-  if (wants == nullptr || one.chooses_agents() || wants->request.slot_kind) return;
+  const bool sees_all = !one.chooses_agents() && !state.books.has_reserved();
+  if (wants == nullptr || !sees_all || wants->request.slot_kind) return;
   std::vector<Least>& list = barred == nullptr || barred->empty() ? everywhere_ : outside_bars_;
   const Least least{wants->request.slots, wants->request.cpus, wants->request.memory};
   std::erase_if(list, [&](const Least& known) { return least.within(known); });

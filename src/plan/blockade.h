@@ -12,7 +12,7 @@ namespace cadre::plan {
 class Hopeless {
  public:
   /// A class that goes whole onto one agent was blocked.
-  void add(const GangClass& one, const AgentSet* barred);
+  void add(const State& state, const GangClass& one, const AgentSet* barred);
   /// Whether a class is blocked for that reason alone; if so, that is remembered for it.
   bool covers(const State& state, GangClass& one, const Order& order, const AgentSet* barred) const;
 

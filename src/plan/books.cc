@@ -35,6 +35,7 @@ std::uint32_t Books::put(const Agent& agent) {
     Row& row = rows_[index];
     unlist(index);
     for (Amount& unused : row.unused) (unused += capacity) -= capacity_[index];
+    count_reserved(row.agent, -1);
     row.agent = agent;
   } else {
     if (vacant_.empty()) {
@@ -53,6 +54,7 @@ std::uint32_t Books::put(const Agent& agent) {
     tails_[index] = make_tail(agent.id.value);
     by_id_.emplace(agent.id, index);
   }
+  count_reserved(agent, 1);
   capacity_[index] = capacity;
   kind_[index] = agent.slot_kind;
   refresh(index);
@@ -65,6 +67,7 @@ void Books::remove(std::uint32_t agent) {
   const Row& row = rows_[agent];
   CHECK(row.unused[0] == capacity_[agent]);
   unlist(agent);
+  count_reserved(row.agent, -1);
   by_id_.erase(row.agent.id);
   vacant_.push_back(agent);
 }
@@ -147,6 +150,13 @@ Books::Tail Books::make_tail(const std::string& name) {
       stem_numbers_.try_emplace(name.substr(0, name.size() - 1), static_cast<std::uint32_t>(stems_.size()));
   if (is_new) stems_.push_back(at->first);
   return {at->second, name.back()};
+}
+
+void Books::count_reserved(const Agent& agent, std::int32_t sign) {
+  if (!agent.only_for) return;
+  const auto count = reserved_for_.try_emplace(*agent.only_for, 0).first;
+  count->second += sign;
+  if (count->second == 0) reserved_for_.erase(count);
 }
 
 void Books::list(std::uint32_t agent) {

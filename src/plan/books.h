@@ -39,6 +39,7 @@ class Books {
   void remove(std::uint32_t agent);
 
   std::optional<std::uint32_t> find(const AgentId& id) const;
+  bool empty() const { return by_id_.empty(); }
   /// All of them, in the order of their indexes.
   std::vector<Agent> agents() const;
   const Agent& agent(std::uint32_t agent) const { return rows_[agent].agent; }
@@ -99,6 +100,9 @@ class Books {
   std::int64_t slots_in_all() const { return slots_in_all_; }
   /// Grows when there are agents of a size of which there were none.
   std::uint64_t sizes_version() const { return sizes_version_; }
+  /// Whether agents are reserved for some account, or for this one.
+  bool has_reserved() const { return !reserved_for_.empty(); }
+  bool has_reserved(const AccountId& account) const { return reserved_for_.contains(account); }
   /// Grows with every change to an agent's settings.
   std::uint64_t agents_version() const { return agents_version_; }
 
@@ -119,6 +123,8 @@ class Books {
   /// Changes its reach.
   void extend(std::uint32_t agent, std::int64_t slots);
   Tail make_tail(const std::string& name);
+  /// One more, or one less, agent is reserved for an account, if it is for any.
+  void count_reserved(const Agent& agent, std::int32_t sign);
   void list(std::uint32_t agent);
   void unlist(std::uint32_t agent);
 
@@ -141,6 +147,7 @@ class Books {
   BySlots idle_[2];
   BySlots by_size_;
   std::int64_t slots_in_all_ = 0;
+  std::map<AccountId, std::int32_t> reserved_for_;  ///< number of agents
   std::uint64_t sizes_version_ = 0;
   std::uint64_t agents_version_ = 0;
 };

@@ -47,7 +47,7 @@ class FairShareWalk {
     for (auto& [key, group] : state_.groups) {
       GroupDemand demand;
       demand.weight = group.weight;
-      demand.age_rank = group.submissions.front();
+      demand.age_rank = *group.submissions.begin();
       demand.active = demand.demand = group.active;
       demand.fixed = group.fixed;
       std::map<Limits, std::int64_t> wanted;
@@ -153,7 +153,7 @@ class FairShareWalk {
     for (const Order& order : growing) {
       const std::uint32_t gang = order.gang;
       const GangRow& row = state_.gangs[gang];
-      GangClass admission = admission_of(row.gang);
+      GangClass admission = admission_of(state_, row);
       const Search search{View::now, policy_.fitting, state_.filter_for(admission, nullptr), tie_seed(row.gang.id)};
       const std::int64_t before = row.slots;
       const auto room = room_under(row.limits());

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <list>
 #include <set>
 #include <vector>
 
@@ -14,7 +13,7 @@ namespace cadre::plan {
 struct GroupRow {
   Limit limit;
   double weight = 1;
-  std::list<std::uint64_t> submissions;  ///< of all its gangs, oldest first; the first one is its age
+  std::multiset<std::uint64_t> submissions;  ///< of all its gangs; the least one is its age
   std::vector<std::uint32_t> members;    ///< all its gangs, in no order
   std::vector<std::uint32_t> running;    ///< gangs that run or stop, in no order
   std::vector<GangClass*> classes;       ///< under fair share, in no order

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,8 +21,8 @@ struct Limit {
   std::int64_t elsewhere = 0;             ///< held in other pools
 
   std::int64_t held() const { return slots + elsewhere; }
-  /// Slots that may still be taken; only if it binds.
-  std::int64_t room() const { return *max_slots - held(); }
+  /// Slots that may still be taken; any number if it does not bind.
+  std::int64_t room() const { return max_slots ? *max_slots - held() : std::numeric_limits<std::int64_t>::max(); }
 };
 
 /// Those that bind a gang.
@@ -40,5 +41,8 @@ struct AccountRow {
   Limit limit;
   std::vector<std::uint32_t> members;  ///< all its gangs, in no order
 };
+
+/// Accounts for which agents are reserved.
+using Owners = std::vector<const AccountRow*>;
 
 }  // namespace cadre::plan

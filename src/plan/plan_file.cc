@@ -284,6 +284,11 @@ PlanFile to_plan_file(const Snapshot& snapshot) {
     }
     entry.preemptible = gang.preemptible;
     entry.exclude = gang.exclude;
+    for (const Agent& agent : snapshot.agents) {  // a file says the same by what each gang excludes
+      const bool is_open = !agent.only_for || std::find(gang.accounts.begin(), gang.accounts.end(), *agent.only_for) !=
+                                                  gang.accounts.end();
+      if (!is_open) entry.exclude.push_back(agent.id);
+    }
     entry.selector = gang.selector;
     std::visit(overloaded{
                    [&](const Divisible& one) {

@@ -1,6 +1,7 @@
 #include "plan/planner.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -48,7 +49,7 @@ void Planner::remove_agent(const AgentId& id) {
   const auto agent = state_.books.find(id);
   CHECK(agent.has_value());
   state_.stop_holding(*agent);
-  state_.books.remove(*agent);
+  state_.remove_agent(*agent);
 }
 
 void Planner::join_group(GangRow& row) {
@@ -62,9 +63,7 @@ void Planner::join_group(GangRow& row) {
     }
   }
   state_.join(row.order.gang, group);
-  auto later = group.submissions.end();
-  while (later != group.submissions.begin() && *std::prev(later) > row.order.submission) --later;
-  row.in_submissions = group.submissions.insert(later, row.order.submission);
+  row.in_submissions = group.submissions.insert(group.submissions.end(), row.order.submission);
 }
 
 void Planner::join_accounts(GangRow& row) {
@@ -228,7 +227,13 @@ void Planner::remove(const GangId& id) {
   vacant_.push_back(index);
 }
 
+bool Planner::is_occupied(const AgentId& id) const {
+  const auto agent = state_.books.find(id);
+  return agent && !state_.on_agent[*agent].empty();
+}
+
 Plan Planner::plan(TimePoint now) {
+  state_.sort(std::numeric_limits<std::size_t>::max());
   state_.forget_notes();
   return std::visit(overloaded{
                         [&](const PriorityPolicy& policy) { return plan_by_priority(state_, policy, now); },

@@ -54,6 +54,8 @@ class Planner {
   void put_agent(const Agent& agent);
   /// Forgets an agent; the gangs on it must have ended first.
   void remove_agent(const AgentId& id);
+  /// Whether a gang runs or stops on it.
+  bool is_occupied(const AgentId& id) const;
 
   /// Sets, changes or removes the limit of an account. It binds from the next plan on; nobody is stopped for it.
   void set_account(const AccountId& id, std::optional<std::int64_t> max_slots);
@@ -86,6 +88,9 @@ class Planner {
   /// A gang has ended or was withdrawn.
   void remove(const GangId& id);
 
+  /// A limit that is set or removed, and the first agent that is reserved for an account, concern gangs that wait. They
+  /// are looked at by plan(), or before it, some at a time: then no call takes long. Whether none is left.
+  bool prepare(std::size_t gangs_most) { return state_.sort(gangs_most); }
   /// Decides, and takes its own decisions as carried out: started gangs run, preempted ones are stopping.
   Plan plan(TimePoint now);
 

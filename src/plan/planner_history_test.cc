@@ -54,7 +54,11 @@ class History {
     if (what < 45 && present.gangs.size() < 16) return submit(present);
     if (what < 80) return change_a_gang(present);
     if (what < 84) return planner_.set_group(oracle::any_group(dice_), random_group());
-    if (what < 90) return change_an_account();
+    if (what < 90) {
+      change_an_account();
+      if (dice_.percent(50)) planner_.prepare(dice_.below(8));  // the next events find it half prepared
+      return;
+    }
     if (what < 94 && present.agents.size() < 6) return planner_.put_agent(new_agent());
     if (what < 98) return change_an_agent(present);
     if (present.agents.size() > 1) lose_an_agent(present);
@@ -109,6 +113,8 @@ class History {
     agent.enabled = dice_.percent(80);
     agent.draining = dice_.percent(20);
     if (dice_.percent(30)) agent.labels["zone"] = dice_.percent(50) ? "east" : "west";
+    if (dice_.percent(20)) agent.only_for = oracle::any_account(dice_);
+    if (dice_.percent(20)) agent.only_for.reset();
     if (dice_.percent(30)) agent.slots += static_cast<std::int32_t>(dice_.between(0, 2));
     planner_.put_agent(agent);
   }

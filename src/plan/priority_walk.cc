@@ -77,7 +77,7 @@ class PriorityWalk {
     if (hopeless_.covers(state_, one, order, barred)) return block(one, Cause::no_room);
     const Blockade blockade{order, preemption(), barred};
     if (still_blocked(state_, one, blockade)) {
-      if (only_whole(state_, one.wants)) hopeless_.add(one, one.blocked.barred.empty() ? nullptr : barred);
+      if (only_whole(state_, one.wants)) hopeless_.add(state_, one, one.blocked.barred.empty() ? nullptr : barred);
       return block(one, one.blocked.cause);
     }
 
@@ -111,7 +111,7 @@ class PriorityWalk {
     const bool room_but_reserved =
         barred != nullptr && !barred->empty() && place(state_.books, search, wants).has_value();
     remember_blocked(state_, one, blockade, eviction.shortage);
-    if (only_whole(state_, one.wants)) hopeless_.add(one, barred);
+    if (only_whole(state_, one.wants)) hopeless_.add(state_, one, barred);
     one.blocked.cause = room_but_reserved ? Cause::reserved : Cause::no_room;
     return block(one, one.blocked.cause);
   }
@@ -208,7 +208,7 @@ class PriorityWalk {
   void grow(std::uint32_t gang) {
     const GangRow& row = state_.gangs[gang];
     if (row.stage != Stage::running) return;  // it was preempted meanwhile
-    GangClass admission = admission_of(row.gang);
+    GangClass admission = admission_of(state_, row);
     const Search search{View::now, policy_.fitting, state_.filter_for(admission, bars(row.gang.preemptible)),
                         tie_seed_of(gang)};
     grow_gang(plan_, state_, gang, search, room_left(row.limits()));

@@ -1,6 +1,7 @@
 #include "plan/queue.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "base/hash.h"
 #include "base/overloaded.h"
@@ -14,14 +15,18 @@ std::uint64_t mix(std::uint64_t hash, std::int64_t number) {
   return hash ^ hash >> 32;
 }
 
+std::uint64_t mix(std::uint64_t hash, std::string_view text) {
+  return mix(hash, static_cast<std::int64_t>(fnv1a(text)));
+}
+
 std::uint64_t mix(std::uint64_t hash, const Request& request) {
   return mix(mix(mix(hash, request.slots), request.cpus.milli), request.memory.value);
 }
 
-/// The same for gangs of one class; names of roles, labels and agents are left to the comparison.
+/// The same for gangs of one class; names of roles are left to the comparison.
 std::uint64_t class_hash(const Gang& gang, const Binding& binding) {
   std::uint64_t hash = binding.group == nullptr ? fnv1a_basis : fnv1a(binding.group->limit.key);
-  for (const Limit* limit : binding.limits) hash = mix(hash, static_cast<std::int64_t>(fnv1a(limit->key)));
+  for (const Limit* limit : binding.limits) hash = mix(hash, limit->key);
   hash = mix(hash, gang.preemptible ? 1 : 0);
   std::visit(overloaded{
                  [&](const Divisible& one) {
@@ -32,7 +37,11 @@ std::uint64_t class_hash(const Gang& gang, const Binding& binding) {
                  },
              },
              gang.wants);
-  return mix(hash, static_cast<std::int64_t>(gang.selector.size() + gang.exclude.size()));
+  for (const AccountRow* owner : binding.owners) hash = mix(hash, owner->id.value);
+  for (const auto& [name, value] : gang.selector) hash = mix(mix(hash, name), value);
+  std::uint64_t agents = 0;  // in any order
+  for (const AgentId& agent : gang.exclude) agents += fnv1a(agent.value);
+  return mix(hash, static_cast<std::int64_t>(agents));
 }
 
 bool alike(const Role& a, const Role& b) {

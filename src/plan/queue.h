@@ -58,6 +58,7 @@ struct Blocked {
 struct Binding {
   GroupRow* group = nullptr;  ///< whose gangs they are, under fair share
   Limits limits;              ///< that of their group, then those of accounts by name
+  Owners owners;              ///< accounts of theirs for which agents are reserved, by name
   bool operator==(const Binding&) const = default;
 };
 

@@ -104,7 +104,7 @@ bool has_agents_for_work(const State& state) {
 }
 
 std::string why_without_agents(const State& state) {
-  return state.books.agents().empty() ? "waits: no agent is up; start one with: cadre agent"
+  return state.books.empty() ? "waits: no agent is up; start one with: cadre agent"
                                       : "waits: no agent takes work; see: cadre agent list";
 }
 
@@ -157,7 +157,8 @@ std::string held(const State& state, const GangRow& row, const MayName& may_name
 /// The limit under which it waits: one that is too small for it at any time, else the one that leaves least.
 std::string limit_text(const GangRow& row) {
   const std::int64_t wanted = row.in_queue.in->slots;
-  const Limits& limits = row.in_queue.in->binding.limits;
+  const Limits limits = row.limits();
+  if (limits.empty()) return "its limit was removed";
   const auto ease = [&](const Limit* limit) { return std::pair(*limit->max_slots >= wanted, limit->room()); };
   const Limit& limit = **std::min_element(limits.begin(), limits.end(),
                                           [&](const Limit* a, const Limit* b) { return ease(a) < ease(b); });
@@ -172,9 +173,10 @@ std::string limit_text(const GangRow& row) {
   return text;
 }
 
-std::string why_never(const GangRow& row) {
+std::string why_never(const State& state, const GangRow& row) {
   std::string text = "no agents that take work could hold " + to_string(row.gang.wants) + ", even empty";
-  if (!row.gang.exclude.empty() || !row.gang.selector.empty()) text += " (its selector and exclusions count)";
+  const bool sees_all = row.gang.exclude.empty() && row.gang.selector.empty() && !state.books.has_reserved();
+  if (!sees_all) text += " (its selector and exclusions count)";
   const auto* divisible = std::get_if<Divisible>(&row.gang.wants);
   if (divisible != nullptr && divisible->request.slots > 1 && divisible->single_agent)
     text += "; single_agent keeps it whole";
@@ -210,7 +212,7 @@ std::string why_waiting(const State& state, const GangRow& row, const MayName& m
       return "waits for " + names(row.others, may_name) + " to stop" + held(state, row, may_name);
     case Cause::preempts: return "preempts " + names(row.others, may_name) + held(state, row, may_name);
     case Cause::limit: return "waits for " + wants + ": " + limit_text(row);
-    case Cause::never: return why_never(row);
+    case Cause::never: return why_never(state, row);
     case Cause::share_used:
       return "waits for " + wants + ": that is more than is left of the slots its group is offered";
     case Cause::sits_out:

@@ -1,6 +1,7 @@
 #include "plan/state.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "plan/placement.h"
@@ -35,12 +36,22 @@ Limits GangRow::limits() const {
   return binding;
 }
 
+Owners GangRow::owners(const Books& books) const {
+  Owners owners;
+  if (!books.has_reserved()) return owners;
+  for (const AccountRow* account : accounts) {
+    if (books.has_reserved(account->id)) owners.push_back(account);
+  }
+  return owners;
+}
+
 void State::enqueue(std::uint32_t gang) {
   GangRow& row = gangs[gang];
   row.stage = Stage::queued;
   row.cause = Cause::not_planned;
   row.others.clear();
-  row.in_queue = queue.insert(row.gang, {classes_by_group ? row.group : nullptr, row.limits()}, row.order);
+  const Binding binding{classes_by_group ? row.group : nullptr, row.limits(), row.owners(books)};
+  row.in_queue = queue.insert(row.gang, binding, row.order);
 }
 
 void State::dequeue(std::uint32_t gang) {
@@ -112,7 +123,11 @@ void State::save(std::uint32_t gang, TimePoint time) {
 void State::put_agent(const Agent& agent) {
   const auto known = books.find(agent.id);
   const bool took_work = known && books.takes_work(*known);
+  std::map<AccountId, bool> reserved;  // for which agents were, of the accounts that this may change
+  if (known && books.agent(*known).only_for) reserved.emplace(*books.agent(*known).only_for, true);
+  if (agent.only_for) reserved.emplace(*agent.only_for, books.has_reserved(*agent.only_for));
   const std::uint32_t index = books.put(agent);
+  for (const auto& [account, had_agents] : reserved) note_reserved(account, had_agents);
   if (index >= on_agent.size()) on_agent.resize(index + 1);
   if (took_work != agent.takes_work()) {
     for (const Presence& here : on_agent[index]) {
@@ -121,6 +136,18 @@ void State::put_agent(const Agent& agent) {
     }
   }
   note_release({index, false, {}});
+}
+
+void State::remove_agent(std::uint32_t agent) {
+  const std::optional<AccountId> account = books.agent(agent).only_for;
+  books.remove(agent);
+  if (account) note_reserved(*account, true);
+}
+
+void State::note_reserved(const AccountId& account, bool had_agents) {
+  const auto row = accounts.find(account);
+  if (row == accounts.end() || books.has_reserved(account) == had_agents) return;
+  misplaced[row->second.limit.key] = row->second.members;
 }
 
 void State::stop_holding(std::uint32_t agent) {
@@ -147,12 +174,20 @@ void State::note_release(const Release& release) {
 void State::set_limit(Limit& limit, const std::vector<std::uint32_t>& members, std::optional<std::int64_t> max_slots) {
   const bool rebinds = limit.max_slots.has_value() != max_slots.has_value();
   limit.max_slots = max_slots;
-  if (!rebinds) return;
-  for (const std::uint32_t gang : members) {
-    if (gangs[gang].stage != Stage::queued) continue;
-    dequeue(gang);
-    enqueue(gang);
+  if (rebinds) misplaced[limit.key] = members;
+}
+
+bool State::sort(std::size_t most) {
+  for (; !misplaced.empty(); misplaced.erase(misplaced.begin())) {
+    for (std::vector<std::uint32_t>& left = misplaced.begin()->second; !left.empty(); left.pop_back()) {
+      if (most-- == 0) return false;
+      const std::uint32_t gang = left.back();  // another one meanwhile, if that one has ended: it only stays in place
+      if (gangs[gang].stage != Stage::queued) continue;
+      dequeue(gang);
+      enqueue(gang);
+    }
   }
+  return true;
 }
 
 void State::join(std::uint32_t gang, GroupRow& group) {
@@ -325,6 +360,11 @@ void State::forget_notes() {
 
 bool State::admits(const GangClass& one, std::uint32_t agent) const {
   const Agent& candidate = books.agent(agent);
+  const Owners& owners = one.binding.owners;
+  const bool is_open = !candidate.only_for || std::any_of(owners.begin(), owners.end(), [&](const AccountRow* owner) {
+    return owner->id == *candidate.only_for;
+  });
+  if (!is_open) return false;
   for (const auto& [name, value] : one.selector) {
     const auto label = candidate.labels.find(name);
     if (label == candidate.labels.end() || label->second != value) return false;
@@ -332,16 +372,28 @@ bool State::admits(const GangClass& one, std::uint32_t agent) const {
   return std::find(one.exclude.begin(), one.exclude.end(), candidate.id) == one.exclude.end();
 }
 
+void State::add_admitted(AgentSet& admitted, const GangClass& one) const {
+  for (const auto& [size, agents] : books.by_size()) {
+    agents.each([&](std::uint32_t agent) {
+      if (admits(one, agent)) admitted.insert(agent);
+      return true;
+    });
+  }
+}
+
 AgentSet::Filter State::filter_for(GangClass& one, const AgentSet* barred) {
-  if (!one.chooses_agents()) return {nullptr, barred};
+  if (!one.chooses_agents() && !books.has_reserved()) return {nullptr, barred};
+  if (!one.chooses_agents()) {
+    if (std::exchange(admitted_version_, books.agents_version()) != books.agents_version()) admitted_.clear();
+    std::vector<AccountId> owners;
+    for (const AccountRow* owner : one.binding.owners) owners.push_back(owner->id);
+    const auto [known, is_new] = admitted_.try_emplace(std::move(owners));
+    if (is_new) add_admitted(known->second, one);
+    return {&known->second, barred};
+  }
   if (one.allowed_version != books.agents_version()) {
     one.allowed.clear();
-    for (const auto& [size, agents] : books.by_size()) {
-      agents.each([&](std::uint32_t agent) {
-        if (admits(one, agent)) one.allowed.insert(agent);
-        return true;
-      });
-    }
+    add_admitted(one.allowed, one);
     one.allowed_version = books.agents_version();
   }
   return {&one.allowed, barred};

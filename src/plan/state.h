@@ -47,7 +47,7 @@ struct GangRow {
   std::vector<std::size_t> in_accounts;  ///< among the members of each
   Order order;
   Stage stage = Stage::vacant;
-  std::list<std::uint64_t>::iterator in_submissions;  ///< of its group
+  std::multiset<std::uint64_t>::iterator in_submissions;  ///< of its group
   Queue::Place in_queue;                              ///< while it is queued
   std::size_t in_running = 0;                         ///< of its group, while it runs or stops
   std::set<Order>::iterator in_evictable;             ///< while it runs and may be preempted, as the next
@@ -64,6 +64,8 @@ struct GangRow {
 
   /// That bind it as things are.
   Limits limits() const;
+  /// Its accounts for which agents are reserved.
+  Owners owners(const Books& books) const;
 };
 
 /// Something on an agent will come free.
@@ -132,9 +134,13 @@ struct State {
   std::vector<Release> released;         ///< as it happened
   std::uint64_t releases_forgotten = 0;  ///< entries dropped from the front of that list
   bool classes_by_group = false;         ///< every group binds (fair share), not only those with a limit
+  /// By key of a limit: its gangs, of which those that wait may still be in a class that is no longer theirs.
+  std::map<std::string, std::vector<std::uint32_t>> misplaced;
 
   /// Adds an agent, or takes over its new settings.
   void put_agent(const Agent& agent);
+  /// Forgets an agent on which nothing runs any more.
+  void remove_agent(std::uint32_t agent);
   /// Nobody holds this agent any more: it goes or changes.
   void stop_holding(std::uint32_t agent);
   /// Notes a release, so that who found no room looks again.
@@ -159,8 +165,10 @@ struct State {
   /// Forgets what the last plan noted.
   void forget_notes();
 
-  /// Sets, changes or removes a limit of these gangs; those that wait are bound by it from now on, or no longer.
+  /// Sets, changes or removes a limit of these gangs; those that wait are to be sorted again.
   void set_limit(Limit& limit, const std::vector<std::uint32_t>& members, std::optional<std::int64_t> max_slots);
+  /// Moves waiting gangs to the classes that are theirs now, after looking at so many; whether none is left to look at.
+  bool sort(std::size_t most);
   /// Gives a gang another place in the order of all.
   void reorder(std::uint32_t gang, const Order& order);
   void join(std::uint32_t gang, GroupRow& group);
@@ -183,6 +191,15 @@ struct State {
   /// Brings a class's set of allowed agents up to date; the filter for it, without what is barred.
   AgentSet::Filter filter_for(GangClass& one, const AgentSet* barred);
   bool admits(const GangClass& one, std::uint32_t agent) const;
+
+ private:
+  void add_admitted(AgentSet& admitted, const GangClass& one) const;
+  /// Gangs of this account are to be sorted again if agents were reserved for it but are no longer, or the reverse.
+  void note_reserved(const AccountId& account, bool had_agents);
+
+  /// What classes that do not choose among agents are admitted to, if some agents are reserved: the same for many.
+  std::map<std::vector<AccountId>, AgentSet> admitted_;
+  std::uint64_t admitted_version_ = 0;  ///< of the agents for which it was worked out
 };
 
 }  // namespace cadre::plan

@@ -57,10 +57,11 @@ Wants without_elastic(const Wants& wants) {
   return least;
 }
 
-GangClass admission_of(const Gang& gang) {
+GangClass admission_of(const State& state, const GangRow& row) {
   GangClass one;
-  one.selector = gang.selector;
-  one.exclude = gang.exclude;
+  one.selector = row.gang.selector;
+  one.exclude = row.gang.exclude;
+  one.binding.owners = row.owners(state.books);
   return one;
 }
 

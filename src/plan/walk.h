@@ -26,6 +26,6 @@ void grow_gang(Plan& plan, State& state, std::uint32_t gang, const Search& searc
 Wants without_elastic(const Wants& wants);
 
 /// A class that admits the same agents as this gang.
-GangClass admission_of(const Gang& gang);
+GangClass admission_of(const State& state, const GangRow& row);
 
 }  // namespace cadre::plan

@@ -45,12 +45,24 @@ std::set<AccountId> limited_accounts(const Snapshot& snapshot, const Gang& gang)
   return limited;
 }
 
+/// Its accounts for which agents are reserved.
+std::set<AccountId> reserving_accounts(const Snapshot& snapshot, const Gang& gang) {
+  std::set<AccountId> reserving;
+  for (const Agent& agent : snapshot.agents) {
+    if (agent.only_for && std::count(gang.accounts.begin(), gang.accounts.end(), *agent.only_for) > 0) {
+      reserving.insert(*agent.only_for);
+    }
+  }
+  return reserving;
+}
+
 bool alike(const Snapshot& snapshot, std::size_t a, std::size_t b) {
   const Gang& x = snapshot.gangs[a].gang;
   const Gang& y = snapshot.gangs[b].gang;
   const auto excluded = [](const Gang& gang) { return std::set<AgentId>(gang.exclude.begin(), gang.exclude.end()); };
   if (x.wants != y.wants || x.preemptible != y.preemptible || x.selector != y.selector) return false;
   if (excluded(x) != excluded(y) || limited_accounts(snapshot, x) != limited_accounts(snapshot, y)) return false;
+  if (reserving_accounts(snapshot, x) != reserving_accounts(snapshot, y)) return false;
   if (limit_of(snapshot, x) || limit_of(snapshot, y)) return x.group == y.group;
   return true;
 }

@@ -116,6 +116,7 @@ Agent random_agent(Dice& dice, const std::string& name, std::int32_t usual_slots
   if (dice.percent(40)) agent.labels["zone"] = dice.percent(50) ? "east" : "west";
   agent.enabled = dice.percent(93);
   agent.draining = dice.percent(7);
+  if (dice.percent(8)) agent.only_for = any_account(dice);
   return agent;
 }
 

@@ -70,6 +70,7 @@ std::string to_string(const Snapshot& snapshot) {
     out << "  agent " << agent.id.value << " " << agent.slots << " " << kind_names[static_cast<int>(agent.slot_kind)]
         << ", cpus " << plan::to_string(agent.cpus) << ", memory " << agent.memory.value;
     for (const auto& [key, value] : agent.labels) out << ", " << key << "=" << value;
+    if (agent.only_for) out << ", only for " << agent.only_for->value;
     out << (agent.enabled ? "" : ", disabled") << (agent.draining ? ", draining" : "") << "\n";
   }
   for (const GangStatus& status : snapshot.gangs) write(out, snapshot, status);

@@ -248,6 +248,7 @@ api::Outcome ClusterPart::settle(const api::Now& now) {
   to_agents.tasks = outcome.writes.rows<TaskRow>();
   to_agents.new_jobs = outcome.writes.rows<JobRow>(api::RowBatch::Act::put);
   to_agents.jobs = outcome.writes.rows<JobRow>(api::RowBatch::Act::change);
+  outcome.is_finished = decided.is_finished;
   for (ToAgent& one : decided.to_agents) {
     auto* start = std::get_if<messages::Start>(&one.message.body);
     const access::UserRow* owner = start == nullptr ? nullptr : access_.find_user(start->owner);

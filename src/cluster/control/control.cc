@@ -141,6 +141,7 @@ Outcome Control::settle(TimePoint now) {
   clients_.tell();
   Outcome outcome = outbox_.take();
   outcome.writes = ledger_.take();
+  outcome.is_finished = planning_.is_finished();
   return outcome;
 }
 

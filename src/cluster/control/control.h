@@ -82,7 +82,8 @@ class Control {
   /// written. Call it once, before anything else; the rows of both are those of one database.
   void take_connections(const Control& dropped);
 
-  /// Plans where something has changed, and returns everything that is to be written and then sent.
+  /// Plans where something has changed, and returns everything that is to be written and then sent. What would take
+  /// long is done in portions, by further calls.
   Outcome settle(TimePoint now);
 
   /// They begin again at zero if it is made again, as those of a process that was restarted do.

@@ -38,7 +38,9 @@ Tally tally_of(const Job& job, const TaskRow& task) {
   tally.active = is_active(task) ? 1 : 0;
   tally.lost = lost_of(task).has_value() ? 1 : 0;
   const lease::Ending* ending = ending_of(task);
-  if (ending == nullptr || went_well(*ending)) return tally;
+  const bool has_failed = ending != nullptr && !went_well(*ending);
+  if (job.member_of(task).minimum) tally.roles[task.role] = {1, awaits_restart(task) || has_failed ? 1 : 0};
+  if (!has_failed) return tally;
   tally.preempted = ending->reason == lease::Reason::preempted ? 1 : 0;
   tally.agent_lost = ending->reason == lease::Reason::agent_lost ? 1 : 0;
   tally.failed = !was_interrupted(*ending) && ends_all(job.member_of(task), *ending) ? 1 : 0;
@@ -80,7 +82,12 @@ Ledger::Ledger(const Rows& rows, EndedKept ended_kept, std::uint64_t first_versi
   for (const JobRow& row : rows.jobs) {
     if (row.stage == JobStage::ended) note_ended(row.id);
   }
-  for (auto& [id, job] : jobs_) job.tally = tally_of(job);
+  for (auto& [id, job] : jobs_) {
+    job.tally = tally_of(job);
+    for (const auto& [member, task] : job.tasks) {
+      if (awaits_restart(task)) job.restarts.emplace(task.restart_at, member);
+    }
+  }
   ended_total_ = std::max(rows.ended_jobs, ended_total_);
   ended_bytes_total_ = std::max(rows.ended_bytes, ended_bytes_total_);
   forget_ended();
@@ -177,15 +184,6 @@ AgentEntry* Ledger::find(const AgentId& id) {
 const AgentEntry* Ledger::find(const AgentId& id) const {
   const auto found = agents_.find(id);
   return found == agents_.end() ? nullptr : &found->second;
-}
-
-bool Ledger::is_occupied(const AgentId& id) const {
-  return std::any_of(jobs_.begin(), jobs_.end(), [&](const auto& one) {
-    const Job& job = one.second;
-    if (job.row.stage != JobStage::running && job.row.stage != JobStage::stopping) return false;
-    return std::any_of(job.tasks.begin(), job.tasks.end(),
-                       [&](const auto& task) { return job.in_run(task.second) && task.second.agent == id; });
-  });
 }
 
 Job& Ledger::change(JobId id) {

@@ -20,12 +20,19 @@ namespace cadre::cluster::control {
 
 /// How many tasks of a job's last run are in which state, so that an event of one need not look at all.
 struct Tally {
+  struct Role {
+    std::int32_t tasks = 0;
+    std::int32_t missing = 0;  ///< of these: they have failed, or are to be started again
+    bool operator==(const Role&) const = default;
+  };
+
   std::int32_t members = 0;
   std::int32_t active = 0;  ///< they hold a lease, or are to be started again while the rest goes on
   std::int32_t lost = 0;    ///< with their agents, and may come back
   std::int32_t failed = 0;  ///< so that all end
   std::int32_t preempted = 0;
   std::int32_t agent_lost = 0;
+  std::map<std::int32_t, Role> roles = {};  ///< those with a minimum that have tasks
 
   Tally& operator+=(const Tally& other) { return add(other, 1); }
   Tally& operator-=(const Tally& other) { return add(other, -1); }
@@ -39,6 +46,12 @@ struct Tally {
     failed += sign * other.failed;
     preempted += sign * other.preempted;
     agent_lost += sign * other.agent_lost;
+    for (const auto& [number, other_role] : other.roles) {
+      Role& role = roles[number];
+      role.tasks += sign * other_role.tasks;
+      role.missing += sign * other_role.missing;
+      if (role == Role{}) roles.erase(number);
+    }
     return *this;
   }
 };
@@ -50,6 +63,8 @@ struct Job {
   std::int64_t bytes = 0;                      ///< that its specification takes; once it has ended, its reports as well
   Tally tally = {};                            ///< of `tasks`, at all times
   std::map<std::uint32_t, Usage> usages = {};  ///< of members that hold a lease, as their agents last reported
+  /// Members that are to be started again while the rest goes on, at all times, by when.
+  std::set<std::pair<TimePoint, std::uint32_t>> restarts = {};
 
   /// The tasks of its last run; others are left from earlier ones.
   bool in_run(const TaskRow& task) const { return row.runs > 0 && task.run == row.runs; }
@@ -126,8 +141,6 @@ class Ledger {
   const AgentEntry* find(const AgentId& id) const;
   /// What the task of this number is; there must be one.
   const MemberSpec& member_of(TaskId id) const { return find(id.job)->member_of(*find(id)); }
-  /// Whether a gang that has not ended as a whole has, or had, a task there.
-  bool is_occupied(const AgentId& id) const;
   /// In memory and in the database.
   std::int64_t ended() const { return ended_total_; }
   std::int64_t ended_bytes() const { return ended_bytes_total_; }

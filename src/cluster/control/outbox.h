@@ -37,6 +37,7 @@ struct Outcome {
   std::vector<ToAgent> to_agents;
   std::vector<Answer> answers;
   std::vector<PlanRecord> plans;
+  bool is_finished = true;  ///< else settle() is to be called again, once others have had their turn
 };
 
 class Outbox {

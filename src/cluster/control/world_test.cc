@@ -283,6 +283,11 @@ void World::check_ledger() {
   std::map<AgentId, std::set<TaskId>> lost;
   for (const auto& [id, job] : ledger.jobs()) {
     if (!(job.tally == tally_of(job))) complain("the tally of job " + std::to_string(id.value) + " is wrong");
+    std::set<std::pair<TimePoint, std::uint32_t>> restarts;
+    for (const auto& [member, task] : job.tasks) {
+      if (awaits_restart(task)) restarts.emplace(task.restart_at, member);
+    }
+    if (job.restarts != restarts) complain("the restarts of job " + std::to_string(id.value) + " are wrong");
     if (!(database_.jobs.at(id) == job.row)) complain("job " + std::to_string(id.value) + " is not as it was written");
     for (const auto& [member, task] : job.tasks) {
       if (!(database_.tasks.at(task.id) == task)) complain("task " + to_string(task.id) + " is not as it was written");

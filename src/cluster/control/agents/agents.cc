@@ -14,7 +14,7 @@ void Agents::restore() {
 }
 
 void Agents::hello(const Greeting& greeting, TimePoint now) {
-  const auto connected = connections_.greet(greeting, now);
+  const auto connected = connections_.greet(greeting);
   if (!connected) return;
   AgentEntry& agent = connected->agent;
   const AgentId& id = agent.row.agent.id;
@@ -69,7 +69,7 @@ void Agents::tick(TimePoint now) {
 
 void Agents::forget(const AgentId& id, TimePoint now) {
   AgentEntry& agent = *ledger_.find(id);
-  if (ledger_.is_occupied(id)) return;
+  if (pools_.is_occupied(agent)) return;
   rejoin_.take_back(agent, {}, now);
   pools_.remove_agent(agent.row.pool, id);
   ledger_.remove_agent(id);

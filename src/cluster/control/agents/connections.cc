@@ -35,7 +35,7 @@ Connections::Connections(const Settings& settings, Ledger& ledger, Outbox& outbo
       check_(settings, ledger, pools, liveness),
       boot_(boot) {}
 
-std::optional<Connections::Connected> Connections::greet(const Greeting& greeting, TimePoint now) {
+std::optional<Connections::Connected> Connections::greet(const Greeting& greeting) {
   const messages::Hello& hello = greeting.hello;
   if (auto why = check_.refusal(hello, greeting.proven)) {
     outbox_.send({greeting.peer, {0, messages::Refused{*std::move(why)}}});
@@ -44,10 +44,10 @@ std::optional<Connections::Connected> Connections::greet(const Greeting& greetin
   if (check_.is_outdated(hello)) return std::nullopt;
   const bool was_rebooted = check_.was_rebooted_since(hello);
   const std::size_t messages = outbox_.messages();
-  return Connected{connect(greeting.peer, hello, now), was_rebooted, messages};
+  return Connected{connect(greeting.peer, hello), was_rebooted, messages};
 }
 
-AgentEntry& Connections::connect(Peer peer, const messages::Hello& hello, TimePoint now) {
+AgentEntry& Connections::connect(Peer peer, const messages::Hello& hello) {
   const AgentId& id = hello.agent.id;
   const AgentEntry* known = ledger_.find(id);
   AgentRow row = row_of(hello, known);
@@ -68,10 +68,8 @@ AgentEntry& Connections::connect(Peer peer, const messages::Hello& hello, TimePo
   agent.hello = hello.number;
   agent.removed = false;
   peers_[peer] = id;
-  const bool is_closed_anew = agent.owner_only != hello.owner_only || (hello.owner_only && agent.owner != hello.owner);
   agent.owner = hello.owner;
   agent.owner_only = hello.owner_only;
-  if (is_closed_anew) pools_.admit_again(hello.pool, now);
   execs_.agent_back(id);
   return agent;
 }

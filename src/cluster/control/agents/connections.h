@@ -31,7 +31,7 @@ class Connections {
     std::size_t messages = 0;   ///< that were in the outbox before the connection; its welcome comes next
   };
   /// Begins a session, unless the agent is refused or the hello is outdated.
-  std::optional<Connected> greet(const Greeting& greeting, TimePoint now);
+  std::optional<Connected> greet(const Greeting& greeting);
   /// Tells the agent which of its leases go on, before everything else of its session.
   void welcome(const Connected& connected, std::vector<LeaseId> keep);
   /// The agent that sent this, if the message is of its session; otherwise it is told to say hello again.
@@ -48,7 +48,7 @@ class Connections {
 
  private:
   /// What the agent says of itself replaces what was known.
-  AgentEntry& connect(Peer peer, const messages::Hello& hello, TimePoint now);
+  AgentEntry& connect(Peer peer, const messages::Hello& hello);
 
   const Settings& settings_;
   Ledger& ledger_;

@@ -72,7 +72,7 @@ std::optional<std::string> HelloCheck::refusal_of_known(const AgentEntry& known,
   }
   if (auto why = copied(known, hello)) return why;
   const bool changes = known.row.pool != hello.pool || known.row.agent.slot_kind != hello.agent.slot_kind;
-  if (changes && ledger_.is_occupied(id)) {
+  if (changes && pools_.is_occupied(known)) {
     return "it has tasks of pool '" + known.row.pool + "'; drain it before you change its pool or kind of slots";
   }
   return std::nullopt;

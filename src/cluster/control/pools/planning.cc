@@ -4,9 +4,20 @@
 #include <utility>
 
 namespace cadre::cluster::control {
+namespace {
+
+/// So many gangs are looked at in one step because a limit was set or removed, so that it does not keep others waiting.
+constexpr std::size_t gangs_at_once = 1'000;
+
+}  // namespace
 
 void Planning::plan_due(TimePoint now) {
+  is_finished_ = true;
   for (auto& [name, pool] : pools_.all()) {
+    if (!pool.planner.prepare(gangs_at_once)) {
+      is_finished_ = false;
+      continue;
+    }
     if (pool.closed) continue;
     if (pools_.count_elsewhere(pool)) pool.changed = true;
     const bool time_tells = pool.planner.queued() > 0 && now - pool.planned >= settings_.beat_every;

@@ -22,6 +22,8 @@ class Planning {
                buckets::waits) {}
 
   void plan_due(TimePoint now);
+  /// Else some pool is to be planned once more of its gangs are prepared for that; call plan_due() again.
+  bool is_finished() const { return is_finished_; }
 
  private:
   void plan(const std::string& name, Pool& pool, TimePoint now);
@@ -32,6 +34,7 @@ class Planning {
   Pools& pools_;
   Jobs& jobs_;
   Rejoin& rejoin_;
+  bool is_finished_ = true;
   Histogram waits_;
 };
 

@@ -78,11 +78,12 @@ void Pools::offer(const AgentEntry& agent) {
   Pool& pool = pools_.at(agent.row.pool);
   plan::Agent offered = agent.row.agent;
   offered.slots = slots_offered(agent);
+  if (agent.owner_only) offered.only_for = account_of_user(owner_of(agent));
   offered.enabled = agent.row.agent.enabled && agent.peer && agent.is_clean() && !agent.row.lost &&
                     !agent.row.stopped && agent.obstacle.empty();
   pool.planner.put_agent(offered);
   pool.changed = true;
-  offered = agent.row.agent;
+  offered.slots = agent.row.agent.slots;
   offered.enabled = true;
   offered.draining = false;
   pool.ideal.put_agent(offered);
@@ -97,6 +98,10 @@ void Pools::offer_due() {
 void Pools::remove_agent(const std::string& pool, const AgentId& id) {
   pools_.at(pool).planner.remove_agent(id);
   pools_.at(pool).ideal.remove_agent(id);
+}
+
+bool Pools::is_occupied(const AgentEntry& agent) const {
+  return pools_.at(agent.row.pool).planner.is_occupied(agent.row.agent.id);
 }
 
 const std::string& Pools::owner_of(const AgentEntry& agent) const {
@@ -125,29 +130,12 @@ std::string Pools::closed_words(const Job& job) const {
   return closed_words(closed_to(job.row.owner, job.row.spec.pool));
 }
 
-plan::Gang Pools::admitted_gang(const JobRow& row) const {
-  plan::Gang gang = gang_of(row);
-  const std::vector<AgentId> closed = closed_to(row.owner, row.spec.pool);
-  gang.exclude.insert(gang.exclude.end(), closed.begin(), closed.end());
-  return gang;
-}
-
-void Pools::admit_again(const std::string& name, TimePoint now) {
-  Pool& pool = pools_.at(name);
-  plan::Snapshot all = pool.planner.snapshot(now);
-  for (plan::GangStatus& one : all.gangs) {
-    if (const Job* job = ledger_.find(job_id(one.gang.id))) one.gang.exclude = admitted_gang(job->row).exclude;
-  }
-  pool.planner = plan::Planner(all);
-  pool.changed = true;
-}
-
 void Pools::submit(const Job& job) {
-  pool_of(job).planner.submit(admitted_gang(job.row), job.row.queued);
+  pool_of(job).planner.submit(gang_of(job.row), job.row.queued);
   pool_of(job).changed = true;
 }
 
-void Pools::adopt(const Job& job) { pool_of(job).planner.adopt(admitted_gang(job.row), running_of(job)); }
+void Pools::adopt(const Job& job) { pool_of(job).planner.adopt(gang_of(job.row), running_of(job)); }
 
 void Pools::stopping(const Job& job) {
   pool_of(job).planner.stopping(gang_id(job.row.id));
@@ -180,14 +168,13 @@ std::optional<std::string> Pools::never_fits(const JobSpec& spec, const std::str
   if (!has_agents) return std::nullopt;  // nobody knows yet
   plan::Planner& ideal = pools_.at(spec.pool).ideal;
   plan::Gang gang = gang_of({0}, 0, spec);
-  const std::vector<AgentId> closed = closed_to(owner, spec.pool);
-  gang.exclude.insert(gang.exclude.end(), closed.begin(), closed.end());
+  gang.accounts = {account_of_user(owner)};
   ideal.submit(gang, now);
   const plan::Plan plan = ideal.plan(now);
   const std::string why = ideal.why(gang.id);
   ideal.remove(gang.id);
   if (!plan.start.empty()) return std::nullopt;
-  return "it can never run: " + why + closed_words(closed);
+  return "it can never run: " + why + closed_words(closed_to(owner, spec.pool));
 }
 
 std::optional<std::string> Pools::exceeds_quota(const JobSpec& spec, const std::string& user) const {

@@ -49,8 +49,8 @@ class Pools {
   void remove_agent(const std::string& pool, const AgentId& id);
   /// The user of the cluster that an agent runs for.
   const std::string& owner_of(const AgentEntry& agent) const;
-  /// Which agents are closed to whom has changed.
-  void admit_again(const std::string& pool, TimePoint now);
+  /// Whether a gang of its pool runs or stops on it.
+  bool is_occupied(const AgentEntry& agent) const;
   /// Which agents take no jobs of its owner, in words that continue a sentence.
   std::string closed_words(const Job& job) const;
 
@@ -85,8 +85,6 @@ class Pools {
  private:
   Pool& pool_of(const Job& job) { return pools_.at(job.row.spec.pool); }
   const Pool& pool_of(const Job& job) const { return pools_.at(job.row.spec.pool); }
-  /// The gang of a job, which must not be placed on agents that are closed to its owner.
-  plan::Gang admitted_gang(const JobRow& row) const;
   /// Agents that take no jobs of this user, since they cannot keep tasks of several users apart.
   std::vector<AgentId> closed_to(const std::string& user, const std::string& pool) const;
   std::string closed_words(const std::vector<AgentId>& agents) const;

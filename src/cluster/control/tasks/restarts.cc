@@ -10,6 +10,17 @@
 namespace cadre::cluster::control {
 namespace {
 
+bool has_too_few(const Job& job) {
+  return std::any_of(job.tally.roles.begin(), job.tally.roles.end(), [&](const auto& one) {
+    const auto& [number, role] = one;
+    return role.tasks - role.missing < job.row.spec.members[static_cast<std::size_t>(number)].minimum->count;
+  });
+}
+
+bool is_impaired(const Job& job) {
+  return job.row.stage == JobStage::running && (!job.restarts.empty() || has_too_few(job));
+}
+
 /// A role with fewer tasks than it needs.
 struct TooFew {
   const MemberSpec& member;
@@ -36,19 +47,13 @@ std::optional<TooFew> too_few(const Job& job, std::size_t role) {
 
 std::optional<TooFew> too_few(const Job& job) {
   std::optional<TooFew> first;
+  if (!has_too_few(job)) return first;
   for (std::size_t role = 0; role < job.row.spec.members.size(); ++role) {
     const auto found = too_few(job, role);
     const auto end = [](const TooFew& one) { return one.since + one.member.minimum->within; };
     if (found && (!first || end(*found) < end(*first))) first.emplace(*found);
   }
   return first;
-}
-
-bool is_impaired(const Job& job) {
-  if (job.row.stage != JobStage::running) return false;
-  const bool restarts =
-      std::any_of(job.tasks.begin(), job.tasks.end(), [](const auto& one) { return awaits_restart(one.second); });
-  return restarts || too_few(job).has_value();
 }
 
 }  // namespace
@@ -90,9 +95,11 @@ void Restarts::look_at(JobId id) {
 
 std::optional<lease::Reason> Restarts::start_due(JobId id, TimePoint now) {
   std::vector<TaskId> due;
-  for (const auto& [member, task] : ledger_.find(id)->tasks) {
-    if (awaits_restart(task) && task.restart_at <= now) due.push_back(task.id);
+  for (const auto& [at, member] : ledger_.find(id)->restarts) {
+    if (at > now) break;
+    due.push_back({id, member});
   }
+  std::sort(due.begin(), due.end());
   for (const TaskId& each : due) {
     const TaskRow& task = *ledger_.find(each);
     const AgentEntry& agent = *ledger_.find(task.agent);  // one on which something is expected is not forgotten

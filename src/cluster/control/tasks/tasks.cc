@@ -168,7 +168,9 @@ void Tasks::set_restart(TaskId id, TimePoint at) {
   TaskRow& task = ledger_.change(id);
   Job& job = ledger_.change(id.job);
   job.tally -= tally_of(job, task);
+  job.restarts.erase({task.restart_at, id.member});
   task.restart_at = at;
+  if (awaits_restart(task)) job.restarts.emplace(at, id.member);
   job.tally += tally_of(job, task);
 }
 
@@ -242,6 +244,7 @@ TaskRow& Tasks::place(Job& job, std::uint32_t member, const plan::Place& place, 
   task.placed = now;
   task.started = task.ended = {};
   task.ending = {};
+  job.restarts.erase({task.restart_at, member});
   task.restart_at = {};
   job.tally += tally_of(job, task);
   AgentEntry* agent = ledger_.find(place.agent);
