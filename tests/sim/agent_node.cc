@@ -13,7 +13,7 @@ AgentNode::AgentNode(const AgentGround& deps, cluster::messages::Hello introduct
       host_(deps.host.name()),
       ended_(std::move(ended)),
       loop_(deps.world, deps.host.started(), dice.split()),
-      network_(deps.network.host(host_), loop_, deps.weather, dice.split()),
+      network_(deps.network.host(host_), loop_, deps.weather, deps.traffic, dice.split()),
       runtime_(loop_, deps.host, dice.split()),
       bulk_(network_, deps.log) {
   introduction.boot = deps.host.boot();

@@ -19,6 +19,7 @@ struct AgentGround {
   net::MemoryNetwork& network;
   SimulatedHost& host;
   Weather& weather;
+  Traffic& traffic;
   Log& log;
   net::Keys keys;
   net::PublicKey master;
@@ -34,6 +35,7 @@ class AgentNode {
 
   void leave(Duration grace);
   ProcessLoop& loop() { return loop_; }
+  const SimulatedRuntime& runtime() const { return runtime_; }
 
  private:
   net::MemoryNetwork& wires_;

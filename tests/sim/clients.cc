@@ -8,8 +8,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using cluster::JobId;
+using cluster::control::SlotState;
 namespace requests = cluster::requests;
-namespace restart = cluster::restart;
 
 constexpr Duration answer_max = 5s;
 constexpr Duration poll_every = 4s;
@@ -17,7 +17,11 @@ constexpr Duration poll_every = 4s;
 }  // namespace
 
 Clients::Clients(loop::SimulatedLoop& loop, World world, Dice dice)
-    : loop_(loop), world_(std::move(world)), dice_(dice) {
+    : loop_(loop),
+      world_(std::move(world)),
+      dice_(dice),
+      operations_({world_.agents, world_.slots_each}, dice_.split()),
+      views_(world_.complain) {
   acting_ = loop_.after(2s, [this] { act(); });
   polling_ = loop_.after(poll_every, [this] { poll(); });
 }
@@ -25,12 +29,14 @@ Clients::Clients(loop::SimulatedLoop& loop, World world, Dice dice)
 void Clients::act() {
   if (calm_) return;
   acting_ = loop_.after(seconds(0, 4), [this] { act(); });
-  if (jobs_.empty() || dice_.percent(75)) return want(requests::Submit{random_job()});
-  auto job = jobs_.rbegin();
-  std::advance(job, static_cast<std::ptrdiff_t>(dice_.below(std::min<std::size_t>(jobs_.size(), 8))));
-  if (dice_.percent(30)) return want(requests::KillJob{job->first});
-  want(requests::EndJob{job->first, dice_.percent(50) ? std::optional<Duration>(seconds(0, 3)) : std::nullopt});
+  if (dice_.percent(8)) return want_on_agent(operations_.on_agent());
+  if (jobs_.empty() || dice_.percent(70)) return void(want(requests::Submit{operations_.job()}));
+  std::vector<JobId> newest;
+  for (auto job = jobs_.rbegin(); job != jobs_.rend() && newest.size() < 8; ++job) newest.push_back(job->first);
+  want(operations_.on_job(newest));
 }
+
+void Clients::take_all() { want(requests::Submit{operations_.whole_cluster()}); }
 
 void Clients::poll() {
   polling_ = loop_.after(poll_every, [this] { poll(); });
@@ -38,12 +44,94 @@ void Clients::poll() {
   list.most = 10'000;
   want(list);
   want(requests::ListSlots{});
+  want(requests::ListAgents{});
+  ask_why();
+  enable(calm_ ? 100 : 25);
+  if (calm_) lift_limits();
 }
 
-void Clients::want(requests::Request request) {
-  const std::string key = std::to_string(++last_key_);
+void Clients::ask_why() {
+  std::vector<JobId> live;
+  for (const auto& [id, job] : jobs_) {
+    if (!job.end || dice_.percent(5)) live.push_back(id);
+  }
+  if (live.empty()) return;
+  const JobId job = live[dice_.below(live.size())];
+  want(requests::GetJob{job, std::nullopt});
+  whys_[want(requests::Why{job})] = job;
+}
+
+void Clients::enable(int percent) {
+  for (const requests::AgentView& agent : views_.agents()) {
+    if ((!agent.enabled || agent.draining) && dice_.percent(percent)) {
+      want_on_agent(requests::SetAgent{agent.id, SlotState::enabled});
+    }
+    for (std::size_t slot = 0; slot < agent.slot_states.size(); ++slot) {
+      if (agent.slot_states[slot] == SlotState::enabled || !dice_.percent(percent)) continue;
+      want_on_agent(requests::SetSlot{agent.id, static_cast<std::int32_t>(slot), SlotState::enabled});
+    }
+  }
+}
+
+/// A group may hold fewer slots than its smallest job needs.
+void Clients::lift_limits() {
+  const auto limited = std::find_if(jobs_.begin(), jobs_.end(),
+                                    [](const auto& one) { return !one.second.end && !one.second.group.empty(); });
+  if (limited == jobs_.end()) return;
+  requests::SetJob request;
+  request.job = limited->first;
+  request.max_slots = 1'000;
+  want(request);
+}
+
+bool Clients::agents_are_ready() const {
+  const std::vector<requests::AgentView>& agents = views_.agents();
+  return static_cast<std::int32_t>(agents.size()) == world_.agents &&
+         std::all_of(agents.begin(), agents.end(), [](const requests::AgentView& agent) {
+           return agent.state == "up" && agent.enabled && !agent.draining && agent.obstacle.empty() &&
+                  std::all_of(agent.slot_states.begin(), agent.slot_states.end(),
+                              [](SlotState state) { return state == SlotState::enabled; });
+         });
+}
+
+std::string Clients::want(requests::Request request) {
+  std::string key = std::to_string(++last_key_);
   wishes_[key].request = std::move(request);
   ask(key);
+  return key;
+}
+
+void Clients::want_on_agent(const requests::Request& request) {
+  const auto* set = std::get_if<requests::SetAgent>(&request);
+  const auto* removal = std::get_if<requests::RemoveAgent>(&request);
+  if (set != nullptr) closed_.erase(set->agent);
+  if (removal != nullptr) closed_.erase(removal->agent);
+  const std::string key = want(request);
+  if (set == nullptr || set->state == SlotState::enabled) return;
+  requests::ListJobs list;
+  list.most = 10'000;
+  closed_[set->agent] = {key, want(list), false, std::nullopt};
+}
+
+void Clients::note_closed(const std::string& key, const api::Reply& reply) {
+  for (auto& [agent, closed] : closed_) {
+    if (closed.request == key) closed.is_done = reply.as<requests::Done>() != nullptr;
+    const auto* jobs = reply.as<requests::Jobs>();
+    if (closed.list != key || jobs == nullptr || jobs->next) continue;
+    closed.before.emplace();
+    for (const requests::JobView& job : jobs->jobs) {
+      for (const requests::TaskView& task : job.tasks) {
+        if (task.agent == agent) closed.before->insert({task.id, {task.epoch}});
+      }
+    }
+  }
+}
+
+void Clients::begins(const cluster::AgentId& agent, const cluster::LeaseId& lease) {
+  const auto closed = closed_.find(agent);
+  if (closed == closed_.end() || !closed->second.is_done || !closed->second.before) return;
+  if (closed->second.before->contains(lease)) return;
+  world_.complain("lease " + to_string(lease) + " was placed on " + agent.value + ", which is drained or disabled");
 }
 
 void Clients::ask(const std::string& key) {
@@ -80,6 +168,7 @@ void Clients::hear(api::CallId call, const api::Reply& reply) {
   if (failed != nullptr && (failed->code == Errc::unavailable || failed->code == Errc::timed_out))
     return;  // it repeats
   if (wish != wishes_.end()) wishes_.erase(wish);
+  note_closed(key, reply);
   hear(key, request, reply);
 }
 
@@ -87,14 +176,21 @@ void Clients::hear(const std::string& key, const requests::Request& request, con
   if (const auto* jobs = reply.as<requests::Jobs>()) {
     for (const requests::JobView& view : jobs->jobs) see(view);
   }
-  if (const auto* slots = reply.as<requests::Slots>()) see(*slots);
+  if (const auto* jobs = reply.as<requests::Jobs>()) views_.see_jobs(*jobs, loop_.now());
+  if (const auto* slots = reply.as<requests::Slots>()) views_.see_slots(*slots, loop_.now());
+  if (const auto* agents = reply.as<requests::Agents>()) views_.see_agents(*agents, loop_.now());
+  const auto why = whys_.extract(key);
+  if (const auto* text = reply.as<requests::Text>(); text != nullptr && !why.empty()) {
+    views_.see_why(why.mapped(), text->text, loop_.now());
+  }
   const auto* view = reply.as<requests::JobView>();
   if (view == nullptr) return;
+  if (std::holds_alternative<requests::GetJob>(request)) views_.see_job(*view, loop_.now());
   if (std::holds_alternative<requests::Submit>(request)) {
     world_.trace("client", "job " + std::to_string(view->id.value) + " is accepted, key " + key);
     const auto [made, is_new] = made_.emplace(key, view->id);
     if (made->second != view->id) world_.complain("one request has made two jobs");
-    if (is_new && !jobs_.emplace(view->id, Job{}).second) world_.complain("one number for two jobs");
+    if (is_new && !jobs_.emplace(view->id, Job{view->group, {}, {}}).second) world_.complain("one number for two jobs");
   }
   const bool is_stop =
       std::holds_alternative<requests::EndJob>(request) || std::holds_alternative<requests::KillJob>(request);
@@ -121,17 +217,6 @@ void Clients::see(JobId id, const JobEnd& end) {
   Job& job = jobs_.at(id);
   if (!job.end) job.end = end;
   if (!(*job.end == end)) world_.complain("job " + std::to_string(id.value) + " has another ending than before");
-}
-
-void Clients::see(const requests::Slots& slots) {
-  std::map<cluster::AgentId, std::int32_t> used;
-  slots_free_ = true;
-  for (const requests::SlotView& slot : slots.slots) {
-    if (!slot.used) continue;
-    slots_free_ = false;
-    if (++used[slot.agent] > world_.slots_each)
-      world_.complain("more slots are used than agent " + slot.agent.value + " has");
-  }
 }
 
 void Clients::check(const cluster::control::Rows& rows) {
@@ -162,39 +247,6 @@ std::string Clients::unfinished() const {
     if (!job.end) text += (text.empty() ? "job " : ", job ") + std::to_string(id.value);
   }
   return text.empty() ? "a request is not answered" : text;
-}
-
-cluster::JobSpec Clients::random_job() {
-  cluster::JobSpec spec;
-  spec.priority = static_cast<std::int32_t>(dice_.between(40, 43));
-  spec.preemptible = dice_.percent(40);
-  cluster::MemberSpec member;
-  member.command.argv = {"run"};
-  member.policy.grace = seconds(0, 5);
-  member.policy.preemption_grace = seconds(1, 10);
-  member.policy.fence = dice_.percent(60) ? cluster::Fence::strict : cluster::Fence::keep;
-  member.slots = static_cast<std::int32_t>(dice_.between(0, world_.slots_each));
-  if (dice_.percent(40)) {
-    restart::OnFailure policy;
-    policy.max_restarts = static_cast<std::int32_t>(dice_.between(1, 3));
-    policy.first_wait = seconds(0, 5);
-    policy.longest_wait = policy.first_wait + seconds(0, 10);
-    member.restart = policy;
-  }
-  switch (dice_.below(4)) {
-    case 0:
-    case 1: break;
-    case 2:
-      member.count = world_.agents > 1 ? 2 : 1;
-      member.slots = std::min(member.slots, world_.slots_each / 2);
-      break;
-    default:
-      member.count = 3;
-      member.slots = std::min(member.slots, 1);
-      member.elastic_min = 1;
-  }
-  spec.members.push_back(std::move(member));
-  return spec;
 }
 
 }  // namespace cadre::sim

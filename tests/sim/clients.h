@@ -1,5 +1,5 @@
-/// The clients of a simulated cluster: submit, stop and list jobs, repeat what was not answered, and compare all
-/// answers with what was answered before. For the thread of the simulation.
+/// The clients of a simulated cluster: submit, change, stop and list jobs, drain and remove agents, repeat what was not
+/// answered, and compare all answers with what was answered before. For the thread of the simulation.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,15 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "api/service.h"
 #include "base/dice.h"
 #include "cluster/control/rows.h"
 #include "cluster/requests.h"
 #include "loop/simulated_loop.h"
+#include "tests/sim/operations.h"
+#include "tests/sim/views.h"
 
 namespace cadre::sim {
 
@@ -36,11 +39,16 @@ class Clients {
   };
   Clients(loop::SimulatedLoop& loop, World world, Dice dice);
 
-  /// From now on they only ask.
+  /// From now on they only ask, and take back what keeps jobs from running.
   void calm() { calm_ = true; }
+  /// Submits a job that takes all slots of the cluster.
+  void take_all();
   /// Nobody hears what this master would have answered.
   void master_gone() { asked_.clear(); }
   void hear(api::CallId call, const api::Reply& reply);
+
+  /// A lease begins on an agent.
+  void begins(const cluster::AgentId& agent, const cluster::LeaseId& lease);
 
   /// Whether everything that was accepted is there, and has ended as it was said.
   void check(const cluster::control::Rows& rows);
@@ -50,7 +58,9 @@ class Clients {
   /// Jobs that have not ended, for people.
   [[nodiscard]] std::string unfinished() const;
   [[nodiscard]] std::size_t accepted() const { return jobs_.size(); }
-  [[nodiscard]] bool slots_are_free() const { return slots_free_; }
+  [[nodiscard]] bool slots_are_free() const { return views_.slots_are_free(); }
+  /// All agents are up and take work.
+  [[nodiscard]] bool agents_are_ready() const;
 
  private:
   /// Asked until it is answered, with the same key.
@@ -59,19 +69,32 @@ class Clients {
     loop::Timer again;
   };
   struct Job {
+    std::string group;
     std::optional<JobEnd> end;
     std::optional<std::int32_t> runs_when_stopped;
+  };
+  /// An agent that takes no more work, and the leases that it was given before; both once they are answered.
+  struct Closed {
+    std::string request;
+    std::string list;
+    bool is_done = false;
+    std::optional<std::set<cluster::LeaseId>> before;
   };
 
   void act();
   void poll();
-  void want(cluster::requests::Request request);
+  void ask_why();
+  /// Enables what is drained or disabled, with this chance.
+  void enable(int percent);
+  void lift_limits();
+  /// Gives its key.
+  std::string want(cluster::requests::Request request);
+  void want_on_agent(const cluster::requests::Request& request);
+  void note_closed(const std::string& key, const api::Reply& reply);
   void ask(const std::string& key);
   void hear(const std::string& key, const cluster::requests::Request& request, const api::Reply& reply);
   void see(const cluster::requests::JobView& view);
   void see(cluster::JobId id, const JobEnd& end);
-  void see(const cluster::requests::Slots& slots);
-  cluster::JobSpec random_job();
   Duration seconds(std::int64_t least, std::int64_t most) {
     return std::chrono::milliseconds(dice_.between(least * 1000, most * 1000));
   }
@@ -80,7 +103,8 @@ class Clients {
   World world_;
   Dice dice_;
   bool calm_ = false;
-  bool slots_free_ = false;
+  Operations operations_;
+  Views views_;
   std::uint64_t last_asker_ = 0;
   std::uint64_t last_key_ = 0;
   struct Asked {
@@ -91,6 +115,8 @@ class Clients {
   std::map<std::string, Wish> wishes_;
   std::map<std::string, cluster::JobId> made_;  ///< by key
   std::map<cluster::JobId, Job> jobs_;
+  std::map<std::string, cluster::JobId> whys_;  ///< questions, by key
+  std::map<cluster::AgentId, Closed> closed_;
   loop::Timer acting_;
   loop::Timer polling_;
 };

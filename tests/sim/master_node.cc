@@ -11,6 +11,17 @@ namespace {
 
 const std::string token_hash(64, 'a');
 
+/// The keys by which agents are known.
+Result<std::map<net::PublicKey, cluster::AgentId>> keys_in(records::Records& records) {
+  TRY_ASSIGN(rows, records.agent_keys());
+  std::map<net::PublicKey, cluster::AgentId> keys;
+  for (const records::AgentKey& row : rows) {
+    TRY_ASSIGN(key, net::parse_public_key(row.public_key));
+    keys.emplace(key, row.agent);
+  }
+  return keys;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<MasterNode>> MasterNode::start(const MasterDependencies& deps, Events events, Dice dice) {
@@ -21,9 +32,12 @@ Result<std::unique_ptr<MasterNode>> MasterNode::start(const MasterDependencies& 
 
 MasterNode::MasterNode(const MasterDependencies& deps, Events events, Dice dice)
     : wires_(deps.network),
+      records_(deps.records),
       events_(std::move(events)),
       loop_(deps.world, TimePoint{}, dice.split()),
-      network_(deps.network.host(host), loop_, deps.weather, dice.split()),
+      network_(deps.network.host(host), loop_, deps.weather, deps.traffic, dice.split()),
+      tapped_(network_,
+              [this](const net::Peer&, const cluster::messages::FromMaster& message) { events_.sent(message); }),
       pool_(loop_, deps.disk, dice.split()),
       calendar_(loop_, deps.wall),
       dice_(dice.split()) {}
@@ -37,8 +51,9 @@ Result<void> MasterNode::open(const MasterDependencies& deps) {
   TRY_ASSIGN(boot, deps.records.begin_boot());
   TRY_ASSIGN(rows, deps.records.load({1'000'000, std::int64_t{1} << 40}));
   events_.loaded(rows);
+  TRY_ASSIGN(agents, keys_in(deps.records));
   net::HubOptions hub{{control_address}, deps.keys, net::Admission::only({}), {}};
-  for (const auto& [key, agent] : deps.agents) hub.admission.allow(key);
+  for (const auto& [key, agent] : agents) hub.admission.allow(key);
   net::HubOptions bulk = hub;
   bulk.addresses = {bulk_address};
   TRY_ASSIGN(output, OutputStore::open(network_, std::move(bulk), deps.output));
@@ -47,14 +62,15 @@ Result<void> MasterNode::open(const MasterDependencies& deps) {
   app::PartOptions parts;
   parts.cluster.settings = deps.settings;
   parts.cluster.has_archive = false;
-  for (const auto& [key, agent] : deps.agents) parts.cluster.keyed.insert(agent);
+  for (const auto& [key, agent] : agents) parts.cluster.keyed.insert(agent);
   parts.access.local_token = access::TokenRow{std::string(access::local_token_id), token_hash, "admin", "", {}, {}};
   parts.cluster_loaded = cluster::control::ClusterPart::Loaded{boot, std::move(rows)};
   parts.ended_most = {1'000'000, std::int64_t{1} << 40};
   master::ClusterShell::Options shell;
   shell.settings = deps.settings;
   shell.agents = std::move(hub);
-  shell.agent_keys = deps.agents;
+  shell.agent_keys = std::move(agents);
+  shell.tell_revoked = [this](const net::PublicKey& key) { output_->revoke(key); };
   // A bulk side that takes its time to fence off older leases, sometimes longer than an agent waits for a welcome: a
   // newer one is not started before.
   shell.fence = [this](const std::vector<cluster::LeaseId>& newest, std::function<void()> done) {
@@ -74,7 +90,7 @@ Result<void> MasterNode::open(const MasterDependencies& deps) {
   };
   parts.cluster_shell = [this, shell = std::move(shell)](
                             const master::Dependencies& on) -> Result<std::unique_ptr<master::PartShell>> {
-    return master::ClusterShell::make({on.loop, network_, on.pool, on.records, on.calendar, on.log}, shell);
+    return master::ClusterShell::make({on.loop, tapped_, on.pool, on.records, on.calendar, on.log}, shell);
   };
 
   master::Options options;
@@ -94,6 +110,13 @@ Result<void> MasterNode::open(const MasterDependencies& deps) {
 loop::Task<void> MasterNode::serve() {
   const Result<void> ended = co_await master_->run();
   if (!ended) events_.failed(ended.error());
+}
+
+Result<void> MasterNode::join(const cluster::AgentId& agent, const net::PublicKey& key) {
+  TRY(records_.put_agent_key({agent, key.text(), "default", calendar_.wall()}));
+  output_->allow(key);
+  cluster_->admit_key(key, agent);
+  return {};
 }
 
 void MasterNode::ask(api::CallId call, const std::string& key, cluster::requests::Request request) {

@@ -16,6 +16,7 @@
 #include "net/memory_network.h"
 #include "records/records.h"
 #include "tests/sim/disk_pool.h"
+#include "tests/sim/message_tap.h"
 #include "tests/sim/output_store.h"
 #include "tests/sim/process_loop.h"
 #include "tests/sim/process_network.h"
@@ -34,11 +35,11 @@ struct MasterDependencies {
   StoredOutput& output;
   Disk& disk;
   Weather& weather;
+  Traffic& traffic;
   Log& log;
   std::function<TimePoint()> wall;
   cluster::control::Settings settings;
   net::Keys keys;
-  std::map<net::PublicKey, cluster::AgentId> agents;
 };
 
 class MasterNode {
@@ -49,8 +50,9 @@ class MasterNode {
 
   struct Events {
     std::function<void(api::CallId, api::Reply)> reply;
-    std::function<void(const cluster::control::Rows&)> loaded;  ///< what the database has at its start
-    std::function<void(const Error&)> failed;                   ///< it has ended by itself, or broken a rule
+    std::function<void(const cluster::control::Rows&)> loaded;       ///< what the database has at its start
+    std::function<void(const Error&)> failed;                        ///< it has ended by itself, or broken a rule
+    std::function<void(const cluster::messages::FromMaster&)> sent;  ///< to an agent
   };
   [[nodiscard]] static Result<std::unique_ptr<MasterNode>> start(const MasterDependencies& deps, Events events,
                                                                  Dice dice);
@@ -58,6 +60,8 @@ class MasterNode {
   ~MasterNode();
 
   void ask(api::CallId call, const std::string& key, cluster::requests::Request request);
+  /// An agent joins with this key.
+  [[nodiscard]] Result<void> join(const cluster::AgentId& agent, const net::PublicKey& key);
   ProcessLoop& loop() { return loop_; }
 
  private:
@@ -66,9 +70,11 @@ class MasterNode {
   loop::Task<void> serve();
 
   net::MemoryNetwork& wires_;
+  records::Records& records_;
   Events events_;
   ProcessLoop loop_;
   ProcessNetwork network_;
+  MessageTap tapped_;
   DiskPool pool_;
   loop::Calendar calendar_;
   Dice dice_;

@@ -26,6 +26,9 @@ class OutputStore {
     return store;
   }
 
+  void allow(const net::PublicKey& key) { hub_->allow(key); }
+  void revoke(const net::PublicKey& key) { hub_->revoke(key); }
+
  private:
   explicit OutputStore(StoredOutput& stored) : stored_(stored) {}
 

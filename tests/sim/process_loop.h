@@ -24,6 +24,8 @@ class ProcessLoop final : public loop::Loop {
   void stop();
   void resume();
   [[nodiscard]] bool is_stopped() const { return stopped_; }
+  /// Calls that wait.
+  [[nodiscard]] std::size_t waiting() const { return timers_.size(); }
 
  private:
   loop::TimerKey add_timer(TimePoint time, loop::Call call) override;

@@ -15,12 +15,15 @@ constexpr Duration echo_max = std::chrono::seconds(3);
 /// What one connection has brought and the process has not read yet, in its order.
 class Queue {
  public:
-  Queue(loop::Loop& loop, const Weather& weather, Dice dice) : loop_(loop), weather_(weather), dice_(dice) {}
+  Queue(loop::Loop& loop, const Weather& weather, Traffic& traffic, Dice dice)
+      : loop_(loop), weather_(weather), traffic_(traffic), dice_(dice) {}
 
   void push(std::function<void()> deliver, Duration wait = {}) {
     const Duration late(dice_.between(0, weather_.late_max.count()));
     const TimePoint due = loop_.now() + late + wait;
     waiting_.push_back({waiting_.empty() ? due : std::max(due, waiting_.back().due), std::move(deliver)});
+    ++traffic_.messages;
+    traffic_.longest_queue = std::max(traffic_.longest_queue, waiting_.size());
     if (waiting_.size() == 1) arm();
   }
 
@@ -41,6 +44,7 @@ class Queue {
 
   loop::Loop& loop_;
   const Weather& weather_;
+  Traffic& traffic_;
   Dice dice_;
   std::deque<Message> waiting_;
   loop::Timer timer_;
@@ -48,8 +52,8 @@ class Queue {
 
 class ProcessHub final : public net::Hub {
  public:
-  ProcessHub(loop::Loop& loop, const Weather& weather, Dice dice, Handler handler)
-      : loop_(loop), weather_(weather), dice_(dice), handler_(std::move(handler)) {}
+  ProcessHub(loop::Loop& loop, const Weather& weather, Traffic& traffic, Dice dice, Handler handler)
+      : loop_(loop), weather_(weather), traffic_(traffic), dice_(dice), handler_(std::move(handler)) {}
   void open(std::unique_ptr<net::Hub> inner) { inner_ = std::move(inner); }
 
   Result<void> send(const net::Peer& peer, BytesView message) override { return inner_->send(peer, message); }
@@ -72,7 +76,7 @@ class ProcessHub final : public net::Hub {
     Bytes message;
   };
   void put(const net::Peer& peer, Bytes message, Duration wait) {
-    Queue& queue = queues_.try_emplace(peer.connection, loop_, weather_, dice_.split()).first->second;
+    Queue& queue = queues_.try_emplace(peer.connection, loop_, weather_, traffic_, dice_.split()).first->second;
     queue.push([handler = handler_, peer,
                 message = std::move(message)]() mutable { handler(peer, Slice(std::move(message))); },
                wait);
@@ -84,6 +88,7 @@ class ProcessHub final : public net::Hub {
 
   loop::Loop& loop_;
   const Weather& weather_;
+  Traffic& traffic_;
   Dice dice_;
   Handler handler_;
   std::map<net::ConnectionId, Queue> queues_;
@@ -93,8 +98,8 @@ class ProcessHub final : public net::Hub {
 
 class ProcessLink final : public net::Link {
  public:
-  ProcessLink(loop::Loop& loop, const Weather& weather, Dice dice, Handler handler)
-      : queue_(loop, weather, dice), handler_(std::move(handler)) {}
+  ProcessLink(loop::Loop& loop, const Weather& weather, Traffic& traffic, Dice dice, Handler handler)
+      : queue_(loop, weather, traffic, dice), handler_(std::move(handler)) {}
   void open(std::unique_ptr<net::Link> inner) { inner_ = std::move(inner); }
 
   Result<void> send(BytesView message) override { return inner_->send(message); }
@@ -116,7 +121,7 @@ class ProcessLink final : public net::Link {
 }  // namespace
 
 Result<std::unique_ptr<net::Hub>> ProcessNetwork::bind(net::HubOptions options, net::Hub::Handler handler) {
-  auto hub = std::make_unique<ProcessHub>(loop_, weather_, dice_.split(), std::move(handler));
+  auto hub = std::make_unique<ProcessHub>(loop_, weather_, traffic_, dice_.split(), std::move(handler));
   TRY_ASSIGN(inner, inner_.bind(std::move(options), [to = hub.get()](const net::Peer& peer, BytesView message) {
     to->receive(peer, message);
   }));
@@ -125,7 +130,7 @@ Result<std::unique_ptr<net::Hub>> ProcessNetwork::bind(net::HubOptions options, 
 }
 
 Result<std::unique_ptr<net::Link>> ProcessNetwork::connect(net::LinkOptions options, net::Link::Handler handler) {
-  auto link = std::make_unique<ProcessLink>(loop_, weather_, dice_.split(), std::move(handler));
+  auto link = std::make_unique<ProcessLink>(loop_, weather_, traffic_, dice_.split(), std::move(handler));
   TRY_ASSIGN(inner, inner_.connect(std::move(options), [to = link.get()](BytesView message) { to->receive(message); }));
   link->open(std::move(inner));
   return link;

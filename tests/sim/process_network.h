@@ -17,11 +17,17 @@ struct Weather {
   int echo_percent = 0;  ///< when an agent connects again: that messages of its old connection come once more
 };
 
+/// How busy the queues of all processes were.
+struct Traffic {
+  std::size_t longest_queue = 0;  ///< messages of one connection that the process has not read
+  std::uint64_t messages = 0;
+};
+
 class ProcessNetwork final : public net::Network {
  public:
   /// All of it must outlive this, and this its hubs and links.
-  ProcessNetwork(net::Network& inner, loop::Loop& loop, const Weather& weather, Dice dice)
-      : inner_(inner), loop_(loop), weather_(weather), dice_(dice) {}
+  ProcessNetwork(net::Network& inner, loop::Loop& loop, const Weather& weather, Traffic& traffic, Dice dice)
+      : inner_(inner), loop_(loop), weather_(weather), traffic_(traffic), dice_(dice) {}
 
   Result<std::unique_ptr<net::Hub>> bind(net::HubOptions options, net::Hub::Handler handler) override;
   Result<std::unique_ptr<net::Link>> connect(net::LinkOptions options, net::Link::Handler handler) override;
@@ -30,6 +36,7 @@ class ProcessNetwork final : public net::Network {
   net::Network& inner_;
   loop::Loop& loop_;
   const Weather& weather_;
+  Traffic& traffic_;
   Dice dice_;
 };
 

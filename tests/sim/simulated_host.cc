@@ -96,6 +96,7 @@ void SimulatedHost::send(const LeaseId& lease, const supervision::FromAgent& mes
                    if (!process.obeys_at) process.obeys_at = now() + process.obeys_after;
                  },
                  [&](const supervision::Permit& permit) { process.life->permit(TimePoint(permit.until)); },
+                 [&](const supervision::ReportAnswer& answer) { take_answer(process, answer); },
                  [](const auto&) {},
              },
              message);
@@ -125,6 +126,7 @@ void SimulatedHost::look(const LeaseId& lease) {
   }
   if (now() >= process.ends) return end(process, exit_status(process.code), std::nullopt);
   if (dice_.percent(20)) write_output(process);
+  report(process);
   tell_status(process);
   look_again(process);
 }
@@ -151,6 +153,24 @@ void SimulatedHost::write_output(Process& process) {
   for (std::int64_t lines = dice_.between(0, 3); lines > 0; --lines) {
     logs::encode({logs::Stream::out, false, now(), "a line of output"}, *process.output);
   }
+}
+
+void SimulatedHost::report(Process& process) {
+  if (!process.may_report || (!process.report && dice_.percent(50))) return;
+  const LeaseId& lease = process.launch.start.lease;
+  if (!process.report) {
+    const std::uint64_t number = ++process.reports;
+    if (number == 1) process.announces = dice_.percent(50);
+    process.report = {number, std::to_string(lease.epoch.value) + " " + std::to_string(number),
+                      number == 1 && process.announces};
+  }
+  if (agent_ != nullptr) agent_->hear(lease, *process.report);
+}
+
+void SimulatedHost::take_answer(Process& process, const supervision::ReportAnswer& answer) {
+  if (!process.report || process.report->number != answer.number) return;
+  process.report.reset();
+  process.may_report = answer.accepted;
 }
 
 void SimulatedHost::tell_status(const Process& process) {

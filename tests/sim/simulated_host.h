@@ -37,7 +37,11 @@ struct Process {
   std::optional<TimePoint> obeys_at;
   std::shared_ptr<Bytes> output = std::make_shared<Bytes>();
   std::optional<cluster::TaskEnding> ending;
-  bool is_durable = false;  ///< the ending
+  bool is_durable = false;                             ///< the ending
+  std::optional<cluster::supervision::Report> report;  ///< the last one, until it is answered
+  std::uint64_t reports = 0;
+  bool announces = false;  ///< its first report is an announcement
+  bool may_report = true;  ///< the master has refused none
   loop::Timer next;
 };
 
@@ -83,6 +87,9 @@ class SimulatedHost {
   void look_again(Process& process);
   void end(Process& process, int wait_status, std::optional<supervisor::Verdict> verdict);
   void write_output(Process& process);
+  /// Repeats what was not answered: an agent without a session drops it.
+  void report(Process& process);
+  void take_answer(Process& process, const cluster::supervision::ReportAnswer& answer);
   void tell_status(const Process& process);
 
   loop::SimulatedLoop& world_;

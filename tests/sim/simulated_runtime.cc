@@ -132,6 +132,14 @@ std::string SimulatedRuntime::obstacle() {
   return host_.disk.full || loop_.now() < full_until_ ? "the disk is full" : "";
 }
 
+std::string SimulatedRuntime::fault() const {
+  for (const auto& [lease, process] : std::as_const(host_).processes()) {
+    if (!process.is_alive || mind_ == nullptr || !mind_->has_ended(lease)) continue;
+    return "the agent of " + host_.name() + " counts lease " + to_string(lease) + " as ended while it runs";
+  }
+  return "";
+}
+
 void SimulatedRuntime::hear(const LeaseId& lease, const supervision::FromSupervisor& message) {
   news_.emplace_back(lease, message);
   if (news_.size() == 1) reading_ = loop_.after(Duration(dice_.between(0, 5'000'000)), [this] { pump(); });

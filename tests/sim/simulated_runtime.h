@@ -32,6 +32,13 @@ class SimulatedRuntime final : public agent::Runtime, private SimulatedHost::Age
   void end_spare() override {}
   bool has_spare() const override { return false; }
 
+  /// What the agent must not do with its tasks; empty: all is well.
+  [[nodiscard]] std::string fault() const;
+  /// Whether it counts some task as running.
+  [[nodiscard]] bool runs_something() const { return mind_ != nullptr && mind_->runs_something(); }
+  /// What supervisors have said and the agent has not read.
+  [[nodiscard]] std::size_t unread() const { return news_.size(); }
+
  private:
   using News = std::pair<cluster::LeaseId, cluster::supervision::FromSupervisor>;
   void hear(const cluster::LeaseId& lease, const cluster::supervision::FromSupervisor& message) override;
