@@ -27,7 +27,7 @@ class Simulator {
  public:
   explicit Simulator(double start) : position_(start) {}
   Obs step(const Action& action) {
-    if (action.push < 0) throw std::out_of_range("pushes are not negative");
+    if (action.push < 0) throw std::out_of_range("the number of pushes must not be negative");
     position_ += action.push;
     score += 1;
     return {position_, ++steps_};

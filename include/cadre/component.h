@@ -126,7 +126,7 @@ class Pending {
 
   /// Returns what the blocking call would; `timed_out` if the future is not ready in time.
   Outcome<T> get(Wait wait = std::chrono::hours(24 * 366)) const {
-    Outcome<T> outcome = Reason{Reason::Code::timed_out, "it is not there in time"};
+    Outcome<T> outcome = Reason{Reason::Code::timed_out, "it did not arrive in time"};
     if (handle_.wait(wait)) handle_.take(outcome);
     return outcome;
   }

@@ -32,7 +32,7 @@ class Future {
 
   /// Returns the result. Throws RemoteError if the method threw, OutcomeError if there is no result, or none in time.
   T get(Wait wait = std::chrono::hours(24 * 365)) const {
-    if (!call_.wait(wait)) throw OutcomeError({Reason::Code::timed_out, "no answer in time"});
+    if (!call_.wait(wait)) throw OutcomeError({Reason::Code::timed_out, "no response in time"});
     const ValueReader reader = call_.value();
     if constexpr (!std::is_void_v<T>) return read_value<T>(reader.root());
   }
@@ -123,7 +123,7 @@ class Remote {
   }
   template <class Result, class... Wanted, class... Given>
   Future<std::remove_cvref_t<Result>> call_method(const detail::MemberKey& key, Given&&... given) const {
-    static_assert(sizeof...(Wanted) == sizeof...(Given), "the method takes another number of arguments");
+    static_assert(sizeof...(Wanted) == sizeof...(Given), "the method has another number of parameters");
     ValueWriter writer(ValueWriter::Rows::apart);
     writer.list(sizeof...(Wanted));
     (write_as<std::remove_cvref_t<Wanted>>(writer, given), ...);

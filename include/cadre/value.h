@@ -52,7 +52,7 @@ class Array {
     owner_ = std::move(kept);
     std::size_t count = 1;
     for (const std::size_t one : shape_) count *= one;
-    if (!shape_.empty() && count != size_) throw ValueError("an array has another number of numbers than its shape");
+    if (!shape_.empty() && count != size_) throw ValueError("the size of an array differs from its shape");
   }
   Array(T* data, std::size_t size, std::shared_ptr<const void> owner, std::vector<std::size_t> shape = {})
       : data_(data), size_(size), owner_(std::move(owner)), shape_(std::move(shape)) {}
@@ -300,7 +300,7 @@ template <class T>
 std::optional<Array<T>> numbers_of(const ValueView& view) {
   std::optional<ValueView::Row> row = view.row(kind_of<T>());
   if (!row) return std::nullopt;
-  if (row->bytes.size() % sizeof(T) != 0) view.fail("is a row of numbers of another type");
+  if (row->bytes.size() % sizeof(T) != 0) view.fail("is an array of numbers of another type");
   return Array<T>(reinterpret_cast<T*>(row->bytes.data()), row->bytes.size() / sizeof(T), std::move(row->owner),
                   std::move(row->shape));
 }
@@ -348,7 +348,7 @@ void write_value(ValueWriter& writer, const T& value) {
     writer.list(std::tuple_size_v<T>);
     std::apply([&writer](const auto&... parts) { (write_value(writer, parts), ...); }, value);
   } else {
-    static_assert(detail::Described<T>, "say what it consists of: template <class V> void describe(V& v, T& value)");
+    static_assert(detail::Described<T>, "declare its fields: template <class V> void describe(V& v, T& value)");
     detail::FieldCounter counter;
     auto& fields = const_cast<T&>(value);  // describe() takes a mutable reference, for reading and for writing
     describe(counter, fields);
@@ -405,7 +405,7 @@ T read_value(const ValueView& view) {
     if (view.size() != std::tuple_size_v<T>) view.fail("has another length");
     return detail::ReadTuple<T>::read(view, std::make_index_sequence<std::tuple_size_v<T>>());
   } else {
-    static_assert(detail::Described<T>, "say what it consists of: template <class V> void describe(V& v, T& value)");
+    static_assert(detail::Described<T>, "declare its fields: template <class V> void describe(V& v, T& value)");
     T made{};
     detail::FieldReader visitor{view};
     describe(visitor, made);

@@ -10,7 +10,7 @@
 
 The first function call attaches the task: from then on it gets stop requests here instead of a signal, and must check
 for them. Importing the package and reading ``cadre.task`` do not attach the task. Off the cluster the same code runs and
-is never asked to stop. All functions are thread-safe and may be called in forked processes.
+never gets a stop request. All functions are thread-safe and may be called in forked processes.
 """
 import dataclasses
 import json
@@ -133,7 +133,7 @@ def on_cluster() -> bool:
 
 
 def should_stop() -> bool:
-    """Whether the task has been asked to stop. Does not block; call it as often as you like."""
+    """Whether there is a stop request. Does not block; call it as often as you like."""
     return _context().should_stop()
 
 

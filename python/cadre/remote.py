@@ -380,7 +380,7 @@ def remote_class(original: Optional[Type[Any]] = None, *, cpus: float = 1, slots
     max_call_retries: how many times a call is retried if it is unknown whether it ran.
     python: interpreter of the actor; default: this one, if it exists on the agent, else /usr/bin/python3.
     variables: additional environment variables.
-    pool, workspace: where the actor runs, and who may see it; default: those of the cluster.
+    pool, workspace: where the actor runs, and which users can see it; default: those of the cluster.
     calls_max: maximum number of unfinished calls of one actor; further calls wait.
     unresponsive_after: seconds without a heartbeat after which the process is killed."""
     given: Dict[str, Any] = {

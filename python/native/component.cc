@@ -103,7 +103,7 @@ py::dict counters_of(const Component& component) {
 
 void add_message(py::module_& module) {
   py::class_<PyMessage>(module, "Message",
-                        "What came from a peer: its tag, its sender, and its body, also read as a value.")
+                        "A received message: its tag, its sender, and its body, also decoded as a value.")
       .def_property_readonly("tag", [](const PyMessage& m) { return m.message.tag; })
       .def_property_readonly("source", [](const PyMessage& m) { return m.message.source; })
       .def_property_readonly("source_type", [](const PyMessage& m) { return m.message.source_type; })

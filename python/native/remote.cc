@@ -121,7 +121,7 @@ void wait_for(Session& session, double timeout, const Wait& wait) {
     if (wait(until)) return;
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
   }
-  raise({Errc::timed_out, "no answer in time"});
+  raise({Errc::timed_out, "no response in time"});
 }
 
 struct PyAnswer {

@@ -232,7 +232,7 @@ class Reader {
       py::object value = next(cursor, depth + 1, As::value);
       if (PyDict_SetItem(made.ptr(), key.ptr(), value.ptr()) != 0) {
         PyErr_Clear();
-        fail("has a key that cannot be one in Python: " + std::string(py::repr(key)));
+        fail("has a key that is not hashable in Python: " + std::string(py::repr(key)));
       }
     }
     if (made.size() != size) fail("has a duplicate key");
@@ -250,7 +250,7 @@ class Reader {
         PyObject* const made = as == As::hashable ? PyFrozenSet_New(items.ptr()) : PySet_New(items.ptr());
         if (made == nullptr) {
           PyErr_Clear();
-          fail("has a set with an item that cannot be one in Python");
+          fail("has a set with an item that is not hashable in Python");
         }
         return py::reinterpret_steal<py::object>(made);
       }
@@ -280,8 +280,8 @@ class Reader {
       if (is_scalar) made = made[py::tuple()];
       return made;
     } catch (const py::error_already_set& error) {
-      if (error.matches(PyExc_ImportError)) fail("holds a numpy array, and numpy is not installed here");
-      fail(std::string("holds a numpy array that cannot be made: ") + error.what());
+      if (error.matches(PyExc_ImportError)) fail("contains a numpy array, but numpy is not installed");
+      fail(std::string("contains a numpy array that cannot be created: ") + error.what());
     }
   }
 

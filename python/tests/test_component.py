@@ -54,7 +54,7 @@ class Components(unittest.TestCase):
         with self.assertRaises(ValueError):
             empty.value
 
-    def test_what_cannot_be_sent_is_said_with_its_place(self):
+    def test_unsendable_values_are_reported_with_their_position(self):
         a = self.make("a", "a")
         loop = []
         loop.append(loop)
@@ -126,7 +126,7 @@ class Components(unittest.TestCase):
             with self.assertRaises(ValueError, msg=bytes):
                 cadre._native.unpack(bytes)
 
-    def test_what_a_handler_returns_is_the_answer(self):
+    def test_the_return_value_of_a_handler_is_the_reply(self):
         server, worker = self.make("learner", "l", {"worker": 1}), self.make("worker", "w", {"learner": 1})
         kept = []
 
@@ -160,7 +160,7 @@ class Components(unittest.TestCase):
         serving.join()
         self.assertEqual(server.counters()["handler_failures"], 0)
 
-    def test_an_event_handler_answers_all_that_asked(self):
+    def test_an_event_handler_replies_to_all_requests(self):
         server = self.make("learner", "l", {"worker": 2})
         workers = [self.make("worker", f"w{i}", {"learner": 1}) for i in range(2)]
         fired = []
@@ -378,7 +378,7 @@ running.wait()
             self.make("c", "c", {"d": 2}).join(timeout=0.2)
         self.assertIn("2 of 2 d", str(alone.exception))
 
-    def test_a_class_is_reached_by_messages_and_stays_what_it_is(self):
+    def test_a_class_receives_messages_and_keeps_its_members(self):
         server, worker = self.make("learner", "l", {"worker": 1}), self.make("worker", "w", {"learner": 1})
 
         def on_learn(learner, component, message):
@@ -457,7 +457,7 @@ running.wait()
             self.make("a", "a").when("worker:update AND", print)
         self.assertIn("column", str(bad.exception))
 
-    def test_many_are_asked_at_once(self):
+    def test_requests_to_many_peers_run_concurrently(self):
         a = self.make("a", "a", {"b": 3})
         others = [self.make("b", f"b{i}", {"a": 1}) for i in range(3)]
         together(a, *others)
@@ -491,7 +491,7 @@ c.launch()
 
 
 class Processes(unittest.TestCase):
-    def test_a_process_is_asked_and_missed_when_it_is_killed(self):
+    def test_detects_a_killed_peer(self):
         with tempfile.TemporaryDirectory() as folder:
             names = f"file://{folder}"
             child = subprocess.Popen([sys.executable, "-c", CHILD, names])

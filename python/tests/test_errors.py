@@ -80,7 +80,7 @@ class RemoteErrors(unittest.TestCase):
         self.look_at(slotted, errno=5, place={"a": (1, None)})
         self.look_at(Frozen("there"), where="there")
 
-    def test_what_cannot_be_of_its_type_is_a_plain_one(self):
+    def test_an_error_of_an_unknown_type_is_a_plain_one(self):
         loop = []
         loop.append(loop)
         local = type("Local", (Exception,), {"__module__": "not.imported"})("x")
@@ -97,7 +97,7 @@ class RemoteErrors(unittest.TestCase):
         for name in ("", ".", "x", "builtins", "builtins.len", "builtins.int", "builtins.ValueError.x", "json..x"):
             self.assertIs(type(remote_error(name, "x", "", {})), cadre.RemoteError)
 
-    def test_attributes_do_not_replace_what_it_says(self):
+    def test_attributes_do_not_replace_the_message(self):
         class Sly(Exception):
             pass
 

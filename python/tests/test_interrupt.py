@@ -26,7 +26,7 @@ WAITS = {
 
 
 class Interrupts(unittest.TestCase):
-    def test_end_what_waits(self):
+    def test_interrupts_end_waiting_calls(self):
         for name, program in WAITS.items():
             with self.subTest(name), tempfile.TemporaryDirectory() as folder:
                 child = subprocess.Popen([sys.executable, "-c", HEAD + program, folder], stdout=subprocess.PIPE,

@@ -16,7 +16,7 @@ class NamesTest(unittest.TestCase):
     def setUp(self):
         self.url = f"memory://{self.id()}"
 
-    def test_what_is_put_is_found(self):
+    def test_put_names_are_found(self):
         with cadre.Names(self.url) as names:
             epoch = names.put("a/text", "größe")
             names.put("a/bytes", b"\x00\xff")
@@ -28,7 +28,7 @@ class NamesTest(unittest.TestCase):
             self.assertEqual(names.remove_subtree("a"), 1)
             self.assertEqual(names.list(), [])
 
-    def test_errors_say_what_and_why(self):
+    def test_errors_have_a_code_and_a_reason(self):
         with cadre.Names(self.url) as names, cadre.Names(self.url) as other:
             names.put("a", "1")
             for code, call in (("not_found", lambda: names.get("b")),
@@ -61,7 +61,7 @@ class NamesTest(unittest.TestCase):
             self.assertEqual(names.wait("late", 60).text, "v")
             timer.join()
 
-    def test_a_watch_tells_what_is_there_and_what_changes(self):
+    def test_a_watch_returns_existing_names_and_changes(self):
         with cadre.Names(self.url) as names, cadre.Names(self.url) as other:
             first = other.put("a/b", "1")
             watch = names.watch("a")

@@ -30,7 +30,7 @@ class Options(unittest.TestCase):
             for value in values:
                 self.refused(cadre.remote_class, error, name, value)
 
-    def test_what_can_be_meant_is_taken(self):
+    def test_valid_options_are_accepted(self):
         cadre.remote_class(cpus=fractions.Fraction(1, 2), memory="1.5GiB", timeout=float("inf"), variables={"A": "1"},
                            files=(name for name in ("a", "b")))
         options = cadre.remote_class(files="conf.json", memory="2KiB")(Options).__cadre_options__

@@ -50,11 +50,11 @@ Result<Principal> Access::who(const std::string& token_hash, TimePoint now) cons
 
 Result<Principal> Access::who_of_task(const std::string& user, const std::string& workspace, std::string task) const {
   const User* owner = directory_.find_user(user);
-  if (owner == nullptr) return fail(Errc::denied, "user '" + user + "', who owns this task, no longer exists");
+  if (owner == nullptr) return fail(Errc::denied, "user '" + user + "', the owner of this task, no longer exists");
   TRY(check_active(*owner));
   const auto role = owner->roles.find(workspace);
   if (!has_workspace(workspace) || (role == owner->roles.end() && !owner->row.is_admin)) {
-    return fail(Errc::denied, "user '" + user + "', who owns this task, no longer has a role in workspace '" +
+    return fail(Errc::denied, "user '" + user + "', the owner of this task, no longer has a role in workspace '" +
                                   workspace + "'; ask an admin of the workspace for one");
   }
   const Role most = owner->row.is_admin ? Role::editor : std::min(role->second, Role::editor);

@@ -161,14 +161,15 @@ TEST_F(AccessErrors, DeniesAnExpiredTokenThatWasAcceptedBefore) {
   expect(Errc::denied, "has expired", access_.ask(ann, GetMe{}, noon + 1h));
 }
 
-TEST_F(AccessErrors, DeniesTasksWhoseOwnerLostTheirRights) {
+TEST_F(AccessErrors, DeniesTasksAfterTheOwnerLostTheirRights) {
   EXPECT_EQ(access_.who_of_task("ann", "lab", "1.0").value(),
             (Principal{"ann", false, {{"lab", Role::editor}}, "", "1.0"}));
   EXPECT_EQ(access_.who_of_task("admin", "lab", "1.0").value(),
             (Principal{"admin", false, {{"lab", Role::editor}}, "", "1.0"}));
   expect(Errc::denied, "no longer has a role in workspace 'lab'", access_.who_of_task("bob", "lab", "1.0"));
   expect(Errc::denied, "no longer has a role in workspace 'moon'", access_.who_of_task("admin", "moon", "1.0"));
-  expect(Errc::denied, "'nobody', who owns this task, no longer exists", access_.who_of_task("nobody", "lab", "1.0"));
+  expect(Errc::denied, "'nobody', the owner of this task, no longer exists",
+         access_.who_of_task("nobody", "lab", "1.0"));
   SetUser rest;
   rest.user = "ann";
   rest.is_active = false;
@@ -176,7 +177,7 @@ TEST_F(AccessErrors, DeniesTasksWhoseOwnerLostTheirRights) {
   expect(Errc::denied, "is not active", access_.who_of_task("ann", "lab", "1.0"));
 }
 
-TEST_F(AccessErrors, ATaskMayDoOnlyWhatItMustKnow) {
+TEST_F(AccessErrors, ATaskTokenAllowsOnlyTheRequestsOfATask) {
   const Principal task = access_.who_of_task("admin", "lab", "1.0").value();
   const std::vector<Request> closed{Logout{},
                                     ListUsers{},
@@ -206,7 +207,7 @@ TEST_F(AccessErrors, ATaskIsNeverAnAdminOfTheCluster) {
   expect(Errc::not_found, "no user 'ann' that you may see", ask(task, GetUser{"ann"}));
 }
 
-TEST_F(AccessErrors, WhatIsHiddenReadsLikeWhatIsMissing) {
+TEST_F(AccessErrors, HiddenObjectsLookLikeMissingObjects) {
   const auto words = [&](const Request& request) { return ask(as("bob"), request).error(); };
   const auto same_but_name = [](Error error, const std::string& name) {
     error.message.replace(error.message.find(name), name.size(), "NAME");
@@ -377,7 +378,7 @@ TEST(Access, ShortensWhatAClientHasSentInTheAuditLog) {
   EXPECT_TRUE(written[0].detail.starts_with("there is no user uuu"));
 }
 
-TEST(Access, NobodyBringsASecretAlong) {
+TEST(Access, RejectsSecretsChosenByClients) {
   EXPECT_FALSE(describe::read_json<CreateToken>(R"({"name": "x", "secret": {"id": "t1", "hash": "h"}})").has_value());
   EXPECT_TRUE(describe::read_json<CreateToken>(R"({"name": "x", "valid": "1h"})").has_value());
 }

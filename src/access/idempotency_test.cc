@@ -45,7 +45,7 @@ TEST(IdempotencyKeys, KeepsADayAndSoManyOfEachUser) {
   EXPECT_EQ(keys.size(), 0U);
 }
 
-TEST(IdempotencyKeys, WhatIsWrittenIsWhatIsThereWhateverComes) {
+TEST(IdempotencyKeys, MatchTheirWritesForAnySequence) {
   FOR_SEEDS(200, [](Dice& dice) {
     IdempotencySettings settings;
     settings.of_user_max = 1 + dice.below(4);

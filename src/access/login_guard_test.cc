@@ -43,7 +43,7 @@ TEST(LoginGuard, WaitsDoubleUpToTheLongest) {
   }
 }
 
-TEST(LoginGuard, CountsUserAndAddressTogetherSoThatNobodyIsLockedOutFromElsewhere) {
+TEST(LoginGuard, CountsUserAndAddressTogetherSoThatOtherAddressesAreNotLockedOut) {
   LoginGuard guard({});
   fail_times(guard, ann, start, 49);
   EXPECT_GT(guard.wait(ann, start), 0s);
@@ -122,7 +122,7 @@ TEST(LoginGuard, ManyAttemptsAtOnceGainNothing) {
   EXPECT_EQ(let_through, 5);
 }
 
-TEST(LoginGuard, ForgetsWhoHasNotFailedForAWhile) {
+TEST(LoginGuard, ForgetsOldFailures) {
   LoginGuard guard({});
   fail_times(guard, ann, start, 20);
   EXPECT_EQ(guard.wait(ann, start + 1h - 1ns), 0s);
@@ -178,7 +178,7 @@ struct PlainGuard {
   }
 };
 
-TEST(LoginGuard, IsThePlainRuleWhateverIsTried) {
+TEST(LoginGuard, MatchesANaiveModel) {
   FOR_SEEDS(300, [](Dice& dice) {
     GuardSettings settings;
     settings.free_failures = static_cast<std::int32_t>(dice.between(1, 4));

@@ -117,8 +117,7 @@ void describe(V& v, NewToken& m) {
 
 struct WorkspaceView {
   static constexpr std::string_view type_name = "workspace";
-  static constexpr std::string_view doc =
-      "A workspace, with the roles that decide who may see and change what is in it.";
+  static constexpr std::string_view doc = "A workspace, with the roles that give users access to the objects in it.";
   std::string name;
   std::optional<std::int64_t> max_slots;
   std::map<std::string, Role> members;
@@ -283,7 +282,7 @@ void describe(V& v, CreateUser& m) {
 struct SetUser {
   static constexpr std::string_view type_name = "set_user";
   static constexpr Route route{"PATCH", "/users/{user}",
-                               "Changes a user; users who are not admins can only change their own password.",
+                               "Changes a user; users without the admin role can only change their own password.",
                                Need::token};
   using Answer = UserView;
   std::string user;

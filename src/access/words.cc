@@ -15,7 +15,7 @@ Failure not_for_tasks() { return fail(Errc::denied, "a task token cannot be used
 Failure no_user(const Principal& who, const std::string& name) {
   if (who.is_admin) return fail(Errc::not_found, "there is no user '" + name + "'; see cadre user list");
   return fail(Errc::not_found,
-              "there is no user '" + name + "' that you may see; only an admin of the cluster can see all users");
+              "there is no user '" + name + "' that you can see; only an admin of the cluster can see all users");
 }
 
 Failure no_workspace(const Principal& who, const std::string& name) {

@@ -190,7 +190,8 @@ void Agent::look_if_admitted() {
 
 void Agent::hear_master(BytesView bytes) {
   const auto message = describe::read_msgpack<messages::FromMaster>(bytes);
-  if (!message) return deps_.log.warning("a message of the master is not understood; are both the same version?");
+  if (!message)
+    return deps_.log.warning("cannot read a message of the master; check that agent and master have the same version");
   if (!is_heartbeat(*message)) deps_.log.debug([&] { return "received " + in_words(message->body); });
   host_.hear(*message, deps_.loop.now());
   perform();

@@ -98,7 +98,7 @@ loop::Task<Result<BlobPuller::BlobPart>> BlobPuller::get(std::string hash, std::
     co_await loop::sleep(loop_, ask_again_after);
   }
   co_return fail(Errc::timed_out,
-                 "the master has not given the code within " + rounded(options_.stall_max) + ": " + why);
+                 "the master did not send the code within " + rounded(options_.stall_max) + ": " + why);
 }
 
 loop::Task<Result<void>> BlobPuller::pull(std::string hash, std::string file) {
@@ -109,7 +109,7 @@ loop::Task<Result<void>> BlobPuller::pull(std::string hash, std::string file) {
     const auto bytes = static_cast<std::int64_t>(part.bytes.size());
     const bool fits = part.offset == have && (size < 0 || part.size == size) && have + bytes <= part.size;
     if (!fits || (bytes == 0 && have < part.size)) {
-      co_return fail(Errc::corrupt, "the master gave another part of " + hash + " than was asked for");
+      co_return fail(Errc::corrupt, "the master sent another part of " + hash + "" than was requested");
     }
     if (part.size > options_.bytes_max.value) {
       co_return fail(Errc::invalid, "packed code of " + to_string(ByteSize{part.size}) + "; this agent takes " +
@@ -120,7 +120,8 @@ loop::Task<Result<void>> BlobPuller::pull(std::string hash, std::string file) {
     have += bytes;
   }
   if (arriving.hash.finish() != hash) {
-    co_return fail(Errc::corrupt, "what the master gave as " + hash + " has another hash; submit the code again");
+    co_return fail(Errc::corrupt,
+                   "the content that the master sent as " + hash + " has another hash; submit the code again");
   }
   co_return Result<void>();
 }

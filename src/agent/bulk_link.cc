@@ -35,7 +35,7 @@ Result<void> BulkLink::send(const bulk::ToMaster& message) {
 void BulkLink::take(BytesView bytes) {
   auto message = describe::read_msgpack<bulk::FromMaster>(bytes, message_bounds);
   if (!message) {
-    if (malformed_++ == 0) log_.warning("the master's side for output and code says what cannot be read");
+    if (malformed_++ == 0) log_.warning("cannot read a message of the master's service for output and code");
     return;
   }
   std::visit(overloaded{

@@ -129,10 +129,10 @@ std::string CodeCache::new_path() { return options_.folder + "/making/" + std::t
 
 loop::Task<Result<CodeCache::Tree>> CodeCache::fetch(CodeRequest request) {
   if (!request.hash.empty() && !objects::is_hash(request.hash)) {
-    co_return fail(Errc::invalid, "`" + request.hash + "` is no hash of code");
+    co_return fail(Errc::invalid, "`" + request.hash + "` is not a hash of packed code");
   }
   const std::string key = key_of(request);
-  if (key.empty()) co_return fail(Errc::invalid, "neither code nor setup is asked for");
+  if (key.empty()) co_return fail(Errc::invalid, "the request names neither code nor setup commands");
   if (trees_.contains(key)) co_return lend(key);
   if (!request.setup.empty()) co_return fail(Errc::not_found, "its setup commands have not run on this agent");
   auto making = making_.find(key);
@@ -143,7 +143,7 @@ loop::Task<Result<CodeCache::Tree>> CodeCache::fetch(CodeRequest request) {
   const std::shared_ptr<Making> made = making->second;
   co_await made->done.passed();
   if (!made->result) co_return Failure(made->result.error());
-  if (!trees_.contains(key)) co_return fail(Errc::unavailable, "there is no room for code; allow more");
+  if (!trees_.contains(key)) co_return fail(Errc::unavailable, "there is no space for packed code; raise its limit");
   co_return lend(key);
 }
 
@@ -215,7 +215,7 @@ loop::Task<Result<void>> CodeCache::publish(CodeRequest request, std::string fol
 
 loop::Task<void> CodeCache::remove_later(std::string path) {
   const Result<void> removed = co_await pool_.run([&path] { return loop::remove_all(path); });
-  if (!removed) log_.warning("code that is not needed any more cannot be removed: " + removed.error().message);
+  if (!removed) log_.warning("cannot remove packed code that is no longer needed: " + removed.error().message);
 }
 
 void CodeCache::put(const std::string& key, std::int64_t bytes) {

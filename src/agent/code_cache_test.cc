@@ -284,7 +284,7 @@ TEST_F(CodeCacheTest, KeepsNoTreeThatIsOutOfBounds) {
   ASSERT_TRUE(loop::remove_all(deep));
 }
 
-TEST_F(CodeCacheTest, WhatWasUsedLongestAgoGoesButNotWhatIsInUse) {
+TEST_F(CodeCacheTest, EvictsTheLeastRecentlyUsedEntryThatIsNotInUse) {
   std::vector<std::string> hashes;
   for (int i = 0; i < 4; ++i) hashes.push_back(new_code(std::to_string(i)));
   ASSERT_TRUE(place({hashes[0], {}, {}, ""}, out()));
@@ -325,7 +325,7 @@ TEST_F(CodeCacheTest, TreesOutliveTheAgentButNotTheHost) {
   EXPECT_GT(master.asked, asked);
 }
 
-TEST_F(CodeCacheTest, WhoGivesUpDoesNotTakeItFromOthers) {
+TEST_F(CodeCacheTest, CancellingOneCallerDoesNotCancelOthers) {
   const std::string hash = new_code("hello");
   std::optional<Result<CodeCache::Tree>> result;
   int left = 1;

@@ -52,7 +52,7 @@ TEST_F(HomeTest, BelongsToAClusterUntilItIsAdopted) {
   EXPECT_EQ(settle_in(data, Adopt::no, log)->cluster, "");
 }
 
-TEST_F(HomeTest, WhatItNotesSurvivesAPowerLoss) {
+TEST_F(HomeTest, ItsFilesSurviveAPowerLoss) {
   EXPECT_TRUE(loop::survives_power_loss(data, "place", [&] { ASSERT_TRUE(settle_in(data, Adopt::no, log)); }));
   EXPECT_TRUE(loop::survives_power_loss(data, "id", [&] { ASSERT_TRUE(keep_id(data, "a1")); }));
   EXPECT_TRUE(loop::survives_power_loss(data, "cluster", [&] { ASSERT_TRUE(note_cluster(data, "c1")); }));

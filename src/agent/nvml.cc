@@ -120,8 +120,7 @@ Result<std::vector<Gpu>> find_gpus() {
     return fail(Errc::not_found, "CADRE_NVML: cannot open " + std::string(chosen));
   }
   const Nvml nvml(library);
-  if (!nvml.complete())
-    return fail(Errc::unavailable, "NVIDIA's management library is not of a kind that is known here");
+  if (!nvml.complete()) return fail(Errc::unavailable, "this version of NVIDIA's management library is not supported");
   return nvml.gpus();
 }
 

@@ -108,7 +108,7 @@ TYPED_TEST(ProviderContract, ListsWhatWasStartedInTheOrderOfIds) {
   }
 }
 
-TYPED_TEST(ProviderContract, StartsAnInstanceOnceHoweverOftenItIsAskedTo) {
+TYPED_TEST(ProviderContract, StartsAnInstanceOnceForRepeatedRequests) {
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(this->start("runs"));
   this->await(State::running);
   ASSERT_TRUE(this->start("runs"));

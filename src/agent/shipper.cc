@@ -122,8 +122,7 @@ void Shipper::rest_is_missing(Leases::iterator lease) {
   state.lost = 0;
   state.last_end = state.sent;
   if (missing == 0) {
-    log_.warning("output of " + to_string(id) + " from " + std::to_string(state.sent) +
-                 " on, if there was more, is lost");
+    log_.warning("output of " + to_string(id) + " from " + std::to_string(state.sent) + " on is lost");
     return settle_later(id);
   }
   const std::string text = std::to_string(missing) + " bytes of output are lost here: " +

@@ -104,7 +104,7 @@ TEST_F(ShipperTest, TheFirstLineGoesAtOnceAndTheFolderWhenAllIsStored) {
   EXPECT_TRUE(master.parts.empty());
 }
 
-TEST_F(ShipperTest, WhatIsUnderWayIsBoundedAndSharedFairly) {
+TEST_F(ShipperTest, DataInFlightIsBoundedAndSharedFairly) {
   connect();
   for (std::uint64_t i = 1; i <= 3; ++i) {
     write(i, 10'000'000);
@@ -142,7 +142,7 @@ TEST_F(ShipperTest, GoesBackOnceForAllPartsThatCameAfterAGap) {
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(master.parts[i].offset, parts[i].offset);
 }
 
-TEST_F(ShipperTest, SendsAgainWhatIsNotAnsweredButLessAndLessOften) {
+TEST_F(ShipperTest, RetriesUnacknowledgedDataWithBackoff) {
   connect();
   write(1, 5);
   shipper.add(lease_of(1), open_spool(spool(1)));
@@ -166,7 +166,7 @@ TEST_F(ShipperTest, WaitsForALink) {
   EXPECT_THAT(finished, ElementsAre(lease_of(1)));
 }
 
-TEST_F(ShipperTest, WhatTheMasterHasIsNotSentAgainAfterARestart) {
+TEST_F(ShipperTest, DoesNotResendStoredDataAfterARestart) {
   connect();
   const std::int64_t end = write(1, 5'000'000);
   shipper.add(lease_of(1), open_spool(spool(1)));

@@ -84,7 +84,7 @@ class Part {
   [[nodiscard]] virtual std::optional<Reply> serve(const Call& call, const Request& request) = 0;
   /// Serves the request that returns an object which an earlier request has created, for a caller who repeats that.
   [[nodiscard]] virtual std::optional<Reply> serve_created(const Call&, const Created&) {
-    return Reply(Failed{Errc::not_found, "what the request has created does not exist any more", {}});
+    return Reply(Failed{Errc::not_found, "the object that the request created no longer exists", {}});
   }
   /// Why a request of another part must not be executed now, if it must not.
   [[nodiscard]] virtual std::optional<Error> objection(const Principal&, const Request&) const { return std::nullopt; }

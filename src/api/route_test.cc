@@ -34,7 +34,7 @@ TEST(Route, KnowsWhatIsInItsPath) {
   for (const char* other : {"thin", "things", "parts", "", "thing}"}) EXPECT_FALSE(route.has_in_path(other)) << other;
 }
 
-TEST(Route, SaysWhatTravels) {
+TEST(Route, DistinguishesBodiesAndStreams) {
   EXPECT_TRUE(of("POST").has_fields_in_body());
   EXPECT_FALSE(of("DELETE").has_fields_in_body());
   EXPECT_FALSE(of("PUT").with_bytes().has_fields_in_body());

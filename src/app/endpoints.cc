@@ -14,8 +14,8 @@ Result<Endpoints> endpoints(const std::string& listen) {
                                    "; use a value such as 0.0.0.0:7300 (port 0 selects three free ports)");
   };
   if (!parsed) return refuse("is not host:port: " + parsed.error().message);
-  if (!parsed->port) return refuse("is not host:port: it names no port");
-  if (*parsed->port > port_max) return refuse("leaves no room for the two ports after it, which the master uses too");
+  if (!parsed->port) return refuse("is not host:port: it has no port");
+  if (*parsed->port > port_max) return refuse("is too large: the master also uses the two ports after it");
   const auto at = [&](int step) {
     const int port = *parsed->port == 0 ? 0 : *parsed->port + step;
     return net::to_string(net::TcpAddress{parsed->host, static_cast<std::uint16_t>(port)});

@@ -140,7 +140,7 @@ TEST(Utc, IsReadBackAsItWasWritten) {
   });
 }
 
-TEST(Utc, WhatIsNoTimeIsRefused) {
+TEST(Utc, RefusesInvalidTimes) {
   for (const char* text : {"", "2026-11-15", "2026-11-15T11:31:10", "2026-13-15T11:31:10Z", "2026-02-30T11:31:10Z",
                            "2026-11-15T24:31:10Z", "2026-11-15T11:31:10.Z", "2026-11-15T11:31:10.1234567890Z",
                            "2026-11-15T11:31:10,5Z", "+026-11-15T11:31:10Z", "9999-11-15T11:31:10Z"}) {

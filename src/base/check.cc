@@ -6,7 +6,7 @@
 namespace cadre {
 
 void check_failed(const char* condition, const char* file, int line) {
-  std::fprintf(stderr, "cadre: a promise does not hold: %s (%s:%d)\n", condition, file, line);
+  std::fprintf(stderr, "cadre: internal error: assertion failed: %s (%s:%d)\n", condition, file, line);
   std::fflush(stderr);
   std::abort();
 }

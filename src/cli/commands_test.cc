@@ -313,7 +313,7 @@ TEST(Commands, EndWithWhatTheMasterSays) {
     EXPECT_EQ(run.err, "cadre run: since it is so\n  most: is too much\n");
   }
   const FakeMaster other(always(requests::Done{}));
-  EXPECT_THAT(ask(other, {"why", "17"}).err, HasSubstr("; are `cadre` here and the master of one version?\n"));
+  EXPECT_THAT(ask(other, {"why", "17"}).err, HasSubstr("; check that `cadre` and the master have the same version\n"));
 }
 
 TEST(Commands, AllEndUnreachableWithoutAMaster) {

@@ -29,7 +29,7 @@ struct Group : testing::Test {
       "  - {type: worker, command: [./worker], restart: {type: on_failure}}\n");
 };
 
-TEST_F(Group, IsSubmittedAsOneJobWhoseTasksKnowIt) {
+TEST_F(Group, IsSubmittedAsOneJobWithItsGroupInEachTask) {
   const Said said = run({"--detach", demo}).get();
   EXPECT_EQ(said.code, done);
   EXPECT_EQ(said.out, "17\n");
@@ -59,7 +59,7 @@ TEST_F(Group, IsFollowedWithTheNamesOfItsComponentsAndTheirRestarts) {
   ASSERT_TRUE(master.wait_asked<requests::GetJob>(3));
   master.start_task(2);
   master.write(second, Stream::out, "two");
-  master.end_task(Reason::exited, 65, "it asks that all end with it");
+  master.end_task(Reason::exited, 65, "exit code 65 ends all tasks");
   const Said all = said.get();
   EXPECT_EQ(all.code, 65);
   EXPECT_EQ(all.out, "[worker-0] one\n[worker-0] two\n");

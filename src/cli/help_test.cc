@@ -20,7 +20,7 @@ void add_help(const CLI::App& command, const std::string& above, std::string& te
   }
 }
 
-TEST(Help, IsWhatItWas) {
+TEST(Help, MatchesTheGoldenFile) {
   const Program program;
   std::string text;
   add_help(program.app, "", text);

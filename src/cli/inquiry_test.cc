@@ -80,7 +80,7 @@ TEST_F(InquiryTest, IsInterruptedAndMayGoOn) {
   EXPECT_EQ(got, (std::vector<std::string>{"- 1", "answer 5"}));
 }
 
-TEST_F(InquiryTest, AnInterruptThatNobodyWaitsForIsNoNews) {
+TEST_F(InquiryTest, IgnoresAnInterruptWithoutAWaiter) {
   ask(answered_after(loop, 5s, is_over));
   inquiry->interrupt();
   tasks.spawn(wait_for(*this, 1h, 1));

@@ -25,7 +25,7 @@ TEST_F(Printed, LinesGoWhereTheyWereWritten) {
   EXPECT_EQ(err, "two\ncadre: three\n");
 }
 
-TEST_F(Printed, LinesKeepWhatHasNoNewline) {
+TEST_F(Printed, LinesWithoutANewlineAreKept) {
   line("", Stream::out, "no newline", true);
   EXPECT_EQ(out, "no newline");
   line("", Stream::out, " yet", false);

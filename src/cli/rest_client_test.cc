@@ -67,7 +67,7 @@ requests::Submit some_job() {
   return submit;
 }
 
-TEST(RestClient, SaysWhatToDoWhenNobodyIsThere) {
+TEST(RestClient, SuggestsARemedyWhenNoMasterAnswers) {
   FakeMaster master;
   master.stop();
   Asking asking(master);
@@ -98,7 +98,7 @@ TEST(RestClient, GivesUpOnAMasterThatDoesNotAnswer) {
   const Error no = Asking(master).refused(requests::GetStatus{}, 300ms);
   EXPECT_EQ(no.code, Errc::timed_out);
   EXPECT_EQ(no.message, "the master at " + master.url() +
-                            " has not answered for 0.3 s, or went away before it did; try again when it is back");
+                            " has not answered for 0.3 s, or disconnected before it responded; try again later");
 }
 
 /// Answers nothing before it was started again.
@@ -144,7 +144,7 @@ TEST(RestClient, AsksAgainWhenTheMasterWasRestarted) {
   expect_asked_again(requests::GetCode{std::string(64, 'a')});
 }
 
-TEST(RestClient, TakesWhatIsGoneForRemovedWhenItMayHaveBeenHeard) {
+TEST(RestClient, TreatsAMissingObjectAsRemovedAfterALostResponse) {
   const access::DeleteUser request{"ann"};
   Forgetful forgetful;
   forgetful.later = told_no(404, "there is no user 'ann'");
@@ -155,7 +155,7 @@ TEST(RestClient, TakesWhatIsGoneForRemovedWhenItMayHaveBeenHeard) {
   EXPECT_EQ(forgetful.master.heard().size(), 3U);
 }
 
-TEST(RestClient, WaitsForWhoWasThereHoweverLateThatWas) {
+TEST(RestClient, RetriesAMasterThatWasReachableBefore) {
   Forgetful forgetful;
   forgetful.restart_when_asked(1'200ms, 1'200ms);
   const auto got = Asking(forgetful.master).ask(requests::GetJob{{17}, std::nullopt}, 20s);
@@ -187,7 +187,7 @@ TEST(RestClient, RepeatsASubmissionWithItsKeyThroughARestart) {
 }
 
 TEST(RestClient, DoesNothingTwiceThatIsNotTheSameTwice) {
-  EXPECT_THAT(asked_once(requests::MoveJob{{17}, {12}, false}).message, HasSubstr("went away before it did"));
+  EXPECT_THAT(asked_once(requests::MoveJob{{17}, {12}, false}).message, HasSubstr("disconnected before it responded"));
   EXPECT_EQ(asked_once(requests::MakeJoinToken{}).code, Errc::timed_out);
 }
 
@@ -256,13 +256,12 @@ TEST(RestClient, ListsAllFaultsOneOnALine) {
                    "  name: is too long"}));
 }
 
-TEST(RestClient, TellsWhatAServerSaysThatHasNoRoom) {
-  const FakeMaster master(
-      always_answer(told_text(503, "application/problem+json",
-                              "{\"title\": \"there is no room for another connection\", \"status\": 503}"
-                              "\n")));
+TEST(RestClient, ReportsTheReasonOfAnOverloadedServer) {
+  const FakeMaster master(always_answer(told_text(503, "application/problem+json",
+                                                  "{\"title\": \"there are too many connections\", \"status\": 503}"
+                                                  "\n")));
   EXPECT_EQ(Asking(master).refused(requests::GetStatus{}),
-            (Error{Errc::unavailable, "there is no room for another connection"}));
+            (Error{Errc::unavailable, "there are too many connections"}));
 }
 
 TEST(RestClient, ShowsItsTokenAndSaysHowToGetOne) {
@@ -274,7 +273,7 @@ TEST(RestClient, ShowsItsTokenAndSaysHowToGetOne) {
       Asking({master.url(), "", "", ""}).refused(requests::GetJob{{17}, std::nullopt}),
       (Error{Errc::denied,
              "not logged in; log in with: cadre login " + master.url() +
-                 " --user NAME, or set CADRE_TOKEN; if the master is yours, name its data folder instead of its URL"}));
+                 " --user NAME, or set CADRE_TOKEN; for your own master, use its data folder instead of its URL"}));
   EXPECT_EQ(net::http::find(master.heard().at(1).headers, "Authorization"), "");
   EXPECT_EQ(Asking({master.url(), "another", "", ""}).refused(requests::GetJob{{17}, std::nullopt}),
             (Error{Errc::denied, "this token is not known"}));
@@ -290,26 +289,26 @@ TEST(RestClient, KnowsAnAnswerThatIsNone) {
     const Error no = Asking(master).refused(requests::Why{{17}});
     EXPECT_EQ(no.code, Errc::corrupt) << body;
     EXPECT_THAT(no.message, testing::AllOf(HasSubstr("the master's answer"),
-                                           HasSubstr("; are `cadre` here and the master of one version?")))
+                                           HasSubstr("; check that `cadre` and the master have the same version")))
         << body;
   }
 }
 
-TEST(RestClient, KnowsWhoIsNoMaster) {
+TEST(RestClient, DetectsAServerThatIsNotAMaster) {
   for (const int status : {301, 400, 404, 500, 503}) {
     for (const char* body : {"<html>Not here</html>", "", "{}", "[1, 2]", "{\"error\": {\"code\": 404}}"}) {
       const FakeMaster other(always_answer(told_text(status, "text/html", body)));
       EXPECT_EQ(Asking(other).refused(requests::GetStatus{}),
                 (Error{Errc::corrupt,
-                       "what answers at " + other.url() + " is no master: it says " + std::to_string(status)}));
+                       "what answers at " + other.url() + " is not a master: it responded " + std::to_string(status)}));
     }
   }
 }
 
 /// Sends the same response to every client, whatever the request, and closes the connection.
-class Stranger {
+class OtherServer {
  public:
-  explicit Stranger(std::string words) : words_(std::move(words)), listener_(socket(AF_INET, SOCK_STREAM, 0)) {
+  explicit OtherServer(std::string words) : words_(std::move(words)), listener_(socket(AF_INET, SOCK_STREAM, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -326,9 +325,9 @@ class Stranger {
       }
     });
   }
-  Stranger(const Stranger&) = delete;
-  Stranger& operator=(const Stranger&) = delete;
-  ~Stranger() {
+  OtherServer(const OtherServer&) = delete;
+  OtherServer& operator=(const OtherServer&) = delete;
+  ~OtherServer() {
     shutdown(listener_, SHUT_RDWR);
     thread_.join();
     close(listener_);
@@ -342,15 +341,15 @@ class Stranger {
   std::thread thread_;
 };
 
-TEST(RestClient, EndsSoonWithWhoSpeaksNoHttp) {
+TEST(RestClient, FailsSoonIfThePeerDoesNotSpeakHttp) {
   for (const char* words : {"", "SSH-2.0-OpenSSH_9.2\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf",
                             "HTTP/1.1 abc\r\n\r\n", "220 smtp ready\r\n"}) {
-    const Stranger stranger(words);
+    const OtherServer other(words);
     const auto begun = steady_clock::now();
-    const Error no = Asking({stranger.url(), "", "", ""}).refused(requests::GetStatus{}, 2s);
+    const Error no = Asking({other.url(), "", "", ""}).refused(requests::GetStatus{}, 2s);
     EXPECT_LT(steady_clock::now() - begun, 4s) << words;
     EXPECT_TRUE(no.code == Errc::corrupt || no.code == Errc::unavailable || no.code == Errc::timed_out) << words;
-    EXPECT_THAT(no.message, HasSubstr(stranger.url())) << words;
+    EXPECT_THAT(no.message, HasSubstr(other.url())) << words;
   }
 }
 
@@ -398,7 +397,7 @@ TEST(RestClient, PutsBytesAsTheyAre) {
   EXPECT_EQ(master.heard().at(0).target, "/api/v1/code/" + hash + "?size=5&offset=0");
 }
 
-TEST(RestClient, LetsTheMasterKnowWhenNobodyWaitsAnyMore) {
+TEST(RestClient, ClosesTheConnectionWhenACallIsCancelled) {
   FakeMaster master(always_answer(silence()));
   Asking asking(master);
   std::optional<Result<requests::Status>> got;
@@ -437,7 +436,7 @@ TEST(Stream, SaysWhenItIsCut) {
   EXPECT_THAT(lines.lines, ElementsAre("a"));
 }
 
-TEST(Stream, IsAskedOnceAndMayBeRefused) {
+TEST(Stream, IsRequestedOnceAndCanBeRefused) {
   Lines lines(told_no(409, "the task does not run"));
   ASSERT_FALSE(lines.ended);
   EXPECT_EQ(lines.ended.error(), (Error{Errc::conflict, "the task does not run"}));
@@ -461,7 +460,7 @@ TEST(Stream, IsReadOfAnyRoute) {
   EXPECT_EQ(master.heard().back().body, R"({"size":3})");
 }
 
-TEST(Stream, SaysThatNobodyIsThere) {
+TEST(Stream, ReportsAnUnreachableMaster) {
   FakeMaster master;
   master.stop();
   Asking asking(master);

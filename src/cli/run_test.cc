@@ -122,7 +122,7 @@ TEST_F(Run, SeesAChangeThatAMasterOfTheSameVersionMade) {
   EXPECT_EQ(said.get().code, 5);
 }
 
-TEST(Follow, BearsWithAMasterThatHasNoRoomForWhoWaits) {
+TEST(Follow, PollsWhenTheMasterHasTooManyWatchers) {
   std::atomic<bool> is_full = true;
   FakeMaster master([&](const FakeMaster::Request& request) -> std::optional<Answer> {
     const auto* get = std::get_if<requests::GetJob>(&request);
@@ -160,7 +160,7 @@ TEST(Follow, EndsWhenTheTokenIsNotKnownAnyMore) {
             "cadre run: job 17 may still be running; follow it again with: cadre task logs -f 17\n");
 }
 
-TEST_F(Run, SaysThatTheMasterIsGoneAndBack) {
+TEST_F(Run, ReportsThatTheMasterIsLostAndBack) {
   auto said = run({"run", "--", "x"});
   ASSERT_TRUE(master.wait_asked<requests::GetJob>());
   master.start_task();
@@ -329,7 +329,7 @@ TEST_F(Run, EndsUnreachableWhenTheAnswerToASubmitIsLost) {
   silent.stop();
   const Said all = said.get();
   EXPECT_EQ(all.code, own_failure);
-  EXPECT_THAT(all.err, HasSubstr("it may have taken the job: look with `cadre job list`"));
+  EXPECT_THAT(all.err, HasSubstr("the master may have accepted the job: check `cadre job list`"));
 }
 
 struct Logs : Run {
@@ -355,7 +355,7 @@ TEST_F(Logs, ShowWhatIsThere) {
             "\"c\",\"continues\":false}]\n");
 }
 
-TEST_F(Logs, SayWhatWasWrittenAndHasNotCome) {
+TEST_F(Logs, ReportOutputThatHasNotArrived) {
   master.end_task(Reason::exited, 0, "", 100);
   const Said said = run({"task", "logs", "17"}).get();
   EXPECT_EQ(said.code, 0);
@@ -363,7 +363,7 @@ TEST_F(Logs, SayWhatWasWrittenAndHasNotCome) {
   EXPECT_EQ(said.err, "b\ncadre: c\ncadre: (100 bytes of output have not arrived)\n");
 }
 
-TEST_F(Logs, WaitForWhatIsLaterThanTheNewsOfTheEnd) {
+TEST_F(Logs, WaitForOutputThatArrivesAfterTheEnd) {
   const std::int64_t before = master.output_end(first);
   Bytes late;
   logs::encode({Stream::out, false, TimePoint(std::chrono::seconds(1'700'000'000)), "late"}, late);
@@ -397,7 +397,7 @@ TEST_F(Logs, SayWhyThereIsNothing) {
             "cadre task logs: job 17 is waiting and has no output yet; see cadre why 17, or follow it with -f\n");
 }
 
-TEST_F(Logs, AskForWhatIsWanted) {
+TEST_F(Logs, RequestTheSelectedOutput) {
   run({"task", "logs", "17", "--level", "warning", "--since", "10m", "--grep", "loss is", "--tail", "7", "--epoch",
        "3"})
       .get();
@@ -485,7 +485,7 @@ TEST(Exec, EndsWithTheConnection) {
   master.stop();
   const Said all = said.get();
   EXPECT_EQ(all.code, own_failure);
-  EXPECT_EQ(all.err, "cadre task exec: the connection to the master was lost; what was run is ended\n");
+  EXPECT_EQ(all.err, "cadre task exec: the connection to the master was lost; the command was ended\n");
 }
 
 TEST(Exec, EndsWithAStreamThatIsCut) {
@@ -493,7 +493,7 @@ TEST(Exec, EndsWithAStreamThatIsCut) {
   const Said said = cadre({"task", "exec", "--master", master.folder(), "17", "--", "x"});
   EXPECT_EQ(said.code, own_failure);
   EXPECT_EQ(said.out, "some\n");
-  EXPECT_EQ(said.err, "cadre task exec: the connection to the master was lost; what was run is ended\n");
+  EXPECT_EQ(said.err, "cadre task exec: the connection to the master was lost; the command was ended\n");
   EXPECT_EQ(master.asked<requests::RunExec>().size(), 1U) << "it is not run again";
 }
 
@@ -510,7 +510,7 @@ TEST(Exec, SaysThatAnEndIsMissing) {
   const Said said = cadre({"task", "exec", "--master", master.folder(), "17", "--", "x"});
   EXPECT_EQ(said.code, own_failure);
   EXPECT_EQ(said.out, "some");
-  EXPECT_EQ(said.err, "cadre task exec: the connection to the master was lost; what was run is ended\n");
+  EXPECT_EQ(said.err, "cadre task exec: the connection to the master was lost; the command was ended\n");
 }
 
 TEST(Exec, SaysThatALineIsNone) {
@@ -519,7 +519,7 @@ TEST(Exec, SaysThatALineIsNone) {
     const Said said = cadre({"task", "exec", "--master", master.folder(), "17", "--", "x"});
     EXPECT_EQ(said.code, own_failure) << line;
     EXPECT_EQ(said.out, "some\n") << line;
-    EXPECT_THAT(said.err, HasSubstr("; are `cadre` here and the master of one version?\n")) << line;
+    EXPECT_THAT(said.err, HasSubstr("; check that `cadre` and the master have the same version\n")) << line;
   }
 }
 

@@ -190,7 +190,7 @@ TEST(Views, ShowTheWholeCluster) {
   EXPECT_NE(status_text({}).find("start an agent with: cadre agent"), std::string::npos);
 }
 
-TEST(Views, DescribeWhatAJobRunsAsksForAndWhoStoppedIt) {
+TEST(Views, DescribeTheCommandRequestsAndStopOfAJob) {
   JobView job = ended();
   job.reason = Reason::killed_by_user;
   job.detail.clear();

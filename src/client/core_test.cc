@@ -136,7 +136,7 @@ TEST_F(Core, TellsItsTallyWithItsBeats) {
   EXPECT_FALSE(task.hear());
 }
 
-TEST_F(Core, WhoDoesNotWaitBeginsAtOnce) {
+TEST_F(Core, ATaskThatIsNotWarmStartsAtOnce) {
   const FakeSupervisor supervisor(path_);
   const auto told = wait_until_begun();
   ASSERT_TRUE(told);
@@ -171,7 +171,7 @@ TEST_F(Core, AWarmProcessWithoutAnAgentGetsNoTask) {
   EXPECT_NE(getenv("CADRE_WARM"), nullptr);
 }
 
-TEST_F(Core, ReportsAndHearsWhatBecomesOfIt) {
+TEST_F(Core, ReportsAndGetsTheOutcome) {
   const FakeSupervisor supervisor(path_);
   Context context;
   const Caller task = supervisor.answer_attach();
@@ -196,7 +196,7 @@ TEST_F(Core, ReportsAndHearsWhatBecomesOfIt) {
   EXPECT_EQ(context.report("no answer", 50ms).outcome, Outcome::unknown);
 }
 
-TEST_F(Core, AnnouncesAndHearsWhatBecomesOfIt) {
+TEST_F(Core, AnnouncesAndGetsTheOutcome) {
   const FakeSupervisor supervisor(path_);
   Context context;
   const Caller task = supervisor.answer_attach();

@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(Engine, RunsWhatIsPostedThoughNobodyWaits) {
+TEST(Engine, RunsPostedWorkWithoutAWaitingThread) {
   Engine engine;
   for (int i = 0; i < 100; ++i) {
     std::atomic<bool> ran = false;
@@ -49,7 +49,7 @@ TEST(Engine, TimersGoOnAfterwards) {
   while (!rang) std::this_thread::sleep_for(1ms);
 }
 
-TEST(Engine, RunsWhatIsToRunSoonWhoeverDrives) {
+TEST(Engine, RunsSoonCallsOnAnyDrivingThread) {
   Engine engine;
   std::atomic<int> ran = 0;
   const auto runs_one = [&] {
@@ -78,7 +78,7 @@ TEST(Engine, RunsWhatIsToRunSoonWhoeverDrives) {
   }
 }
 
-TEST(Engine, WhoDrivesIsToldWhatChangesElsewhere) {
+TEST(Engine, WakesTheDrivingThreadOnOutsideChanges) {
   Engine engine;
   for (int i = 0; i < 20; ++i) {
     std::atomic<bool> is_done = false;
@@ -92,7 +92,7 @@ TEST(Engine, WhoDrivesIsToldWhatChangesElsewhere) {
   }
 }
 
-TEST(Engine, WhoWaitsForOneThingIsNotWokenForAnother) {
+TEST(Engine, WakesOnlyTheThreadWhoseConditionHolds) {
   Engine engine;
   constexpr int threads = 4;
   std::array<std::atomic<bool>, threads> is_done{};
@@ -130,7 +130,7 @@ TEST(Engine, WhoWaitsForOneThingIsNotWokenForAnother) {
   engine.changed();
 }
 
-TEST(Engine, SomebodyDrivesWhoeverIsWokenAndGivesUp) {
+TEST(Engine, AlwaysHasADrivingThreadWhenWaitersGiveUp) {
   Engine engine;
   std::atomic<int> failures = 0;
   std::vector<std::jthread> threads;
@@ -170,7 +170,7 @@ TEST(Engine, GivesUpInTime) {
   }
 }
 
-TEST(Engine, ServesManyWhoWaitAtOnce) {
+TEST(Engine, ServesManyWaitingThreads) {
   Engine engine;
   constexpr int threads = 4;
   constexpr int rounds = 300;

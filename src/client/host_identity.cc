@@ -87,7 +87,7 @@ Result<std::unique_ptr<PrivateFolder>> PrivateFolder::make() {
   const std::string base = (has_own ? std::string(runtime) : "/tmp") + "/cadre-" + std::to_string(geteuid());
   const auto failure = [](const std::string& path) {
     return fail(Errc::unavailable, "cannot make a private folder " + path + ": " + std::strerror(errno) +
-                                       "; make room there, or set XDG_RUNTIME_DIR to a folder of your own");
+                                       "; free space there, or set XDG_RUNTIME_DIR to a folder of your own");
   };
   if (mkdir(base.c_str(), 0700) != 0 && errno != EEXIST) return failure(base);
   struct stat facts {};

@@ -107,7 +107,7 @@ struct Names::Inside {
 };
 
 Result<names::Names*> Names::Inside::session() {
-  if (is_closed) return fail(Errc::conflict, "these names were closed");
+  if (is_closed) return fail(Errc::conflict, "the connection to the names was closed");
   if (!names) {
     TRY_ASSIGN(opened, client::open_names(engine.loop(), engine.pool(), url));
     names = std::move(opened);
@@ -136,7 +136,7 @@ Result<T> Names::Inside::ask(Begin begin) {
   };
   if (!engine.wait_or_interrupt(TimePoint::max(), start, [awaited] { return awaited->is_settled(); })) {
     if (client::was_interrupted()) return fail(Errc::conflict, "it was interrupted");
-    return fail(Errc::conflict, "nothing can be waited for where the library calls; do it on a thread of your own");
+    return fail(Errc::conflict, "a callback of the library cannot wait; wait on another thread");
   }
   return *std::move(awaited->result);
 }
@@ -284,8 +284,8 @@ Outcome<Names::Change> Names::Watch::next(Wait wait) {
   };
   inside_->engine.wait_or_interrupt(
       inside_->until(wait), [] {}, look);
-  if (is_ended) return Reason{Reason::Code::conflict, "these names were closed"};
-  if (!change) return Reason{Reason::Code::timed_out, "nothing has changed in time"};
+  if (is_ended) return Reason{Reason::Code::conflict, "the connection to the names was closed"};
+  if (!change) return Reason{Reason::Code::timed_out, "no change within the time limit"};
   const auto kind = change->kind == names::Change::Kind::put ? Change::Kind::put : Change::Kind::gone;
   return Change{kind, public_entry(std::move(change->entry))};
 }

@@ -21,7 +21,7 @@ Result<std::unique_ptr<names::Names>> open_names(loop::RealLoop& loop, loop::Blo
                                                  const names::Options& options) {
   TRY_ASSIGN(parsed, names::parse_url(url.empty() ? "master://" : url));
   if (auto* master = std::get_if<names::MasterUrl>(&parsed); master != nullptr && master->token.empty()) {
-    TRY(find_door(*master, url.empty() ? "no URL of names is given, and no master is found: " : ""));
+    TRY(find_door(*master, url.empty() ? "no URL of names was given, and no master was found: " : ""));
   }
   return names::open(loop, pool, parsed, options);
 }

@@ -32,7 +32,7 @@ std::string shown(const Outcome<Names::Change>& change) {
   return change->entry.key + (change->kind == Names::Change::Kind::put ? "=" + change->entry.value : " gone");
 }
 
-TEST_F(NamesOfUsers, WhatIsPutIsFoundUntilItIsRemoved) {
+TEST_F(NamesOfUsers, AreFoundFromPutUntilRemoval) {
   Names names(url);
   Names other(url);
   const std::uint64_t epoch = names.put("a/b", "1").value();
@@ -104,7 +104,7 @@ TEST_F(NamesOfUsers, AWatchTellsEachChangeAndHowItStandsInTheEnd) {
   EXPECT_EQ(shown(watch.next(60s)), "b=1");
 }
 
-TEST_F(NamesOfUsers, WhoClosesLeavesNothingAndNobodyWaiting) {
+TEST_F(NamesOfUsers, CloseRemovesNamesAndWakesWaiters) {
   Names stays(url);
   auto names = std::make_unique<Names>(url);
   names->put("a", "v", {.ttl = 1h}).value();
@@ -131,7 +131,7 @@ TEST_F(NamesOfUsers, InAFolderAreRemovedBeforeCloseReturns) {
   EXPECT_TRUE(stays.list("").value().empty());
 }
 
-TEST_F(NamesOfUsers, WhoLosesANameIsCalledAndMustNotWaitThere) {
+TEST_F(NamesOfUsers, CallTheLossCallbackAndRefuseWaitingInIt) {
   Names names(url);
   Names other(url);
   std::atomic<bool> is_lost = false;
@@ -147,7 +147,7 @@ TEST_F(NamesOfUsers, WhoLosesANameIsCalledAndMustNotWaitThere) {
   EXPECT_TRUE(was_refused);
 }
 
-TEST_F(NamesOfUsers, WhatIsWrongWithAUrlIsSaidWithTheRemedy) {
+TEST_F(NamesOfUsers, ReportAnInvalidUrlWithTheRemedy) {
   const servers::TempDir home;
   const servers::Variable config("XDG_CONFIG_HOME", home.path());
   const servers::Variable data("XDG_DATA_HOME", home.path());

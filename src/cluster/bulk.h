@@ -88,7 +88,7 @@ void describe(V& v, PutBlob& m) {
   v.required("size", m.size, "Size of the whole content.", at_least(0));
   v.required("offset", m.offset, "Offset of these bytes.", at_least(0));
   v.field("bytes", m.bytes, "Part of the content.", length(0, part_bytes_max));
-  v.field("user", m.user, "User who sends it.");
+  v.field("user", m.user, "User that sends it.");
 }
 
 /// Asks for a part of some content.

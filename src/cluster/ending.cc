@@ -56,9 +56,9 @@ std::string ending_words(Reason reason, std::int32_t code, const std::string& de
       break;
     }
     case Reason::killed_by_user: words = "stopped"; break;
-    case Reason::preempted: words = "stopped for others"; break;
+    case Reason::preempted: words = "preempted"; break;
     case Reason::out_of_memory: words = "ran out of memory"; break;
-    case Reason::unresponsive: words = "gave no sign of life"; break;
+    case Reason::unresponsive: words = "sent no heartbeat"; break;
     case Reason::agent_lost: words = "its agent was lost"; break;
     case Reason::failed_to_start: words = "failed to start"; break;
   }

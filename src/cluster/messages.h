@@ -60,7 +60,8 @@ void describe(V& v, Hello& m) {
   v.required("identity", m.identity, "Identity of the agent, stored with its data.", length(1, 128));
   v.field("slots", m.slots, "Its devices.");
   v.field("isolation", m.isolation, "Isolation features for tasks on it, for display.");
-  v.field("owner", m.owner, "User of the cluster for whom it runs; empty: the owner of the cluster.", length(0, 64));
+  v.field("owner", m.owner, "User of the cluster that the agent runs for; empty: the owner of the cluster.",
+          length(0, 64));
   v.field("owner_only", m.owner_only,
           "Whether it accepts only that user's jobs, because it cannot isolate tasks of different users.");
   v.field("leases", m.leases, "Leases that run, or whose end the master has not confirmed.");

@@ -63,7 +63,7 @@ void describe(V& v, LogPage& m) {
   v.field("rank", m.rank, "Rank of the task in its job.");
   v.field("epoch", m.epoch, "Epoch of the lease.");
   v.field("offset", m.offset,
-          "Offset at which the page begins; if larger than requested, the output before it is gone.");
+          "Offset at which the page begins; if larger than requested, the output before it is lost.");
   v.field("next", m.next, "Offset of the next page.");
   v.field("lines", m.lines, "The lines.");
 }

@@ -19,7 +19,7 @@ Judged after_failure(const OnFailure& policy, std::int32_t restarts, const Run& 
   if (run.ended - run.started > policy.reset_after) restarts = 0;
   if (restarts < policy.max_restarts) return {Restart{run.ended + wait_after(policy, restarts)}, restarts + 1};
   return {GiveUp{"after " + std::to_string(restarts) + (restarts == 1 ? " restart" : " restarts in a row") +
-                 ", which is the most; its output may say why, max_restarts allows more"},
+                 ", which is the limit; see its output for the cause, or raise max_restarts"},
           restarts};
 }
 
@@ -29,8 +29,8 @@ Judged judge(const Policy& policy, std::int32_t restarts, const Run& run) {
   if (run.ending.reason == lease::Reason::exited) {
     switch (run.ending.code) {
       case 0: return {Finish{}, restarts};
-      case exit_without_restart: return {GiveUp{"it asks not to be restarted"}, restarts};
-      case exit_with_gang: return {EndGang{"it asks that all end with it"}, restarts};
+      case exit_without_restart: return {GiveUp{"exit code 64 prevents a restart"}, restarts};
+      case exit_with_gang: return {EndGang{"exit code 65 ends all tasks"}, restarts};
       default: break;
     }
   }

@@ -53,8 +53,8 @@ TEST(Restart, WaitsLongerEachTimeUpToTheLongestAndEndsAtTheMaximum) {
     restarts = judged.restarts;
   }
   EXPECT_EQ(judge(policy, restarts, run(exited(1))).verdict,
-            Verdict(GiveUp{"after 6 restarts in a row, which is the most; its output may say "
-                           "why, max_restarts allows more"}));
+            Verdict(GiveUp{"after 6 restarts in a row, which is the limit; see its output for the "
+                           "cause, or raise max_restarts"}));
 }
 
 TEST(Restart, CountsAnewAfterALongRun) {
@@ -65,10 +65,10 @@ TEST(Restart, CountsAnewAfterALongRun) {
   EXPECT_EQ(judged.restarts, 1);
 }
 
-TEST(Restart, IsNotForWhoAsksNotToBeRestartedWhateverThePolicy) {
+TEST(Restart, NeverHappensAfterExitCode64) {
   for (const Policy& policy : {Policy(Never{}), Policy(OnFailure{})}) {
-    EXPECT_EQ(judge(policy, 0, run(exited(64))).verdict, Verdict(GiveUp{"it asks not to be restarted"}));
-    EXPECT_EQ(judge(policy, 0, run(exited(65))).verdict, Verdict(EndGang{"it asks that all end with it"}));
+    EXPECT_EQ(judge(policy, 0, run(exited(64))).verdict, Verdict(GiveUp{"exit code 64 prevents a restart"}));
+    EXPECT_EQ(judge(policy, 0, run(exited(65))).verdict, Verdict(EndGang{"exit code 65 ends all tasks"}));
   }
   EXPECT_THAT(judge(OnFailure{}, 0, run(signalled(64))).verdict, VariantWith<Restart>(testing::_))
       << "a signal is no exit code";

@@ -280,7 +280,7 @@ void describe(V& v, Status& m) {
   v.field("output_end", m.output_end, "Current end of the output.");
   v.field("attached", m.attached, "Whether the task uses the client library.");
   v.field("ready", m.ready, "Whether it can be adopted.");
-  v.field("stopping", m.stopping, "Whether it was asked to stop.");
+  v.field("stopping", m.stopping, "Whether it has a stop request.");
   v.field("isolation", m.isolation, "Isolation features in use, for display.");
   v.field("usage", m.usage, "Resource usage.");
   v.field("refused", m.refused, "Packets and connections refused, from either side.");

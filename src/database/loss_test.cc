@@ -101,7 +101,7 @@ TEST_F(Loss, OfTheCommitsAnswerMayOrMayNotHaveBeenDone) {
       proxy_.spoil_when_client_says("COMMIT", moment, fault);
       const auto lost = db->transaction([&](Transaction& transaction) { return insert(transaction, ++id); });
       EXPECT_ERROR(Errc::timed_out, lost);
-      EXPECT_THAT(lost.error().message, HasSubstr("may or may not have been done"));
+      EXPECT_THAT(lost.error().message, HasSubstr("may or may not have been executed"));
       done += moment == Moment::after ? 1 : 0;
       EXPECT_EQ(kept(), done);
       ASSERT_DONE(db->query("SELECT id FROM kept"));  // on a new connection

@@ -54,7 +54,7 @@ Result<std::size_t> applied(Transaction& transaction, const std::string& schema,
     TRY_ASSIGN(cells, (rows[at].read<std::int64_t, std::string, std::string>()));
     const auto& [version, name, sum] = cells;
     if (version == steps[at].version && sum == checksum(steps[at].sql)) continue;
-    return fail(Errc::invalid, "the database " + std::string(place) + " was brought to version " +
+    return fail(Errc::invalid, "the database " + std::string(place) + " was upgraded to version " +
                                    std::to_string(version) + " by another step ('" + name +
                                    "') than this program's ('" + std::string(steps[at].name) +
                                    "'); run the release of cadre that made it, or restore a backup");

@@ -61,7 +61,7 @@ Failure Postgres::settle(Error error, IfLost if_lost) {
   if (link_ && link_->lost()) {
     disconnect();
     if (if_lost == IfLost::may_be_done) {
-      error = {Errc::timed_out, error.message + "; it may or may not have been done: look before repeating"};
+      error = {Errc::timed_out, error.message + "; it may or may not have been executed: check before you repeat it"};
     } else {
       error.message += "; nothing was written";
     }

@@ -169,7 +169,7 @@ Result<PostgresResult> PostgresLink::finish(Clock::time_point deadline) {
   if (PQstatus(connection_.get()) != CONNECTION_OK) {
     return lose(kept && is_error(kept.get()) ? PQresultErrorMessage(kept.get()) : PQerrorMessage(connection_.get()));
   }
-  if (!kept) return lose("no result came");
+  if (!kept) return lose("no result arrived");
   if (is_error(kept.get())) return Failure(postgres_error(kept.get(), place_, options_));
   return kept;
 }

@@ -23,13 +23,13 @@ Error Row::wrong_kind(std::size_t column, const Value& wanted) const {
 
 Error Row::wrong_width(std::size_t wanted) const {
   return {Errc::invalid,
-          "the row has " + std::to_string(cells_->size()) + " columns, not " + std::to_string(wanted) + " as asked"};
+          "the row has " + std::to_string(cells_->size()) + " columns, not " + std::to_string(wanted) + " as expected"};
 }
 
 Result<Row> Rows::one() const {
-  if (rows_.empty()) return fail(Errc::not_found, "no row answers the query");
+  if (rows_.empty()) return fail(Errc::not_found, "the query returned no row");
   if (rows_.size() > 1)
-    return fail(Errc::invalid, std::to_string(rows_.size()) + " rows answer where one was expected");
+    return fail(Errc::invalid, std::to_string(rows_.size()) + " rows were returned where one was expected");
   return (*this)[0];
 }
 

@@ -88,8 +88,8 @@ Result<void> check_statement(std::string_view sql, std::size_t parameters) {
   TRY(check_text(sql));
   const Shape shape = shape_of(sql);
   if (shape.verbs.size() != 1) {
-    return fail(Errc::invalid, "one statement is expected, not " + std::to_string(shape.verbs.size()) +
-                                   "; several go through script()");
+    return fail(Errc::invalid,
+                "one statement is expected, not " + std::to_string(shape.verbs.size()) + "; use script() for several");
   }
   if (shape.parameters != parameters) {
     return fail(Errc::invalid, "the statement has " + std::to_string(shape.parameters) + " parameters, but " +
@@ -125,7 +125,7 @@ Result<std::string> quoted_names(std::span<const std::string> names) {
     TRY_ASSIGN(quoted, quoted_name(name));
     list += (list.empty() ? "" : ", ") + quoted;
   }
-  if (list.empty()) return fail(Errc::invalid, "no columns are named");
+  if (list.empty()) return fail(Errc::invalid, "no columns were given");
   return list;
 }
 

@@ -113,7 +113,7 @@ Error Sqlite::commit_error() const {
   Error failed = error();
   const bool bad_disk = (sqlite3_errcode(db_.get()) & 0xff) == SQLITE_IOERR && !is_full(db_.get());
   if (!bad_disk) return failed;
-  return {Errc::timed_out, failed.message + "; it may or may not have been done: look before repeating"};
+  return {Errc::timed_out, failed.message + "; it may or may not have been executed: check before you repeat it"};
 }
 
 /// Writes to a file that was removed or replaced would be lost without a word.

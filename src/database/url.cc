@@ -17,7 +17,7 @@ Result<Url> parse_sqlite(std::string_view rest) {
     rest.remove_prefix(2);
     if (!rest.starts_with("/")) return bad_url("an SQLite URL with // needs an absolute path after it");
   }
-  if (rest.empty() || rest.ends_with("/")) return bad_url("the SQLite URL names no file");
+  if (rest.empty() || rest.ends_with("/")) return bad_url("the SQLite URL has no file name");
   if (rest.find('\0') != std::string_view::npos) return bad_url("the SQLite URL holds a NUL byte");
   // "./" keeps SQLite from reading a meaning into names such as file:x or :memory:x
   return SqliteUrl{rest.starts_with("/") ? std::string(rest) : "./" + std::string(rest)};
@@ -40,11 +40,11 @@ Result<Url> parse_postgres(std::string_view text, std::string_view rest) {
 Result<Url> parse_url(std::string_view text) {
   const std::size_t colon = text.find(':');
   const std::string_view scheme = text.substr(0, colon);
-  if (colon == std::string_view::npos) return bad_url("that is not a database URL");
+  if (colon == std::string_view::npos) return bad_url("this is not a database URL");
   const std::string_view rest = text.substr(colon + 1);
   if (scheme == "sqlite") return parse_sqlite(rest);
   if (scheme == "postgresql" || scheme == "postgres") return parse_postgres(text, rest);
-  return bad_url("the URL of the database begins with none of the known schemes");
+  return bad_url("the scheme of the database URL is not known");
 }
 
 }  // namespace cadre::database

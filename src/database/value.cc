@@ -41,7 +41,7 @@ bool is_utf8(std::string_view text) {
 
 Result<void> check_storable(const Value& value) {
   if (const auto* number = std::get_if<double>(&value); number != nullptr && std::isnan(*number)) {
-    return fail(Errc::invalid, "NaN cannot be stored; store null in its place");
+    return fail(Errc::invalid, "NaN cannot be stored; store null instead");
   }
   if (const auto* text = std::get_if<std::string>(&value)) {
     if (text->find('\0') != std::string::npos) {

@@ -63,7 +63,7 @@ TEST_P(ValuesContract, EveryKindAndItsExtremesComeBackUnchangedFromABulk) {
   for (std::size_t at = 0; at < rows.size(); ++at) EXPECT_TRUE(found.cells()[at] == rows[at]) << "row " << at;
 }
 
-TEST_P(ValuesContract, WhatOneEngineCannotKeepIsRefusedByBoth) {
+TEST_P(ValuesContract, BothEnginesRefuseValuesThatOneCannotStore) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_ERROR(Errc::invalid, db_->exec("INSERT INTO cells (id, d) VALUES (1, $1)", {nan}));
   EXPECT_ERROR(Errc::invalid, db_->exec("INSERT INTO cells (id, t) VALUES (1, $1)", {std::string("a\0b", 3)}));

@@ -73,7 +73,7 @@ TEST_P(WritersContract, ProcessesLoseNoUpdate) {
   EXPECT_EQ(counter(2), writers * increments);
 }
 
-TEST_P(WritersContract, AWriterThatWaitsTooLongIsToldWhoHoldsItUp) {
+TEST_P(WritersContract, ABlockedWriterTimesOutWithTheCause) {
   Options hasty;
   hasty.busy_wait = std::chrono::milliseconds(50);
   const auto other = backend_.connect(hasty);
@@ -92,7 +92,7 @@ TEST_P(WritersContract, AWriterThatWaitsTooLongIsToldWhoHoldsItUp) {
   EXPECT_EQ(counter(1), 2);
 }
 
-TEST_P(WritersContract, ALockedTableIsWrittenByNobodyElse) {
+TEST_P(WritersContract, ALockedTableRefusesOtherWriters) {
   Options hasty;
   hasty.busy_wait = std::chrono::milliseconds(50);
   const auto other = backend_.connect(hasty);

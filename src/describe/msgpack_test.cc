@@ -124,7 +124,7 @@ for value in edges + [make(3) for _ in range(3000)]:
   }
 }
 
-TEST(MessagePack, RefusesWhatItCannotBelieve) {
+TEST(MessagePack, RefusesMalformedInput) {
   EXPECT_THAT(only_msgpack_fault("").message, HasSubstr("ends too early"));
   EXPECT_THAT(only_msgpack_fault("\xdd\xff\xff\xff\xff").message, HasSubstr("ends too early"));
   EXPECT_THAT(only_msgpack_fault("\xdf\xff\xff\xff\xff").message, HasSubstr("ends too early"));

@@ -30,7 +30,7 @@ std::string fault_of(const std::string& rest) {
   return fault.path + ": " + fault.message;
 }
 
-TEST(Read, WhatIsLeftOutKeepsItsInitialValue) {
+TEST(Read, OmittedFieldsKeepTheirInitialValue) {
   const auto plan = read_yaml<Plan>("name: p");
   ASSERT_TRUE(plan) << to_text(plan.error(), "");
   Plan expected;

@@ -97,7 +97,7 @@ class Page {
       case Shape::Kind::optional: return type_text(shape.parts[0], path);
       case Shape::Kind::record:
       case Shape::Kind::choice: return code(path) + " below";
-      case Shape::Kind::again: return "the same again as around it";
+      case Shape::Kind::again: return "the same type as its parent";
     }
     return {};
   }

@@ -8,7 +8,7 @@
 namespace cadre::describe {
 namespace {
 
-TEST(Printable, IsWhatATerminalShowsAndDoesNotObey) {
+TEST(Printable, ExcludesControlSequences) {
   for (const char* text : {"", "plain", "é 漢字 🙂", "back\\slash", "\"quoted\""})
     EXPECT_TRUE(is_printable(text)) << text;
   for (const char* text : {"\x1b[2J", "a\nb", "\t", "\r", "\x7f",

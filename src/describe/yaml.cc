@@ -112,7 +112,8 @@ class Events final : public YAML::EventHandler {
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     if (tree_.expects_key()) stop("an alias (*name) cannot be a key; write the key out", mark_of(mark));
     const auto found = anchors_.find(anchor);
-    if (found == anchors_.end()) stop("an alias (*name) refers to its own parent; write it out", mark_of(mark));
+    if (found == anchors_.end())
+      stop("an alias (*name) refers to its own parent; replace it with its content", mark_of(mark));
     const auto& [value, weight] = found->second;
     count_copy(weight, mark_of(mark));
     keep(tree_.add_copy(value, {weight.nodes, weight.depth}));
@@ -168,7 +169,7 @@ class Events final : public YAML::EventHandler {
     copied_nodes_ += weight.nodes;
     copied_text_bytes_ += weight.text_bytes;
     if (copied_nodes_ > bounds_.copies || copied_text_bytes_ > bounds_.size_bytes) {
-      stop("the aliases (*name) and what they name are too many values; write fewer", at);
+      stop("the expanded aliases (*name) have too many values; use fewer", at);
     }
   }
 

@@ -156,7 +156,7 @@ TEST(Arguments, HaveABoundInTheBody) {
 
 TEST(Arguments, HaveEscapesInTheQueryThatAreSome) {
   for (const char* query : {"?most=%", "?most=%1", "?%zz=1", "?a=1&b=%g0"}) {
-    EXPECT_THAT(faults<requests::ListJobs>("/jobs" + std::string(query)), ElementsAre(HasSubstr("is no escape")));
+    EXPECT_THAT(faults<requests::ListJobs>("/jobs" + std::string(query)), ElementsAre(HasSubstr("is not an escape")));
   }
   EXPECT_EQ(read_request<requests::ListJobs>("/jobs?%6Dost=%37")->most, 7);
   EXPECT_EQ(read_request<requests::ListJobs>("/jobs?&&most=7&")->most, 7);

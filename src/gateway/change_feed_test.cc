@@ -95,13 +95,13 @@ struct ChangeNews : testing::Test {
   loop::Tasks tasks{loop};
 };
 
-TEST_F(ChangeNews, AreThereAtOnceForWhoIsBehind) {
+TEST_F(ChangeNews, AreImmediatelyReadyForAReaderThatIsBehind) {
   tasks.spawn(wait(*this, 4, 10s));
   run_for(1s);
   EXPECT_THAT(woken, ElementsAre(0));
 }
 
-TEST_F(ChangeNews, WakeAllWhoWait) {
+TEST_F(ChangeNews, WakeAllWaitingReaders) {
   for (int i = 0; i < 3; ++i) tasks.spawn(wait(*this, 5, 10s));
   run_for(2s);
   EXPECT_THAT(woken, IsEmpty());
@@ -122,7 +122,7 @@ TEST_F(ChangeNews, AreWaitedForSoLongAndNoLonger) {
   EXPECT_EQ(woken.size(), 1);
 }
 
-TEST_F(ChangeNews, DoNotWakeWhoIsGone) {
+TEST_F(ChangeNews, DoNotWakeRemovedReaders) {
   tasks.spawn(wait(*this, 5, 10s));
   tasks.spawn(wait(*this, 5, 20s));
   run_for(1s);

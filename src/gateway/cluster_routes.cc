@@ -106,7 +106,7 @@ class ExecTalk {
       talk.waiter_ = waiting;
       talk.wake_ = talk.loop_.after(quiet_max, [owner = &talk] { owner->go_on(); });
     }
-    /// Nothing: the client is gone, or there was no output for a while.
+    /// Nothing: the client has disconnected, or there was no output for a while.
     std::optional<Item> await_resume() {
       if (talk.is_left_ || talk.items_.empty()) return std::nullopt;
       Item item = std::move(talk.items_.front());

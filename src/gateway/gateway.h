@@ -130,7 +130,7 @@ class Gateway {
   auto inquire_bulk(cluster::bulk::ToMaster message, const Visit& visit) {
     return bulk_replies_.ask([this, message = std::move(message), visit](api::CallId call) mutable {
       visit.exchange->on_gone([this, call] {
-        bulk_replies_.dismiss(call, cluster::bulk::Refused{0, Errc::unavailable, "the client is gone"});
+        bulk_replies_.dismiss(call, cluster::bulk::Refused{0, Errc::unavailable, "the client has disconnected"});
       });
       deps_.bulk.ask(call, std::move(message));
     });

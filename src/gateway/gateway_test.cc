@@ -157,7 +157,7 @@ TEST_F(GatewayTest, RefusesClientsOfAnotherProtocolWithBothVersions) {
   for (const char* other : {"", "curl", "2"}) EXPECT_EQ(told(other).status, 200) << "public clients need not state one";
 }
 
-TEST_F(GatewayTest, SaysWhatThereIsNot) {
+TEST_F(GatewayTest, ReportsMissingRoutes) {
   open();
   EXPECT_EQ(say("GET", "/api/v1/nothing").status, 404);
   EXPECT_EQ(say("POST", "/nothing").status, 404);
@@ -169,7 +169,7 @@ TEST_F(GatewayTest, SaysWhatThereIsNot) {
   EXPECT_THAT(service_calls.heard, IsEmpty());
 }
 
-TEST_F(GatewayTest, AsksNobodyForWhoShowsNoTokenOrAForgedOne) {
+TEST_F(GatewayTest, RefusesMissingAndForgedTokensWithoutCallingAService) {
   open();
   for_all_requests([&]<class T>(std::type_identity<T>) {
     if (T::route.need == api::Need::nothing) return;
@@ -197,7 +197,7 @@ TEST_F(GatewayTest, KnowsTasksByTheirPass) {
   EXPECT_EQ(service_calls.heard.at(0).who.address, "127.0.0.1");
 }
 
-TEST_F(GatewayTest, TellsFaultsOnlyToWhoIsKnown) {
+TEST_F(GatewayTest, ReportsFaultsOnlyToAuthenticatedClients) {
   open();
   const Response known = say("GET", "/api/v1/jobs?most=0&ended=maybe");
   EXPECT_EQ(known.status, 400);
@@ -207,7 +207,7 @@ TEST_F(GatewayTest, TellsFaultsOnlyToWhoIsKnown) {
   EXPECT_THAT(unknown.body, Not(HasSubstr("most")));
 }
 
-TEST_F(GatewayTest, PassesOnWhatTheDeskSays) {
+TEST_F(GatewayTest, ForwardsResponsesOfServices) {
   open();
   script = [](const api::Request&) { return told(requests::Failed{Errc::conflict, "it has ended", {}}); };
   const Response response = say("POST", "/api/v1/jobs/17/stop", "{}");
@@ -275,7 +275,7 @@ TEST_F(LoginTest, SaysThatTheMasterCanDoNothing) {
   EXPECT_EQ(login("eve", "right password").status, 503);
 }
 
-TEST_F(GatewayTest, ShowsPasswordsToNobody) {
+TEST_F(GatewayTest, NeverShowsPasswords) {
   open();
   const auto done = [](const api::Request& one) -> std::vector<api::Reply> {
     if (one.as<access::GetMe>() != nullptr) return {};
@@ -348,7 +348,7 @@ TEST_F(GatewayTest, CancelsRequestsOfDisconnectedClients) {
   EXPECT_FALSE(never);
 }
 
-TEST_F(GatewayTest, MayEndWhileSomebodyWaits) {
+TEST_F(GatewayTest, CanBeDestroyedWhileAClientWaits) {
   open();
   loop::Tasks tasks(loop);
   std::optional<Result<Response>> cut;
@@ -379,7 +379,7 @@ TEST_F(GatewayTest, AnswersAnExecLineByLine) {
   EXPECT_EQ(say("POST", "/api/v1/tasks/17.0/exec", "{\"argv\": [\"ls\"]}").status, 409);
 }
 
-TEST_F(GatewayTest, EndsAnExecWithWhoWaitsForIt) {
+TEST_F(GatewayTest, EndsAnExecWhenTheClientDisconnects) {
   open();
   script = [](const api::Request&) { return told(exec_output("one")); };
   loop::Tasks tasks(loop);
@@ -413,7 +413,7 @@ struct SilentReader {
   loop::Descriptor socket;
 };
 
-TEST_F(GatewayTest, EndsAnExecWhoseOutputNobodyReads) {
+TEST_F(GatewayTest, EndsAnExecWithUnreadOutput) {
   open();
   const SilentReader reader(gateway->port(), "{\"argv\": [\"cat\", \"/dev/zero\"], \"window\": 1000000000}");
   net::http::run_until(loop, [&] { return service_calls.heard.size() == 1; });
@@ -429,7 +429,7 @@ TEST_F(GatewayTest, EndsAnExecWhoseOutputNobodyReads) {
   EXPECT_EQ(service_calls.heard.size(), 1U) << "the client has a window and acknowledges by itself";
 }
 
-TEST_F(GatewayTest, BoundsAnExecWhoseOutputComesInTinyPieces) {
+TEST_F(GatewayTest, BoundsAnExecWithOutputInTinyPieces) {
   open();
   const SilentReader reader(gateway->port(), "{\"argv\": [\"yes\"], \"window\": 1000000000}");
   net::http::run_until(loop, [&] { return service_calls.heard.size() == 1; });
@@ -569,7 +569,7 @@ TEST_F(LogsTest, AreSearchedFurtherUntilThereIsALine) {
   EXPECT_EQ(none.next, logs::header_bytes + 2) << "what was looked at need not be looked at again";
 }
 
-TEST_F(LogsTest, AreNotWaitedForWhenNobodyIsThereAnyMore) {
+TEST_F(LogsTest, StopWaitingWhenTheClientDisconnects) {
   loop::Tasks tasks(loop);
   std::optional<Result<Response>> never;
   tasks.spawn(net::http::keep_result(client.ask(question("GET", "/api/v1/tasks/17.2/logs?wait=true")), never));
@@ -616,7 +616,7 @@ TEST_F(LogsTest, AreReadByAFewAtATimeWhileAnyNumberMayWait) {
   for (const auto& answer : answers) EXPECT_THAT(answer->value().body, HasSubstr("line"));
 }
 
-TEST_F(GatewayTest, TakesCodeOnlyFromWhoMayMakeJobs) {
+TEST_F(GatewayTest, AcceptsCodeOnlyFromEditors) {
   open();
   const std::string target = "/api/v1/code/" + std::string(64, 'a') + "?size=3&offset=0";
   bulk_answers = {bulk::BlobState{0, 3, true}};
@@ -668,7 +668,7 @@ TEST_F(GatewayTest, HoldsNoBodyOfARequestThatWaits) {
   tasks.destroy_all();
 }
 
-TEST_F(GatewayTest, ShowsFiguresToWhoIsKnownOrToAllIfThatIsWanted) {
+TEST_F(GatewayTest, ServesMetricsWithATokenOrPubliclyIfConfigured) {
   open();
   EXPECT_EQ(say("GET", "/metrics", "", "").status, 401);
   script = [](const api::Request&) { return told(api::Metrics{{metric("slots", "Slots.", 8)}}); };

@@ -164,7 +164,7 @@ TEST_F(NamesOverHttp, AWatchIsAnsweredOnNewsAndForgottenWhenItsClientLeaves) {
   expect_figure("names 2");
 }
 
-TEST(Rights, AreForgottenSoonAndKeptWhileNobodyCanSayOtherwise) {
+TEST(Rights, ExpireSoonAndStayWhileTheMasterIsUnreachable) {
   Rights rights;
   const api::Credential token{"hash", "", "127.0.0.1"};
   const api::Credential task{"", "17.0/1", "127.0.0.1"};

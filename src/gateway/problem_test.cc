@@ -63,7 +63,7 @@ TEST(Problem, CanSayAnything) {
   }
 }
 
-TEST(Bodies, AreWhatTheDeskSays) {
+TEST(ResponseBodies, MatchTheRepliesOfServices) {
   EXPECT_EQ(response_of(api::Reply(requests::Text{"so"})).body, "{\"text\":\"so\"}");
   EXPECT_EQ(response_of(api::Reply(requests::Text{"so"})).status, 200);
   EXPECT_EQ(response_of(api::Reply(requests::Text{"so"})).content_type, "application/json");
@@ -75,13 +75,13 @@ TEST(Bodies, AreWhatTheDeskSays) {
   EXPECT_EQ(no.faults.size(), 1U);
 }
 
-TEST(Bodies, SayHowToBeKnown) {
+TEST(ResponseBodies, SayHowToBeKnown) {
   const net::http::Response response = response_of(api::Failed::unauthenticated("this token is not known"));
   EXPECT_EQ(read(response).status, 401);
   EXPECT_THAT(response.headers, ElementsAre(Pair("WWW-Authenticate", "Bearer realm=\"cadre\"")));
 }
 
-TEST(Bodies, NeverTellAPassword) {
+TEST(ResponseBodies, NeverTellAPassword) {
   const net::http::Response response = response_of(access::Challenge{"scrypt$15$8$1$salt$key"});
   EXPECT_EQ(response.status, 500);
   EXPECT_THAT(response.body, testing::Not(testing::HasSubstr("salt")));

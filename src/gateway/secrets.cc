@@ -83,7 +83,7 @@ Result<bool> is_password(std::string_view password, std::string_view hash) {
   const std::size_t begin = hash.starts_with(scheme) ? scheme.size() : std::string_view::npos;
   const std::size_t end = begin == std::string_view::npos ? begin : hash.find('$', begin);
   const bool is_hash = end != std::string_view::npos;
-  const std::string_view salt = is_hash ? hash.substr(begin, end - begin) : "nobody can pass with this salt";
+  const std::string_view salt = is_hash ? hash.substr(begin, end - begin) : "a salt that no stored password has";
   TRY_ASSIGN(key, derive(password, salt));
   return is_hash && are_equal(key, hash.substr(end + 1));
 }

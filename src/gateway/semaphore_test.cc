@@ -49,7 +49,7 @@ TEST_F(SemaphoreTest, LetsAsManyGoOnAsThereArePermitsAndTheOthersInTheirOrder) {
   EXPECT_EQ(left.back(), 6) << "all permits were returned";
 }
 
-TEST_F(SemaphoreTest, WhoEndsWithAPermitOrWaitingForOneIsForgotten) {
+TEST_F(SemaphoreTest, ReleasesPermitsAndPlacesOfDestroyedWaiters) {
   for (int who = 1; who <= 4; ++who) come(who, 1h);
   run(1s);
   tasks = std::make_unique<loop::Tasks>(loop);

@@ -32,7 +32,7 @@ struct WaitingTest : testing::Test {
   loop::Tasks tasks{loop};
 };
 
-TEST_F(WaitingTest, AreToldOnceOrOften) {
+TEST_F(WaitingTest, CanBeNotifiedOnceOrRepeatedly) {
   const auto once = waiting.add(hear());
   const auto often = waiting.add_for_all(hear());
   EXPECT_NE(once, often);
@@ -51,7 +51,7 @@ TEST_F(WaitingTest, AreToldOnceOrOften) {
   EXPECT_EQ(forgotten.size(), 1);
 }
 
-TEST_F(WaitingTest, MayLeaveWhileTheyAreTold) {
+TEST_F(WaitingTest, CanLeaveDuringANotification) {
   std::uint64_t self = 0;
   self = waiting.add_for_all([&](const std::string& told) {
     heard.push_back(told);
@@ -63,7 +63,7 @@ TEST_F(WaitingTest, MayLeaveWhileTheyAreTold) {
   EXPECT_THAT(heard, ElementsAre("a"));
 }
 
-TEST_F(WaitingTest, AreToldSomethingElseWhenTheyAreDismissed) {
+TEST_F(WaitingTest, GetAnotherReplyWhenDismissed) {
   tasks.spawn(ask(*this));
   run();
   waiting.dismiss(asked.at(0), "nothing comes");

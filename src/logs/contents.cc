@@ -143,7 +143,7 @@ Result<IndexSummary> read_index(const std::string& path) {
   TRY_ASSIGN(file, File::open(path, O_RDONLY));
   TRY_ASSIGN(bytes, read_whole(file));
   IndexReader reader(bytes);
-  const Failure corrupt = fail(Errc::corrupt, path + ": not what was written there");
+  const Failure corrupt = fail(Errc::corrupt, path + ": the content differs from what was written");
   if (!reader.is_sound() || as_text(reader.take_bytes(magic.size())) != magic) return corrupt;
   IndexSummary summary;
   summary.newest = TimePoint(Duration(reader.take<Duration::rep>()));
@@ -172,7 +172,7 @@ Result<std::vector<Piece>> read_pieces(const std::string& path, const PiecesAt& 
   TRY_ASSIGN(file, File::open(path, O_RDONLY));
   std::vector<Piece> pieces(at.count);
   TRY_ASSIGN(read, file.read_at(at.position, std::as_writable_bytes(std::span(pieces))));
-  if (read != at.count * sizeof(Piece)) return fail(Errc::corrupt, path + ": shorter than it was");
+  if (read != at.count * sizeof(Piece)) return fail(Errc::corrupt, path + ": the file became shorter");
   return pieces;
 }
 

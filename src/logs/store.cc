@@ -148,10 +148,10 @@ Result<std::int64_t> LogStore::append(std::string_view log, const Chunk& chunk) 
                            chunk.dropped <= chunk.offset && chunk.bytes.size() <= chunk_bytes_max;
   if (log.empty() || log.size() > log_name_bytes_max || !is_possible) {
     return fail(Errc::invalid,
-                "the name of a log has 1 to 255 bytes, a chunk 16 MiB at most, and offsets count up from 0");
+                "the name of a log must have 1 to 255 bytes, a chunk at most 16 MiB, and offsets must not be negative");
   }
   if (whole_records(chunk.bytes) != chunk.bytes.size()) {
-    return fail(Errc::corrupt, "log " + std::string(log) + ": a chunk that is not made of whole records");
+    return fail(Errc::corrupt, "log " + std::string(log) + ": a chunk with an incomplete record");
   }
   const std::int64_t known = end(log);
   if (chunk.next() <= known) return known;
@@ -175,7 +175,7 @@ Result<std::int64_t> LogStore::append(std::string_view log, const Chunk& chunk) 
 Result<void> LogStore::write(const Frame& frame) {
   if (!active_.is_open()) TRY(begin_segment());
   if (active_size_ >= active_bytes_max)
-    return fail(Errc::unavailable, folder_ + ": too much was stored without a sync");
+    return fail(Errc::unavailable, folder_ + ": too much output was stored without a sync");
   if (torn_) TRY(active_.truncate(active_size_));
   Bytes bytes;
   bytes.reserve(frame_bytes(frame));

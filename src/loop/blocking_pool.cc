@@ -31,7 +31,7 @@ void BlockingPool::Job::resume() {
 
 Error pool_full(const PoolOptions& options) {
   return {Errc::unavailable, "pool " + options.name + " is full: its " + std::to_string(options.threads) +
-                                 " threads are busy and " + std::to_string(options.queue_max) + " works wait"};
+                                 " threads are busy and " + std::to_string(options.queue_max) + " jobs wait"};
 }
 
 Error pool_ended(const PoolOptions& options) { return {Errc::unavailable, "pool " + options.name + " has ended"}; }

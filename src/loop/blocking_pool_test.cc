@@ -99,7 +99,7 @@ TYPED_TEST(PoolContract, RefusesWhatItsQueueCannotHold) {
     std::vector<int> refused(outcomes.order.begin(), outcomes.order.begin() + 3);  // they learn it first
     std::sort(refused.begin(), refused.end());
     EXPECT_EQ(refused, outcomes.works(false));
-    const Error full{Errc::unavailable, "pool disk is full: its 2 threads are busy and 3 works wait"};
+    const Error full{Errc::unavailable, "pool disk is full: its 2 threads are busy and 3 jobs wait"};
     for (const int work : refused) EXPECT_EQ(outcomes.by_work[work].error(), full);
     EXPECT_EQ(*wait.started, 5);
   });
@@ -143,7 +143,7 @@ Task<void> use_own_frame(BlockingPool& pool, std::shared_ptr<int> calls, Outcome
   outcomes.add(0, std::move(touched));
 }
 
-TYPED_TEST(PoolContract, NeverRunsAWorkWhoseCoroutineIsGone) {
+TYPED_TEST(PoolContract, NeverRunsWorkOfADestroyedCoroutine) {
   FOR_SEEDS(50, [](Dice& dice) {
     TypeParam on(dice.bits());
     Outcomes outcomes{std::vector<Result<int>>(1'000), [] {}};

@@ -20,7 +20,7 @@ TEST(WriteWhole, IsNotReachedByAWriterThatWasStoppedInTheMiddle) {
   EXPECT_EQ(read_file(path).value(), "new");
 }
 
-TEST(Draft, IsUsedAgainOnlyIfNobodyElseCanReachIt) {
+TEST(Draft, IsReusedOnlyIfNotShared) {
   const servers::TempDir folder;
   const std::string path = folder.path() + "/ending.new";
   const auto inode = [](const File& file) {

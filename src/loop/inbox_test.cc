@@ -172,7 +172,7 @@ TEST(Inbox, KeepsNewsForTheNextReceiverWhenOneIsDestroyed) {
   });
 }
 
-TEST(Inbox, MayEndBeforeWhoReceivesFromIt) {
+TEST(Inbox, CanBeDestroyedBeforeItsReceiver) {
   SimulatedLoop loop;
   std::vector<std::vector<int>> received;
   {

@@ -169,7 +169,7 @@ Task<void> finish_after(Tasks& children, Side& on) {
   on.finish();
 }
 
-TYPED_TEST(LoopContract, WakesWhoWaitsForTasksOnceAllEnded) {
+TYPED_TEST(LoopContract, WakesTheWaiterOnceAllTasksEnded) {
   FOR_SEEDS(20, [](Dice& dice) {
     TypeParam on(dice.bits());
     const auto held = std::make_shared<int>(0);

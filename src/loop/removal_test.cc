@@ -120,7 +120,7 @@ TEST_F(RemovalTest, RemovesWhatItsOwnerMayNotWrite) {
   EXPECT_TRUE(fs::is_empty(folder));
 }
 
-TEST_F(RemovalTest, WhatIsNotThereIsRemoved) {
+TEST_F(RemovalTest, RemovingAMissingPathSucceeds) {
   EXPECT_TRUE(remove_all(folder + "/none"));
   EXPECT_FALSE(empty_folder(folder + "/none"));
 }

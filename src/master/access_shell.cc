@@ -26,7 +26,8 @@ loop::Task<void> AccessShell::tidy() {
   for (std::int64_t removed = entries_at_once; removed == entries_at_once;) {  // others write in between
     const Result<std::int64_t> some =
         co_await deps_.pool.run([this] { return deps_.records.prune_audit(audit_kept_, entries_at_once); });
-    if (!some) deps_.log.warning("old entries of the audit log stay for now: " + some.error().message);
+    if (!some)
+      deps_.log.warning("cannot remove old entries of the audit log, trying again later: " + some.error().message);
     removed = some.value_or(0);
   }
 }

@@ -140,7 +140,7 @@ void BulkOutput::wait(const net::Peer& peer, const bulk::ReadOutput& question, s
   if (of_peer >= limits_.waiting_max_each || waiters_.size() >= static_cast<std::size_t>(limits_.waiting_max)) {
     if (of_peer == 0) waiting_.erase(peer.connection);
     ++deps_.metrics.refused_full;
-    const std::string why = "too many wait for output already; ask again later, or without waiting";
+    const std::string why = "too many readers already wait for output; try again later, or without waiting";
     return deps_.reply(peer, bulk::Refused{question.number, Errc::unavailable, why});
   }
   ++of_peer;
@@ -209,7 +209,7 @@ void BulkOutput::prune() {
 void BulkOutput::note_failure(const Error& error) {
   ++deps_.metrics.failures;
   if (std::exchange(failing_, true)) return;
-  deps_.log.error("output cannot be stored, agents keep it for now: " + error.message);
+  deps_.log.error("output cannot be stored and stays on the agents: " + error.message);
 }
 
 void BulkOutput::note_success() {

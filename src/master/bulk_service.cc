@@ -60,8 +60,8 @@ void BulkService::take(const net::Peer& peer, BytesView bytes) {
   }
   if (!is_for_agents(*message)) {
     ++deps_.metrics.refused_denied;
-    refusals_.note("an agent that reads output or puts code");
-    return reply(peer, bulk::Refused{number_of(*message), Errc::denied, "only the gateway of the master may do that"});
+    refusals_.note("an agent tried to read output or store code");
+    return reply(peer, bulk::Refused{number_of(*message), Errc::denied, "only the gateway of the master may do this"});
   }
   const auto* output = std::get_if<bulk::PutOutput>(&*message);
   if (output != nullptr && !deps_.holders.may_write(peer.key, output->lease)) {

@@ -306,7 +306,7 @@ TEST_F(BulkServiceTest, SendsAWaitingReaderOneBoundedPagePerRequest) {
   EXPECT_EQ(client.take<bulk::Output>().next, end);
 }
 
-TEST_F(BulkServiceTest, ThoseWhoWaitAreBoundedAndForgottenWhenTheirTimeIsOver) {
+TEST_F(BulkServiceTest, BoundsWaitingReadersAndDropsThemAtTheirDeadline) {
   limits.waiting_max = 10;
   limits.waiting_max_each = 4;
   start();
@@ -382,7 +382,7 @@ TEST_F(BulkServiceTest, OthersAreAnsweredInTimeWhenTheFirstIsForgotten) {
   EXPECT_EQ(early.take<bulk::Output>().number, 3) << "the clock goes on after nobody has waited";
 }
 
-TEST_F(BulkServiceTest, WhoeverComesAndGoesOnlyThoseWhoWaitAreAnswered) {
+TEST_F(BulkServiceTest, RepliesOnlyToWaitingReadersWhileOthersComeAndGo) {
   limits.waiting_max = 40;
   limits.waiting_max_each = 5;
   start();
@@ -434,7 +434,7 @@ TEST_F(BulkServiceTest, WhoeverComesAndGoesOnlyThoseWhoWaitAreAnswered) {
   });
 }
 
-TEST_F(BulkServiceTest, WhatCannotBeReadIsRefusedCountedAndDoesNotFillTheLog) {
+TEST_F(BulkServiceTest, CountsMalformedMessagesAndDoesNotFillTheLog) {
   start();
   Talker agent = talk_as_agent();
   FOR_SEEDS(300, [&](Dice& drawn) {
@@ -453,7 +453,7 @@ TEST_F(BulkServiceTest, WhatCannotBeReadIsRefusedCountedAndDoesNotFillTheLog) {
   EXPECT_EQ(agent.take<bulk::OutputStored>().end, logs->end(to_string(lease)));
 }
 
-TEST_F(BulkServiceTest, OverTheNetworkNobodyReadsOutputOrPutsCode) {
+TEST_F(BulkServiceTest, RefusesReadersAndCodeOverTheNetwork) {
   start();
   Talker agent = talk_as_agent();
   Talker local = talk_from_this_host();
@@ -476,7 +476,7 @@ TEST_F(BulkServiceTest, OverTheNetworkNobodyReadsOutputOrPutsCode) {
   EXPECT_EQ(metrics.blobs_bytes, 0);
 }
 
-TEST_F(BulkServiceTest, AnswersAtTheDeskGoToWhomTheyAreFor) {
+TEST_F(BulkServiceTest, RepliesGoToTheirCaller) {
   start();
   Talker agent = talk_as_agent();
   constexpr Asker largest = (Asker{1} << 63) - 1;

@@ -56,7 +56,8 @@ void Master::ask(api::CallId call, api::Credential credential, api::Request requ
       options_.reply(id, api::Failed{Errc::unavailable, why, {}});
     };
     if (!obstacle_.empty())
-      return unavailable("the master can write nothing now, so it decides nothing" + obstacle_for(one.credential));
+      return unavailable("the master cannot write to its database, so it handles no requests" +
+                         obstacle_for(one.credential));
     if (!inbox_.push(std::move(one))) unavailable("the master is overloaded or about to stop; try again");
   });
 }

@@ -292,9 +292,9 @@ void ClusterShell::look_at_fences() {
   for (auto& [task, held] : held_) {
     if (held.is_logged || deps_.loop.now() - held.since < fence_most) continue;
     held.is_logged = true;
-    deps_.log.warning("task " + to_string(task) + " is not started again yet: for " + rounded(fence_most) +
-                      " a bulk service has not confirmed that it serves nothing of its earlier run; see whether the "
-                      "database answers");
+    deps_.log.warning(
+        "task " + to_string(task) + " is not restarted yet: for " + rounded(fence_most) +
+        " a bulk service has not confirmed that it dropped the earlier run; check that the database answers");
   }
 }
 
@@ -322,7 +322,7 @@ std::optional<std::any> ClusterShell::reject(const std::any& news) {
     static_cast<void>(agents_->send(heard->peer, describe::write_msgpack(to)));  // who is gone needs no answer
   };
   if (std::holds_alternative<messages::Hello>(heard->message.body)) {
-    answer(messages::Refused{"what it says of itself cannot be stored; the log of the master says what"});
+    answer(messages::Refused{"its description of itself cannot be stored; see the log of the master"});
   } else if (const auto* report = std::get_if<messages::Report>(&heard->message.body)) {
     answer(messages::ReportAnswer{report->lease, {report->number, false, "the report cannot be stored"}});
   } else if (const auto* exited = std::get_if<messages::Exited>(&heard->message.body)) {
@@ -332,7 +332,7 @@ std::optional<std::any> ClusterShell::reject(const std::any& news) {
     ending.reason = exited->ending.reason;
     ending.code = exited->ending.code;
     ending.output_end = exited->ending.output_end;
-    ending.detail = "what its agent said of its end cannot be stored";
+    ending.detail = "the report of its agent about its end cannot be stored";
     std::get<messages::Exited>(bare.message.body).ending = ending;
     return bare;
   }
@@ -401,7 +401,7 @@ loop::Task<void> ClusterShell::prune_jobs() {
     const Result<std::vector<records::PrunedJob>> pruned = co_await deps_.pool.run([this, jobs, bytes] {
       return jobs > 0 ? deps_.records.prune_jobs(jobs) : deps_.records.prune_largest_owner({pruned_at_once, bytes});
     });
-    if (!pruned) deps_.log.warning("old jobs stay for now: " + pruned.error().message);
+    if (!pruned) deps_.log.warning("cannot remove old jobs, trying again later: " + pruned.error().message);
     if (!pruned || pruned->empty()) co_return;
     for (const records::PrunedJob& job : *pruned) {
       ++jobs_gone;
@@ -416,7 +416,7 @@ loop::Task<void> ClusterShell::tidy() {
   const TimePoint now = deps_.calendar.wall();
   const Result<std::int64_t> done =
       co_await deps_.pool.run([this, now] { return deps_.records.prune_join_tokens(now); });
-  if (!done) deps_.log.warning("old join tokens stay for now: " + done.error().message);
+  if (!done) deps_.log.warning("cannot remove old join tokens, trying again later: " + done.error().message);
   co_await prune_jobs();
 }
 

@@ -12,7 +12,7 @@ bool Master::is_of_data(const Error& error) {
 
 loop::Task<Result<void>> Master::isolate(const std::vector<News>& news, Error why) {
   deps_.log.error("a transaction of " + std::to_string(news.size()) +
-                  " inputs cannot be written; they are taken one by one: " + why.message);
+                  " inputs cannot be written; they are handled one by one: " + why.message);
   Result<void> done = co_await reload(news);
   if (!done) co_return done;
   bool ticked = false;
@@ -98,8 +98,7 @@ loop::Task<Result<void>> Master::reject(const News& one, Error why) {
     log("a request from " + asked->credential.address);
     options_.reply(
         asked->call,
-        api::Failed{
-            Errc::invalid, "the request holds something that cannot be stored; the log of the master says what", {}});
+        api::Failed{Errc::invalid, "the request has a value that cannot be stored; see the log of the master", {}});
     co_return Result<void>();
   }
   const auto* heard = std::get_if<FromShell>(&one);

@@ -53,11 +53,11 @@ void JoinService::forget_old_tokens() {
 void JoinService::hear(const net::Peer& peer, BytesView bytes) {
   const bool is_outside = !peer.address.empty();
   if (const auto wait = is_outside ? limit_.wait_of(peer.address, deps_.loop.now()) : std::nullopt) {
-    return refuse(peer, "too many attempts of this address have failed; try again in " +
+    return refuse(peer, "too many attempts from this address have failed; try again in " +
                             rounded(std::chrono::ceil<std::chrono::seconds>(*wait)));
   }
   const auto message = describe::read_msgpack<joining::Join>(bytes);
-  if (!message) return refuse(peer, "this is no request to join");
+  if (!message) return refuse(peer, "this is not a request to join");
   join(peer, *message);
 }
 
@@ -65,7 +65,7 @@ void JoinService::join(const net::Peer& peer, const joining::Join& join) {
   const std::string hash = objects::sha256(as_bytes(join.secret));
   const bool is_inside = peer.address.empty() && hash == options_.local_secret_hash;
   if (!is_inside && !tokens_.contains(hash)) {
-    return refuse(peer, "no such join token is known; make one with cadre agent token and pass it on unchanged");
+    return refuse(peer, "this join token is not known; create one with cadre agent token and pass it unchanged");
   }
   if (pending_ >= pending_max) return refuse(peer, "too many agents join at the same time; try again");
   ++pending_;

@@ -37,7 +37,7 @@ TEST_F(LeaseHoldersTest, OnlyTheHolderMayWrite) {
   EXPECT_FALSE(holders.may_write(net::PublicKey(), lease_in(1, 1)));
 }
 
-TEST_F(LeaseHoldersTest, WhatIsLearnedCountsAtOnceOnEveryThread) {
+TEST_F(LeaseHoldersTest, UpdatesAreVisibleAtOnceOnEveryThread) {
   LeaseHolders shared;
   shared.set_key(ann, AgentId("ann"));
   constexpr std::uint64_t last = 20'000;

@@ -116,7 +116,7 @@ loop::Task<void> Master::tidy() {
     for (std::int64_t removed = changes_at_once; removed == changes_at_once;) {  // others write in between
       const Result<std::int64_t> some = co_await deps_.pool.run(
           [this] { return deps_.records.prune_changes(options_.changes_kept, changes_at_once); });
-      if (!some) deps_.log.warning("old changes stay for now: " + some.error().message);
+      if (!some) deps_.log.warning("cannot remove old changes, trying again later: " + some.error().message);
       removed = some.value_or(0);
     }
   }
@@ -237,7 +237,8 @@ loop::Task<Result<void>> Master::write(const api::Writes& writes) {
     const bool may_pass = code == Errc::unavailable || code == Errc::timed_out || code == Errc::conflict;
     if (!may_pass) co_return written;
     if (code == Errc::conflict && attempt >= conflicts_max) co_return written;  // the rows contradict the database
-    if (attempt == 0) deps_.log.error("nothing can be written, so nothing is done: " + written.error().message);
+    if (attempt == 0)
+      deps_.log.error("cannot write to the database, so no requests are handled: " + written.error().message);
     if (stopping_) co_return written;  // nothing of it was acted on
     obstacle_ = written.error().message;
     co_await loop::sleep(deps_.loop, std::min<Duration>(100ms * (attempt + 1), 2s));
@@ -259,7 +260,7 @@ loop::Task<Result<void>> Master::confirm() {
       continue;  // it took so long that it says nothing about now
     }
     if (alone.error().code == Errc::denied) co_return alone;
-    if (attempt == 0) deps_.log.error("agents are not answered for now: " + alone.error().message);
+    if (attempt == 0) deps_.log.error("agents get no replies for now: " + alone.error().message);
     if (stopping_) co_return alone;
     obstacle_ = alone.error().message;
     co_await loop::sleep(deps_.loop, std::min<Duration>(100ms * (attempt + 1), 1s));

@@ -148,7 +148,7 @@ loop::Task<Result<Entry>> BackendNames::wait(std::string key, TimePoint deadline
     } else {
       if (news.error().code == Errc::denied || news.error().code == Errc::invalid) co_return Failure(news.error());
       cursor = {};
-      trouble = "; last trouble: " + news.error().message;
+      trouble = "; last error: " + news.error().message;
       co_await loop::sleep(loop_, std::min(backoff.next(), std::max(deadline - loop_.now(), Duration::zero())));
     }
   } while (loop_.now() < deadline);

@@ -150,7 +150,7 @@ TEST(BackendNames, RidesOverALossAndTellsWhatChangedMeanwhile) {
   });
 }
 
-TEST(BackendNames, WhatWasPutButNotHeardOfIsTakenBack) {
+TEST(BackendNames, RemovesAPutWhoseReplyWasLost) {
   SimulatedLoop loop;
   const auto flaky = std::make_shared<Flaky>(make_memory_backend(loop, "doubt"));
   BackendNames session(loop, flaky, {});

@@ -138,7 +138,7 @@ TEST_P(EveryBackend, OnlyOneOfManyGetsWhatIsAbsent) {
   }
 }
 
-TEST_P(EveryBackend, WhatNobodyKeepsAliveIsGoneForEverybody) {
+TEST_P(EveryBackend, ExpiredNamesDisappearForAllClients) {
   Side alive(place_.url());
   Side stopped(place_.url());  // its loop runs no more after this
   const Epoch old = stopped.put("a/left", "v", {.ttl = milliseconds(200)}).value();
@@ -201,7 +201,7 @@ TEST_P(EveryBackend, WaitsForANameUntilItsDeadline) {
   EXPECT_EQ(waits.wait("a/b", Duration::zero()).value().value, "v") << "what is there is there at once";
 }
 
-TEST_P(EveryBackend, AWatchIsToldEachChangeOnceAndInOrder) {
+TEST_P(EveryBackend, AWatchGetsEachChangeOnceAndInOrder) {
   Side watches(place_.url());
   Side puts(place_.url());
   ASSERT_DONE(puts.put("a/there", "1"));
@@ -239,7 +239,7 @@ TEST_P(EveryBackend, AWatchHearsWhenAnEntryRunsOut) {
   EXPECT_THAT(told, ElementsAre("a=v", "a gone"));
 }
 
-TEST_P(EveryBackend, HowItStandsInTheEndIsToldHoweverFastItChanges) {
+TEST_P(EveryBackend, AWatchAlwaysGetsTheFinalState) {
   Side watches(place_.url());
   Side puts(place_.url());
   std::map<std::string, std::string> told;

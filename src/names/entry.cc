@@ -16,7 +16,7 @@ std::string shown(std::string_view key) {
 }
 
 Failure bad_key(std::string_view key, const std::string& why) {
-  return fail(Errc::invalid, "the name " + shown(key) + " cannot be: " + why);
+  return fail(Errc::invalid, "the name " + shown(key) + " is invalid: " + why);
 }
 
 Result<void> check_part(std::string_view key, std::string_view part) {
@@ -53,7 +53,7 @@ Result<void> check_value(std::string_view key, std::string_view value) {
   if (value.size() <= value_bytes_max) return {};
   return fail(Errc::invalid, "the value of " + shown(key) + " has " + std::to_string(value.size()) +
                                  " bytes, and at most " + std::to_string(value_bytes_max) +
-                                 " are allowed; put where it can be found instead");
+                                 " are allowed; store the value elsewhere and put its address here");
 }
 
 Result<void> check_ttl(std::string_view key, Duration ttl) {

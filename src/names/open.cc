@@ -21,7 +21,7 @@ Result<std::shared_ptr<Backend>> make_backend(loop::RealLoop& loop, loop::Blocki
           },
           [&](const RedisUrl& url) { return make_redis_backend(loop, url, options); },
           [&](const MasterUrl& url) -> Result<std::shared_ptr<Backend>> {
-            if (url.address.empty()) return fail(Errc::invalid, "the URL of names says of no master where it is");
+            if (url.address.empty()) return fail(Errc::invalid, "the URL of names has no address of a master");
             return make_master_backend(loop, url, options);
           },
       },

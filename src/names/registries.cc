@@ -140,7 +140,7 @@ Result<std::variant<News, WatcherId>> Registries::watch(const std::string& tree,
   if (news) return *std::move(news);
   if (waiting_.size() >= options_.watchers_max || opened->waiting.size() >= options_.watchers_max_each) {
     ++counters_.refused_watchers;
-    return fail(Errc::unavailable, "too many wait for news of names already; try again later");
+    return fail(Errc::unavailable, "too many clients already wait for changes of names; try again later");
   }
   const WatcherId watcher{++last_watcher_};
   waiting_.emplace(watcher, Waiting{tree, wish});

@@ -172,7 +172,7 @@ TEST(Registries, AreSeparateAndDeliverNewsToWatchers) {
   });
 }
 
-TEST(Registries, WhoHeardNothingForLongIsNotToldAllAgain) {
+TEST(Registries, ResumeLongIdleWatchesWithoutACompleteList) {
   RegistriesOptions options;
   options.each.history_max = 3;
   Registries registries(options);

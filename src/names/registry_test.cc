@@ -160,7 +160,7 @@ TEST(Registry, DoesWhatANaiveOneDoes) {
   });
 }
 
-TEST(Registry, NewsWheneverAskedForTellHowItStands) {
+TEST(Registry, WatchesReturnTheCurrentState) {
   FOR_SEEDS(500, [](Dice& dice) {
     History run(dice);
     const std::string prefix = run.prefix();

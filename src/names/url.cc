@@ -47,7 +47,7 @@ template <class T>
 Result<T> read_number(std::string_view text, const std::string& what) {
   T number = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (problem != std::errc() || end != text.data() + text.size()) return bad_url(what + " is no such number");
+  if (problem != std::errc() || end != text.data() + text.size()) return bad_url(what + " is not such a number");
   return number;
 }
 
@@ -117,7 +117,7 @@ Result<Url> parse_redis(std::string_view rest, bool is_tls) {
     } else if (name == "ca" && is_tls) {
       url.ca_file = std::move(value);
     } else {
-      return bad_url(name == "ca" ? "ca= needs TLS: use rediss://" : "it knows no settings but prefix= and ca=");
+      return bad_url(name == "ca" ? "ca= needs TLS: use rediss://" : "its only settings are prefix= and ca=");
     }
   }
   if (const auto login = cut_login(rest)) TRY(read_login(*login, url));
@@ -135,7 +135,7 @@ Result<Url> parse_master(std::string_view rest, bool is_tls) {
   MasterUrl url;
   TRY_ASSIGN(settings, read_settings(rest));
   for (auto& [name, value] : settings) {
-    if (name != "ca") return bad_url("it knows no setting but ca=");
+    if (name != "ca") return bad_url("its only setting is ca=");
     if (!is_tls) return bad_url("ca= needs TLS: use masters://");
     url.ca_file = std::move(value);
   }
@@ -171,11 +171,11 @@ Result<Url> parse_url(std::string_view text) {
   }
   if (scheme == "file") {
     if (place.size() < 2 || !place.starts_with('/')) {
-      return bad_url("a folder is named from the root: file:///absolute/folder");
+      return bad_url("the folder must be absolute: file:///absolute/folder");
     }
     return FileUrl{std::move(place)};
   }
-  return bad_url("its scheme is none of memory, file, redis, rediss, master and masters");
+  return bad_url("its scheme must be memory, file, redis, rediss, master or masters");
 }
 
 }  // namespace cadre::names

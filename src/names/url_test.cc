@@ -31,7 +31,7 @@ TEST(NamesUrl, IsReadWithAllItsParts) {
             Url(MasterUrl{"https://[::1]:80", "a.b", "t@k", "/etc/ca.pem", ""}));
 }
 
-TEST(NamesUrl, WhatIsWrongIsSaidWithTheRemedyAndWithoutThePassword) {
+TEST(NamesUrl, ErrorsContainTheRemedyAndNoPassword) {
   for (const char* text : {"",
                            "host:6379",
                            "http://host",

@@ -16,17 +16,17 @@ Failure bad_address(std::string_view text, std::string_view why) {
 Result<Address> parse_tcp(std::string_view text, std::string_view rest) {
   const Result<HostPort> parsed = parse_host_port(rest);
   if (!parsed) return bad_address(text, parsed.error().message);
-  if (!parsed->port) return bad_address(text, "it names no port");
+  if (!parsed->port) return bad_address(text, "it has no port");
   return TcpAddress{parsed->host, *parsed->port};
 }
 
 Result<Address> parse_unix(std::string_view text, std::string_view path) {
   if (!path.starts_with('/')) return bad_address(text, "its path is not absolute");
-  if (path.ends_with('/')) return bad_address(text, "its path names no file");
+  if (path.ends_with('/')) return bad_address(text, "its path has no file name");
   if (path.find('\0') != std::string_view::npos) return bad_address(text, "its path holds a NUL byte");
   if (path.size() > path_bytes_max) {
     return bad_address(text, "its path has " + std::to_string(path.size()) +
-                                 " bytes, and a unix socket takes at most 107: choose a folder nearer to the root");
+                                 " bytes, and a unix socket takes at most 107: choose a shorter path");
   }
   return UnixAddress{std::string(path)};
 }
@@ -38,7 +38,7 @@ Result<Address> parse_address(std::string_view text) {
   constexpr std::string_view ipc = "ipc://";
   if (text.starts_with(tcp)) return parse_tcp(text, text.substr(tcp.size()));
   if (text.starts_with(ipc)) return parse_unix(text, text.substr(ipc.size()));
-  return bad_address(text, "it begins with neither tcp:// nor ipc://");
+  return bad_address(text, "it must begin with tcp:// or ipc://");
 }
 
 std::string to_string(const Address& address) {

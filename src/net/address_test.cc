@@ -23,10 +23,10 @@ TEST(Address, ReadsWhatItWrites) {
 
 TEST(Address, SaysWhatIsWrongAndHowToWriteIt) {
   const std::vector<std::pair<std::string, std::string>> cases{
-      {"", "neither tcp:// nor ipc://"},
-      {"http://host:80", "neither tcp:// nor ipc://"},
-      {"tcp://host", "names no port"},
-      {"tcp://:7000", "names no host"},
+      {"", "must begin with tcp:// or ipc://"},
+      {"http://host:80", "must begin with tcp:// or ipc://"},
+      {"tcp://host", "it has no port"},
+      {"tcp://:7000", "it has no host"},
       {"tcp://host:", "port is not a number"},
       {"tcp://host:65536", "port is not a number"},
       {"tcp://host:-1", "port is not a number"},
@@ -34,12 +34,12 @@ TEST(Address, SaysWhatIsWrongAndHowToWriteIt) {
       {"tcp://::1:7000", "needs brackets"},
       {"tcp://[::1:7000", "not closed"},
       {"tcp://[host]:7000", "not an IPv6 address"},
-      {"tcp://eth0;host:7000", "a character that no host name"},
-      {"tcp://ho st:7000", "a character that no host name"},
+      {"tcp://eth0;host:7000", "a character that is not allowed"},
+      {"tcp://ho st:7000", "a character that is not allowed"},
       {"tcp://" + std::string(254, 'x') + ":1", "253 bytes"},
       {"ipc://run/hub", "not absolute"},
       {"ipc://@abstract", "not absolute"},
-      {"ipc:///run/", "names no file"},
+      {"ipc:///run/", "has no file name"},
       {"ipc:///" + std::string(107, 'x'), "has 108 bytes, and a unix socket takes at most 107"},
       {std::string("ipc:///a\0b", 10), "NUL"},
   };

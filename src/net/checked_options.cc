@@ -19,7 +19,7 @@ Result<std::vector<Address>> check(const HubOptions& options) {
   for (const std::string& text : options.addresses) {
     TRY_ASSIGN(address, parse_address(text));
     if (needs_keys(address, options.unix_proof) && !options.keys) {
-      return fail(Errc::invalid, "a hub at " + text + " needs keys: over TCP everything is encrypted and nobody is " +
+      return fail(Errc::invalid, "a hub at " + text + " needs keys: over TCP everything is encrypted and no peer is " +
                                      "unknown; set HubOptions::keys");
     }
     addresses.push_back(std::move(address));

@@ -116,7 +116,7 @@ TYPED_TEST(NetworkContract, CarriesAnyBytesOfAnySizeUpToTheBound) {
   EXPECT_EQ(this->hub->counters().refused_large, 1);
 }
 
-TYPED_TEST(NetworkContract, MessagesCanBeKeptLongerThanWhatBroughtThem) {
+TYPED_TEST(NetworkContract, MessagesOutliveTheirFrame) {
   std::vector<Slice> kept;
   const auto keep = [&](const Peer&, const Slice& message) { kept.push_back(message); };
   this->hub = this->side.hub_side().bind(this->hub_options(), keep).value();
@@ -132,7 +132,7 @@ TYPED_TEST(NetworkContract, MessagesCanBeKeptLongerThanWhatBroughtThem) {
   for (std::size_t i = 0; i < sent.size(); ++i) EXPECT_EQ(text_of(kept[i]), sent[i]);
 }
 
-TYPED_TEST(NetworkContract, WhatComesWhileALinkSendsIsHeard) {
+TYPED_TEST(NetworkContract, ReceivesWhileALinkSends) {
   this->bind(this->hub_options());
   for (const Duration within : {milliseconds(0), milliseconds(5)}) {
     this->echo();
@@ -245,7 +245,7 @@ TYPED_TEST(NetworkContract, FindsAHubAgainThatWasRestarted) {
   }
 }
 
-TYPED_TEST(NetworkContract, NoticesALinkThatIsGone) {
+TYPED_TEST(NetworkContract, DetectsALostLink) {
   this->bind(this->hub_options());
   auto link = this->connect();
   ASSERT_DONE(link->send(as_bytes("hello")));
@@ -256,7 +256,7 @@ TYPED_TEST(NetworkContract, NoticesALinkThatIsGone) {
   this->until([&] { return this->hub->counters().disconnected == 1; });
 }
 
-TYPED_TEST(NetworkContract, StillSendsWhatWasAcceptedBeforeTheLinkWasClosed) {
+TYPED_TEST(NetworkContract, SendsAcceptedMessagesAfterClose) {
   this->bind(this->hub_options());
   auto link = this->connect();
   ASSERT_DONE(link->send(as_bytes("first")));
@@ -352,7 +352,7 @@ struct KeyContract : NetworkContract<Side> {};
 using NetworksWithKeys = ::testing::Types<ByTcp, ByUnixSocketWithKeys, ByMemory, ByMemoryOnOneHostWithKeys>;
 TYPED_TEST_SUITE(KeyContract, NetworksWithKeys, NetworkNames);
 
-TYPED_TEST(KeyContract, LetsInWhoIsAllowedAndNobodyElse) {
+TYPED_TEST(KeyContract, AdmitsOnlyAllowedKeys) {
   auto options = this->hub_options();
   options.admission = Admission::only({this->keys.open});
   this->bind(options);
@@ -394,7 +394,7 @@ TYPED_TEST(KeyContract, HearsNothingMoreOfARevokedKeyAndTellsItNothing) {
   this->until([&] { return this->heard.size() == 3; });
 }
 
-TYPED_TEST(KeyContract, RefusesWhoHasTheWrongKeyOfTheHub) {
+TYPED_TEST(KeyContract, RefusesALinkWithTheWrongKeyOfTheHub) {
   this->bind(this->hub_options());
   auto options = this->link_options(this->keys);
   options.hub_key = this->other_keys.open;

@@ -9,7 +9,7 @@
 namespace cadre::net {
 
 struct Counters {
-  static constexpr std::string_view doc = "What one end of the network has seen since it was made.";
+  static constexpr std::string_view doc = "Counters of one end of the network since its start.";
   std::uint64_t received = 0;
   std::uint64_t received_bytes = 0;
   std::uint64_t sent = 0;
@@ -36,16 +36,17 @@ void describe(V& v, Counters& c) {
   v.field("received_bytes", c.received_bytes, "Their bytes.");
   v.field("sent", c.sent, "Messages accepted to be sent.");
   v.field("sent_bytes", c.sent_bytes, "Their bytes.");
-  v.field("copied_bytes", c.copied_bytes, "Bytes of either that were copied on this side, but for the kernel's.");
+  v.field("copied_bytes", c.copied_bytes,
+          "Bytes of sent and received messages copied in this process, without copies by the kernel.");
   v.field("refused_full", c.refused_full,
-          "Messages not accepted because too many wait already, or there is nobody to wait for.");
+          "Messages not accepted because too many already wait, or no peer is connected.");
   v.field("refused_gone", c.refused_gone, "Messages not accepted because the peer is no longer there.");
   v.field("refused_large", c.refused_large, "Messages over message_max, sent or received.");
   v.field("refused_key", c.refused_key, "Connections, and messages of connections, whose key is not admitted.");
-  v.field("refused_malformed", c.refused_malformed, "Messages received that no end of ours sends.");
+  v.field("refused_malformed", c.refused_malformed, "Malformed messages received.");
   v.field("connections", c.connections, "Connections made or accepted; they may have failed after that.");
-  v.field("authenticated", c.authenticated, "Of these, those that showed who they are and were admitted.");
-  v.field("disconnected", c.disconnected, "Connections that ended, for whatever reason.");
+  v.field("authenticated", c.authenticated, "Of these, those that authenticated and were admitted.");
+  v.field("disconnected", c.disconnected, "Connections that ended, for any reason.");
   v.field("handshakes_failed", c.handshakes_failed,
           "Connections that ended because they said something wrong, or nothing, before they were admitted; some that "
           "talk another protocol from the beginning are only seen in connections and disconnected.");

@@ -24,10 +24,10 @@ Result<std::string> cut_host(std::string_view& text) {
     const std::string_view host = text.substr(0, text.find(':'));
     text.remove_prefix(host.size());
     if (text.find(':', 1) != std::string_view::npos) return wrong("an IPv6 address needs brackets, as in [::1]:7310");
-    if (host.empty()) return wrong("it names no host");
+    if (host.empty()) return wrong("it has no host");
     if (host.size() > host_bytes_max) return wrong("its host is longer than 253 bytes");
     if (host != "*" && !std::all_of(host.begin(), host.end(), is_host_character)) {
-      return wrong("its host has a character that no host name has");
+      return wrong("its host has a character that is not allowed");
     }
     return std::string(host);
   }

@@ -21,15 +21,15 @@ TEST(HostPort, IsReadWithAndWithoutAPort) {
 }
 
 TEST(HostPort, SaysWhatIsWrong) {
-  EXPECT_EQ(clause(""), "it names no host");
-  EXPECT_EQ(clause(":7310"), "it names no host");
+  EXPECT_EQ(clause(""), "it has no host");
+  EXPECT_EQ(clause(":7310"), "it has no host");
   EXPECT_EQ(clause("::1"), "an IPv6 address needs brackets, as in [::1]:7310");
   EXPECT_EQ(clause("::1:7310"), "an IPv6 address needs brackets, as in [::1]:7310");
   EXPECT_EQ(clause("[::1"), "the bracket around its IPv6 address is not closed");
   EXPECT_EQ(clause("[host]:1"), "the text in its brackets is not an IPv6 address");
   EXPECT_EQ(clause("[]:1"), "the text in its brackets is not an IPv6 address");
   EXPECT_EQ(clause("[::1]7310"), "only a port may follow the bracket, as in [::1]:7310");
-  EXPECT_EQ(clause("a b:1"), "its host has a character that no host name has");
+  EXPECT_EQ(clause("a b:1"), "its host has a character that is not allowed");
   EXPECT_EQ(clause(std::string(254, 'a') + ":1"), "its host is longer than 253 bytes");
   for (const char* port : {":", ":x", ":65536", ":-1", ":+1", ": 1", ":1 ", ":0x10"}) {
     EXPECT_EQ(clause("host" + std::string(port)), "its port is not a number from 0 to 65535") << port;
@@ -47,7 +47,7 @@ TEST(HostPort, OfAnyBytesIsReadOrRefused) {
   });
 }
 
-TEST(HostPort, OfThisHostIsTold) {
+TEST(HostPort, DetectsLoopbackHosts) {
   for (const char* host : {"localhost", "::1", "127.0.0.1", "127.1.2.3"}) EXPECT_TRUE(is_loopback(host)) << host;
   for (const char* host : {"0.0.0.0", "*", "::", "10.0.0.1", "127.example.org"})
     EXPECT_FALSE(is_loopback(host)) << host;

@@ -37,8 +37,7 @@ void describe(V& v, Limits& l) {
   v.field("turn_max", l.turn_max, "Most messages handled before the loop turns to its other work.", range(1, 100'000));
   v.field("handshake_max", l.handshake_max, "Time limit for the handshake of a new connection.",
           range(milliseconds(10), hours(1)));
-  v.field("heartbeat", l.heartbeat, "How often each side asks whether the other is there.",
-          range(milliseconds(10), hours(1)));
+  v.field("heartbeat", l.heartbeat, "Heartbeat interval of each side.", range(milliseconds(10), hours(1)));
   v.field("silence_max", l.silence_max, "Time without a message after which a peer is closed.",
           range(milliseconds(20), hours(1)));
   v.field("reconnect_first", l.reconnect_first,

@@ -100,7 +100,7 @@ TEST_F(Processes, ThatAreKilledAreFoundAgainWhenRestartedAtTheSameAddress) {
   }
 }
 
-TEST_F(Processes, ThatDieWhileTheirAnswersAreNotReadEndNobodyElse) {
+TEST_F(Processes, ThatDieWithUnreadRepliesDoNotAffectOthers) {
   const std::string address = "tcp://127.0.0.1:" + std::to_string(RawSocket::free_port());
   HubProcess process(*this, address);
   loop::RealLoop loop;

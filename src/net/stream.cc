@@ -63,7 +63,7 @@ struct Stream::Inside : std::enable_shared_from_this<Inside> {
 };
 
 void Stream::Inside::begin() {
-  late = loop.after(options.connect_wait, [this] { end_with(Errc::unavailable, "no connection in time"); });
+  late = loop.after(options.connect_wait, [this] { end_with(Errc::unavailable, "not connected in time"); });
   if (options.is_tls) {
     Result<std::unique_ptr<http::TlsContext>> loaded = http::TlsContext::trust(options.ca_file);
     if (!loaded) return fail_soon(loaded.error().code, loaded.error().message);
@@ -129,8 +129,8 @@ void Stream::Inside::take(std::string_view bytes) {
   using State = http::TlsSession::State;
   if (tls->state() == State::failed) {
     const std::string why = tls->distrust();
-    if (!why.empty()) return end_with(Errc::denied, "its certificate is not believed: " + why);
-    return end_with(Errc::unavailable, "TLS failed; does the server speak it there?");
+    if (!why.empty()) return end_with(Errc::denied, "its certificate is not trusted: " + why);
+    return end_with(Errc::unavailable, "TLS failed; check that the server uses TLS on this port");
   }
   if (!is_open && tls->state() != State::shaking) now_open();
   if (user != nullptr && !plain.empty()) user->received(plain);
@@ -195,7 +195,7 @@ Stream::~Stream() {
 void Stream::send(std::string_view bytes) {
   if (inside_->user == nullptr) return;
   if (inside_->out.size() + bytes.size() > inside_->options.unsent_max) {
-    return inside_->fail_soon(Errc::unavailable, "the server takes nothing any more");
+    return inside_->fail_soon(Errc::unavailable, "the server accepts no more data");
   }
   if (inside_->tls) {
     inside_->tls->put(bytes, inside_->out);

@@ -79,7 +79,7 @@ TEST(Stream, BelievesOnlyTheRightServer) {
   EXPECT_EQ(call("localhost", folder.path() + "/none.pem")->error->code, Errc::invalid);
 }
 
-TEST(Stream, NobodyThereIsUnavailableAndNamed) {
+TEST(Stream, NoListenerIsUnavailableWithTheAddress) {
   loop::RealLoop loop;
   const auto port = static_cast<std::uint16_t>(servers::free_port());
   Caller caller(loop, to(port));

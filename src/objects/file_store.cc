@@ -140,7 +140,7 @@ FileStore::State FileStore::have(std::string_view hash) const {
 Result<FileStore::State> FileStore::append(const std::string& hash, const Part& part) {
   const auto bytes = static_cast<std::int64_t>(part.bytes.size());
   if (!is_hash(hash) || part.offset < 0 || part.size < bytes || part.offset > part.size - bytes) {
-    return fail(Errc::invalid, "a part of an object that does not lie inside it, or with no hash");
+    return fail(Errc::invalid, "a part of an object that exceeds it, or has no hash");
   }
   if (part.size > options_.object_bytes_max.value) {
     return fail(Errc::invalid, "an object of " + to_string(ByteSize{part.size}) + " is too large; " +
@@ -159,7 +159,7 @@ Result<FileStore::State> FileStore::append(const std::string& hash, const Part& 
   make_room(needed, hash);
   if (bytes_ + needed > options_.bytes_max.value) {
     return fail(Errc::unavailable, options_.folder + ": all of the " + to_string(options_.bytes_max) +
-                                       " for objects are in use; allow more, or end what uses them");
+                                       " for objects are in use; raise the limit, or end the tasks that use them");
   }
   if (is_new) {
     make_room_for_part(part.user);

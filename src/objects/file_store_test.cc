@@ -77,7 +77,7 @@ TEST(FileStore, HoldsWhatWasPutWhateverTheOrderOfPartsAndRestarts) {
   });
 }
 
-TEST(FileStore, WhatHasAnotherHashGoesAndCanBeSentAgain) {
+TEST(FileStore, DropsContentWithAWrongHashAndAcceptsItAgain) {
   const servers::TempDir folder;
   const auto store = opened(folder.path());
   const std::string hash = hash_of("right");
@@ -154,7 +154,7 @@ TEST(FileStore, WhatHadAnotherHashIsNeverCompleteAfterAPowerLoss) {
   EXPECT_GT(complete, 1);
 }
 
-TEST(FileStore, WhatWasUsedLongestAgoGoesButNotWhatIsKept) {
+TEST(FileStore, EvictsTheLeastRecentlyUsedObjectThatIsNotKept) {
   const servers::TempDir folder;
   auto store = opened(folder.path(), 3 * 4'096);
   const auto content = [](int i) { return std::to_string(i) + std::string(999, 'x'); };
@@ -249,7 +249,7 @@ TEST(FileStore, PartsThatAreKeptGiveWayToNewOnes) {
   EXPECT_EQ(files_in(folder.path()), 11U) << "9 parts, 1 object and the lock";
 }
 
-TEST(FileStore, AUserWhoBeginsManyPartsLosesOnlyTheirOwn) {
+TEST(FileStore, ManyUnfinishedUploadsOfAUserEvictOnlyTheirOwn) {
   FOR_SEEDS(20, [](Dice& dice) {
     const servers::TempDir folder;
     const auto store = FileStore::open({folder.path(), ByteSize{1 << 30}, ByteSize{1 << 20}, 10}).value();
@@ -331,7 +331,7 @@ TEST(FileStore, NothingThatWasCompleteIsLostWhenTheProcessIsKilled) {
   });
 }
 
-TEST(FileStore, AFullDiskRefusesAndIsGoneOnFrom) {
+TEST(FileStore, RefusesOnAFullDiskAndContinuesAfterwards) {
   WITH_OWN_MOUNTS();
   const servers::TempDir folder;
   servers::SmallDisk disk(folder.path(), 1 << 20);

@@ -87,7 +87,7 @@ class Walk {
   };
 
   Result<void> enter(const std::string& prefix, std::size_t depth) {
-    if (depth > pack_depth_max) return fail(Errc::invalid, folder_ + "/" + prefix + ": too many folders in each other");
+    if (depth > pack_depth_max) return fail(Errc::invalid, folder_ + "/" + prefix + ": folders are nested too deeply");
     TRY_ASSIGN(names, names_in(folder_ + "/" + prefix));
     for (const std::string& name : names) TRY(take(prefix + name, prefix.size(), depth));
     put({EntryKind::end, "", 0, 0});
@@ -249,7 +249,7 @@ Result<Packed> write_pack(const Walk& walk, const std::string& folder, const std
 Result<Packed> pack(const std::string& folder, const std::string& file, const PackOptions& options) {
   struct stat facts {};
   if (stat(folder.c_str(), &facts) != 0) return system_failure(folder);
-  if (!S_ISDIR(facts.st_mode)) return fail(Errc::invalid, folder + " is no folder");
+  if (!S_ISDIR(facts.st_mode)) return fail(Errc::invalid, folder + " is not a folder");
   TRY_ASSIGN(ignore, rules_of(folder, options.rules));
   Walk walk(folder, options, std::move(ignore));
   TRY(walk.go());

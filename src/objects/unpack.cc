@@ -62,11 +62,11 @@ class Unpacking {
 
   Result<void> go(File folder) {
     TRY_ASSIGN(magic, source_.exactly(pack_magic.size()));
-    if (as_text(magic) != pack_magic) return source_.corrupt("it begins with something else");
+    if (as_text(magic) != pack_magic) return source_.corrupt("its first bytes are wrong");
     open_.push_back({std::move(folder), ""});
     while (!open_.empty()) TRY(take_entry());
     TRY_ASSIGN(rest, source_.some(1));
-    if (!rest.empty()) return source_.corrupt("there is something behind its end");
+    if (!rest.empty()) return source_.corrupt("it has extra bytes after its end");
     return {};
   }
 
@@ -81,13 +81,13 @@ class Unpacking {
     const PackHeader header = decode_header(bytes);
     const bool has_content = header.kind >= EntryKind::file && header.kind <= EntryKind::link;
     if (!has_content && header.kind != EntryKind::folder && header.kind != EntryKind::end) {
-      return source_.corrupt("an entry of a kind that there is not");
+      return source_.corrupt("an entry of an unknown kind");
     }
     if (header.size < 0 || (header.size > 0 && !has_content)) return source_.corrupt("an entry of an impossible size");
     TRY_ASSIGN(name_bytes, source_.exactly(header.name_bytes));
     const std::string name(as_text(name_bytes));
     if (header.kind == EntryKind::end) {
-      if (!name.empty()) return source_.corrupt("an end with a name");
+      if (!name.empty()) return source_.corrupt("an end entry with a name");
       open_.pop_back();
       return {};
     }
@@ -108,14 +108,14 @@ class Unpacking {
   Result<void> check_name(const std::string& name) const {
     if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos ||
         name.find('\0') != std::string::npos) {
-      return source_.corrupt("a name that no file can have");
+      return source_.corrupt("an invalid file name");
     }
     if (name <= open_.back().last) return source_.corrupt("names that are not in order");
     return {};
   }
 
   Result<void> take_folder(const std::string& name) {
-    if (open_.size() > pack_depth_max) return source_.corrupt("too many folders in each other");
+    if (open_.size() > pack_depth_max) return source_.corrupt("folders are nested too deeply");
     const File& parent = open_.back().folder;
     if (mkdirat(parent.fd(), name.c_str(), 0755) != 0) return system_failure(parent.path() + "/" + name);
     TRY_ASSIGN(folder, parent.open_entry(name, O_RDONLY | O_DIRECTORY));
@@ -128,7 +128,7 @@ class Unpacking {
     if (size == 0 || size > link_bytes_max) return source_.corrupt("a link of an impossible length");
     TRY_ASSIGN(bytes, source_.exactly(static_cast<std::size_t>(size)));
     const std::string target(as_text(bytes));
-    if (target.find('\0') != std::string::npos) return source_.corrupt("a link to what no file can be called");
+    if (target.find('\0') != std::string::npos) return source_.corrupt("a link with an invalid target");
     const File& parent = open_.back().folder;
     if (symlinkat(target.c_str(), parent.fd(), name.c_str()) != 0) {
       return system_failure(parent.path() + "/" + name);

@@ -43,12 +43,12 @@ TEST(FairShare, TakesBackOffersThatAreTooSmallNewestFirst) {
   EXPECT_THAT(make_offers({older, newer}, 8), ElementsAre(Offer{6}, Offer{0, true}));
 }
 
-TEST(FairShare, WhoSitsOutKeepsWhatItUses) {
+TEST(FairShare, AGroupWithATooSmallShareKeepsItsSlots) {
   const GroupDemand sits_out{1, 0, 2, 8, 6, 2};
   EXPECT_THAT(make_offers({wants(8, 1), sits_out}, 8), ElementsAre(Offer{6}, Offer{2, true}));
 }
 
-TEST(FairShare, WhoSitsOutIsNotOfferedMoreThanItsLimitLetsItHave) {
+TEST(FairShare, OffersAGroupWithATooSmallShareNoMoreThanItsLimit) {
   const GroupDemand above_its_limit{1, 0, 6, 4, 6, 2};  // runs 6, may have 4, and its next gang wants 6
   EXPECT_THAT(make_offers({wants(8, 1), above_its_limit}, 12), ElementsAre(Offer{8}, Offer{4, true}));
 }

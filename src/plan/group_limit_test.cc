@@ -37,7 +37,7 @@ TEST(GroupLimit, DoesNotHoldBackGangsWithoutSlots) {
   }
 }
 
-TEST(GroupLimit, WhoIsHeldBackByItHoldsNoAgents) {
+TEST(GroupLimit, AGangBlockedByItReservesNoAgents) {
   Planner planner(without_preemption(), {{GroupId("red"), Group{1, 10}}});
   for (const char* name : {"a", "b"}) {
     planner.put_agent(plain_agent(name, 8));

@@ -111,7 +111,7 @@ class CrossCheck {
       if (slots != *entry.slots) {
         fault("gangs", at, "running_on",
               "adds up to " + std::to_string(slots) + " slots, but the gang has " + std::to_string(*entry.slots) +
-                  "; let the two agree");
+                  "; make them equal");
       }
       if (*entry.slots == 0 && entry.running_on.size() > 1) {
         fault("gangs", at, "running_on", "names several agents; a gang without slots runs on one");
@@ -176,9 +176,9 @@ class CrossCheck {
     const Agent& agent = file_.agents[at];
     const auto compare = [&](const char* key, __int128 used, __int128 has, const std::string& spelled) {
       if (used > has) {
-        fault(
-            "agents", at, key,
-            "what runs on " + agent.id.value + " uses more than its " + spelled + "; raise it, or let less run there");
+        fault("agents", at, key,
+              "what runs on " + agent.id.value + " uses more than its " + spelled +
+                  "; raise it, or remove gangs from it");
       }
     };
     compare("slots", used_[at].slots, agent.slots, std::to_string(agent.slots) + " slots");

@@ -121,7 +121,7 @@ void describe(V& v, GangEntry& g) {
   v.field("ran", g.ran, "How long it has been running.", at_least(Duration(0)));
   v.field("lost_work", g.lost_work, "Work since its last checkpoint, which preemption would lose.",
           at_least(Duration(0)));
-  v.field("stopping", g.stopping, "Whether it runs but was asked to stop.");
+  v.field("stopping", g.stopping, "Whether it runs but has a stop request.");
   v.field("hold", g.hold, "Agents that earlier plans reserved for it; kept while it waits and its patience lasts.");
   v.field("members", g.members, "Roles with their own requests, instead of slots, cpus and memory.");
   v.check(g.slots.has_value() || !g.members.empty(), "slots", "is required: number of slots it needs (0 for none)");

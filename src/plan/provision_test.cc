@@ -56,7 +56,7 @@ TEST(Growing, CountsALargeGangOnlyIfItIsAMultipleOfAnInstance) {
   EXPECT_EQ(instances_to_add(rule_of(0, 10), {gangs(1, 12), gangs(2, 16), gangs(1, 1)}, {}), 5);
 }
 
-TEST(Growing, IsNotAskedForByGangsWithoutSlots) { EXPECT_EQ(instances_to_add(rule_of(0, 10), {gangs(50, 0)}, {}), 0); }
+TEST(Growing, IgnoresGangsWithoutSlots) { EXPECT_EQ(instances_to_add(rule_of(0, 10), {gangs(50, 0)}, {}), 0); }
 
 TEST(Growing, CountsOnlyWhatAGroupMayStillTake) {
   EXPECT_EQ(instances_to_add(rule_of(0, 10), {limited(4, 4, 8)}, {}), 1);
@@ -98,7 +98,7 @@ TEST(Shrinking, NeverGoesBelowTheLeastNumber) {
   EXPECT_EQ(names(instances_to_release(rule_of(5, 10), {idle("a", 1h)}, now)), "");
 }
 
-TEST(Shrinking, GivesUpWhatDoesNotStart) {
+TEST(Shrinking, GivesUpInstancesThatDoNotStart) {
   EXPECT_EQ(names(instances_to_release(rule_of(0, 10), {starting("a", 20min), starting("b", 19min)}, now)), "a");
   EXPECT_EQ(names(instances_to_release(rule_of(1, 10), {starting("a", 30min), idle("b", 1h)}, now)), "a")
       << "without a, b is the last one";

@@ -99,7 +99,7 @@ TEST(Quota, DoesNotHoldBackGangsWithoutSlots) {
   });
 }
 
-TEST(Quota, LetsWaitWhatItCouldNeverHold) {
+TEST(Quota, KeepsGangsThatExceedTheQuotaWaiting) {
   under_every_policy([](Planner& planner) {
     planner.submit(gang("wide", 5), start_of_time);
     EXPECT_THAT(started(planner.plan(start_of_time)), IsEmpty());
@@ -200,7 +200,7 @@ TEST(Quota, CountsWhatIsPromised) {
   EXPECT_THAT(plan.start, IsEmpty());
   EXPECT_EQ(grown(plan), 1) << "1 + 8 that are promised + 1";
   EXPECT_EQ(planner.why(GangId("second")),
-            "waits for 2 slots: user ann holds 2 of at most 10 slots; what is left is promised to gangs ahead");
+            "waits for 2 slots: user ann holds 2 of at most 10 slots; the rest is reserved for gangs ahead");
 }
 
 TEST(Quota, LeavesTheSlotsItForbidsToOthersUnderFairShare) {

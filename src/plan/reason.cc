@@ -66,13 +66,14 @@ std::string why_there(const State& state, const Policy& policy, const GangRow& r
   const bool equal = std::all_of(row.parts.begin(), row.parts.end(), [&](const Part& part) {
     return part.slots == row.parts.front().slots && part.slots == state.books.capacity(part.agent).slots;
   });
-  return where + (equal ? ": no one agent could hold all of it, these were idle and of one size"
-                        : ": no one agent and no idle agents of one size could hold it, so it is divided unevenly");
+  return where +
+         (equal ? ": no single agent could hold all of it, these were idle and of equal size"
+                : ": neither a single agent nor idle agents of equal size could hold it, so it is divided unevenly");
 }
 
 std::string why_stopping(const State& state, const GangRow& row, const MayName& may_name) {
   if (row.others.empty()) return "is stopping";
-  if (row.others.front().value.empty()) return "preempted: its group holds more than the slots it is offered";
+  if (row.others.front().value.empty()) return "preempted: its group holds more slots than it is offered";
   const auto by = state.by_id.find(row.others.front());
   std::string text = "preempted for " + names({row.others.front()}, may_name);
   if (by != state.by_id.end()) text += " (priority " + std::to_string(state.gangs[by->second].gang.priority) + ")";
@@ -84,7 +85,7 @@ std::string most_free(const State& state, const Wants& wants) {
   const Books::BySlots& by_left = state.books.by_left(View::now);
   const auto most =
       std::find_if(by_left.rbegin(), by_left.rend(), [](const auto& entry) { return !entry.second.empty(); });
-  if (most == by_left.rend()) return "no agent takes work";
+  if (most == by_left.rend()) return "no agent accepts work";
   std::uint32_t roomiest = 0;
   most->second.each([&](std::uint32_t agent) {
     roomiest = agent;
@@ -92,7 +93,7 @@ std::string most_free(const State& state, const Wants& wants) {
   });
   const Amount& left = state.books.left(roomiest, View::now);
   const Request& task = hardest_task(wants);
-  std::string text = "the most one agent has free is " + slots_text(left.slots);
+  std::string text = "the most that one agent has free is " + slots_text(left.slots);
   if (task.cpus.milli > 0) text += ", " + to_string(Cpus{left.cpus_milli}) + " cpus";
   if (task.memory.value > 0) text += ", " + to_string(ByteSize{left.memory_bytes}) + " memory";
   return text + " (" + state.books.agent(roomiest).id.value + ")";
@@ -105,7 +106,7 @@ bool has_agents_for_work(const State& state) {
 
 std::string why_without_agents(const State& state) {
   return state.books.empty() ? "waits: no agent is up; start one with: cadre agent"
-                                      : "waits: no agent takes work; see: cadre agent list";
+                                      : "waits: no agent accepts work; see: cadre agent list";
 }
 
 bool fits_one_agent(const State& state, const GangRow& row) {
@@ -129,7 +130,7 @@ std::string ahead(const State& state, const GangRow& row, const MayName& may_nam
     auto at = one.waiting.begin();
     for (std::size_t i = 0; i <= shown_max && at != one.waiting.end() && *at < row.order; ++i) orders.push_back(*at++);
   }
-  if (orders.empty()) return "nothing is ahead of it in the queue";
+  if (orders.empty()) return "it is first in the queue";
   std::sort(orders.begin(), orders.end());
   std::vector<GangId> gangs;
   for (std::size_t i = 0; i < std::min(orders.size(), shown_max); ++i)
@@ -169,19 +170,19 @@ std::string limit_text(const GangRow& row) {
   if (*limit.max_slots < wanted) return whose + " may hold at most " + slots_text(*limit.max_slots);
   std::string text = whose + " holds " + std::to_string(limit.held()) + " of at most " + slots_text(*limit.max_slots);
   if (limit.elsewhere > 0) text += ", " + std::to_string(limit.elsewhere) + " of them in other pools";
-  if (limit.room() >= wanted) text += "; what is left is promised to gangs ahead";
+  if (limit.room() >= wanted) text += "; the rest is reserved for gangs ahead";
   return text;
 }
 
 std::string why_never(const State& state, const GangRow& row) {
-  std::string text = "no agents that take work could hold " + to_string(row.gang.wants) + ", even empty";
+  std::string text = "no agents that accept work could hold " + to_string(row.gang.wants) + ", even empty";
   const bool sees_all = row.gang.exclude.empty() && row.gang.selector.empty() && !state.books.has_reserved();
-  if (!sees_all) text += " (its selector and exclusions count)";
+  if (!sees_all) text += " (considering its selector and exclusions)";
   const auto* divisible = std::get_if<Divisible>(&row.gang.wants);
   if (divisible != nullptr && divisible->request.slots > 1 && divisible->single_agent)
-    text += "; single_agent keeps it whole";
+    text += "; single_agent does not let it be divided";
   if (divisible != nullptr && divisible->request.slots > 1 && !divisible->single_agent && !divisible->uneven) {
-    text += "; it may only be divided over agents of one size that divides its slots, unless uneven is set";
+    text += "; without uneven, it can only be divided equally over agents of equal size";
   }
   return text;
 }
@@ -198,25 +199,23 @@ std::string why_waiting(const State& state, const GangRow& row, const MayName& m
     case Cause::no_room:
       if (state.classes_by_group) return "waits for " + wants + ": " + most_free(state, row.gang.wants);
       if (fits_one_agent(state, row)) {
-        return "waits for " + wants + ": what is free is held or set aside for gangs ahead; " +
+        return "waits for " + wants + ": the free resources are reserved for gangs ahead; " +
                ahead(state, row, may_name) + held(state, row, may_name);
       }
       return "waits for " + wants + ": " + most_free(state, row.gang.wants) + "; " + ahead(state, row, may_name) +
              held(state, row, may_name);
     case Cause::reserved:
       return "waits for " + wants +
-             ": there is room, but on agents held for gangs ahead, and it could not be preempted "
-             "there; " +
+             ": it fits only on agents reserved for gangs ahead, where it could not be preempted; " +
              ahead(state, row, may_name) + held(state, row, may_name);
     case Cause::awaits_stopping:
       return "waits for " + names(row.others, may_name) + " to stop" + held(state, row, may_name);
     case Cause::preempts: return "preempts " + names(row.others, may_name) + held(state, row, may_name);
     case Cause::limit: return "waits for " + wants + ": " + limit_text(row);
     case Cause::never: return why_never(state, row);
-    case Cause::share_used:
-      return "waits for " + wants + ": that is more than is left of the slots its group is offered";
+    case Cause::share_used: return "waits for " + wants + ": more than the remaining slots offered to its group";
     case Cause::sits_out:
-      return "waits for " + wants + ": the slots its group is offered are too few for its smallest gang";
+      return "waits for " + wants + ": the slots offered to its group are too few for its smallest gang";
   }
   return "waits";
 }

@@ -151,7 +151,7 @@ std::set<std::string> agents_by(Layout layout, Measure measure, std::int32_t cou
   return agents_of(planner, "g", 0);
 }
 
-TEST(Roles, ArePackedByWhatTheyMeasure) {
+TEST(Roles, ArePackedByTheirResource) {
   for (const std::int32_t slots : {0, 1}) {
     EXPECT_EQ(agents_by(Layout::pack, Measure::cpus, 4, slots), (std::set<std::string>{"c"}));
     EXPECT_EQ(agents_by(Layout::pack, Measure::memory, 6, slots), (std::set<std::string>{"b"}));
@@ -161,7 +161,7 @@ TEST(Roles, ArePackedByWhatTheyMeasure) {
   }
 }
 
-TEST(Roles, AreSpreadByWhatTheyMeasure) {
+TEST(Roles, AreSpreadByTheirResource) {
   for (const std::int32_t slots : {0, 1}) {
     EXPECT_EQ(agents_by(Layout::spread, Measure::cpus, 2, slots), (std::set<std::string>{"a", "b"}));
     EXPECT_EQ(agents_by(Layout::spread, Measure::memory, 2, slots), (std::set<std::string>{"a", "c"}));

@@ -16,7 +16,7 @@ Result<plan::Cpus> Scalar<plan::Cpus>::read(const Value& value) {
   const double milli = *number * 1000;
   if (!(std::abs(milli) <= 1e15)) return fail(Errc::invalid, "is not a number of cpus; write one like 2 or 0.5");
   if (std::abs(milli - std::round(milli)) > 1e-6) {
-    return fail(Errc::invalid, "has more than three decimals; write thousandths of a cpu at most, like 0.125");
+    return fail(Errc::invalid, "has more than three decimals; use at most three, like 0.125");
   }
   return plan::Cpus{std::llround(milli)};
 }

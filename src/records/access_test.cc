@@ -157,7 +157,7 @@ TEST_P(AccessContract, TheCoreFindsItselfAgainAfterEveryStep) {
   EXPECT_EQ(model.audit.size(), 2U);
 }
 
-TEST_P(AccessContract, WhatIsWrittenWithTheRestIsThereWithItOrNotAtAll) {
+TEST_P(AccessContract, CommitsAtomicallyWithOtherWrites) {
   const auto records = open(backend_.url());
   control::Writes writes;
   writes.changes.push_back({1, noon, "job", "1", "queued", ""});
@@ -174,7 +174,7 @@ TEST_P(AccessContract, WhatIsWrittenWithTheRestIsThereWithItOrNotAtAll) {
   EXPECT_EQ(load_access(*records).value().users.size(), 1U);
 }
 
-TEST_P(AccessContract, NothingBelongsToWhoIsNotThere) {
+TEST_P(AccessContract, RefusesRolesOfMissingUsersAndWorkspaces) {
   const auto records = open(backend_.url());
   ASSERT_DONE(records->commit(rows_of({}, one_of_each())));
   access::Writes no_user, no_workspace, user_with_rest, workspace_with_rest;
@@ -190,7 +190,7 @@ TEST_P(AccessContract, NothingBelongsToWhoIsNotThere) {
   expect_holds(*records, model);
 }
 
-TEST_P(AccessContract, GoneAndMadeAnewInOneIsMadeAnew) {
+TEST_P(AccessContract, RemovingAndCreatingARowInOneTransactionCreatesIt) {
   const auto records = open(backend_.url());
   ASSERT_DONE(records->commit(rows_of({}, one_of_each())));
   access::Writes writes;

@@ -22,7 +22,7 @@ constexpr std::string_view take_sql =
 
 Failure refused(std::string_view place, const std::string& by) {
   return fail(Errc::conflict, "the database " + std::string(place) + " belongs to another master that is running" + by +
-                                  "; stop that one first, or give this one a database of its own");
+                                  "; stop that master first, or use another database for this one");
 }
 
 Failure system_failure(const std::string& path) {

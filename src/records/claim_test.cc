@@ -74,7 +74,7 @@ TEST_P(ClaimContract, BootsOnlyGrow) {
   }
 }
 
-TEST_P(ClaimContract, WhoeverBeganLaterShutsOutTheEarlier) {
+TEST_P(ClaimContract, ALaterMasterFencesTheEarlierOne) {
   const auto earlier = open(backend_.url());
   ASSERT_DONE(earlier->begin_boot());
   ASSERT_DONE(earlier->commit(rows_of(one_change(1))));

@@ -30,7 +30,7 @@ void CellReader::check(std::string_view column, const Result<void>& read) {
 Result<void> CellReader::finish(std::string_view table) const {
   if (!problem_) return {};
   return fail(Errc::corrupt, "table " + std::string(table) + ", row " + key_ + ", column " + column_ + ": " +
-                                 problem_->message + "; restore a backup, or mend the row");
+                                 problem_->message + "; restore a backup, or correct the row");
 }
 
 }  // namespace cadre::records

@@ -39,7 +39,7 @@ Result<Token> find_token(Transaction& transaction, const std::string& hash) {
   TRY_ASSIGN(rows, transaction.query("SELECT expires, pool, used, used_by FROM join_tokens WHERE hash = $1",
                                      {storable(hash)}));
   if (rows.empty()) {
-    return fail(Errc::denied, "no such join token is known; make one on the master and pass it on unchanged");
+    return fail(Errc::denied, "this join token is not known; create one with cadre agent token and pass it unchanged");
   }
   return read<Token>(rows[0], "join_tokens");
 }
@@ -55,15 +55,15 @@ Result<std::string> find_key(Transaction& transaction, const AgentId& agent) {
 Result<void> check(const Token& token, const std::string& known_key, const Joining& joining) {
   if (token.used != TimePoint()) {
     return fail(Errc::denied, "this join token was used by agent " + token.used_by.value +
-                                  "; a token lets one agent join: make another on the master");
+                                  "; a token can be used once: create another with cadre agent token");
   }
   if (token.expires != TimePoint() && joining.now >= token.expires) {
-    return fail(Errc::denied, "this join token has expired; make another on the master");
+    return fail(Errc::denied, "this join token has expired; create another with cadre agent token");
   }
   if (!known_key.empty() && known_key != joining.public_key) {
     return fail(Errc::denied, "agent " + joining.agent.value +
-                                  " is known by another key; remove it first (cadre agent remove " +
-                                  joining.agent.value + "), or join with another --id");
+                                  " has another key; remove it first (cadre agent remove " + joining.agent.value +
+                                  "), or join with another --id");
   }
   return {};
 }
@@ -148,7 +148,7 @@ Result<void> Records::remove_agent_key(const AgentId& agent) {
   TRY_ASSIGN(removed, transact({}, [&](Transaction& transaction) {
                return transaction.exec("DELETE FROM agent_keys WHERE agent = $1", {storable(agent.value)});
              }));
-  if (removed == 0) return fail(Errc::not_found, "no key is known of agent " + agent.value);
+  if (removed == 0) return fail(Errc::not_found, "no key is known for agent " + agent.value);
   return {};
 }
 

@@ -39,7 +39,7 @@ TEST_P(JoinContract, ATokenLetsOneAgentIn) {
 }
 
 TEST_P(JoinContract, UnknownAndExpiredTokensAreDenied) {
-  expect_denied(join("h2", "a", "key"), "no such join token");
+  expect_denied(join("h2", "a", "key"), "this join token is not known");
   expect_denied(join("h1", "a", "key", at(100)), "has expired");
   EXPECT_TRUE(names().empty());
   ASSERT_DONE(join("h1", "a", "key", at(99)));
@@ -61,7 +61,7 @@ TEST_P(JoinContract, TheSameOnceMoreIsTheSameAgainUntilTheKeyIsRemoved) {
 TEST_P(JoinContract, ANewTokenDoesNotGiveAnAgentAnotherKey) {
   ASSERT_DONE(join("h1", "a", "key"));
   ASSERT_DONE(records_->add_join_token({"h2", {}, "cpu"}));
-  expect_denied(join("h2", "a", "other key"), "known by another key");
+  expect_denied(join("h2", "a", "other key"), "has another key");
   EXPECT_EQ(join("h2", "a", "key").value(), "cpu");
   EXPECT_EQ(records_->agent_keys().value().at(0).pool, "cpu");
 }
@@ -90,7 +90,7 @@ TEST_P(JoinContract, ExpiredTokensArePruned) {
   ASSERT_DONE(records_->add_join_token({"h2", {}, "p"}));
   EXPECT_EQ(records_->prune_join_tokens(at(99)).value(), 0);
   EXPECT_EQ(records_->prune_join_tokens(at(100)).value(), 1);
-  expect_denied(join("h1", "a", "key"), "no such join token");
+  expect_denied(join("h1", "a", "key"), "this join token is not known");
   ASSERT_DONE(join("h2", "a", "key"));
   ASSERT_DONE(records_->add_join_token({"h3", at(100), "p"}));
   ASSERT_DONE(join("h3", "c", "other key"));

@@ -162,13 +162,13 @@ Result<void> Records::confirm() {
     TRY_ASSIGN(renewed, ask());
     if (renewed) return {};
     return fail(Errc::unavailable, "the lock of the database " + std::string(database_->place()) +
-                                       " is lost, and another connection has it");
+                                       " is lost, and another connection holds it");
   });
 }
 
 Failure Records::another_has_begun() const {
   return fail(Errc::denied,
-              "another master has begun with the database " + std::string(database_->place()) + "; this one must end");
+              "another master has begun with the database " + std::string(database_->place()) + "; this master ends");
 }
 
 Result<void> Records::guard(Transaction& transaction, const Last& last) {

@@ -176,7 +176,7 @@ Arrival arrival(const Message& message) {
   return {{message.number}, message.source.name, message.source.type, message.tag};
 }
 
-TEST(EventTableModel, IsThePlainRuleWhateverComes) {
+TEST(EventTableModel, MatchesANaiveModel) {
   FOR_SEEDS(600, [](Dice& dice) {
     const std::vector<Event> events = random_events(dice);
     const auto waiting_most = static_cast<std::size_t>(dice.percent(50) ? dice.between(0, 8) : 1'000);

@@ -60,7 +60,7 @@ class Parser {
     if (++open_ > most_nested) {
       at_ = begin;
       return expected("at most " + std::to_string(most_nested) + " parentheses inside each other",
-                      "say it more plainly, or as several events");
+                      "simplify it, or use several events");
     }
     TRY_ASSIGN(event, read_any());
     if (!take(')')) {
@@ -144,7 +144,7 @@ class Parser {
   }
 
   std::string operator_hint() const {
-    if (word() == "and" || word() == "or") return "write AND and OR in capitals";
+    if (word() == "and" || word() == "or") return "write AND and OR in upper case";
     if (word() == "&&" || word() == "||") return "write AND for && and OR for ||";
     if (is_of_a_list(word())) return std::string(infix_form);
     return "write AND or OR between two terms";

@@ -124,7 +124,7 @@ TEST(EventTable, FiresSeveralTimesWhenItIsTrueSeveralTimesOver) {
   EXPECT_THAT(table.set_peers({"worker1", "worker2"}), ElementsAre("0: 1 2", "0: 3 4"));
 }
 
-TEST(EventTable, CountsWhatThoseThatAreGoneHaveSent) {
+TEST(EventTable, CountsMessagesOfLostPeers) {
   Table table({"worker:update:100%"});
   (void)table.set_peers({"worker1", "worker2", "worker3"});
   (void)table.push("worker1", "update");
@@ -193,7 +193,7 @@ TEST(EventTable, TakesOneMessageOfEachSourceForDistinctSources) {
   EXPECT_THAT(table.push("worker2", "update"), ElementsAre("0: 2 4"));
 }
 
-TEST(EventTable, FindsAnotherMessageOfASourceWhoseFirstIsTaken) {
+TEST(EventTable, UsesTheNextMessageOfASourceWhenTheFirstIsTaken) {
   Table table({"worker1:*:1 AND *:*:3:distinct"});
   (void)table.push("worker1", "a");
   (void)table.push("worker2", "a");
@@ -245,7 +245,7 @@ TEST(EventTable, RefusesAMessageWhenTooManyWaitAndThenNoEventHasIt) {
   EXPECT_THAT(table.push("tester1", "update"), ElementsAre("0: 1 2 4"));
 }
 
-TEST(EventTable, LetsInWhatAFullEventLacks) {
+TEST(EventTable, AFullEventStillAcceptsItsMissingMessages) {
   Table table({"worker:update:1 AND tester:done:2 AND *:go:2:distinct"}, 3);
   for (int message = 0; message < 5; ++message) (void)table.try_push("worker1", "update");
   EXPECT_FALSE(table.try_push("worker1", "update"));

@@ -128,8 +128,8 @@ TEST(Event, ThatIsBadIsRefusedWithItsColumnWhatWasExpectedAndARemedy) {
       {"a:t\xc3\xa4g:1", "column 3: " + letters + "\"t\xc3\xa4g\"" + shorten},
       {std::string(129, 'a') + ":b:1", "column 1: " + letters + "\"" + std::string(32, 'a') + "…\"" + shorten},
       {"a:b:1 c:d:1", "column 7: expected AND, OR or the end, found \"c\"; " + between},
-      {"a:b:1 and c:d:1", "column 7: expected AND, OR or the end, found \"and\"; write AND and OR in capitals"},
-      {"(a:b:1 or c:d:1)", "column 8: expected AND, OR or ), found \"or\"; write AND and OR in capitals"},
+      {"a:b:1 and c:d:1", "column 7: expected AND, OR or the end, found \"and\"; write AND and OR in upper case"},
+      {"(a:b:1 or c:d:1)", "column 8: expected AND, OR or ), found \"or\"; write AND and OR in upper case"},
       {"a:b:1 AND", "column 10: expected a source or (, found the end; " + name},
       {"a:b:1 AND OR c:d:1", "column 11: expected a source or (, found \"OR\"; " + infix},
       {"AND a:b:1", "column 1: expected a source or (, found \"AND\"; " + infix},
@@ -145,7 +145,7 @@ TEST(Event, ThatIsBadIsRefusedWithItsColumnWhatWasExpectedAndARemedy) {
       {"a:b:1 AND (c:d:1", "column 17: expected AND, OR or ), found the end; close the ( of column 11"},
       {"()", "column 2: expected a source or (, found \")\"; " + name},
       {std::string(33, '(') + "a:b:1" + std::string(33, ')'),
-       "column 33: expected at most 32 parentheses inside each other, found \"(\"; say it more plainly, or as several "
+       "column 33: expected at most 32 parentheses inside each other, found \"(\"; simplify it, or use several "
        "events"},
   };
   for (const Bad& bad : all) {

@@ -163,7 +163,7 @@ const std::vector<Scene> scenes = {
      }},
 };
 
-TEST(EventTable, TellsWhatItDidBefore) {
+TEST(EventTable, MatchesTheGoldenTranscript) {
   std::string text;
   for (const Scene& scene : scenes) {
     Teller teller(scene.waiting_most);

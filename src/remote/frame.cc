@@ -62,7 +62,7 @@ Failure corrupt(const char* what) { return fail(Errc::corrupt, what); }
 
 template <class T>
 Result<Frame> read_greeting(BytesView bytes) {
-  if (bytes.size() > greeting_bytes_max) return corrupt("a greeting is too long");
+  if (bytes.size() > greeting_bytes_max) return corrupt("a handshake message is too long");
   auto greeting = describe::read_msgpack<T>(bytes);
   if (!greeting) return Failure(describe::to_error(greeting.error(), "a greeting"));
   return Frame(*std::move(greeting));
@@ -92,7 +92,7 @@ Result<Frame> read_notes(Cutter cutter, const Slice& whole) {
   notes.held = cutter.number<std::uint32_t>();
   notes.held_bytes = cutter.number<std::uint64_t>();
   notes.first = cutter.number<std::uint64_t>();
-  if (cutter.is_short()) return corrupt("a frame of notes ends before its head does");
+  if (cutter.is_short()) return corrupt("a frame of notes ends inside its header");
   while (!cutter.left().empty()) {
     std::optional<Note> note = read_note(cutter, whole);
     if (!note) return corrupt("a note is malformed");
@@ -137,14 +137,15 @@ bool is_greeting(BytesView frame) {
 }
 
 Result<Frame> read_frame(const Slice& frame) {
-  if (frame.size() < 2 || frame.view[0] != std::byte{frame_magic}) return corrupt("this is no frame of ours");
+  if (frame.size() < 2 || frame.view[0] != std::byte{frame_magic})
+    return corrupt("this is not a frame of this protocol");
   const BytesView rest = frame.view.subspan(2);
   switch (static_cast<Kind>(frame.view[1])) {
     case Kind::hello: return read_greeting<Hello>(rest);
     case Kind::welcome: return read_greeting<Welcome>(rest);
     case Kind::notes: return read_notes(Cutter(rest), frame);
   }
-  return corrupt("this is a frame of a kind that is not known");
+  return corrupt("this is a frame of an unknown kind");
 }
 
 }  // namespace cadre::remote

@@ -83,7 +83,7 @@ void GroupCore::fail_requests(const Peer& peer, const std::string& why, Which wh
   }
   std::sort(failed.begin(), failed.end());
   for (const std::uint64_t id : failed) {
-    complete(peer.card.name, id, fail(Errc::unavailable, peer.card.name + " is gone: " + why));
+    complete(peer.card.name, id, fail(Errc::unavailable, peer.card.name + " is lost: " + why));
   }
 }
 
@@ -197,7 +197,7 @@ void GroupCore::heard(Connection from, const Slice& frame, TimePoint now) {
   peer.heard = now;
   if (notes->hears == peer.opened && !notes->is_deaf) peer.is_heard_at = now;
   if (notes->hears == peer.opened && notes->is_deaf && peer.stage == Stage::up) {
-    down(peer, "it does not hear what is said over this connection", now);
+    down(peer, "it does not receive messages over this connection", now);
   }
   Result<std::vector<Note>> fresh = peer.line.take(std::move(*notes));
   if (!fresh) {  // it is not listened to before it begins anew
@@ -243,9 +243,9 @@ Result<std::uint64_t> GroupCore::put(const std::string& name, Note note, TimePoi
   // One that was silent may be back in a moment; what waits for it is given up with the next attempt to reach it.
   const bool may_wait =
       peer.stage != Stage::gone && (note.is_reliable || is_answer || !peer.has_been_up || peer.is_silent);
-  if (peer.stage != Stage::up && !options_.rejoin && !may_wait) return fail(Errc::unavailable, name + " is gone");
+  if (peer.stage != Stage::up && !options_.rejoin && !may_wait) return fail(Errc::unavailable, name + " is lost");
   if (!peer.line.has_room(note.cost())) {
-    return fail(Errc::unavailable, "too much waits for " + name + " already; send less, or wait");
+    return fail(Errc::unavailable, "too many messages wait for " + name + " already; send less, or wait");
   }
   note.id = ++last_id_;
   peer.line.put(std::move(note));
@@ -271,7 +271,7 @@ Result<std::uint64_t> GroupCore::request(const std::string& peer, Wish wish, Tim
 
 Result<void> GroupCore::reply(const Letter& to, Response response, TimePoint now) {
   const Card* card = find(to.peer);
-  if (card == nullptr || card->epoch != to.epoch) return fail(Errc::unavailable, to.peer + ", the caller, is gone");
+  if (card == nullptr || card->epoch != to.epoch) return fail(Errc::unavailable, to.peer + ", the caller, has ended");
   const Note& asked = to.note;
   std::string tag = response.tag.empty() ? asked.tag : std::move(response.tag);
   TRY(put(to.peer,
@@ -343,7 +343,7 @@ void GroupCore::look_after(Peer& peer, TimePoint now) {
   const Duration most = options_.silence_max;
   if (peer.stage == Stage::opening && now - peer.opened_at >= most) {
     peer.is_silent = true;
-    down(peer, "it does not answer", now);
+    down(peer, "it does not respond", now);
   }
   if (peer.stage == Stage::up && now - peer.heard >= most) {
     peer.is_silent = true;

@@ -15,7 +15,7 @@ using testing::IsEmpty;
 
 Slice text(std::string_view words) { return Slice(Bytes(as_bytes(words).begin(), as_bytes(words).end())); }
 
-struct Two : testing::Test {
+struct TwoMembers : testing::Test {
   void SetUp() override {
     world.start("a");
     world.start("b");
@@ -32,7 +32,7 @@ struct Two : testing::Test {
   GroupWorld world{dice, {}};
 };
 
-TEST_F(Two, SpeakWithEachOther) {
+TEST_F(TwoMembers, SpeakWithEachOther) {
   const auto id = world["a"].group.send("b", {"hello", 3, false, text("you")}, world.now);
   ASSERT_TRUE(id);
   world.settle("a");
@@ -51,7 +51,7 @@ TEST_F(Two, SpeakWithEachOther) {
   EXPECT_EQ(world["a"].group.undelivered(), 0) << "it was acknowledged though nothing else was said";
 }
 
-TEST_F(Two, AskAndAnswer) {
+TEST_F(TwoMembers, AskAndAnswer) {
   const std::uint64_t id = request();
   world.run_for(100ms);
   const std::optional<Letter> letter = world["b"].group.take();
@@ -63,7 +63,7 @@ TEST_F(Two, AskAndAnswer) {
   EXPECT_EQ(world["a"].completed, (std::map<std::uint64_t, int>{{id, 1}}));
 }
 
-TEST_F(Two, ARequestFailsWhenItsTimeIsOver) {
+TEST_F(TwoMembers, ARequestFailsWhenItsTimeIsOver) {
   const std::uint64_t id = request(200ms);
   world.run_for(199ms);
   EXPECT_THAT(world["a"].completed, IsEmpty());
@@ -77,7 +77,7 @@ TEST_F(Two, ARequestFailsWhenItsTimeIsOver) {
   EXPECT_EQ(world["a"].group.counters().late, 1);
 }
 
-TEST_F(Two, DetectsAKilledPeerAtOnceAndFailsItsRequests) {
+TEST_F(TwoMembers, DetectsAKilledPeerAtOnceAndFailsItsRequests) {
   const std::uint64_t id = request();
   const auto notice = world["a"].group.send("b", {"x", 0, false, text("")}, world.now);
   world.settle("a");
@@ -92,7 +92,7 @@ TEST_F(Two, DetectsAKilledPeerAtOnceAndFailsItsRequests) {
   EXPECT_EQ(world["a"].group.send("c", {"x", 0, false, text("")}, world.now).error().code, Errc::not_found);
 }
 
-TEST_F(Two, DetectsASilentPeerInTime) {
+TEST_F(TwoMembers, DetectsASilentPeerInTime) {
   world.run_for(10s);
   EXPECT_THAT(world["a"].events, ElementsAre("up b")) << "who has nothing to say beats";
   const std::uint64_t id = request(1min);
@@ -104,7 +104,7 @@ TEST_F(Two, DetectsASilentPeerInTime) {
   EXPECT_EQ(world["a"].completed.at(id), 1);
 }
 
-TEST_F(Two, ASuspendedPeerAnswersAsSoonAsItResumes) {
+TEST_F(TwoMembers, ASuspendedPeerAnswersAsSoonAsItResumes) {
   for (const auto asks : {0ms, 1ms, 20ms, 300ms, 2000ms}) {
     for (const auto pause : {2s, 5s, 8s, 60s}) {
       world.freeze("b");
@@ -128,7 +128,7 @@ TEST_F(Two, ASuspendedPeerAnswersAsSoonAsItResumes) {
   }
 }
 
-TEST_F(Two, TimeInSuspendDoesNotExpirePeers) {
+TEST_F(TwoMembers, TimeInSuspendDoesNotExpirePeers) {
   const std::size_t events = world["b"].events.size();
   world.freeze("b");
   world.run_for(2500ms);  // not long enough for others to miss it
@@ -138,7 +138,7 @@ TEST_F(Two, TimeInSuspendDoesNotExpirePeers) {
   EXPECT_THAT(world["a"].events, ElementsAre("up b"));
 }
 
-TEST_F(Two, ABreakIsHealedAndWhatIsReliableComesOnce) {
+TEST_F(TwoMembers, ABreakIsHealedAndWhatIsReliableComesOnce) {
   std::vector<std::uint64_t> reliable;
   for (int i = 0; i < 5; ++i) {
     reliable.push_back(*world["a"].group.send("b", {"r", 0, true, text("x")}, world.now));
@@ -153,7 +153,7 @@ TEST_F(Two, ABreakIsHealedAndWhatIsReliableComesOnce) {
   EXPECT_THAT(world["a"].lost, IsEmpty());
 }
 
-TEST_F(Two, MessagesFromUnauthenticatedPeersAreIgnored) {
+TEST_F(TwoMembers, MessagesFromUnauthenticatedPeersAreIgnored) {
   GroupCore& b = world["b"].group;
   const Hello good{"g", {"worker", "c", 0, "t", "k", {}}, 9, b.self().epoch, b.self().ticket, 1};
   Hello wrong_ticket = good;
@@ -177,7 +177,7 @@ TEST_F(Two, MessagesFromUnauthenticatedPeersAreIgnored) {
   EXPECT_EQ(b.effects().size(), 2) << "a welcome, and a line back";
 }
 
-TEST_F(Two, ASlowReaderHoldsTheSenderBack) {
+TEST_F(TwoMembers, ASlowReaderHoldsTheSenderBack) {
   Dice other(2);
   GroupCore::Options options;
   options.limits.window = 10;
@@ -203,7 +203,7 @@ TEST_F(Two, ASlowReaderHoldsTheSenderBack) {
   EXPECT_FALSE(small["a"].group.drop_oldest("b")) << "there is nothing that was not sent";
 }
 
-TEST_F(Two, TheOldestThatWasNotSentIsDroppedAndCounted) {
+TEST_F(TwoMembers, TheOldestThatWasNotSentIsDroppedAndCounted) {
   Dice other(2);
   GroupCore::Options options;
   options.limits.window = 10;
@@ -238,7 +238,7 @@ TEST_F(Two, TheOldestThatWasNotSentIsDroppedAndCounted) {
   EXPECT_EQ(got, std::vector<std::uint64_t>(ids.begin(), ids.begin() + 10)) << "the window was sent, the rest dropped";
 }
 
-TEST_F(Two, MessagesToALostPeerWaitIfRejoinIsSet) {
+TEST_F(TwoMembers, MessagesToALostPeerWaitIfRejoinIsSet) {
   Dice other(3);
   GroupCore::Options options;
   options.rejoin = true;
@@ -260,7 +260,7 @@ TEST_F(Two, MessagesToALostPeerWaitIfRejoinIsSet) {
   EXPECT_THAT(patient["a"].events, ElementsAre("up b", "down b", "up b"));
 }
 
-TEST_F(Two, AnOldConnectionDoesNotTakeThePlaceOfANewerOne) {
+TEST_F(TwoMembers, AnOldConnectionDoesNotTakeThePlaceOfANewerOne) {
   GroupCore& b = world["b"].group;
   const Card a = world["a"].group.self();
   const auto hello = [&](std::uint64_t line) {
@@ -274,7 +274,7 @@ TEST_F(Two, AnOldConnectionDoesNotTakeThePlaceOfANewerOne) {
   EXPECT_TRUE(b.has_letters());
 }
 
-TEST_F(Two, WhoIsNotHeardOpensAnotherLine) {
+TEST_F(TwoMembers, APeerThatIsNotReceivedReconnects) {
   world.deafen("b", "a");
   world.run_for(1900ms);
   EXPECT_THAT(world["a"].events, ElementsAre("up b"));
@@ -283,7 +283,7 @@ TEST_F(Two, WhoIsNotHeardOpensAnotherLine) {
   EXPECT_THAT(world["b"].events, ElementsAre("up a", "down a", "up a"));
 }
 
-TEST_F(Two, WhatTheNamesForgetIsNotGone) {
+TEST_F(TwoMembers, APeerMissingInTheNamesIsNotLost) {
   world["a"].group.parted("b", world["b"].group.self().epoch, world.now);
   world.settle("a");
   world.run_for(10s);
@@ -295,7 +295,7 @@ TEST_F(Two, WhatTheNamesForgetIsNotGone) {
   EXPECT_EQ(world["a"].group.find("b"), nullptr) << "and then it need not be remembered";
 }
 
-TEST_F(Two, ReliableMessagesToAProcessThatIsReplacedAreReported) {
+TEST_F(TwoMembers, ReliableMessagesToAProcessThatIsReplacedAreReported) {
   world.freeze("b");
   const std::uint64_t id = *world["a"].group.send("b", {"x", 0, true, text("")}, world.now);
   const std::uint64_t asked = *world["a"].group.request("b", {"x", 0, true, text("")}, world.now + 1h, world.now);
@@ -308,7 +308,7 @@ TEST_F(Two, ReliableMessagesToAProcessThatIsReplacedAreReported) {
   EXPECT_EQ(world["a"].completed[asked], 1);
 }
 
-TEST_F(Two, AnAnswerIsForWhoAsked) {
+TEST_F(TwoMembers, AReplyReachesItsRequester) {
   const std::uint64_t id = request();
   world.run_for(10ms);
   world["a"].group.heard(

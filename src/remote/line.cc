@@ -97,17 +97,17 @@ void Line::acknowledge(std::uint64_t number) {
 }
 
 Result<std::vector<Note>> Line::take(Notes frame) {
-  if (frame.acknowledged > last_) return fail(Errc::corrupt, "something was acknowledged that was never sent");
+  if (frame.acknowledged > last_) return fail(Errc::corrupt, "a message was acknowledged that was never sent");
   acknowledge(frame.acknowledged);
   peer_held_ = frame.held;
   peer_held_cost_ = static_cast<std::size_t>(frame.held_bytes);
   std::vector<Note> fresh = std::move(frame.notes);
   if (fresh.empty()) return fresh;
-  if (frame.first != arrived_ + 1) return fail(Errc::corrupt, "notes are missing before these, or came before");
+  if (frame.first != arrived_ + 1) return fail(Errc::corrupt, "notes are missing or repeated");
   std::size_t cost = 0;
   for (const Note& note : fresh) cost += note.cost();
   const bool fits = held_ + fresh.size() <= limits_.window && held_cost_ + cost <= bytes(limits_.window_bytes);
-  if (!fits && held_ + fresh.size() > 1) return fail(Errc::corrupt, "more notes came than there is room for");
+  if (!fits && held_ + fresh.size() > 1) return fail(Errc::corrupt, "more notes arrived than were allowed");
   arrived_ += fresh.size();
   held_ += fresh.size();
   held_cost_ += cost;

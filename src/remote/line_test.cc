@@ -62,7 +62,7 @@ TEST(Line, SendsNoMoreThanTheOtherSideHasRoomFor) {
   EXPECT_THAT(ids(b.take(read(a.make_frame({}))).value()), ElementsAre(4));
 }
 
-TEST(Line, GivesUpWhatNobodyKnowsOfAndSendsAgainWhatIsReliable) {
+TEST(Line, DropsUnacknowledgedMessagesAndResendsReliableOnes) {
   Line a(limits(10, 10));
   Line b(limits(10, 10));
   a.put(note(1, 1, true));

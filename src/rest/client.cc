@@ -158,12 +158,12 @@ Error Client::problem_in(const net::http::Response& response, const Call& call) 
   const auto problem = describe::read_json_of_peer<api::Problem>(response.body);
   if (!problem) {
     return {Errc::corrupt,
-            "what answers at " + master_.url + " is no master: it says " + std::to_string(response.status)};
+            "what answers at " + master_.url + " is not a master: it responded " + std::to_string(response.status)};
   }
   Error error{options_.code_of(response.status, *problem), problem->detail.empty() ? problem->title : problem->detail};
   if (response.status == 401 && master_.token.empty() && call.need != api::Need::nothing) {
     error.message = "not logged in; log in with: cadre login " + master_.url +
-                    " --user NAME, or set CADRE_TOKEN; if the master is yours, name its data folder instead of its URL";
+                    " --user NAME, or set CADRE_TOKEN; for your own master, use its data folder instead of its URL";
   }
   for (const api::ProblemFault& fault : problem->faults) {
     error.message += "\n  " + (fault.path.empty() ? "" : fault.path + ": ") + fault.message;
@@ -190,12 +190,12 @@ Error Client::explain(const Error& error, const Call& call) const {
             who + " has not answered for " + rounded(call.wait) + "; " + std::string(call.when_unanswered)};
   }
   return {error.code, who + " has not answered for " + rounded(call.wait) +
-                          ", or went away before it did; try again when it is back"};
+                          ", or disconnected before it responded; try again later"};
 }
 
 Error Client::malformed(const describe::Faults& faults) {
   return {Errc::corrupt, describe::to_error(faults, "the master's answer").message +
-                             "; are `cadre` here and the master of one version?"};
+                             "; check that `cadre` and the master have the same version"};
 }
 
 }  // namespace cadre::rest

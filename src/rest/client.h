@@ -27,7 +27,7 @@ constexpr Duration creation_max = std::chrono::seconds(30);
 constexpr Duration absence_max = std::chrono::minutes(10);
 
 /// The message for a stream that was cut.
-constexpr std::string_view stream_lost = "the connection to the master was lost; what was run is ended";
+constexpr std::string_view stream_lost = "the connection to the master was lost; the command was ended";
 
 /// Where a master is, and the credentials of its caller.
 struct Endpoint {

@@ -25,10 +25,10 @@ struct Waits {
 template <class V>
 void describe(V& v, Waits& w) {
   v.required("gangs", w.gangs, "Which gangs.");
-  v.required("count", w.count, "How many of them started.");
+  v.required("count", w.count, "Number of gangs that started.");
   v.required("p50", w.p50, "Median wait.");
-  v.required("p90", w.p90, "Nine of ten waited less.");
-  v.required("p99", w.p99, "99 of 100 waited less.");
+  v.required("p90", w.p90, "90th percentile.");
+  v.required("p99", w.p99, "99th percentile.");
   v.required("longest", w.longest, "Longest wait.");
 }
 
@@ -41,7 +41,7 @@ struct Sample {
 
 template <class V>
 void describe(V& v, Sample& s) {
-  v.required("at", s.at, "Begin of the stretch.");
+  v.required("at", s.at, "Beginning of the interval.");
   v.required("slots_used_permille", s.slots_used_permille, "Mean share of the slots in use, in thousandths.");
   v.required("queued", s.queued, "Most gangs queued.");
 }
@@ -74,27 +74,28 @@ template <class V>
 void describe(V& v, Report& r) {
   v.required("gangs", r.gangs, "Gangs submitted.");
   v.required("completed", r.completed, "Gangs that did all their work.");
-  v.required("waiting_at_end", r.waiting_at_end, "Gangs that had not when the simulation ended.");
+  v.required("waiting_at_end", r.waiting_at_end, "Gangs that had not completed when the simulation ended.");
   v.required("lasted", r.lasted, "Virtual time until the last one completed.");
   v.required("slots", r.slots, "Slots at the beginning.");
   v.required("slots_used_permille", r.slots_used_permille, "Mean share of the slots in use, in thousandths.");
   v.required("deepest_queue", r.deepest_queue, "Most gangs queued at a time.");
   v.required("plans", r.plans, "How often the planner ran.");
-  v.required("placements", r.placements, "Starts it decided.");
-  v.required("preemptions", r.preemptions, "Stops it decided.");
-  v.required("hosts_lost", r.hosts_lost, "Hosts that died.");
-  v.required("partitions", r.partitions, "Hosts that were cut off.");
+  v.required("placements", r.placements, "Number of gangs it started.");
+  v.required("preemptions", r.preemptions, "Number of gangs it stopped.");
+  v.required("hosts_lost", r.hosts_lost, "Number of hosts that failed.");
+  v.required("partitions", r.partitions, "Number of network partitions of hosts.");
   v.required("requeued_by_loss", r.requeued_by_loss, "Gangs queued again because an agent was lost.");
-  v.required("leases_taken_back", r.leases_taken_back, "Gangs whose agent came back with them in time.");
-  v.required("stale_processes_killed", r.stale_processes_killed, "Gangs found running without a right to.");
+  v.required("leases_taken_back", r.leases_taken_back, "Gangs that continued because their agent reconnected in time.");
+  v.required("stale_processes_killed", r.stale_processes_killed,
+             "Gangs killed because they ran without a valid lease.");
   v.required("instances_added", r.instances_added, "Agents that the provider started.");
   v.required("instances_released", r.instances_released, "Agents given back to the provider.");
-  v.required("work_lost", r.work_lost, "Run time that had to be done again.");
+  v.required("work_lost", r.work_lost, "Run time that was repeated.");
   v.required("waits", r.waits, "Waiting times of all gangs, and by size and priority.");
-  v.required("samples", r.samples, "The course of it.");
+  v.required("samples", r.samples, "Course of the simulation over time.");
 }
 
-/// What depends on the machine.
+/// Timings, which depend on the machine.
 struct Timings {
   double cpu_seconds = 0;
   double placements_per_cpu_second = 0;
@@ -105,10 +106,10 @@ struct Timings {
 
 template <class V>
 void describe(V& v, Timings& t) {
-  v.required("cpu_seconds", t.cpu_seconds, "Processor time inside the planner.");
-  v.required("placements_per_cpu_second", t.placements_per_cpu_second, "Placements by that time.");
-  v.required("plan_p50_ms", t.plan_p50_ms, "Median of one plan with its news.");
-  v.required("plan_p99_ms", t.plan_p99_ms, "99 of 100 took less.");
+  v.required("cpu_seconds", t.cpu_seconds, "CPU time of the planner.");
+  v.required("placements_per_cpu_second", t.placements_per_cpu_second, "Placements divided by that time.");
+  v.required("plan_p50_ms", t.plan_p50_ms, "Median duration of one plan with its inputs.");
+  v.required("plan_p99_ms", t.plan_p99_ms, "99th percentile.");
   v.required("plan_max_ms", t.plan_max_ms, "The longest.");
 }
 
@@ -119,8 +120,8 @@ struct Outcome {
 
 template <class V>
 void describe(V& v, Outcome& o) {
-  v.required("report", o.report, "The same for one seed on every machine.");
-  v.required("timings", o.timings, "What depends on the machine.");
+  v.required("report", o.report, "Results that are equal on every machine for the same seed.");
+  v.required("timings", o.timings, "Timings, which depend on the machine.");
 }
 
 /// For people, with a picture of utilisation and waiting.

@@ -44,7 +44,7 @@ TEST(Workload, ArrivesInOrderAndInTime) {
   EXPECT_GT(last, 23h);
 }
 
-TEST(Workload, ArrivesAtOnceIfNothingElseIsAskedFor) {
+TEST(Workload, ArrivesAtOnceByDefault) {
   for (const Job& job : make_workload(options_of(1, 100))) EXPECT_EQ(job.arrives, 0s);
 }
 

@@ -77,7 +77,7 @@ class Adoption : public Rig {
   CgroupParent groups_;
 };
 
-TEST_F(Adoption, ItIsToldWhatItsTaskHasAndIsThatTaskFromThenOn) {
+TEST_F(Adoption, ReceivesTheTaskAndRunsAsItFromThenOn) {
   const Launch launch = waiting("print('task'); sys.exit(7)");
   FakeAgent agent = begin_with_agent(launch);
   Launch task = task_of(launch);
@@ -114,7 +114,7 @@ TEST_F(Adoption, OthersInTheTaskHaveItsVariables) {
   EXPECT_EQ(as_text(said->bytes), "17.0 go\n");
 }
 
-TEST_F(Adoption, WhoIsReadyTooLateIsToldAtOnce) {
+TEST_F(Adoption, RefusesALateProcessAtOnce) {
   const Launch launch = waiting("time.sleep(1000)");
   FakeAgent agent = begin_with_agent(launch);
   adopt(agent, task_of(launch));
@@ -172,7 +172,7 @@ TEST_F(Adoption, AnAgentThatDiesOverItLeavesATaskBehind) {
   EXPECT_FALSE(launch_in_folder().waits());
 }
 
-TEST_F(Adoption, WhatIsNotReadyIsNoTask) {
+TEST_F(Adoption, RefusesAProcessThatIsNotReady) {
   const Launch launch = waiting("");
   FakeAgent agent = begin_with_agent(launch);
   ASSERT_TRUE(agent.running());
@@ -181,7 +181,7 @@ TEST_F(Adoption, WhatIsNotReadyIsNoTask) {
   EXPECT_TRUE(launch_in_folder().waits());
 }
 
-TEST_F(Adoption, WhoWasReadyAndIsGoneIsNoTask) {
+TEST_F(Adoption, RefusesAReadyProcessThatDisconnected) {
   const Launch launch = waiting("");
   FakeAgent agent = begin_with_agent(launch);
   get_ready(agent).close();
@@ -223,7 +223,7 @@ TEST_F(Adoption, ItRunsNoLongerThanPermitted) {
   EXPECT_EQ(wait_for_ending(last_folder).reason, Reason::agent_lost);
 }
 
-TEST_F(Adoption, WhatItReportsBeforeIsHeardAfterwards) {
+TEST_F(Adoption, DeliversReportsMadeBeforeTheAdoption) {
   const Launch launch = waiting("time.sleep(1000)");
   FakeAgent agent = begin_with_agent(launch);
   Peer process = get_ready(agent);

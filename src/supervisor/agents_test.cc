@@ -84,7 +84,7 @@ TEST_F(Agents, AStatusComesWithoutAnyNews) {
   for (int i = 0; i < 4; ++i) ASSERT_TRUE(agent.next<Status>());
 }
 
-TEST_F(Agents, ReportsAreAnsweredToWhoReported) {
+TEST_F(Agents, ReportsAreAcknowledgedToTheirSender) {
   const std::string folder = begin(script("sleep 1000"));
   FakeAgent agent(folder);
   Peer one = Peer::connect(folder, "task.sock");
@@ -107,7 +107,7 @@ TEST_F(Agents, ReportsAreAnsweredToWhoReported) {
   EXPECT_TRUE(std::get<ReportAnswer>(*to_one).accepted);
 }
 
-TEST_F(Agents, AnnouncementsStayWhatTheyAre) {
+TEST_F(Agents, AnnouncementsAreNotReports) {
   const std::string folder = begin(script("sleep 1000"));
   FakeAgent agent(folder);
   Peer process = Peer::connect(folder, "task.sock");

@@ -26,7 +26,7 @@ Result<void> write_existing(const std::string& path, std::string_view text) {
 Result<Descriptor> lock_file(const std::string& path) {
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return system_failure(path);
-  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return fail(Errc::conflict, path + " is held by another process");
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return fail(Errc::conflict, path + " is used by another process");
   return file;
 }
 

@@ -86,7 +86,7 @@ TEST(EndingFile, IsWrittenThoughTheDiskIsFull) {
   EXPECT_TRUE(loop::is_disk_full(reserved.error())) << reserved.error().message;
 }
 
-TEST(EndingFile, IsNotWrittenIntoWhatSomebodyPutInItsPlace) {
+TEST(EndingFile, DoesNotFollowAFileThatReplacedIt) {
   const servers::TempDir folder;
   const Inside inside(folder.path());
   EndingFile file;

@@ -69,7 +69,7 @@ TEST_P(Execution, MuchOutputComesInPiecesAndAsFastAsItIsRead) {
   EXPECT_EQ(outcome.ended->code, 0);
 }
 
-TEST_P(Execution, FailuresAreTold) {
+TEST_P(Execution, ReportsFailures) {
   const std::string folder = begin(script("sleep 1000"));
   FakeAgent agent(folder);
   ASSERT_TRUE(agent.running());
@@ -82,7 +82,7 @@ TEST_P(Execution, FailuresAreTold) {
   EXPECT_EQ(follow(agent, 2).ended->code, 128 + SIGTERM);
 }
 
-TEST_P(Execution, ItsEndIsNotHeldUpByWhatItLeavesBehind) {
+TEST_P(Execution, ItsEndIsNotDelayedByItsChildren) {
   const std::string folder = begin(script("sleep 1000"));
   FakeAgent agent(folder);
   ASSERT_TRUE(agent.running());
@@ -117,7 +117,7 @@ TEST_P(Execution, IsBounded) {
   for (std::uint64_t i = 1; i <= 17; ++i) agent.send(shell(i, "sleep 1000"));
   EXPECT_EQ(follow(agent, 17).ended->error, "too many commands run in this task; wait until one has ended");
   agent.send(shell(1, "true"));
-  EXPECT_EQ(follow(agent, 1).ended->error, "a command of this number runs already");
+  EXPECT_EQ(follow(agent, 1).ended->error, "a command with this number already runs");
 }
 
 TEST_P(Execution, EndsWithTheTask) {

@@ -22,7 +22,7 @@ constexpr int pieces_after_end_max = 64;
 }  // namespace
 
 std::string Execs::obstacle(std::uint64_t number) const {
-  if (running_.contains(number)) return "a command of this number runs already";
+  if (running_.contains(number)) return "a command with this number already runs";
   if (running_.size() == at_once_max) return "too many commands run in this task; wait until one has ended";
   return "";
 }

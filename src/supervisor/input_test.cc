@@ -93,7 +93,7 @@ TEST_P(Interactive, InputReachesACommandWholeAndOnce) {
   EXPECT_EQ(written, all);
 }
 
-TEST_P(Interactive, InputThatNobodyReadsIsBounded) {
+TEST_P(Interactive, UnreadInputIsBounded) {
   const std::string folder = begin(script("sleep 1000"));
   FakeAgent agent(folder);
   ASSERT_TRUE(agent.running());

@@ -69,13 +69,13 @@ TaskEnding judge(const Evidence& seen) {
       ending.detail = memory_words(seen);
     }
   } else if (killed_by(seen, Verdict::grace_over)) {
-    ending.detail = "killed after a grace of " + cadre::rounded(seen.grace);
+    ending.detail = "killed after a grace period of " + cadre::rounded(seen.grace);
   } else if (killed_by(seen, Verdict::abandoned)) {
     ending.reason = Reason::agent_lost;
-    ending.detail = "killed by its supervisor: no agent for " + cadre::rounded(seen.abandon_after);
+    ending.detail = "killed by its supervisor: no agent was connected for " + cadre::rounded(seen.abandon_after);
   } else if (killed_by(seen, Verdict::silent)) {
     ending.reason = Reason::unresponsive;
-    ending.detail = "killed after a silence of " + cadre::rounded(seen.liveness);
+    ending.detail = "killed after it sent no heartbeat for " + cadre::rounded(seen.liveness);
   }
   const bool obeyed = ending.reason == Reason::exited && seen.grace > Duration{0};
   if (seen.given_up && (obeyed || ending.reason == Reason::signalled)) ending.reason = Reason::agent_lost;

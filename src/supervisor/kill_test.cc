@@ -75,7 +75,7 @@ std::string escape(const std::string& mark) {
          "; sleep " + mark + "\" & wait' >/dev/null 2>&1 &)\n";
 }
 
-TEST_P(Killing, CatchesWhoForksTwiceAndIgnoresSignals) {
+TEST_P(Killing, KillsProcessesThatForkTwiceAndIgnoreSignals) {
   const std::string mark = new_mark();
   const std::string folder = begin_with(script(escape(mark) + escape(mark) + "sleep " + mark));
   wait_for("three sleepers", [&] { return processes_with(mark).size() >= 7; });
@@ -85,7 +85,7 @@ TEST_P(Killing, CatchesWhoForksTwiceAndIgnoresSignals) {
   EXPECT_EQ(processes_with(mark).size(), 0U);
   EXPECT_EQ(ending.reason, Reason::signalled);
   EXPECT_EQ(ending.code, SIGKILL);
-  EXPECT_EQ(ending.detail, "killed after a grace of 0 s");
+  EXPECT_EQ(ending.detail, "killed after a grace period of 0 s");
 }
 
 TEST_P(Killing, CatchesThemWhenTheLeadingProcessEndsByItself) {

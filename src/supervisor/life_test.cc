@@ -90,7 +90,7 @@ TEST(Life, TheLongestTimesDoNotOverflow) {
 
 constexpr int exited(int code) { return code << 8; }
 
-TEST(Judge, TellsWhatWasSeen) {
+TEST(Judge, ReportsTheObservedEnd) {
   Evidence seen;
   seen.wait_status = exited(3);
   EXPECT_EQ(judge(seen).reason, Reason::exited);
@@ -109,7 +109,7 @@ TEST(Judge, AnExitCountsEvenWhenTheKillWasOnItsWay) {
   }
 }
 
-TEST(Judge, OutOfMemoryIsToldWithFigures) {
+TEST(Judge, ReportsOutOfMemoryWithFigures) {
   Evidence seen;
   seen.wait_status = SIGKILL;
   seen.oom_kills = 1;

@@ -55,7 +55,7 @@ TEST_F(Output, StreamsThatAreClosedEarly) {
   EXPECT_EQ(output(folder, 2), "two\n");
 }
 
-TEST_F(Output, WhatWasWrittenRightBeforeTheEndIsThere) {
+TEST_F(Output, KeepsOutputWrittenRightBeforeTheEnd) {
   const std::string folder = begin(python("import os, signal\nos.write(1, b'z' * 60_000)\nos.kill(os.getpid(), 9)"));
   EXPECT_EQ(wait_for_ending(folder).code, 9);
   EXPECT_EQ(output(folder), std::string(60'000, 'z'));

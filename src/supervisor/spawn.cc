@@ -39,14 +39,14 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 
 Result<void> die_with(pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) return fail(Errc::unavailable, "the supervisor is gone");
+  if (::getppid() != parent) return fail(Errc::unavailable, "the supervisor has ended");
   return {};
 }
 
 Result<void> join(int space, int kind) {
-  if (space < 0) return fail(Errc::unavailable, "what the task sees is gone");
+  if (space < 0) return fail(Errc::unavailable, "the mount namespace of the task no longer exists");
   if (::setns(space, kind) == 0) return {};
-  return system_failure("cannot enter what the task sees");
+  return system_failure("cannot enter the mount namespace of the task");
 }
 
 Result<void> take_place(const Program& program, pid_t supervisor) {
@@ -55,7 +55,7 @@ Result<void> take_place(const Program& program, pid_t supervisor) {
   reset_signals();
   be_killed_first();
   // Until it is another program it holds what is the supervisor's: processes of the task must not look into it.
-  if (::prctl(PR_SET_DUMPABLE, 0) != 0) return system_failure("cannot protect what is being started");
+  if (::prctl(PR_SET_DUMPABLE, 0) != 0) return system_failure("cannot protect the new process");
   if (program.group != nullptr) TRY(program.group->enter());
   if (program.processes_max) TRY(limit_processes(*program.processes_max));
   if (program.view) {

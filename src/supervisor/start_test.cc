@@ -21,14 +21,14 @@ class Start : public Rig, public ::testing::WithParamInterface<Isolation> {
   Start() { isolation = GetParam(); }
 };
 
-TEST_P(Start, ExitCodesAreTold) {
+TEST_P(Start, ReportsExitCodes) {
   EXPECT_EQ(run(program({"true"})).code, 0);
   const auto ending = run(script("exit 7"));
   EXPECT_EQ(ending.reason, Reason::exited);
   EXPECT_EQ(ending.code, 7);
 }
 
-TEST_P(Start, SignalsAreTold) {
+TEST_P(Start, ReportsSignals) {
   const auto ending = run(script("kill -USR1 $$"));
   EXPECT_EQ(ending.reason, Reason::signalled);
   EXPECT_EQ(ending.code, SIGUSR1);

@@ -21,7 +21,7 @@ class Stopping : public Rig {
   }
 };
 
-TEST_F(Stopping, AStrangerToTheLibraryGetsSigtermAtOnce) {
+TEST_F(Stopping, ATaskWithoutTheLibraryGetsSigtermAtOnce) {
   const std::string folder = begin(script("trap 'echo asked; exit 4' TERM; echo on; while :; do sleep 0.05; done"));
   FakeAgent agent(folder);
   ASSERT_TRUE(agent.status([](const Status& status) { return status.output_end > 0; }));
@@ -55,7 +55,7 @@ TEST_F(Stopping, KillsATaskThatIgnoresTheRequestAfterItsGracePeriod) {
   ASSERT_TRUE(last);
   EXPECT_EQ(last->ending->reason, Reason::signalled);
   EXPECT_EQ(last->ending->code, SIGKILL);
-  EXPECT_EQ(last->ending->detail, "killed after a grace of 0.3 s");
+  EXPECT_EQ(last->ending->detail, "killed after a grace period of 0.3 s");
 }
 
 TEST_F(Stopping, AnAttachedTaskGetsARequestAndNoSignal) {
@@ -104,7 +104,7 @@ TEST_F(Stopping, ASecondRequestCanOnlyShortenTheGrace) {
   EXPECT_EQ(last->ending->code, SIGKILL);
 }
 
-TEST_F(Stopping, WhatItsAgentGaveUpIsWrittenAsLostSoThatItRunsAgain) {
+TEST_F(Stopping, RecordsTasksThatTheAgentGaveUpAsLost) {
   for (const Duration grace : {Duration{0}, Duration{hours(1)}}) {
     const std::string folder = begin(script("sleep 1000"));
     FakeAgent agent(folder);
@@ -124,7 +124,7 @@ TEST_F(Stopping, WithoutAnAgentFromTheStartItEnds) {
   launch.abandon_after = milliseconds(200);
   const auto ending = run(launch);
   EXPECT_EQ(ending.reason, Reason::agent_lost);
-  EXPECT_EQ(ending.detail, "killed by its supervisor: no agent for 0.2 s");
+  EXPECT_EQ(ending.detail, "killed by its supervisor: no agent was connected for 0.2 s");
 }
 
 TEST_F(Stopping, WhenItsAgentDoesNotComeBackItEnds) {
@@ -149,7 +149,7 @@ TEST_F(Stopping, SilenceAfterABeatIsNoticed) {
   const auto last = agent.status(has_ended);
   ASSERT_TRUE(last);
   EXPECT_EQ(last->ending->reason, Reason::unresponsive);
-  EXPECT_EQ(last->ending->detail, "killed after a silence of 0.2 s");
+  EXPECT_EQ(last->ending->detail, "killed after it sent no heartbeat for 0.2 s");
 }
 
 TEST_F(Stopping, SilenceWithoutAPromiseIsNoFault) {

@@ -122,7 +122,7 @@ void TaskRun::turn() {
 
 void TaskRun::look_for_agents() {
   const auto opened = agent_.open();
-  if (!opened) log_.error("no agent can come for now: " + opened.error().message);
+  if (!opened) log_.error("no agent can connect for now: " + opened.error().message);
   listen_at_ = opened ? TimePoint::max() : now() + listen_retry_after;
 }
 
@@ -216,7 +216,7 @@ void TaskRun::kill_tree() {
     forked_.kill();
   }
   if (enclosure_.kill() != Left::untouchable || forked_) return;
-  log_.warning("processes of other users are left, which may not be killed");
+  log_.warning("processes of other users remain, which cannot be killed");
   ::chmod("work", 0500);  // so that no other task is put into it
   phase_ = Phase::closing;
   closing_since_ = now();

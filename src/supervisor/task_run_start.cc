@@ -147,7 +147,7 @@ void TaskRun::hear_forked() {
     const std::optional<ForkLine::Heard> heard = forked_.receive();
     if (!heard) return;
     std::visit(overloaded{[&](const fork_talk::Running&) {
-                            if (heard->sender <= 0) return not_forked("the template does not say which process it is");
+                            if (heard->sender <= 0) return not_forked("the template does not report its process ID");
                             if (running_) return;
                             const auto seen = enclosure_.forked_runs(heard->sender);
                             if (!seen) return not_forked(seen.error().message);
@@ -177,8 +177,8 @@ void TaskRun::not_forked(const std::string& why) {
   forked_by_ = TimePoint::max();
   if (phase_ != Phase::running) {
     if (running_) {
-      log_.warning("what was forked from a template does not end; it ends with that: " + why);
-      agent_.send(NotForked{task_.launch.forked_from, "what it forks does not end"});
+      log_.warning("a process forked from a template does not end; the template ends with it: " + why);
+      agent_.send(NotForked{task_.launch.forked_from, "a process that it forked does not end"});
       ::chmod("work", 0500);  // so that no other task is put into it
     }
     if (!running_ || leader_ != 0) leader_ended(SIGKILL);  // it was killed, perhaps before it began
@@ -195,7 +195,7 @@ void TaskRun::not_forked(const std::string& why) {
 }
 
 void TaskRun::adopt(const Launch& launch) {
-  if (!task_.launch.waits()) return log_.error("it was to be adopted, but it has a task already");
+  if (!task_.launch.waits()) return log_.error("it cannot be adopted: it already has a task");
   if (const auto become = this->become(launch); !become) {
     log_.warning("it cannot be adopted: " + become.error().message);
     condemn(Verdict::abandoned);
@@ -219,7 +219,7 @@ Result<void> TaskRun::become(Launch launch) {
   life_ = life_of(task_.launch);
   life_.agent_came();
   watch_limits();
-  if (tasks_.begin(begin_) == 0) return fail(Errc::unavailable, "it is gone");
+  if (tasks_.begin(begin_) == 0) return fail(Errc::unavailable, "it has ended");
   agent_.send(Adopted{});
   news_ = true;
   return {};

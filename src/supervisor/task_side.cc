@@ -92,7 +92,7 @@ void TaskSide::take(std::uint64_t id, const FromTask& message, const Calls& call
 void TaskSide::take_report(std::uint64_t id, const Report& report) {
   if (reports_.size() == reports_max || report_bytes_ + report.body.size() > report_bytes_max) {
     ++refused_;
-    tell(id, ReportAnswer{report.number, false, "too many reports are on their way; wait for answers to earlier ones"});
+    tell(id, ReportAnswer{report.number, false, "too many reports wait for an acknowledgement; wait for earlier ones"});
     return;
   }
   report_bytes_ += report.body.size();

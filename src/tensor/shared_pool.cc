@@ -83,7 +83,7 @@ Result<void> SharedViews::add(std::uint32_t number, const loop::Descriptor& file
   const auto size = static_cast<std::size_t>(status.st_size);
   const std::lock_guard lock(mutex_);
   if (size == 0 || pieces_.size() >= pieces_max || pieces_.contains(number)) {
-    return fail(Errc::corrupt, "a piece of shared memory is empty, one too many, or there already");
+    return fail(Errc::corrupt, "a piece of shared memory is empty, repeated or exceeds the limit");
   }
   std::shared_ptr<SharedPiece> piece = map(file.get(), size);
   if (!piece) return loop::system_failure("cannot map shared memory");

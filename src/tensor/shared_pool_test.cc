@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kib = 1024;
 constexpr std::size_t mib = 1024 * kib;
 
-TEST(SharedPool, WhatOneWritesTheOtherReads) {
+TEST(SharedPool, IsSharedBetweenProcesses) {
   SharedPool pool(64 * mib, 16 * mib);
   SharedViews views;
   const auto taken = pool.take(3 * mib);
@@ -86,7 +86,7 @@ TEST(SharedPool, NoPieceIsGivenTwice) {
       [] { return testing::Test::HasFailure(); });
 }
 
-TEST(SharedViews, WhatCouldShrinkIsRefused) {
+TEST(SharedViews, RefusesMemoryThatCouldShrink) {
   SharedViews views;
   const loop::Descriptor loose(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   ASSERT_EQ(::ftruncate(loose.get(), static_cast<off_t>(mib)), 0);

@@ -78,7 +78,7 @@ class Logs(unittest.TestCase):
         self.assertEqual(refused.status, 404)
         self.assertEqual(refused.json["detail"], "pool: there is no pool 'nosuch'; the pools are 'default'")
 
-    def test_verbose_masters_and_agents_log_what_becomes_of_jobs(self):
+    def test_verbose_masters_and_agents_log_the_states_of_jobs(self):
         for verbose in (False, True):
             flags = ("-v",) if verbose else ()
             cluster = Cluster(master=flags, agent=("--artificial-slots", "4", *flags))
@@ -112,7 +112,7 @@ class Logs(unittest.TestCase):
 
 
 class Audit(unittest.TestCase):
-    def test_has_what_was_done_for_clients_that_left_before_the_response(self):
+    def test_contains_requests_of_clients_that_left_before_the_response(self):
         cluster = Cluster(master=("--listen", "127.0.0.1:0"))
         self.addCleanup(cluster.close)
         request = ("POST /api/v1/join-tokens HTTP/1.1\r\nHost: here\r\nContent-Length: 2\r\n"

@@ -127,7 +127,7 @@ class Attacks(unittest.TestCase):
             cluster.wait_for(one)
         self.assertEqual(cluster.get("/me", token=token).status, 401)
 
-    def test_a_viewer_who_tries_to_kill(self):
+    def test_a_viewer_cannot_kill(self):
         cluster = self.cluster
         viewer = cluster.user("looker", {"default": "viewer"})
         job = cluster.run(["sleep", "1000"])
@@ -200,9 +200,9 @@ class Attacks(unittest.TestCase):
         for method, path in (("GET", "/status"), ("GET", "/jobs/1?seen=1"), ("DELETE", "/tokens/none"), ("GET", "/none")):
             answer = self.cluster.request(method, path, raw=b"x" * 1000)
             self.assertEqual(answer.status, 400, (method, path))
-            self.assertIn("take no body", answer.json["title"])
+            self.assertIn("have no body", answer.json["title"])
 
-    def test_slow_peers_are_dropped_and_harm_nobody(self):
+    def test_slow_peers_are_dropped_and_do_not_affect_others(self):
         slow = []
         for _ in range(300):
             peer = socket.create_connection(("127.0.0.1", self.cluster.port))

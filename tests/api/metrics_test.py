@@ -73,7 +73,7 @@ scrape_configs:
         said = subprocess.run(["promtool", "check", "metrics"], input=self.scrape(), capture_output=True, text=True)
         self.assertEqual((said.returncode, said.stdout, said.stderr), (0, "", ""))
 
-    def test_histograms_observe_what_a_job_causes(self):
+    def test_histograms_observe_the_effects_of_a_job(self):
         self.cluster.wait_for(self.cluster.run(["sh", "-c", "echo one; echo two"]))
         samples = {}
 

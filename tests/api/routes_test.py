@@ -250,7 +250,7 @@ class Routes(unittest.TestCase):
     def test_0_all_routes_have_a_case(self):
         self.assertEqual(set(self.world.operations) - ELSEWHERE, set(self.cases))
 
-    def test_1_without_a_token_nothing_is_told(self):
+    def test_1_without_a_token_nothing_is_returned(self):
         for name, case in self.cases.items():
             with self.subTest(name):
                 if self.world.operations[name][2].get("security") == []:
@@ -269,7 +269,7 @@ class Routes(unittest.TestCase):
                 self.assert_problem(self.ask(name, case.good, "nobody"), 401)
                 self.assert_problem(self.ask(name, case.bad, "nobody"), 401)
 
-    def test_3_all_faults_are_told_at_once(self):
+    def test_3_all_faults_are_reported_at_once(self):
         for name, case in self.cases.items():
             with self.subTest(name):
                 problem = self.assert_problem(self.ask(name, case.bad, case.as_), 400)
@@ -283,14 +283,14 @@ class Routes(unittest.TestCase):
             with self.subTest(name):
                 self.assert_problem(self.ask(name, case.good, case.not_as, case.raw), 403)
 
-    def test_5_what_is_in_another_workspace_is_not_there(self):
+    def test_5_objects_of_another_workspace_are_hidden(self):
         for name, case in self.cases.items():
             if case.hidden is ANYBODY:
                 continue
             with self.subTest(name):
                 self.assert_problem(self.ask(name, case.good, case.hidden, case.raw), 404)
 
-    def test_6_what_is_right_is_done_and_answered_as_described(self):
+    def test_6_valid_requests_get_responses_that_match_the_schema(self):
         for name, case in self.cases.items():
             with self.subTest(name):
                 answer = self.ask(name, case.good, case.as_, case.raw)

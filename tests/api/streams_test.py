@@ -58,7 +58,7 @@ class UnwritableOutput(unittest.TestCase):
         self.assertEqual(ran.stdout, "y\n")
         self.assertEqual(self.cluster.wait_for(self.last_job())["reason"], "killed_by_user")
 
-    def test_output_that_nobody_reads_is_not_fetched(self):
+    def test_output_without_a_reader_is_not_fetched(self):
         text = "yes | head -c 4000000"
         job = self.cluster.run(["/bin/sh", "-c", text])
         self.assertEqual(self.cluster.wait_for(job)["reason"], "exited")

@@ -143,7 +143,7 @@ TEST_P(BulkOnRealDisk, ALongLogIsStoredAsFastAsTheDiskTakesIt) {
   EXPECT_EQ(store->end(to_string(lease_of(1))), writer.end());
 }
 
-TEST_P(BulkOnRealDisk, IsReadAtTheDeskWhileItComes) {
+TEST_P(BulkOnRealDisk, ServesOutputToTheGatewayWhileItArrives) {
   auto writer = logs::SpoolWriter::open(spool_of(lease_of(1)), {}).value();
   writer.append(logs::Stream::out, "first\n", logs::at(1));
   for (const std::uint64_t asker : {1, 2, 3}) server->ask(asker, bulk::ReadOutput{7, lease_of(1), 0, 0, true});
@@ -169,7 +169,7 @@ TEST_P(BulkOnRealDisk, IsReadAtTheDeskWhileItComes) {
   EXPECT_TRUE(told.empty()) << "nobody is told anything after the stop";
 }
 
-TEST_P(BulkOnRealDisk, CodeIsPutAtTheDesk) {
+TEST_P(BulkOnRealDisk, AcceptsCodeFromTheGateway) {
   const std::string content(100'000, 'x');
   const std::string hash = objects::sha256(as_bytes(content));
   const auto ask = [&](bulk::ToMaster message) {

@@ -158,7 +158,7 @@ TEST(Simulate, WithoutFaultsLosesNothing) {
   EXPECT_LE(report.placements, report.gangs + report.preemptions) << "who is preempted starts once more at most";
 }
 
-TEST(Simulate, WithoutPreemptionStopsNobody) {
+TEST(Simulate, WithoutPreemptionStopsNoGang) {
   const std::string words = "--agents 8 --gangs 500 --over 2h --loss-every 0s --partition-every 0s";
   EXPECT_GT(report_of(words).preemptions, 0) << "the load is too light to show anything";
   const Report report = report_of(words + " --no-preemption");

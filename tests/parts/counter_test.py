@@ -38,7 +38,7 @@ class CounterPart(unittest.TestCase):
         url = f"ws://127.0.0.1:{self.cluster.port}/api/v1/changes"
         return websocket.create_connection(url, timeout=30, header=[f"Authorization: Bearer {self.cluster.admin}"])
 
-    def test_its_requests_are_served_beside_those_of_the_cluster(self):
+    def test_its_requests_are_served_with_those_of_the_cluster(self):
         self.assertEqual(self.increment("a", by=3).json, {"name": "a", "value": 3, "bulk": 0})
         self.assertEqual(self.increment("a").json, {"name": "a", "value": 4, "bulk": 0})
         self.assertEqual(self.cluster.get("/counters").json, {"counters": [{"name": "a", "value": 4, "bulk": 0}]})

@@ -117,7 +117,7 @@ void errors() {
     EXPECT(error.type_name() == "std::out_of_range");
     EXPECT(std::string(error.what()) == "beyond");
   }
-  EXPECT(thrown<cadre::RemoteError>([&] { thing.call(&Thing::throw_number).get(); }).find("no std::exception") !=
+  EXPECT(thrown<cadre::RemoteError>([&] { thing.call(&Thing::throw_number).get(); }).find("not a std::exception") !=
          std::string::npos);
   EXPECT(thing.call(&Thing::add, 1).get() == 1);
   EXPECT(thrown<cadre::RemoteError>([] { cadre::remote<Thing>(small, -1, std::string()); }) ==
@@ -133,7 +133,7 @@ void futures() {
   const auto slow = thing.call(&Thing::sleep, 300);
   const auto next = thing.call(&Thing::add, 1);
   EXPECT(!slow.ready());
-  EXPECT(thrown<cadre::OutcomeError>([&] { slow.get(std::chrono::milliseconds(5)); }) == "no answer in time");
+  EXPECT(thrown<cadre::OutcomeError>([&] { slow.get(std::chrono::milliseconds(5)); }) == "no response in time");
   std::atomic<int> called = 0;
   next.then([&](const cadre::Future<int>& one) { called = one.get(); });
   const auto doomed = thing.call(&Thing::add, 100);

@@ -199,7 +199,7 @@ class Calls(Scene):
         self.assertEqual(raised.exception.code, "invalid")
         self.assertEqual(self.counter.add(), 4)
 
-    def test_what_a_callback_raises_hurts_nobody(self):
+    def test_exceptions_of_callbacks_are_contained(self):
         failing = self.counter.fail.remote("x")
         failing.then(lambda one: one.get())
         with self.assertRaises(ValueError):
@@ -232,7 +232,7 @@ class Calls(Scene):
         self.assertIn("the result of lock cannot be sent: cannot pickle '_thread.lock'", raised.exception.args[0])
         self.assertEqual(self.counter.add(), 4)
 
-    def test_what_cannot_be_sent_is_named(self):
+    def test_errors_name_unsendable_values(self):
         lock = threading.Lock()
 
         @cadre.remote_class(cpus=0.1)
@@ -296,7 +296,7 @@ class Calls(Scene):
             self.counter.note.remote(i)
         self.assertEqual(self.counter.seen, list(range(2000)))
 
-    def test_many_calls_go_and_are_answered_though_nobody_waits_for_them(self):
+    def test_many_calls_complete_without_waiting(self):
         futures = [self.counter.add.remote() for _ in range(100)]
         until(lambda: all(one.ready() for one in futures), "all are answered")
 
@@ -421,7 +421,7 @@ class Calls(Scene):
         self.assertEqual(raised.exception.code, "conflict")
         self.assertIn("disconnect()", str(raised.exception))
 
-    def test_what_cannot_be_had_is_refused_in_words(self):
+    def test_impossible_requests_are_refused_with_a_reason(self):
         @cadre.remote_class(cpus=100_000)
         class Huge:
             pass

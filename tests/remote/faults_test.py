@@ -75,7 +75,7 @@ class Faults(Scene):
         with self.assertRaises(cadre.ActorError):
             actor.add()
 
-    def test_callers_are_told_of_a_death_within_a_second(self):
+    def test_callers_detect_a_killed_actor_within_a_second(self):
         """The promise is a second. This machine may be busy, so the quickest of some counts; all must be told by the news
         of the death, and not only when the connection is given up, after 10 s."""
         waits = []
@@ -93,7 +93,7 @@ class Faults(Scene):
         self.assertLess(min(waits), 1, waits)
         self.assertLess(max(waits), 8, waits)
 
-    def test_one_that_somebody_killed_is_not_made_anew(self):
+    def test_an_actor_killed_by_a_user_is_not_restarted(self):
         @cadre.remote_class(cpus=0.1, max_restarts=5)
         class Again(Actor.__cadre_class__):
             pass
@@ -123,7 +123,7 @@ class Faults(Scene):
         with self.assertRaises(cadre.ActorError):
             actor.add()
 
-    def test_a_call_is_repeated_only_if_asked_for(self):
+    def test_a_call_is_retried_only_if_configured(self):
         with socket.create_server(("127.0.0.1", 0)) as counter:  # which sees each call, whatever becomes of the actor
             threading.Thread(target=self.count, args=(counter, 3)).start()
             self.call_until_counted(counter.getsockname()[1])
@@ -170,7 +170,7 @@ class Faults(Scene):
         os.kill(pid, signal.SIGSTOP)
         with self.assertRaises(cadre.ActorError) as raised:
             actor.add.remote().get(timeout=60)
-        self.assertIn("no sign of life", str(raised.exception))
+        self.assertIn("sent no heartbeat", str(raised.exception))
 
     def test_calls_go_on_at_their_rate_while_master_and_agent_are_stopped(self):
         actor = Actor()
@@ -246,7 +246,7 @@ class Faults(Scene):
         self.assertEqual(actor.add(), 3)
         self.assertEqual(Actor(7).add(), 8)
 
-    def test_one_that_must_move_is_not_quietly_another(self):
+    def test_an_actor_that_moves_reports_the_loss_of_its_state(self):
         """Its agent is gone for good, and the master gives its job to another one: that is a new object."""
         self.cluster.start("other", ["agent", "--master", str(self.cluster.data), "--data",
                                      str(self.cluster.folder / "b"), "--id", "a2", *self.AGENT])
@@ -318,7 +318,7 @@ class Faults(Scene):
 
     tokens = {}
 
-    def test_valid_frames_of_a_stranger_run_no_code(self):
+    def test_valid_frames_of_an_unauthenticated_peer_run_no_code(self):
         """A pickle that would make a file, in a frame as callers send it, by one who has not shown who he is."""
 
         @cadre.remote_class(cpus=0.1)
@@ -373,7 +373,7 @@ class Leftovers(Scene):
         cls.shared_before = set(os.listdir("/dev/shm"))
         super().setUpClass()
 
-    def test_nothing_is_left_when_all_are_gone(self):
+    def test_nothing_is_left_when_all_have_ended(self):
         """After deaths of all kinds: of a process, an actor that is killed, a client; and with shared memory in use."""
         dying = [Actor() for _ in range(3)]
         array = numpy.zeros(1 << 20)

@@ -89,7 +89,7 @@ class Forks(Scripts):
     def log_of_agent(self):
         return (self.cluster.folder / "agent.log").read_text()
 
-    def test_what_a_class_needs_is_imported_once_for_all(self):
+    def test_modules_of_a_class_are_imported_once(self):
         self.assertEqual(self.run_script(self.stamped, self.script()), "1\n")
 
     def test_each_has_namespaces_files_and_random_numbers_of_its_own(self):
@@ -118,7 +118,7 @@ class Forks(Scripts):
         self.assertNotIn("cadre.db", said)
         self.assertNotIn("agent.keys", said)
 
-    def test_what_a_template_imports_runs_behind_the_walls_of_its_user(self):
+    def test_imports_of_a_template_run_in_the_isolation_of_its_user(self):
         """Its imports are code of the user: what a module finds out while the template imports it."""
         hidden = [str(self.cluster.data / "cadre.db"), str(self.cluster.data / "client.json"),
                   str(self.cluster.folder / "a" / "agent.keys")]
@@ -197,7 +197,7 @@ class Forks(Scripts):
                 end(Actor())
             self.assertIn(words, str(raised.exception))
 
-    def test_commands_run_beside_it(self):
+    def test_commands_run_inside_the_task(self):
         actor = Actor()
         task = actor.facts()["task"]
         done = subprocess.run([os.environ["CADRE_PROGRAM"], "exec", task, "--", "sh", "-c",

@@ -54,7 +54,7 @@ class Futures(Scene):
         for kind in (TimeoutError, concurrent.futures.TimeoutError, cadre.ActorError, cadre.ActorTimeoutError):
             with self.assertRaises(kind) as raised:
                 slow.get(timeout=0.01)
-            self.assertEqual((raised.exception.code, str(raised.exception)), ("timed_out", "no answer in time"))
+            self.assertEqual((raised.exception.code, str(raised.exception)), ("timed_out", "no response in time"))
         with self.assertRaises(TimeoutError):
             cadre.gather([slow], timeout=0.01)
         self.assertIsNone(raised.exception.errno)

@@ -64,7 +64,7 @@ class Interpreter(Scripts):
         self.assertIn("No module named 'lonely'; the actor does not have it", errors)
         self.assertIn("runs /usr/bin/python3, because it cannot use /not/there/bin/python3 of its caller", errors)
 
-    def test_an_environment_without_cloudpickle_is_told_to_install_it(self):
+    def test_a_missing_cloudpickle_is_reported_with_the_remedy(self):
         bare = self.place + "/bare"
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", bare], check=True, timeout=120)
         code, said, errors = self.try_script({}, SCRIPT.format(options=""), python=bare + "/bin/python3")

@@ -22,7 +22,7 @@ class Programs(Scene):
     def test_classes_in_cpp(self):
         self.assertEqual(self.run_it(os.environ["CADRE_ACTORS"]), "fine\n")
 
-    def test_what_actors_in_cpp_write_appears_here_with_their_names(self):
+    def test_output_of_cpp_actors_appears_with_their_names(self):
         done = subprocess.run([os.environ["CADRE_ACTORS"], "speak"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True, timeout=300)
         number = re.search(r"^(\d+)$", done.stdout, re.MULTILINE).group(1)
@@ -38,15 +38,15 @@ class Programs(Scene):
         done = subprocess.run([os.environ["CADRE_WITHOUT_INIT"]], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True, timeout=300)
         self.assertEqual(done.returncode, 3, done.stdout)
-        job = int(re.search(r"exited with 3; `cadre actor logs (\d+)` has what it said", done.stderr).group(1))
+        job = int(re.search(r"exited with 3; `cadre actor logs (\d+)` shows its output", done.stderr).group(1))
         said = subprocess.run([os.environ["CADRE_PROGRAM"], "actor", "logs", str(job)], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, timeout=60)
-        self.assertIn("call cadre::init(argc, argv) first", said.stdout)
+        self.assertIn("call cadre::init(argc, argv) at the beginning", said.stdout)
         self.assertEqual(self.actors(), [])
 
     def test_simulator(self):
         self.assertEqual(self.run_it(os.environ["CADRE_SIMULATOR"]),
-                         "step 1: at 41\nstep 2: at 42\nstd::out_of_range: pushes are not negative\nscore 2\n")
+                         "step 1: at 41\nstep 2: at 42\nstd::out_of_range: the number of pushes must not be negative\nscore 2\n")
 
     def test_pi_over_fifty_actors(self):
         said = self.example("pi.py", "50", "2000")

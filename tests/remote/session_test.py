@@ -31,7 +31,7 @@ class Addresses(Scripts):
             cadre.connect("localhost:1")
         self.assertEqual(raised.exception.code, "conflict")
 
-    def test_what_is_no_address_is_refused_in_words(self):
+    def test_an_invalid_address_is_refused_with_a_reason(self):
         cadre.disconnect()
         with self.assertRaisesRegex(cadre.ActorError, "its port is not a number from 0 to 65535"):
             cadre.connect("localhost:99999")
@@ -57,9 +57,9 @@ class Waiting(Scripts):
         for _ in range(3):
             with self.assertRaises(TimeoutError) as raised:
                 made()
-            self.assertNotIn("had no place", str(raised.exception))
-            self.assertRegex(str(raised.exception), "the master did not answer within 1 ms|has a place on agent a1, "
-                                                    "but its process was not ready within 1 ms")
+            self.assertNotIn("had no free resources", str(raised.exception))
+            self.assertRegex(str(raised.exception), "the master did not answer within 1 ms|"
+                                                    "has a place on agent a1, but its process was not ready within 1 ms")
         end = time.monotonic() + 20
         while self.live():
             self.assertLess(time.monotonic(), end, "an actor that nobody waits for is kept for a minute")
@@ -73,7 +73,7 @@ class Waiting(Scripts):
         blocker = cadre.remote_class(cpus=2)(Plain)()
         with self.assertRaises(TimeoutError) as raised:
             cadre.remote_class(cpus=1, timeout=0.3)(Plain)()
-        self.assertRegex(str(raised.exception), "had no place for the actor within 0.3 s; `cadre why [0-9]+` says why")
+        self.assertRegex(str(raised.exception), "had no free resources for the actor within 0.3 s; `cadre why [0-9]+` explains why")
         cadre.kill(blocker)
         until(lambda: not self.live(), "all end")
 
@@ -88,7 +88,7 @@ class Waiting(Scripts):
         os.chmod(path, 0o755)
         return path
 
-    def test_a_program_whose_actors_wait_says_why(self):
+    def test_a_program_with_waiting_actors_prints_the_reason(self):
         blocker = cadre.remote_class(cpus=2)(Plain)()
         script = """
             import cadre
@@ -139,7 +139,7 @@ class Output(Scripts):
         self.assertEqual(code, 0, errors)
         return said, errors
 
-    def test_what_actors_print_appears_here_with_their_names(self):
+    def test_output_of_actors_appears_with_their_names(self):
         said, errors = self.speak()
         number = re.search(r"\(Speaker (\d+)\) made\n", said).group(1)
         self.assertEqual(said, "".join(f"(Speaker {number}) {line}\n" for line in ("made", "one", "two")))
@@ -203,7 +203,7 @@ class Output(Scripts):
         """)
         self.assertNotIn("Fatal", errors)
 
-    def test_a_reader_that_goes_away_ends_what_is_shown_and_nothing_else(self):
+    def test_a_closed_reader_ends_only_the_output(self):
         script = self.SCRIPT.format(options="", more="""
         for i in range(20):
             assert s.flood(100) == 100

@@ -6,7 +6,7 @@ from scene import Scripts
 
 
 class Travel(Scripts):
-    def test_modules_beside_the_main_script_and_files_go_along(self):
+    def test_modules_next_to_the_main_script_and_files_are_uploaded(self):
         said = self.run_script({
             "helper.py": "def twice(x):\n    return 2 * x\n",
             "worker.py": """
@@ -42,7 +42,7 @@ class Travel(Scripts):
             """)
         self.assertIn("missing.txt", said)
 
-    def test_a_module_that_did_not_come_along_is_named_with_what_to_do(self):
+    def test_a_missing_module_is_reported_with_the_remedy(self):
         said = self.run_script({"else/far/__init__.py": "", "else/far/away.py": "def f(): pass\n"}, """
             import cadre, os, sys
             sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/else")
@@ -201,7 +201,7 @@ class Travel(Scripts):
             """)
         self.assertEqual(said.strip(), "22")
 
-    def test_what_came_along_with_an_actor_goes_along_with_those_that_it_makes(self):
+    def test_files_of_an_actor_are_uploaded_with_actors_that_it_creates(self):
         said = self.run_script({
             "helper.py": "def twice(x):\n    return 2 * x\n",
             "leaf.py": """

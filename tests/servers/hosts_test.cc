@@ -150,7 +150,7 @@ std::string random_bytes(std::size_t size) {
   return bytes;
 }
 
-TEST(Hosts, ReachEachOtherAndNobodyElse) {
+TEST(Hosts, ReachOnlyEachOther) {
   Hosts hosts(3);
   Hosts others(3);  // with the same addresses
   const Radio radio(hosts);

@@ -208,7 +208,7 @@ TEST(WireMessages, KeysInsideOfOthersAreIgnoredToo) {
   EXPECT_EQ(describe::write(std::get<messages::Hello>(read->body)), describe::write(hello));
 }
 
-TEST(WireMessages, WhatPeopleWriteStaysStrict) {
+TEST(WireMessages, RefusesUnknownKeysInUserInput) {
   const std::string text = R"({"url": "http://x", "colour": "red"})";
   EXPECT_FALSE(describe::read_json<cluster::KnownMaster>(text));
   EXPECT_TRUE(describe::read_json_of_peer<cluster::KnownMaster>(text));

@@ -22,7 +22,7 @@ struct Takes {
   /// ValueError with the position of the error.
   static Arguments read(std::span<const std::byte> body, std::shared_ptr<const void> owner) {
     if constexpr (sizeof...(Given) == 0) {
-      if (!body.empty() && !ValueReader(body).root().is_null()) throw ValueError("the value is one too many");
+      if (!body.empty() && !ValueReader(body).root().is_null()) throw ValueError("there is an extra value");
       return {};
     } else {
       const ValueReader reader(body, std::move(owner));

@@ -39,7 +39,7 @@ TEST_F(DataFoldersTest, KeepsEveryFolderOnceAndItsOwnPlace) {
   EXPECT_THAT(at().all(in("c")).value(), UnorderedElementsAre(in("home/here"), in("a b"), in("c")));
 }
 
-TEST_F(DataFoldersTest, ForgetsFoldersThatAreGone) {
+TEST_F(DataFoldersTest, ForgetsRemovedFolders) {
   ASSERT_TRUE(at().add(make("a")));
   fs::remove(in("a"));
   ASSERT_TRUE(at().add(make("b")));

@@ -94,7 +94,7 @@ void ProcessRuntime::look_at_old_templates() {
 
 loop::Task<void> ProcessRuntime::remove_template(std::string folder) {
   const auto removed = co_await deps_.pool.run([&] { return loop::remove_all(folder); });
-  if (!removed) deps_.log.warning("the folder of a template stays: " + removed.error().message);
+  if (!removed) deps_.log.warning("cannot remove the folder of a template: " + removed.error().message);
 }
 
 void ProcessRuntime::start(const cluster::messages::Start& start) {

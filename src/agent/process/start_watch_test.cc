@@ -11,11 +11,11 @@ using namespace std::chrono_literals;
 using cluster::lease::Reason;
 
 TEST(StartWatch, AFaultOfTheAgentLetsTheTaskRunAgain) {
-  const Error killed{Errc::unavailable, "cadre-supervisor dies whenever it is to start a supervisor"};
+  const Error killed{Errc::unavailable, "cadre-supervisor fails whenever it starts a supervisor"};
   const auto ending = ending_before_start(no_supervisor(killed));
   EXPECT_EQ(ending.reason, Reason::agent_lost);
   EXPECT_EQ(ending.detail,
-            "it could not start: the agent cannot start a supervisor: cadre-supervisor dies whenever it is to start a "
+            "it could not start: the agent cannot start a supervisor: cadre-supervisor fails whenever it starts a "
             "supervisor");
   EXPECT_EQ(ending_before_start(loop::system_error("/data", ENOSPC)).reason, Reason::agent_lost);
 }

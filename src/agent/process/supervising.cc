@@ -65,7 +65,7 @@ void ProcessRuntime::supervisor_gone(const LeaseId& lease) {
   // All of its output that is on disk counts, wherever that ends.
   TaskEnding ending{Reason::signalled, 9, "its supervisor was killed", {}, all_output};
   if (!was_watched) {  // it went while there was no agent either: the host was, not the task
-    ending = {Reason::agent_lost, 0, "its supervisor was gone when its agent came back", {}, all_output};
+    ending = {Reason::agent_lost, 0, "its supervisor had ended when its agent came back", {}, all_output};
   }
   if (!folder.was_begun()) ending = {Reason::agent_lost, 0, "its agent was killed before it began", {}, 0};
   deps_.loop.spawn(end_without_supervisor(lease, std::move(ending)));
@@ -105,12 +105,12 @@ loop::Task<void> ProcessRuntime::give_back(LeaseId lease) {
     const std::string used = walls_.runtime_of(lease.task.job);
     const std::string runtime =
         used + ".of-" + std::to_string(lease.task.member) + "-" + std::to_string(lease.epoch.value);
-    if (std::rename(used.c_str(), runtime.c_str()) != 0) deps_.log.warning("a runtime folder stays: " + used);
+    if (std::rename(used.c_str(), runtime.c_str()) != 0) deps_.log.warning("cannot remove a runtime folder: " + used);
     const auto removed = co_await deps_.pool.run([&] { return loop::remove_all(runtime); });
-    if (!removed) deps_.log.warning("a runtime folder stays: " + removed.error().message);
+    if (!removed) deps_.log.warning("cannot remove a runtime folder: " + removed.error().message);
   }
   const auto done = co_await deps_.pool.run([&]() -> Result<void> { return folders_.give_back(folders_.at(lease)); });
-  if (!done) deps_.log.warning("a folder of a task stays: " + done.error().message);
+  if (!done) deps_.log.warning("cannot remove the folder of a task: " + done.error().message);
 }
 
 }  // namespace cadre::agent

@@ -99,7 +99,7 @@ bool can_be_adopted_or_ends(const std::string& folder, const supervision::Launch
   log.error(*mismatch + ". The task is not adopted; waiting up to " + rounded(wait) +
             " until its supervisor has ended it");
   if (wait_until_alone(folder, std::chrono::steady_clock::now() + wait)) return true;
-  log.error("the task in " + folder + " did not end; kill its processes by hand and start the agent again");
+  log.error("the task in " + folder + " did not end; kill its processes and start the agent again");
   return false;
 }
 
@@ -197,11 +197,11 @@ std::vector<FoundTask> find_tasks(const std::string& tasks, const std::string& b
     } else if (is_its_own && launch->is_template && is_supervised(path)) {
       // It outlives the tasks that were forked from it.
     } else if (is_its_own && !wait_until_alone(path, patience)) {
-      log.warning("a process that waited for a task is still in " + path);
+      log.warning("a warm process is still in " + path);
     } else if (is_supervised(path)) {
       log.warning("a task of another version runs in " + path + "; its supervisor will end it");
     } else if (const Result<void> removed = remove_tree(path); !removed) {
-      log.warning("a folder of a task stays: " + removed.error().message);
+      log.warning("cannot remove the folder of a task: " + removed.error().message);
     }
   }
   return found;

@@ -123,7 +123,7 @@ TEST_F(Folders, OneThatATaskHasChangedOrMayStillUseIsNotUsedAgain) {
   EXPECT_TRUE(fs::exists("/etc/passwd"));
 }
 
-TEST_F(Folders, WhatATaskPutInPlaceOfOurFilesIsNotFollowed) {
+TEST_F(Folders, DoesNotFollowFilesReplacedByATask) {
   const std::string outside = scratch.path() + "/../outside-" + std::to_string(::getpid());
   std::ofstream(outside) << "precious";
   const auto plant = [&](std::uint64_t job, const std::string& name,
@@ -152,7 +152,7 @@ TEST_F(Folders, WhatATaskPutInPlaceOfOurFilesIsNotFollowed) {
   fs::remove(outside);
 }
 
-TEST_F(Folders, OneWhoseSupervisorLivesIsLeftToIt) {
+TEST_F(Folders, LeavesATaskWithALivingSupervisorAlone) {
   const TaskFolder folder = used(1);
   end(folder);
   const loop::Descriptor supervisor(::open((folder.path() + "/launch").c_str(), O_RDONLY | O_CLOEXEC));
@@ -204,7 +204,7 @@ TEST_F(Folders, ATaskThatWaitedIsInTheFolderInWhichItDid) {
   EXPECT_NE(folders.at(lease_of(7)).path(), folder.path()) << "that is forgotten";
 }
 
-TEST_F(Folders, WhatStillWaitedIsRemovedOnceItIsGone) {
+TEST_F(Folders, RemovesAWarmProcessFolderOnceTheProcessHasEnded) {
   const TaskFolder folder = used(1);
   cluster::supervision::Launch launch;
   launch.protocols = protocol::own();
@@ -262,7 +262,7 @@ TEST_F(Folders, KnowsWhatTheHostWasRebootedUnder) {
   EXPECT_FALSE(found[lease_of(5)].ending) << "nobody knows whether that is what was written";
 }
 
-TEST_F(Folders, ATaskWhoseSetupRanIsLostWithItsAgent) {
+TEST_F(Folders, ATaskInSetupIsLostWithItsAgent) {
   const TaskFolder folder = used(1);
   cluster::supervision::Launch launch;
   launch.protocols = protocol::own();
@@ -277,7 +277,7 @@ TEST_F(Folders, ATaskWhoseSetupRanIsLostWithItsAgent) {
   EXPECT_EQ(found[0].ending->reason, cluster::lease::Reason::agent_lost);
 }
 
-TEST_F(Folders, PipesInPlaceOfOurFilesHoldUpNobody) {
+TEST_F(Folders, PipesInPlaceOfOurFilesDoNotBlock) {
   const TaskFolder folder = used(1);
   for (const char* name : {"ending", "agent.sock", "task.sock"}) {
     ASSERT_EQ(::mkfifo((folder.path() + "/" + name).c_str(), 0600), 0);

@@ -105,7 +105,7 @@ Result<std::int64_t> UidTable::uid_of(const std::string& user) {
     if (kept) return *claimed_.insert(*kept).first;
   }
   if (user.empty() || user.find_first_of(" \n\t") != std::string::npos) {
-    return fail(Errc::invalid, "'" + user + "' is no name of a user");
+    return fail(Errc::invalid, "'" + user + "' is not a user name");
   }
   TRY_ASSIGN(fresh, claims_.claim(next_, range_.last));
   if (!fresh) {

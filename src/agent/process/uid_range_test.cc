@@ -50,7 +50,7 @@ Result<UidTable> open_table(const std::string& path, UidRange range) {
   return UidTable::open(path, range, UidClaims(path + "-claims", path));
 }
 
-TEST(UidTable, GivesEachUserANumberThatNobodyElseHasAndKeepsIt) {
+TEST(UidTable, GivesEachUserAUniqueStableUid) {
   const servers::TempDir scratch;
   const std::string path = scratch.path() + "/uids";
   std::int64_t ann = 0;

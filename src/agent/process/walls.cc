@@ -198,8 +198,7 @@ Result<Walls> Walls::open(WallOptions options) {
 Result<void> Walls::check(const WallRequest& request) const {
   const cluster::messages::OwnerRights& rights = request.rights;
   if (!options_.has_namespaces && !rights.owns_agent) {
-    return refuse(
-        "its kernel gives it no namespaces to keep tasks apart, so it takes only jobs of the user it runs for");
+    return refuse("its kernel offers no namespaces to isolate tasks, so it accepts only jobs of the user it runs for");
   }
   if (request.isolation == Isolation::off) {
     if (!options_.allow_isolation_off) {
@@ -226,8 +225,8 @@ Result<cluster::Mount> Walls::check_mount(const WallRequest& request, const clus
   std::string real = real_path(mount.source);
   if (real.empty()) real = fs::path(mount.source).lexically_normal();
   const cluster::Mount checked{real, mount.target, mount.writable};
-  const std::string what = "'" + mount.source + "' may not be mounted";
-  const std::string target = fs::path(mount.target).lexically_normal().string();
+  const std::string what = "'" + mount.source + ""' cannot be mounted"; const std::string target =
+                               fs::path(mount.target).lexically_normal().string();
   for (const char* folder : {"/proc", "/sys", "/dev"}) {
     if (is_below(target, folder)) {
       return refuse(what + " at '" + mount.target + "'; choose a place outside of /proc, /sys and /dev");
@@ -254,7 +253,7 @@ Result<supervision::Confinement> Walls::confine(const WallRequest& request) {
   // As root it runs tasks under unix users that may read none of them anyway.
   if (!others && !options_.is_root && !request.rights.owns_agent) {
     return refuse("its list of data folders to hide from tasks is damaged (" + others.error().message +
-                  "), so it takes only jobs of the user it runs for; restart all masters and agents of its account");
+                  "), so it accepts only jobs of the user it runs for; restart all masters and agents of its account");
   }
   if (others) confinement.hidden.insert(confinement.hidden.end(), others->begin(), others->end());
   confinement.emptied = emptied_;

@@ -171,7 +171,7 @@ TEST_F(WallsTest, AnInterpreterShowsNoFolderOfAMasterOrAnAgent) {
   EXPECT_THAT(refusal(request), HasSubstr("is in a folder of a master or an agent"));
 }
 
-TEST_F(WallsTest, AnAgentThatIsNotRootStaysWhoItIs) {
+TEST_F(WallsTest, AnAgentThatIsNotRootKeepsItsUser) {
   options_.is_root = false;
   EXPECT_FALSE(Walls::open(options_)->confine(of("ann"))->user);
 }
@@ -203,7 +203,7 @@ TEST_F(WallsTest, IsolationIsOffOnlyWithConsentAndForOwnersAndAdmins) {
 TEST_F(WallsTest, WithoutNamespacesOnlyTheOwnerIsServed) {
   options_.has_namespaces = false;
   WallRequest request = of("ann");
-  EXPECT_THAT(refusal(request), HasSubstr("takes only jobs of the user it runs for"));
+  EXPECT_THAT(refusal(request), HasSubstr("accepts only jobs of the user it runs for"));
   request.rights.is_admin = true;
   EXPECT_NE(refusal(request), "");
   request.rights.owns_agent = true;
@@ -273,7 +273,7 @@ TEST_F(WallsTest, DataFoldersAreHiddenAndProgramsAreShown) {
   EXPECT_THAT(confinement->shown_private, Contains(fs::canonical(program).string()));
 }
 
-TEST_F(WallsTest, DataFoldersOfOtherProcessesOfTheAccountAreAskedForWithEachTask) {
+TEST_F(WallsTest, DataFoldersOfOtherProcessesOfTheAccountAreReadForEachTask) {
   std::vector<std::string> others;
   options_.others = [&] { return others; };
   auto walls = Walls::open(options_);

@@ -183,7 +183,7 @@ loop::Task<void> WarmProcesses::remove(std::uint64_t number) {
   const TaskFolder folder = deps_.folders.at(home_of(number));
   const auto done = co_await deps_.pool.run([&]() -> Result<void> { return deps_.folders.give_back(folder); });
   ones_.erase(number);
-  if (!done) deps_.log.warning("a folder of a task stays: " + done.error().message);
+  if (!done) deps_.log.warning("cannot remove the folder of a task: " + done.error().message);
 }
 
 }  // namespace cadre::agent

@@ -53,7 +53,8 @@ class Interrupts {
         tasks_.spawn(end(*this, Duration(0)));
         break;
       default:
-        say(job + " was asked to end, but may still be running; see cadre job describe " + std::to_string(job_.value));
+        say(job + " was requested to end, but may still be running; see cadre job describe " +
+            std::to_string(job_.value));
         session_.leave(128 + SIGINT);
     }
   }

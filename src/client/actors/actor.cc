@@ -62,7 +62,7 @@ Actor::~Actor() = default;
 
 Result<void> Actor::check_process() const {
   if (own_pid() == pid_) return {};
-  return fail(Errc::conflict, "the actor belongs to the parent process; make one here");
+  return fail(Errc::conflict, "the actor belongs to the parent process; create one in this process");
 }
 
 Result<std::shared_ptr<Answer>> Actor::call(const Saying& saying, TimePoint deadline) {
@@ -156,7 +156,7 @@ Result<std::shared_ptr<Answer>> Actor::created(TimePoint deadline) {
     const Lock lock(mutex_);
     answer = created_;
   }
-  if (!wait(*answer, deadline)) return fail(Errc::timed_out, "the actor was not made in time");
+  if (!wait(*answer, deadline)) return fail(Errc::timed_out, "the actor was not created in time");
   return answer;
 }
 
@@ -279,8 +279,8 @@ Error Actor::too_late() const {
   const std::string number = std::to_string(job().value);
   if (awaits_ == Await::master) return {Errc::timed_out, "the master did not answer" + within + "; raise timeout"};
   if (awaits_ == Await::place) {
-    return {Errc::timed_out, "the cluster had no place for the actor" + within + "; `cadre why " + number +
-                                 "` says why, `cadre status` shows what the cluster has"};
+    return {Errc::timed_out, "the cluster had no free resources for the actor" + within + "; `cadre why " + number +
+                                 "` explains why, `cadre status` shows the resources of the cluster"};
   }
   return {Errc::timed_out, "the actor has a place on agent " + agent_ + ", but its process was not ready" + within +
                                "; raise timeout, or see `cadre actor logs " + number + "`"};
@@ -309,7 +309,7 @@ void Actor::news(const cluster::requests::JobView& view) {
     std::string words = "the actor " + cluster::ending_words(view.reason.value_or(cluster::lease::Reason::exited),
                                                              view.code.value_or(0), view.detail);
     if (view.reason == cluster::lease::Reason::exited) {
-      words += "; `cadre actor logs " + std::to_string(view.id.value) + "` has what it said";
+      words += "; `cadre actor logs " + std::to_string(view.id.value) + "` shows its output";
     }
     const Error why{Errc::unavailable, words};
     const bool has_begun = view.reason != cluster::lease::Reason::failed_to_start;
@@ -339,7 +339,7 @@ void Actor::news(const cluster::requests::JobView& view) {
   }
   const bool is_queued_again = !known_card_.empty() && cluster::waits(view.stage);
   if (is_queued_again || (!known_card_.empty() && address != known_card_)) {
-    return died({Errc::unavailable, "the actor was stopped for others, or its agent was lost"}, Caller::Fault::other);
+    return died({Errc::unavailable, "the actor was preempted, or its agent was lost"}, Caller::Fault::other);
   }
   if (address.empty() || address == known_card_) return;
   known_card_ = address;
@@ -369,7 +369,7 @@ void Actor::connect_to(std::size_t address) {
     std::string tried;
     for (const net::PipeAddress& one : addresses_) tried += (tried.empty() ? "" : ", ") + one.host + one.name;
     return come_to_nothing({Errc::unavailable, "the actor cannot be reached from here; tried " +
-                                                   (tried.empty() ? "nothing: it is on another host" : tried) +
+                                                   (tried.empty() ? "no address: it is on another host" : tried) +
                                                    (last_error_.message.empty() ? "" : ": " + last_error_.message)});
   }
   address_ = address;
@@ -390,7 +390,8 @@ void Actor::opened() {
   if (is_known && !core_.is_made()) {  // nobody knows what became of its constructor
     lock.unlock();
     place_.engine().loop().post([self = shared_from_this()] {
-      self->died({Errc::unavailable, "the connection to the actor was lost while it was made"}, Caller::Fault::other);
+      self->died({Errc::unavailable, "the connection to the actor was lost before its constructor ended"},
+                 Caller::Fault::other);
     });
     return;
   }
@@ -418,7 +419,8 @@ void Actor::heard(Heard heard) {
     settle(*created, std::move(heard));
     place_.engine().changed();
     if (!is_made) {
-      died({Errc::invalid, "the actor could not be made: its constructor failed with " + why}, Caller::Fault::its_own);
+      died({Errc::invalid, "the actor could not be created: its constructor failed with " + why},
+           Caller::Fault::its_own);
     }
     return;
   }
@@ -457,9 +459,10 @@ void Actor::lost(Error error) {
     return;
   }
   if (error.code == Errc::not_found && was_connected_) {  // nobody listens there any more: the process is gone
-    patience_ = loop.after(reason_wait, later([](Actor& actor) {
-                             actor.died({Errc::unavailable, "the process of the actor is gone"}, Caller::Fault::other);
-                           }));
+    patience_ =
+        loop.after(reason_wait, later([](Actor& actor) {
+                     actor.died({Errc::unavailable, "the process of the actor has ended"}, Caller::Fault::other);
+                   }));
     return;
   }
   if (!was_connected_) {

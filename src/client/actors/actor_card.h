@@ -15,7 +15,7 @@ namespace cadre::client {
 using describe::range;
 
 struct ActorCard {
-  static constexpr std::string_view doc = "Where an actor can be called.";
+  static constexpr std::string_view doc = "Addresses of an actor.";
   std::string key;                     ///< its public key
   std::string host;                    ///< network_identity()
   std::string name;                    ///< of its unix socket, for callers on the same host
@@ -26,8 +26,8 @@ struct ActorCard {
 template <class V>
 void describe(V& v, ActorCard& c) {
   v.required("key", c.key, "Its public key.");
-  v.field("host", c.host, "On which host it is, in a word.");
-  v.field("name", c.name, "Of its unix socket.");
+  v.field("host", c.host, "Identity of its host.");
+  v.field("name", c.name, "Secret of its unix socket.");
   v.field("addresses", c.addresses, "Of its host.");
   v.field("port", c.port, "Where it listens.", range(0, 65'535));
   describe(v, c.protocols);

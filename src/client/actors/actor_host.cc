@@ -219,7 +219,7 @@ void ActorHost::show(Printer::Stream stream, std::string_view lines) {
     }
     std::string text(lines);
     if (const std::size_t skipped = std::exchange(reader.skipped, 0)) {
-      text = "... " + std::to_string(skipped) + " lines are not shown here; `cadre actor logs` has them\n" + text;
+      text = "... " + std::to_string(skipped) + " lines are not shown here; see `cadre actor logs`\n" + text;
     }
     reader.wire->send(Verb::output, no_call, name, as_bytes(text), Wire::Shared(), Wire::Urgency::soon);
   }

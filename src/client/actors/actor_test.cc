@@ -146,7 +146,7 @@ TEST_P(ActorTest, LinesForWhichThereIsNoRoomAreSkippedAndCounted) {
   scene.host().show(Printer::Stream::out, std::string(100'000, 'x') + "\n\n\n");  // more than is shown at once
   scene.host().show(Printer::Stream::out, "next\n");
   EXPECT_EQ(scene.get(scene.call("")), "");
-  EXPECT_EQ(scene.shown(), "out ... 3 lines are not shown here; `cadre actor logs` has them\nnext\n");
+  EXPECT_EQ(scene.shown(), "out ... 3 lines are not shown here; see `cadre actor logs`\nnext\n");
 }
 
 TEST_P(ActorTest, ReportsThatAreNoCardChangeNothing) {
@@ -231,7 +231,7 @@ TEST_P(ActorTest, ACallbackMayWaitForOtherAnswers) {
   EXPECT_EQ(heard, "second");
 }
 
-TEST_P(ActorTest, WhatACallbackThrowsHurtsNobody) {
+TEST_P(ActorTest, SurvivesExceptionsOfCallbacks) {
   Scene scene(GetParam(), 1, echo);
   std::latch is_done(1);
   scene.call("first")->then([] { throw std::runtime_error("expected here"); });
@@ -266,7 +266,7 @@ TEST_P(ActorTest, CallbacksThatWaitHoldTheCallerBack) {
   while (called_back < 40'000) std::this_thread::sleep_for(1ms);
 }
 
-TEST_P(ActorTest, AnswersThatNobodyTakesDoNotPileUp) {
+TEST_P(ActorTest, BoundsUnreadResponses) {
   const Bytes much(1 << 20, std::byte{7});
   Scene scene(GetParam(), 1, [&](const Heard&) { return much; });
   std::latch may_go_on(1);

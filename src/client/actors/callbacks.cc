@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t waiting_max = 10'000;
 
-void complain(const char* why) { std::fprintf(stderr, "cadre: what was to be done with an answer failed: %s\n", why); }
+void complain(const char* why) { std::fprintf(stderr, "cadre: the callback for a result failed: %s\n", why); }
 
 }  // namespace
 
@@ -30,7 +30,7 @@ void Callbacks::run_here(const Call& call) {
   } catch (const std::exception& error) {  // it has nowhere to go
     complain(error.what());
   } catch (...) {
-    complain("something that is no std::exception was thrown");
+    complain("an exception that is not a std::exception was thrown");
   }
 }
 

@@ -83,7 +83,7 @@ void Printer::serve(const std::shared_ptr<State>& state) {
     state->waiting_bytes -= text.size();
     if (const std::size_t skipped = state->waiting.empty() ? std::exchange(state->skipped_lines, 0) : 0) {
       text += "cadre: skipped " + std::to_string(skipped) +
-              " lines that actors wrote faster than they are shown here; `cadre actor logs ACTOR` has them\n";
+              " lines that actors wrote faster than they can be shown; see `cadre actor logs ACTOR`\n";
     }
     state->is_writing = true;
     lock.unlock();

@@ -93,7 +93,7 @@ bool was_started_as_actor() {
 Result<std::string> upload_program(Session& session) {
   std::error_code error;
   std::string folder = (fs::temp_directory_path(error) / "cadre-program-XXXXXX").string();
-  if (::mkdtemp(folder.data()) == nullptr) return fail(Errc::unavailable, "no room for a copy of this program");
+  if (::mkdtemp(folder.data()) == nullptr) return fail(Errc::unavailable, "no space for a copy of this program");
   fs::copy_file("/proc/self/exe", fs::path(folder) / program_name, error);
   Result<std::string> hash = fail(Errc::unavailable, "cannot copy this program: " + error.message());
   if (!error) hash = session.upload(folder, session.engine().loop().now() + std::chrono::minutes(10));
@@ -134,7 +134,7 @@ class Stage {
     } catch (...) {
       const std::type_info* const thrown = abi::__cxa_current_exception_type();
       type = thrown == nullptr ? "unknown" : readable(*thrown);
-      text = "something that is no std::exception was thrown";
+      text = "an exception that is not a std::exception was thrown";
     }
     host_.answer(wanted, Verb::error, type.substr(0, 1000), as_bytes(text), {});
   }
@@ -144,7 +144,7 @@ class Stage {
     for (const remote::Segment& slice : heard.parts) parts.push_back({{slice.data, slice.size}, slice.owner});
     const ValueReader reader(heard.body.view(), std::move(parts));
     if (heard.verb == Verb::create) return create(heard.name, reader.root(), writer);
-    if (!object_) throw std::logic_error("the object was not made");
+    if (!object_) throw std::logic_error("the object was not created");
     const detail::ClassEntry::Member* member = nullptr;
     for (const detail::ClassEntry::Member& one : entry_->members) {
       if (one.name == heard.name) member = &one;
@@ -209,7 +209,7 @@ Outcome<void> connect(const std::string& url, Wait wait) { return connect(url, C
 Outcome<void> connect(const std::string& url, const ConnectOptions& options) {
   if (!is_served && was_started_as_actor()) {  // it would make actors that make actors
     return Reason{Reason::Code::conflict,
-                  "this process is to be an actor; call cadre::init(argc, argv) first of all in main"};
+                  "this process was started as an actor; call cadre::init(argc, argv) at the beginning of main"};
   }
   Current& now = current();
   const std::lock_guard lock(now.mutex);

@@ -82,7 +82,7 @@ void Wire::took(std::size_t bytes, std::vector<loop::Descriptor> files) {
   const std::shared_ptr<Wire> self = shared_from_this();
   Result<void> taken;
   if (files_.size() > files_max) taken = fail(Errc::corrupt, "received file descriptors that no frame refers to");
-  if (!reader_.took(bytes, frames)) taken = fail(Errc::corrupt, "what came is no frame");
+  if (!reader_.took(bytes, frames)) taken = fail(Errc::corrupt, "received bytes that are not a frame");
   for (remote::CallFrame& frame : frames) {
     if (!taken || user_ == nullptr) break;
     taken = take(std::move(frame));
@@ -95,7 +95,7 @@ void Wire::took(std::size_t bytes, std::vector<loop::Descriptor> files) {
 Result<void> Wire::take(remote::CallFrame frame) {
   if (frame.verb == remote::Verb::pieces) {
     const auto news = remote::read_pieces(frame.body.view());
-    if (!news) return fail(Errc::corrupt, "news of shared memory is not understood");
+    if (!news) return fail(Errc::corrupt, "received a malformed message about shared memory");
     take_news(*news);
     return {};
   }

@@ -39,7 +39,7 @@ TEST(MasterAddress, RefusesWhatIsNeitherWithWhatToWrite) {
                 AllOf(HasSubstr("is not an address of a master"), HasSubstr("; write an address like host:7310")))
         << text;
   }
-  EXPECT_THAT(url_of("http://:7310"), HasSubstr("it names no host"));
+  EXPECT_THAT(url_of("http://:7310"), HasSubstr("it has no host"));
   EXPECT_THAT(url_of("node7:0"), HasSubstr("its port is 0"));
   for (const char* text : {"node7:65536", "node7:99999999999", "http://node7:", "http://node7:x"}) {
     EXPECT_THAT(url_of(text), HasSubstr("its port is not a number from 0 to 65535")) << text;

@@ -26,14 +26,14 @@ constexpr std::string_view naming_by_option = "--master or CADRE_MASTER";
 
 /// Masters where the user has logged in, stored in the config folder of the user and readable only by its owner.
 struct Logins {
-  static constexpr std::string_view doc = "Where the user has logged in.";
+  static constexpr std::string_view doc = "Masters at which the user has logged in.";
   std::string current;  ///< URL
   std::vector<cluster::KnownMaster> masters;
 };
 template <class V>
 void describe(V& v, Logins& l) {
-  v.field("current", l.current, "The master that is meant when none is named.");
-  v.field("masters", l.masters, "Each with its token.");
+  v.field("current", l.current, "The master that is used when none is named.");
+  v.field("masters", l.masters, "Token for each master.");
 }
 /// $XDG_CONFIG_HOME/cadre/logins.json, or ~/.config/cadre/logins.json.
 std::string logins_file();

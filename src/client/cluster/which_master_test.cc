@@ -70,7 +70,7 @@ TEST_F(WhichMaster, OfThisHostIsKnownByItsUrlToo) {
   EXPECT_EQ(find_master("http://127.0.0.1:8").value().token, "");
 }
 
-TEST_F(WhichMaster, IsToldByItsDataFolder) {
+TEST_F(WhichMaster, IsFoundInItsDataFolder) {
   const std::string folder = data("data", here);
   for (const std::string& given : {folder, folder + "/", folder + "/../data", folder + "//."}) {
     const Result<cluster::KnownMaster> found = find_master(given);
@@ -165,7 +165,7 @@ TEST_F(WhichMaster, IsAskedWithTheTokenOfTheEnvironmentElseOfTheLogin) {
   }
 }
 
-TEST_F(WhichMaster, BelievesWhomTheEnvironmentSaysAlsoAfterALogin) {
+TEST_F(WhichMaster, PrefersTheEnvironmentToTheLogin) {
   ASSERT_TRUE(write_logins({"", {{"https://one:1", "eve", "first", "/old"}}}));
   EXPECT_EQ(find_master("https://one:1")->ca, "/old");
   const servers::Variable authority("CADRE_CA", "/new");
@@ -207,7 +207,7 @@ TEST_F(WhichMaster, NoLoginsAreNoFaultButBrokenOnesAre) {
   EXPECT_EQ(text_of(logins_file()), "{\"masters\": [{\"url\": 5}]}") << "it is not thrown away";
 }
 
-TEST_F(WhichMaster, LoginsAreInTheHomeOfWhoHasNoConfigFolder) {
+TEST_F(WhichMaster, LoginsAreInTheHomeFolderWithoutAConfigFolder) {
   const servers::Variable home_folder("HOME", "/home/eve");
   for (const char* config_home : {"", "relative"}) {
     const servers::Variable no_config("XDG_CONFIG_HOME", config_home);

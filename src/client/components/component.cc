@@ -309,10 +309,10 @@ Outcome<Message> Component::receive(Wait wait) {
 Outcome<void> Component::Inside::answer(const Message& task, remote::GroupCore::Response response) {
   const auto held = std::static_pointer_cast<Held>(task.held_);
   if (held == nullptr || task.kind != Message::Kind::task) {
-    return Reason{Reason::Code::invalid, "'" + task.tag + "' wants no answer; send a message instead"};
+    return Reason{Reason::Code::invalid, "'" + task.tag + "' expects no reply; send a message instead"};
   }
   if (held->is_answered.exchange(true))
-    return Reason{Reason::Code::conflict, "'" + task.tag + "' was answered already"};
+    return Reason{Reason::Code::conflict, "'" + task.tag + "' was already answered"};
   const Result<void> replied = member.reply(held->letter, std::move(response), until(30s));
   if (replied) return {};
   held->is_answered = false;  // who asked can still be told why
@@ -342,7 +342,7 @@ Outcome<std::uint64_t> Component::forward(const Message& message, std::string_vi
 
 Outcome<void> Component::on(std::string tag, Handler handler, Turn turn) {
   const auto [at, is_new] = inside_->handlers.try_emplace(std::move(tag), Inside::Entry{std::move(handler), turn});
-  if (!is_new) return Reason{Reason::Code::conflict, "the tag '" + at->first + "' has a handler already"};
+  if (!is_new) return Reason{Reason::Code::conflict, "the tag '" + at->first + "' already has a handler"};
   return {};
 }
 
@@ -362,7 +362,7 @@ void Component::Inside::guard(const std::vector<Message>& messages, Component& s
   } catch (const std::exception& error) {
     why = error.what();
   } catch (...) {
-    why = "something that is no std::exception was thrown";
+    why = "an exception that is not a std::exception was thrown";
   }
   for (const Message& message : messages) {
     log.warning("the handler of '" + message.tag + "' failed: " + why);

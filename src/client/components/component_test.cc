@@ -142,7 +142,7 @@ TEST_F(Components, AMethodTakesAndGivesValues) {
   EXPECT_TRUE(worker.request<void>("l", "stop"));
 }
 
-TEST_F(Components, WhatIsNoSuchValueIsRefusedWithItsPlace) {
+TEST_F(Components, RefusesValuesOfAnotherTypeWithTheirPosition) {
   Component server(options("learner", "l", {{"worker", 1}}));
   Component worker(options("worker", "w", {{"learner", 1}}));
   const auto table = handlers<Trainer>()
@@ -164,7 +164,7 @@ TEST_F(Components, WhatIsNoSuchValueIsRefusedWithItsPlace) {
   EXPECT_THAT(why(worker.request<Model>("l", "train", Texts{})), HasSubstr("has no x"));
   EXPECT_THAT(why(worker.request("l", "train")), HasSubstr("it takes another value"));
   EXPECT_THAT(why(worker.request("l", "train", "\xc1")), HasSubstr("it takes another value"));
-  EXPECT_THAT(why(worker.request<int>("l", "trained", 5)), HasSubstr("one too many"));
+  EXPECT_THAT(why(worker.request<int>("l", "trained", 5)), HasSubstr("an extra value"));
   EXPECT_THAT(why(worker.request<std::string>("l", "repeat", std::tuple("ab"))), HasSubstr("another length"));
   worker.send("l", "train", "no value").value();
   const Outcome<std::string> other = worker.request<std::string>("l", "trained");
@@ -444,7 +444,7 @@ TEST_F(Components, AnswersComeWithoutWaiting) {
   EXPECT_EQ(never.get().reason().code, Reason::Code::conflict) << "closing makes all of them ready";
 }
 
-TEST_F(Components, WhatIsSentWithoutWaitingKeepsItsOrderWhileThereIsNoRoom) {
+TEST_F(Components, AsynchronousMessagesKeepTheirOrderWhileTheQueueIsFull) {
   Component::Options narrow = options("a", "a", {{"b", 1}});
   narrow.queue_max = 10;
   Component a(narrow);
@@ -502,7 +502,7 @@ TEST_F(Components, AMessageIsForwarded) {
   EXPECT_EQ(asked.get()->value<int>(), 3);
 }
 
-TEST_F(Components, ASenderThatMayNotWaitIsToldThatThereIsNoRoom) {
+TEST_F(Components, ANonBlockingSenderFailsWhenTheQueueIsFull) {
   Component::Options impatient = options("a", "a", {{"b", 1}});
   impatient.overflow = Component::Overflow::fail;
   impatient.queue_max = 100;
@@ -518,7 +518,7 @@ TEST_F(Components, ASenderThatMayNotWaitIsToldThatThereIsNoRoom) {
   }
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->code, Reason::Code::unavailable);
-  EXPECT_THAT(refused->text, HasSubstr("too much waits for b"));
+  EXPECT_THAT(refused->text, HasSubstr("too many messages wait for b"));
   EXPECT_GE(taken, 100);
   EXPECT_EQ(a.counters().dropped, 0U);
   for (int i = 0; i < taken; ++i) ASSERT_EQ(b.receive()->text(), std::to_string(i)) << "all that were taken arrive";

@@ -79,12 +79,12 @@ Result<void> GroupMember::join(TimePoint deadline) {
   if (holds) return {};
   if (!shared_.group) {  // it is not even registered
     return fail(Errc::timed_out, "could not be reached in time: the names " + place_of(shared_.options.names) +
-                                     "; is that server running, and is the URL right?");
+                                     "; check the URL, and that the server is running");
   }
   std::string text;
   for (const std::string& one : missing()) text += (text.empty() ? "" : ", ") + one;
   return fail(Errc::timed_out,
-              "could not be reached in time: " + text + "; are they started, with the same names URL?");
+              "could not be reached in time: " + text + "; check that they were started with the same names URL");
 }
 
 Result<std::uint64_t> GroupMember::put(const std::string& peer, const Wish& wish, std::optional<TimePoint> answer_by,
@@ -99,7 +99,7 @@ Result<std::uint64_t> GroupMember::put(const std::string& peer, const Wish& wish
     if (try_it()) return *std::move(id);
   }
   if (wait(deadline, try_it)) return *std::move(id);
-  return fail(Errc::timed_out, "there was no room for a message to " + peer + " in time");
+  return fail(Errc::timed_out, "there was no buffer space for a message to " + peer + " in time");
 }
 
 Result<std::uint64_t> GroupMember::send(const std::string& peer, const Wish& wish, TimePoint deadline) {
@@ -143,7 +143,7 @@ GroupMember::Outcome GroupMember::await_answer(std::uint64_t request, TimePoint 
   if (found.mapped().outcome) return *std::move(found.mapped().outcome);
   if (shared_.group) shared_.group->forget(request);
   if (shared_.failed) return Failure(*shared_.failed);
-  return fail(Errc::timed_out, "there was no answer in time");
+  return fail(Errc::timed_out, "no reply arrived in time");
 }
 
 GroupMember::Outcome GroupMember::request(const std::string& peer, const Wish& wish, TimePoint deadline) {
@@ -190,7 +190,7 @@ Result<remote::Letter> GroupMember::receive(TimePoint deadline, const std::funct
     if (!letter && shared_.obstacle()) return Failure(*shared_.obstacle());
     wants_flush = shared_.group && shared_.group->wants_flush();
   }
-  if (!letter) return fail(Errc::timed_out, "nothing came in time");
+  if (!letter) return fail(Errc::timed_out, "no message arrived in time");
   if (wants_flush) switchboard_.settle_soon();
   return *std::move(letter);
 }
@@ -213,7 +213,7 @@ Result<void> GroupMember::reply(const remote::Letter& to, GroupCore::Response re
     is_through = try_it();
   }
   if (!is_through && !wait(deadline, try_it)) {
-    return fail(Errc::timed_out, "there was no room for the answer to " + to.peer + " in time");
+    return fail(Errc::timed_out, "there was no buffer space for the reply to " + to.peer + " in time");
   }
   engine_.run(switchboard_.guarded(&Switchboard::settle));  // somebody waits for it
   return *std::move(replied);

@@ -82,7 +82,7 @@ TEST_F(Members, AskAndAnswer) {
   ASSERT_DONE(a.send("b", {"end", 0, false, text("")}, a.now() + 30s));
 }
 
-TEST_F(Members, ARequestThatNobodyAnswersEndsInTime) {
+TEST_F(Members, ARequestWithoutAReplyTimesOut) {
   GroupMember& a = add("asker", "a", {{"server", 1}});
   add("server", "b");
   join_all();
@@ -114,20 +114,20 @@ TEST_F(Members, NamesThatCannotBeReachedAreNamedNotThePeers) {
   EXPECT_THAT(joined.error().message, Not(HasSubstr("secret")));
 }
 
-TEST_F(Members, WhoKnowsNoNamesIsTold) {
+TEST_F(Members, ReportsAnInvalidUrlOfNames) {
   GroupMember::Options bad = options("asker", "a");
   bad.names = "carrier-pigeon://home";
   EXPECT_ERROR(Errc::invalid, add(std::move(bad)).join(engines.back()->loop().now() + 30s));
   EXPECT_ERROR(Errc::conflict, add("asker", "b").send("a", {"x", 0, false, text("")}, TimePoint::max()));
 }
 
-TEST_F(Members, WhoseNameCannotBeSaidIsTold) {
+TEST_F(Members, ReportsAnInvalidNameOfAMember) {
   for (const auto& [type, name] : {std::pair("*", "a"), {"a", "b/c"}, {"a", ".."}, {"two words", "a"}, {"", "a"}}) {
     GroupMember& one = add(type, name);
     const Result<void> joined = one.join(one.now() + 30s);
     ASSERT_FALSE(joined) << type << " " << name;
     EXPECT_EQ(joined.error().code, Errc::invalid);
-    EXPECT_THAT(joined.error().message, HasSubstr("cannot be"));
+    EXPECT_THAT(joined.error().message, HasSubstr("is invalid"));
   }
 }
 
@@ -188,7 +188,7 @@ TEST_F(Members, ConcurrentRequestsGetTheirOwnReplies) {
   ASSERT_DONE(a.send("b", {"end", 0, false, {}}, a.now() + 30s));
 }
 
-TEST_F(Members, CloseTellsWhatWasNotDelivered) {
+TEST_F(Members, CloseReturnsUndeliveredMessages) {
   GroupMember& a = add("asker", "a", {{"server", 1}});
   GroupMember& b = add("server", "b", {{"asker", 1}});
   join_all();
@@ -219,7 +219,7 @@ TEST_F(Members, AMessageMayBeTheLastThingThatIsDone) {
   }
 }
 
-TEST_F(Members, WhoWaitsForRoomIsWokenThoughAnotherListens) {
+TEST_F(Members, WakesASenderThatWaitsForQueueSpaceWhileAnotherThreadReceives) {
   GroupMember::Options small = options("asker", "a");
   small.peers = {{"server", 1}};
   small.rules.limits.queue = 10;
@@ -234,7 +234,7 @@ TEST_F(Members, WhoWaitsForRoomIsWokenThoughAnotherListens) {
   for (int i = 0; i < 2'000; ++i) ASSERT_DONE(b.receive(b.now() + 30s));
 }
 
-TEST_F(Members, ACloseEndsWhatOthersWaitFor) {
+TEST_F(Members, CloseEndsWaitingCalls) {
   GroupMember& a = add("asker", "a", {{"server", 1}});
   add("server", "b", {{"asker", 1}});
   join_all();
@@ -262,7 +262,7 @@ TEST_F(Members, ACallbackMaySendAndIsNeverStuck) {
   EXPECT_EQ(refused, 5U) << "there it cannot wait for room";
 }
 
-TEST_F(Members, WhatCannotBeSpelledIsRefused) {
+TEST_F(Members, RefusesATooLongTag) {
   GroupMember& a = add("asker", "a", {{"server", 1}});
   add("server", "b", {{"asker", 1}});
   join_all();

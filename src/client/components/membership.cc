@@ -40,7 +40,7 @@ std::optional<Result<std::uint64_t>> Membership::try_put(const std::string& peer
 void Membership::put_or_defer(Deferred one, TimePoint now) {
   auto& before = deferred[one.peer];
   if (before.size() >= options.rules.limits.queue) {
-    kept.emplace_back(one.promise, fail(Errc::unavailable, "too many messages wait for room to " + one.peer +
+    kept.emplace_back(one.promise, fail(Errc::unavailable, "too many messages already wait to be sent to " + one.peer +
                                                                " already; send less, or wait for their futures"));
     return;
   }
@@ -67,7 +67,8 @@ void Membership::put_deferred(TimePoint now) {
     const auto late =
         std::stable_partition(all.begin(), all.end(), [&](const Deferred& d) { return d.deadline > now; });
     for (auto one = late; one != all.end(); ++one) {
-      kept.emplace_back(one->promise, fail(Errc::timed_out, "there was no room for a message to " + peer + " in time"));
+      kept.emplace_back(one->promise,
+                        fail(Errc::timed_out, "there was no buffer space for a message to " + peer + " in time"));
     }
     all.erase(late, all.end());
     queue = all.empty() ? deferred.erase(queue) : std::next(queue);

@@ -34,7 +34,7 @@ net::Limits line_limits() {
 Result<void> check_word(const std::string& what, const std::string& word) {
   const bool is_part = word.find('/') == std::string::npos && word != "." && word != "..";
   if (is_part && remote::is_name(word)) return {};
-  return fail(Errc::invalid, "the " + what + " '" + word + "' cannot be: it has 1 to 128 letters, digits and -_.@");
+  return fail(Errc::invalid, "the " + what + " '" + word + "' is invalid: use 1 to 128 letters, digits and -_.@");
 }
 
 std::string folder_of(const std::string& group) { return std::string(names::groups_folder) + group; }

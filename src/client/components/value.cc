@@ -370,13 +370,13 @@ std::optional<ValueView::Row> ValueView::row(std::string_view kind) const {
   if (!node.is(Kind::list) || node.parts.size() != 2 || !node.parts[0].is(Kind::text)) return std::nullopt;
   if (node.parts[1].is(Kind::text)) return std::nullopt;  // a list of texts
   const std::string_view its_kind = as_text(node.parts[0].item.bytes);
-  if (its_kind != kind) fail("is a row of numbers " + std::string(its_kind) + ", not " + std::string(kind));
+  if (its_kind != kind) fail("is an array of numbers " + std::string(its_kind) + ", not " + std::string(kind));
   const Node& value = node.parts[1];
   if (value.is(Kind::bytes)) return copy_of(value.item.bytes);
-  if (!value.is(Kind::whole)) fail("is no row of numbers");
+  if (!value.is(Kind::whole)) fail("is not an array of numbers");
   const std::vector<ValueReader::Part>& parts = reader_->inside_->parts;
   if (value.item.whole < 0 || static_cast<std::size_t>(value.item.whole) >= parts.size()) {
-    fail("is a row of numbers that did not come");
+    fail("is an array of numbers that is missing");
   }
   const ValueReader::Part& part = parts[static_cast<std::size_t>(value.item.whole)];
   return Row{part.bytes, part.owner, {}};

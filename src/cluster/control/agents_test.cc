@@ -62,7 +62,7 @@ TEST(AgentCopies, TakeThePlaceOfAnAgentThatIsLost) {
   EXPECT_EQ(state_of(fixture, "a1"), "up");
 }
 
-TEST(AgentCopies, OfAWholeDiskAreToldApartByTheStartOfTheirHost) {
+TEST(AgentCopies, OfAWholeDiskAreDistinguishedByTheBootIdOfTheHost) {
   ControlFixture fixture;
   fixture.say_hello("a1", hello_of("a1"));
   fixture.say_hello("a1", hello_of("a1", "p1", "b2"));

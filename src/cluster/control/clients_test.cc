@@ -26,7 +26,7 @@ JobSpec actor_of(const SessionId& id = session, std::int32_t slots = 1) {
 const requests::SessionNews& news(const ControlFixture& fixture) { return fixture.answered<requests::SessionNews>(); }
 std::string failure(const ControlFixture& fixture) { return fixture.answered<requests::Failed>().message; }
 
-TEST(Clients, AreToldOfEachChangeOnce) {
+TEST(Clients, GetEachChangeOnce) {
   ControlFixture fixture;
   fixture.ask(ann, "keep_session", keep_session());
   EXPECT_TRUE(news(fixture).jobs.empty());
@@ -65,7 +65,7 @@ TEST(Clients, WaitUntilSomethingIsNew) {
   EXPECT_EQ(news(fixture).jobs.front().tasks.front().last_report, "127.0.0.1:4000");
 }
 
-TEST(Clients, AreToldOfAnAnnouncementOnce) {
+TEST(Clients, GetEachAnnouncementOnce) {
   ControlFixture fixture;
   fixture.hello("a1");
   fixture.ask(ann, "keep_session", keep_session());
@@ -130,7 +130,7 @@ TEST(Clients, WaitInOnePlaceOnly) {
   EXPECT_EQ(fixture.control().remembered(), 0U);
 }
 
-TEST(Clients, AreToldOfManyJobsInSeveralAnswers) {
+TEST(Clients, GetManyJobsInSeveralResponses) {
   ControlFixture fixture;
   fixture.ask(ann, "keep_session", keep_session());
   std::uint64_t seen = news(fixture).version;
@@ -214,7 +214,7 @@ TEST(Clients, InActorsAreKnownAgainByARestartedMaster) {
   EXPECT_EQ(stopping(fixture, 2), 2U);
 }
 
-TEST(Clients, TakeTheirJobsWithThemWhenTheyAreGone) {
+TEST(Clients, EndTheirJobsWhenTheyAreLost) {
   ControlFixture fixture;
   fixture.hello("a1", 1);
   fixture.ask(ann, "keep_session", keep_session());
@@ -290,7 +290,7 @@ TEST(Clients, ShareNoSession) {
             "session: there is no session 's2', or it has timed out; open one with PUT /api/v1/sessions/s2");
 }
 
-TEST(Clients, AreToldNothingOfWorkspacesThatTheyHaveLost) {
+TEST(Clients, GetNoChangesOfWorkspacesThatTheyHaveLost) {
   ControlFixture fixture;
   fixture.ask(ann, "keep_session", keep_session());
   fixture.ask(ann, "submit", requests::Submit{actor_of()});
@@ -340,7 +340,7 @@ TEST(Clients, AreForgottenWithTheirJobs) {
   EXPECT_EQ(fixture.control().ledger().jobs_of(session).size(), 1U);
 }
 
-TEST(Clients, AreListedToThemselvesAndToWhoMaySeeTheirJobs) {
+TEST(Clients, AreListedToTheirOwnerAndToUsersThatCanSeeTheirJobs) {
   ControlFixture fixture;
   const access::Principal outsider{"eve", false, {{"vision", Role::admin}}, "t4", ""};
   const auto listed = [&](const access::Principal& who) {

@@ -106,7 +106,7 @@ std::optional<Result<api::Principal>> ClusterPart::identify(const api::Credentia
   const TaskRow* task = control_.ledger().find(lease.task);
   const auto held = task == nullptr ? std::nullopt : lease::current(task->lease);
   if (!held || held->epoch != lease.epoch) {
-    return Failure(Error{Errc::denied, "this is the token of a task that has ended; log in, or ask for a token"});
+    return Failure(Error{Errc::denied, "this is the token of a task that has ended; log in, or use another token"});
   }
   const JobRow& job = control_.ledger().find(lease.task.job)->row;
   return access_.who_of_task(job.owner, job.spec.workspace, to_string(lease.task));

@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(Control, AnswersWhoWatchesAJobOnceItHasChanged) {
+TEST(Control, RespondsToWatchersOnceTheJobHasChanged) {
   ControlFixture fixture;
   fixture.submit({2}, "2 slots");
   const std::uint64_t seen = fixture.answered<requests::JobView>().version;
@@ -47,7 +47,7 @@ TEST(Control, ShowsNoVersionTwiceOverARestart) {
   EXPECT_EQ(fixture.answered<requests::JobView>().stage, JobStage::ended);
 }
 
-TEST(Control, LetsNobodyWaitForAJobThatHasEnded) {
+TEST(Control, RespondsAtOnceToWatchersOfAnEndedJob) {
   ControlFixture fixture;
   fixture.submit({2}, "2 slots");
   fixture.ask("stop", requests::EndJob{{1}, {}});
@@ -91,7 +91,7 @@ TEST(Control, ShowsWhatWaitsToBeStartedAgain) {
   fixture.exited("a1", lease_of(1, 1, 2), 7);
   EXPECT_EQ(shown().stage, lease::Stage::ended);
   EXPECT_EQ(shown().ending->detail,
-            "after 1 restart, which is the most; its output may say why, max_restarts allows more");
+            "after 1 restart, which is the limit; see its output for the cause, or raise max_restarts");
 }
 
 TEST(Control, SaysThatTooFewWereThere) {
@@ -189,7 +189,7 @@ TEST(Control, EndsAGangWithTheFailureOfOneThoughAnotherNeverBegan) {
   }
 }
 
-TEST(Control, SumsUpWhatThereIs) {
+TEST(Control, SumsUpTheCluster) {
   ControlFixture fixture;
   fixture.hello("a1");
   fixture.hello("a2", 2);
@@ -362,7 +362,7 @@ TEST(Control, BoundsWhatTheSpecificationsOfJobsTake) {
   EXPECT_TRUE(fixture.answer().as<requests::JobView>() != nullptr);
 }
 
-TEST(Control, RefusesAgentsAndJobsWhoseNamesCannotBeShown) {
+TEST(Control, RefusesAgentsAndJobsWithUnprintableNames) {
   ControlFixture fixture;
   for (const std::string& id :
        {std::string("a\nb"), std::string(".."), std::string("-x"), std::string(5'000, 'x'), std::string("\x1b[2J")}) {
@@ -449,7 +449,7 @@ TEST(Control, CountsTheTimeOfAJobAnewWhenItRunsAgain) {
   EXPECT_EQ(fixture.job(1).stage, JobStage::stopping);
 }
 
-TEST(Control, ForgetsAgentsThatAreGoneForGoodAndEndedJobs) {
+TEST(Control, ForgetsLostAgentsAndEndedJobs) {
   Settings settings;
   settings.forget_agents_after = 1h;
   settings.ended_jobs_kept = 1;
@@ -574,7 +574,7 @@ access::Principal a_guest(Dice& dice) {
   return caller;
 }
 
-TEST(Control, IsNotBroughtDownByStrangers) {
+TEST(Control, SurvivesRandomRequests) {
   FOR_SEEDS(150, [](Dice& dice) {
     Settings settings;
     settings.agents_max = 8;

@@ -46,7 +46,7 @@ TEST(History, ShowsWhatAJobRunsAndNoValuesOfItsVariables) {
   EXPECT_EQ(view.code, std::nullopt);
 }
 
-TEST(History, KeepsWhoStoppedAJobOverARestart) {
+TEST(History, KeepsTheUserThatStoppedAJobAcrossARestart) {
   ControlFixture fixture;
   fixture.hello("a1");
   const access::Principal ann{"ann", true, {}, "t2", ""};
@@ -285,7 +285,7 @@ TEST_F(InputTest, ReachesTheTaskAndIsAnsweredWithHowMuchWasTaken) {
   EXPECT_EQ(fixture.control().remembered(), 0U);
 }
 
-TEST_F(InputTest, IsAnsweredWhenNobodyWillTakeItAnyMore) {
+TEST_F(InputTest, IsRefusedWhenTheTaskEnds) {
   fixture.started("a1", lease_of(1));
   fixture.ask("input", piece(0, "one"));
   fixture.ask("input again", piece(0, "one"));

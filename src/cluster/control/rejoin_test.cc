@@ -56,7 +56,7 @@ TEST_F(GangOverTwoAgents, GoesOnAlthoughTheMasterIsStoppedAgainAndAgain) {
   EXPECT_FALSE(goes_on()) << "now they have";
 }
 
-TEST_F(GangOverTwoAgents, StopsIfAnAgentIsReallyGoneAfterTheMasterWasStopped) {
+TEST_F(GangOverTwoAgents, StopsIfAnAgentIsLostAfterTheMasterWasStopped) {
   fixture.falls_silent("a1");
   fixture.sleeps(10min);
   fixture.pass(29s);
@@ -152,7 +152,7 @@ TEST_F(GangOverTwoAgents, RunsElsewhereAtOnceIfThereIsRoom) {
   EXPECT_TRUE(fixture.runs("a2").empty());
 }
 
-TEST_F(GangOverTwoAgents, CountsWhatWasSaidWhileItWaited) {
+TEST_F(GangOverTwoAgents, CountsReportsReceivedWhileItWaited) {
   both_fall_silent();
   fixture.pass(40s);
   fixture.hello("a1");

@@ -41,7 +41,7 @@ void describe(V& v, Attempt& a) {
   v.field("reason", a.reason, "Why it ended.");
   v.field("code", a.code, "Exit code, or signal number.");
   v.field("detail", a.detail, "Details of the end, for display.");
-  v.field("stop", a.stop, "Who or what stopped it, for display.");
+  v.field("stop", a.stop, "User or component that stopped it, for display.");
   v.field("agents", a.agents, "Agents on which it ran; at most 8.");
 }
 
@@ -51,7 +51,7 @@ constexpr std::size_t attempts_most = 10;
 
 /// What is kept of a job for the question why it is where it is.
 struct JobHistory {
-  static constexpr std::string_view doc = "Who stopped a job, which task failed, and how earlier runs ended.";
+  static constexpr std::string_view doc = "Why a job was stopped, which task failed, and how earlier runs ended.";
   std::string stopped_by;               ///< the user who asked for its end
   std::string stop;                     ///< by whom or for what its last run is or was stopped, for people
   std::optional<std::uint32_t> failed;  ///< member: the task for which it ended
@@ -60,8 +60,8 @@ struct JobHistory {
 };
 template <class V>
 void describe(V& v, JobHistory& h) {
-  v.field("stopped_by", h.stopped_by, "User who stopped it.");
-  v.field("stop", h.stop, "Who or what stopped its last run, for display.");
+  v.field("stopped_by", h.stopped_by, "User that stopped it.");
+  v.field("stop", h.stop, "User or component that stopped its last run, for display.");
   v.field("failed", h.failed, "Number of the task whose failure ended it.");
   v.field("attempts", h.attempts, "Earlier runs, oldest first.");
 }

@@ -18,7 +18,7 @@ Result<lease::Reason> reason_of(const std::string& name) {
   for (const auto& [each, known] : enum_names(lease::Reason{})) {
     if (name == known) return each;
   }
-  return fail(Errc::corrupt, "the column why does not name a reason");
+  return fail(Errc::corrupt, "the column why has no known reason");
 }
 
 Result<lease::Held> held_of(const LeaseColumns& columns) {

@@ -749,7 +749,7 @@ TEST(Control, KeepsTheTranscriptOfDrainsAndCommands) { expect_golden("drains", d
 TEST(Control, TellsOfClientsAsItDid) { expect_golden("sessions", sessions()); }
 TEST(Control, TellsOfRestartsAsItDid) { expect_golden("restarts", restarts()); }
 TEST(Control, TellsOfQuotasAsItDid) { expect_golden("quotas", quotas()); }
-TEST(Control, TellsWhatPeopleMayKnowAndDoAsItDid) { expect_golden("rights", rights()); }
+TEST(Control, MatchesTheGoldenFileOfRights) { expect_golden("rights", rights()); }
 
 /// What became of all jobs and tasks, but for times.
 std::string ends_of(const ModelDatabase& database) {

@@ -188,7 +188,7 @@ void HostControl::exec(const messages::Exec& exec) {
   const auto task = tasks_.find(exec.lease);
   if (task != tasks_.end() && task->second.stage == Stage::running) return tell(exec.lease, exec.exec);
   const std::uint64_t number = exec.exec.number;
-  tell_master(messages::ExecNews{number, supervision::ExecEnded{number, 0, "the task does not run any more"}});
+  tell_master(messages::ExecNews{number, supervision::ExecEnded{number, 0, "the task no longer runs"}});
 }
 
 void HostControl::input(const messages::ExecInput& input) {

@@ -277,7 +277,7 @@ TEST(HostControl, LetsNothingStartThatWasStoppedMeanwhile) {
   EXPECT_FALSE(bench.host().may_start(lease_of(1)));
 }
 
-TEST(HostControl, PassesReportsAndAnnouncementsOnAsWhatTheyAre) {
+TEST(HostControl, DistinguishesReportsFromAnnouncements) {
   Bench bench;
   bench.welcome();
   bench.start(lease_of(1));

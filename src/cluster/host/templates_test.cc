@@ -128,7 +128,7 @@ TEST_F(TemplatesTest, OneThatEndsOrIsNotReadyInTimeIsNotWaitedFor) {
   EXPECT_EQ(way_of(template_kind("bob")), Way::start);
 }
 
-TEST_F(TemplatesTest, AreLetGoWhenNobodyUsesThem) {
+TEST_F(TemplatesTest, AreReleasedWhenUnused) {
   const std::uint64_t number = make(template_kind("ann"));
   now_ += rules().idle_max;
   tick();

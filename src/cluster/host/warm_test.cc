@@ -156,7 +156,7 @@ TEST(WarmStock, KeepsAsManyOfOneUserAndInterpreterHoweverManyProgramsItRuns) {
   EXPECT_EQ(bench.processes().size(), 4U) << "each user has their own";
 }
 
-TEST(WarmStock, GivesWhatANewerProgramLeavesToAnOlderOne) {
+TEST(WarmStock, GivesThePlacesOfAFailingProgramToAnOlderOne) {
   WarmBench bench(rules_for(3));
   static_cast<void>(bench.take(python_kind("ann", "old")));
   bench.settle();
@@ -214,7 +214,7 @@ TEST(WarmStock, OfNoneKeepsNothing) {
   EXPECT_EQ(bench.started() + without_memory.started(), 0);
 }
 
-TEST(WarmStock, StartsFewAtATimeAndAfterThoseThatSomebodyWaitsFor) {
+TEST(WarmStock, StartsFewAtATimeAndAfterTasks) {
   WarmBench bench(rules_for(9));
   EXPECT_FALSE(bench.take(kind_of("ann")));
   bench.tick(2);
@@ -226,7 +226,7 @@ TEST(WarmStock, StartsFewAtATimeAndAfterThoseThatSomebodyWaitsFor) {
   EXPECT_EQ(bench.started(), 2);
 }
 
-TEST(WarmStock, LetsGoWhatNobodyHasUsedForAWhile) {
+TEST(WarmStock, ReleasesUnusedProcessesAfterAWhile) {
   WarmBench bench(rules_for(3));
   EXPECT_FALSE(bench.take(kind_of("ann")));
   bench.settle();
@@ -262,7 +262,7 @@ TEST(WarmStock, KeepsNoMoreThanFitIntoMemoryAndStartsNoneInVain) {
   EXPECT_EQ(bench.started(), started);
 }
 
-TEST(WarmStock, OneThatWouldNeverFitDrivesNobodyOut) {
+TEST(WarmStock, AProcessThatNeverFitsEvictsNoOther) {
   WarmBench bench(rules_for(4));
   EXPECT_FALSE(bench.take(kind_of("ann")));
   bench.settle();
@@ -311,7 +311,7 @@ TEST(WarmStock, WaitsBeforeItReplacesOneThatFailed) {
   EXPECT_EQ(bench.started(), 2);
 }
 
-TEST(WarmStock, WhatNeverGetsReadyIsLetGo) {
+TEST(WarmStock, ReleasesProcessesThatNeverGetReady) {
   WarmBench bench(rules_for(1));
   EXPECT_FALSE(bench.take(kind_of("ann")));
   bench.tick();

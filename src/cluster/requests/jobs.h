@@ -25,7 +25,7 @@ struct Submit {
   using Answer = JobView;
   /// What a client adds when nobody has answered.
   static constexpr std::string_view when_unanswered =
-      "it may have taken the job: look with `cadre job list` before you submit it again";
+      "the master may have accepted the job: check `cadre job list` before you submit it again";
   JobSpec job;
 };
 template <class V>

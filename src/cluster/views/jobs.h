@@ -119,7 +119,7 @@ void describe(V& v, JobView& m) {
   v.required("id", m.id, "Job ID.");
   v.field("name", m.name, "Job name, for display.");
   v.field("workspace", m.workspace, "Workspace of the job; its members can see the job.");
-  v.field("owner", m.owner, "User who submitted it.");
+  v.field("owner", m.owner, "User that submitted it.");
   v.field("pool", m.pool, "Pool in which it runs.");
   v.field("priority", m.priority, "Priority, 1 to 99; smaller is more important.");
   v.field("position", m.position, "Position in the queue among jobs of equal priority.");
@@ -134,8 +134,8 @@ void describe(V& v, JobView& m) {
   v.field("reason", m.reason, "Why it ended; omitted until then.");
   v.field("code", m.code, "Exit code, or signal number; omitted until the job has ended.");
   v.field("detail", m.detail, "Details of the end, for display.");
-  v.field("stopped_by", m.stopped_by, "User who stopped it.");
-  v.field("stop", m.stop, "Who or what stopped it, for display.");
+  v.field("stopped_by", m.stopped_by, "User that stopped it.");
+  v.field("stop", m.stop, "User or component that stopped it, for display.");
   v.field("failed", m.failed, "Task whose failure ended the job.");
   v.field("runs", m.runs, "Number of times it was placed.");
   v.field("version", m.version, "Version; differs after every change of the job.");
@@ -145,7 +145,7 @@ void describe(V& v, JobView& m) {
 }
 
 struct ActorView {
-  static constexpr std::string_view doc = "An object in a process of its own that its client calls directly.";
+  static constexpr std::string_view doc = "An object in its own process that its client calls directly.";
   JobId id;
   std::string actor;
   std::string name;
@@ -171,7 +171,7 @@ void describe(V& v, ActorView& m) {
   v.required("id", m.id, "ID of the actor's job.");
   v.field("actor", m.actor, "Class of the actor.");
   v.field("name", m.name, "Actor name, for display.");
-  v.field("owner", m.owner, "User who created it.");
+  v.field("owner", m.owner, "User that created it.");
   v.field("session", m.session, "Session of the client that created it.");
   v.field("workspace", m.workspace, "Workspace of the actor; its members can see the actor.");
   v.field("stage", m.stage, "Current stage of its job.");

@@ -37,8 +37,8 @@ bool Ingest::tell(News news) {
   if (!lags_ && inbox_.push(std::move(news))) return true;
   if (!stopped_ && !lags_.exchange(true)) {
     deps_.log.error(
-        "a bulk service does not take what the master tells it, so it serves nothing any more; see whether "
-        "the database answers, and restart the master");
+        "a bulk service does not accept updates from the master, so it stopped serving; check that the database "
+        "answers, and restart the master");
   }
   return false;
 }

@@ -80,7 +80,7 @@ class FileBackend final : public Backend, public std::enable_shared_from_this<Fi
 template <class T>
 loop::Task<Result<T>> FileBackend::ask(Question<T> question, TimePoint deadline) {
   if (waiting_.size() >= waiting_max) {
-    co_return fail(Errc::unavailable, folder_ + ": too many wait for this folder; try again later");
+    co_return fail(Errc::unavailable, folder_ + ": too many requests wait for this folder; try again later");
   }
   const Pending<T> pending(loop_);
   waiting_.push_back(answer<T>(std::move(question), pending));

@@ -54,7 +54,7 @@ class NamesInAFolder : public testing::Test {
   Duration ended_wait_ = std::chrono::minutes(10);
 };
 
-TEST_F(NamesInAFolder, WhoseNumberStandsStillForItsTtlIsDeadWhateverTheFilesTimesSay) {
+TEST_F(NamesInAFolder, AnOwnerWithoutHeartbeatForItsTtlIsDeadRegardlessOfFileTimes) {
   const auto owner = session("owner");
   const auto other = session("other");
   const Epoch epoch = owner->put(claim("a", "v"), PutMode::over).value();
@@ -74,7 +74,7 @@ TEST_F(NamesInAFolder, WhoseNumberStandsStillForItsTtlIsDeadWhateverTheFilesTime
   EXPECT_EQ(other->get("a").value().value, "v");
 }
 
-TEST_F(NamesInAFolder, WhoComesLaterSeesAtOnceWhoDiedLongAgo) {
+TEST_F(NamesInAFolder, ANewClientDetectsLongDeadOwnersAtOnce) {
   const auto owner = session("owner");
   ASSERT_DONE(owner->put(claim("a", "v"), PutMode::over));
   age("alive/owner", seconds(5));
@@ -82,7 +82,7 @@ TEST_F(NamesInAFolder, WhoComesLaterSeesAtOnceWhoDiedLongAgo) {
   ASSERT_DONE(session("later")->put(claim("a", "w"), PutMode::only_if_absent));
 }
 
-TEST_F(NamesInAFolder, WhatTheDeadLeftIsSwept) {
+TEST_F(NamesInAFolder, RemovesFilesOfDeadOwners) {
   const auto dead = session("dead");
   for (const char* key : {"a", "b", "c/d"}) ASSERT_DONE(dead->put(claim(key, "v"), PutMode::over));
   fs::create_directory(folder_.path() + "/names/new/dead.17");
@@ -103,7 +103,7 @@ TEST_F(NamesInAFolder, WhatTheDeadLeftIsSwept) {
   EXPECT_EQ(files("epoch").size(), 1);
 }
 
-TEST_F(NamesInAFolder, WhatIsHalfWrittenIsSweptWhenItIsOld) {
+TEST_F(NamesInAFolder, RemovesOldPartialFiles) {
   const auto living = session("living");
   ASSERT_DONE(living->list(""));
   for (const char* name : {"old.tmp", "young.tmp"}) std::ofstream(folder_.path() + "/names/alive/" + name) << "1";
@@ -248,7 +248,7 @@ int fight(const std::string& folder, PutMode mode, const std::string& log) {
   return 0;
 }
 
-TEST(NamesOfProcesses, NoEpochIsGivenToTwoWhoeverFightsForAKey) {
+TEST(NamesOfProcesses, ConcurrentOwnersNeverShareAnEpoch) {
   for (const PutMode mode : {PutMode::over, PutMode::only_if_absent}) {
     const servers::TempDir folder;
     std::vector<pid_t> children;
@@ -273,7 +273,7 @@ TEST(NamesOfProcesses, NoEpochIsGivenToTwoWhoeverFightsForAKey) {
   }
 }
 
-TEST(NamesOfProcesses, WhoIsKilledAnywhereLeavesNothingAndBlocksNobody) {
+TEST(NamesOfProcesses, AKilledProcessLeavesNoNamesAndNoLocks) {
   const servers::TempDir folder;
   const std::string url = "file://" + folder.path() + "/shared";
   Side side(url);

@@ -54,7 +54,7 @@ TEST_F(NamesByMaster, AMasterThatWasKilledAndForgotEverythingHearsItAgain) {
   EXPECT_GT(other.put("a/b", "x").value(), epoch) << "epochs grow, whatever the master has forgotten";
 }
 
-TEST_F(NamesByMaster, WhoComesFirstAfterALossDoesNotKeepWhatALaterOwnerHad) {
+TEST_F(NamesByMaster, AnEarlierOwnerDoesNotRegainANameAfterALoss) {
   Side first(url_, impatient());
   Side second(url_, impatient());
   std::vector<std::string> lost;
@@ -83,7 +83,7 @@ TEST_F(NamesByMaster, AMasterThatSaysNothingIsAnErrorAndThenFoundAgain) {
   EXPECT_EQ(side.get("a").value(), (Entry{"a", "v", epoch}));
 }
 
-TEST_F(NamesByMaster, NobodyThereIsAnErrorUntilSomebodyIs) {
+TEST_F(NamesByMaster, FailsUntilTheBackendIsReachable) {
   master_.server().kill();
   Side side(url_, impatient());
   const auto nobody = side.get("a");
@@ -93,7 +93,7 @@ TEST_F(NamesByMaster, NobodyThereIsAnErrorUntilSomebodyIs) {
   side.run_until([&] { return side.put("a", "v").has_value(); });
 }
 
-TEST_F(NamesByMaster, WhatIsCutOrSilentOnTheWayIsRepeatedUntilItIsRight) {
+TEST_F(NamesByMaster, RetriesLostRequestsUntilTheyAreCorrect) {
   Proxy proxy(master_.server().port());
   std::string by_proxy = url_;
   const std::string port = std::to_string(master_.server().port());
@@ -124,7 +124,7 @@ TEST_F(NamesByMaster, WhatIsCutOrSilentOnTheWayIsRepeatedUntilItIsRight) {
   watcher.run_until([&] { return told.size() == 7 && told["direct"] == "5"; });
 }
 
-TEST_F(NamesByMaster, AnOwnerWhoIsKilledLeavesNothing) {
+TEST_F(NamesByMaster, NamesOfAKilledOwnerExpire) {
   Side side(url_);
   const pid_t child = servers::fork_child([&] {
     Side owner(url_);
@@ -138,7 +138,7 @@ TEST_F(NamesByMaster, AnOwnerWhoIsKilledLeavesNothing) {
   EXPECT_TRUE(side.list("").value().empty());
 }
 
-TEST_F(NamesByMaster, WhoIsNotLetInIsTold) {
+TEST_F(NamesByMaster, ReportsARefusedToken) {
   master_.add_workspace("vision");
   Side wrong(master_.url("vision", "cadre-" + std::string(48, '0')));
   for (const auto& refused : {wrong.get("a").error(), wrong.list("").error(), wrong.put("a", "v").error(),

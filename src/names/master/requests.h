@@ -110,7 +110,7 @@ struct Holds {
 template <class V>
 void describe(V& v, Holds& m) {
   v.required("holds", m.holds,
-             "One state for each name, in the order of the request. kept: still owned; gone: it expired and may be put "
+             "One state for each name, in the order of the request. kept: still owned; gone: it expired and can be put "
              "back with its epoch; lost: another session owns it, or it was removed.");
 }
 
@@ -132,7 +132,7 @@ void describe(V& v, ListNames& m) {
 struct RemoveNames {
   static constexpr std::string_view type_name = "remove_names";
   static constexpr Route route{"DELETE", "/names/{workspace}",
-                               "Removes the names at or below a prefix, whoever owns them.", Need::editor};
+                               "Removes the names at or below a prefix, also those of other sessions.", Need::editor};
   using Answer = Removed;
   std::string workspace;
   Prefix prefix;
@@ -190,8 +190,8 @@ void describe(V& v, PutName& m) {
 
 struct RemoveName {
   static constexpr std::string_view type_name = "remove_name";
-  static constexpr Route route{"DELETE", "/names/{workspace}/entry", "Removes one name, whoever owns it.",
-                               Need::editor};
+  static constexpr Route route{"DELETE", "/names/{workspace}/entry",
+                               "Removes one name, also if another session owns it.", Need::editor};
   using Answer = Removed;
   std::string workspace;
   Key key;

@@ -19,13 +19,13 @@ bool begins_with_any(std::string_view text, std::initializer_list<std::string_vi
 
 Error error_of(const RespError& error, const std::string& where) {
   if (begins_with_any(error.text, {"NOAUTH", "WRONGPASS", "NOPERM", "ERR AUTH", "ERR invalid password"})) {
-    return {Errc::denied, "Redis at " + where + " does not let us in: " + error.text +
-                              "; look at user, password and ACL, which must allow EVAL, PUBLISH and SUBSCRIBE"};
+    return {Errc::denied, "Redis at " + where + " refused the login: " + error.text +
+                              "; check user, password and ACL, which must allow EVAL, PUBLISH and SUBSCRIBE"};
   }
   if (begins_with_any(error.text, {"ERR DB index"})) {
     return {Errc::invalid, "Redis at " + where + " has no such database: " + error.text};
   }
-  return {Errc::unavailable, "Redis at " + where + " says: " + error.text};
+  return {Errc::unavailable, "Redis at " + where + " responded: " + error.text};
 }
 
 RedisLink::RedisLink(loop::RealLoop& loop, const RedisUrl& url, RedisLinkOptions options, Ears ears)
@@ -56,7 +56,9 @@ void RedisLink::opened() {
   login.push_back({"PING"});
   if (listens()) login.push_back({"SUBSCRIBE", options_.channel});
   login_left_ = login.size();
-  silence_ = loop_.after(options_.answer_wait, [this] { lost({Errc::unavailable, where() + ": it does not answer"}); });
+  silence_ = loop_.after(options_.answer_wait, [this] {
+    lost({Errc::unavailable, where() + ": it does not respond"});
+  });
   for (const std::vector<std::string>& words : login) stream_->send(write_command(words));
 }
 
@@ -124,7 +126,7 @@ void RedisLink::watch_answers() {
   silence_.cancel();
   if (asked_.empty()) return;
   silence_ = loop_.at(asked_.front().since + options_.answer_wait, [this] {
-    lost({Errc::unavailable, where() + ": it does not answer"});
+    lost({Errc::unavailable, where() + ": it does not respond"});
   });
 }
 
@@ -158,7 +160,7 @@ loop::Task<Result<void>> RedisLink::ready(TimePoint deadline) {
 loop::Task<Result<Reply>> RedisLink::ask(std::vector<std::string> words, TimePoint deadline) {
   CO_TRY(co_await ready(deadline));
   if (asked_.size() >= asked_max) {
-    co_return fail(Errc::unavailable, where() + ": too many questions wait for an answer; try again later");
+    co_return fail(Errc::unavailable, where() + ": too many requests wait for a reply; try again later");
   }
   const Pending<Reply> pending(loop_);
   send(words, pending);

@@ -52,7 +52,7 @@ TEST_F(NamesInRedis, AServerThatWasKilledAndForgotEverythingHearsItAgain) {
   EXPECT_GT(other.put("a/b", "x").value(), epoch) << "epochs grow, whatever the server has forgotten";
 }
 
-TEST_F(NamesInRedis, WhoComesFirstAfterALossDoesNotKeepWhatALaterOwnerHad) {
+TEST_F(NamesInRedis, AnEarlierOwnerDoesNotRegainANameAfterALoss) {
   Side first(server_.url(), impatient());
   Side second(server_.url(), impatient());
   std::vector<std::string> lost;
@@ -81,7 +81,7 @@ TEST_F(NamesInRedis, AServerThatSaysNothingIsAnErrorAndThenFoundAgain) {
   EXPECT_EQ(side.get("a").value(), (Entry{"a", "v", epoch}));
 }
 
-TEST_F(NamesInRedis, NobodyThereIsAnErrorUntilSomebodyIs) {
+TEST_F(NamesInRedis, FailsUntilTheBackendIsReachable) {
   server_.kill();
   Side side(server_.url(), impatient());
   const auto nobody = side.get("a");
@@ -92,7 +92,7 @@ TEST_F(NamesInRedis, NobodyThereIsAnErrorUntilSomebodyIs) {
   side.run_until([&] { return side.put("a", "v").has_value(); });
 }
 
-TEST_F(NamesInRedis, WhatIsCutOrSilentOnTheWayIsRepeatedUntilItIsRight) {
+TEST_F(NamesInRedis, RetriesLostRequestsUntilTheyAreCorrect) {
   Proxy proxy(server_.port());
   Side owner(server_.url_by(proxy.port()), impatient());
   Side watcher(server_.url_by(proxy.port()), impatient());
@@ -121,7 +121,7 @@ TEST_F(NamesInRedis, WhatIsCutOrSilentOnTheWayIsRepeatedUntilItIsRight) {
   watcher.run_until([&] { return told.size() == 7 && told["direct"] == "5"; });
 }
 
-TEST_F(NamesInRedis, AnOwnerWhoIsKilledLeavesNothing) {
+TEST_F(NamesInRedis, NamesOfAKilledOwnerExpire) {
   Side side(server_.url());
   const pid_t child = servers::fork_child([&] {
     Side owner(server_.url());
@@ -135,7 +135,7 @@ TEST_F(NamesInRedis, AnOwnerWhoIsKilledLeavesNothing) {
   EXPECT_TRUE(side.list("").value().empty());
 }
 
-TEST(NamesInRedisWithUsers, WhoIsNotLetInHearsItAtOnceAndWithoutThePassword) {
+TEST(NamesInRedisWithUsers, ReportsARefusedLoginAtOnceWithoutThePassword) {
   RedisServer& server = shared_redis_in_tls().server();
   const std::string good = server.url("prefix=test-users:");
   const auto with = [&](const std::string& what, const std::string& instead) {

@@ -31,7 +31,7 @@ Failure RespReader::refuse(const std::string& why) {
   failed_ = true;
   buffer_ = {};
   open_.clear();
-  return fail(Errc::corrupt, "what the peer sends is not the protocol of Redis: " + why);
+  return fail(Errc::corrupt, "the peer does not speak the Redis protocol: " + why);
 }
 
 Result<void> RespReader::take(std::string_view bytes, std::vector<Reply>& replies) {

@@ -43,7 +43,7 @@ class Client {
   /// The answer, whatever its status. `unavailable`: nothing was asked, nobody listens there (or its name is not
   /// known); `denied`: its certificate is not believed; `timed_out`: no answer in time, or the connection was lost
   /// before it was whole, so that it may have been done; `invalid`: this is no URL, or a
-  /// header cannot be sent; `corrupt`: the answer is too large. Ending the task ends the question:
+  /// header cannot be sent; `corrupt`: the response is too large. Ending the task ends the question:
   /// the connection is closed, so that the server knows.
   [[nodiscard]] loop::Task<Result<Response>> ask(Question question);
 

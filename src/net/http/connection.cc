@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t held_back_max = 64 << 10;  // of answers to requests that came together
 
-Failure gone() { return fail(Errc::unavailable, "the peer is gone"); }
+Failure gone() { return fail(Errc::unavailable, "the peer has disconnected"); }
 
 std::string chunk_head(std::size_t size) {
   char digits[16];
@@ -61,7 +61,7 @@ void HttpConnection::process() {
     count_body();
     if (service_->bodies_held > static_cast<std::size_t>(service_->options.limits.bodies_max.value) &&
         body_counted_ > 0) {
-      refuse(503, "too much is sent at once; try again");
+      refuse(503, "too much data waits to be sent; try again");
     } else if (reader_.state() == RequestReader::State::refused) {
       refuse(reader_.refusal().status, reader_.refusal().title);
     } else if (reader_.state() == RequestReader::State::whole) {
@@ -126,8 +126,8 @@ void HttpConnection::refuse(int status, std::string_view title) {
 /// What would be read as something else is a defect of ours, but none for which to end.
 void HttpConnection::ensure_sound(Response& response) {
   if (is_sound(response)) return;
-  service_->log.error("http: an answer has a status or a header that cannot be sent");
-  response = problem(500, "the answer cannot be sent");
+  service_->log.error("http: a response has a status or a header that cannot be sent");
+  response = problem(500, "the response cannot be sent");
 }
 
 void HttpConnection::send_whole(Response response) {
@@ -214,13 +214,13 @@ void HttpConnection::switch_to(std::shared_ptr<Wire::User> user, const Headers& 
 void HttpConnection::forget(const HttpExchange& exchange) {
   if (exchange_ != &exchange) return;
   exchange_ = nullptr;
-  if (phase_ == Phase::answering) answer(problem(500, "no answer was given"));
+  if (phase_ == Phase::answering) answer(problem(500, "no response was given"));
 }
 
 void HttpConnection::is_late() {
   if (wire_->unsent() > 0) return wire_->set_deadline(service_->after(service_->options.limits.idle_wait));
   if (phase_ == Phase::idle) return wire_->cut();
-  refuse(408, phase_ == Phase::header ? "the header did not come in time" : "the body did not come in time");
+  refuse(408, phase_ == Phase::header ? "the header did not arrive in time" : "the body did not arrive in time");
 }
 
 void HttpConnection::speaks_plain() { refuse(400, "this port speaks HTTPS"); }

@@ -72,11 +72,11 @@ loop::Task<Result<std::unique_ptr<WebSocket>>> HttpExchange::upgrade() {
 }
 
 Result<std::unique_ptr<WebSocket>> HttpExchange::upgrade_now() {
-  if (connection_->wire() == nullptr) return fail(Errc::unavailable, "the peer is gone");
+  if (connection_->wire() == nullptr) return fail(Errc::unavailable, "the peer has disconnected");
   const std::variant<Headers, Response> agreed = agree_on_websocket(request_);
   if (const Response* refusal = std::get_if<Response>(&agreed)) {
     connection_->answer(*refusal);
-    return fail(Errc::invalid, "the request does not ask for a WebSocket as it should");
+    return fail(Errc::invalid, "the request for a WebSocket is malformed");
   }
   auto session = std::make_shared<WebSocketSession>(connection_->service(), *connection_->wire());
   connection_->switch_to(session, std::get<Headers>(agreed));

@@ -106,7 +106,7 @@ const BadFrame refused_frames[] = {
      1009},
 };
 
-TEST(WebSocketFrames, WhatIsMalformedOrTooLargeIsRefused) {
+TEST(WebSocketFrames, RefusesMalformedAndTooLargeFrames) {
   for (const auto& [bytes, code] : refused_frames) {
     EXPECT_THAT(read_frames(bytes), ElementsAre("refused " + std::to_string(code))) << testing::PrintToString(bytes);
   }

@@ -25,7 +25,7 @@ std::string accept_of(std::string_view key) {
 }  // namespace
 
 std::variant<Headers, Response> agree_on_websocket(const Request& request) {
-  if (!request.is_websocket) return problem(400, "this request does not ask for a WebSocket");
+  if (!request.is_websocket) return problem(400, "this is not a request for a WebSocket");
   if (find(request.headers, "Sec-WebSocket-Version") != "13") {
     Response response = problem(426, "expected version 13 of WebSocket");
     response.headers = {{"Sec-WebSocket-Version", "13"}};

@@ -47,7 +47,7 @@ TEST(HttpAttack, MalformedRequestsAreRefusedAndTheConnectionIsClosed) {
   EXPECT_EQ(counters.refused_malformed, std::size(cases) - 4);
 }
 
-TEST(HttpAttack, TheRefusalOfALargeBodyIsHeardByWhoStillSendsIt) {
+TEST(HttpAttack, AClientStillSendingALargeBodyReceivesTheRefusal) {
   ServerOnThread server(hello, with({}));
   const RawSocket socket = connect(server);
   socket.say("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3000000\r\n\r\n" + std::string(3'000'000, 'x'));
@@ -269,7 +269,7 @@ TEST(HttpAttack, ManyRequestsWithoutReadingAreHeldBack) {
   EXPECT_LT(asked, 400) << "beyond what the system holds for the peer nothing is answered";
 }
 
-TEST(HttpAttack, ContinueIsSaidToWhoWaitsForIt) {
+TEST(HttpAttack, Sends100ContinueWhenExpected) {
   ServerOnThread server(hello, with({}));
   const RawSocket socket = connect(server);
   const std::string post = "POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n";

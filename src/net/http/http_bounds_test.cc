@@ -20,7 +20,7 @@ std::size_t resident() {
   return pages * 4'096;
 }
 
-TEST(HttpBounds, AnswersThatNobodyTakesAreBoundedTogether) {
+TEST(HttpBounds, UnreadResponsesAreBoundedTogether) {
   Limits limits;
   limits.unsent_max = ByteSize{40 << 20};
   ServerOnThread server([](auto exchange) { exchange->answer(text(std::string(16 << 20, 'x'))); }, with(limits));
@@ -84,7 +84,7 @@ TEST(HttpBounds, AGetWithABodyIsRefusedBeforeTheBodyComes) {
   for (const std::string method : {"GET", "HEAD", "DELETE"}) {
     const RawSocket socket = connect(server);
     socket.say(method + " /large HTTP/1.1\r\nHost: x\r\nContent-Length: 4000000\r\n\r\n");
-    EXPECT_THAT(hear_all(socket), AllOf(is_refusal(400), HasSubstr("GET, HEAD and DELETE take no body")));
+    EXPECT_THAT(hear_all(socket), AllOf(is_refusal(400), HasSubstr("GET, HEAD and DELETE have no body")));
   }
   EXPECT_EQ(server.counters().requests, 0U);
   EXPECT_EQ(server.counters().refused_malformed, 3U);

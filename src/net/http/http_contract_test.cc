@@ -169,7 +169,7 @@ TEST(Http, SomeStatusesHaveNoBody) {
   }
 }
 
-TEST(Http, AQuestionThatIsEndedIsGone) {
+TEST(Http, ACancelledRequestIsRemoved) {
   OpenExchanges exchanges;
   HttpSides sides(exchanges.handler());
   loop::Tasks tasks(sides.loop);
@@ -189,7 +189,7 @@ TEST(Http, AQuestionThatIsEndedIsGone) {
   EXPECT_EQ(answered, 0);
 }
 
-TEST(Http, WhatIsAnsweredInVainHarmsNobody) {
+TEST(Http, AResponseToAClosedConnectionIsHarmless) {
   OpenExchanges exchanges;
   HttpSides sides(exchanges.handler());
   loop::Tasks tasks(sides.loop);
@@ -273,7 +273,7 @@ TEST(Http, PiecesArriveInOrderAndTheConnectionGoesOn) {
   EXPECT_EQ(sides.server->counters().connections, 1);
 }
 
-TEST(Http, WhatIsNoSuccessIsNotHandedOnInPieces) {
+TEST(Http, ErrorResponsesAreNotStreamed) {
   HttpSides sides([](std::unique_ptr<Exchange> exchange) {
     Response response = text("why");
     response.status = 403;
@@ -308,7 +308,7 @@ TEST(Http, ASlowReaderHoldsUpTheWriter) {
   });
 }
 
-TEST(Http, AStreamThatIsEndedUnfinishedIsNotTakenForWhole) {
+TEST(Http, AnUnfinishedStreamIsReportedAsIncomplete) {
   HttpSides sides([](std::unique_ptr<Exchange> exchange) {
     const auto stream = exchange->stream(text(""));
     static_cast<void>(stream);
@@ -328,7 +328,7 @@ loop::Task<void> wait_in_stream(std::unique_ptr<Exchange> exchange, HttpSides& s
   failed = !done;
 }
 
-TEST(Http, WhoStreamsHearsThatThePeerIsGone) {
+TEST(Http, AStreamDetectsADisconnectedPeer) {
   HttpSides* there = nullptr;
   int gone = 0;
   bool failed = false;

@@ -27,7 +27,7 @@ TEST(HttpListener, OutlivesTheServersThatUseIt) {
   EXPECT_THAT(hear_until(socket, hello_0), HasSubstr("200 OK")) << "it waited for the next one";
 }
 
-TEST(HttpListener, AtAPathServesThoseWhoMayLookIntoItsFolder) {
+TEST(HttpListener, AtAPathServesUsersWithAccessToItsFolder) {
   const servers::TempDir folder;
   ServerOptions options;
   options.path = folder.path() + "/http";

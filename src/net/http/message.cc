@@ -126,7 +126,7 @@ Result<std::string> unescape(std::string_view text) {
     const int low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
     if (high < 0 || low < 0) {
       return fail(Errc::invalid,
-                  "'" + std::string(text.substr(i, 3)) + "' is no escape: expected % and two hex digits");
+                  "'" + std::string(text.substr(i, 3)) + "' is not an escape: expected % and two hex digits");
     }
     plain += static_cast<char>(high * 16 + low);
     i += 2;

@@ -43,7 +43,7 @@ TEST(HttpMessage, EscapesAreTakenOff) {
   }
 }
 
-TEST(HttpMessage, WhatIsEscapedIsReadBack) {
+TEST(HttpMessage, EscapedTextRoundTrips) {
   EXPECT_EQ(escape("a b/c?d&e=f+g%~._-ü"), "a%20b%2Fc%3Fd%26e%3Df%2Bg%25~._-%C3%BC");
   FOR_SEEDS(500, [](Dice& dice) {
     std::string name(dice.below(20), '\0'), value(dice.below(20), '\0');

@@ -121,7 +121,7 @@ std::size_t RequestReader::take_header(std::string_view bytes) {
   } else if (problem == beast::error::bad_version) {
     refuse(400, "this is not HTTP/1.1");
   } else if (problem && problem != beast::error::need_more) {
-    refuse(400, "this is no HTTP request");
+    refuse(400, "this is not an HTTP request");
   } else if (header_->is_done()) {
     begin_body();
   }
@@ -137,12 +137,13 @@ void RequestReader::begin_body() {
   // What two readers could understand in two ways is how one request hides in another.
   if (header_->hosts > 1 || (header_->hosts == 0 && !is_http_1_0_)) return refuse(400, "expected one Host");
   if (header_->lengths > 1) return refuse(400, "expected one Content-Length");
-  if (header_->encoded) return refuse(501, "of transfer codings only chunked is known");
-  if (is_chunked_ && is_http_1_0_) return refuse(400, "HTTP/1.0 has no chunks");
-  if (header_->expects && !header_->expects_continue) return refuse(417, "of expectations only 100-continue is known");
+  if (header_->encoded) return refuse(501, "the only supported transfer coding is chunked");
+  if (is_chunked_ && is_http_1_0_) return refuse(400, "HTTP/1.0 does not support chunked bodies");
+  if (header_->expects && !header_->expects_continue)
+    return refuse(417, "the only supported expectation is 100-continue");
 
   if (has_body && !may_have_body(request_.method)) {
-    return refuse(400, "GET, HEAD and DELETE take no body; leave it out");
+    return refuse(400, "GET, HEAD and DELETE have no body; remove it");
   }
 
   request_.is_websocket = header_->asks_websocket && header_->upgrade() && request_.method == Method::get;

@@ -171,7 +171,7 @@ TEST(HttpRequestReader, TheLimitOfTheHeaderCountsAllOfIt) {
   EXPECT_LT(given, 1'100);
 }
 
-TEST(HttpRequestReader, KnowsWhoAsksForAWebSocket) {
+TEST(HttpRequestReader, DetectsWebSocketRequests) {
   const auto asks = [](const std::string& bytes) {
     RequestReader reader(rules);
     reader.take(bytes);

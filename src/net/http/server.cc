@@ -30,7 +30,7 @@ constexpr Duration pause_without_files = std::chrono::milliseconds(100);
 /// Says why and closes; who does not hear it sees the end.
 void refuse_connection(Protocol::socket& socket) {
   std::string text;
-  const Response response = problem(503, "there is no room for another connection");
+  const Response response = problem(503, "there are too many connections");
   write_head(text, response, BodyKind::sized, After::close);
   error_code ignored;
   socket.non_blocking(true, ignored);

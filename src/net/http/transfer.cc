@@ -59,7 +59,7 @@ void Transfer::abandon() {
 }
 
 Result<void> Transfer::start() {
-  if (question_.method == Method::other) return fail(Errc::invalid, "this method cannot be asked with");
+  if (question_.method == Method::other) return fail(Errc::invalid, "this method is not supported");
   response_ = {.status = 0, .content_type = "", .body = "", .headers = {}};
   curl_easy_setopt(easy_, CURLOPT_PRIVATE, this);
   curl_easy_setopt(easy_, CURLOPT_ERRORBUFFER, problem_);
@@ -205,12 +205,12 @@ void Transfer::tell() {
 std::string Transfer::describe_failure() const {
   const std::string what = problem_[0] != '\0' ? problem_ : curl_easy_strerror(*code_);
   return std::string(to_string(question_.method)) + " " + question_.url + ": " +
-         (was_silent_ ? "nothing came for " + rounded(question_.wait) : what);
+         (was_silent_ ? "no data arrived for " + rounded(question_.wait) : what);
 }
 
 Result<Response> Transfer::result() {
   CHECK(is_done());
-  if (too_large_) return fail(Errc::corrupt, question_.url + ": the answer is too large");
+  if (too_large_) return fail(Errc::corrupt, question_.url + ": the response is too large");
   switch (*code_) {
     case CURLE_OK: return std::move(response_);
     case CURLE_URL_MALFORMAT:

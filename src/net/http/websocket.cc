@@ -85,7 +85,7 @@ void WebSocketSession::handle(FrameReader::Event event) {
     case FrameReader::Event::refused:
       ++(frames_.close_code() == close_too_large ? service_->counters.refused_large
                                                  : service_->counters.refused_malformed);
-      why_over_ = "the peer has sent what is no message, or too large";
+      why_over_ = "the peer has sent a malformed or too large message";
       say_close(frames_.close_code(), "");
       return end();
   }

@@ -52,7 +52,7 @@ class WebSocketSession final : public Wire::User, public std::enable_shared_from
   bool in_process_ = false;
   bool said_close_ = false;
   bool pinged_ = false;
-  std::string why_over_ = "the peer is gone";
+  std::string why_over_ = "the peer has disconnected";
   Bell sent_;
   Bell received_;
   Bell closed_;

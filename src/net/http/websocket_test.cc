@@ -137,7 +137,7 @@ TEST(WebSocket, ClosesAConnectionWithoutPongs) {
   limits.idle_wait = milliseconds(200);
   Echoing echoing(limits);
   WebSocketForTests peer = echoing.connect();  // and does not read
-  EXPECT_EQ(echoing.why(), "the peer is gone");
+  EXPECT_EQ(echoing.why(), "the peer has disconnected");
   EXPECT_EQ(echoing.server->counters().timed_out, 1);
 }
 
@@ -161,13 +161,13 @@ TEST(WebSocket, AnEndedHandlerSendsACloseFrame) {
   EXPECT_EQ(echoing.seen.ended, 1);
 }
 
-TEST(WebSocket, APeerThatIsCutIsGone) {
+TEST(WebSocket, DetectsACutConnection) {
   Echoing echoing;
   WebSocketForTests peer = echoing.connect();
   peer.send("x");
   EXPECT_EQ(peer.receive(), "x");
   peer.cut();
-  EXPECT_EQ(echoing.why(), "the peer is gone");
+  EXPECT_EQ(echoing.why(), "the peer has disconnected");
 }
 
 TEST(WebSocket, ATooLargeMessageIsRefused) {
@@ -189,7 +189,7 @@ TEST(WebSocket, ATooLargeMessageIsRefused) {
   EXPECT_EQ(echoing.server->counters().refused_large, 2);
 }
 
-TEST(WebSocket, WhatIsNoFrameIsRefused) {
+TEST(WebSocket, RefusesMalformedFrames) {
   const std::pair<std::string, int> cases[] = {
       {frame_head(Opcode::text, 3) + "abc", 1002},  // not masked
       {"\xff\xff\xff\xff\xff\xff\xff\xff", 1002},     {"GET / HTTP/1.1\r\n\r\n", 1002},
@@ -252,7 +252,7 @@ TEST(WebSocket, ASlowReaderBlocksTheSenderAndIsClosedAtTheTimeout) {
   EXPECT_LT(sent, 400) << "what the system holds, and nobody else holds more";
 }
 
-TEST(WebSocket, WhatIsNotReceivedHoldsUpThePeer) {
+TEST(WebSocket, UnreadMessagesBlockThePeer) {
   std::unique_ptr<WebSocket> kept;
   struct Keep {
     static loop::Task<void> keep(std::unique_ptr<Exchange> exchange, std::unique_ptr<WebSocket>& into) {
@@ -287,7 +287,7 @@ TEST(WebSocket, WhatIsNotReceivedHoldsUpThePeer) {
   server.on_loop([&](Server&) { return kept.reset(), 0; });
 }
 
-TEST(WebSocket, GarbageHarmsNobody) {
+TEST(WebSocket, SurvivesGarbage) {
   Limits limits;
   limits.message_max = ByteSize{10'000};
   Echoing echoing(limits);

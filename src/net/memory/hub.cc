@@ -40,12 +40,12 @@ Result<void> MemoryHub::send(const Peer& peer, BytesView message) {
   const auto found = peers_.find(peer.connection);
   if (found == peers_.end() || found->second->peer != peer) {
     ++counters_.refused_gone;
-    return fail(Errc::unavailable, "the peer is gone; wait until it connects again");
+    return fail(Errc::unavailable, "the peer has disconnected; wait until it connects again");
   }
   Lane& lane = found->second->down;
   if (lane.size() >= static_cast<std::size_t>(options_.limits.queue_max)) {
     ++counters_.refused_full;
-    return fail(Errc::unavailable, "too much waits for the peer already; try again later");
+    return fail(Errc::unavailable, "too many messages already wait for the peer; try again later");
   }
   lane.push(Bytes(message.begin(), message.end()));
   ++counters_.sent;

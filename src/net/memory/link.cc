@@ -35,7 +35,7 @@ Result<void> MemoryLink::send(BytesView message) {
   const std::size_t waiting = connection_ ? connection_->up.size() : queue_.size();
   if (waiting >= static_cast<std::size_t>(options_.limits.queue_max)) {
     ++counters_.refused_full;
-    return fail(Errc::unavailable, "too much waits for " + options_.address + " already; try again later");
+    return fail(Errc::unavailable, "too many messages wait for " + options_.address + " already; try again later");
   }
   Bytes copy(message.begin(), message.end());
   connection_ ? connection_->up.push(std::move(copy)) : queue_.push_back(std::move(copy));

@@ -87,7 +87,7 @@ struct Pipe::Inside : std::enable_shared_from_this<Inside> {
 };
 
 void Pipe::Inside::call(const PipeAddress& address) {
-  late = deps.loop.after(open_wait, [this] { end_with(Errc::unavailable, "no connection in time"); });
+  late = deps.loop.after(open_wait, [this] { end_with(Errc::unavailable, "not connected in time"); });
   cover = address.name.empty() ? Cover::tls : Cover::none;
   const Result<SocketAddress> to = socket_address(address);
   if (!to) return fail_soon(to.error().code, to.error().message);

@@ -125,7 +125,7 @@ TEST_P(PipeTest, MuchArrivesWhole) {
   EXPECT_EQ(left.pipe->unsent(), 0u);
 }
 
-TEST_P(PipeTest, WhatIsToGoSoonGoesWithWhatFollows) {
+TEST_P(PipeTest, DelayedMessagesAreSentWithTheNextMessage) {
   open();
   left.say_soon("one ");
   left.say_soon("two ");
@@ -148,7 +148,7 @@ TEST_P(PipeTest, WhatIsToGoSoonGoesWithWhatFollows) {
   EXPECT_TRUE(until([&] { return right.end.has_value(); }));
 }
 
-TEST_P(PipeTest, WhatIsToGoSoonDoesNotPileUpAndStaysInOrder) {
+TEST_P(PipeTest, DelayedMessagesAreBoundedAndStayInOrder) {
   open();
   std::string all;
   Dice dice(3);
@@ -195,14 +195,14 @@ TEST_P(PipeTest, RefusesAPeerWithAWrongKey) {
   EXPECT_FALSE(right.is_open);
 }
 
-TEST_P(PipeTest, NobodyThere) {
+TEST_P(PipeTest, FailsWithoutAListener) {
   listener.reset();
   call();
   ASSERT_TRUE(until([&] { return left.end.has_value(); }));
   EXPECT_EQ(left.end->code, Errc::not_found) << left.end->message;
 }
 
-TEST_P(PipeTest, TheEndOfOneIsToldToTheOther) {
+TEST_P(PipeTest, ClosingOneSideNotifiesTheOther) {
   open();
   right.say("last words");
   right.pipe.reset();
@@ -279,7 +279,7 @@ TEST_P(UnixPipeTest, FilesArriveWithWhatGoesSoon) {
 
 INSTANTIATE_TEST_SUITE_P(Unix, UnixPipeTest, testing::Values(Cover::none));
 
-TEST(SharedSecret, IsTheSameForBothAndForNobodyElse) {
+TEST(SharedSecret, IsKnownOnlyToBothSides) {
   const Keys a = make_keys();
   const Keys b = make_keys();
   const Keys c = make_keys();

@@ -41,7 +41,7 @@ SharedSecret hmac(BytesView key, const std::string& text) {
 }  // namespace
 
 Result<SharedSecret> shared_secret(const SecretKey& own, const PublicKey& peer) {
-  if (peer.empty()) return fail(Errc::invalid, "there is no key of the other side");
+  if (peer.empty()) return fail(Errc::invalid, "the key of the other side is missing");
   Raw mine = raw_of(own.reveal());
   const Raw theirs = raw_of(peer.text());
   const Key secret(EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, nullptr, mine.data(), mine.size()));

@@ -38,7 +38,7 @@ Result<SocketAddress> socket_address(const PipeAddress& from) {
     six.sin6_port = htons(from.port);
     to.size = sizeof six;
   } else {
-    return fail(Errc::invalid, from.host + " is no numeric address");
+    return fail(Errc::invalid, from.host + " is not a numeric address");
   }
   return to;
 }

@@ -166,11 +166,11 @@ Result<void> ZmqHub::send(const Peer& peer, BytesView message) {
   watch_.look_again();
   if (problem == EAGAIN) {
     ++counters_.refused_full;
-    return fail(Errc::unavailable, "too much waits for the peer already; try again later");
+    return fail(Errc::unavailable, "too many messages already wait for the peer; try again later");
   }
   if (problem != 0) {
     ++counters_.refused_gone;
-    return fail(Errc::unavailable, "the peer is gone; wait until it connects again");
+    return fail(Errc::unavailable, "the peer has disconnected; wait until it connects again");
   }
   ++counters_.sent;
   counters_.sent_bytes += message.size();
@@ -202,7 +202,7 @@ void ZmqHub::hand_on(std::vector<zmq::message_t> parts) {
   const auto origin = parts.size() == 2 ? origin_of(parts[1]) : std::nullopt;
   if (!connection || !origin) {
     ++counters_.refused_malformed;
-    return refusals_.note("a message as no link of ours sends it");
+    return refusals_.note("a malformed message");
   }
   const PublicKey& key = origin->key;
   if (!key.empty() && !options_.admission.admits(key)) {

@@ -84,8 +84,8 @@ Result<void> ZmqLink::sent(std::size_t size, int problem) {
   watch_.look_again(options_.look_within);
   if (problem != 0) {
     ++counters_.refused_full;
-    return fail(Errc::unavailable,
-                "too much waits for " + options_.address + " already, or it refuses this link; try again later");
+    return fail(Errc::unavailable, "too many messages wait for " + options_.address +
+                                       " already, or it refuses this link; try again later");
   }
   ++counters_.sent;
   counters_.sent_bytes += size;

@@ -76,7 +76,7 @@ void ZmqMonitor::count(int event, std::uint32_t value) {
     case ZMQ_EVENT_DISCONNECTED: ++counters_.disconnected; break;
     case ZMQ_EVENT_CLOSED: ++closed_; break;
     case ZMQ_EVENT_ACCEPT_FAILED:
-      refusals_.note(std::string("a connection that could not be taken: ") + zmq_strerror(static_cast<int>(value)));
+      refusals_.note(std::string("a connection that could not be accepted: ") + zmq_strerror(static_cast<int>(value)));
       break;
     case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
       ++counters_.handshakes_failed;
@@ -85,11 +85,12 @@ void ZmqMonitor::count(int event, std::uint32_t value) {
       break;
     case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
       ++counters_.handshakes_failed;
-      refusals_.note(value == ZMQ_PROTOCOL_ERROR_ZMTP_CRYPTOGRAPHIC
-                         ? "a connection whose keys do not fit: it has the wrong key for this hub, or replays another"
-                     : value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH
-                         ? "a connection that does not encrypt as this end does"
-                         : "a connection that said something wrong before it was admitted");
+      refusals_.note(
+          value == ZMQ_PROTOCOL_ERROR_ZMTP_CRYPTOGRAPHIC
+              ? "a connection with wrong keys: it has the wrong key for this hub, or replays another connection"
+          : value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH
+              ? "a connection with another kind of encryption"
+              : "a connection that violated the protocol before it was admitted");
       break;
     case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
       ++counters_.handshakes_failed;

@@ -31,9 +31,9 @@ Errc code_of(int number) {
 
 std::string_view remedy_of(int number) {
   switch (number) {
-    case EADDRINUSE: return "; another process has it: stop that one or choose another address";
+    case EADDRINUSE: return "; another process uses it: stop that process or choose another address";
     case ENODEV:
-    case EADDRNOTAVAIL: return "; it is no address of this host: name one, or * for all";
+    case EADDRNOTAVAIL: return "; it is not an address of this host: use one, or * for all";
     case EMFILE: return "; raise the limit of open files (ulimit -n)";
     default: return "";
   }

@@ -26,14 +26,14 @@ namespace {
 /// However long the path of the folder is.
 Result<Descriptor> connect_to(const std::string& folder) {
   const Descriptor place(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!place) return system_failure("the template is gone");
+  if (!place) return system_failure("the template has ended");
   const std::string path = "/proc/self/fd/" + std::to_string(place.get()) + "/fork.sock";
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, path.data(), path.size());
   Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (!socket || ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
-    return system_failure("the template does not listen");
+    return system_failure("the template accepts no connections");
   }
   return socket;
 }
@@ -110,7 +110,7 @@ Result<ForkLine::Asked> ForkLine::ask(Birth birth) {
                                     : send_request(line.ours.get(), birth, std::move(descriptors)));
   const int theirs = line.theirs.get();  // by now all is in it that the process needs
   if (!send_descriptors(held.get(), as_bytes("fork"), {&theirs, 1}))
-    return system_failure("the template does not listen");
+    return system_failure("the template accepts no connections");
   for (const int fd : {line.ours.get(), out.read.get(), err.read.get()}) set_nonblocking(fd);
   return Asked{ForkLine(std::move(line.ours), std::move(held)), std::move(out.read), std::move(err.read)};
 }

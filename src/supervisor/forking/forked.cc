@@ -65,11 +65,11 @@ void Forked::refuse(const Error& error) { forking::refuse(line_.get(), error.mes
 
 Result<Forked> Forked::receive(Descriptor line) {
   DescriptorPacket came = receive_descriptors(line.get(), packet_buffer());
-  if (came.bytes.empty()) return fail(Errc::unavailable, "the process that requested the fork is gone");
+  if (came.bytes.empty()) return fail(Errc::unavailable, "the process that requested the fork has ended");
   auto request = describe::read_msgpack<Request>(came.bytes, packet_bounds);
   const auto groups = request ? static_cast<std::size_t>(std::max(request->groups, 0)) : 0;
   if (!request || came.descriptors.size() != streams_count + groups + request->targets.size()) {
-    forking::refuse(line.get(), "the template does not understand the request; is it of another version?");
+    forking::refuse(line.get(), "the template cannot read the request; check that both have the same version");
     return fail(Errc::invalid, "not a request for a process");
   }
   Forked forked(std::move(line), *std::move(request));
@@ -143,7 +143,7 @@ Result<std::map<std::string, std::string>> Forked::become() {
     return Failure(system_error("cannot start in the folder '" + request_.folder + "'", errno));
   }
   for (std::size_t i = 0; i < streams_.size(); ++i) ::dup2(streams_[i].get(), static_cast<int>(i));
-  if (!tell(fork_talk::Running{})) return fail(Errc::unavailable, "the process that requested the fork is gone");
+  if (!tell(fork_talk::Running{})) return fail(Errc::unavailable, "the process that requested the fork has ended");
   streams_.clear();
   groups_.clear();
   mounts_.clear();

@@ -71,8 +71,8 @@ class Forking : public Rig {
 };
 
 TEST_F(Forking, WithoutATemplateTheProgramIsStarted) {
-  EXPECT_THAT(refusal(root + "/nowhere"), HasSubstr("the template is gone"));
-  EXPECT_THAT(refusal(root), HasSubstr("the template does not listen"));
+  EXPECT_THAT(refusal(root + "/nowhere"), HasSubstr("the template has ended"));
+  EXPECT_THAT(refusal(root), HasSubstr("the template accepts no connections"));
 }
 
 TEST_F(Forking, ATemplateThatHangsUpIsNotWaitedFor) {
@@ -89,19 +89,19 @@ TEST_F(Forking, NonsenseOfATemplateIsIgnored) {
   EXPECT_THAT(refusal(folder), HasSubstr("the template has ended"));
 }
 
-TEST_F(Forking, AProcessThatIsGoneAlreadyIsNotTakenForTheTask) {
+TEST_F(Forking, AProcessThatHasEndedIsNotMistakenForTheTask) {
   if (::geteuid() != 0) return;  // all that it starts is in namespaces, and may be gone too late
   const std::string folder = begin_template("os.fork() or (" + say_running() + ", os._exit(0)); os.wait()");
-  EXPECT_THAT(refusal(folder), HasSubstr("what it forks"));
+  EXPECT_THAT(refusal(folder), HasSubstr("its forked process"));
 }
 
 TEST_F(Forking, AProcessOutsideOfNamespacesIsNotTakenForTheTask) {
   if (::geteuid() != 0) return;  // all that it starts is in namespaces
   const std::string folder = begin_template("os.fork() or (" + say_running() + ", time.sleep(1000))");
-  EXPECT_THAT(refusal(folder), HasSubstr("what it forks is not in namespaces of its own"));
+  EXPECT_THAT(refusal(folder), HasSubstr("its forked processes are not in their own namespaces"));
 }
 
-TEST_F(Forking, ATemplateIsKeptWhileSomebodyNeedsItAndGoesAfterwards) {
+TEST_F(Forking, ATemplateIsKeptWhileItIsNeeded) {
   const std::string folder = begin_template("print('asked', flush=True); time.sleep(1000)");
   FakeAgent agent = begin_with_agent(forked_from(folder));
   const std::string task = last_folder;

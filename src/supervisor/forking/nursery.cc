@@ -89,7 +89,7 @@ Result<void> Nursery::begin() {
   IsolationFeatures features;
   if (!receive(socket_.get(), features)) {
     end();
-    return fail(Errc::unavailable, program_ + " does not work; is it of the same version as this program?");
+    return fail(Errc::unavailable, program_ + " does not work; check that it has the same version as this program");
   }
   features_ = features;
   return {};
@@ -120,7 +120,7 @@ Result<Nursery::Born> Nursery::start(const std::string& folder) {
     }
     end();
   }
-  return fail(Errc::unavailable, program_ + " dies whenever it is to start a supervisor");
+  return fail(Errc::unavailable, program_ + " fails whenever it starts a supervisor");
 }
 
 }  // namespace cadre::supervisor

@@ -139,7 +139,7 @@ void Enclosure::put_in_words(const Launch& launch) {
     words_.emplace_back("a mount namespace: system read-only, private /tmp, others hidden");
   if (features_.pid_namespace) words_.emplace_back("a pid namespace");
   if (std::string words = group_.in_words(); !words.empty()) words_.push_back(std::move(words));
-  if (must_watch_memory_) words_.emplace_back("memory is watched by its supervisor");
+  if (must_watch_memory_) words_.emplace_back("memory is monitored by its supervisor");
   if (launch.limits.cpus.milli > 0 && !group_.holds("cpu")) words_.emplace_back("cpus are not limited");
   if (launch.limits.processes > 0 && !group_.holds("pids")) {
     words_.emplace_back(features_.user_namespace ? "processes are limited by the user namespace"
@@ -200,7 +200,7 @@ Result<void> Enclosure::forked_runs(pid_t leader) {
   if (!is_there || !is_apart) {
     for (Descriptor* one : {&mount_namespace_, &ipc_namespace_, &shm_, &proc_, &forked_process_}) one->close();
     return fail(Errc::unavailable,
-                is_there ? "what it forks is not in namespaces of its own" : "what it forks has ended");
+                is_there ? "its forked processes are not in their own namespaces" : "its forked process has ended");
   }
   forked_ = leader;
   return {};

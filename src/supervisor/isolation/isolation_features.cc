@@ -75,7 +75,7 @@ std::vector<std::string> in_words(const IsolationFeatures& features, const clust
   words.emplace_back(features.pid_namespace ? "a pid namespace: other processes hidden, the whole tree killed at once"
                                             : "no pid namespace: other processes are visible");
   if (cgroup.version == 0) {
-    words.emplace_back("no cgroups: memory is watched, cpus are not limited");
+    words.emplace_back("no cgroups: memory is monitored, cpus are not limited");
     words.emplace_back(features.user_namespace ? "processes limited by the user namespace"
                                                : "processes are not limited");
     return words;

@@ -19,7 +19,7 @@ struct IsolationFeatures {
 };
 template <class V>
 void describe(V& v, IsolationFeatures& m) {
-  v.field("mount_namespace", m.mount_namespace, "Private /tmp and mounts can be had.");
+  v.field("mount_namespace", m.mount_namespace, "Private /tmp and mounts are available.");
   v.field("pid_namespace", m.pid_namespace, "Processes can be hidden from each other and killed together.");
   v.field("user_namespace", m.user_namespace, "Whether the others need a user namespace.");
 }

@@ -107,8 +107,8 @@ TEST_F(Isolated, AMountNeedsTheRightsOfTheTasksUserOnAllFoldersAboveIt) {
   const auto refused = run(launch);
   EXPECT_EQ(refused.reason, Reason::failed_to_start);
   EXPECT_EQ(refused.detail, "cannot mount '" + host +
-                                "/home/project' at '/tmp/project': the user of the task may not "
-                                "access it on the host");
+                                "/home/project' at '/tmp/project': the user of the task has no "
+                                "access to it on the host");
   Launch member = launch;
   ++member.lease.task.job.value;
   member.confinement.user->groups = {345'678};
@@ -152,7 +152,8 @@ TEST_F(Isolated, AMissingSourceIsNamed) {
   launch.confinement.mounts = {{"/no/such/data", "/tmp/data", false}};
   const auto ending = run(launch);
   EXPECT_EQ(ending.reason, Reason::failed_to_start);
-  EXPECT_EQ(ending.detail, "cannot mount '/no/such/data', which this agent lacks: No such file or directory");
+  EXPECT_EQ(ending.detail,
+            "cannot mount '/no/such/data', which does not exist on this agent: No such file or directory");
 }
 
 TEST_F(Isolated, AMissingTargetIsNamedAndNotMade) {
@@ -175,7 +176,7 @@ TEST_F(Isolated, MountsWithoutIsolationAreRefusedInWords) {
             "mounts need a mount namespace, which this agent cannot make");
 }
 
-TEST_F(Isolated, ItIsWhoItsAgentIs) {
+TEST_F(Isolated, RunsAsTheUserOfItsAgent) {
   EXPECT_EQ(said_by(script("id -u; touch owned; stat -c %u owned")),
             std::to_string(::geteuid()) + "\n" + std::to_string(::geteuid()) + "\n");
 }
@@ -236,7 +237,7 @@ TEST_F(Isolated, HiddenFoldersAreNotThereAndCannotBeMounted) {
   EXPECT_NE(run(direct).detail.find("belongs to a master or an agent"), std::string::npos);
 }
 
-TEST_F(Isolated, WhatIsShownCanBeReadThoughOnlyRootMayOnTheHost) {
+TEST_F(Isolated, VisiblePathsAreReadableEvenIfOnlyRootCanReadThemOnTheHost) {
   if (::geteuid() != 0) return;
   ::chmod((host + "/data").c_str(), 0700);
   ::chmod((host + "/data/file").c_str(), 0600);
@@ -278,7 +279,7 @@ TEST_F(Isolated, TasksOfRootsAgentShareAUserNamespaceWithoutRightsInIt) {
   EXPECT_EQ(said_beside(one, {"grep", "CapEff", "/proc/self/status"}), "CapEff:\t0000000000000000\n");
 }
 
-TEST_F(Isolated, WhatIsHiddenStaysHiddenInsideAFolderThatIsShown) {
+TEST_F(Isolated, HiddenPathsStayHiddenInsideVisibleFolders) {
   std::ofstream(host + "/seen") << "seen\n";
   Launch launch = script("cat " + host + "/seen; ls " + host + "/data");
   launch.confinement.shown = {host};
@@ -299,7 +300,7 @@ TEST_F(Isolated, CommandsBesideItAreBehindTheSameWalls) {
   EXPECT_EQ(text, "CapEff:0000000000000000\ntask.sock\nwork\n");
 }
 
-TEST_F(Isolated, WhatIsInForceIsSaid) {
+TEST_F(Isolated, ReportsActiveFeatures) {
   const IsolationFeatures features = nursery().features();
   EXPECT_TRUE(features.mount_namespace && features.pid_namespace);
   EXPECT_EQ(features.user_namespace, ::geteuid() != 0);

@@ -175,7 +175,7 @@ TEST_F(Limits, DescriptorsThatATaskSendsDoNotKeepOthersFromStarting) {
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &own), 0);
 }
 
-TEST_P(LimitsByCgroup, WhoStaysWithinThemIsLeftAlone) {
+TEST_P(LimitsByCgroup, DoNotAffectAProcessBelowThem) {
   Launch launch = program({"/usr/bin/python3", "-c", "x = bytearray(b'1' * (8 << 20))"});
   launch.limits.memory = ByteSize{std::int64_t{96} << 20};
   launch.limits.processes = 8;
@@ -199,7 +199,7 @@ const char* const bomb =
     "print(n, refused, flush=True)\n"
     "time.sleep(1000)\n";
 
-TEST_P(LimitsByCgroup, AForkBombHurtsNobody) {
+TEST_P(LimitsByCgroup, AForkBombIsContained) {
   Launch launch = program({"/usr/bin/python3", "-c", bomb});
   launch.limits.processes = 20;
   launch.cgroup = groups_;
@@ -214,7 +214,7 @@ TEST_P(LimitsByCgroup, AForkBombHurtsNobody) {
   EXPECT_EQ(wait_for_ending(folder).code, SIGKILL);
 }
 
-TEST_F(Limits, AForkBombByTheUserNamespaceHurtsNobody) {
+TEST_F(Limits, AForkBombIsContainedByTheUserNamespace) {
   if (!nursery().features().user_namespace) return;  // root is not limited by it; the run as an ordinary user does this
   Launch launch = program({"/usr/bin/python3", "-c", bomb});
   launch.limits.processes = 20;
@@ -226,7 +226,7 @@ TEST_F(Limits, AForkBombByTheUserNamespaceHurtsNobody) {
   EXPECT_TRUE(has_words(*status, "processes are limited by the user namespace"));
 }
 
-TEST_F(Limits, WhatIsNotInForceIsSaid) {
+TEST_F(Limits, ReportsMissingFeatures) {
   isolation = Isolation::off;
   Launch launch = script("sleep 1000");
   launch.limits.processes = 20;
@@ -236,7 +236,7 @@ TEST_F(Limits, WhatIsNotInForceIsSaid) {
   FakeAgent agent(folder);
   const auto status = agent.running();
   ASSERT_TRUE(status);
-  EXPECT_TRUE(has_words(*status, "memory is watched"));
+  EXPECT_TRUE(has_words(*status, "memory is monitored"));
   EXPECT_TRUE(has_words(*status, "cpus are not limited"));
   EXPECT_TRUE(has_words(*status, "processes are not limited"));
 }

@@ -55,8 +55,8 @@ Result<Descriptor> TaskMounts::open_source(const Mount& mount, const std::string
   TRY_ASSIGN(opener, as_opener());
   Descriptor opened = open_without_links(mount.source);
   if (opened) return opened;
-  if (errno == ENOENT) return system_failure("cannot mount '" + mount.source + "', which this agent lacks");
-  if (errno == EACCES) return fail(Errc::denied, what + ": the user of the task may not access it on the host");
+  if (errno == ENOENT) return system_failure("cannot mount '" + mount.source + "', which does not exist on this agent");
+  if (errno == EACCES) return fail(Errc::denied, what + ": the user of the task has no access to it on the host");
   return system_failure(what);
 }
 

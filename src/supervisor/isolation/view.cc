@@ -293,7 +293,7 @@ Result<void> take_view(const View& view) { return Builder(view).build(); }
 
 Result<void> lock_view(int users) {
   if (::setns(users, CLONE_NEWUSER) == 0 && ::unshare(CLONE_NEWNS) == 0) return {};
-  return system_failure("cannot lock what the task sees");
+  return system_failure("cannot lock the mounts of the task");
 }
 
 namespace {

@@ -132,7 +132,7 @@ TEST_F(Cut, AnAgentThatIsCutOffIsGivenUpAndComesBackClean) {
   EXPECT_EQ(cluster_.cadre({"task", "kill", std::to_string(id)}).code, 0);
 }
 
-TEST_F(Cut, AStrictTaskIsGoneBeforeTheMasterGivesItToOthers) {
+TEST_F(Cut, AStrictTaskHasEndedBeforeItIsPlacedElsewhere) {
   const std::uint64_t id = cluster_.submit(
       {"--slots", "1", "--fence", "strict", "--", "sh", "-c", "echo epoch $CADRE_EPOCH; exec sleep 1000"});
   ASSERT_TRUE(TestCluster::until([&] { return cluster_.runs_on(id, "far"); }));

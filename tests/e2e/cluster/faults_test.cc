@@ -158,7 +158,7 @@ TEST_F(Faults, TasksOfALostHostRunAgainElsewhere) {
   EXPECT_TRUE(cluster_.processes(gone).empty());
 }
 
-TEST_F(Faults, AnAgentThatWasSilentTooLongHasItsProcessesGoneBeforeItTakesWork) {
+TEST_F(Faults, ALostAgentKillsItsProcessesBeforeItAcceptsWork) {
   std::vector<std::uint64_t> ids;
   for (int i = 0; i < 3; ++i) ids.push_back(cluster_.submit(reporter_command("keep")));
   ASSERT_TRUE(TestCluster::until([&] {
@@ -494,7 +494,7 @@ print("saved", os.environ["CADRE_EPOCH"], flush=True)
 }
 #endif  // CADRE_PYTHON_PATH
 
-TEST_F(Faults, WhoeverNeverAskedIsSignalledAndTheWholeTreeGoes) {
+TEST_F(Faults, UnattachedTasksGetSigtermAndTheirWholeTreeIsKilled) {
   const std::string tree =
       "trap '' TERM; "
       "setsid sh -c 'trap \"\" TERM INT HUP; while true; do sleep 0.1; done' & "

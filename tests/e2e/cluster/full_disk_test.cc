@@ -53,7 +53,7 @@ TEST(FullDisk, OfTheMasterHoldsEverythingUpAndLosesNothing) {
     // Beats change nothing and need no room; the first that does is the end of the task, or this.
     ASSERT_TRUE(TestCluster::until([&] {
       const Said said = cluster.cadre({"run", "--detach", "--", "true"});
-      return said.code != 0 && said.err.find("the master can write nothing now") != std::string::npos;
+      return said.code != 0 && said.err.find("the master cannot write to its database") != std::string::npos;
     }));
     const Said said = cluster.cadre({"status"});
     EXPECT_NE(said.code, 0);
@@ -65,7 +65,8 @@ TEST(FullDisk, OfTheMasterHoldsEverythingUpAndLosesNothing) {
   EXPECT_TRUE(TestCluster::until([&] { return cluster.output(before) == "here\n"; }));
   EXPECT_EQ(cluster.cadre({"run", "--slots", "1", "--", "echo", "again"}).out, "again\n");
   EXPECT_THAT(read_text(cluster.folder() + "/master.log"),
-              HasSubstr(holds_records ? "nothing can be written, so nothing is done" : "output cannot be stored"));
+              HasSubstr(holds_records ? "cannot write to the database, so no requests are handled"
+                                      : "output cannot be stored"));
 }
 
 /// A cluster with one agent whose data folder is a file system of some megabytes.

@@ -127,15 +127,15 @@ TEST_F(Groups, GiveAComponentUpAtTheMaximum) {
   EXPECT_EQ(said.out, "[worker-0] run\n[worker-0] run\n[worker-0] run\n");
 }
 
-TEST_F(Groups, DoNotRestartWhoAsksNotToBe) {
+TEST_F(Groups, DoNotRestartAComponentWithExitCode64) {
   const Said said = run(component("worker", "echo run; exit 64", restarts) + component("server", "sleep 3; echo done"));
   EXPECT_EQ(said.code, 64);
   EXPECT_THAT(said.out, HasSubstr("[worker-0] run\n"));
   EXPECT_THAT(said.out, HasSubstr("[server-0] done\n")) << "the others go on";
-  EXPECT_THAT(said.err, HasSubstr("worker-0 exited with 64: it asks not to be restarted"));
+  EXPECT_THAT(said.err, HasSubstr("worker-0 exited with 64: exit code 64 prevents a restart"));
 }
 
-TEST_F(Groups, EndAsAWholeWhenOneAsksForIt) {
+TEST_F(Groups, EndAsAWholeWithExitCode65) {
   const Said said =
       run(component("server", "sleep 1000", restarts) + component("worker", "sleep 1; exit 65", restarts));
   EXPECT_EQ(said.code, 65);

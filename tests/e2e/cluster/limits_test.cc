@@ -28,7 +28,7 @@ TEST_F(Limits, OutOfMemoryIsNamedWithLimitAndUse) {
   }
 }
 
-TEST_F(Limits, AForkBombWithinItsLimitsHurtsNobody) {
+TEST_F(Limits, AForkBombIsContainedByItsLimits) {
   const std::uint64_t bomb = cluster_.submit(
       {"--processes", "50", "--grace", "1s", "--", "sh", "-c", "bomb() { bomb | bomb & }; bomb; sleep 1000"});
   for (int i = 0; i < 5; ++i) EXPECT_EQ(cluster_.cadre({"run", "--", "echo", "well"}).out, "well\n");

@@ -85,7 +85,7 @@ TEST_F(SetupCommands, EndWithAKilledJobAndLeaveNothing) {
   }
 }
 
-TEST_F(SetupCommands, AreDoneByTheNextWhoNeedsThemWhenTheFirstIsKilled) {
+TEST_F(SetupCommands, AreRetriedByTheNextTaskWhenTheFirstIsKilled) {
   const std::string go = cluster_.folder() + "/go";
   const std::vector<std::string> arguments{
       "--slots", "1",    "--isolation", "off", "--setup", "echo begun; while [ ! -e " + go + " ]; do sleep 0.05; done",

@@ -45,7 +45,7 @@ TEST_F(Tasks, ThatCannotBeStartedSayWhy) {
   EXPECT_THAT(said.err, HasSubstr("No such file"));
 }
 
-TEST_F(Tasks, KnowWhoTheyAre) {
+TEST_F(Tasks, KnowTheirIdentity) {
   const Said said = cluster_.cadre({"run", "--slots", "2", "--env", "MINE=1", "--", "sh", "-c",
                                     "echo $CADRE_TASK $CADRE_EPOCH $CADRE_RANK $CADRE_SIZE $CADRE_SLOTS $MINE"});
   EXPECT_EQ(said.out, "1.0 1 0 1 0,1 1\n") << said.err;
@@ -67,7 +67,7 @@ TEST_F(Tasks, OfAGangKnowEachOther) {
   }
 }
 
-TEST_F(Tasks, WhoseFellowFailsAreStopped) {
+TEST_F(Tasks, AreStoppedWhenAnotherTaskOfTheJobFails) {
   const std::uint64_t id =
       cluster_.submit({"--count", "2", "--", "sh", "-c", "test $CADRE_RANK = 0 || exit 5; exec sleep 1000"});
   const auto job = cluster_.wait_for_end(id);
@@ -197,7 +197,7 @@ TEST_F(Tasks, RunOnATerminalThatResizes) {
   }
 }
 
-TEST_F(Tasks, SayWhoKilledThemAfterARestartOfTheMaster) {
+TEST_F(Tasks, ShowTheUserThatKilledThemAfterARestartOfTheMaster) {
   const std::uint64_t id = cluster_.submit({"--env", "SECRET=42", "--", "sleep", "1000"});
   ASSERT_TRUE(TestCluster::until([&] { return cluster_.runs_on(id, "a1"); }));
   EXPECT_EQ(cluster_.cadre({"kill", std::to_string(id)}).code, 0);
@@ -252,7 +252,7 @@ TEST(Records, DoNotGrowForEver) {
   EXPECT_EQ(cluster.cadre({"job", "describe", "1"}).code, 0);
 }
 
-TEST(Master, SaysWhatIsWrongWithTheFileItIsToldToRead) {
+TEST(Master, ReportsFaultsInItsConfigurationFile) {
   const servers::TempDir folder;
   const auto said = [&](const std::string& config) {
     const Said one = run_cadre({"master", "--data", folder.path() + "/m", "--config", config});
@@ -265,7 +265,7 @@ TEST(Master, SaysWhatIsWrongWithTheFileItIsToldToRead) {
   EXPECT_THAT(said(folder.path() + "/wrong"), HasSubstr("prot"));
 }
 
-TEST_F(Tasks, GoOnWhenSomebodyStartsAMasterWhereOneRuns) {
+TEST_F(Tasks, ContinueWhenASecondMasterIsStarted) {
   for (const char* command : {"master", "up"}) {
     const Said said = run_cadre({command, "--data", cluster_.data()});
     EXPECT_NE(said.code, 0);
@@ -274,7 +274,7 @@ TEST_F(Tasks, GoOnWhenSomebodyStartsAMasterWhereOneRuns) {
   }
 }
 
-TEST(Up, EndsWithWhatRunsAndRunsItAgainNextTime) {
+TEST(Up, EndsWithRunningJobsAndRunsThemAgainAtTheNextStart) {
   const servers::TempDir folder;
   const std::string data = folder.path() + "/c";
   const auto start = [&] {

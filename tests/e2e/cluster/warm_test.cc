@@ -102,7 +102,7 @@ class Warm : public testing::Test {
 
 const std::string who = "echo waited $WAITED, task $CADRE_TASK $CADRE_SLOTS $MINE, $CADRE_WARM$(ls)";
 
-TEST_F(Warm, AProcessThatWaitedIsTheTaskThatWasAskedFor) {
+TEST_F(Warm, AWarmProcessBecomesTheRequestedTask) {
   EXPECT_THAT(run({who}).out, HasSubstr("waited no, task 1.0"));
   const Said said = run_waited({.script = who + "; exit 7", .member = "  slots: 2\n"});
   EXPECT_THAT(said.out, testing::ContainsRegex("task [0-9]+\\.0 [0-3],[0-3] ,"));
@@ -263,7 +263,7 @@ TEST_F(Warm, AnAgentThatIsKilledWhileATaskBeginsLosesNone) {
   }
 }
 
-TEST_F(Warm, WhatIsStoppedWhileItBeginsEnds) {
+TEST_F(Warm, ATaskStoppedDuringItsStartEnds) {
   run_waited({who});
   for (int i = 0; i < 10; ++i) {
     const std::uint64_t id = cluster_.submit(job_of({"sleep 1000"}));

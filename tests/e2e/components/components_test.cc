@@ -133,7 +133,7 @@ TEST_F(WithRedis, ABroadcastRightAfterJoiningReachesAll) {
   }
 }
 
-TEST_F(WithRedis, ARedisThatIsLostAndComesBackEmptyDisturbsNobodyAndKnowsAllAgain) {
+TEST_F(WithRedis, AnEmptyRestartedRedisDoesNotDisturbTheGroupAndRegainsAllNames) {
   start("p0");
   Told told;
   Component component(options(1));
@@ -259,7 +259,7 @@ TEST_F(WithMaster, ABroadcastRightAfterJoiningReachesAll) {
   end_all(component);
 }
 
-TEST_F(WithMaster, AMasterThatIsLostAndComesBackDisturbsNobodyAndKnowsAllAgain) {
+TEST_F(WithMaster, AMasterRestartDoesNotDisturbTheGroupAndRestoresAllNames) {
   start("p0");
   Told told;
   Component component(options(1));
@@ -276,7 +276,7 @@ TEST_F(WithMaster, AMasterThatIsLostAndComesBackDisturbsNobodyAndKnowsAllAgain) 
   end_all(component);
 }
 
-TEST_F(WithMaster, WhoIsKilledIsGoneFromTheNames) {
+TEST_F(WithMaster, NamesOfAKilledProcessExpire) {
   const pid_t first = start("p0");
   Component component(options(1));
   component.join().value();

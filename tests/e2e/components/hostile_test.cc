@@ -125,7 +125,7 @@ TEST_F(HostileFrames, ThatAreNoZeroMqCostNothing) {
   }
 }
 
-TEST_F(HostileFrames, OfStrangersAreCountedAndCostNothing) {
+TEST_F(HostileFrames, FromUnauthenticatedPeersAreCountedAndCostNothing) {
   ASSERT_EQ(addresses_.size(), 2U);
   Dice dice(12);
   loop::RealLoop loop;

@@ -130,7 +130,7 @@ TEST(Links, LocalSocketsWantAKey) {
   EXPECT_TRUE(cluster.is_up("a1"));
 }
 
-TEST(Links, ARemovedAgentIsToldSoEndsAndMayNotComeBack) {
+TEST(Links, ARemovedAgentEndsAndCannotReconnect) {
   TestCluster cluster({"30s", {"--listen", "127.0.0.1:0"}});
   const auto start = [&](const std::string& name, const std::string& token) {
     std::vector<std::string> arguments{

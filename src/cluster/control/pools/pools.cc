@@ -194,7 +194,7 @@ std::string Pools::why(const Job& job, const std::function<bool(const GangId&)>&
 
 std::string Pools::preemption_words(const Job& job) const {
   const auto by = pool_of(job).planner.preempted_for(gang_id(job.row.id));
-  if (!by || by->value.empty()) return "preempted: its group holds more than the slots it is offered";
+  if (!by || by->value.empty()) return "preempted: its group holds more slots than it is offered";
   const Job* other = std::as_const(ledger_).find(job_id(*by));
   if (other == nullptr) return "preempted";
   const std::string priority = "priority " + std::to_string(other->row.spec.priority);

@@ -17,7 +17,7 @@ TEST(Sessions, GiveUpAClientThatIsSilentForTooLong) {
   EXPECT_EQ(sessions.tick(start + 5001ms).gone, std::vector{id});
 }
 
-TEST(Sessions, TakeWhoWaitsForAlive) {
+TEST(Sessions, CountAWaitingClientAsAlive) {
   Sessions sessions(5s, start);
   sessions.open(id, "ann", start);
   sessions.wait(id, {7, {}, 0, start + 60s});
@@ -28,7 +28,7 @@ TEST(Sessions, TakeWhoWaitsForAlive) {
   EXPECT_EQ(sessions.tick(start + 26s).gone, std::vector{id});
 }
 
-TEST(Sessions, SayWhoHasWaitedLongEnough) {
+TEST(Sessions, ReportWaitersPastTheirDeadline) {
   Sessions sessions(5s, start);
   sessions.open(id, "ann", start);
   sessions.wait(id, {7, {}, 3, start + 2s});
@@ -46,7 +46,7 @@ TEST(Sessions, DoNotExpireForTimeInWhichTheMasterWasStopped) {
   EXPECT_EQ(sessions.tick(start + 66s).gone, std::vector{id});
 }
 
-TEST(Sessions, ForgetWhoWaitsWithTheSession) {
+TEST(Sessions, ForgetWaitersWithTheirSession) {
   Sessions sessions(5s, start);
   sessions.open(id, "ann", start);
   sessions.wait(id, {7, {}, 0, start + 2s});

@@ -223,7 +223,7 @@ void endure(Attacker& attacker, Side& side, const std::string& recorded, Besiege
   EXPECT_TRUE(!measures_memory || memory[1] - memory[0] < 1 << 20) << memory[1] - memory[0];
 }
 
-TEST(Stranger, IsRefusedOnTheEncryptedPortAndCostsNothingThatLasts) {
+TEST(UnauthenticatedPeer, IsRefusedOnTheEncryptedPortAndCostsNothingThatLasts) {
   Attacker attacker;
   ByTcp side;
   Besieged<ByTcp> besieged(side);
@@ -243,7 +243,7 @@ TEST(Stranger, IsRefusedOnTheEncryptedPortAndCostsNothingThatLasts) {
   endure(attacker, side, recorded, again);
 }
 
-TEST(Stranger, IsRefusedOnTheUnixSocketAndCostsNothingThatLasts) {
+TEST(UnauthenticatedPeer, IsRefusedOnTheUnixSocketAndCostsNothingThatLasts) {
   Attacker attacker;
   ByUnixSocket side;
   Besieged<ByUnixSocket> besieged(side);

@@ -55,9 +55,9 @@ void say_frames(const std::string& address, Dice& dice, int frames) {
   }
 }
 
-class Strangers : public testing::Test {
+class UnauthenticatedPeers : public testing::Test {
  protected:
-  Strangers() : cluster_({"3s", {"--listen", "127.0.0.1:0"}}) { cluster_.start_agent("a1"); }
+  UnauthenticatedPeers() : cluster_({"3s", {"--listen", "127.0.0.1:0"}}) { cluster_.start_agent("a1"); }
 
   cluster::joining::Ticket ticket() const { return cluster::joining::parse_token(cluster_.join_token()).value(); }
   std::string token_text() const { return cluster::joining::to_token(ticket()); }
@@ -70,7 +70,7 @@ class Strangers : public testing::Test {
   TestCluster cluster_;
 };
 
-TEST_F(Strangers, AreRefusedAndCountedAndCostNoMemory) {
+TEST_F(UnauthenticatedPeers, AreRefusedAndCountedAndCostNoMemory) {
   Dice dice(7);
   const std::uint64_t refused_before = refused();
   std::vector<std::string> addresses{ticket().address};
@@ -98,7 +98,7 @@ TEST_F(Strangers, AreRefusedAndCountedAndCostNoMemory) {
   EXPECT_GT(refused(), refused_before);
 }
 
-TEST_F(Strangers, WithAWrongKeyAreNotHeard) {
+TEST_F(UnauthenticatedPeers, WithAWrongKeyAreNotHeard) {
   loop::RealLoop loop;
   SilentLog log;
   auto network = net::ZmqNetwork::make(loop, log).value();
@@ -118,7 +118,7 @@ TEST_F(Strangers, WithAWrongKeyAreNotHeard) {
   EXPECT_TRUE(answered);  // but with a refusal: its secret is not one
 }
 
-TEST_F(Strangers, AJoinTokenIsGoodOnce) {
+TEST_F(UnauthenticatedPeers, AJoinTokenIsGoodOnce) {
   const std::string token = token_text();
   const auto start = [&](const std::string& name) {
     return cluster_.start_cadre(

@@ -19,7 +19,7 @@ struct LinesLog final : Log {
 };
 
 /// A hub by TCP and by unix socket, and sockets of plain ZeroMQ.
-struct Misfit : ::testing::Test {
+struct MalformedPeer : ::testing::Test {
   void bind(const Limits& limits = quick()) {
     HubOptions options{.addresses = {"tcp://127.0.0.1:0", "ipc://" + folder.path + "/hub"}, .keys = hub_keys};
     options.admission = Admission::only({keys.open});
@@ -83,7 +83,7 @@ struct Misfit : ::testing::Test {
   std::string tcp, local;
 };
 
-TEST_F(Misfit, CannotChooseItsRoutingId) {
+TEST_F(MalformedPeer, CannotChooseItsRoutingId) {
   bind();
   zmq::socket_t chooser = curved(zmq::socket_type::dealer);
   chooser.set(zmq::sockopt::routing_id, "agent-7");
@@ -94,7 +94,7 @@ TEST_F(Misfit, CannotChooseItsRoutingId) {
   expect_service();
 }
 
-TEST_F(Misfit, CannotTakeTheRoutingIdOfAnother) {
+TEST_F(MalformedPeer, CannotTakeTheRoutingIdOfAnother) {
   bind();
   const auto link = network->connect(link_options(), [](const Slice&) {}).value();
   ASSERT_DONE(link->send(as_bytes("first")));
@@ -113,7 +113,7 @@ TEST_F(Misfit, CannotTakeTheRoutingIdOfAnother) {
   expect_service();
 }
 
-TEST_F(Misfit, CannotClaimAKeyOnAUnixSocket) {
+TEST_F(MalformedPeer, CannotClaimAKeyOnAUnixSocket) {
   bind();
   const RawSocket claimant = enter(std::string("\x07User-Id\0\0\0\x28", 12) + keys.open.text());
   claimant.say(std::string("\x00\x05hello", 7));
@@ -122,7 +122,7 @@ TEST_F(Misfit, CannotClaimAKeyOnAUnixSocket) {
   EXPECT_EQ(heard[0].first.key, PublicKey());
 }
 
-TEST_F(Misfit, CannotSendMessagesOfSeveralParts) {
+TEST_F(MalformedPeer, CannotSendMessagesOfSeveralParts) {
   bind();
   zmq::socket_t sender = curved(zmq::socket_type::dealer);
   sender.connect(tcp);
@@ -136,7 +136,7 @@ TEST_F(Misfit, CannotSendMessagesOfSeveralParts) {
   EXPECT_EQ(hub->counters().refused_malformed, 10);
 }
 
-TEST_F(Misfit, IsRefusedWithoutEncryption) {
+TEST_F(MalformedPeer, IsRefusedWithoutEncryption) {
   bind();
   zmq::socket_t open = plain(zmq::socket_type::dealer);
   open.connect(tcp);
@@ -147,7 +147,7 @@ TEST_F(Misfit, IsRefusedWithoutEncryption) {
   expect_service();
 }
 
-TEST_F(Misfit, IsCutOffWhenItSendsTooMuch) {
+TEST_F(MalformedPeer, IsCutOffWhenItSendsTooMuch) {
   Limits limits = quick();
   limits.message_max = ByteSize{10'000};
   bind(limits);
@@ -163,7 +163,7 @@ TEST_F(Misfit, IsCutOffWhenItSendsTooMuch) {
   expect_service();
 }
 
-TEST_F(Misfit, ThatNeverReadsFillsItsOwnQueueAndNobodyElses) {
+TEST_F(MalformedPeer, ThatNeverReadsFillsOnlyItsOwnQueue) {
   Limits limits = quick();
   limits.queue_max = 100;
   limits.silence_max = seconds(30);
@@ -190,7 +190,7 @@ TEST_F(Misfit, ThatNeverReadsFillsItsOwnQueueAndNobodyElses) {
   EXPECT_EQ(hub->counters().refused_full, 10'000 - accepted);
 }
 
-TEST_F(Misfit, HoldsThePortForAWhileAndTheLinkFindsItsHubAfterwards) {
+TEST_F(MalformedPeer, HoldsThePortForAWhileAndTheLinkFindsItsHubAfterwards) {
   auto stranger = std::make_unique<RawSocket>(RawSocket::listen_on(0));
   const std::uint16_t port = stranger->port();
   LinkOptions options = link_options();
@@ -234,7 +234,7 @@ bool was_closed(const RawSocket& socket) {
   return poll(&item, 1, 0) == 1;
 }
 
-TEST_F(Misfit, AFloodOfConnectionsClosesItsOldestAndLeavesThePortAndAdmittedPeers) {
+TEST_F(MalformedPeer, AFloodOfConnectionsClosesItsOldestAndLeavesThePortAndAdmittedPeers) {
   const DescriptorLimit limit(512);
   Limits patient = quick();
   patient.handshake_max = std::chrono::minutes(10);  // so that nothing else closes them
@@ -261,7 +261,7 @@ TEST_F(Misfit, AFloodOfConnectionsClosesItsOldestAndLeavesThePortAndAdmittedPeer
   EXPECT_THAT(log.lines, testing::Contains(HasSubstr("the oldest that did not authenticate are closed")));
 }
 
-TEST_F(Misfit, FloodsTheCountersAndNotTheLog) {
+TEST_F(MalformedPeer, FloodsTheCountersAndNotTheLog) {
   bind();
   for (int i = 0; i < 500; ++i) RawSocket::connect_to(tcp).say("\xffnonsense");
   until([&] { return hub->counters().disconnected >= 500; });
