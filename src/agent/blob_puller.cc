@@ -109,7 +109,7 @@ loop::Task<Result<void>> BlobPuller::pull(std::string hash, std::string file) {
     const auto bytes = static_cast<std::int64_t>(part.bytes.size());
     const bool fits = part.offset == have && (size < 0 || part.size == size) && have + bytes <= part.size;
     if (!fits || (bytes == 0 && have < part.size)) {
-      co_return fail(Errc::corrupt, "the master sent another part of " + hash + "" than was requested");
+      co_return fail(Errc::corrupt, "the master sent another part of " + hash + " than was requested");
     }
     if (part.size > options_.bytes_max.value) {
       co_return fail(Errc::invalid, "packed code of " + to_string(ByteSize{part.size}) + "; this agent takes " +

@@ -39,7 +39,7 @@ void DiskWatch::look(TimePoint now) {
     obstacle_.clear();
   } else if (obstacle_.empty()) {
     obstacle_ = "the disk is full: " + in_megabytes(free) + " free in " + folder_ +
-                (no_files ? "", no file can be created" : "") + "; free space there";
+                (no_files ? ", no file can be created" : "") + "; free space there";
   }
 }
 

@@ -2,6 +2,7 @@
 /// time.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,8 @@
 namespace cadre::logs {
 
 inline TimePoint at(std::int64_t us) { return TimePoint(std::chrono::microseconds(us)); }
+
+inline std::int64_t size_of(const Bytes& bytes) { return static_cast<std::int64_t>(bytes.size()); }
 
 inline std::string random_text(Dice& dice, std::int64_t size) {
   std::string text(static_cast<std::size_t>(size), ' ');

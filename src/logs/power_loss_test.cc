@@ -20,11 +20,9 @@
 namespace cadre::logs {
 namespace {
 
-constexpr StoreOptions tiny{ByteSize{300}};
-
-std::unique_ptr<LogStore> open_store(const std::string& folder) { return LogStore::open(folder, tiny).value(); }
-
-std::int64_t size_of(const Bytes& bytes) { return static_cast<std::int64_t>(bytes.size()); }
+std::unique_ptr<LogStore> open_small(const std::string& folder) {
+  return LogStore::open(folder, {ByteSize{300}}).value();
+}
 
 Chunk rest_of(const Bytes& bytes, std::int64_t from) { return {from, 0, {bytes.begin() + from, bytes.end()}}; }
 
@@ -69,7 +67,7 @@ class LogsAndPowerLoss : public testing::Test {
   void expect_kept(const std::string& folder, const std::vector<std::string>& logs, std::size_t done) {
     SCOPED_TRACE("after " + std::to_string(done) + " operations");
     {
-      const auto store = open_store(folder);
+      const auto store = open_small(folder);
       for (const std::string& log : logs) {
         const Written& known = written_.at(log);
         const std::int64_t end = store->end(log);
@@ -83,14 +81,14 @@ class LogsAndPowerLoss : public testing::Test {
       }
       ASSERT_TRUE(store->sync());
     }
-    const auto store = open_store(folder);
+    const auto store = open_small(folder);
     for (const std::string& log : logs) ASSERT_EQ(all_of(*store, log), written_.at(log).bytes) << log << ", sent again";
   }
 
   Dice dice_{7};
   servers::TempDir folder_;
   loop::PowerLoss loss_{folder_.path()};
-  std::unique_ptr<LogStore> store_ = open_store(folder_.path());
+  std::unique_ptr<LogStore> store_ = open_small(folder_.path());
   std::map<std::string, Written> written_;
 };
 
@@ -126,7 +124,7 @@ TEST_F(LogsAndPowerLoss, ARemovedLogStaysRemoved) {
   store_.reset();
   int came_back = 0;
   loss_.each([&](const std::string& left, std::size_t done) {
-    const std::int64_t end = open_store(left)->end("removed");
+    const std::int64_t end = open_small(left)->end("removed");
     EXPECT_TRUE(done < removed || end == 0) << "after " << done << " operations";
     EXPECT_TRUE(done != before || end == size_of(written_.at("removed").bytes));
     came_back += done > before && end > 0 ? 1 : 0;
@@ -144,7 +142,7 @@ TEST_F(LogsAndPowerLoss, WhatRetentionLeavesIsWhole) {
   const servers::TempDir copy;
   store_.reset();
   std::filesystem::copy(folder_.path(), copy.path(), std::filesystem::copy_options::recursive);
-  const auto store = open_store(copy.path());
+  const auto store = open_small(copy.path());
   loop::PowerLoss loss(copy.path());
   const ByteSize before = store->size();
   ASSERT_TRUE(store->prune(at(10'000'000), {Duration::max(), ByteSize{before.value / 2}}));
@@ -152,7 +150,7 @@ TEST_F(LogsAndPowerLoss, WhatRetentionLeavesIsWhole) {
   const std::int64_t pruned = store->read("log", 0, 1).value().offset;
   ASSERT_GT(pruned, 0);
   loss.each([&](const std::string& left, std::size_t done) {
-    const auto reopened = open_store(left);
+    const auto reopened = open_small(left);
     ASSERT_EQ(reopened->end("log"), size_of(sent)) << "after " << done << " operations";
     for (std::int64_t offset = 0; offset < size_of(sent);) {
       const Chunk chunk = reopened->read("log", offset, 1'000).value();

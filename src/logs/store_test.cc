@@ -33,8 +33,6 @@ Bytes records(std::initializer_list<const char*> lines, std::int64_t time_us = 1
   return bytes;
 }
 
-std::int64_t size_of(const Bytes& bytes) { return static_cast<std::int64_t>(bytes.size()); }
-
 Bytes part_of(const Bytes& bytes, std::int64_t from, std::int64_t to) {
   return {bytes.begin() + from, bytes.begin() + to};
 }

@@ -13,7 +13,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 constexpr int many = 5'000;
-const AccountId ann("user ann");
+const AccountId alice("user alice");
 const AccountId bob("user bob");
 
 Gang gang(const std::string& name, const AccountId& account) {
@@ -44,7 +44,7 @@ int unprepared(Planner& planner) {
 }
 
 template <class Test>
-void under_every_policy(Test test) {
+void under_both_policies(Test test) {
   for (const Policy& policy : {Policy(PriorityPolicy{}), Policy(FairSharePolicy{})}) {
     SCOPED_TRACE(policy.index() == 0 ? "priority" : "fair_share");
     Planner planner(policy);
@@ -53,26 +53,26 @@ void under_every_policy(Test test) {
 }
 
 TEST(Portions, SetALimitOfGangsThatWait) {
-  under_every_policy([](Planner& planner) {
+  under_both_policies([](Planner& planner) {
     planner.put_agent(plain_agent("a", 8));
     submit(planner, "bob", bob, 2);
-    submit(planner, "ann", ann, many);
-    planner.set_account(ann, 3);
+    submit(planner, "alice", alice, many);
+    planner.set_account(alice, 3);
     for (int i = 0; i < many / 1'000 - 1; ++i) EXPECT_FALSE(planner.prepare(1'000));
     EXPECT_TRUE(planner.prepare(1'000));
     EXPECT_THAT(planner.plan(start_of_time).start, SizeIs(3 + 2));
-    EXPECT_EQ(planner.held_by(ann), 3);
+    EXPECT_EQ(planner.held_by(alice), 3);
   });
 }
 
 TEST(Portions, AreNotWaitedForByPlans) {
-  under_every_policy([](Planner& planner) {
+  under_both_policies([](Planner& planner) {
     planner.put_agent(plain_agent("a", 8));
-    submit(planner, "ann", ann, 100);
-    planner.set_account(ann, 3);
+    submit(planner, "alice", alice, 100);
+    planner.set_account(alice, 3);
     EXPECT_FALSE(planner.prepare(10));
     EXPECT_THAT(planner.plan(start_of_time).start, SizeIs(3));
-    planner.set_account(ann, std::nullopt);
+    planner.set_account(alice, std::nullopt);
     EXPECT_FALSE(planner.prepare(10));
     for (const QueuedDemand& demand : planner.queued_demand()) EXPECT_GT(demand.gangs, 0);
     EXPECT_THAT(planner.why(GangId("ann50")), HasSubstr("its limit was removed"));
@@ -81,39 +81,39 @@ TEST(Portions, AreNotWaitedForByPlans) {
 }
 
 TEST(Portions, HoldOnlyGangsUnderALimitThatComesOrGoes) {
-  under_every_policy([](Planner& planner) {
-    submit(planner, "ann", ann, 10);
+  under_both_policies([](Planner& planner) {
+    submit(planner, "alice", alice, 10);
     submit(planner, "bob", bob, many);
-    planner.set_account(ann, 3);
+    planner.set_account(alice, 3);
     EXPECT_EQ(unprepared(planner), 10);
-    planner.set_account(ann, 4);
+    planner.set_account(alice, 4);
     EXPECT_EQ(unprepared(planner), 1);
-    planner.set_account(ann, 5);
-    planner.set_account(ann, std::nullopt);
-    planner.set_account(ann, 6);
+    planner.set_account(alice, 5);
+    planner.set_account(alice, std::nullopt);
+    planner.set_account(alice, 6);
     EXPECT_EQ(unprepared(planner), 10);
   });
 }
 
 TEST(Portions, AreNotMixedUpByGangsThatEnd) {
-  under_every_policy([](Planner& planner) {
+  under_both_policies([](Planner& planner) {
     planner.put_agent(plain_agent("a", 8));
-    submit(planner, "ann", ann, 10);
-    planner.set_account(ann, 3);
+    submit(planner, "alice", alice, 10);
+    planner.set_account(alice, 3);
     EXPECT_FALSE(planner.prepare(5));
-    for (int i = 0; i < 10; ++i) planner.remove(GangId("ann" + std::to_string(i)));
+    for (int i = 0; i < 10; ++i) planner.remove(GangId("alice" + std::to_string(i)));
     submit(planner, "bob", bob, 10);
     EXPECT_THAT(planner.plan(start_of_time).start, SizeIs(8));
   });
 }
 
 TEST(ReservedAgents, RunOnlyGangsOfTheirAccount) {
-  under_every_policy([](Planner& planner) {
-    planner.put_agent(reserved_agent("a", 8, ann));
+  under_both_policies([](Planner& planner) {
+    planner.put_agent(reserved_agent("a", 8, alice));
     submit(planner, "bob", bob, 2);
     EXPECT_THAT(planner.plan(start_of_time).start, IsEmpty());
     EXPECT_THAT(planner.why(GangId("bob0")), HasSubstr("no agents that take work could hold"));
-    submit(planner, "ann", ann, 2);
+    submit(planner, "alice", alice, 2);
     EXPECT_THAT(planner.plan(start_of_time).start, SizeIs(2));
     planner.put_agent(plain_agent("b", 8));
     EXPECT_THAT(planner.plan(start_of_time).start, SizeIs(2));
@@ -121,12 +121,12 @@ TEST(ReservedAgents, RunOnlyGangsOfTheirAccount) {
 }
 
 TEST(ReservedAgents, MayBeReservedAndOpenedWhileGangsWait) {
-  under_every_policy([](Planner& planner) {
+  under_both_policies([](Planner& planner) {
     planner.put_agent(plain_agent("full", 0));
-    submit(planner, "ann", ann, 2);
+    submit(planner, "alice", alice, 2);
     submit(planner, "bob", bob, 2);
     EXPECT_THAT(planner.plan(start_of_time).start, IsEmpty());
-    planner.put_agent(reserved_agent("a", 8, ann));
+    planner.put_agent(reserved_agent("a", 8, alice));
     EXPECT_THAT(planner.plan(start_of_time).start, SizeIs(2));
     planner.put_agent(plain_agent("a", 8));
     EXPECT_THAT(planner.plan(start_of_time).start, SizeIs(2));
@@ -134,12 +134,12 @@ TEST(ReservedAgents, MayBeReservedAndOpenedWhileGangsWait) {
 }
 
 TEST(ReservedAgents, ConcernOnlyGangsOfTheirAccount) {
-  under_every_policy([](Planner& planner) {
-    submit(planner, "ann", ann, 10);
+  under_both_policies([](Planner& planner) {
+    submit(planner, "alice", alice, 10);
     submit(planner, "bob", bob, many);
-    planner.put_agent(reserved_agent("a", 8, ann));
+    planner.put_agent(reserved_agent("a", 8, alice));
     EXPECT_EQ(unprepared(planner), 10);
-    planner.put_agent(reserved_agent("b", 8, ann));
+    planner.put_agent(reserved_agent("b", 8, alice));
     EXPECT_EQ(unprepared(planner), 1);
     planner.remove_agent(AgentId("a"));
     EXPECT_EQ(unprepared(planner), 1);
@@ -153,7 +153,7 @@ TEST(Planner, KnowsWhetherAnAgentIsOccupied) {
   planner.put_agent(plain_agent("a", 8));
   EXPECT_FALSE(planner.is_occupied(AgentId("a")));
   EXPECT_FALSE(planner.is_occupied(AgentId("unknown")));
-  planner.submit(gang("one", ann), start_of_time);
+  planner.submit(gang("one", alice), start_of_time);
   EXPECT_THAT(planner.plan(start_of_time).start, SizeIs(1));
   EXPECT_TRUE(planner.is_occupied(AgentId("a")));
   planner.stopping(GangId("one"));

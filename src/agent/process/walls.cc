@@ -225,8 +225,8 @@ Result<cluster::Mount> Walls::check_mount(const WallRequest& request, const clus
   std::string real = real_path(mount.source);
   if (real.empty()) real = fs::path(mount.source).lexically_normal();
   const cluster::Mount checked{real, mount.target, mount.writable};
-  const std::string what = "'" + mount.source + ""' cannot be mounted"; const std::string target =
-                               fs::path(mount.target).lexically_normal().string();
+  const std::string what = "'" + mount.source + "' cannot be mounted";
+  const std::string target = fs::path(mount.target).lexically_normal().string();
   for (const char* folder : {"/proc", "/sys", "/dev"}) {
     if (is_below(target, folder)) {
       return refuse(what + " at '" + mount.target + "'; choose a place outside of /proc, /sys and /dev");
