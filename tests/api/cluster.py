@@ -3,6 +3,7 @@ import http.client
 import json
 import os
 import pathlib
+import pwd
 import shutil
 import signal
 import subprocess
@@ -28,8 +29,13 @@ class Answer:
 
 
 class Cluster:
-    def __init__(self, master=(), agent=("--artificial-slots", "4")):
+    """`user` is an ordinary user as whom a cluster of root runs; an ordinary user can start one only as itself."""
+
+    def __init__(self, master=(), agent=("--artificial-slots", "4"), user=None):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="cadre-api-"))
+        self.command = [PROGRAM]
+        if user is not None and os.geteuid() == 0:
+            self.become(user)
         self.data = self.folder / "m"
         self.master_arguments = [str(one) for one in master] + database_of_this_run()
         self.agent_arguments = list(agent)
@@ -39,9 +45,27 @@ class Cluster:
                              *self.agent_arguments])
         self.until(lambda: self.get("/status").json["agents_up"] == 1)
 
+    def become(self, user):
+        """With a copy of the programs: the user may not see the build folder."""
+        programs = self.folder / "bin"
+        programs.mkdir()
+        beside = pathlib.Path(PROGRAM).parent
+        for name in ("cadre", "cadre-supervisor"):
+            shutil.copy(beside / name, programs / name)
+        if (beside / "python/cadre").exists():
+            shutil.copytree(beside / "python/cadre", programs / "python/cadre")
+        subprocess.run(["chmod", "-R", "u=rwX,go=rX", self.folder], check=True)
+        account = pwd.getpwnam(user)
+        os.chown(self.folder, account.pw_uid, account.pw_gid)
+        self.command = ["setpriv", f"--reuid={account.pw_uid}", f"--regid={account.pw_gid}", "--clear-groups",
+                        "env", "--chdir=/", f"HOME={self.folder}", str(programs / "cadre")]
+
     def start(self, name, arguments):
         with open(self.folder / f"{name}.log", "ab") as log:
-            self.processes[name] = subprocess.Popen([PROGRAM, *arguments], stdout=log, stderr=log)
+            self.processes[name] = subprocess.Popen([*self.command, *arguments], stdout=log, stderr=log)
+
+    def log(self, name):
+        return (self.folder / f"{name}.log").read_text()
 
     def start_master(self):
         self.start("master", ["master", "--data", str(self.data), "--port", "0", "--agent-timeout", "5s",

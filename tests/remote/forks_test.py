@@ -86,9 +86,6 @@ class Forks(Scripts):
             print(len({one.stamp() for one in actors}))
             """) + textwrap.dedent(more)
 
-    def log_of_agent(self):
-        return (self.cluster.folder / "agent.log").read_text()
-
     def test_modules_of_a_class_are_imported_once(self):
         self.assertEqual(self.run_script(self.stamped, self.script()), "1\n")
 
@@ -210,7 +207,7 @@ class Forks(Scripts):
         files = {"stamped.py": self.stamped["stamped.py"] + "import threading\n"
                                "threading.Thread(target=threading.Event().wait, daemon=True).start()\n"}
         self.assertEqual(self.run_script(files, self.script()), "6\n")
-        self.assertIn("are started, not forked, for now: the modules that it imports start threads", self.log_of_agent())
+        self.assertIn("are started, not forked, for now: the modules that it imports start threads", self.cluster.log("agent"))
 
     def test_a_module_that_cannot_be_imported_is_the_actors_own_error(self):
         code, said, errors = self.try_script({"broken.py": "import os\nif 'CADRE_TASK' in os.environ or "
@@ -265,6 +262,41 @@ class Faults(Scripts):
         jobs = [one._cadre_actor.job for one in actors]
         del actors
         until(lambda: not [one for one in self.actors() if one["id"] in jobs], "they end")
+
+
+class OfAnOrdinaryUser(Scripts):
+    """Its agent has namespaces of users instead of rights."""
+
+    AGENT = Forks.AGENT
+    USER = "nobody"
+
+    def test_they_are_forked_and_isolated(self):
+        said = self.run_script(Forks.stamped, """
+            import json, os
+            import cadre, stamped
+            @cadre.remote_class(cpus=0.1)
+            class A:
+                def facts(self):
+                    open("/tmp/left", "x").close()  # fails if another one sees the same folder
+                    return [stamped.stamp, len([one for one in os.listdir("/proc") if one.isdigit()]),
+                            *[os.readlink("/proc/self/ns/" + kind) for kind in ("user", "pid", "mnt", "ipc")]]
+            actors = [A() for _ in range(6)]
+            print(json.dumps([one.facts() for one in actors]))
+            """)
+        stamps, processes, *namespaces = zip(*json.loads(said))
+        self.assertEqual(len(set(stamps)), 1, self.cluster.log("agent"))
+        self.assertEqual(set(processes), {2})
+        for kind in namespaces:
+            self.assertEqual(len(set(kind)), 6, kind)
+        owners = {os.stat(f"/proc/{one.pid}").st_uid for one in self.cluster.processes.values()}
+        self.assertNotIn(0, owners)
+
+    def test_one_that_cannot_be_forked_is_started_and_the_log_says_why(self):
+        files = {"stamped.py": Forks.stamped["stamped.py"] + "import threading\n"
+                               "threading.Thread(target=threading.Event().wait, daemon=True).start()\n"}
+        self.assertEqual(self.run_script(files, Forks.script(self)), "6\n")
+        self.assertIn("are started, not forked, for now: the modules that it imports start threads",
+                      self.cluster.log("agent"))
 
 
 class WithoutTemplates(Scripts):

@@ -49,10 +49,11 @@ class Scene(unittest.TestCase):
 
     AGENT = ("--artificial-slots", "4", "--cpus", "64", "--memory", "64GiB", "--warm", "4")
     MASTER = ()
+    USER = None  # as whom the cluster runs; None: as this program
 
     @classmethod
     def setUpClass(cls):
-        cls.cluster = Cluster(master=cls.MASTER, agent=cls.AGENT)
+        cls.cluster = Cluster(master=cls.MASTER, agent=cls.AGENT, user=cls.USER)
         os.environ["CADRE_MASTER"] = str(cls.cluster.data)
         os.environ.pop("CADRE_TOKEN", None)
 
