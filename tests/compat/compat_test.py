@@ -1,12 +1,14 @@
-"""Programs of two versions in one cluster: jobs run, are adopted and are followed.
+"""Programs of two versions in one cluster: jobs run, are adopted and are followed, whichever of them is exchanged.
 
 CADRE_OLD and CADRE_NEW name the two programs, CADRE_REFUSED one whose protocol is too old for CADRE_NEW.
 """
+import contextlib
 import json
 import os
 import pathlib
 import shutil
 import signal
+import sqlite3
 import subprocess
 import tempfile
 import time
@@ -45,6 +47,30 @@ class Mixed:
         self.start("agent", program, "agent", "--master", str(self.data), "--data", str(self.folder / "a"), "--id", "a1",
                    "--artificial-slots", "2", "--allow-isolation-off")
 
+    def mixed(self, cadre, supervisor):
+        """A program whose agents start supervisors of another version, as when a package is upgraded under them."""
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="bin-", dir=self.folder))
+        folder.chmod(0o755)
+        shutil.copy(cadre, folder / "cadre")
+        shutil.copy(pathlib.Path(supervisor).parent / "cadre-supervisor", folder / "cadre-supervisor")
+        return str(folder / "cadre")
+
+    def supervisors(self):
+        """Those of the agent's tasks: each runs in the folder of its task."""
+        found = set()
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                folder = pathlib.Path(os.readlink(process / "cwd"))
+            except OSError:
+                continue  # it has ended
+            if folder.parent == self.folder / "a" / "tasks" and not folder.name.startswith("0."):  # of a warm process
+                found.add(int(process.name))
+        return found
+
+    def schema_version(self):
+        with contextlib.closing(sqlite3.connect(f"file:{self.data}/cadre.db?mode=ro", uri=True)) as database:
+            return database.execute("SELECT count(*) FROM cadre_schema").fetchone()[0]
+
     def kill(self, name):
         process = self.processes.pop(name)
         process.send_signal(signal.SIGKILL)
@@ -82,45 +108,113 @@ class Versions(unittest.TestCase):
     def test_master_and_agent_of_two_versions_run_jobs_for_clients_of_both(self):
         for master, agent in ((NEW, OLD), (OLD, NEW)):
             with self.subTest(master="new" if master == NEW else "old"):
-                cluster = self.cluster = Mixed()
-                self.addCleanup(cluster.close)
-                cluster.master(master)
-                cluster.agent(agent)
-                cluster.until(lambda: cluster.agents_up(master) == 1, "the agent is up")
+                self.begin(master, agent)
                 for client in (OLD, NEW):
                     self.check_runs(client)
 
-    def check_survives(self, before, after):
-        """A task that runs while master and agent are exchanged goes on, is followed, and its end is known."""
+    def begin(self, master, agent, supervisor=None):
+        """With an agent that starts supervisors of a third program, if there is one."""
         cluster = self.cluster = Mixed()
         self.addCleanup(cluster.close)
-        cluster.master(before)
-        cluster.agent(before)
-        cluster.until(lambda: cluster.agents_up(before) == 1, "the agent is up")
-        go_on = cluster.folder / "go_on"
-        script = f"echo began; while [ ! -e {go_on} ]; do sleep 0.1; done; echo ended; exit 3"
-        made = cluster.client(before, "run", "--detach", "--slots", "1", "--isolation", "off", "--", "sh", "-c", script)
+        cluster.master(master)
+        cluster.agent(agent if supervisor is None else cluster.mixed(agent, supervisor))
+        cluster.until(lambda: cluster.agents_up(master) == 1, "the agent is up")
+        return cluster
+
+    def begin_task(self, client):
+        """A job that writes and waits; gives its number."""
+        cluster = self.cluster
+        script = f"echo began; while [ ! -e {cluster.folder}/go_on ]; do sleep 0.1; done; echo ended; exit 3"
+        made = cluster.client(client, "run", "--detach", "--slots", "1", "--isolation", "off", "--", "sh", "-c", script)
         self.assertEqual(made.returncode, 0, made.stderr)
         job = made.stdout.split()[-1]
-        cluster.until(lambda: "began" in cluster.client(before, "logs", job).stdout, "it has begun")
-        cluster.kill("agent")
-        cluster.agent(after)
+        cluster.until(lambda: "began" in cluster.client(client, "logs", job).stdout, "it has begun")
+        return job
+
+    def check_ends(self, jobs, client):
+        cluster = self.cluster
+        (cluster.folder / "go_on").touch()
+        for job in jobs:
+            waited = cluster.client(client, "job", "wait", job)
+            described = json.loads(cluster.client(client, "job", "describe", job, "--json").stdout)
+            self.assertEqual(waited.returncode, 3, waited.stderr)
+            self.assertEqual([task["epoch"] for task in described["tasks"]], [1], "it was never started again")
+            for reader in (OLD, NEW):
+                self.assertEqual(cluster.client(reader, "logs", job).stdout, "began\nended\n")
+
+    def check_survives(self, before, after):
+        """A task that runs while programs are exchanged goes on under its supervisor, is followed, and its end is known.
+        `before` and `after` are those of the master and the agent."""
+        cluster = self.begin(*before)
+        job = self.begin_task(before[0])
+        supervisors = cluster.supervisors()
+        self.assertEqual(len(supervisors), 1)
+        if before[1] != after[1]:
+            cluster.kill("agent")
+            cluster.agent(after[1])
+        if before[0] != after[0]:
+            cluster.kill("master")
+            cluster.master(after[0])
+        cluster.until(lambda: cluster.agents_up(after[0]) == 1, "the agent is back")
+        self.assertEqual(cluster.supervisors(), supervisors)
+        self.check_ends([job], after[0])
+        self.check_runs(after[0])
+
+    def test_tasks_survive_a_newer_master_and_agent(self):
+        self.check_survives((OLD, OLD), (NEW, NEW))
+
+    def test_tasks_survive_a_newer_agent(self):
+        """Which adopts older supervisors."""
+        for master in (OLD, NEW):
+            with self.subTest(master="old" if master == OLD else "new"):
+                self.check_survives((master, OLD), (master, NEW))
+
+    def test_tasks_survive_an_older_agent(self):
+        """Which adopts newer supervisors."""
+        for master in (OLD, NEW):
+            with self.subTest(master="old" if master == OLD else "new"):
+                self.check_survives((master, NEW), (master, OLD))
+
+    def test_tasks_survive_a_newer_master(self):
+        for agent in (OLD, NEW):
+            with self.subTest(agent="old" if agent == OLD else "new"):
+                self.check_survives((OLD, agent), (NEW, agent))
+
+    def test_agents_start_supervisors_of_another_version(self):
+        """As when a package is upgraded, or downgraded, while the agent runs; the next agent adopts them."""
+        for agent, supervisor in ((OLD, NEW), (NEW, OLD)):
+            with self.subTest(agent="old" if agent == OLD else "new"):
+                cluster = self.begin(NEW, agent, supervisor)
+                self.check_runs(NEW)
+                job = self.begin_task(NEW)
+                supervisors = cluster.supervisors()
+                cluster.kill("agent")
+                cluster.agent(supervisor)
+                cluster.until(lambda: cluster.agents_up(NEW) == 1, "the agent is back")
+                self.assertEqual(cluster.supervisors(), supervisors)
+                self.check_ends([job], NEW)
+                self.check_runs(NEW)
+
+    def test_an_older_master_refuses_the_database_of_a_newer_one(self):
+        """And leaves it as it is."""
+        cluster = self.cluster
+        cluster.master(OLD)
+        old_version = cluster.schema_version()
+        cluster = self.begin(NEW, NEW)
+        new_version = cluster.schema_version()
+        job = self.begin_task(NEW)
         cluster.kill("master")
-        cluster.master(after)
-        cluster.until(lambda: cluster.agents_up(after) == 1, "the agent is back")
-        go_on.touch()
-        waited = cluster.client(after, "job", "wait", job)
-        described = json.loads(cluster.client(after, "job", "describe", job, "--json").stdout)
-        self.assertEqual(waited.returncode, 3, waited.stderr)
-        self.assertEqual([task["epoch"] for task in described["tasks"]], [1],
-                         "it was never started again")
-        self.assertEqual(cluster.client(before, "logs", job).stdout, "began\nended\n")
-
-    def test_tasks_are_adopted_by_a_newer_version(self):
-        self.check_survives(OLD, NEW)
-
-    def test_tasks_are_adopted_by_an_older_version(self):
-        self.check_survives(NEW, OLD)
+        if new_version == old_version:  # then it is none that the older one does not know
+            cluster.master(OLD)
+        else:
+            cluster.start("older", OLD, "master", "--data", str(cluster.data), "--port", "0")
+            self.assertNotEqual(cluster.processes["older"].wait(60), 0)
+            self.assertIn(f"has schema version {new_version}, this program knows versions up to {old_version}; run a newer "
+                          "release of cadre, or restore a backup made before the upgrade", cluster.log("older"))
+            self.assertEqual(cluster.schema_version(), new_version)
+            cluster.master(NEW)
+        cluster.until(lambda: cluster.agents_up(NEW) == 1, "the agent is back")
+        self.check_ends([job], NEW)
 
     def test_agents_of_an_older_protocol_are_refused_with_both_versions(self):
         for master, agent in ((NEW, REFUSED), (REFUSED, NEW)):
