@@ -90,7 +90,9 @@ Result<void> MasterNode::open(const MasterDependencies& deps) {
   };
   parts.cluster_shell = [this, shell = std::move(shell)](
                             const master::Dependencies& on) -> Result<std::unique_ptr<master::PartShell>> {
-    return master::ClusterShell::make({on.loop, tapped_, on.pool, on.records, on.calendar, on.log}, shell);
+    TRY_ASSIGN(made, master::ClusterShell::make({on.loop, tapped_, on.pool, on.records, on.calendar, on.log}, shell));
+    cluster_ = made.get();
+    return made;
   };
 
   master::Options options;

@@ -22,6 +22,7 @@
 #include "tests/sim/process_network.h"
 
 namespace cadre::master {
+class ClusterShell;
 class Master;
 }  // namespace cadre::master
 
@@ -81,6 +82,7 @@ class MasterNode {
   std::set<cluster::LeaseId> fenced_;  ///< older leases of their tasks are served no more
   std::unique_ptr<OutputStore> output_;
   std::unique_ptr<master::Master> master_;
+  master::ClusterShell* cluster_ = nullptr;  ///< of the master
 };
 
 }  // namespace cadre::sim
