@@ -53,7 +53,7 @@ Result<Home> settle_in(const std::string& data, Adopt adopt, Log& log) {
   const std::string before = line_of(place_path(data));
   const bool was_copied = !before.empty() && before != place;
   if (was_copied) {
-    log.warning(data + "was copied or moved here; its tasks are not taken over and were set aside in " + data +
+    log.warning(data + " was copied or moved here; its tasks are not taken over and were set aside in " + data +
                 "/tasks.old");
   }
   if (adopt == Adopt::yes && !home.cluster.empty()) {

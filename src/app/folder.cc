@@ -41,7 +41,7 @@ Result<std::string> make_private_folder(const std::string& path, Log& log) {
   if (!S_ISDIR(about.st_mode)) return fail(Errc::invalid, name + " is not a folder");
   if (about.st_uid != ::geteuid()) {
     return fail(Errc::denied, name +
-                                  " belongs to another user with access to its contents; choose "
+                                  " belongs to another user, and that user has access to its contents; choose "
                                   "another folder, or make the user that runs cadre its owner");
   }
   TRY(set_mode(name, about.st_mode, 0700, log));

@@ -155,7 +155,7 @@ std::optional<Item> MsgpackCursor::tagged(std::uint8_t tag) {
     case 0xdd: return many(ItemKind::list, integer<std::uint32_t>());
     case 0xde: return many(ItemKind::map, integer<std::uint16_t>());
     case 0xdf: return many(ItemKind::map, integer<std::uint32_t>());
-    default: return fail("the byte 0xc1 is not valid here");
+    default: return fail("the byte 0xc1 is not valid in MessagePack");
   }
 }
 

@@ -19,7 +19,8 @@ namespace {
 
 constexpr std::size_t key_bytes = 32;
 constexpr std::size_t key_characters = 40;
-constexpr std::string_view first_line = "cadre keys 1: CURVE, public then secret; keep this file secret\n";
+/// Part of the file format: files of released versions begin with this line, so it must not change.
+constexpr std::string_view first_line = "cadre keys 1: CURVE, public then secret; show this file to nobody\n";
 using Text = std::array<char, key_characters + 1>;  // with a NUL
 
 struct File {

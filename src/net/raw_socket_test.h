@@ -1,4 +1,4 @@
-/// For the tests of this room: sockets of the system, to say to a hub what no link of ours says. One thread at a time.
+/// For the tests of this module: plain sockets that send malformed messages to a hub. One thread at a time.
 #pragma once
 
 #include <arpa/inet.h>

@@ -377,7 +377,7 @@ class Evil {
   }
   void hear(BytesView bytes) {
     const auto message = describe::read_msgpack<messages::FromMaster>(bytes);
-    if (!message) give_up("the master says what cannot be read");
+    if (!message) give_up("cannot read a message of the master");
     if (std::holds_alternative<messages::Welcome>(message->body)) {
       session_ = message->session;
       ++welcomes_;
@@ -439,7 +439,7 @@ void run_ordinary_job(Api& api) {
     failure = failure_of(api, submit(api, job("default", {"true"}, 0)));
     if (!failure) return;
   }
-  give_up("an ordinary job does not run any more: " + *failure);
+  give_up("an ordinary job no longer runs: " + *failure);
 }
 
 int run_all(const std::vector<std::string>& arguments) {

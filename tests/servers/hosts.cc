@@ -135,7 +135,7 @@ void forget_the_gone(std::vector<pid_t>& children) {
 }  // namespace
 
 Hosts::Hosts(int count) {
-  if (count < 1 || count > hosts_max) throw std::runtime_error("so many hosts cannot be: " + std::to_string(count));
+  if (count < 1 || count > hosts_max) throw std::runtime_error("unsupported number of hosts: " + std::to_string(count));
   expect_network_rights();
   switch_network_ = make_network();
   hosts_.resize(static_cast<std::size_t>(count));

@@ -53,7 +53,7 @@ class Interrupts {
         tasks_.spawn(end(*this, Duration(0)));
         break;
       default:
-        say(job + " was requested to end, but may still be running; see cadre job describe " +
+        say("requested the end of " + job + ", which may still be running; see cadre job describe " +
             std::to_string(job_.value));
         session_.leave(128 + SIGINT);
     }

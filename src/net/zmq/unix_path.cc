@@ -21,8 +21,8 @@ Result<void> check_private_folder(const std::string& path) {
   if (!S_ISDIR(about.st_mode)) return fail(Errc::invalid, folder + " is not a folder; choose another path");
   if (about.st_uid != geteuid() && geteuid() != 0) {
     return fail(Errc::denied, "the folder " + folder +
-                                  " of a unix socket belongs to another user, which could take its " +
-                                  "place; choose a folder of your own");
+                                  " of a unix socket belongs to another user, and that user can replace the " +
+                                  "socket; choose a folder of your own");
   }
   if ((about.st_mode & 077) != 0) {
     return fail(Errc::denied, "others may use the folder " + folder +
