@@ -372,10 +372,10 @@ void expect_golden(const std::string& name, const std::vector<Scene>& scenes) {
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), text) << "if it should change: CADRE_UPDATE_GOLDEN=1";
 }
 
-TEST(Access, TellsOfUsersAsItDid) { expect_golden("users", users()); }
-TEST(Access, TellsOfTokensAsItDid) { expect_golden("tokens", tokens()); }
-TEST(Access, TellsOfWorkspacesAndRolesAsItDid) { expect_golden("workspaces", workspaces()); }
-TEST(Access, TellsOfGuessedPasswordsAsItDid) { expect_golden("logins", logins()); }
+TEST(Access, MatchesTheGoldenFileOfUsers) { expect_golden("users", users()); }
+TEST(Access, MatchesTheGoldenFileOfTokens) { expect_golden("tokens", tokens()); }
+TEST(Access, MatchesTheGoldenFileOfWorkspacesAndRoles) { expect_golden("workspaces", workspaces()); }
+TEST(Access, MatchesTheGoldenFileOfFailedLogins) { expect_golden("logins", logins()); }
 
 TEST(Access, SaysTheSameIfItIsRestartedAllTheTime) {
   for (const std::vector<Scene>& scenes : {users(), tokens(), workspaces()}) {

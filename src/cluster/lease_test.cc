@@ -84,7 +84,7 @@ std::string tell(const std::string& title, const std::vector<Event>& news) {
   return text + "\n";
 }
 
-TEST(Lease, TellsItsHistoriesAsItDid) {
+TEST(Lease, MatchesTheGoldenTranscripts) {
   std::string text;
   text += tell("A plain life", {Place{a}, Started{a1}, Exited{a1, {Reason::exited, 3}}});
   text += tell("It fails to start", {Place{a}, Exited{a1, {Reason::failed_to_start, 127}}, Again{}, Place{b}});

@@ -40,9 +40,9 @@ TEST_P(TransactionContract, CommitsWhenTheFunctionGivesAValue) {
 TEST_P(TransactionContract, RollsBackWhenTheFunctionFails) {
   const auto failed = db_->transaction([&](Transaction& transaction) -> Result<void> {
     TRY(add(transaction, 1));
-    return fail(Errc::denied, "changed my mind");
+    return fail(Errc::denied, "not allowed");
   });
-  EXPECT_EQ(failed.error(), (Error{Errc::denied, "changed my mind"}));
+  EXPECT_EQ(failed.error(), (Error{Errc::denied, "not allowed"}));
   EXPECT_EQ(things(), 0);
   ASSERT_DONE(db_->transaction([](Transaction& transaction) { return add(transaction, 1); }));
   EXPECT_EQ(things_seen_by_another(), 1);

@@ -25,7 +25,7 @@ class Reach {
       : state_(state), filter_(state.filter_for(one, &one.blocked.barred)), order_(order), preemption_(preemption) {}
 
   bool admits(std::uint32_t agent) const { return state_.books.takes_work(agent) && filter_.admits(agent); }
-  /// At most so many slots, whoever asks: quicker to tell than what follows.
+  /// An upper limit of the slots for every gang; cheaper to check than the rest.
   std::int64_t most_slots(std::uint32_t agent) const { return state_.books.reach(agent); }
   std::int64_t slots_for(std::uint32_t agent, const Request& request) const {
     return state_.books.slots_with(agent, request, View::soon, preemptible_on(state_, agent, order_, preemption_));

@@ -77,7 +77,7 @@ class Attacks(unittest.TestCase):
         outcomes = [attempt(f"guess {i}") for i in range(12)]
         self.assertEqual(set(outcomes), {401, 429})
         self.assertGreaterEqual(outcomes.count(429), 5)
-        self.assertEqual(attempt("correct horse"), 429)  # he, too, must wait
+        self.assertEqual(attempt("correct horse"), 429)  # the right password must wait, too
         results = []
         threads = [threading.Thread(target=lambda: results.append(attempt("more guesses"))) for _ in range(20)]
         for thread in threads:

@@ -1,4 +1,4 @@
-"""Who follows the changes sees each exactly once, however often he is cut off; who was away too long is told so."""
+"""A client of the change stream gets each change exactly once across disconnects; after a long absence it gets an error."""
 import json
 import random
 import sqlite3
@@ -203,11 +203,11 @@ class Changes(unittest.TestCase):
             follower.read()
         self.assertEqual({one["id"].split(".")[0] for one in follower.changes if one["noun"] != "agent"}, {str(seen)})
         self.assertEqual(follower.resets, 1)
-        # A new role shows him what he could not see; a token that is revoked ends it.
+        # A new role makes more objects visible; a revoked token ends the stream.
         cluster.request("PUT", "/workspaces/secret/members/ann", body={"role": "viewer"})
         while follower.resets < 2:
             follower.read()
-        # The same when he was away meanwhile.
+        # The same for a client that was disconnected meanwhile.
         for method, body in (("DELETE", None), ("PUT", {"role": "editor"})):
             follower.close()
             self.assertEqual(cluster.request(method, "/workspaces/secret/members/ann", body=body).status, 200)

@@ -136,7 +136,7 @@ class Cluster:
         return self.request("GET", path, **more)
 
     def user(self, name, workspaces=None, **more):
-        """A new user; gives a token of his."""
+        """Creates a user and returns a token of theirs."""
         made = self.request("POST", "/users", body={"name": name, **more})
         assert made.status == 200, made.body
         for workspace, role in (workspaces or {}).items():

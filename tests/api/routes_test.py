@@ -11,7 +11,7 @@ import jsonschema
 from cluster import Cluster
 
 HASH = hashlib.sha256(b"code").hexdigest()
-# Nobody needs a role for it, or everybody may do it for himself: the core's own tests say what each is told.
+# Requests that need no role, or that all users may send for themselves: the tests of the core check their responses.
 ANYBODY = None
 
 

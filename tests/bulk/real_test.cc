@@ -66,7 +66,7 @@ struct BulkOnRealDisk : testing::TestWithParam<Way> {
 
   std::string spool_of(LeaseId lease) const { return folder.path() + "/spool" + std::to_string(lease.task.job.value); }
 
-  /// What was told at the desk, once so much was.
+  /// Waits for this many replies of the service, and returns them.
   std::vector<std::pair<api::CallId, bulk::FromMaster>> wait_told(std::size_t count) {
     std::unique_lock lock(mutex);
     EXPECT_TRUE(was_told.wait_for(lock, seconds(60), [&] { return told.size() >= count; }));

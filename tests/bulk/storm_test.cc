@@ -1,4 +1,4 @@
-// Shippers on some hosts, the master's bulk side on another, and readers at its desk, while hosts are cut off from each
+// Shippers on some hosts, the master's bulk side on another, and readers at its service, while hosts are cut off from each
 // other, processes are killed, and readers come and go.
 #include <gmock/gmock.h>
 
@@ -64,7 +64,7 @@ class MasterSide {
   }
 
   using Hear = std::function<void(const bulk::FromMaster&)>;
-  /// Somebody asks at the desk, under a number of his own; when nobody is there, in vain.
+  /// A reader sends a request with its own number to the service; while the service is down, there is no reply.
   Asker ask(const bulk::ToMaster& message, Hear hear) {
     waiting_.emplace(++last_asker_, std::move(hear));
     if (service_) service_->ask(last_asker_, message);
@@ -84,7 +84,7 @@ class MasterSide {
  private:
   void tell(Asker asker, const bulk::FromMaster& message) {
     const auto waiting = waiting_.find(asker);
-    ASSERT_NE(waiting, waiting_.end()) << "he was answered already, or is forgotten";
+    ASSERT_NE(waiting, waiting_.end()) << "the reader already got a reply, or was dropped";
     const Hear hear = std::move(waiting->second);
     waiting_.erase(waiting);
     hear(message);

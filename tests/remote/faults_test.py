@@ -183,7 +183,7 @@ class Faults(Scene):
             pass
 
         actor = Frozen()
-        actor.sleep(3)  # being busy is no offence
+        actor.sleep(3)  # a busy actor still counts as alive
         pid = self.process_of(actor)
         os.kill(pid, signal.SIGSTOP)
         with self.assertRaises(cadre.ActorError) as raised:
@@ -365,7 +365,7 @@ class Faults(Scene):
     tokens = {}
 
     def test_valid_frames_of_an_unauthenticated_peer_run_no_code(self):
-        """A pickle that would make a file, in a frame as callers send it, by one who has not shown who he is."""
+        """Sends a valid frame with a pickle that would create a file, from an unauthenticated peer."""
 
         @cadre.remote_class(cpus=0.1)
         class Witness:

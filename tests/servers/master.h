@@ -17,7 +17,7 @@ class MasterServer {
     std::string program;                   ///< cadre
     std::string folder;                    ///< for its data, and what it says
     std::vector<std::string> arguments{};  ///< further ones
-    std::string host = "127.0.0.1";        ///< the address of its door
+    std::string host = "127.0.0.1";        ///< the address of its gateway
     Fork fork{};                           ///< for one on a host (hosts.h); empty: here
   };
   explicit MasterServer(Setup setup);

@@ -39,7 +39,7 @@ void start_anew_for_rights() {
   const std::vector<std::string> unshare{"/usr/bin/unshare", "--user", "--map-current-user", "--keep-caps"};
   Command trial{unshare, "", ""};
   trial.arguments.insert(trial.arguments.end(), {"--net", "/bin/true"});
-  if (run(trial) != 0) return;  // whoever asks for the rights hears of it
+  if (run(trial) != 0) return;  // the caller that needs the rights reports it
   std::vector<std::string> arguments = own_arguments();
   arguments.at(0) = std::filesystem::read_symlink("/proc/self/exe");
   arguments.insert(arguments.begin(), unshare.begin(), unshare.end());

@@ -53,7 +53,7 @@ std::vector<cluster::host::Found> SimulatedRuntime::found() const {
 }
 
 void SimulatedRuntime::begin(const cluster::host::HostControl& host, Events events) {
-  mind_ = &host;
+  control_ = &host;
   events_ = std::move(events);
   for (const auto& [lease, process] : std::as_const(host_).processes()) {
     if (process.ending) continue;
@@ -89,7 +89,7 @@ loop::Task<void> SimulatedRuntime::launch(cluster::messages::Start start) {
   const LeaseId lease = start.lease;
   const Duration first = draw_delay();
   co_await loop::sleep(loop_, first);
-  if (!mind_->may_start(lease)) {
+  if (!control_->may_start(lease)) {
     events_.ended(lease, {Reason::signalled, 0, "it was stopped before it began", {}, 0});
     co_return;
   }
@@ -97,8 +97,8 @@ loop::Task<void> SimulatedRuntime::launch(cluster::messages::Start start) {
     disk_is_full(lease);
     co_return;
   }
-  Launch launch{start, mind_->abandon_after(), {}};
-  if (start.policy.fence == cluster::Fence::strict) launch.permitted_until = mind_->permitted_until();
+  Launch launch{start, control_->abandon_after(), {}};
+  if (start.policy.fence == cluster::Fence::strict) launch.permitted_until = control_->permitted_until();
   host_.write_launch(std::move(launch));
   starting_.insert(lease);
   const Duration second = draw_delay();
@@ -134,7 +134,7 @@ std::string SimulatedRuntime::obstacle() {
 
 std::string SimulatedRuntime::fault() const {
   for (const auto& [lease, process] : std::as_const(host_).processes()) {
-    if (!process.is_alive || mind_ == nullptr || !mind_->has_ended(lease)) continue;
+    if (!process.is_alive || control_ == nullptr || !control_->has_ended(lease)) continue;
     return "the agent of " + host_.name() + " counts lease " + to_string(lease) + " as ended while it runs";
   }
   return "";

@@ -35,7 +35,7 @@ class SimulatedRuntime final : public agent::Runtime, private SimulatedHost::Age
   /// What the agent must not do with its tasks; empty: all is well.
   [[nodiscard]] std::string fault() const;
   /// Whether it counts some task as running.
-  [[nodiscard]] bool runs_something() const { return mind_ != nullptr && mind_->runs_something(); }
+  [[nodiscard]] bool runs_something() const { return control_ != nullptr && control_->runs_something(); }
   /// What supervisors have said and the agent has not read.
   [[nodiscard]] std::size_t unread() const { return news_.size(); }
 
@@ -50,7 +50,7 @@ class SimulatedRuntime final : public agent::Runtime, private SimulatedHost::Age
   loop::Loop& loop_;
   SimulatedHost& host_;
   Dice dice_;
-  const cluster::host::HostControl* mind_ = nullptr;
+  const cluster::host::HostControl* control_ = nullptr;
   Events events_;
   std::set<cluster::LeaseId> starting_;  ///< whose launch is written
   std::deque<News> news_;                ///< of supervisors, in their order

@@ -742,13 +742,13 @@ void expect_golden(const std::string& name, const std::vector<Scene>& scenes) {
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), text) << "if it should change: CADRE_UPDATE_GOLDEN=1";
 }
 
-TEST(Control, TellsTheLivesOfJobsAsItDid) { expect_golden("jobs", jobs()); }
-TEST(Control, TellsOfStopsAsItDid) { expect_golden("stops", stops()); }
-TEST(Control, TellsOfAgentsThatComeAndGoAsItDid) { expect_golden("agents", agents()); }
+TEST(Control, MatchesTheGoldenFileOfJobs) { expect_golden("jobs", jobs()); }
+TEST(Control, MatchesTheGoldenFileOfStops) { expect_golden("stops", stops()); }
+TEST(Control, MatchesTheGoldenFileOfAgents) { expect_golden("agents", agents()); }
 TEST(Control, KeepsTheTranscriptOfDrainsAndCommands) { expect_golden("drains", drains_and_commands()); }
-TEST(Control, TellsOfClientsAsItDid) { expect_golden("sessions", sessions()); }
-TEST(Control, TellsOfRestartsAsItDid) { expect_golden("restarts", restarts()); }
-TEST(Control, TellsOfQuotasAsItDid) { expect_golden("quotas", quotas()); }
+TEST(Control, MatchesTheGoldenFileOfSessions) { expect_golden("sessions", sessions()); }
+TEST(Control, MatchesTheGoldenFileOfRestarts) { expect_golden("restarts", restarts()); }
+TEST(Control, MatchesTheGoldenFileOfQuotas) { expect_golden("quotas", quotas()); }
 TEST(Control, MatchesTheGoldenFileOfRights) { expect_golden("rights", rights()); }
 
 /// What became of all jobs and tasks, but for times.

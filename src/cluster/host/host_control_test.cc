@@ -254,7 +254,7 @@ std::vector<Scene> scenes() {
   };
 }
 
-TEST(HostControl, TellsItsHistoriesAsItDid) {
+TEST(HostControl, MatchesTheGoldenTranscripts) {
   std::string text;
   for (const Scene& scene : scenes()) {
     Bench bench(scene.found);

@@ -110,7 +110,7 @@ loop::Task<void> FileBackend::work(std::shared_ptr<FileBackend> self) {
   self->works_ = false;
 }
 
-/// The version counts looks; nobody tells us when to look, and whoever asks compares.
+/// The version counts readings of the folder. There is no notification of changes; callers compare versions.
 loop::Task<Result<News>> FileBackend::news(const std::string& prefix, const Cursor& since, TimePoint until) {
   const std::uint64_t version = since.version;
   const int halvings = version <= first_looks ? first_looks - static_cast<int>(version) : 0;

@@ -38,7 +38,7 @@ void PipeListener::Inside::accept() {
     pause = loop.after(accept_again_after, [this] { listen(); });
     return readable.reset();
   }
-  if (cover == Cover::tls) set_manners(came.get());
+  if (cover == Cover::tls) set_tcp_options(came.get());
   take(std::move(came), cover);
 }
 

@@ -43,7 +43,7 @@ Result<SocketAddress> socket_address(const PipeAddress& from) {
   return to;
 }
 
-void set_manners(int socket) {
+void set_tcp_options(int socket) {
   const auto set = [socket](int level, int option, int value) {
     ::setsockopt(socket, level, option, &value, sizeof value);
   };
@@ -58,7 +58,7 @@ void set_manners(int socket) {
 Result<loop::Descriptor> make_socket(int family) {
   loop::Descriptor made(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!made) return loop::system_failure("socket");
-  if (family != AF_UNIX) set_manners(made.get());
+  if (family != AF_UNIX) set_tcp_options(made.get());
   return made;
 }
 

@@ -25,7 +25,7 @@ struct SocketAddress {
 [[nodiscard]] Result<SocketAddress> socket_address(const PipeAddress& from);
 
 /// For TCP: what is said goes at once, and a host that is gone is noticed within seconds.
-void set_manners(int socket);
+void set_tcp_options(int socket);
 
 /// One that does not block.
 [[nodiscard]] Result<loop::Descriptor> make_socket(int family);

@@ -15,7 +15,7 @@ ZmqLink::ZmqLink(ZmqContext& shared, LinkOptions options, const Address& address
       endpoint_(to_string(address)),
       refusals_(shared.loop, shared.log, "link to " + options_.address),
       socket_(shared.context, zmq::socket_type::dealer),
-      monitor_(shared, socket_, counters_, refusals_, [this](int event, std::uint32_t) { mind(event); }),
+      monitor_(shared, socket_, counters_, refusals_, [this](int event, std::uint32_t) { on_event(event); }),
       watch_(shared.loop, socket_, [this] { return take(); }),
       wait_(options_.limits.reconnect_first) {
   connect(address);
@@ -46,7 +46,7 @@ void ZmqLink::connect(const Address& address) {
 
 /// ZeroMQ connects again by itself after a loss, and says so at once; but never after it was refused or met somebody
 /// who broke the protocol. The one may be allowed later, the other may have our hub's port just for the moment.
-void ZmqLink::mind(int event) {
+void ZmqLink::on_event(int event) {
   if (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) ++counters_.refused_key;
   if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) wait_ = options_.limits.reconnect_first;
   if (event == ZMQ_EVENT_DISCONNECTED) {

@@ -24,7 +24,7 @@ class ZmqLink final : public Link {
  private:
   void connect(const Address& address);
   Result<void> sent(std::size_t size, int problem);
-  void mind(int event);
+  void on_event(int event);
   void revive();
   ZmqWatch::Left take();
 

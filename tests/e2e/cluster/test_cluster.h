@@ -30,7 +30,7 @@ class TestCluster {
     std::string agent_timeout = "3s";
     std::vector<std::string> master;                        ///< further arguments
     std::optional<std::int64_t> disk_bytes = std::nullopt;  ///< the master's data folder is a file system of this size
-    servers::Hosts* hosts = nullptr;                        ///< on whose first are the master and who asks it
+    servers::Hosts* hosts = nullptr;                        ///< the first runs the master and its clients
   };
 
   TestCluster() : TestCluster(Setup{}) {}
