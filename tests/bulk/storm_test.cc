@@ -1,5 +1,5 @@
-// Shippers on some hosts, the master's bulk side on another, and readers at its service, while hosts are cut off from each
-// other, processes are killed, and readers come and go.
+// Shippers on some hosts, the master's bulk side on another, and readers at its service, while hosts are cut off from
+// each other, processes are killed, and readers come and go.
 #include <gmock/gmock.h>
 
 #include <map>
