@@ -3,7 +3,8 @@
 # batch never crosses folders. It names its files relative to the source tree, so that the compiler's cache serves every
 # checkout. These files stay alone: those that include Asio, Beast or pybind11, directly or through headers of the project,
 # because they need much memory by themselves; those that include public headers, in which `describe` is a function, while
-# it is a namespace in others; and those that need definitions of their own. Fuzzers, which another compiler builds, are compiled without batches. CLI11 has
+# it is a namespace in others; and those that need definitions of their own. Fuzzers, which another compiler builds, are
+# compiled without batches. CLI11 has
 # only headers: the files that use it come first, so that few batches compile its code.
 option(CADRE_BATCHES "Compile source files in batches" ON)
 set(CADRE_BATCH_FILES 8)
