@@ -204,7 +204,7 @@ TEST_F(AccessErrors, ATaskTokenAllowsOnlyTheRequestsOfATask) {
 TEST_F(AccessErrors, ATaskIsNeverAnAdminOfTheCluster) {
   Principal task = access_.who_of_task("admin", "lab", "1.0").value();
   task.is_admin = true;
-  expect(Errc::not_found, "no user 'ann' that you may see", ask(task, GetUser{"ann"}));
+  expect(Errc::not_found, "no user 'ann' that you can see", ask(task, GetUser{"ann"}));
 }
 
 TEST_F(AccessErrors, HiddenObjectsLookLikeMissingObjects) {

@@ -24,12 +24,12 @@ Failure no_workspace(const Principal& who, const std::string& name) {
   }
   return fail(Errc::not_found,
               "there is no workspace '" + name +
-                  "' that you may see; see cadre workspace list, or ask an admin of the workspace for a role");
+                  "' that you can see; see cadre workspace list, or ask an admin of the workspace for a role");
 }
 
 /// Without the given ID: users often pass the secret instead.
 Failure no_token() {
-  return fail(Errc::not_found, "there is no token with this ID that you may see; see cadre token list");
+  return fail(Errc::not_found, "there is no token with this ID that you can see; see cadre token list");
 }
 
 Failure wrong_login() {
