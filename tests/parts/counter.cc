@@ -39,7 +39,7 @@ CounterView CounterPart::view_of(const CounterRow& row) const {
 
 Counters CounterPart::seen_by(const api::Principal& who) const {
   Counters seen;
-  for (const auto& [name, row] : counters_) {
+  for (const auto& [id, row] : counters_) {
     if (api::may_read(who, row.workspace)) seen.counters.push_back(view_of(row));
   }
   return seen;
@@ -81,7 +81,7 @@ void CounterPart::hear(const std::any& news, const api::Now&) {
 
 api::Outcome CounterPart::settle(const api::Now&) {
   std::vector<CounterRow> rows;
-  for (const std::string& name : std::exchange(changed_, {})) rows.push_back(counters_.at(name));
+  for (const std::string& changed : std::exchange(changed_, {})) rows.push_back(counters_.at(changed));
   outcome_.writes.put(std::move(rows));
   return std::exchange(outcome_, {});
 }
@@ -92,8 +92,8 @@ api::SnapshotPage CounterPart::snapshot(const api::Principal& who, const std::st
 
 std::vector<Metric> CounterPart::metrics() const {
   Metric values{"counter_value", "Value of a counter.", Metric::Kind::gauge, {}};
-  for (const auto& [name, row] : counters_) {
-    values.samples.push_back({{{"name", name}}, static_cast<double>(row.value)});
+  for (const auto& [id, row] : counters_) {
+    values.samples.push_back({{{"name", row.name}}, static_cast<double>(row.value)});
   }
   return {values};
 }
