@@ -365,6 +365,8 @@ TYPED_TEST(KeyContract, AdmitsOnlyAllowedKeys) {
   EXPECT_EQ(this->heard[0].first.key, this->keys.open);
   EXPECT_EQ(this->hub->counters().authenticated, 1);
   EXPECT_GE(this->hub->counters().handshakes_failed, 2);
+  this->until([&] { return stranger->counters().refused_key >= 2; });
+  EXPECT_EQ(link->counters().refused_key, 0);
 
   this->hub->allow(this->other_keys.open);
   this->until([&] { return ask(), this->heard.size() >= 2; });

@@ -54,18 +54,21 @@ Result<void> MemoryHub::send(const Peer& peer, BytesView message) {
   return {};
 }
 
-bool MemoryHub::welcomes(const LinkOptions& options, const Address& address) {
+MemoryHub::Welcome MemoryHub::welcome(const LinkOptions& options, const Address& address) {
   ++counters_.connections;
-  if (options.unix_proof != options_.unix_proof && std::holds_alternative<UnixAddress>(address)) {
-    return ++counters_.handshakes_failed, ++counters_.disconnected, false;
-  }
-  if (needs_keys(address, options_.unix_proof)) {
-    if (options.hub_key != options_.keys->open) return ++counters_.handshakes_failed, ++counters_.disconnected, false;
-    if (!options_.admission.admits(options.keys->open)) {
-      return ++counters_.refused_key, ++counters_.handshakes_failed, ++counters_.disconnected, false;
-    }
-  }
-  return ++counters_.authenticated, true;
+  const Welcome welcome = judge(options, address);
+  if (welcome == Welcome::yes) return ++counters_.authenticated, welcome;
+  ++counters_.handshakes_failed;
+  ++counters_.disconnected;
+  if (welcome == Welcome::key_refused) ++counters_.refused_key;
+  return welcome;
+}
+
+MemoryHub::Welcome MemoryHub::judge(const LinkOptions& options, const Address& address) const {
+  if (options.unix_proof != options_.unix_proof && std::holds_alternative<UnixAddress>(address)) return Welcome::no;
+  if (!needs_keys(address, options_.unix_proof)) return Welcome::yes;
+  if (options.hub_key != options_.keys->open) return Welcome::no;
+  return options_.admission.admits(options.keys->open) ? Welcome::yes : Welcome::key_refused;
 }
 
 void MemoryHub::disconnected(const MemoryConnection& connection) {

@@ -28,8 +28,9 @@ class MemoryHub final : public Hub {
   const std::vector<std::string>& addresses() const override { return addresses_; }
   Counters counters() const override { return counters_; }
 
+  enum class Welcome { yes, no, key_refused };
   /// Whether a link with these options may come in.
-  bool welcomes(const LinkOptions& options, const Address& address);
+  Welcome welcome(const LinkOptions& options, const Address& address);
   void connected(const std::shared_ptr<MemoryConnection>& connection) {
     peers_[connection->peer.connection] = connection;
   }
@@ -40,6 +41,8 @@ class MemoryHub final : public Hub {
   bool notes_addresses() const { return options_.note_addresses; }
 
  private:
+  Welcome judge(const LinkOptions& options, const Address& address) const;
+
   MemoryWires& wires_;
   const std::string host_;
   HubOptions options_;

@@ -79,7 +79,8 @@ void MemoryLink::try_now() {
   if (found == wires_.bound.end() || wires_.is_cut(pair_of(host_, found->second->host()))) return try_later();
   MemoryHub& hub = *found->second;
   ++counters_.connections;
-  if (!hub.welcomes(options_, address_)) {
+  if (const auto welcome = hub.welcome(options_, address_); welcome != MemoryHub::Welcome::yes) {
+    if (welcome == MemoryHub::Welcome::key_refused) ++counters_.refused_key;
     ++counters_.handshakes_failed;
     ++counters_.disconnected;
     lose_some();
