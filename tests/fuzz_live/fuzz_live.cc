@@ -1,6 +1,7 @@
 // Drives every packet of the task socket, the agent link, the bulk link, the join port and the API against a live
 // master with extreme values. The master must stay the same process, answer, run ordinary jobs, keep its memory bounded
-// and start again from what it has stored. No request may be answered with a status of 5xx other than 503.
+// and start again from what it has stored. No request may be answered with a status of 5xx other than 503. In the end
+// all jobs end, the agents are idle, and every link, socket and kind of request was served at least once.
 //
 //   fuzz_live PROGRAM SECONDS [SEED [postgresql]]
 #include <signal.h>
@@ -10,7 +11,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -74,8 +77,10 @@ std::string hexadecimal(BytesView bytes) {
   return text;
 }
 
-/// A program for a task that sends hostile packets on its socket, some of them among the counters of a beat. Python,
-/// and not this program: that need not be visible inside of a task.
+constexpr const char* last_report = "all packets were sent";
+
+/// A program for a task that sends hostile packets on its socket, some of them among the counters of a beat, and then a
+/// report, until the master has accepted it. Python, and not this program: that need not be visible inside of a task.
 std::string task_program(Dice& dice) {
   std::string packets;
   for (int number = 0; packets.size() < 90'000; ++number) {
@@ -88,7 +93,8 @@ std::string task_program(Dice& dice) {
     const Bytes bytes = packed(packet, dice);
     if (bytes.size() <= 2'000) packets += "'" + hexadecimal(bytes) + "',";
   }
-  return "import os, socket, sys\n"
+  const Bytes report = describe::write_msgpack(supervision::FromTask(supervision::Report{1, last_report, false}));
+  return "import os, socket, sys, time\n"
          "packets = [bytes.fromhex(one) for one in [" +
          packets +
          "]]\n"
@@ -103,7 +109,22 @@ std::string task_program(Dice& dice) {
          "                sent += peer.send(packet) > 0\n"
          "            except OSError:\n"
          "                break\n"
-         "sys.exit(0 if sent > 50 else 9)\n";
+         "if sent <= 50:\n"
+         "    sys.exit(9)\n"
+         "for attempt in range(60):\n"
+         "    try:\n"
+         "        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:\n"
+         "            peer.settimeout(10)\n"
+         "            peer.connect(os.environ['CADRE_SOCKET'])\n"
+         "            peer.send(bytes.fromhex('" +
+         hexadecimal(report) +
+         "'))\n"
+         "            if b'accepted\\xc3' in peer.recv(100000):\n"
+         "                sys.exit(0)\n"
+         "    except OSError:\n"
+         "        pass\n"
+         "    time.sleep(0.5)\n"  // others still wait for their acknowledgement
+         "sys.exit(8)\n";
 }
 
 struct Cluster {
@@ -230,12 +251,7 @@ class Api {
       switch (dice.below(4)) {
         case 0: add_hostile_of(std::type_identity<access::Request>{}, dice); break;
         case 1: add_hostile_of(std::type_identity<names::requests::Request>{}, dice); break;
-        case 2: {
-          using Others = std::variant<access::ListAudit, access::Login, cluster::requests::ReadLogs,
-                                      cluster::requests::GetCode, cluster::requests::PutCode>;
-          add_hostile_of(std::type_identity<Others>{}, dice);
-          break;
-        }
+        case 2: add_hostile_of(std::type_identity<Bulk>{}, dice); break;
         default: add_hostile_of(std::type_identity<cluster::requests::Request>{}, dice); break;
       }
     }
@@ -245,9 +261,41 @@ class Api {
     if (!fault_.empty()) give_up(fault_);
   }
 
+  /// Asks until every kind of request was answered.
+  void ask_each(Dice& dice) {
+    for (int attempt = 0; attempt < 30; ++attempt) {
+      unanswered_.clear();
+      each_unanswered(std::type_identity<access::Request>{}, dice);
+      each_unanswered(std::type_identity<names::requests::Request>{}, dice);
+      each_unanswered(std::type_identity<cluster::requests::Request>{}, dice);
+      each_unanswered(std::type_identity<Bulk>{}, dice);
+      if (unanswered_.empty()) return;
+      const TimePoint begun = loop_.now();
+      while (under_way_ > 0 && loop_.now() - begun < 3s) run_for(loop_, 20ms);  // some wait by intent
+      if (!fault_.empty()) give_up(fault_);
+    }
+    give_up("a request was never answered: " + unanswered_);
+  }
+
   std::map<int, std::int64_t> statuses;
+  std::map<std::string, std::int64_t, std::less<>> answered;  ///< by kind of request
 
  private:
+  using Bulk = std::variant<access::ListAudit, access::Login, cluster::requests::ReadLogs, cluster::requests::GetCode,
+                            cluster::requests::PutCode>;
+  template <class T>
+  void ask_unanswered(Dice& dice) {
+    if constexpr (api::Routed<T> && !std::is_same_v<T, access::Logout>) {
+      if (answered.contains(T::type_name)) return;
+      unanswered_ += std::string(T::type_name) + " ";
+      add_hostile<T>(dice);
+    }
+  }
+  template <class... Ts>
+  void each_unanswered(std::type_identity<std::variant<Ts...>>, Dice& dice) {
+    (ask_unanswered<Ts>(dice), ...);
+  }
+
   net::http::Question question(net::http::Method method, const std::string& path, std::string body, Duration wait) {
     net::http::Question one;
     one.method = method;
@@ -270,6 +318,7 @@ class Api {
       co_return;
     }
     ++statuses[response->status];
+    ++answered[name];
     if (response->status >= 500 && response->status != 503 && fault_.empty()) {
       fault_ = "status " + std::to_string(response->status) + ": " + response->body + "\nfor " + shown;
     }
@@ -281,6 +330,7 @@ class Api {
   cluster::KnownMaster known_;
   int under_way_ = 0;
   std::string fault_;
+  std::string unanswered_;
 };
 
 /// An agent that has joined and then says anything: on its control link and on its bulk link.
@@ -319,8 +369,9 @@ class Evil {
       if (Value* body = find(message, "body"); body != nullptr && !leases_.empty() && dice.percent(70)) {
         if (body->find("lease") != nullptr) body->set("lease", Value(some_lease(dice)));
       }
-      static_cast<void>(control_->send(packed(message, dice)));  // one that is full or refused loses it
-      if (dice.percent(60)) static_cast<void>(bulk_->send(packed(bulk_message(dice), dice)));
+      const bool has_bulk = dice.percent(60);  // one that is full or refused loses it
+      if (control_->send(packed(message, dice))) ++sent_control_;
+      if (has_bulk && bulk_->send(packed(bulk_message(dice), dice))) ++sent_bulk_;
     }
     if (!leases_.empty()) end_one(dice);
     static_cast<void>(join_->send(packed(hostile<cluster::joining::Join>(dice), dice)));
@@ -328,9 +379,16 @@ class Evil {
         join_->send(describe::write_msgpack(cluster::joining::Join{cluster::AgentId("x"), std::string(40, 'x')})));
     run_for(loop_, 100ms);
   }
-  std::uint64_t answers() const { return answers_; }
-  std::uint64_t welcomes() const { return welcomes_; }
-  std::uint64_t refusals() const { return refusals_; }
+  /// Every link was used, and served.
+  void check_was_served() const {
+    if (sent_control_ == 0 || welcomes_ == 0 || starts_ == 0) give_up("the link of the second agent was never served");
+    if (sent_bulk_ == 0 || answers_ == 0) give_up("the bulk link of the second agent was never served");
+    if (refusals_ == 0) give_up("nobody was refused at the join port");
+  }
+  std::string summary() const {
+    return std::to_string(sent_control_) + " messages and " + std::to_string(sent_bulk_) + " bulk messages of an agent, " +
+           std::to_string(starts_) + " starts, " + std::to_string(answers_) + " bulk responses";
+  }
 
  private:
   static Value* find(Value& map, std::string_view key) { return const_cast<Value*>(map.find(key)); }
@@ -382,7 +440,10 @@ class Evil {
       session_ = message->session;
       ++welcomes_;
     }
-    if (const auto* start = std::get_if<messages::Start>(&message->body)) leases_.insert(to_string(start->lease));
+    if (const auto* start = std::get_if<messages::Start>(&message->body)) {
+      leases_.insert(to_string(start->lease));
+      ++starts_;
+    }
     if (const auto* end = std::get_if<messages::EndStored>(&message->body)) leases_.erase(to_string(end->lease));
   }
 
@@ -394,12 +455,15 @@ class Evil {
   std::optional<std::uint64_t> session_;
   std::set<std::string> leases_;
   std::uint64_t hellos_ = 1'000;
+  std::uint64_t sent_control_ = 0;
+  std::uint64_t sent_bulk_ = 0;
+  std::uint64_t starts_ = 0;
   std::uint64_t welcomes_ = 0;
   std::uint64_t answers_ = 0;
   std::uint64_t refusals_ = 0;  ///< of a wish to join
 };
 
-std::string job(const std::string& pool, const std::vector<std::string>& argv, int slots) {
+std::string job_of(const std::string& pool, const std::vector<std::string>& argv, int slots) {
   Value member;
   Value::List words;
   for (const std::string& word : argv) words.emplace_back(word);
@@ -416,30 +480,88 @@ std::uint64_t submit(Api& api, const std::string& spec) {
   return view->id.value;
 }
 
-/// Waits for its end; says what went wrong, if it did.
-std::optional<std::string> failure_of(Api& api, std::uint64_t id) {
+bool until(loop::RealLoop& loop, Duration most, const std::function<bool()>& holds) {
+  const TimePoint begun = loop.now();
+  while (!holds()) {
+    if (loop.now() - begun > most) return false;
+    run_for(loop, 100ms);
+  }
+  return true;
+}
+
+cluster::requests::JobView wait_for_end(Api& api, std::uint64_t id) {
   std::string seen;
-  for (int i = 0; i < 600; ++i) {
+  for (int i = 0; i < 900; ++i) {
     seen = api.ask(net::http::Method::get, "/jobs/" + std::to_string(id)).body;
     const auto view = describe::read_json<cluster::requests::JobView>(seen);
-    if (!view) return seen;
-    if (view->stage == cluster::JobStage::ended) {
-      if (view->reason == cluster::lease::Reason::exited && view->code == 0) return std::nullopt;
-      return seen;
-    }
+    if (!view) break;
+    if (view->stage == cluster::JobStage::ended) return *view;
     std::this_thread::sleep_for(100ms);
   }
-  return seen;
+  give_up("a job does not end: " + seen);
+}
+
+bool ended_well(const cluster::requests::JobView& job) {
+  return job.reason == cluster::lease::Reason::exited && job.code == 0;
 }
 
 /// An ordinary job must run to its end; one that a request killed by chance is tried again.
 void run_ordinary_job(Api& api) {
-  std::optional<std::string> failure;
+  cluster::requests::JobView job;
   for (int attempt = 0; attempt < 5; ++attempt) {
-    failure = failure_of(api, submit(api, job("default", {"true"}, 0)));
-    if (!failure) return;
+    job = wait_for_end(api, submit(api, job_of("default", {"true"}, 0)));
+    if (ended_well(job)) return;
   }
-  give_up("an ordinary job no longer runs: " + *failure);
+  give_up("an ordinary job no longer runs: " + describe::to_json(describe::write(job)));
+}
+
+/// Tasks that send packets end by themselves, and one at least has done all that it should.
+void check_tasks(Api& api, const std::vector<std::uint64_t>& tasks) {
+  std::size_t reported = 0;
+  std::string others;
+  for (const std::uint64_t id : tasks) {
+    const cluster::requests::JobView job = wait_for_end(api, id);
+    if (ended_well(job) && job.tasks.at(0).reports > 0 && job.tasks.at(0).last_report == last_report) {
+      ++reported;
+    } else {
+      others += "\n" + describe::to_json(describe::write(job)).substr(0, 2'000);
+    }
+  }
+  if (reported == 0) give_up("no task has sent its packets and its report:" + others);
+}
+
+/// Ends all jobs that requests have made; then nothing may be left of them, with the master and on the agent's host.
+void check_idle(Api& api, const Cluster& cluster, loop::RealLoop& loop) {
+  const bool all_ended = until(loop, 90s, [&] {
+    const std::string body = api.ask(net::http::Method::get, "/jobs?ended=false&most=10000").body;
+    const auto open = describe::read_json<cluster::requests::Jobs>(body);
+    if (!open) give_up("the jobs cannot be read: " + body);
+    for (const cluster::requests::JobView& job : open->jobs) {
+      static_cast<void>(api.ask(net::http::Method::post, "/jobs/" + std::to_string(job.id.value) + "/kill"));
+    }
+    return open->jobs.empty();
+  });
+  if (!all_ended) give_up("jobs do not end: " + api.ask(net::http::Method::get, "/jobs?ended=false").body);
+  std::string left;
+  const bool is_idle = until(loop, 60s, [&] {
+    left = api.ask(net::http::Method::get, "/agents").body;
+    const auto list = describe::read_json<cluster::requests::Agents>(left);
+    if (!list) give_up("the agents cannot be read: " + left);
+    bool is_up = false;
+    for (const cluster::requests::AgentView& agent : list->agents) {
+      if (agent.slots_used > 0 || agent.tasks > 0) return false;
+      is_up |= agent.id.value == "a1" && agent.state == "up";
+    }
+    if (!is_up) return false;
+    std::error_code gone;
+    for (const auto& entry : std::filesystem::directory_iterator(cluster.folder.path() + "/a1/tasks", gone)) {
+      left = entry.path().filename();
+      const bool is_of_task = left[0] >= '0' && left[0] <= '9' && !left.starts_with("0.");
+      if (is_of_task) return false;  // others are kept ready for tasks
+    }
+    return true;
+  });
+  if (!is_idle) give_up("the agent is not idle: " + left);
 }
 
 int run_all(const std::vector<std::string>& arguments) {
@@ -464,8 +586,8 @@ int run_all(const std::vector<std::string>& arguments) {
     std::vector<std::uint64_t> tasks;
     for (; std::chrono::steady_clock::now() - begun < seconds || rounds < 3; ++rounds) {
       if (rounds % 4 == 0)
-        tasks.push_back(submit(api, job("default", {"/usr/bin/python3", "-c", task_program(dice)}, 0)));
-      submit(api, job("evil", {"true"}, 1));
+        tasks.push_back(submit(api, job_of("default", {"/usr/bin/python3", "-c", task_program(dice)}, 0)));
+      submit(api, job_of("evil", {"true"}, 1));
       evil.burst(dice);
       api.burst(dice);
       if (!cluster.is_master_alive()) give_up("the master has ended");
@@ -475,21 +597,22 @@ int run_all(const std::vector<std::string>& arguments) {
       if (rounds % 10 == 0) run_ordinary_job(api);
     }
     run_ordinary_job(api);
-    const auto has_sent = [&](std::uint64_t id) { return !failure_of(api, id); };
-    if (std::none_of(tasks.begin(), tasks.end(), has_sent)) give_up("no task has sent its packets");
+    api.ask_each(dice);
+    check_tasks(api, tasks);
+    check_idle(api, cluster, loop);
     if (cluster.master != first || !cluster.is_master_alive()) give_up("the master is another one");
-    if (evil.welcomes() == 0 || evil.answers() == 0) give_up("the links of the second agent were never served");
-    if (evil.refusals() == 0) give_up("nobody was refused at the join port");
+    evil.check_was_served();
     if (api.statuses[200] == 0 || api.statuses[400] == 0) give_up("no request got as far as it should");
     std::printf("%llu rounds, memory at most %lld MiB; statuses:", static_cast<unsigned long long>(rounds),
                 static_cast<long long>(most_kib / 1024));
     for (const auto& [status, count] : api.statuses) std::printf(" %d: %lld", status, static_cast<long long>(count));
-    std::printf("\n");
+    std::printf("; %zu tasks; %zu kinds of requests; %s\n", tasks.size(), api.answered.size(), evil.summary().c_str());
     // What was stored must not keep it from starting.
     servers::kill_tree(cluster.master);
     cluster.start_master();
     api.wait_until_up(120s);
     run_ordinary_job(api);
+    check_idle(api, cluster, loop);
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "fuzz_live, seed %llu: %s\n--- the end of the master's log\n",
                  static_cast<unsigned long long>(seed), failure.what());
