@@ -226,6 +226,18 @@ TEST(RemoveAgent, RevokesTheKeyRunsItsJobsElsewhereAndFreesTheName) {
   EXPECT_EQ(state_of(fixture, "a1"), "up");
 }
 
+TEST(RemoveAgent, RefusesAHelloThatCameWithTheRemoval) {
+  ControlFixture fixture;
+  fixture.hello("a1");
+  fixture.submit({1}, "1 slot");
+  fixture.remove_with_hello("a1");
+  EXPECT_EQ(state_of(fixture, "a1"), "none") << "it would be up, and its key is revoked";
+  EXPECT_THAT(fixture.text(), HasSubstr("to a1     refused: agent 'a1' was removed"));
+  EXPECT_EQ(fixture.job(1).stage, JobStage::queued);
+  fixture.hello("a1");
+  EXPECT_EQ(state_of(fixture, "a1"), "up") << "it may join again";
+}
+
 TEST(RemoveAgent, LetsStrictlyFencedTasksWaitUntilTheirPermitsHaveEnded) {
   ControlFixture fixture;
   fixture.hello("a1");

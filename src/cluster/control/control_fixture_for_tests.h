@@ -100,6 +100,14 @@ class ControlFixture {
     control_->ask(++last_asker_, who, request, now_);
     settle();
   }
+  /// Removes an agent that has a key; in the same step it says hello again.
+  void remove_with_hello(const std::string& name) {
+    const AgentSide& agent = agents_[name];
+    write("user: remove " + name + ", which says hello at the same time");
+    control_->ask(++last_asker_, an_admin(), requests::RemoveAgent{AgentId(name)}, now_);
+    control_->hear(agent.peer, {0, agent.introduction}, AgentId(name), now_);
+    settle();
+  }
   /// Who asked last does not wait for answers any more.
   void leaves() {
     write("user: leaves");

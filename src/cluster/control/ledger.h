@@ -2,6 +2,7 @@
 /// One thread at a time.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -183,6 +184,10 @@ class Ledger {
   void remove_agent(const AgentId& id);
   /// From the next take() on, no agent of this name is known by a key.
   void revoke_key(const AgentId& id) { writes_.keys_gone.push_back(id); }
+  /// Since the last take().
+  bool is_key_revoked(const AgentId& id) const {
+    return std::find(writes_.keys_gone.begin(), writes_.keys_gone.end(), id) != writes_.keys_gone.end();
+  }
   void put_group(const std::string& pool, const GroupId& id, const plan::Group& settings);
 
   /// Notes for the change log what became of something. Of jobs that are forgotten nothing is noted.

@@ -22,6 +22,10 @@ AgentRow row_of(const messages::Hello& hello, const AgentEntry* known) {
   return row;
 }
 
+messages::Refused removal_of(const AgentId& id) {
+  return {"agent '" + id.value + "' was removed; to use it again, join it with a new token: cadre agent token", true};
+}
+
 }  // namespace
 
 Connections::Connections(const Settings& settings, Ledger& ledger, Outbox& outbox, Pools& pools, Execs& execs,
@@ -37,6 +41,10 @@ Connections::Connections(const Settings& settings, Ledger& ledger, Outbox& outbo
 
 std::optional<Connections::Connected> Connections::greet(const Greeting& greeting) {
   const messages::Hello& hello = greeting.hello;
+  if (greeting.proven && ledger_.is_key_revoked(*greeting.proven)) {  // this hello came together with the removal
+    outbox_.send({greeting.peer, {0, removal_of(*greeting.proven)}});
+    return std::nullopt;
+  }
   if (auto why = check_.refusal(hello, greeting.proven)) {
     outbox_.send({greeting.peer, {0, messages::Refused{*std::move(why)}}});
     return std::nullopt;
@@ -112,10 +120,7 @@ void Connections::drop(AgentEntry& agent) {
 }
 
 void Connections::dismiss(AgentEntry& agent) {
-  outbox_.send(agent,
-               messages::Refused{"agent '" + agent.row.agent.id.value +
-                                     "' was removed; to use it again, join it with a new token: cadre agent token",
-                                 true});
+  outbox_.send(agent, removal_of(agent.row.agent.id));
   if (agent.peer) forget(*agent.peer);
   agent.removed = true;
 }
