@@ -16,6 +16,12 @@ class NamesTest(unittest.TestCase):
     def setUp(self):
         self.url = f"memory://{self.id()}"
 
+    def shared_url(self):
+        """One that other processes can use too."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        return f"file://{folder.name}"
+
     def test_put_names_are_found(self):
         with cadre.Names(self.url) as names:
             epoch = names.put("a/text", "größe")
@@ -100,12 +106,13 @@ class NamesTest(unittest.TestCase):
             self.assertEqual(keys, ["a"])
 
     def test_a_process_that_is_killed_leaves_nothing(self):
-        with tempfile.TemporaryDirectory() as folder, cadre.Names(f"file://{folder}") as names:
+        url = self.shared_url()
+        with cadre.Names(url) as names:
             program = ("import cadre, sys, time\n"
                        "names = cadre.Names(sys.argv[1])\n"
                        "names.put('child', 'alive', ttl=0.5)\n"
                        "time.sleep(600)\n")
-            child = subprocess.Popen([sys.executable, "-c", program, f"file://{folder}"], env=os.environ)
+            child = subprocess.Popen([sys.executable, "-c", program, url], env=os.environ)
             try:
                 watch = names.watch("child")
                 self.assertEqual(watch.next(60).entry.value, b"alive")
@@ -115,23 +122,24 @@ class NamesTest(unittest.TestCase):
             self.assertTrue(watch.next(60).is_gone)
 
     def test_the_example_finds_what_it_puts(self):
-        with tempfile.TemporaryDirectory() as folder:
-            def start(*arguments):
-                example = os.path.join(os.environ["CADRE_EXAMPLES"], "names", "names.py")
-                return subprocess.Popen([sys.executable, example, f"file://{folder}", *arguments], text=True,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        url = self.shared_url()
 
-            watch, puts, waits = start("watch", "demo"), start("put", "demo/server", "here"), start("wait", "demo/server")
-            try:
-                self.assertEqual(waits.communicate(timeout=60)[0], "here\n")
-                self.assertEqual(watch.stdout.readline(), "demo/server is here\n")
-                puts.communicate(timeout=60)
-                self.assertEqual(puts.returncode, 0)
-                self.assertEqual(watch.stdout.readline(), "demo/server is gone\n")
-            finally:
-                for one in (watch, puts, waits):
-                    one.kill()
-                    one.communicate()
+        def start(*arguments):
+            example = os.path.join(os.environ["CADRE_EXAMPLES"], "names", "names.py")
+            return subprocess.Popen([sys.executable, example, url, *arguments], text=True, stdin=subprocess.PIPE,
+                                    stdout=subprocess.PIPE)
+
+        watch, puts, waits = start("watch", "demo"), start("put", "demo/server", "here"), start("wait", "demo/server")
+        try:
+            self.assertEqual(waits.communicate(timeout=60)[0], "here\n")
+            self.assertEqual(watch.stdout.readline(), "demo/server is here\n")
+            puts.communicate(timeout=60)
+            self.assertEqual(puts.returncode, 0)
+            self.assertEqual(watch.stdout.readline(), "demo/server is gone\n")
+        finally:
+            for one in (watch, puts, waits):
+                one.kill()
+                one.communicate()
 
 
 if __name__ == "__main__":
