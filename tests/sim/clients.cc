@@ -42,9 +42,10 @@ void Clients::poll() {
   polling_ = loop_.after(poll_every, [this] { poll(); });
   requests::ListJobs list;
   list.most = 10'000;
-  want(list);
-  want(requests::ListSlots{});
-  want(requests::ListAgents{});
+  ++last_poll_;
+  polls_[want(list)] = last_poll_;
+  polls_[want(requests::ListSlots{})] = last_poll_;
+  polls_[want(requests::ListAgents{})] = last_poll_;
   ask_why();
   enable(calm_ ? 100 : 25);
   if (calm_) lift_limits();
@@ -57,8 +58,10 @@ void Clients::ask_why() {
   }
   if (live.empty()) return;
   const JobId job = live[dice_.below(live.size())];
-  want(requests::GetJob{job, std::nullopt});
-  whys_[want(requests::Why{job})] = job;
+  polls_[want(requests::GetJob{job, std::nullopt})] = last_poll_;
+  const std::string why = want(requests::Why{job});
+  polls_[why] = last_poll_;
+  whys_[why] = job;
 }
 
 void Clients::enable(int percent) {
@@ -110,12 +113,12 @@ void Clients::want_on_agent(const requests::Request& request) {
   if (set == nullptr || set->state == SlotState::enabled) return;
   requests::ListJobs list;
   list.most = 10'000;
-  closed_[set->agent] = {key, want(list), false, std::nullopt};
+  closed_[set->agent] = {key, want(list), std::nullopt, std::nullopt};
 }
 
 void Clients::note_closed(const std::string& key, const api::Reply& reply) {
   for (auto& [agent, closed] : closed_) {
-    if (closed.request == key) closed.is_done = reply.as<requests::Done>() != nullptr;
+    if (closed.request == key && reply.as<requests::Done>() != nullptr) closed.done = loop_.now();
     const auto* jobs = reply.as<requests::Jobs>();
     if (closed.list != key || jobs == nullptr || jobs->next) continue;
     closed.before.emplace();
@@ -129,8 +132,11 @@ void Clients::note_closed(const std::string& key, const api::Reply& reply) {
 
 void Clients::begins(const cluster::AgentId& agent, const cluster::LeaseId& lease) {
   const auto closed = closed_.find(agent);
-  if (closed == closed_.end() || !closed->second.is_done || !closed->second.before) return;
+  if (closed == closed_.end() || !closed->second.done || !closed->second.before) return;
   if (closed->second.before->contains(lease)) return;
+  // It may have been told long ago, and hears of it only now; meanwhile the task has a newer lease elsewhere.
+  const auto sent = sent_.find(lease);
+  if (sent != sent_.end() && sent->second < *closed->second.done) return;
   world_.complain("lease " + to_string(lease) + " was placed on " + agent.value + ", which is drained or disabled");
 }
 
@@ -176,16 +182,9 @@ void Clients::hear(const std::string& key, const requests::Request& request, con
   if (const auto* jobs = reply.as<requests::Jobs>()) {
     for (const requests::JobView& view : jobs->jobs) see(view);
   }
-  if (const auto* jobs = reply.as<requests::Jobs>()) views_.see_jobs(*jobs, loop_.now());
-  if (const auto* slots = reply.as<requests::Slots>()) views_.see_slots(*slots, loop_.now());
-  if (const auto* agents = reply.as<requests::Agents>()) views_.see_agents(*agents, loop_.now());
-  const auto why = whys_.extract(key);
-  if (const auto* text = reply.as<requests::Text>(); text != nullptr && !why.empty()) {
-    views_.see_why(why.mapped(), text->text, loop_.now());
-  }
+  if (const auto poll = polls_.extract(key); !poll.empty()) compare(key, reply, {poll.mapped(), loop_.now()});
   const auto* view = reply.as<requests::JobView>();
   if (view == nullptr) return;
-  if (std::holds_alternative<requests::GetJob>(request)) views_.see_job(*view, loop_.now());
   if (std::holds_alternative<requests::Submit>(request)) {
     world_.trace("client", "job " + std::to_string(view->id.value) + " is accepted, key " + key);
     const auto [made, is_new] = made_.emplace(key, view->id);
@@ -199,6 +198,17 @@ void Clients::hear(const std::string& key, const requests::Request& request, con
     jobs_.at(view->id).runs_when_stopped = view->runs;
   }
   see(*view);
+}
+
+void Clients::compare(const std::string& key, const api::Reply& reply, Views::Moment moment) {
+  if (const auto* jobs = reply.as<requests::Jobs>()) views_.see_jobs(*jobs, moment);
+  if (const auto* slots = reply.as<requests::Slots>()) views_.see_slots(*slots, moment);
+  if (const auto* agents = reply.as<requests::Agents>()) views_.see_agents(*agents, moment);
+  if (const auto* view = reply.as<requests::JobView>()) views_.see_job(*view, moment);
+  const auto why = whys_.extract(key);
+  if (const auto* text = reply.as<requests::Text>(); text != nullptr && !why.empty()) {
+    views_.see_why(why.mapped(), text->text, moment);
+  }
 }
 
 void Clients::see(const requests::JobView& view) {

@@ -47,6 +47,8 @@ class Clients {
   void master_gone() { asked_.clear(); }
   void hear(api::CallId call, const api::Reply& reply);
 
+  /// The master tells an agent to start a lease.
+  void note_start(const cluster::LeaseId& lease) { sent_.emplace(lease, loop_.now()); }
   /// A lease begins on an agent.
   void begins(const cluster::AgentId& agent, const cluster::LeaseId& lease);
 
@@ -77,7 +79,7 @@ class Clients {
   struct Closed {
     std::string request;
     std::string list;
-    bool is_done = false;
+    std::optional<TimePoint> done;
     std::optional<std::set<cluster::LeaseId>> before;
   };
 
@@ -93,6 +95,7 @@ class Clients {
   void note_closed(const std::string& key, const api::Reply& reply);
   void ask(const std::string& key);
   void hear(const std::string& key, const cluster::requests::Request& request, const api::Reply& reply);
+  void compare(const std::string& key, const api::Reply& reply, Views::Moment moment);
   void see(const cluster::requests::JobView& view);
   void see(cluster::JobId id, const JobEnd& end);
   Duration seconds(std::int64_t least, std::int64_t most) {
@@ -115,8 +118,11 @@ class Clients {
   std::map<std::string, Wish> wishes_;
   std::map<std::string, cluster::JobId> made_;  ///< by key
   std::map<cluster::JobId, Job> jobs_;
+  std::uint64_t last_poll_ = 0;
+  std::map<std::string, std::uint64_t> polls_;  ///< to which a request belongs, by key
   std::map<std::string, cluster::JobId> whys_;  ///< questions, by key
   std::map<cluster::AgentId, Closed> closed_;
+  std::map<cluster::LeaseId, TimePoint> sent_;  ///< when the master first said that a lease is to start
   loop::Timer acting_;
   loop::Timer polling_;
 };

@@ -110,6 +110,7 @@ const Process* SimulatedCluster::find(const LeaseId& lease) const {
 
 /// A crash right after an acknowledgement finds what was acknowledged too early.
 void SimulatedCluster::hear_sent(const messages::FromMaster& message) {
+  if (const auto* start = std::get_if<messages::Start>(&message.body)) clients_.note_start(start->lease);
   const auto* end = std::get_if<messages::EndStored>(&message.body);
   const auto* answer = std::get_if<messages::ReportAnswer>(&message.body);
   if (end == nullptr && (answer == nullptr || !answer->answer.accepted)) return;

@@ -28,7 +28,7 @@ bool begins_with_any(const std::string& text, const std::vector<std::string>& be
 
 }  // namespace
 
-void Views::see_jobs(const requests::Jobs& jobs, TimePoint now) {
+void Views::see_jobs(const requests::Jobs& jobs, Moment moment) {
   jobs_seen_.reset();
   if (jobs.next) return;
   held_.clear();
@@ -45,20 +45,20 @@ void Views::see_jobs(const requests::Jobs& jobs, TimePoint now) {
       }
     }
   }
-  jobs_seen_ = now;
+  jobs_seen_ = moment;
 }
 
-void Views::see_slots(const requests::Slots& slots, TimePoint now) {
+void Views::see_slots(const requests::Slots& slots, Moment moment) {
   slots_free_ = std::none_of(slots.slots.begin(), slots.slots.end(), [](const auto& slot) { return slot.used; });
   used_.clear();
-  slots_seen_ = now;
+  slots_seen_ = moment;
   std::map<Slot, TaskId> used;
   for (const requests::SlotView& slot : slots.slots) {
     used_[slot.agent] += slot.used ? 1 : 0;
     if (slot.used && slot.task) used.emplace(Slot{slot.agent, slot.slot}, *slot.task);
     if (slot.used && !slot.task) complain_("a slot of " + slot.agent.value + " is used by no task");
   }
-  if (jobs_seen_ != now || slots.next) return;
+  if (jobs_seen_ != moment || slots.next) return;
   for (const auto& [slot, task] : used) {
     const auto held = held_.find(slot);
     if (held != held_.end() && held->second == task) continue;
@@ -72,9 +72,9 @@ void Views::see_slots(const requests::Slots& slots, TimePoint now) {
   }
 }
 
-void Views::see_agents(const requests::Agents& agents, TimePoint now) {
+void Views::see_agents(const requests::Agents& agents, Moment moment) {
   agents_ = agents.agents;
-  if (slots_seen_ != now || jobs_seen_ != now) return;
+  if (slots_seen_ != moment || jobs_seen_ != moment) return;
   for (const requests::AgentView& agent : agents_) {
     if (agent.slots_used > agent.slots) {
       complain_("more slots are used than agent " + agent.id.value + " has");
@@ -86,23 +86,23 @@ void Views::see_agents(const requests::Agents& agents, TimePoint now) {
   }
 }
 
-void Views::see_job(const requests::JobView& job, TimePoint now) {
+void Views::see_job(const requests::JobView& job, Moment moment) {
   job_ = job;
-  job_seen_ = now;
+  job_seen_ = moment;
 }
 
-void Views::see_why(JobId id, const std::string& why, TimePoint now) {
+void Views::see_why(JobId id, const std::string& why, Moment moment) {
   if (why.empty() || why == "waits" || why.find("is not known") != std::string::npos) {
     return complain_("there is no reason why job " + std::to_string(id.value) + " is where it is: '" + why + "'");
   }
-  if (job_seen_ != now || job_.id != id) return;
+  if (job_seen_ != moment || job_.id != id) return;
   check_stage(job_, why);
-  check_plan(job_, why, now);
+  check_plan(job_, why, moment.now);
 }
 
 void Views::check_stage(const requests::JobView& job, const std::string& why) {
   static const std::map<JobStage, std::vector<std::string>> beginnings = {
-      {JobStage::queued, {"waits for ", "waits: ", "preempts ", "no agents that take work could hold "}},
+      {JobStage::queued, {"waits for ", "waits: ", "preempts ", "no agents that accept work could hold "}},
       {JobStage::running, {"runs on "}},
       {JobStage::stopping, {"is stopping", "preempted"}},
       {JobStage::ended, {"it "}},
