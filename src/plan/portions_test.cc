@@ -75,7 +75,7 @@ TEST(Portions, AreNotWaitedForByPlans) {
     planner.set_account(alice, std::nullopt);
     EXPECT_FALSE(planner.prepare(10));
     for (const QueuedDemand& demand : planner.queued_demand()) EXPECT_GT(demand.gangs, 0);
-    EXPECT_THAT(planner.why(GangId("ann50")), HasSubstr("its limit was removed"));
+    EXPECT_THAT(planner.why(GangId("alice50")), HasSubstr("its limit was removed"));
     EXPECT_THAT(planner.plan(start_of_time).start, SizeIs(5));
   });
 }
