@@ -112,7 +112,7 @@ TEST(ReservedAgents, RunOnlyGangsOfTheirAccount) {
     planner.put_agent(reserved_agent("a", 8, alice));
     submit(planner, "bob", bob, 2);
     EXPECT_THAT(planner.plan(start_of_time).start, IsEmpty());
-    EXPECT_THAT(planner.why(GangId("bob0")), HasSubstr("no agents that take work could hold"));
+    EXPECT_THAT(planner.why(GangId("bob0")), HasSubstr("no agents that accept work could hold"));
     submit(planner, "alice", alice, 2);
     EXPECT_THAT(planner.plan(start_of_time).start, SizeIs(2));
     planner.put_agent(plain_agent("b", 8));

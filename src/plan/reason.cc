@@ -106,7 +106,7 @@ bool has_agents_for_work(const State& state) {
 
 std::string why_without_agents(const State& state) {
   return state.books.empty() ? "waits: no agent is up; start one with: cadre agent"
-                                      : "waits: no agent accepts work; see: cadre agent list";
+                             : "waits: no agent accepts work; see: cadre agent list";
 }
 
 bool fits_one_agent(const State& state, const GangRow& row) {
@@ -176,8 +176,8 @@ std::string limit_text(const GangRow& row) {
 
 std::string why_never(const State& state, const GangRow& row) {
   std::string text = "no agents that accept work could hold " + to_string(row.gang.wants) + ", even empty";
-  const bool sees_all = row.gang.exclude.empty() && row.gang.selector.empty() && !state.books.has_reserved();
-  if (!sees_all) text += " (considering its selector and exclusions)";
+  if (!row.gang.exclude.empty() || !row.gang.selector.empty()) text += " (considering its selector and exclusions)";
+  if (state.books.has_reserved()) text += "; agents that serve only their owner are not counted";
   const auto* divisible = std::get_if<Divisible>(&row.gang.wants);
   if (divisible != nullptr && divisible->request.slots > 1 && divisible->single_agent)
     text += "; single_agent does not let it be divided";
