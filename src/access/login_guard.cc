@@ -1,11 +1,9 @@
 #include "access/login_guard.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
-#include <array>
 #include <limits>
-#include <span>
+#include <string_view>
+#include <vector>
 
 #include "base/check.h"
 
@@ -15,20 +13,30 @@ namespace {
 /// Longer names are cut: they are nobody's, and must not fill the memory.
 constexpr std::size_t key_most = 128;
 
-/// Where attempts of one address count. Whoever has an IPv6 address usually has the 2^64 others of its /64 as well. An
-/// IPv4 address that is written as an IPv6 one counts as itself.
+void add_groups(std::string_view text, std::vector<std::string_view>& groups) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(':'), text.size());
+    groups.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+/// Where attempts of one address count: a client with an IPv6 address usually has all others of its /64 as well.
 std::string source_of(const std::string& address) {
-  std::array<unsigned char, 16> bytes{};
-  if (::inet_pton(AF_INET6, address.substr(0, address.find('%')).c_str(), bytes.data()) != 1) {
-    return address.substr(0, key_most);
-  }
-  constexpr std::array<unsigned char, 12> mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  if (std::ranges::equal(mapped, std::span(bytes).first<mapped.size()>())) {
-    return ::inet_ntop(AF_INET, bytes.data() + mapped.size(), text.data(), text.size());
-  }
-  std::fill(bytes.begin() + 8, bytes.end(), 0);
-  return std::string(::inet_ntop(AF_INET6, bytes.data(), text.data(), text.size())) + "/64";
+  constexpr std::size_t groups_of_address = 8;
+  constexpr std::size_t groups_of_network = 4;
+  const std::string_view text = std::string_view(address).substr(0, key_most);
+  if (text.find(':') == std::string_view::npos) return std::string(text);
+  const std::size_t gap = text.find("::");
+  std::vector<std::string_view> groups;
+  std::vector<std::string_view> last;
+  add_groups(text.substr(0, gap), groups);
+  if (gap != std::string_view::npos) add_groups(text.substr(gap + 2), last);
+  while (groups.size() + last.size() < groups_of_address) groups.emplace_back("0");
+  groups.insert(groups.end(), last.begin(), last.end());
+  std::string network;
+  for (std::size_t i = 0; i < groups_of_network; ++i) network.append(groups[i]) += ':';
+  return network + ":/64";
 }
 
 }  // namespace

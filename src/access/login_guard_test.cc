@@ -73,11 +73,15 @@ TEST(LoginGuard, CountsTheNetworkOfAnIPv6Address) {
   EXPECT_EQ(guard.wait({"bob", "2001:db8:1:5::1"}, start), 0s);
 }
 
-TEST(LoginGuard, CountsAnIPv4AddressInIPv6AsItself) {
+TEST(LoginGuard, ReadsIPv6AddressesOfEveryForm) {
   LoginGuard guard({});
-  fail_times(guard, {"ann", "::ffff:10.0.0.1"}, start, 5);
-  EXPECT_EQ(guard.wait(ann, start), 1s);
-  EXPECT_EQ(guard.wait({"ann", "::ffff:10.0.0.2"}, start), 0s);
+  fail_times(guard, {"ann", "fe80::1"}, start, 5);
+  for (const char* same : {"fe80::ffff:1:2:3", "fe80:0:0:0:1:2:3:4", "fe80::", "fe80:0:0:0::7", "fe80::1%eth0"}) {
+    EXPECT_EQ(guard.wait({"ann", same}, start), 1s) << same;
+  }
+  for (const char* other : {"fe80:0:0:1::1", "::1", "::", ":", "fe80", "1:2:3", "1:2:3:4:5:6:7:8:9", ":::::::::::"}) {
+    EXPECT_EQ(guard.wait({"ann", other}, start), 0s) << other;
+  }
 }
 
 TEST(LoginGuard, CountsOnlyTheUserWhereThereIsNoAddress) {
