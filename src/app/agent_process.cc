@@ -227,6 +227,7 @@ class AgentProcess {
     rules.memory_max = config_.warm_memory.value_or(ByteSize{agent::facts_of_host().memory.value / 10});
     cluster::host::TemplateRules templates;
     templates.all_max = rules.each_max == 0 ? 0 : templates_max;
+    templates.memory_max = rules.memory_max;
     return {rules, templates};
   }
 

@@ -25,7 +25,12 @@ bool is_gone(const std::string& path) {
 }  // namespace
 
 Result<std::optional<std::int64_t>> UidClaims::claim(std::int64_t first, std::int64_t last) const {
+  const bool is_new = is_gone(folder_);
   TRY(loop::make_folder(folder_));
+  for (fs::path above = folder_; is_new && above.has_relative_path();) {
+    above = above.parent_path();
+    TRY(loop::sync_folder(above));
+  }
   const loop::Descriptor lock(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!lock || ::flock(lock.get(), LOCK_EX) != 0) return loop::system_failure(folder_);
   for (std::int64_t uid = first; uid <= last; ++uid) {

@@ -82,8 +82,20 @@ bool is_for_root_only(const std::string& path) {
 /// Whether a home folder would be seen with it: that of ~/bin/python3 is ~.
 bool holds_home(const std::string& folder, const std::vector<std::string>& homes) {
   const auto holds = [&](const std::string& home) { return is_below(home, folder); };
-  return folder == "/home" || folder == "/root" || fs::path(folder).parent_path() == "/home" ||
+  return folder == "/" || folder == "/home" || folder == "/root" || fs::path(folder).parent_path() == "/home" ||
          std::ranges::any_of(homes, holds);
+}
+
+/// Otherwise any folder of root could be opened by the name of an interpreter in it.
+bool has_interpreter(const std::string& folder) {
+  std::error_code error;
+  const auto programs = fs::directory_iterator(folder + "/bin", error);
+  return std::any_of(begin(programs), end(programs), [](const auto& entry) {
+    std::error_code unknown;
+    const std::string name = entry.path().filename().string();
+    return name.starts_with("python") && fs::is_regular_file(entry.path(), unknown) &&
+           ::access(entry.path().c_str(), X_OK) == 0;
+  });
 }
 
 std::vector<std::string> split(const std::string& paths) {
@@ -289,6 +301,7 @@ Result<void> Walls::show_python(const std::string& python, supervision::Confinem
     }
     if (holds_home(folder, emptied_)) continue;
     const bool is_private = confinement.user && is_for_root_only(folder);
+    if (is_private && !has_interpreter(folder)) continue;
     (is_private ? confinement.shown_private : confinement.shown).push_back(folder);
     if (!confinement.user) continue;
     if (const auto closed = closed_folder_above(folder)) confinement.emptied.push_back(*closed);

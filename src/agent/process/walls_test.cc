@@ -134,6 +134,7 @@ TEST_F(WallsTest, AnInterpreterThatOnlyRootMayReadIsMadeReadableForTheTask) {
   const std::string venv = fs::canonical(folder_.path() + "/mine").string() + "/venv";
   fs::create_directories(venv + "/bin");
   std::ofstream(venv + "/bin/python3") << "x";
+  ::chmod((venv + "/bin/python3").c_str(), 0700);
   ::chmod(venv.c_str(), 0700);
   ::chmod((folder_.path() + "/mine").c_str(), 0700);
   WallRequest request = of("ann");
@@ -143,6 +144,28 @@ TEST_F(WallsTest, AnInterpreterThatOnlyRootMayReadIsMadeReadableForTheTask) {
   EXPECT_THAT(confinement->shown_private, Contains(venv));
   const auto covers = [&](const std::string& emptied) { return venv.starts_with(emptied + "/"); };
   EXPECT_TRUE(std::ranges::any_of(confinement->emptied, covers)) << "the task cannot pass what is closed above it";
+}
+
+TEST_F(WallsTest, AFolderOfRootWithoutAnInterpreterIsNotShown) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs files of root";
+  const std::string secrets = fs::canonical(folder_.path() + "/mine").string() + "/secrets";
+  fs::create_directories(secrets + "/bin");
+  ::chmod(secrets.c_str(), 0700);
+  WallRequest request = of("ann");
+  request.rights.owns_agent = true;
+  request.python = secrets + "/bin/python3";
+  const auto confinement = Walls::open(options_)->confine(request);
+  EXPECT_THAT(confinement->shown_private, testing::Not(Contains(secrets)));
+  EXPECT_THAT(confinement->shown, testing::Not(Contains(secrets)));
+}
+
+TEST_F(WallsTest, AnInterpreterDoesNotShowTheWholeSystem) {
+  WallRequest request = of("ann");
+  request.rights.owns_agent = true;
+  request.python = "/usr/python3:/python3";
+  const auto confinement = Walls::open(options_)->confine(request);
+  EXPECT_THAT(confinement->shown, testing::Not(Contains("/")));
+  EXPECT_THAT(confinement->shown_private, testing::Not(Contains("/")));
 }
 
 TEST_F(WallsTest, AnInterpreterInAHomeFolderItselfDoesNotShowTheHome) {

@@ -104,6 +104,27 @@ TEST_F(TemplatesTest, TheOneUsedLongestAgoGivesWay) {
   EXPECT_EQ(running_.size(), 2U);
 }
 
+TEST_F(TemplatesTest, TogetherUseNoMoreMemoryThanAllowed) {
+  TemplateRules limited = rules(3);
+  limited.memory_max = ByteSize{100};
+  templates_ = Templates(limited);
+  const std::uint64_t first = make(template_kind("ann"));
+  now_ += 1s;
+  const std::uint64_t second = make(template_kind("bob"));
+  templates_.uses(first, ByteSize{60});
+  templates_.uses(second, ByteSize{60});
+  tick();
+  EXPECT_EQ(leaving_, std::set{first}) << "it was used longest ago";
+  EXPECT_EQ(templates_.memory(), ByteSize{60});
+  templates_.uses(second, ByteSize{101});
+  tick();
+  EXPECT_EQ(leaving_, (std::set{first, second}));
+  EXPECT_EQ(templates_.memory(), ByteSize{0});
+  now_ += rules().pause;
+  EXPECT_EQ(way_of(template_kind("ann")), Way::wait);
+  EXPECT_EQ(way_of(template_kind("bob")), Way::start) << "it would not fit alone";
+}
+
 TEST_F(TemplatesTest, OneThatIsUnfitIsLetGoAndTriedAgainLater) {
   const std::uint64_t number = make(template_kind("ann"));
   EXPECT_TRUE(templates_.is_unfit(number, now_));

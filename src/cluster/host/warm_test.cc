@@ -202,6 +202,21 @@ TEST(WarmStock, KeepsSomeOfEachKindThatWasStartedOnce) {
   EXPECT_EQ(bench.count(kind_of("bob")), 3U);
 }
 
+TEST(WarmStock, SharesItsMemoryWithTemplates) {
+  WarmRules rules = rules_for(10);
+  rules.memory_max = {6 * mebibyte.value};
+  WarmBench bench(rules);
+  EXPECT_FALSE(bench.take(kind_of("ann")));
+  bench.settle();
+  EXPECT_EQ(bench.count(kind_of("ann")), 6U);
+  bench.stock().templates_use({4 * mebibyte.value});
+  bench.settle();
+  EXPECT_EQ(bench.count(kind_of("ann")), 2U);
+  bench.stock().templates_use({7 * mebibyte.value});
+  bench.settle();
+  EXPECT_EQ(bench.count(kind_of("ann")), 0U);
+}
+
 TEST(WarmStock, OfNoneKeepsNothing) {
   WarmBench bench(rules_for(0));
   EXPECT_FALSE(bench.take(kind_of("ann")));
