@@ -261,6 +261,31 @@ TEST_F(MalformedPeer, AFloodOfConnectionsClosesItsOldestAndLeavesThePortAndAdmit
   EXPECT_THAT(log.lines, testing::Contains(HasSubstr("the oldest that did not authenticate are closed")));
 }
 
+TEST_F(MalformedPeer, AFloodOfConnectionsDoesNotCloseThoseInUseOfAHubThatAdmitsAnyone) {
+  const DescriptorLimit limit(512);
+  HubOptions options{.addresses = {"tcp://127.0.0.1:0"}, .keys = hub_keys, .limits = quick()};
+  options.admission = Admission::anyone();
+  options.limits.handshake_max = std::chrono::minutes(10);  // so that nothing else closes them
+  int received = 0;
+  hub = network->bind(options, [&](const Peer&, const Slice&) { ++received; }).value();
+  tcp = hub->addresses()[0];
+  const auto link = network->connect(link_options(), [](const Slice&) {}).value();
+  std::vector<RawSocket> strangers;
+  for (int i = 0; i < 150; ++i) {
+    if (i % 20 == 0) {
+      const int before = received;
+      ASSERT_DONE(link->send(as_bytes("good")));
+      until([&] { return received > before; });
+    }
+    strangers.push_back(RawSocket::connect_to(tcp));
+    if (i % 10 == 0) run_for(loop, milliseconds(2));
+  }
+  until([&] { return was_closed(strangers.front()); });
+  ASSERT_DONE(link->send(as_bytes("good")));
+  until([&] { return received == 9; });
+  EXPECT_EQ(link->counters().disconnected, 0);
+}
+
 TEST_F(MalformedPeer, FloodsTheCountersAndNotTheLog) {
   bind();
   for (int i = 0; i < 500; ++i) RawSocket::connect_to(tcp).say("\xffnonsense");

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <optional>
+#include <utility>
 
 #include "loop/descriptor.h"
 
@@ -45,6 +46,15 @@ void OpenConnections::closed(int fd) {
 
 void OpenConnections::authenticated(int fd) {
   if (const auto found = open_.find(fd); found != open_.end()) unauthenticated_.erase(found->second);
+}
+
+void OpenConnections::heard(int fd) {
+  const auto found = open_.find(fd);
+  if (found == open_.end() || found->second == last_number_) return;
+  auto node = unauthenticated_.extract(found->second);
+  if (node.empty()) return;
+  node.key() = found->second = ++last_number_;
+  unauthenticated_.insert(std::move(node));
 }
 
 void OpenConnections::make_room(std::size_t most) {

@@ -19,6 +19,8 @@ class OpenConnections {
   void closed(int fd);
   /// An admitted peer has sent a message over it: it is not closed in favour of newer ones.
   void authenticated(int fd);
+  /// A peer of a hub that admits anyone has sent a message over it: it is the newest now.
+  void heard(int fd);
 
   [[nodiscard]] std::size_t size() const { return open_.size(); }
 
