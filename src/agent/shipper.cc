@@ -155,6 +155,7 @@ void Shipper::hear(const bulk::OutputStored& answer) {
 void Shipper::refused(const bulk::Refused& answer) {
   const auto lease = leases_.find(answer.lease);
   if (lease == leases_.end()) return;
+  if (answer.code == Errc::unavailable || answer.code == Errc::timed_out) return;  // it is sent again
   // A denied lease is that of another agent, or of another life of the cluster: not even a mark would be taken.
   if (answer.code != Errc::denied) return part_refused(lease, answer);
   log_.warning("the master refuses output of lease " + to_string(answer.lease) +

@@ -45,8 +45,8 @@ struct OutputMaster {
     ASSERT_TRUE(hub->send(peer, describe::write_msgpack(bulk::FromMaster(message))));
   }
 
-  void refuse(const bulk::PutOutput& part) {
-    const bulk::Refused refused{part.number, Errc::corrupt, "not whole records", part.lease};
+  void refuse(const bulk::PutOutput& part, Errc code = Errc::corrupt) {
+    const bulk::Refused refused{part.number, code, "not whole records", part.lease};
     ASSERT_TRUE(hub->send(peer, describe::write_msgpack(bulk::FromMaster(refused))));
   }
 
@@ -259,6 +259,38 @@ TEST_F(ShipperTest, EndsOutputThatTheMasterRefusesWithAMark) {
   master.answer_all();
   pass(seconds(1));
   EXPECT_THAT(finished, ElementsAre(lease_of(1)));
+}
+
+TEST_F(ShipperTest, RefusedOutputConcernsOnlyItsLease) {
+  connect();
+  for (std::uint64_t number : {1, 2, 3}) {
+    const std::int64_t end = write(number, 5);
+    shipper.add(lease_of(number), open_spool(spool(number)));
+    shipper.ended(lease_of(number), end);
+  }
+  pass(milliseconds(5));
+  ASSERT_EQ(master.parts.size(), 3U);
+  const auto parts = std::exchange(master.parts, {});
+  master.refuse(parts[0]);
+  master.refuse(parts[1], Errc::denied);
+  master.answer(parts[2]);
+  pass(milliseconds(5));
+  EXPECT_THAT(finished, ElementsAre(lease_of(2), lease_of(3)));
+  ASSERT_EQ(master.parts.size(), 1U) << "the mark";
+  EXPECT_EQ(master.parts[0].lease, lease_of(1));
+}
+
+TEST_F(ShipperTest, SendsAgainWhatTheMasterCannotStoreForNow) {
+  connect();
+  const std::int64_t end = write(1, 5);
+  shipper.add(lease_of(1), open_spool(spool(1)));
+  shipper.ended(lease_of(1), end);
+  pass(milliseconds(5));
+  ASSERT_EQ(master.parts.size(), 1U);
+  master.refuse(std::exchange(master.parts, {}).front(), Errc::unavailable);
+  pass(seconds(100));
+  ASSERT_FALSE(master.parts.empty());
+  EXPECT_THAT(logs::shown(master.parts[0].records), ElementsAre("out: xxxx"));
 }
 
 TEST_F(ShipperTest, DropsOutputOfWhichTheMasterRefusesEvenTheMark) {

@@ -52,6 +52,7 @@ void BulkOutput::put(const net::Peer& peer, bulk::PutOutput part) {
     return note_failure(end.error());  // not acknowledged: it comes again
   } else if (!end) {
     ++deps_.metrics.refused_malformed;
+    flush();  // so that the agent knows first what is stored before it
     return deps_.reply(peer, bulk::Refused{put.number, end.error().code, end.error().message, put.lease});
   }
   puts_.push_back(put);

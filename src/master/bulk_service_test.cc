@@ -203,6 +203,19 @@ TEST_F(BulkServiceTest, AcknowledgesKnowsWhatCameTwiceAndTellsOfGaps) {
   EXPECT_EQ(metrics.gaps, 1);
 }
 
+TEST_F(BulkServiceTest, AcknowledgesWhatCameBeforeARefusedPart) {
+  start();
+  Talker agent = talk_as_agent();
+  Bytes spoiled = records("b");
+  spoiled.back() ^= std::byte{1};
+  agent.say(bulk::PutOutput{1, lease, 0, false, records("a")});
+  agent.say(bulk::PutOutput{2, lease, short_record, false, spoiled});
+  pass();
+  ASSERT_EQ(agent.heard.size(), 2U);
+  EXPECT_EQ(agent.take<bulk::OutputStored>().end, short_record);
+  EXPECT_EQ(agent.take<bulk::Refused>().number, 2U);
+}
+
 TEST_F(BulkServiceTest, ReadsFromAnywhereAndTheLastLines) {
   start();
   const Guest client = guest();
