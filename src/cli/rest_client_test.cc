@@ -449,15 +449,13 @@ TEST(Stream, IsRequestedOnceAndCanBeRefused) {
 TEST(Stream, IsReadOfAnyRoute) {
   FakeMaster master(always_answer(told_in_pieces(Answer::Way::stream, {"a\nb", "b\n"})));
   Asking asking(master);
-  const api::Route route = api::Route{"POST", "/things/{thing}", "Does something."}.in_lines();
-  describe::Value fields;
-  fields.set("thing", describe::Value("x")).set("size", describe::Value(3));
   std::vector<std::string> lines;
   EXPECT_TRUE(asking.run(asking.connection.stream_any(
-      route, std::move(fields), [&](std::string_view line) { lines.emplace_back(line); })));
+      requests::RunExec::route, describe::write(requests::RunExec{{{17}, 2}, {"x"}}, describe::Defaults::omitted),
+      [&](std::string_view line) { lines.emplace_back(line); })));
   EXPECT_THAT(lines, ElementsAre("a", "bb"));
-  EXPECT_EQ(master.heard().back().target, "/api/v1/things/x");
-  EXPECT_EQ(master.heard().back().body, R"({"size":3})");
+  EXPECT_EQ(master.heard().back().target, "/api/v1/tasks/17.2/exec");
+  EXPECT_EQ(master.heard().back().body, R"({"argv":["x"]})");
 }
 
 TEST(Stream, ReportsAnUnreachableMaster) {
