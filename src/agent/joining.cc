@@ -56,8 +56,8 @@ Result<joining::Answer> show(const WayOptions& options, const joining::Ticket& t
   const loop::Timer give_up = options.loop.after(answer_max, [&] { options.loop.stop(); });
   options.loop.run();
   if (!answer) {
-    return fail(Errc::timed_out,
-                "no master answers at " + ticket.address + "; is it running, and is its port open to this host?");
+    return fail(Errc::timed_out, "no master answers at " + ticket.address +
+                                     "; check that it runs, and that its port is open to this host");
   }
   return *std::move(answer);
 }

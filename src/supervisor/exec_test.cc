@@ -77,7 +77,7 @@ TEST_P(Execution, ReportsFailures) {
   const Outcome missing = follow(agent, 1);
   EXPECT_EQ(missing.ended->code, 127);
   EXPECT_EQ(missing.ended->error,
-            "cannot run 'no-such-program': No such file or directory; is it installed on this agent?");
+            "cannot run 'no-such-program': No such file or directory; check that it is installed on this agent");
   agent.send(shell(2, "kill -TERM $$"));
   EXPECT_EQ(follow(agent, 2).ended->code, 128 + SIGTERM);
 }

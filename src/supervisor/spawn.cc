@@ -106,7 +106,7 @@ Error become(const Program& program, pid_t supervisor) {
     ::execvp(other.c_str(), argv.data());
   }
   Error error = system_error("cannot run '" + program.argv[0] + "'", why);
-  if (missing) error.message += "; is it installed on this agent?";
+  if (missing) error.message += "; check that it is installed on this agent";
   return error;
 }
 

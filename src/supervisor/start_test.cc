@@ -47,7 +47,8 @@ TEST_P(Start, NothingIsLeftButTheFolder) {
 TEST_P(Start, AnUnknownProgramIsNamed) {
   const auto ending = run(program({"no-such-program", "x"}));
   EXPECT_EQ(ending.reason, Reason::failed_to_start);
-  EXPECT_EQ(ending.detail, "cannot run 'no-such-program': No such file or directory; is it installed on this agent?");
+  EXPECT_EQ(ending.detail,
+            "cannot run 'no-such-program': No such file or directory; check that it is installed on this agent");
 }
 
 TEST_P(Start, AMissingFolderIsNamed) {
