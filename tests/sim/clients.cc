@@ -42,10 +42,10 @@ void Clients::poll() {
   polling_ = loop_.after(poll_every, [this] { poll(); });
   requests::ListJobs list;
   list.most = 10'000;
-  ++last_poll_;
-  polls_[want(list)] = last_poll_;
-  polls_[want(requests::ListSlots{})] = last_poll_;
-  polls_[want(requests::ListAgents{})] = last_poll_;
+  want(list);
+  want(requests::ListSlots{});
+  want(requests::ListAgents{});
+  want(list);
   ask_why();
   enable(calm_ ? 100 : 25);
   if (calm_) lift_limits();
@@ -58,10 +58,9 @@ void Clients::ask_why() {
   }
   if (live.empty()) return;
   const JobId job = live[dice_.below(live.size())];
-  polls_[want(requests::GetJob{job, std::nullopt})] = last_poll_;
-  const std::string why = want(requests::Why{job});
-  polls_[why] = last_poll_;
-  whys_[why] = job;
+  want(requests::GetJob{job, std::nullopt});
+  whys_[want(requests::Why{job})] = job;
+  want(requests::GetJob{job, std::nullopt});
 }
 
 void Clients::enable(int percent) {
@@ -182,7 +181,7 @@ void Clients::hear(const std::string& key, const requests::Request& request, con
   if (const auto* jobs = reply.as<requests::Jobs>()) {
     for (const requests::JobView& view : jobs->jobs) see(view);
   }
-  if (const auto poll = polls_.extract(key); !poll.empty()) compare(key, reply, {poll.mapped(), loop_.now()});
+  compare(key, reply, {loop_.steps(), loop_.now()});
   const auto* view = reply.as<requests::JobView>();
   if (view == nullptr) return;
   if (std::holds_alternative<requests::Submit>(request)) {

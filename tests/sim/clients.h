@@ -59,6 +59,8 @@ class Clients {
   [[nodiscard]] bool is_done() const;
   /// Jobs that have not ended, for people.
   [[nodiscard]] std::string unfinished() const;
+  /// Number of answers that were compared with each other.
+  [[nodiscard]] std::uint64_t compared() const { return views_.compared(); }
   [[nodiscard]] std::size_t accepted() const { return jobs_.size(); }
   [[nodiscard]] bool slots_are_free() const { return views_.slots_are_free(); }
   /// All agents are up and take work.
@@ -118,8 +120,6 @@ class Clients {
   std::map<std::string, Wish> wishes_;
   std::map<std::string, cluster::JobId> made_;  ///< by key
   std::map<cluster::JobId, Job> jobs_;
-  std::uint64_t last_poll_ = 0;
-  std::map<std::string, std::uint64_t> polls_;  ///< to which a request belongs, by key
   std::map<std::string, cluster::JobId> whys_;  ///< questions, by key
   std::map<cluster::AgentId, Closed> closed_;
   std::map<cluster::LeaseId, TimePoint> sent_;  ///< when the master first said that a lease is to start

@@ -28,20 +28,24 @@ TEST(SimulatedCluster, KeepsItsPromisesWhateverFails) {
   std::size_t jobs = 0;
   std::size_t processes = 0;
   int faults = 0;
+  std::uint64_t compared = 0;
   for (std::uint64_t seed = first; seed <= last; ++seed) {
     SimulatedCluster cluster(seed);
     run(cluster);
     jobs += cluster.jobs();
     processes += cluster.processes();
     faults += cluster.faults();
+    compared += cluster.compared();
     if (!cluster.complaint().empty()) {
       FAIL() << "seed " << seed << ", " << cluster.complaint() << "\nreplay: CADRE_TRACE=1 CADRE_SEED=" << seed << " "
              << "build/release/tests/sim/test_sim --gtest_filter='*WhateverFails'";
     }
   }
-  std::printf("seeds %llu to %llu: %zu jobs, %zu processes, %d faults\n", static_cast<unsigned long long>(first),
-              static_cast<unsigned long long>(last), jobs, processes, faults);
+  std::printf("seeds %llu to %llu: %zu jobs, %zu processes, %d faults, %llu comparisons\n",
+              static_cast<unsigned long long>(first), static_cast<unsigned long long>(last), jobs, processes, faults,
+              static_cast<unsigned long long>(compared));
   EXPECT_GT(jobs, 10 * (last - first));
+  EXPECT_GT(compared, 5 * (last - first)) << "few answers could be compared";
 }
 
 TEST(SimulatedCluster, RunsTheSameForTheSameSeed) {

@@ -38,6 +38,7 @@ class SimulatedCluster {
   /// What did not hold; empty if all did.
   const std::string& complaint() const { return complaint_; }
   std::size_t jobs() const { return clients_.accepted(); }
+  [[nodiscard]] std::uint64_t compared() const { return clients_.compared(); }
   std::size_t processes() const { return begun_.size(); }
   int faults() const { return faults_made_; }
   /// The same for the same seed: of everything that was begun and ended, and when.
