@@ -19,6 +19,7 @@ using cluster::TaskEnding;
 constexpr Duration tick_every = 100ms;
 constexpr Duration refused_max = 10s;  // a master that has just started may need a moment to know its agents
 constexpr Duration unreachable_after = 5s;
+constexpr Duration reconnect_after = 15s;
 constexpr Duration durable_after = 1s;  // an ending that the master has not confirmed by then
 void log_end(Log& log, const LeaseId& lease, const TaskEnding& ending) {
   log.debug([&] {
@@ -51,9 +52,15 @@ Agent::Agent(const Dependencies& deps, Options options)
 Agent::~Agent() = default;
 
 Result<void> Agent::connect() {
+  TRY(connect_control());
+  return deps_.bulk.connect(options_.bulk);
+}
+
+Result<void> Agent::connect_control() {
   TRY_ASSIGN(control, deps_.network.connect(options_.control, [this](BytesView bytes) { hear_master(bytes); }));
   control_ = std::move(control);
-  return deps_.bulk.connect(options_.bulk);
+  refusals_ = 0;
+  return {};
 }
 
 void Agent::begin() {
@@ -75,6 +82,7 @@ void Agent::tick() {
   perform();
   keep_endings();
   look_if_admitted();
+  look_if_connected();
   look_if_heard();
 }
 
@@ -186,6 +194,17 @@ void Agent::look_if_admitted() {
   end_(
       "the master does not admit the key of this agent: it was removed, or the master's database is another; let it "
       "join again with a token from cadre agent token");
+}
+
+/// A master that has revoked the key of this agent is silent on the connections that there are. It refuses new ones.
+void Agent::look_if_connected() {
+  const TimePoint now = deps_.loop.now();
+  if (host_.welcomed() || refused_since_) connected_ = now;
+  if (now - connected_ < reconnect_after) return;
+  connected_ = now;
+  if (const Result<void> done = connect_control(); !done) {
+    deps_.log.warning("cannot connect to the master again: " + done.error().message);
+  }
 }
 
 void Agent::hear_master(BytesView bytes) {

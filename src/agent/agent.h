@@ -58,6 +58,7 @@ class Agent {
  private:
   Agent(const Dependencies& deps, Options options);
   Result<void> connect();
+  Result<void> connect_control();
   void begin();
   void tick();
   void hear_master(BytesView bytes);
@@ -66,6 +67,7 @@ class Agent {
   void end_remaining(Duration grace, std::function<void()> done);
   /// Says once that the master does not answer, and once that it does again.
   void look_if_heard();
+  void look_if_connected();
   /// Ends when the master has refused the key of this agent for a while.
   void look_if_admitted();
   void look_for_obstacles();
@@ -98,6 +100,7 @@ class Agent {
   bool said_unreachable_ = false;
   std::optional<TimePoint> refused_since_;  ///< the master takes no connection with this agent's key
   std::uint64_t refusals_ = 0;
+  TimePoint connected_ = deps_.loop.now();  ///< when the link was made, or was last of use
 };
 
 }  // namespace cadre::agent
