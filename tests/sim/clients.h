@@ -47,6 +47,8 @@ class Clients {
   void master_gone() { asked_.clear(); }
   void hear(api::CallId call, const api::Reply& reply);
 
+  /// An agent joins anew: nothing that was said of an earlier one holds.
+  void joined(const cluster::AgentId& agent) { closed_.erase(agent); }
   /// The master tells an agent to start a lease.
   void note_start(const cluster::LeaseId& lease) { sent_.emplace(lease, loop_.now()); }
   /// A lease begins on an agent.

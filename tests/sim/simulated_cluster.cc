@@ -226,6 +226,7 @@ void SimulatedCluster::join(Place& place) {
   place.keys = net::draw_keys(dice_);
   const Result<void> joined = master_->join(place.introduction.agent.id, place.keys.open);
   if (!joined) return complain("an agent cannot join: " + joined.error().message);
+  clients_.joined(place.introduction.agent.id);
   start_agent(place);
 }
 
