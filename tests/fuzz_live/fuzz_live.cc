@@ -386,8 +386,9 @@ class Evil {
     if (refusals_ == 0) give_up("nobody was refused at the join port");
   }
   std::string summary() const {
-    return std::to_string(sent_control_) + " messages and " + std::to_string(sent_bulk_) + " bulk messages of an agent, " +
-           std::to_string(starts_) + " starts, " + std::to_string(answers_) + " bulk responses";
+    return std::to_string(sent_control_) + " messages and " + std::to_string(sent_bulk_) +
+           " bulk messages of an agent, " + std::to_string(starts_) + " starts, " + std::to_string(answers_) +
+           " bulk responses";
   }
 
  private:

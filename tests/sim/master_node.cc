@@ -88,8 +88,8 @@ Result<void> MasterNode::open(const MasterDependencies& deps) {
     }
     return cluster::messages::Pass{};
   };
-  parts.cluster_shell = [this, shell = std::move(shell)](
-                            const master::Dependencies& on) -> Result<std::unique_ptr<master::PartShell>> {
+  parts.cluster_shell =
+      [this, shell = std::move(shell)](const master::Dependencies& on) -> Result<std::unique_ptr<master::PartShell>> {
     TRY_ASSIGN(made, master::ClusterShell::make({on.loop, tapped_, on.pool, on.records, on.calendar, on.log}, shell));
     cluster_ = made.get();
     return made;
@@ -102,8 +102,8 @@ Result<void> MasterNode::open(const MasterDependencies& deps) {
   options.reply = events_.reply;
   for (app::PartDeclaration& part : app::parts_of(std::move(parts))) options.parts.push_back(std::move(part.setup));
   TRY_ASSIGN(last_change, deps.records.last("change"));
-  TRY_ASSIGN(master, master::Master::make({loop_, pool_, deps.records, calendar_, deps.log}, std::move(options),
-                                          last_change));
+  TRY_ASSIGN(master,
+             master::Master::make({loop_, pool_, deps.records, calendar_, deps.log}, std::move(options), last_change));
   master_ = std::move(master);
   loop_.spawn(serve());
   return {};

@@ -19,8 +19,8 @@ class Views {
  public:
   explicit Views(std::function<void(const std::string&)> complain) : complain_(std::move(complain)) {}
 
-  /// When an answer is heard. Answers of one step of the master have one `step`, in the order of their requests; between
-  /// two of these, the master may have heard other news.
+  /// When an answer is heard. Answers of one step of the master have one `step`, in the order of their requests;
+  /// between two of these, the master may have heard other news.
   struct Moment {
     std::uint64_t step = 0;
     TimePoint now;
@@ -68,7 +68,7 @@ class Views {
   std::vector<cluster::requests::AgentView> agents_;
   std::optional<std::uint64_t> job_step_;
   cluster::requests::JobView job_;
-  std::vector<std::string> whys_;  ///< of this job, seen after it in the same step
+  std::vector<std::string> whys_;                ///< of this job, seen after it in the same step
   std::map<cluster::JobId, Waiting> unplanned_;  ///< they wait for a plan, as they were last asked
 };
 
