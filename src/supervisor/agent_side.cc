@@ -43,7 +43,8 @@ void AgentSide::accept_all(const Calls& calls) {
   while (Descriptor next = accept_one(listener_.get())) {
     const pid_t peer = peer_of(next.get());
     const bool is_there = peer > 0 && (::kill(peer, 0) == 0 || errno != ESRCH);
-    if (!is_there || descends_from(peer, ::getpid())) {  // a task must not pose as its agent, not even by one that died
+    // Neither a process of another user nor a task must pose as its agent, not even by a process that died.
+    if (!is_there || !is_of_own_user(next.get()) || descends_from(peer, ::getpid())) {
       ++refused_;
       continue;
     }

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 namespace cadre::supervisor {
 
@@ -28,11 +29,25 @@ Descriptor accept_one(int listener) {
   return Descriptor(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
 }
 
-pid_t peer_of(int fd) {
+namespace {
+
+std::optional<ucred> credentials_of(int fd) {
   ucred credentials{};
   socklen_t size = sizeof(credentials);
-  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return 0;
-  return credentials.pid;
+  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return std::nullopt;
+  return credentials;
+}
+
+}  // namespace
+
+bool is_of_own_user(int fd) {
+  const auto credentials = credentials_of(fd);
+  return credentials && (credentials->uid == ::geteuid() || credentials->uid == 0);
+}
+
+pid_t peer_of(int fd) {
+  const auto credentials = credentials_of(fd);
+  return credentials ? credentials->pid : 0;
 }
 
 Sent send_packet(int fd, BytesView packet) {

@@ -17,6 +17,8 @@ namespace cadre::supervisor {
 [[nodiscard]] Result<Descriptor> listen_here(const std::string& name);
 /// The next one who has connected; none when nobody waits.
 [[nodiscard]] Descriptor accept_one(int listener);
+/// Whether the process at the other end is of the user of this one, or of root.
+[[nodiscard]] bool is_of_own_user(int fd);
 /// The process at the other end, as it is numbered here; 0 when it is not known.
 [[nodiscard]] pid_t peer_of(int fd);
 

@@ -1,5 +1,9 @@
 // What strangers, fools and floods can do on the two sockets: nothing, and it is counted.
 #include <gmock/gmock.h>
+#include <grp.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -53,6 +57,34 @@ TEST_F(Sockets, RandomPacketsAreRefusedAndCountedAndMemoryStaysFlat) {
   agent.close();
   expect_in_service(folder, 20'000);
   EXPECT_NE(read_file(folder + "/supervisor.log").value_or("").find("refused so far: "), std::string::npos);
+}
+
+TEST_F(Sockets, AProcessOfAnotherUserIsNotTakenForTheAgent) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root to become another user";
+  const std::string folder = begin(script("sleep 1000"));
+  FakeAgent agent(folder);
+  ASSERT_TRUE(agent.running());
+  for (const std::string& path : {root, folder}) {
+    std::filesystem::permissions(path, std::filesystem::perms::others_exec, std::filesystem::perm_options::add);
+  }
+  std::filesystem::permissions(folder + "/agent.sock", std::filesystem::perms::all);
+  const pid_t stranger = ::fork();
+  if (stranger == 0) {
+    sockaddr_un address{AF_UNIX, "agent.sock"};
+    Peer peer(Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)));
+    const bool is_other = ::chdir(folder.c_str()) == 0 && ::setgroups(0, nullptr) == 0 &&
+                          ::setresgid(65'534, 65'534, 65'534) == 0 && ::setresuid(65'534, 65'534, 65'534) == 0;
+    if (!is_other) ::_exit(1);
+    if (::connect(peer.fd(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) ::_exit(2);
+    peer.send(FromAgent(Stop{Reason::killed_by_user, Duration{0}}));
+    ::_exit(peer.receive_raw() ? 3 : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(stranger, &status, 0), stranger);
+  EXPECT_EQ(status, 0) << "it was connected, and closed without a word";
+  const auto now = agent.status([](const Status& seen) { return seen.refused > 0; });
+  ASSERT_TRUE(now) << "the agent is still connected";
+  EXPECT_FALSE(now->stopping);
 }
 
 TEST_F(Sockets, PacketsThatAreTooLongAreRefused) {

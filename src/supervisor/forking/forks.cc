@@ -40,7 +40,9 @@ void Forks::watch(Watch& watch, const std::function<void()>& changed) {
 }
 
 void Forks::accept_all() {
-  while (Descriptor next = accept_one(listener_.get())) asking_.push_back(std::move(next));
+  while (Descriptor next = accept_one(listener_.get())) {
+    if (is_of_own_user(next.get())) asking_.push_back(std::move(next));
+  }
 }
 
 bool Forks::pass_on(int asking) {
