@@ -67,7 +67,7 @@ TEST_P(LimitsByCgroup, MemoryOfAChildEndsTheTask) {
 TEST_P(LimitsByCgroup, HoldWithoutIsolation) {
   isolation = Isolation::off;
   EXPECT_EQ(run(glutton()).detail, "used 96MiB of 96MiB of memory");
-  Launch launch = script("sleep 1000");
+  Launch launch = script("exec sleep 1000");
   launch.cgroup = groups_;
   const std::string folder = begin(launch);
   FakeAgent agent(folder);
