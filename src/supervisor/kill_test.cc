@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "supervisor/isolation/cgroup_parent.h"
+#include "supervisor/processes.h"
 #include "supervisor/rig.h"
 
 namespace cadre::supervisor {
@@ -86,6 +87,31 @@ TEST_P(Killing, KillsProcessesThatForkTwiceAndIgnoreSignals) {
   EXPECT_EQ(ending.reason, Reason::signalled);
   EXPECT_EQ(ending.code, SIGKILL);
   EXPECT_EQ(ending.detail, "killed after a grace period of 0 s");
+}
+
+TEST_P(Killing, KillsATreeThatIsStopped) {
+  const std::string mark = new_mark();
+  const std::string stopped = "sh -c 'sleep " + mark + " & kill -STOP $! $$'";
+  const std::string folder = begin_with(script("setsid " + stopped + " & " + stopped));
+  FakeAgent agent(folder);
+  ASSERT_TRUE(agent.running());
+  wait_for("two stopped sleepers", [&] { return processes_with("sleep " + mark).size() >= 4; });
+  agent.send(Stop{Reason::killed_by_user, Duration{0}});
+  EXPECT_EQ(wait_for_ending(folder).code, SIGKILL);
+  EXPECT_EQ(processes_with(mark).size(), 0U);
+}
+
+TEST_P(Killing, AStoppedInitDoesNotKeepItsSupervisor) {
+  const std::string mark = new_mark();
+  const std::string folder = begin_with(script(escape(mark) + "sleep " + mark));
+  FakeAgent agent(folder);
+  ASSERT_TRUE(agent.running());
+  wait_for("the tree", [&] { return processes_with(mark).size() >= 3; });
+  for (const Process& child : descendants(last_supervisor)) ::kill(child.pid, SIGSTOP);
+  agent.send(Stop{Reason::killed_by_user, Duration{0}});
+  EXPECT_EQ(wait_for_ending(folder).code, SIGKILL);
+  EXPECT_EQ(processes_with(mark).size(), 0U);
+  wait_for("the supervisor's end", [&] { return !is_alive(last_supervisor); });
 }
 
 TEST_P(Killing, CatchesThemWhenTheLeadingProcessEndsByItself) {

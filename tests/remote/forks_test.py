@@ -71,6 +71,23 @@ def is_of(pid, folder):
         return False
 
 
+def parent_of(pid):
+    return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def namespace_of(pid):
+    """That of its number; empty when it runs the code of init, or has ended."""
+    try:
+        comm = pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+        return "" if comm == "cadre-init" else os.readlink(f"/proc/{pid}/ns/pid")
+    except OSError:
+        return ""
+
+
+def children_of(parent):
+    return [int(one) for one in pathlib.Path(f"/proc/{parent}/task/{parent}/children").read_text().split()]
+
+
 class Forks(Scripts):
     AGENT = ("--artificial-slots", "4", "--cpus", "8", "--memory", "8GiB", "--warm", "1")
 
@@ -247,6 +264,25 @@ class Faults(Scripts):
         self.assertEqual(Actor().add(2), 3)
         time.sleep(1)
         self.assertEqual(actor.add(3), 4, "what the template leaves behind does not take others along")
+
+    def test_a_stopped_init_or_keeper_does_not_keep_an_actor_from_ending(self):
+        for which in ("cadre-init", "cadre-keeper"):
+            one, other = Actor(), Actor()
+            templates = template_of(self.cluster.folder)
+            space = one.facts()["namespaces"]["pid"]
+            mine = next(pid for pid in hosts_of_actors() if namespace_of(pid) == space)
+            keeper = parent_of(mine)
+            init = next(pid for pid in children_of(keeper) if pid != mine)
+            family = {"cadre-init": init, "cadre-keeper": keeper}
+            self.assertEqual({name: pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+                              for name, pid in family.items()}, {name: name for name in family})
+            os.kill(family[which], signal.SIGSTOP)
+            began = time.monotonic()
+            cadre.kill(one)
+            until(lambda: not any(map(process_is_there, (mine, init, keeper))), f"it ends with a stopped {which}")
+            self.assertLess(time.monotonic() - began, 8, which)
+            self.assertEqual(other.add(1), 2)
+            self.assertEqual(template_of(self.cluster.folder), templates, "others keep their template")
 
     def test_they_outlive_their_agent_and_its_templates(self):
         actors = [Actor() for _ in range(3)]

@@ -24,6 +24,7 @@ using cluster::supervision::Launch;
 namespace {
 
 constexpr int gentle_kills = 10;  // after these, what has left its group is looked for, too
+constexpr int init_kills = 6;     // after these, the init of a forked process does not end by itself
 /// Of one that is forked: the first process of its pid namespace and the one that waits for it count as well.
 constexpr int own_processes = 2;
 constexpr int processes_least = 4096;
@@ -56,6 +57,22 @@ bool is_another(const Descriptor& space, const std::string& kind) {
   struct stat ours {};
   return space && ::fstat(space.get(), &theirs) == 0 && ::stat(("/proc/self/ns/" + kind).c_str(), &ours) == 0 &&
          theirs.st_ino != ours.st_ino;
+}
+
+/// Kills the living processes whose namespace of this kind is `space`. Whether there was one.
+bool kill_all_in(const Descriptor& space, const std::string& kind) {
+  struct stat wanted {};
+  if (!space || ::fstat(space.get(), &wanted) != 0) return false;
+  bool any = false;
+  for (const Process& process : all_processes()) {
+    if (process.state == 'Z' || process.pid == ::getpid()) continue;
+    const Descriptor held(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
+    struct stat found {};
+    const std::string path = "/proc/" + std::to_string(process.pid) + "/ns/" + kind;
+    if (!held || ::stat(path.c_str(), &found) != 0) continue;
+    if (found.st_ino == wanted.st_ino && found.st_dev == wanted.st_dev) any |= signal(held.get(), SIGKILL);
+  }
+  return any;
 }
 
 }  // namespace
@@ -277,9 +294,16 @@ const Usage& Enclosure::measure_ended() {
   return usage_;
 }
 
+/// Of one that was forked, init and the process that reports the ending end by themselves, unless they are stopped. The
+/// latter, whose children would be in the namespace, goes last: what it reports is believed.
+void Enclosure::kill_forked_tree() const {
+  if (!kill_all_in(forked_processes_, "pid")) kill_all_in(forked_processes_, "pid_for_children");
+}
+
 Left Enclosure::kill() {
   ++kills_;
   if (forked_process_) static_cast<void>(signal(forked_process_.get(), SIGKILL));
+  if (forked_process_ && kills_ > init_kills) kill_forked_tree();
   if (init_ != 0) {
     ::kill(init_, SIGKILL);
     return Left::some;

@@ -75,6 +75,7 @@ class Enclosure {
   [[nodiscard]] std::optional<int> processes_max(const cluster::supervision::Launch& launch) const;
   void put_in_words(const cluster::supervision::Launch& launch);
   void look_at_processes(cluster::Usage& usage) const;
+  void kill_forked_tree() const;
 
   IsolationFeatures features_;  ///< in force
   Cgroup group_;
