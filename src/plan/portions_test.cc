@@ -12,7 +12,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr int many = 5'000;
+constexpr int many = 100'000;
 const AccountId alice("user alice");
 const AccountId bob("user bob");
 
@@ -23,6 +23,7 @@ Gang gang(const std::string& name, const AccountId& account) {
   gang.id = GangId(name);
   gang.wants = wants;
   gang.accounts = {account};
+  gang.group = GroupId(account.value);
   return gang;
 }
 
@@ -92,6 +93,15 @@ TEST(Portions, HoldOnlyGangsUnderALimitThatComesOrGoes) {
     planner.set_account(alice, std::nullopt);
     planner.set_account(alice, 6);
     EXPECT_EQ(unprepared(planner), 10);
+  });
+}
+
+TEST(Portions, HoldNoGangThatIsAdded) {
+  under_both_policies([](Planner& planner) {
+    planner.set_account(alice, 3);
+    submit(planner, "alice", alice, many);
+    submit(planner, "bob", bob, many);
+    EXPECT_EQ(unprepared(planner), 1);
   });
 }
 

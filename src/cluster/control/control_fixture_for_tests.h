@@ -167,6 +167,8 @@ class ControlFixture {
     return *answer;
   }
   std::size_t answers() const { return answers_.size(); }
+  /// Whether the last step left nothing to do in further ones.
+  bool is_finished() const { return is_finished_; }
   TimePoint now() const { return now_; }
   const std::string& text() const { return text_; }
   Settings& settings() { return settings_; }
@@ -187,6 +189,7 @@ class ControlFixture {
 
   void settle(Quiet quiet = Quiet::no) {
     const Outcome outcome = control_->settle(now_);
+    is_finished_ = outcome.is_finished;
     database_.apply(outcome.writes);
     tell_writes(outcome.writes);
     for (const ToAgent& one : outcome.to_agents) tell_agent(one);
@@ -235,6 +238,7 @@ class ControlFixture {
   Settings settings_;
   Restarts restarts_;
   bool restarting_ = false;
+  bool is_finished_ = true;
   TimePoint now_;
   ModelDatabase database_;
   std::unique_ptr<Control> control_;

@@ -69,6 +69,33 @@ TEST(Scale, RequestsCostTheSameHoweverManyJobsWait) {
   }
 }
 
+/// Steps that are left to take, after each of which others have their turn.
+int steps_left(ControlFixture& fixture) {
+  int steps = 0;
+  for (; !fixture.is_finished(); ++steps) {
+    const std::size_t answers = fixture.answers();
+    fixture.ask("status", requests::GetStatus{});
+    EXPECT_EQ(fixture.answers(), answers + 1) << "requests are answered between two steps";
+  }
+  return steps;
+}
+
+TEST(Scale, ALimitOfManyQueuedJobsIsAppliedInPortions) {
+  constexpr int jobs = 100'000;
+  constexpr int at_once = 1'000;
+  const auto fixture = with_queued(jobs);
+  EXPECT_TRUE(fixture->is_finished()) << "a job that is added concerns no other";
+  const plan::AccountId owner = account_of_user("admin");
+  fixture->quota(owner, 2);
+  EXPECT_FALSE(fixture->is_finished());
+  EXPECT_EQ(steps_left(*fixture), jobs / at_once - 1) << "each step looks at a thousand";
+  fixture->quota(owner, 3);
+  EXPECT_TRUE(fixture->is_finished()) << "the same jobs are limited";
+  fixture->quota(owner, std::nullopt);
+  EXPECT_FALSE(fixture->is_finished());
+  EXPECT_EQ(steps_left(*fixture), jobs / at_once - 1);
+}
+
 /// Of all tasks of a gang, one after another: how long each of them takes to begin and to end.
 double time_of_each_task(std::uint32_t tasks) {
   ControlFixture fixture;
