@@ -33,6 +33,7 @@ constexpr Duration output_wait_stopped = milliseconds(500);  // the same of a ta
 constexpr Duration ending_wait = milliseconds(200);
 constexpr int ending_attempts_alone = 50;  // no agent is there that could be told instead
 constexpr int ending_attempts = 5;
+constexpr Duration report_wait = seconds(3);       // for how a forked process has ended, once it has
 constexpr Duration fork_wait_killed = seconds(1);  // for a template, when nobody wants its process any more
 
 /// How often use is measured: rarely enough to cost little, whatever a look costs here.
@@ -109,6 +110,9 @@ void TaskRun::turn() {
   tasks_.watch(watch, task_calls_);
   forks_.watch(watch, forks_changed_);
   if (forked_) watch.add(forked_.fd(), POLLIN, [this] { hear_forked(); });
+  if (forked_ && running_ && leader_ != 0 && reported_by_ == TimePoint::max()) {
+    watch.add(enclosure_.forked_process(), POLLIN, [this] { reported_by_ = now() + report_wait; });
+  }
   execs_.watch(watch);
   input_.watch(watch);
   capture_->watch(watch);
@@ -174,6 +178,10 @@ void TaskRun::look_at_time() {
     suspended_ += away;
     life_.was_suspended(away);
   }
+  if (at >= reported_by_) {  // the process that should report it may be stopped
+    reported_by_ = TimePoint::max();
+    if (leader_ != 0) leader_ended(SIGKILL);
+  }
   if (at >= forked_by_) not_forked("the template did not answer in time");
   if (phase_ == Phase::running) {
     if (const auto verdict = life_.verdict(at)) forks_.live() > 0 ? forks_.close() : condemn(*verdict);
@@ -224,7 +232,7 @@ void TaskRun::kill_tree() {
 }
 
 TimePoint TaskRun::next_time() const {
-  TimePoint next = std::min({forked_by_, listen_at_, capture_->next()});
+  TimePoint next = std::min({forked_by_, reported_by_, listen_at_, capture_->next()});
   if (forks_.live() == 0) {  // a template outlives what it was forked into
     next = std::min(next, phase_ == Phase::killing ? kill_at_ : life_.next());
   }

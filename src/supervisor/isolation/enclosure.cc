@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <utility>
 
@@ -59,20 +60,21 @@ bool is_another(const Descriptor& space, const std::string& kind) {
          theirs.st_ino != ours.st_ino;
 }
 
-/// Kills the living processes whose namespace of this kind is `space`. Whether there was one.
-bool kill_all_in(const Descriptor& space, const std::string& kind) {
+enum class Which : std::uint8_t { all, stopped };
+
+/// Kills the living processes whose namespace of this kind is `space`.
+void kill_in(const Descriptor& space, const std::string& kind, Which which) {
   struct stat wanted {};
-  if (!space || ::fstat(space.get(), &wanted) != 0) return false;
-  bool any = false;
+  if (!space || ::fstat(space.get(), &wanted) != 0) return;
   for (const Process& process : all_processes()) {
-    if (process.state == 'Z' || process.pid == ::getpid()) continue;
+    const bool is_meant = which == Which::stopped ? process.state == 'T' : process.state != 'Z';
+    if (!is_meant || process.pid == ::getpid()) continue;
     const Descriptor held(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
     struct stat found {};
     const std::string path = "/proc/" + std::to_string(process.pid) + "/ns/" + kind;
     if (!held || ::stat(path.c_str(), &found) != 0) continue;
-    if (found.st_ino == wanted.st_ino && found.st_dev == wanted.st_dev) any |= signal(held.get(), SIGKILL);
+    if (found.st_ino == wanted.st_ino && found.st_dev == wanted.st_dev) signal(held.get(), SIGKILL);
   }
-  return any;
 }
 
 }  // namespace
@@ -294,10 +296,11 @@ const Usage& Enclosure::measure_ended() {
   return usage_;
 }
 
-/// Of one that was forked, init and the process that reports the ending end by themselves, unless they are stopped. The
-/// latter, whose children would be in the namespace, goes last: what it reports is believed.
+/// Of one that was forked, init and the process that reports the ending end by themselves, unless they are stopped.
+/// Init then does not end before the latter, its parent, has waited for the others.
 void Enclosure::kill_forked_tree() const {
-  if (!kill_all_in(forked_processes_, "pid")) kill_all_in(forked_processes_, "pid_for_children");
+  kill_in(forked_processes_, "pid", Which::all);
+  kill_in(forked_processes_, "pid_for_children", Which::stopped);
 }
 
 Left Enclosure::kill() {

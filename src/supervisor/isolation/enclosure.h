@@ -65,6 +65,8 @@ class Enclosure {
   /// Removes the control groups; empties them first.
   void remove() { group_.destroy(); }
   [[nodiscard]] pid_t init() const { return init_; }
+  /// A descriptor that can be read from once the leading process has ended, if it was forked elsewhere.
+  [[nodiscard]] int forked_process() const { return forked_process_.get(); }
   [[nodiscard]] const Cgroup& group() const { return group_; }
   [[nodiscard]] std::optional<int> processes_max() const { return processes_max_; }
 
