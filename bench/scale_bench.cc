@@ -23,6 +23,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint64_t ended_jobs = 1'000'000;
 constexpr std::uint64_t queued_jobs = 100'000;
 constexpr std::size_t sets = 1'000;
+constexpr std::size_t in_flight_of_burst = 32;
 
 double ms_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
@@ -89,25 +90,49 @@ double quantile(std::vector<double> values, double share) {
   return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
 }
 
-/// Asks for the status again and again until `is_done`, and notes how long each answer took.
-loop::Task<void> ask_for_status(Client& client, const bool& is_done, std::vector<double>& times) {
-  while (!is_done) {
+/// What clients of a master measure that set priorities, and one that requests the status meanwhile.
+struct Sets {
+  std::size_t next = 0;
+  std::size_t clients = 0;
+  std::size_t first_priority = 0;  ///< so that each priority is another one than before
+  std::vector<double> set_ms = {};
+  std::vector<double> status_ms = {};
+  double seconds = 0;
+};
+
+loop::Task<void> request_status(Client& client, Sets& sets_of) {
+  while (sets_of.clients > 0) {
     const auto begin = Clock::now();
     const auto status = co_await client.connection().ask(requests::GetStatus{}, 2min);
-    if (status) times.push_back(ms_since(begin));
+    if (status) sets_of.status_ms.push_back(ms_since(begin));
   }
 }
 
-loop::Task<void> set_priorities(Client& client, std::vector<double>& times, bool& is_done) {
-  for (std::size_t i = 0; i < sets; ++i) {
+loop::Task<void> set_priorities(Client& client, Sets& sets_of) {
+  while (sets_of.next < sets) {
+    const std::size_t i = sets_of.next++;
     requests::SetJob set;
     set.job = cluster::JobId{ended_jobs + 1 + i * (queued_jobs / sets)};
-    set.priority = static_cast<std::int32_t>(1 + i % 99);
+    set.priority = static_cast<std::int32_t>(1 + (sets_of.first_priority + i) % 99);
     const auto begin = Clock::now();
     const auto done = co_await client.connection().ask(set, 2min);
-    if (done) times.push_back(ms_since(begin));
+    if (done) sets_of.set_ms.push_back(ms_since(begin));
   }
-  is_done = true;
+  --sets_of.clients;
+}
+
+/// So many requests to set a priority are in flight at a time.
+Result<Sets> set_with(Client& client, std::size_t in_flight) {
+  Sets sets_of;
+  sets_of.clients = sets_of.first_priority = in_flight;
+  std::vector<loop::Task<void>> tasks;
+  for (std::size_t i = 0; i < in_flight; ++i) tasks.push_back(set_priorities(client, sets_of));
+  tasks.push_back(request_status(client, sets_of));
+  const auto begin = Clock::now();
+  client.run_all(std::move(tasks));
+  sets_of.seconds = ms_since(begin) / 1'000;
+  if (sets_of.set_ms.size() == sets && !sets_of.status_ms.empty()) return sets_of;
+  return fail(Errc::unavailable, "the master did not answer");
 }
 
 Result<double> time_of(Client& client, const auto& request) {
@@ -131,14 +156,8 @@ Result<Figures> bench_scale() {
   const double start_ms = ms_since(begin);
   const double memory = memory_mib(master.pid());
 
-  std::vector<double> status_ms;
-  std::vector<double> set_ms;
-  bool is_done = false;
-  std::vector<loop::Task<void>> tasks;
-  tasks.push_back(set_priorities(*client, set_ms, is_done));
-  tasks.push_back(ask_for_status(*client, is_done, status_ms));
-  client->run_all(std::move(tasks));
-  if (set_ms.size() != sets || status_ms.empty()) return fail(Errc::unavailable, "the master did not answer");
+  TRY_ASSIGN(one, set_with(*client, 1));
+  TRY_ASSIGN(burst, set_with(*client, in_flight_of_burst));
   TRY_ASSIGN(get_ms, time_of(*client, requests::GetJob{cluster::JobId{1}, std::nullopt}));
   requests::ListJobs list;
   list.ended = true;
@@ -154,10 +173,14 @@ Result<Figures> bench_scale() {
   start.ratio = *start.limit / start_ms;
   figures.rows.push_back(start);
   figures.rows.push_back({"its memory", memory, "MiB", {}, {}});
-  figures.rows.push_back({"GET /status while jobs are set, p50", quantile(status_ms, 0.5), "ms", {}, {}});
-  figures.rows.push_back({"GET /status while jobs are set, p99", quantile(status_ms, 0.99), "ms", {}, {}});
-  figures.rows.push_back({"job set, p50", quantile(set_ms, 0.5), "ms", {}, {}});
-  figures.rows.push_back({"job set, p99", quantile(set_ms, 0.99), "ms", {}, {}});
+  figures.rows.push_back({"GET /status while jobs are set, p50", quantile(one.status_ms, 0.5), "ms", {}, {}});
+  figures.rows.push_back({"GET /status while jobs are set, p99", quantile(one.status_ms, 0.99), "ms", {}, {}});
+  figures.rows.push_back({"job set, p50", quantile(one.set_ms, 0.5), "ms", {}, {}});
+  figures.rows.push_back({"job set, p99", quantile(one.set_ms, 0.99), "ms", {}, {}});
+  figures.rows.push_back({"job set, 32 in flight", sets / burst.seconds, "1/s", {}, {}});
+  figures.rows.push_back({"job set, 32 in flight, p50", quantile(burst.set_ms, 0.5), "ms", {}, {}});
+  figures.rows.push_back({"job set, 32 in flight, p99", quantile(burst.set_ms, 0.99), "ms", {}, {}});
+  figures.rows.push_back({"GET /status while 32 requests are in flight, p99", quantile(burst.status_ms, 0.99), "ms", {}, {}});
   figures.rows.push_back({"GET of an ended job that is not in memory", get_ms, "ms", {}, {}});
   figures.rows.push_back({"list of 100 ended jobs that are not in memory", list_ms, "ms", {}, {}});
   return figures;
