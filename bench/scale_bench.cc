@@ -180,7 +180,8 @@ Result<Figures> bench_scale() {
   figures.rows.push_back({"job set, 32 in flight", sets / burst.seconds, "1/s", {}, {}});
   figures.rows.push_back({"job set, 32 in flight, p50", quantile(burst.set_ms, 0.5), "ms", {}, {}});
   figures.rows.push_back({"job set, 32 in flight, p99", quantile(burst.set_ms, 0.99), "ms", {}, {}});
-  figures.rows.push_back({"GET /status while 32 requests are in flight, p99", quantile(burst.status_ms, 0.99), "ms", {}, {}});
+  figures.rows.push_back(
+      {"GET /status while 32 requests are in flight, p99", quantile(burst.status_ms, 0.99), "ms", {}, {}});
   figures.rows.push_back({"GET of an ended job that is not in memory", get_ms, "ms", {}, {}});
   figures.rows.push_back({"list of 100 ended jobs that are not in memory", list_ms, "ms", {}, {}});
   return figures;
