@@ -53,27 +53,58 @@ TEST(FairShare, OffersAGroupWithATooSmallShareNoMoreThanItsLimit) {
   EXPECT_THAT(make_offers({wants(8, 1), above_its_limit}, 12), ElementsAre(Offer{8}, Offer{4, true}));
 }
 
+GroupDemand random_group(Dice& dice, std::uint64_t age_rank) {
+  GroupDemand group;
+  group.weight = static_cast<double>(dice.between(1, 6)) / 2;
+  group.fixed = dice.percent(30) ? dice.between(0, 5) : 0;
+  group.active = group.fixed + (dice.percent(50) ? dice.between(0, 8) : 0);
+  group.demand = group.active;
+  if (dice.percent(70)) {
+    group.smallest_pending = dice.between(1, 8);
+    group.demand += *group.smallest_pending * dice.between(1, 3);
+  }
+  if (dice.percent(20)) group.demand = std::max(group.fixed, std::min(group.demand, dice.between(0, 10)));
+  group.age_rank = age_rank;
+  return group;
+}
+
 TEST(FairShare, OffersAsCountedOutByHand) {
   FOR_SEEDS(50'000, [](Dice& dice) {
     std::vector<GroupDemand> groups;
     const auto number = dice.between(0, 6);
     for (std::int64_t g = 0; g < number; ++g) {
-      GroupDemand group;
-      group.weight = static_cast<double>(dice.between(1, 6)) / 2;
-      group.fixed = dice.percent(30) ? dice.between(0, 5) : 0;
-      group.active = group.fixed + (dice.percent(50) ? dice.between(0, 8) : 0);
-      group.demand = group.active;
-      if (dice.percent(70)) {
-        group.smallest_pending = dice.between(1, 8);
-        group.demand += *group.smallest_pending * dice.between(1, 3);
-      }
-      if (dice.percent(20)) group.demand = std::max(group.fixed, std::min(group.demand, dice.between(0, 10)));
-      group.age_rank = static_cast<std::uint64_t>(dice.between(0, 3) * 100 + g);
-      groups.push_back(group);
+      groups.push_back(random_group(dice, static_cast<std::uint64_t>(dice.between(0, 3) * 100 + g)));
     }
     const std::int64_t slots = dice.between(0, 40);
     ASSERT_EQ(make_offers(groups, slots), oracle::offers(groups, slots));
   });
+}
+
+TEST(FairShare, OffersManyGroupsAsCountedOutByHand) {
+  FOR_SEEDS(5'000, [](Dice& dice) {
+    std::vector<GroupDemand> groups;
+    const auto number = dice.between(10, 60);
+    const bool all_wait = dice.percent(50);
+    for (std::int64_t g = 0; g < number; ++g) {
+      const auto age_rank = static_cast<std::uint64_t>(dice.between(0, 3) * 100 + g);
+      groups.push_back(random_group(dice, age_rank));
+      if (all_wait) groups.back() = {groups.back().weight, 0, 0, dice.between(1, 3), dice.between(1, 2), age_rank};
+    }
+    const std::int64_t slots = dice.between(0, 100);
+    ASSERT_EQ(make_offers(groups, slots), oracle::offers(groups, slots));
+  });
+}
+
+TEST(FairShare, DividesAmongAHundredThousandGroupsThatWait) {
+  constexpr std::size_t number = 100'000;
+  for (const std::int64_t slots_of_each : {1, 2}) {
+    std::vector<GroupDemand> groups;
+    for (std::uint64_t g = 0; g < number; ++g) groups.push_back({1, 0, 0, slots_of_each, slots_of_each, g});
+    std::vector<Offer> expected(number, Offer{0, true});
+    const std::size_t served = static_cast<std::size_t>(64 / slots_of_each);
+    std::fill_n(expected.begin(), served, Offer{slots_of_each, false});
+    EXPECT_EQ(make_offers(groups, 64), expected);
+  }
 }
 
 TEST(FairShare, NeverOffersMoreThanThereIsNorMoreThanIsWanted) {
