@@ -16,8 +16,8 @@ Result<Challenge> Access::begin_login(const std::string& user, const std::string
   const Attempt attempt{user, address};
   const Duration wait = guard_.wait(attempt, now);
   if (wait > Duration(0)) {
-    return fail(Errc::unavailable, "too many failed logins; try again in " +
-                                       rounded(std::chrono::ceil<std::chrono::seconds>(wait)));
+    return fail(Errc::unavailable,
+                "too many failed logins; try again in " + rounded(std::chrono::ceil<std::chrono::seconds>(wait)));
   }
   guard_.begin(attempt, now);
   const User* found = directory_.find_user(user);

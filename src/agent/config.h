@@ -75,9 +75,10 @@ struct Config {
 template <class V>
 void describe(V& v, Config& c) {
   v.field("data", c.data, "Data folder of the agent; default: ~/.local/share/cadre/agent.");
-  v.field("master", c.master,
-          "URL or host:port of a master on this host or of one that the agent has joined, or the data folder of a master "
-          "on this host; default: the joined master, then CADRE_MASTER, then ~/.local/share/cadre.");
+  v.field(
+      "master", c.master,
+      "URL or host:port of a master on this host or of one that the agent has joined, or the data folder of a master "
+      "on this host; default: the joined master, then CADRE_MASTER, then ~/.local/share/cadre.");
   v.field("join", c.join, "Join token, as printed by cadre agent token.");
   v.field("id", c.id, "Agent ID; default: the ID stored in the data folder, otherwise the host name.");
   v.field("pool", c.pool, "Pool that the agent joins.", length(1, 128));

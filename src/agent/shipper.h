@@ -80,7 +80,7 @@ class Shipper {
     bool answered = false;           ///< once it was, the master is known to have no more than was sent
     bool has_turn = false;
     bool is_refused = false;  ///< the master takes no more of it than a mark
-    Duration wait;  ///< until what is under way is sent again
+    Duration wait;            ///< until what is under way is sent again
     loop::Timer resend;
   };
   using Leases = std::map<cluster::LeaseId, Lease>;

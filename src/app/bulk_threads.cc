@@ -10,9 +10,10 @@ Result<void> BulkThreads::start(const std::vector<PartDeclaration>& parts, const
     if (!parts[at].make_bulk) continue;
     const auto tell_part = [&master, at](std::any news, ByteSize size) { master.tell_part(at, std::move(news), size); };
     const master::IngestCounters counters(metrics_, std::string(parts[at].setup.type.name));
-    TRY_ASSIGN(thread, master::BulkThread::start({options.database, options.boot, parts[at].make_bulk, tell_part,
-                                                  options.reply, counters, {}},
-                                                 master, log));
+    TRY_ASSIGN(thread,
+               master::BulkThread::start(
+                   {options.database, options.boot, parts[at].make_bulk, tell_part, options.reply, counters, {}},
+                   master, log));
     threads_[at] = std::move(thread);
   }
   return {};

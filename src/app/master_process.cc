@@ -253,8 +253,7 @@ class MasterProcess {
     all.reply = [this](api::CallId call, api::Reply reply) { gateway_.tell(call, std::move(reply)); };
     all.tell_changes = [this](const auto& changes) { gateway_.tell_changes(changes); };
     TRY_ASSIGN(last_change, records_->last("change"));
-    TRY_ASSIGN(master, master::Master::make({loop_, pool_, *records_, calendar_, log_}, std::move(all),
-                                            last_change));
+    TRY_ASSIGN(master, master::Master::make({loop_, pool_, *records_, calendar_, log_}, std::move(all), last_change));
     master_ = std::move(master);
     TRY(part_bulk_.start(declared,
                          {database_, [this] { return records_->boot(); },

@@ -12,8 +12,8 @@ namespace {
 
 PartDeclaration access_part(PartOptions& options) {
   auto part = declare<access::AccessPart>(access::AccessPart::type(std::move(options.access)));
-  part.setup.make_shell = [kept = options.audit_kept](
-                              const master::Dependencies& deps) -> Result<std::unique_ptr<master::PartShell>> {
+  part.setup.make_shell =
+      [kept = options.audit_kept](const master::Dependencies& deps) -> Result<std::unique_ptr<master::PartShell>> {
     return std::make_unique<master::AccessShell>(deps, kept);
   };
   return part;
@@ -59,8 +59,8 @@ std::vector<gateway::PartInterface> interfaces_of(const std::vector<PartDeclarat
   std::vector<gateway::PartInterface> interfaces;
   for (const PartDeclaration& part : parts) {
     const api::PartType& type = part.setup.type;
-    interfaces.push_back({std::string(type.name), type.operations, type.has_snapshot, type.bulk_operations, nullptr,
-                          type.changes});
+    interfaces.push_back(
+        {std::string(type.name), type.operations, type.has_snapshot, type.bulk_operations, nullptr, type.changes});
   }
   return interfaces;
 }

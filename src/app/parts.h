@@ -43,8 +43,7 @@ struct PartDeclaration {
 
 template <class P>
 [[nodiscard]] PartDeclaration declare(api::PartType type) {
-  return {{std::move(type)},
-          [](records::RowTypes& types) { types.add(std::type_identity<typename P::RowTypes>{}); }};
+  return {{std::move(type)}, [](records::RowTypes& types) { types.add(std::type_identity<typename P::RowTypes>{}); }};
 }
 /// A part with settings: its section of the master file has the part's name.
 template <class P>

@@ -223,7 +223,8 @@ TEST(Write, OmitsWhatAReaderSetsByItself) {
   EXPECT_EQ(written(plan), R"({"name":"","gangs":[{"id":"","slots":2}]})");
   plan.gangs.clear();
   plan.room.min = 0;
-  EXPECT_EQ(written(plan), R"({"name":"","room":{"min":0}})") << "a plan gives its room another default than a room has";
+  EXPECT_EQ(written(plan), R"({"name":"","room":{"min":0}})")
+      << "a plan gives its room another default than a room has";
   plan.room.min = 1;
   plan.spare = sample::Room{.min = 1};
   EXPECT_EQ(written(plan), R"({"name":"","spare":{"min":1}})") << "and none to its spare room";

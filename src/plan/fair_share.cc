@@ -88,9 +88,9 @@ class Division {
     });
   }
 
-  /// While more groups want slots than there are, and no share has two, the first in the order get one slot each and the
-  /// others none. Then what a group gives back goes to the next one, and nothing has to be divided anew: with 100,000
-  /// groups that wait, dividing anew for each would take minutes.
+  /// While more groups want slots than there are, and no share has two, the first in the order get one slot each and
+  /// the others none. Then what a group gives back goes to the next one, and nothing has to be divided anew: with
+  /// 100,000 groups that wait, dividing anew for each would take minutes.
   void give_back_small_shares() {
     double weights = 0, heaviest = 0;
     for (const std::size_t i : order_) {

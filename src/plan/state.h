@@ -48,9 +48,9 @@ struct GangRow {
   Order order;
   Stage stage = Stage::vacant;
   std::multiset<std::uint64_t>::iterator in_submissions;  ///< of its group
-  Queue::Place in_queue;                              ///< while it is queued
-  std::size_t in_running = 0;                         ///< of its group, while it runs or stops
-  std::set<Order>::iterator in_evictable;             ///< while it runs and may be preempted, as the next
+  Queue::Place in_queue;                                  ///< while it is queued
+  std::size_t in_running = 0;                             ///< of its group, while it runs or stops
+  std::set<Order>::iterator in_evictable;                 ///< while it runs and may be preempted, as the next
   std::set<Loss>::iterator in_losses;
   Parts parts;                          ///< where it runs
   std::int64_t slots = 0;               ///< that it holds

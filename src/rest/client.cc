@@ -186,8 +186,7 @@ Error Client::explain(const Error& error, const Call& call) const {
   if (error.code == Errc::invalid) return {Errc::corrupt, error.message};
   if (error.code != Errc::timed_out) return error;
   if (!call.when_unanswered.empty()) {
-    return {error.code,
-            who + " has not answered for " + rounded(call.wait) + "; " + std::string(call.when_unanswered)};
+    return {error.code, who + " has not answered for " + rounded(call.wait) + "; " + std::string(call.when_unanswered)};
   }
   return {error.code, who + " has not answered for " + rounded(call.wait) +
                           ", or disconnected before it responded; try again later"};

@@ -106,7 +106,7 @@ class TaskRun {
   ForkLine forked_;  ///< to a leading process that is not a child of this one
   TimePoint forked_by_ = TimePoint::max();
   TimePoint reported_by_ = TimePoint::max();  ///< how a forked process that has ended has done so
-  Input input_;  ///< of the leading process
+  Input input_;                               ///< of the leading process
   std::optional<Capture> capture_;
   Life life_;
 

@@ -45,8 +45,7 @@ bool suits(const Gang& gang, const Agent& agent) {
     if (label == agent.labels.end() || label->second != value) return false;
   }
   if (std::count(gang.exclude.begin(), gang.exclude.end(), agent.id) > 0) return false;
-  const bool is_open =
-      !agent.only_for || std::count(gang.accounts.begin(), gang.accounts.end(), *agent.only_for) > 0;
+  const bool is_open = !agent.only_for || std::count(gang.accounts.begin(), gang.accounts.end(), *agent.only_for) > 0;
   if (!is_open) return false;
   const auto& kind = request_of(gang).slot_kind;
   return !kind || *kind == agent.slot_kind;

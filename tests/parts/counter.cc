@@ -64,8 +64,8 @@ std::optional<api::Reply> CounterPart::serve(const api::Call& call, const api::R
     outcome_.effects.emplace_back(LogValue{row.name, row.value});
   }
   changed_.insert(row.name);
-  outcome_.changes.push_back({0, call.now.time, std::string(counter_changes.noun), row.name,
-                              std::to_string(row.value), row.workspace});
+  outcome_.changes.push_back(
+      {0, call.now.time, std::string(counter_changes.noun), row.name, std::to_string(row.value), row.workspace});
   api::Reply reply(view_of(row));
   reply.set_created({"counter", row.name});
   return reply;

@@ -1,5 +1,5 @@
-/// All that cadre processes write for each other, with an example of each: for the tests of this folder. One thread at a
-/// time.
+/// All that cadre processes write for each other, with an example of each: for the tests of this folder. One thread at
+/// a time.
 #pragma once
 
 #include <gtest/gtest.h>

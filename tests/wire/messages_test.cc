@@ -91,8 +91,8 @@ TEST(WireMessages, OfAllVersionsAreReadWithoutLoss) {
   EXPECT_GE(files, 2) << "those of this version, and of the first whose peers work with it";
 }
 
-/// All places where a program reads what another process has written, as `file type`, and the kinds of which golden files
-/// have examples. A kind ends with a dot when it is one of a closed list.
+/// All places where a program reads what another process has written, as `file type`, and the kinds of which golden
+/// files have examples. A kind ends with a dot when it is one of a closed list.
 const std::map<std::string, std::string> readers = {
     {"agent/agent.cc messages::FromMaster", "envelope_to_agent"},
     {"agent/bulk_link.cc bulk::FromMaster", "bulk_to_agent."},
@@ -120,7 +120,8 @@ const std::map<std::string, std::string> readers = {
 };
 /// What need not be in golden files, and why.
 const std::map<std::string, std::string> exempt_readers = {
-    {"agent/joining.cc MasterContact", "its keys are in the tickets of the agent, too; a test of the agent has its file"},
+    {"agent/joining.cc MasterContact",
+     "its keys are in the tickets of the agent, too; a test of the agent has its file"},
     {"cluster/control/cluster_part.cc requests::GetSnapshot", "a cursor is read by the process that wrote it"},
     {"master/cluster_files.cc Mark", "two keys; a test of the master has its file"},
     {"records/columns.h T", "JSON columns are in the golden rows"},

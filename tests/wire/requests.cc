@@ -18,10 +18,9 @@ testing::AssertionResult accepts(BytesView bytes) {
 void add_requests(Kinds& kinds) {
   gateway::for_all_requests([&]<class T>(std::type_identity<T>) {
     const std::string name = "request." + std::string(T::type_name);
-    kinds[name] = {[name] {
-                     return describe::to_msgpack(describe::write(example_of<T>(name), describe::Defaults::omitted));
-                   },
-                   accepts<T>};
+    kinds[name] = {
+        [name] { return describe::to_msgpack(describe::write(example_of<T>(name), describe::Defaults::omitted)); },
+        accepts<T>};
     add<typename T::Answer>(kinds, "response." + std::string(T::Answer::type_name));
   });
 }

@@ -274,13 +274,15 @@ void Ledger::put_group(const std::string& pool, const GroupId& id, const plan::G
 void Ledger::note(TimePoint now, JobId id, std::string what) {
   const Job* job = find(id);
   if (job == nullptr) return;
-  writes_.changes.push_back({0, now, std::string(job_changes.noun), std::to_string(id.value), std::move(what), job->row.spec.workspace});
+  writes_.changes.push_back(
+      {0, now, std::string(job_changes.noun), std::to_string(id.value), std::move(what), job->row.spec.workspace});
 }
 
 void Ledger::note(TimePoint now, TaskId id, std::string what) {
   const Job* job = find(id.job);
   if (job == nullptr) return;
-  writes_.changes.push_back({0, now, std::string(task_changes.noun), to_string(id), std::move(what), job->row.spec.workspace});
+  writes_.changes.push_back(
+      {0, now, std::string(task_changes.noun), to_string(id), std::move(what), job->row.spec.workspace});
 }
 
 void Ledger::note(TimePoint now, const AgentId& id, std::string what) {

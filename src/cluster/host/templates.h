@@ -14,7 +14,7 @@
 namespace cadre::cluster::host {
 
 struct TemplateRules {
-  std::size_t all_max = 0;                        ///< 0: none are kept
+  std::size_t all_max = 0;                                        ///< 0: none are kept
   ByteSize memory_max{std::numeric_limits<std::int64_t>::max()};  ///< that all may use together
   Duration idle_max = std::chrono::minutes(10);   ///< one of which nobody wanted a process for so long is let go
   Duration ready_max = std::chrono::seconds(30);  ///< until it must be ready

@@ -30,10 +30,9 @@ Result<std::unique_ptr<BulkThread>> BulkThread::start(Options options, api::Iden
   TRY_ASSIGN(database, database::open(inside->options.database));
   inside->database = std::make_unique<BulkDatabase>(std::move(database), inside->options.boot);
   inside->part = inside->options.make({*inside->database, inside->calendar, log, inside->options.tell_part});
-  inside->ingest = std::make_unique<Ingest>(
-      Ingest::Dependencies{inside->loop, *inside->part, identifier, inside->options.reply, log,
-                           inside->options.counters},
-      inside->options.limits);
+  inside->ingest = std::make_unique<Ingest>(Ingest::Dependencies{inside->loop, *inside->part, identifier,
+                                                                 inside->options.reply, log, inside->options.counters},
+                                            inside->options.limits);
   inside->thread = std::jthread([inside = inside.get()] {
     inside->loop.spawn(inside->serve());
     inside->loop.run();

@@ -15,16 +15,18 @@ struct IngestMetrics {
                            "bulk_requests_total",
                            "Number of requests that the bulk service of a part has served.",
                            {{"part"}, parts_max}};
-  LabelledCounter refused{all,
-                          "bulk_requests_refused_total",
-                          "Number of requests that the bulk service of a part has refused, by reason: unauthenticated or "
-                          "overloaded.",
-                          {{"part", "reason"}, 2 * parts_max}};
-  LabelledCounter lookups{all,
-                          "bulk_rights_lookups_total",
-                          "Number of requests to the bulk service of a part whose caller had cached rights (hit), or had "
-                          "to be identified by the control loop (miss).",
-                          {{"part", "result"}, 2 * parts_max}};
+  LabelledCounter refused{
+      all,
+      "bulk_requests_refused_total",
+      "Number of requests that the bulk service of a part has refused, by reason: unauthenticated or "
+      "overloaded.",
+      {{"part", "reason"}, 2 * parts_max}};
+  LabelledCounter lookups{
+      all,
+      "bulk_rights_lookups_total",
+      "Number of requests to the bulk service of a part whose caller had cached rights (hit), or had "
+      "to be identified by the control loop (miss).",
+      {{"part", "result"}, 2 * parts_max}};
 };
 
 /// Those of one part. Changed by one thread at a time.

@@ -108,9 +108,9 @@ struct IngestTest : testing::Test {
   SilentLog log;
   IngestMetrics metrics;
   IngestCounters counters{metrics, "played"};
-  Ingest ingest{{loop, part, master, [this](api::CallId call, api::Reply reply) { replies.emplace(call, reply); }, log,
-                 counters},
-                {.calls_max = 5, .bytes_max{1'000}, .told_max = 20}};
+  Ingest ingest{
+      {loop, part, master, [this](api::CallId call, api::Reply reply) { replies.emplace(call, reply); }, log, counters},
+      {.calls_max = 5, .bytes_max{1'000}, .told_max = 20}};
 
   void SetUp() override { loop.spawn(ingest.run()); }
   void TearDown() override {
@@ -301,8 +301,8 @@ TEST(Ingest, KeepsOlderLeasesOutWhateverTheDelays) {
     int replies = 0;
     SilentLog log;
     IngestMetrics metrics;
-    Ingest ingest(
-        {loop, part, master, [&](api::CallId, const api::Reply&) { ++replies; }, log, IngestCounters(metrics, "played")});
+    Ingest ingest({loop, part, master, [&](api::CallId, const api::Reply&) { ++replies; }, log,
+                   IngestCounters(metrics, "played")});
     loop.spawn(ingest.run());
     int asked = 0;
     for (int i = 0; i < 200; ++i) {

@@ -264,7 +264,8 @@ std::string TestCluster::group_name(const std::string& agent) const {
 }
 
 std::vector<std::string> TestCluster::groups_of_tasks(const std::string& agent) const {
-  return groups_where([name = group_name(agent)](const fs::path& path) { return path.parent_path().filename() == name; });
+  return groups_where(
+      [name = group_name(agent)](const fs::path& path) { return path.parent_path().filename() == name; });
 }
 
 std::vector<std::string> TestCluster::groups_of_agent(const std::string& agent) const {
