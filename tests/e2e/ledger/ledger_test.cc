@@ -60,13 +60,13 @@ struct Entry {
 };
 
 /// Prints `EPOCH NUMBER` for each line. A strict task holds a lock while it runs: a second process of it finds it
-/// taken.
+/// taken. Each agent runs it under a UID of its own, so all may write the file of the lock.
 std::string script_of(const Entry& entry) {
   const std::string body = "i=0; while [ $i -lt " + std::to_string(entry.lines) +
                            " ]; do i=$((i+1)); echo $CADRE_EPOCH $i; sleep 0.0" + std::to_string(entry.pause) +
                            "; done; exit " + std::to_string(entry.code);
   if (!entry.strict) return body;
-  return "exec 9>>/mnt/" + entry.name + ".$CADRE_RANK; flock -n 9 || { echo overlap; exit 99; }; " + body;
+  return "umask 0; exec 9>>/mnt/" + entry.name + ".$CADRE_RANK; flock -n 9 || { echo overlap; exit 99; }; " + body;
 }
 
 class Ledger : public testing::Test {
