@@ -100,6 +100,7 @@ const std::map<std::string, std::string> readers = {
     {"agent/process/supervisor_link.cc supervision::FromSupervisor", "supervisor_to_agent."},
     {"agent/process/task_folder.cc supervision::Launch", "launch_file"},
     {"app/listener.cc cluster::KnownMaster", "client_file"},
+    {"app/master_of_agent.cc cluster::KnownMaster", "client_file"},
     {"app/master_process.cc cluster::KnownMaster", "client_file"},
     {"client/actors/actor.cc ActorCard", "actor_card"},
     {"client/attachment.cc ToTask", "supervisor_to_task."},

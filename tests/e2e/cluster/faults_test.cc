@@ -27,7 +27,8 @@ using testing::HasSubstr;
 /// A task that reports as fast as it may, and notes what became of each report: `task epoch number accepted|refused`.
 const char* const reporter = R"(
 import os, sys, time, cadre
-notes = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+os.umask(0)  # each agent runs tasks under UIDs of its own
+notes = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
 task, epoch = os.environ["CADRE_TASK"], os.environ["CADRE_EPOCH"]
 os.write(notes, f"{task} {epoch} 0 started {os.getpid()}\n".encode())
 number = 0
