@@ -141,14 +141,12 @@ class [[nodiscard]] ChangeFeed::News {
     waiter_ = waiting;
   }
   void await_resume() const {}
-
- private:
-  friend ChangeFeed;
   /// Soon, never at once: others wait, too.
   void wake() {
     wake_ = loop_.after(Duration{0}, [waiting = waiter_] { waiting.resume(); });
   }
 
+ private:
   ChangeFeed& feed_;
   loop::Loop& loop_;
   std::uint64_t seq_;

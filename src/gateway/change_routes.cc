@@ -97,7 +97,10 @@ loop::Task<void> Gateway::follow_changes(Visit visit, api::Credential who) {
   const std::unique_ptr<net::http::WebSocket> socket = *std::move(upgraded);
   bool is_gone = false;
   loop::Tasks listening(deps_.loop);
-  listening.spawn(listen(*socket, is_gone));
+  ChangeFeed::News* waited_for = nullptr;
+  listening.spawn(listen(*socket, is_gone, [&waited_for] {
+    if (waited_for != nullptr) waited_for->wake();
+  }));
   TimePoint looked = deps_.loop.now();
   bool is_late = false;
   while (!is_gone) {                                // NOLINT(bugprone-infinite-loop): listen() sees to it
@@ -127,8 +130,12 @@ loop::Task<void> Gateway::follow_changes(Visit visit, api::Credential who) {
       const Result<void> sent = co_await socket->send(std::move(message));
       if (!sent) co_return;
     }
+    if (is_gone) co_return;
     const TimePoint before = deps_.loop.now();
-    co_await feed_.news(deps_.loop, *seq, beat_every);
+    ChangeFeed::News news = feed_.news(deps_.loop, *seq, beat_every);
+    waited_for = &news;
+    co_await news;
+    waited_for = nullptr;
     is_late = deps_.loop.now() - before >= beat_every;
   }
 }
