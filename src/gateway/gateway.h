@@ -122,14 +122,16 @@ class Gateway {
       deps_.service.ask(call, std::move(who), std::move(request));
     });
   }
-  /// The same of the bulk side. With a visit, it is refused once the peer of that is gone.
+  /// Takes what is to be called when the client has disconnected.
+  using OnGone = std::function<void(std::function<void()>)>;
+  /// The same of the bulk side. With `on_gone`, it is refused when the client has disconnected.
   auto inquire_bulk(cluster::bulk::ToMaster message) {
     return bulk_replies_.ask(
         [this, message = std::move(message)](api::CallId call) mutable { deps_.bulk.ask(call, std::move(message)); });
   }
-  auto inquire_bulk(cluster::bulk::ToMaster message, const Visit& visit) {
-    return bulk_replies_.ask([this, message = std::move(message), visit](api::CallId call) mutable {
-      visit.exchange->on_gone([this, call] {
+  auto inquire_bulk(cluster::bulk::ToMaster message, const OnGone& on_gone) {
+    return bulk_replies_.ask([this, message = std::move(message), on_gone](api::CallId call) mutable {
+      on_gone([this, call] {
         bulk_replies_.dismiss(call, cluster::bulk::Refused{0, Errc::unavailable, "the client has disconnected"});
       });
       deps_.bulk.ask(call, std::move(message));
@@ -163,7 +165,7 @@ class Gateway {
   loop::Task<void> read_logs(Visit visit, api::Credential who, cluster::requests::ReadLogs request);
   loop::Task<void> stream_logs(Visit visit, api::Credential who, cluster::requests::ReadLogs request);
   /// What it is given must outlive it.
-  loop::Task<Result<cluster::requests::LogPage>> read_page(const Visit& visit,
+  loop::Task<Result<cluster::requests::LogPage>> read_page(const OnGone& on_gone,
                                                            const cluster::requests::ReadLogs& request,
                                                            const cluster::requests::TaskView& task);
   loop::Task<void> get_code(Visit visit, api::Credential who, cluster::requests::GetCode request);

@@ -8,7 +8,8 @@
 
 namespace cadre::gateway {
 
-/// Reads and discards messages until the peer disconnects, then sets `is_gone` and calls `on_gone`. All must outlive it.
+/// Reads and discards messages until the peer disconnects, then sets `is_gone` and calls `on_gone`. All must outlive
+/// it.
 [[nodiscard]] loop::Task<void> listen(net::http::WebSocket& socket, bool& is_gone,
                                       std::function<void()> on_gone = nullptr);
 

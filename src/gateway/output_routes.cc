@@ -86,7 +86,7 @@ void Gateway::add_output_requests() {
   });
 }
 
-loop::Task<Result<LogPage>> Gateway::read_page(const Visit& visit, const ReadLogs& request, const TaskView& task) {
+loop::Task<Result<LogPage>> Gateway::read_page(const OnGone& on_gone, const ReadLogs& request, const TaskView& task) {
   LogPage page{task.id, task.rank, request.epoch.value_or(task.epoch), request.offset, request.offset, {}};
   if (page.epoch == 0) co_return page;  // it has never run
   const cluster::LeaseId lease{task.id, {page.epoch}};
@@ -99,7 +99,7 @@ loop::Task<Result<LogPage>> Gateway::read_page(const Visit& visit, const ReadLog
     std::optional<Semaphore::Permit> permit;
     if (!waits) permit.emplace(co_await reading_.acquire());
     bulk::ToMaster question = bulk::ReadOutput{0, lease, page.next, tails ? request.tail : 0, waits};
-    const bulk::FromMaster told = co_await inquire_bulk(std::move(question), visit);
+    const bulk::FromMaster told = co_await inquire_bulk(std::move(question), on_gone);
     if (const auto* no = std::get_if<bulk::Refused>(&told)) co_return fail(no->code, no->why);
     const auto& output = std::get<bulk::Output>(told);
     if (is_first) page.offset = output.offset;
@@ -122,13 +122,16 @@ loop::Task<void> Gateway::read_logs(Visit visit, api::Credential who, ReadLogs r
   // Of a lease that is over nothing more comes, once all of it was read.
   const std::uint64_t epoch = request.epoch.value_or(task->epoch);
   request.wait &= epoch == task->epoch && (!task->ending || request.offset < task->ending->output_end);
-  Result<LogPage> page = co_await read_page(visit, request, *task);
+  const OnGone on_gone = [&visit](auto call) { visit.exchange->on_gone(std::move(call)); };
+  Result<LogPage> page = co_await read_page(on_gone, request, *task);
   visit.answer(page ? json(*page) : problem(page.error().code, page.error().message, {}));
 }
 
 loop::Task<void> Gateway::stream_logs(Visit visit, api::Credential who, ReadLogs request) {
   std::unique_ptr<net::http::WebSocket> socket;
   bool is_gone = false;
+  std::function<void()> when_gone;
+  const OnGone on_gone = [&when_gone](auto call) { when_gone = std::move(call); };
   loop::Tasks listening(deps_.loop);
   request.wait = true;
   while (!is_gone) {
@@ -146,10 +149,13 @@ loop::Task<void> Gateway::stream_logs(Visit visit, api::Credential who, ReadLogs
       Result<std::unique_ptr<net::http::WebSocket>> upgraded = co_await visit.exchange->upgrade();
       if (!upgraded) co_return;
       socket = *std::move(upgraded);
-      listening.spawn(listen(*socket, is_gone));
+      listening.spawn(listen(*socket, is_gone, [this, &when_gone] {
+        if (when_gone) deps_.loop.post(when_gone);  // not at once: it ends what calls this
+      }));
     }
     if (!request.epoch && task->epoch > 0) request.epoch = task->epoch;
-    const Result<LogPage> page = co_await read_page(visit, request, *task);
+    if (is_gone) co_return;
+    const Result<LogPage> page = co_await read_page(on_gone, request, *task);
     if (!page) {
       co_await socket->close(1011, page.error().message);
       co_return;

@@ -5,6 +5,7 @@ import subprocess
 import threading
 import time
 import unittest
+import urllib.request
 
 import websocket
 
@@ -152,6 +153,25 @@ class Logs(unittest.TestCase):
                 break
             lines += [line["text"] for line in json.loads(text)["lines"]]
         self.assertEqual(lines, [f"line {i}" for i in range(1, 6)])
+
+    def readers_that_wait(self):
+        metrics = urllib.request.Request(self.cluster.url + "/metrics",
+                                         headers={"Authorization": "Bearer " + self.cluster.admin})
+        text = urllib.request.urlopen(metrics).read().decode()
+        return next(int(line.split()[1]) for line in text.splitlines() if line.startswith("cadre_output_waiting "))
+
+    def test_nothing_waits_for_a_client_that_has_closed_its_websocket(self):
+        job = self.cluster.run(["sleep", "60"])
+        self.cluster.wait_for(job, "running")
+        before = self.readers_that_wait()
+        socket = websocket.create_connection(f"ws://127.0.0.1:{self.cluster.port}/api/v1/tasks/{job}.0/logs", timeout=60,
+                                             header=[f"Authorization: Bearer {self.cluster.admin}"])
+        self.cluster.until(lambda: self.readers_that_wait() == before + 1)
+        begun = time.monotonic()
+        socket.close()
+        self.cluster.until(lambda: self.readers_that_wait() == before)
+        self.assertLess(time.monotonic() - begun, 10, "a wait is 20 s long")
+        self.cluster.request("POST", f"/jobs/{job}/kill")
 
 
 if __name__ == "__main__":
