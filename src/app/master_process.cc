@@ -3,6 +3,7 @@
 #include <csignal>
 #include <filesystem>
 #include <optional>
+#include <tuple>
 
 #include "agent/host_facts.h"
 #include "app/bulk_threads.h"
@@ -59,12 +60,14 @@ Result<std::string> secret_in(const std::string& path) {
   return secret;
 }
 
-/// Who of the admins the owner of the data folder is.
+/// The owner of the data folder is the admin who was created first: later ones do not take that place.
 std::string owner_of(const access::Rows& rows) {
+  const access::UserRow* first = nullptr;
   for (const access::UserRow& user : rows.users) {
-    if (user.is_admin && user.is_active) return user.name;
+    if (!user.is_admin || !user.is_active) continue;
+    if (first == nullptr || std::tie(user.created, user.name) < std::tie(first->created, first->name)) first = &user;
   }
-  return "admin";  // the first user, who is yet to be made
+  return first != nullptr ? first->name : "admin";  // the first user, who is yet to be made
 }
 
 /// Everything that a master process holds, in the order in which it comes and, backwards, goes.

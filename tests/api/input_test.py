@@ -165,6 +165,13 @@ class Idempotency(unittest.TestCase):
         self.assertEqual(self.post("/tasks", body, "one").json["id"], first.json["id"])
         self.assertEqual(self.post("/tasks", body, "one", token=ann).json["id"], hers.json["id"])
 
+    def test_a_later_admin_does_not_take_the_place_of_the_owner(self):
+        made = self.cluster.request("POST", "/users", body={"name": "aaron", "admin": True})
+        self.assertEqual(made.status, 200, made.body)
+        self.cluster.kill_master()
+        self.cluster.start_master()
+        self.assertEqual(self.cluster.get("/me").json["user"]["name"], "admin")
+
     def test_requests_at_once_with_one_key_create_once(self):
         body = {"command": {"argv": ["true"]}}
         with concurrent.futures.ThreadPoolExecutor(20) as pool:
