@@ -1,7 +1,9 @@
 #include "agent/agent.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "base/hash.h"
 #include "base/overloaded.h"
 #include "cluster/message_text.h"
 #include "describe/describe.h"
@@ -196,12 +198,20 @@ void Agent::look_if_admitted() {
       "join again with a token from cadre agent token");
 }
 
-/// A master that has revoked the key of this agent is silent on the connections that there are. It refuses new ones.
+/// A master that has revoked the key of this agent is silent on the connections that there are. It refuses new ones. The
+/// agents of a master that is away do not all come at once.
 void Agent::look_if_connected() {
   const TimePoint now = deps_.loop.now();
-  if (host_.welcomed() || refused_since_) connected_ = now;
-  if (now - connected_ < reconnect_after) return;
+  if (host_.welcomed() || refused_since_) {
+    connected_ = now;
+    reconnections_ = 0;
+  }
+  constexpr int doublings_max = 4;
+  const Duration wait = reconnect_after * (1 << std::min(reconnections_, doublings_max));
+  const auto part = static_cast<std::int64_t>(fnv1a(options_.introduction.identity + std::to_string(reconnections_)) % 1'000);
+  if (now - connected_ < wait + wait * part / 1'000) return;
   connected_ = now;
+  ++reconnections_;
   if (const Result<void> done = connect_control(); !done) {
     deps_.log.warning("cannot connect to the master again: " + done.error().message);
   }

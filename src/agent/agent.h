@@ -101,6 +101,7 @@ class Agent {
   std::optional<TimePoint> refused_since_;  ///< the master takes no connection with this agent's key
   std::uint64_t refusals_ = 0;
   TimePoint connected_ = deps_.loop.now();  ///< when the link was made, or was last of use
+  int reconnections_ = 0;                   ///< since it was last of use
 };
 
 }  // namespace cadre::agent

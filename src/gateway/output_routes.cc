@@ -131,7 +131,9 @@ loop::Task<void> Gateway::stream_logs(Visit visit, api::Credential who, ReadLogs
   std::unique_ptr<net::http::WebSocket> socket;
   bool is_gone = false;
   std::function<void()> when_gone;
-  const OnGone on_gone = [&when_gone](auto call) { when_gone = std::move(call); };
+  const OnGone on_gone = [&](std::function<void()> call) {
+    is_gone ? deps_.loop.post(std::move(call)) : void(when_gone = std::move(call));
+  };
   loop::Tasks listening(deps_.loop);
   request.wait = true;
   while (!is_gone) {

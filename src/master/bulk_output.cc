@@ -48,8 +48,8 @@ void BulkOutput::put(const net::Peer& peer, bulk::PutOutput part) {
   if (!end && end.error().code == Errc::conflict) {
     ++deps_.metrics.gaps;
     put.gap = true;
-  } else if (!end && end.error().code == Errc::unavailable) {
-    return note_failure(end.error());  // not acknowledged: it comes again
+  } else if (!end && end.error().code != Errc::invalid && end.error().code != Errc::corrupt) {
+    return note_failure(end.error());  // of the disk, not of this part: not acknowledged, it comes again
   } else if (!end) {
     ++deps_.metrics.refused_malformed;
     flush();  // so that the agent knows first what is stored before it

@@ -177,10 +177,12 @@ void TaskRun::look_at_time() {
   if (const Duration away = loop::suspended() - suspended_; away > milliseconds(10)) {
     suspended_ += away;
     life_.was_suspended(away);
+    if (reported_by_ != TimePoint::max()) reported_by_ += away;
   }
-  if (at >= reported_by_) {  // the process that should report it may be stopped
-    reported_by_ = TimePoint::max();
-    if (leader_ != 0) leader_ended(SIGKILL);
+  if (at >= reported_by_) {
+    const bool is_stopped = enclosure_.is_report_stopped();  // it may just be slow
+    reported_by_ = is_stopped ? TimePoint::max() : at + report_wait;
+    if (is_stopped && leader_ != 0) leader_ended(SIGKILL);
   }
   if (at >= forked_by_) not_forked("the template did not answer in time");
   if (phase_ == Phase::running) {

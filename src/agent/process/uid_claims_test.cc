@@ -1,6 +1,8 @@
 #include "agent/process/uid_claims.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 
 #include <atomic>
 #include <filesystem>
@@ -9,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "loop/descriptor.h"
 #include "tests/servers/results.h"
 #include "tests/servers/scratch.h"
 
@@ -43,6 +46,30 @@ TEST_F(UidClaimsTest, EndWithTheDataFolder) {
   EXPECT_EQ(of("one").claim(5'000, 5'000).value(), std::nullopt);
 }
 
+TEST_F(UidClaimsTest, HoldWhileTheDiskOfTheDataFolderIsNotMounted) {
+  ASSERT_DONE(of("disk/one").claim(5'000, 5'000));
+  fs::remove_all(scratch.path() + "/disk/one");
+  EXPECT_EQ(of("two").claim(5'000, 5'000).value(), std::nullopt);
+}
+
+TEST_F(UidClaimsTest, AreNotTakenInAFolderThatIsOpenToOthers) {
+  const UidClaims one = of("one");
+  fs::create_directories(scratch.path() + "/claims");
+  fs::permissions(scratch.path() + "/claims", fs::perms(0755));
+  EXPECT_EQ(one.claim(5'000, 5'009).error().code, Errc::denied);
+  fs::remove_all(scratch.path() + "/claims");
+  fs::create_directory_symlink(scratch.path() + "/one", scratch.path() + "/claims");
+  EXPECT_FALSE(one.claim(5'000, 5'009));
+}
+
+TEST_F(UidClaimsTest, AreNotWaitedForLong) {
+  const UidClaims one = of("one");
+  ASSERT_DONE(one.claim(5'000, 5'000));
+  const loop::Descriptor held(::open((scratch.path() + "/claims").c_str(), O_RDONLY | O_DIRECTORY));
+  ASSERT_EQ(::flock(held.get(), LOCK_EX), 0);
+  EXPECT_EQ(one.claim(5'000, 5'009).error().code, Errc::unavailable);
+}
+
 TEST_F(UidClaimsTest, HoldWhenAgentsClaimAtTheSameTime) {
   std::vector<std::vector<std::int64_t>> given(4);
   {
@@ -64,6 +91,7 @@ TEST_F(UidClaimsTest, HoldWhenAgentsClaimAtTheSameTime) {
 TEST_F(UidClaimsTest, AClaimThatCannotBeReadIsAnError) {
   const UidClaims one = of("one");
   fs::create_directories(scratch.path() + "/claims");
+  fs::permissions(scratch.path() + "/claims", fs::perms::owner_all);
   std::ofstream(scratch.path() + "/claims/5000") << "x";
   EXPECT_EQ(one.claim(5'000, 5'009).error().code, Errc::corrupt);
 }

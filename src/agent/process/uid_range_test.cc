@@ -85,7 +85,7 @@ TEST(UidTable, GivesNoNumberThatAnotherAgentOfTheHostGives) {
   const servers::TempDir two;
   const servers::TempDir claims;
   const auto open_in = [&](const servers::TempDir& data) {
-    return UidTable::open(data.path() + "/uids", {200'000, 200'002}, UidClaims(claims.path(), data.path())).value();
+    return UidTable::open(data.path() + "/uids", {200'000, 200'002}, UidClaims(claims.path() + "/claims", data.path())).value();
   };
   EXPECT_EQ(open_in(one).uid_of("ann").value(), 200'000);
   EXPECT_EQ(open_in(two).uid_of("ann").value(), 200'001) << "which may be another person";
@@ -102,7 +102,7 @@ TEST(UidTable, ReplacesANumberThatAnotherAgentOfTheHostHas) {
   const servers::TempDir claims;
   for (const auto* data : {&one, &two}) std::ofstream(data->path() + "/uids") << "200000 ann\n";  // before claims
   const auto uid_in = [&](const servers::TempDir& data) {
-    return UidTable::open(data.path() + "/uids", {200'000, 200'009}, UidClaims(claims.path(), data.path()))
+    return UidTable::open(data.path() + "/uids", {200'000, 200'009}, UidClaims(claims.path() + "/claims", data.path()))
         ->uid_of("ann")
         .value();
   };
@@ -115,6 +115,7 @@ TEST(UidTable, ReplacesANumberThatAnotherAgentOfTheHostHas) {
 TEST(UidTable, SurvivesAPowerLoss) {
   const servers::TempDir folder;
   std::filesystem::create_directory(folder.path() + "/uids-claims");
+  std::filesystem::permissions(folder.path() + "/uids-claims", std::filesystem::perms::owner_all);
   UidTable table = open_table(folder.path() + "/uids", {200'000, 200'009}).value();
   for (const char* user : {"ann", "bob"}) {
     EXPECT_TRUE(loop::survives_power_loss(folder.path(), "uids", [&] { ASSERT_TRUE(table.uid_of(user)); }));

@@ -33,7 +33,7 @@ struct WallOptions {
   bool is_root = false;         ///< whether it can run tasks as other users
   bool has_namespaces = false;  ///< whether the kernel lets it keep tasks apart
   UidRange uids;
-  std::string uid_claims = "/var/lib/cadre/uids";  ///< shared by all agents of root on the host
+  std::string uid_claims = "/var/lib/cadre-uids";  ///< shared by all agents of root on the host
   std::vector<std::string> hidden;                 ///< further data folders of cadre
   /// Data folders of the agent's unix account; called for each task.
   std::function<Result<std::vector<std::string>>()> others = [] { return std::vector<std::string>(); };

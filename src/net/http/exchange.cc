@@ -61,7 +61,13 @@ std::unique_ptr<Stream> HttpExchange::stream(Response head) {
   return std::make_unique<HttpStream>(connection_);
 }
 
+void HttpExchange::on_gone(loop::Call call) {
+  if (is_gone_) return connection_->service()->loop.post(std::move(call));
+  gone_ = std::move(call);
+}
+
 void HttpExchange::tell_gone() {
+  is_gone_ = true;
   loop::Call call = std::exchange(gone_, {});
   if (call) call();
 }

@@ -19,7 +19,7 @@ class HttpExchange final : public Exchange {
   void answer(Response response) override;
   std::unique_ptr<Stream> stream(Response head) override;
   loop::Task<Result<std::unique_ptr<WebSocket>>> upgrade() override;
-  void on_gone(loop::Call call) override { gone_ = std::move(call); }
+  void on_gone(loop::Call call) override;
 
   /// The peer is gone.
   void tell_gone();
@@ -31,6 +31,7 @@ class HttpExchange final : public Exchange {
   const std::shared_ptr<HttpConnection> connection_;
   Request request_;
   loop::Call gone_;
+  bool is_gone_ = false;
   bool answered_ = false;
 };
 

@@ -189,6 +189,22 @@ TEST(Http, ACancelledRequestIsRemoved) {
   EXPECT_EQ(answered, 0);
 }
 
+TEST(Http, TellsThatTheClientHasGoneAlsoWhenItWentBefore) {
+  OpenExchanges exchanges;
+  HttpSides sides(exchanges.handler());
+  loop::Tasks tasks(sides.loop);
+  int answered = 0;
+  tasks.spawn(ask_and_count(*sides.client, sides.url("/"), "", answered));
+  run_until(sides.loop, [&] { return exchanges.open.size() == 1; });
+  tasks.destroy_all();
+  run_until(sides.loop, [&] { return sides.server->counters().open == 0; });
+  run_for(sides.loop, milliseconds(20));
+  int gone = 0;
+  exchanges.open.front()->on_gone([&] { ++gone; });
+  EXPECT_EQ(gone, 0) << "not inside the call";
+  run_until(sides.loop, [&] { return gone == 1; });
+}
+
 TEST(Http, AResponseToAClosedConnectionIsHarmless) {
   OpenExchanges exchanges;
   HttpSides sides(exchanges.handler());

@@ -217,7 +217,7 @@ void ZmqHub::hand_on(std::vector<zmq::message_t> parts) {
   ++counters_.received;
   counters_.received_bytes += message.size();
   const int fd = zmq_msg_get(parts[1].handle(), ZMQ_SRCFD);
-  options_.admission.admits_anyone() ? connections_.heard(fd) : connections_.authenticated(fd);
+  options_.admission.admits_anyone() ? connections_.heard(fd) : connections_.authenticated(fd, key);
   std::string from;
   if (options_.note_addresses && !origin->is_local) from = zap_text(parts[1], "Peer-Address").value_or("");
   ear_->handler(Peer{*connection, key, std::move(from)}, slice_of(std::move(parts[1]), counters_));

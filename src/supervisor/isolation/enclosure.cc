@@ -62,8 +62,9 @@ bool is_another(const Descriptor& space, const std::string& kind) {
 
 enum class Which : std::uint8_t { all, stopped };
 
-/// Kills the living processes whose namespace of this kind is `space`.
-void kill_in(const Descriptor& space, const std::string& kind, Which which) {
+/// Calls `act` with a descriptor of each living process whose namespace of this kind is `space`.
+template <class Act>
+void for_each_in(const Descriptor& space, const std::string& kind, Which which, Act act) {
   struct stat wanted {};
   if (!space || ::fstat(space.get(), &wanted) != 0) return;
   for (const Process& process : all_processes()) {
@@ -73,8 +74,12 @@ void kill_in(const Descriptor& space, const std::string& kind, Which which) {
     struct stat found {};
     const std::string path = "/proc/" + std::to_string(process.pid) + "/ns/" + kind;
     if (!held || ::stat(path.c_str(), &found) != 0) continue;
-    if (found.st_ino == wanted.st_ino && found.st_dev == wanted.st_dev) signal(held.get(), SIGKILL);
+    if (found.st_ino == wanted.st_ino && found.st_dev == wanted.st_dev) act(held.get());
   }
+}
+
+void kill_in(const Descriptor& space, const std::string& kind, Which which) {
+  for_each_in(space, kind, which, [](int process) { signal(process, SIGKILL); });
 }
 
 }  // namespace
@@ -301,6 +306,12 @@ const Usage& Enclosure::measure_ended() {
 void Enclosure::kill_forked_tree() const {
   kill_in(forked_processes_, "pid", Which::all);
   kill_in(forked_processes_, "pid_for_children", Which::stopped);
+}
+
+bool Enclosure::is_report_stopped() const {
+  bool is_stopped = false;
+  for_each_in(forked_processes_, "pid_for_children", Which::stopped, [&](int) { is_stopped = true; });
+  return is_stopped;
 }
 
 Left Enclosure::kill() {

@@ -67,6 +67,8 @@ class Enclosure {
   [[nodiscard]] pid_t init() const { return init_; }
   /// A descriptor that can be read from once the leading process has ended, if it was forked elsewhere.
   [[nodiscard]] int forked_process() const { return forked_process_.get(); }
+  /// Whether one of the processes around it, which report how it has ended, is stopped.
+  [[nodiscard]] bool is_report_stopped() const;
   [[nodiscard]] const Cgroup& group() const { return group_; }
   [[nodiscard]] std::optional<int> processes_max() const { return processes_max_; }
 

@@ -14,9 +14,14 @@ constexpr std::size_t gangs_at_once = 1'000;
 void Planning::plan_due(TimePoint now) {
   is_finished_ = true;
   for (auto& [name, pool] : pools_.all()) {
-    if (!pool.planner.prepare(gangs_at_once)) {
+    if (pool.planner.prepare(gangs_at_once)) {
+      pool.prepared_since.reset();
+    } else if (now - pool.prepared_since.value_or(now) < settings_.beat_every) {
+      if (!pool.prepared_since) pool.prepared_since = now;
       is_finished_ = false;
       continue;
+    } else {
+      pool.prepared_since.reset();  // new limits come faster than they are prepared: the plan does the rest at once
     }
     if (pool.closed) continue;
     if (pools_.count_elsewhere(pool)) pool.changed = true;

@@ -23,6 +23,8 @@ struct Pool {
   bool changed = true;
   TimePoint planned;
   bool closed = false;  ///< it is configured no longer: what is left in it waits
+  /// Since when limits that were set or removed keep it from planning.
+  std::optional<TimePoint> prepared_since = std::nullopt;
 };
 
 class Pools {
