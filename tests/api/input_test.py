@@ -165,6 +165,22 @@ class Idempotency(unittest.TestCase):
         self.assertEqual(self.post("/tasks", body, "one").json["id"], first.json["id"])
         self.assertEqual(self.post("/tasks", body, "one", token=ann).json["id"], hers.json["id"])
 
+    def test_a_data_folder_of_a_stopped_master_does_not_hide_the_one_at_its_address(self):
+        with tempfile.TemporaryDirectory() as home:
+            folder = pathlib.Path(home) / "share" / "cadre"
+            folder.mkdir(parents=True)
+            old = {"url": self.cluster.url, "user": "admin", "token": "of-the-old-one", "ca": "",
+                   "socket": str(folder / "run" / "http")}
+            (folder / "client.json").write_text(json.dumps(old))
+            env = dict(os.environ, XDG_DATA_HOME=str(folder.parent), XDG_CONFIG_HOME=home, CADRE_MASTER=self.cluster.url)
+            said = subprocess.run([PROGRAM, "me"], env=dict(env, CADRE_TOKEN=self.cluster.admin), capture_output=True,
+                                  text=True)
+            self.assertEqual(said.returncode, 0, said.stderr)
+            self.assertIn("admin", said.stdout)
+            said = subprocess.run([PROGRAM, "me"], env=env, capture_output=True, text=True)
+            self.assertNotEqual(said.returncode, 0)
+            self.assertIn("cadre login", said.stderr)
+
     def test_a_later_admin_does_not_take_the_place_of_the_owner(self):
         made = self.cluster.request("POST", "/users", body={"name": "aaron", "admin": True})
         self.assertEqual(made.status, 200, made.body)

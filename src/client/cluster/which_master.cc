@@ -1,6 +1,10 @@
 #include "client/cluster/which_master.h"
 
+#include <sys/socket.h>
+#include <sys/un.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 
@@ -8,6 +12,7 @@
 #include "client/cluster/encryption.h"
 #include "client/cluster/master_address.h"
 #include "describe/describe.h"
+#include "loop/descriptor.h"
 #include "loop/file.h"
 
 namespace cadre::client {
@@ -33,6 +38,21 @@ Result<KnownMaster> in_folder(const std::string& named, std::string_view naming)
   return *std::move(master);
 }
 
+/// Whether a program listens on a Unix socket.
+bool is_listening(const std::string& path) {
+  sockaddr_un at{};
+  at.sun_family = AF_UNIX;
+  if (path.size() >= sizeof at.sun_path) return false;
+  path.copy(at.sun_path, path.size());
+  const loop::Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  return socket && (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0 || errno == EAGAIN);
+}
+
+/// The master of a data folder was stopped, and another one answers at its address. It must not get the token.
+bool is_another_now(const KnownMaster& known) {
+  return !known.socket.empty() && !is_listening(known.socket) && answers(known.url);
+}
+
 Result<KnownMaster> at_url(const std::string& named) {
   KnownMaster master;
   master.url = named;
@@ -43,7 +63,7 @@ Result<KnownMaster> at_url(const std::string& named) {
   }
   if (master.token.empty()) {  // it may be this host's own
     const Result<KnownMaster> own = in_folder(default_data_folder(), naming_by_option);
-    if (own && is_same_master(own->url, named)) master = *own;
+    if (own && is_same_master(own->url, named) && !is_another_now(*own)) master = *own;
   }
   if (const std::string ca = variable("CADRE_CA"); !ca.empty()) master.ca = ca;
   return master;
