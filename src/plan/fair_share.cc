@@ -4,7 +4,9 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
+#include <queue>
 #include <tuple>
+#include <unordered_set>
 #include <utility>
 
 namespace cadre::plan {
@@ -14,24 +16,35 @@ bool is_served_before(const GroupDemand& a, const GroupDemand& b) {
   return std::tie(a.demand, a.age_rank) < std::tie(b.demand, b.age_rank);
 }
 
-/// Positions of an order, of which some were removed.
-class Positions {
+/// Amounts at the positions of an order, and the sums of those before a position: a Fenwick tree.
+class Amounts {
  public:
-  explicit Positions(std::size_t size) : sums_(size + 1) {
-    for (std::size_t at = 1; at <= size; ++at) sums_[at] = static_cast<std::int64_t>(at & (~at + 1));
-  }
+  explicit Amounts(std::size_t size) : amounts_(size), sums_(size + 1) {}
+
+  [[nodiscard]] std::int64_t total() const { return total_; }
+  [[nodiscard]] std::int64_t at(std::size_t position) const { return amounts_[position]; }
   [[nodiscard]] std::int64_t before(std::size_t position) const {
-    std::int64_t count = 0;
-    for (std::size_t at = position; at > 0; at &= at - 1) count += sums_[at];
-    return count;
+    std::int64_t sum = 0;
+    for (std::size_t at = position; at > 0; at &= at - 1) sum += sums_[at];
+    return sum;
   }
-  void remove(std::size_t position) {
-    for (std::size_t at = position + 1; at < sums_.size(); at += at & (~at + 1)) --sums_[at];
+  void set(std::size_t position, std::int64_t amount) {
+    const std::int64_t more = amount - std::exchange(amounts_[position], amount);
+    total_ += more;
+    for (std::size_t at = position + 1; at < sums_.size(); at += at & (~at + 1)) sums_[at] += more;
   }
 
  private:
-  std::vector<std::int64_t> sums_;  ///< a Fenwick tree: each of a range that ends here
+  std::vector<std::int64_t> amounts_;
+  std::vector<std::int64_t> sums_;  ///< each of a range that ends here
+  std::int64_t total_ = 0;
 };
+
+/// What a group is offered in a round: at least one slot.
+std::int64_t share_of(double slots, double weight, double weights) {
+  constexpr double rounding = 1e-9;  // so that 6 · 0.1 / 0.3 is 2
+  return std::max<std::int64_t>(static_cast<std::int64_t>(std::floor(slots * weight / weights + rounding)), 1);
+}
 
 class Division {
  public:
@@ -52,7 +65,7 @@ class Division {
 
   std::vector<Offer> run() && {
     while (true) {
-      give_back_small_shares();
+      give_back_in_first_round();
       offer_in_rounds();
       const std::optional<std::size_t> newest = newest_with_too_little();
       if (!newest) return std::move(offers_);
@@ -78,7 +91,7 @@ class Division {
   void give_back(std::size_t i) {
     sit_out(i);
     drop_those_without_wishes();
-    sort();
+    if (wants_more(i)) sort();
   }
   void drop_those_without_wishes() {
     std::erase_if(order_, [&](std::size_t i) {
@@ -88,43 +101,11 @@ class Division {
     });
   }
 
-  /// While more groups want slots than there are, and no share has two, the first in the order get one slot each and
-  /// the others none. Then what a group gives back goes to the next one, and nothing has to be divided anew: with
-  /// 100,000 groups that wait, dividing anew for each would take minutes.
-  void give_back_small_shares() {
-    double weights = 0, heaviest = 0;
-    for (const std::size_t i : order_) {
-      weights += groups_[i].weight;
-      heaviest = std::max(heaviest, groups_[i].weight);
-    }
-    struct Candidate {
-      std::size_t group, position;
-    };
-    std::vector<Candidate> candidates;
-    for (std::size_t at = 0; at < order_.size(); ++at) {
-      if (is_too_small(order_[at], groups_[order_[at]].fixed)) candidates.push_back({order_[at], at});
-    }
-    std::sort(candidates.begin(), candidates.end(), [&](const Candidate& a, const Candidate& b) {
-      const std::uint64_t left = groups_[a.group].age_rank, right = groups_[b.group].age_rank;
-      return left != right ? left > right : a.group < b.group;
-    });
-    Positions positions(order_.size());
-    auto count = static_cast<std::int64_t>(order_.size());
-    for (const auto& [i, position] : candidates) {
-      constexpr double nearly_two = 1.9;  // no rounding makes two of it
-      const bool has_small_shares = count >= left_ && static_cast<double>(left_) * heaviest < nearly_two * weights;
-      const GroupDemand& group = groups_[i];
-      if (!has_small_shares) break;
-      if (!is_too_small(i, group.fixed + (positions.before(position) < left_ ? 1 : 0))) continue;
-      const bool changes_place = std::min(group.demand, group.active) > group.fixed;
-      if (changes_place) break;
-      sit_out(i);
-      positions.remove(position);
-      weights -= group.weight;
-      --count;
-    }
-    drop_those_without_wishes();
-  }
+  /// While the first round alone offers all that is left, the groups that come first in the order get their shares of
+  /// it, the next one the rest, and the others nothing. Then what a group gives back goes to those behind it, and only
+  /// shares that grow, because the weights of fewer groups count, have to be looked at. With 100,000 groups that wait,
+  /// dividing anew for each that gives back would take minutes.
+  void give_back_in_first_round();
 
   void offer_in_rounds() {
     for (const std::size_t i : order_) offers_[i].slots = groups_[i].fixed;
@@ -136,10 +117,8 @@ class Division {
       const auto at_start = static_cast<double>(left);
       for (const std::size_t i : order_) {
         if (offers_[i].slots >= groups_[i].demand) continue;
-        constexpr double rounding = 1e-9;  // so that 6 · 0.1 / 0.3 is 2
-        const auto share = static_cast<std::int64_t>(std::floor(at_start * groups_[i].weight / weights + rounding));
         const std::int64_t given =
-            std::min({std::max<std::int64_t>(share, 1), groups_[i].demand - offers_[i].slots, left});
+            std::min({share_of(at_start, groups_[i].weight, weights), groups_[i].demand - offers_[i].slots, left});
         offers_[i].slots += given;
         left -= given;
       }
@@ -160,6 +139,96 @@ class Division {
   std::int64_t left_;               ///< for all beyond what is fixed
   std::vector<std::size_t> order_;  ///< in which those that want more are served
 };
+
+/// The first round, while groups give back.
+class FirstRound {
+ public:
+  FirstRound(const std::vector<GroupDemand>& groups, const std::vector<std::size_t>& order, std::int64_t slots)
+      : groups_(groups), order_(order), slots_(slots), amounts_(order.size()) {
+    for (const std::size_t i : order) weights_ += groups[i].weight;
+    for (std::size_t at = 0; at < order.size(); ++at) set_share(at);
+  }
+
+  /// Whether nothing is left for another round.
+  [[nodiscard]] bool is_the_last() const { return amounts_.total() >= slots_; }
+  [[nodiscard]] std::int64_t offered(std::size_t position) const {
+    return std::clamp<std::int64_t>(slots_ - amounts_.before(position), 0, amounts_.at(position));
+  }
+
+  /// The group there wants no more. Returns whether the shares of others have grown: then less is left for those
+  /// behind.
+  bool remove(std::size_t position) {
+    weights_ -= groups_[order_[position]].weight;
+    amounts_.set(position, 0);
+    is_removed_.insert(position);
+    constexpr double margin = 1e-8;  // sums are rounded: shares that are about to grow are looked at, too
+    std::vector<std::size_t> looked_at;
+    while (!growth_.empty() && growth_.top().first >= weights_ * (1 - margin)) {
+      looked_at.push_back(growth_.top().second);
+      growth_.pop();
+    }
+    bool has_grown = false;
+    for (const std::size_t other : looked_at) {
+      if (is_removed_.contains(other)) continue;
+      const std::int64_t before = amounts_.at(other);
+      set_share(other);
+      has_grown |= amounts_.at(other) != before;
+    }
+    return has_grown;
+  }
+
+ private:
+  /// Also notes below which sum of weights it grows, if it may.
+  void set_share(std::size_t position) {
+    const GroupDemand& group = groups_[order_[position]];
+    const std::int64_t wanted = group.demand - group.fixed;
+    const std::int64_t share = share_of(static_cast<double>(slots_), group.weight, weights_);
+    amounts_.set(position, std::min(share, wanted));
+    if (share >= wanted) return;
+    growth_.emplace(static_cast<double>(slots_) * group.weight / static_cast<double>(share + 1), position);
+  }
+
+  const std::vector<GroupDemand>& groups_;
+  const std::vector<std::size_t>& order_;
+  std::int64_t slots_;
+  double weights_ = 0;
+  Amounts amounts_;
+  std::unordered_set<std::size_t> is_removed_;
+  std::priority_queue<std::pair<double, std::size_t>> growth_;
+};
+
+void Division::give_back_in_first_round() {
+  struct Candidate {
+    std::uint64_t age_rank;
+    std::size_t group;
+    std::size_t position;
+    /// The newest first.
+    bool operator<(const Candidate& other) const {
+      return std::tie(age_rank, other.group) < std::tie(other.age_rank, group);
+    }
+  };
+  FirstRound round(groups_, order_, left_);
+  std::priority_queue<Candidate> candidates;
+  for (std::size_t at = 0; at < order_.size(); ++at) {
+    const std::size_t i = order_[at];
+    if (is_too_small(i, groups_[i].fixed)) candidates.push({groups_[i].age_rank, i, at});
+  }
+  std::vector<Candidate> content;  // what they are offered does not shrink before another share grows
+  while (!candidates.empty() && round.is_the_last()) {
+    const Candidate newest = candidates.top();
+    candidates.pop();
+    const GroupDemand& group = groups_[newest.group];
+    if (!is_too_small(newest.group, group.fixed + round.offered(newest.position))) {
+      content.push_back(newest);
+      continue;
+    }
+    if (std::min(group.demand, group.active) > group.fixed) break;  // it is served at another time then
+    sit_out(newest.group);
+    if (!round.remove(newest.position)) continue;
+    for (const Candidate& one : std::exchange(content, {})) candidates.push(one);
+  }
+  drop_those_without_wishes();
+}
 
 }  // namespace
 
