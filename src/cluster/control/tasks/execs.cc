@@ -29,12 +29,13 @@ Execs::Execs(const Settings& settings, Ledger& ledger, Outbox& outbox, std::uint
 
 std::optional<lease::Held> Execs::present_lease(const Caller& caller, TaskId id) {
   const Asker asker = caller.asker;
-  const Job* job = access_.own(caller, id.job);
+  const Job* job = access_.seen(caller, id.job);
   if (job == nullptr) return std::nullopt;
   if (const auto why = obstacle_to_entering(caller.who, *job)) {
     outbox_.fail(asker, Errc::denied, *why);
     return std::nullopt;
   }
+  if (access_.own(caller, id.job) == nullptr) return std::nullopt;
   const auto no = [&](Errc code, const std::string& why) {
     outbox_.fail(asker, code, why);
     return std::nullopt;
