@@ -198,8 +198,8 @@ void Agent::look_if_admitted() {
       "join again with a token from cadre agent token");
 }
 
-/// A master that has revoked the key of this agent is silent on the connections that there are. It refuses new ones. The
-/// agents of a master that is away do not all come at once.
+/// A master that has revoked the key of this agent is silent on the connections that there are. It refuses new ones.
+/// The agents of a master that is away do not all come at once.
 void Agent::look_if_connected() {
   const TimePoint now = deps_.loop.now();
   if (host_.welcomed() || refused_since_) {
@@ -208,7 +208,8 @@ void Agent::look_if_connected() {
   }
   constexpr int doublings_max = 4;
   const Duration wait = reconnect_after * (1 << std::min(reconnections_, doublings_max));
-  const auto part = static_cast<std::int64_t>(fnv1a(options_.introduction.identity + std::to_string(reconnections_)) % 1'000);
+  const auto part =
+      static_cast<std::int64_t>(fnv1a(options_.introduction.identity + std::to_string(reconnections_)) % 1'000);
   if (now - connected_ < wait + wait * part / 1'000) return;
   connected_ = now;
   ++reconnections_;

@@ -117,7 +117,8 @@ loop::Task<std::string> Follower::why_it_waits(cluster::JobId job) {
   const Result<requests::Text> why = co_await ask(session_, requests::Why{job});
   if (!why || !waits_) co_return "";
   const std::string first = why->text.substr(0, why->text.find('\n'));
-  const bool says_that_it_waits = first.starts_with("waits") || first.starts_with("preempts") || first.starts_with("runs");
+  const bool says_that_it_waits =
+      first.starts_with("waits") || first.starts_with("preempts") || first.starts_with("runs");
   co_return "job " + std::to_string(job.value) + (says_that_it_waits ? " " : " waits: ") + describe::escaped(first);
 }
 

@@ -85,7 +85,8 @@ TEST(UidTable, GivesNoNumberThatAnotherAgentOfTheHostGives) {
   const servers::TempDir two;
   const servers::TempDir claims;
   const auto open_in = [&](const servers::TempDir& data) {
-    return UidTable::open(data.path() + "/uids", {200'000, 200'002}, UidClaims(claims.path() + "/claims", data.path())).value();
+    return UidTable::open(data.path() + "/uids", {200'000, 200'002}, UidClaims(claims.path() + "/claims", data.path()))
+        .value();
   };
   EXPECT_EQ(open_in(one).uid_of("ann").value(), 200'000);
   EXPECT_EQ(open_in(two).uid_of("ann").value(), 200'001) << "which may be another person";

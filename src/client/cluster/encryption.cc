@@ -61,9 +61,7 @@ void warn_once(const std::string& url) {
 
 }  // namespace
 
-bool answers(const std::string& url) {
-  return probe(url.substr(url.find("://") + 3)) != Speaks::nothing;
-}
+bool answers(const std::string& url) { return probe(url.substr(url.find("://") + 3)) != Speaks::nothing; }
 
 std::string prefer_tls(const std::string& http_url) {
   if (!http_url.starts_with(plain_scheme)) return http_url;

@@ -39,8 +39,8 @@ class OpenConnections {
     std::uint64_t number = 0;
     PublicKey key;  ///< of the peer that has authenticated
   };
-  /// False: it could not be done at the moment. `fd` may have been closed and used again since: what is no connection to
-  /// one of the ports is left alone.
+  /// False: it could not be done at the moment. `fd` may have been closed and used again since: what is no connection
+  /// to one of the ports is left alone.
   bool shut_down(int fd) const;
 
   std::set<std::uint16_t> ports_;
