@@ -1,0 +1,80 @@
+/// What a search method decides about trials. Values; one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "search/space.h"
+
+namespace cadre::search {
+
+/// Trials of one search are numbered from 0 in the order of their creation.
+using TrialNumber = std::uint32_t;
+
+/// A new trial is created. Hyperparameters that are not given are drawn.
+struct CreateTrial {
+  TrialNumber trial = 0;
+  Point given;
+};
+/// The trial is stopped gracefully and counts as completed.
+struct StopTrial {
+  TrialNumber trial = 0;
+};
+/// The trial has reached the length it was given; it is paused until it is extended or stopped.
+struct SuspendTrial {
+  TrialNumber trial = 0;
+};
+/// The trial may train until this time.
+struct ExtendTrial {
+  TrialNumber trial = 0;
+  std::int64_t until = 0;
+};
+/// The trial restarts from the checkpoint of another, with other hyperparameters; those not given are drawn.
+struct ReplaceTrial {
+  TrialNumber trial = 0;
+  TrialNumber source = 0;
+  Point given;
+};
+
+using Order = std::variant<CreateTrial, StopTrial, SuspendTrial, ExtendTrial, ReplaceTrial>;
+
+/// Collects the orders of one event.
+class Orders {
+ public:
+  explicit Orders(TrialNumber next) : next_(next) {}
+
+  TrialNumber create() {
+    list_.push_back(CreateTrial{next_, {}});
+    return next_++;
+  }
+  template <class OneOrder>
+  void add(OneOrder order) {
+    list_.emplace_back(std::move(order));
+  }
+
+  [[nodiscard]] TrialNumber next() const { return next_; }
+  [[nodiscard]] std::vector<Order>& list() { return list_; }
+
+ private:
+  TrialNumber next_;
+  std::vector<Order> list_;
+};
+
+/// A validation of a trial. The metric is signed so that smaller is better; NaN counts as the worst.
+struct Report {
+  TrialNumber trial = 0;
+  double time = 0;
+  double metric = 0;
+};
+
+/// How a trial ended by itself, not because its search stopped it.
+enum class Exit : std::uint8_t {
+  completed,  ///< its program has ended without an error
+  failed,     ///< too often, or was canceled
+  invalid,    ///< it has declared its hyperparameters invalid
+};
+
+}  // namespace cadre::search

@@ -1,0 +1,59 @@
+/// Runs a search alone, with metrics that are given, before anybody spends a slot. Pure; one thread at a time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "search/search.h"
+
+namespace cadre::search {
+
+enum class TrialOrder : std::uint8_t {
+  round_robin,  ///< running trials report in turn
+  sequential,   ///< a trial runs until it ends or is suspended, then the next
+};
+constexpr auto enum_names(TrialOrder) {
+  return std::array{std::pair{TrialOrder::round_robin, "round_robin"}, std::pair{TrialOrder::sequential, "sequential"}};
+}
+
+/// What a simulated trial reports: its number and hyperparameters, the time, and how many reports were before.
+struct Moment {
+  TrialNumber trial = 0;
+  const Point& hyperparameters;
+  std::int64_t time = 0;
+  std::int64_t reports = 0;
+};
+using MetricOf = std::function<double(const Moment&)>;
+
+/// Draws a point as the sampler does.
+using DrawPoint = std::function<Point(const Draw&, const std::vector<Observation>&)>;
+
+struct SimulationConfig {
+  TrialOrder order = TrialOrder::round_robin;
+  std::int64_t every = 0;   ///< steps between two reports; 0: a report at each rung
+  std::int64_t length = 0;  ///< of trials whose searcher does not set one
+};
+
+struct SimulatedTrial {
+  TrialNumber trial = 0;
+  Point hyperparameters;
+  std::int64_t stopped_at = 0;
+  std::int64_t reports = 0;
+};
+template <class V>
+void describe(V& v, SimulatedTrial& c) {
+  v.required("trial", c.trial, "Number of the trial, in order of creation.");
+  v.required("hyperparameters", c.hyperparameters, "Its hyperparameters.");
+  v.required("stopped_at", c.stopped_at, "Time at which it ended.");
+  v.required("reports", c.reports, "Number of its reports.");
+}
+
+/// Runs the search to its end.
+[[nodiscard]] std::vector<SimulatedTrial> simulate(Search& search, const SimulationConfig& config,
+                                                   const MetricOf& metric_of, const DrawPoint& draw_point);
+
+}  // namespace cadre::search
