@@ -26,7 +26,8 @@ def main(url, command, key, *value):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != (5 if "put" in sys.argv[2:3] else 4):
+    words = {"put": 5, "wait": 4, "watch": 4}
+    if len(sys.argv) < 3 or len(sys.argv) != words.get(sys.argv[2]):
         sys.exit("usage: names.py URL put KEY VALUE | wait KEY | watch PREFIX")
     try:
         main(*sys.argv[1:])
