@@ -1,4 +1,4 @@
-/// What a search method decides about trials. Values; one thread at a time.
+/// What a search method decides about trials. Values that can be written and read back; one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -14,30 +14,67 @@ namespace cadre::search {
 /// Trials of one search are numbered from 0 in the order of their creation.
 using TrialNumber = std::uint32_t;
 
-/// A new trial is created. Hyperparameters that are not given are drawn.
+constexpr std::string_view trial_doc = "Number of the trial.";
+
 struct CreateTrial {
+  static constexpr std::string_view type_name = "create";
+  static constexpr std::string_view doc = "A new trial is created. Hyperparameters that are not given are drawn.";
   TrialNumber trial = 0;
   Point given;
 };
-/// The trial is stopped gracefully and counts as completed.
+template <class V>
+void describe(V& v, CreateTrial& c) {
+  v.required("trial", c.trial, trial_doc);
+  v.required("given", c.given, "Hyperparameters that are not drawn.");
+}
+
 struct StopTrial {
+  static constexpr std::string_view type_name = "stop";
+  static constexpr std::string_view doc = "The trial is stopped gracefully and counts as completed.";
   TrialNumber trial = 0;
 };
-/// The trial has reached the length it was given; it is paused until it is extended or stopped.
+template <class V>
+void describe(V& v, StopTrial& c) {
+  v.required("trial", c.trial, trial_doc);
+}
+
 struct SuspendTrial {
+  static constexpr std::string_view type_name = "suspend";
+  static constexpr std::string_view doc =
+      "The trial has reached the length it was given; it is paused until it is extended or stopped.";
   TrialNumber trial = 0;
 };
-/// The trial may train until this time.
+template <class V>
+void describe(V& v, SuspendTrial& c) {
+  v.required("trial", c.trial, trial_doc);
+}
+
 struct ExtendTrial {
+  static constexpr std::string_view type_name = "extend";
+  static constexpr std::string_view doc = "The trial may train until a later time.";
   TrialNumber trial = 0;
   std::int64_t until = 0;
 };
-/// The trial restarts from the checkpoint of another, with other hyperparameters; those not given are drawn.
+template <class V>
+void describe(V& v, ExtendTrial& c) {
+  v.required("trial", c.trial, trial_doc);
+  v.required("until", c.until, "Time until which it may train.");
+}
+
 struct ReplaceTrial {
+  static constexpr std::string_view type_name = "replace";
+  static constexpr std::string_view doc =
+      "The trial restarts from the checkpoint of another, with other hyperparameters; those not given are drawn.";
   TrialNumber trial = 0;
   TrialNumber source = 0;
   Point given;
 };
+template <class V>
+void describe(V& v, ReplaceTrial& c) {
+  v.required("trial", c.trial, trial_doc);
+  v.required("source", c.source, "The trial whose checkpoint it continues.");
+  v.required("given", c.given, "Hyperparameters that are not drawn.");
+}
 
 using Order = std::variant<CreateTrial, StopTrial, SuspendTrial, ExtendTrial, ReplaceTrial>;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "base/check.h"
 #include "base/overloaded.h"
@@ -27,23 +28,18 @@ bool needs_model(const Searcher& searcher) {
       searcher);
 }
 
-PendingOrder pending(Order order) {
-  return std::visit(overloaded{[](CreateTrial& one) {
-                                 return PendingOrder{"create", one.trial, 0, 0, std::move(one.given)};
-                               },
-                               [](StopTrial& one) {
-                                 return PendingOrder{"stop", one.trial, 0, 0, {}};
-                               },
-                               [](SuspendTrial& one) {
-                                 return PendingOrder{"suspend", one.trial, 0, 0, {}};
-                               },
-                               [](ExtendTrial& one) {
-                                 return PendingOrder{"extend", one.trial, 0, one.until, {}};
-                               },
-                               [](ReplaceTrial& one) {
-                                 return PendingOrder{"replace", one.trial, one.source, 0, std::move(one.given)};
-                               }},
-                    order);
+TrialNumber trial_of(const Order& order) {
+  return std::visit([](const auto& one) { return one.trial; }, order);
+}
+
+/// The hyperparameters that an order gives; null if it has none.
+Point* given_by(Order& order) {
+  return std::visit(
+      [](auto& one) -> Point* {
+        if constexpr (requires { one.given; }) return &one.given;
+        return nullptr;
+      },
+      order);
 }
 
 /// Whether all that exists at this point has a value.
@@ -141,9 +137,8 @@ std::vector<Action> Search::drawn(const Point& point) {
   CHECK(state_.is_drawing && !state_.pending.empty());
   state_.is_drawing = false;
   std::vector<Action> actions;
-  const PendingOrder order = std::move(state_.pending.front());
+  finish(state_.pending.front(), point, actions);
   state_.pending.erase(state_.pending.begin());
-  finish(order, point, actions);
   flush(actions);
   return actions;
 }
@@ -152,13 +147,11 @@ std::vector<Action> Search::perform(Orders orders) {
   state_.created = orders.next();
   std::vector<Action> actions;
   for (Order& order : orders.list()) {
-    PendingOrder one = pending(std::move(order));
-    const bool needs_point = one.kind == "create" || one.kind == "replace";
-    if (!needs_point && !is_waiting(one.trial)) {
-      fill(one, actions);
+    if (given_by(order) == nullptr && !is_waiting(trial_of(order))) {
+      fill(order, actions);
       continue;
     }
-    state_.pending.push_back(std::move(one));
+    state_.pending.push_back(std::move(order));
     if (!state_.is_drawing) flush(actions);
   }
   return actions;
@@ -166,7 +159,7 @@ std::vector<Action> Search::perform(Orders orders) {
 
 bool Search::is_waiting(TrialNumber trial) const {
   return std::any_of(state_.pending.begin(), state_.pending.end(),
-                     [&](const PendingOrder& each) { return each.trial == trial; });
+                     [&](const Order& each) { return trial_of(each) == trial; });
 }
 
 void Search::flush(std::vector<Action>& actions) {
@@ -175,31 +168,37 @@ void Search::flush(std::vector<Action>& actions) {
   state_.pending.erase(state_.pending.begin(), state_.pending.begin() + static_cast<std::ptrdiff_t>(done));
 }
 
-bool Search::fill(const PendingOrder& order, std::vector<Action>& actions) {
-  if (order.kind == "stop") return actions.push_back(Stop{order.trial}), true;
-  if (order.kind == "suspend") return actions.push_back(Suspend{order.trial}), true;
-  if (order.kind == "extend") return actions.push_back(Extend{order.trial, order.until}), true;
-  Point given = order.given;
+bool Search::fill(Order& order, std::vector<Action>& actions) {
+  Point* given = given_by(order);
+  if (given == nullptr) {
+    std::visit(
+        [&](const auto& one) {
+          if constexpr (std::is_constructible_v<Action, decltype(one)>) actions.emplace_back(one);
+        },
+        order);
+    return true;
+  }
   const auto& first_points = objective_of(searcher_).start_with;
-  if (order.kind == "create" && !grid_ && state_.given < first_points.size()) given = first_points[state_.given++];
-  if (needs_model(searcher_) && !is_complete(space_, given)) {
+  const bool is_new = std::holds_alternative<CreateTrial>(order);
+  if (is_new && !grid_ && state_.given < first_points.size()) *given = first_points[state_.given++];
+  if (needs_model(searcher_) && !is_complete(space_, *given)) {
     state_.is_drawing = true;
-    state_.pending[static_cast<std::size_t>(&order - state_.pending.data())].given = given;
-    actions.push_back(Draw{order.trial, state_.generator.bits(), given});
+    actions.emplace_back(Draw{trial_of(order), state_.generator.bits(), *given});
     return false;
   }
-  finish(order, draw(space_, state_.generator, given), actions);
+  finish(order, draw(space_, state_.generator, *given), actions);
   return true;
 }
 
-void Search::finish(const PendingOrder& order, const Point& point, std::vector<Action>& actions) {
-  if (auto* pbt = std::get_if<PbtState>(&state_.method)) pbt->members[order.trial].point = point;
-  if (order.kind == "create") {
-    const auto seed = static_cast<std::uint32_t>(state_.generator.below(std::uint64_t{1} << 31));
-    actions.push_back(Create{order.trial, point, seed});
-  } else {
-    actions.push_back(Replace{order.trial, order.source, point});
+void Search::finish(const Order& order, const Point& point, std::vector<Action>& actions) {
+  const TrialNumber trial = trial_of(order);
+  if (auto* pbt = std::get_if<PbtState>(&state_.method)) pbt->members[trial].point = point;
+  if (const auto* replaced = std::get_if<ReplaceTrial>(&order)) {
+    actions.emplace_back(Replace{trial, replaced->source, point});
+    return;
   }
+  const auto seed = static_cast<std::uint32_t>(state_.generator.below(std::uint64_t{1} << 31));
+  actions.emplace_back(Create{trial, point, seed});
 }
 
 bool Search::is_done() const {

@@ -23,22 +23,12 @@
 
 namespace cadre::search {
 
-// Actions, in the order in which they are to be done.
+// Actions, in the order in which they are to be done: orders of which all hyperparameters are known, and draws.
 
 struct Create {
   TrialNumber trial = 0;
   Point hyperparameters;
   std::uint32_t seed = 0;  ///< 31 bits
-};
-struct Stop {
-  TrialNumber trial = 0;
-};
-struct Suspend {
-  TrialNumber trial = 0;
-};
-struct Extend {
-  TrialNumber trial = 0;
-  std::int64_t until = 0;
 };
 struct Replace {
   TrialNumber trial = 0;
@@ -51,26 +41,9 @@ struct Draw {
   std::uint32_t seed = 0;
   Point given;
 };
-using Action = std::variant<Create, Stop, Suspend, Extend, Replace, Draw>;
+using Action = std::variant<Create, StopTrial, SuspendTrial, ExtendTrial, Replace, Draw>;
 
 using MethodState = std::variant<ListedState, AshaState, AshaPromoteState, PbtState>;
-
-/// What waits for its hyperparameters, or for a trial that does.
-struct PendingOrder {
-  std::string kind;  ///< create, stop, suspend, extend or replace
-  TrialNumber trial = 0;
-  TrialNumber source = 0;
-  std::int64_t until = 0;
-  Point given;
-};
-template <class V>
-void describe(V& v, PendingOrder& c) {
-  v.required("kind", c.kind, "create, stop, suspend, extend or replace.");
-  v.required("trial", c.trial, "Number of the trial.");
-  v.field("source", c.source, "Trial whose checkpoint is copied.");
-  v.field("until", c.until, "Time until which the trial may train.");
-  v.field("given", c.given, "Hyperparameters that are not drawn.");
-}
 
 /// All of a search that changes.
 struct SearchState {
@@ -79,7 +52,7 @@ struct SearchState {
   TrialNumber ended = 0;
   std::uint64_t given = 0;  ///< points of start_with that are used
   MethodState method;
-  std::vector<PendingOrder> pending;
+  std::vector<Order> pending;  ///< of trials that wait for hyperparameters
   bool is_drawing = false;
 };
 template <class V>
@@ -123,8 +96,8 @@ class Search {
   std::vector<Action> perform(Orders orders);
   [[nodiscard]] bool is_waiting(TrialNumber trial) const;
   void flush(std::vector<Action>& actions);
-  bool fill(const PendingOrder& order, std::vector<Action>& actions);
-  void finish(const PendingOrder& order, const Point& point, std::vector<Action>& actions);
+  bool fill(Order& order, std::vector<Action>& actions);
+  void finish(const Order& order, const Point& point, std::vector<Action>& actions);
 
   Searcher searcher_;
   Space space_;

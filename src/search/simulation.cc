@@ -101,12 +101,12 @@ class Simulation {
                               observations_.push_back({one.hyperparameters, {}, false});
                               running_.push_back(one.trial);
                             },
-                            [&](const Stop& one) {
+                            [&](const StopTrial& one) {
                               is_suspended_.erase(one.trial);
                               end(one.trial, Exit::completed);
                             },
-                            [&](const Suspend& one) { is_suspended_.insert(one.trial); },
-                            [&](const Extend& one) {
+                            [&](const SuspendTrial& one) { is_suspended_.insert(one.trial); },
+                            [&](const ExtendTrial& one) {
                               if (is_suspended_.erase(one.trial) > 0) resume(one.trial);
                             },
                             [&](const Replace& one) {
