@@ -5,6 +5,7 @@
 
 #include "base/dice.h"
 #include "describe/describe.h"
+#include "describe/random.h"
 
 namespace cadre::fuzz_live {
 
@@ -14,5 +15,13 @@ namespace cadre::fuzz_live {
 void spoil(describe::Value& tree, Dice& dice);
 /// As MessagePack; now and then cut off, or with some bytes changed.
 [[nodiscard]] Bytes packed(const describe::Value& tree, Dice& dice);
+
+/// A message of a type, mostly as it may be, with some of it spoiled.
+template <class T>
+[[nodiscard]] describe::Value hostile(Dice& dice) {
+  describe::Value tree = describe::write(describe::random_value<T>(dice));
+  for (std::size_t times = dice.below(4); times > 0; --times) spoil(tree, dice);
+  return tree;
+}
 
 }  // namespace cadre::fuzz_live
