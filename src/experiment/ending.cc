@@ -1,0 +1,56 @@
+#include "experiment/ending.h"
+
+#include <utility>
+
+#include "describe/describe.h"
+
+namespace cadre::experiment {
+namespace {
+
+std::string words(const GangEnd& end) {
+  std::string text;
+  switch (end.reason) {
+    case cluster::lease::Reason::exited: text = "exit code " + std::to_string(end.code); break;
+    case cluster::lease::Reason::signalled: text = "signal " + std::to_string(end.code); break;
+    default: text = describe::name_of(end.reason); break;
+  }
+  for (char& letter : text) letter = letter == '_' ? ' ' : letter;
+  return end.detail.empty() ? text : text + ": " + end.detail;
+}
+
+bool has_failed(const GangEnd& end) { return end.reason != cluster::lease::Reason::exited || end.code != 0; }
+
+/// Rules 7 and 8, and 4 for a trial that has failed while it was to be paused.
+TrialVerdict judge_exit(const TrialFlags& flags, const GangEnd& end) {
+  if (!has_failed(end)) return TrialEnds{TrialState::completed, false, {}};
+  if (!flags.may_restart) return TrialEnds{TrialState::error, false, words(end) + "; a log policy prevents a restart"};
+  const std::int32_t restarts = flags.restarts + 1;
+  if (restarts > flags.max_restarts) {
+    return TrialEnds{TrialState::error, false, words(end) + "; max_restarts is " + std::to_string(flags.max_restarts)};
+  }
+  if (flags.pausing) return TrialPauses{restarts};
+  return TrialRestarts{restarts, words(end)};
+}
+
+}  // namespace
+
+TrialVerdict judge(const TrialFlags& flags, const GangEnd& end) {
+  if (flags.stopping) {
+    const char* const reason = *flags.stopping == Outcome::killed ? "killed" : "";
+    return TrialEnds{terminal_trial_state(*flags.stopping), false, reason};
+  }
+  if (flags.searcher_stopped) return TrialEnds{TrialState::completed, false, "stopped by the searcher"};
+  if (flags.declared_invalid) return TrialEnds{TrialState::completed, true, "declared its hyperparameters invalid"};
+  if (flags.replacing) return TrialRestarts{flags.restarts, "continues from the checkpoint of another trial"};
+  const bool was_stopped = end.cause == GangEnd::Cause::user || end.cause == GangEnd::Cause::system;
+  if (flags.pausing && (flags.acknowledged || was_stopped)) return TrialPauses{flags.restarts};
+  switch (end.cause) {
+    case GangEnd::Cause::never: return TrialEnds{TrialState::error, false, words(end)};
+    case GangEnd::Cause::system: return TrialRestarts{flags.restarts, words(end)};
+    case GangEnd::Cause::user: return TrialEnds{TrialState::canceled, false, words(end)};
+    case GangEnd::Cause::itself: break;
+  }
+  return judge_exit(flags, end);
+}
+
+}  // namespace cadre::experiment
