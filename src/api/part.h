@@ -116,14 +116,19 @@ class RowReader {
   /// All rows of this type, in the order of their keys.
   template <class Row>
   [[nodiscard]] Result<std::vector<Row>> all() {
-    TRY_ASSIGN(rows, read(typeid(Row)));
+    return some<Row>("");
+  }
+  /// Those of which this clause of a SELECT statement is true: `WHERE is_live = 1`.
+  template <class Row>
+  [[nodiscard]] Result<std::vector<Row>> some(std::string_view where) {
+    TRY_ASSIGN(rows, read(typeid(Row), where));
     return std::move(*static_cast<std::vector<Row>*>(rows.get()));
   }
   /// The largest number of this kind that was ever given out.
   [[nodiscard]] virtual Result<std::uint64_t> last(const std::string& kind) = 0;
 
  private:
-  virtual Result<std::shared_ptr<void>> read(std::type_index type) = 0;
+  virtual Result<std::shared_ptr<void>> read(std::type_index type, std::string_view where) = 0;
 };
 
 /// A step of the schema of a part, never changed once released.

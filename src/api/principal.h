@@ -26,6 +26,7 @@ struct Principal {
   std::map<std::string, Role> roles;  ///< by workspace
   std::string token;                  ///< its id; never its secret
   std::string task;                   ///< if it is the token of a task, which one
+  std::uint64_t epoch = 0;            ///< of the lease of that task
 
   bool operator==(const Principal&) const = default;
 };

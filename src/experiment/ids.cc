@@ -1,6 +1,5 @@
 #include "experiment/ids.h"
 
-#include "base/dice.h"
 #include "cluster/ids.h"
 
 namespace cadre::experiment {

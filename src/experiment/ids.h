@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/dice.h"
 #include "base/id.h"
 #include "base/result.h"
 #include "describe/scalar.h"

@@ -65,7 +65,8 @@ struct ExperimentRow {
   ExperimentState state = ExperimentState::active;
   std::string reason;  ///< why it has ended or is about to, for display
   bool is_archived = false;
-  bool is_live = true;  ///< not terminal: it is loaded when the master starts
+  bool is_live = true;      ///< not terminal: it is loaded when the master starts
+  bool is_resumed = false;  ///< only for trials that a user continues: its search does not go on
   std::uint32_t seed = 0;
   std::optional<ExperimentId> parent;  ///< of which it is a fork
   TimePoint created;
@@ -83,6 +84,9 @@ struct ExperimentRow {
   std::uint64_t events = 0;  ///< number of the last event of its search
 };
 
+/// Jobs that are remembered of a trial.
+constexpr std::size_t trial_jobs_most = 100;
+
 struct TrialRow {
   TrialId id;
   TrialState state = TrialState::queued;
@@ -90,9 +94,10 @@ struct TrialRow {
   std::string reason;  ///< why it has ended, or was restarted last, for display
   describe::Value hyperparameters;
   std::uint32_t seed = 0;
-  cluster::JobId job;             ///< of its current or last run; 0: none yet
-  std::uint64_t runs_before = 0;  ///< of earlier jobs: the run with the epoch e has the number runs_before + e
-  std::uint64_t runs = 0;         ///< number of its current or last run
+  std::vector<cluster::JobId> jobs;  ///< of its last runs, the oldest first, at most trial_jobs_most
+  bool has_job = false;              ///< the last of them has not ended, as far as its trial was told
+  std::uint64_t runs_before = 0;     ///< of earlier jobs: the run with the epoch e has the number runs_before + e
+  std::uint64_t runs = 0;            ///< number of its current or last run
   std::int32_t restarts = 0;
   std::optional<Outcome> stopping;
   bool searcher_stopped = false;
@@ -101,6 +106,7 @@ struct TrialRow {
   bool pausing = false;
   bool acknowledged = false;
   bool may_restart = true;
+  bool is_continued = false;          ///< by a user, after its end: its search is not told of it any more
   bool is_suspended = false;          ///< by its searcher, until it is extended
   std::vector<std::string> excluded;  ///< agents, by a log policy
   std::int64_t until = 0;             ///< length that its searcher allows; 0: no limit

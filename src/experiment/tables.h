@@ -34,6 +34,7 @@ void columns(V& v, ExperimentRow& row) {
   v.column("reason", row.reason);
   v.column("is_archived", row.is_archived);
   v.column("is_live", row.is_live);
+  v.column("is_resumed", row.is_resumed);
   v.column("seed", row.seed);
   v.column("parent", row.parent);
   v.column("created", row.created);
@@ -60,7 +61,8 @@ void columns(V& v, TrialRow& row) {
   v.column("reason", row.reason);
   v.json("hyperparameters", row.hyperparameters);
   v.column("seed", row.seed);
-  v.column("job", row.job);
+  v.json("jobs", row.jobs);
+  v.column("has_job", row.has_job);
   v.column("runs_before", row.runs_before);
   v.column("runs", row.runs);
   v.column("restarts", row.restarts);
@@ -71,6 +73,7 @@ void columns(V& v, TrialRow& row) {
   v.column("pausing", row.pausing);
   v.column("acknowledged", row.acknowledged);
   v.column("may_restart", row.may_restart);
+  v.column("is_continued", row.is_continued);
   v.column("is_suspended", row.is_suspended);
   v.json("excluded", row.excluded);
   v.column("until_time", row.until);

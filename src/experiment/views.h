@@ -183,7 +183,7 @@ struct TrialView {
   std::string reason;
   describe::Value hyperparameters;
   std::uint32_t seed = 0;
-  std::optional<cluster::JobId> job;
+  std::vector<cluster::JobId> jobs;
   std::uint64_t runs = 0;
   std::int32_t restarts = 0;
   std::optional<double> progress;
@@ -205,7 +205,7 @@ void describe(V& v, TrialView& m) {
   v.field("reason", m.reason, "Why it ended, or was last restarted, for display.");
   v.field("hyperparameters", m.hyperparameters, "Its hyperparameters.");
   v.field("seed", m.seed, "Seed for its program.");
-  v.field("job", m.job, "Job of its current or last run.");
+  v.field("jobs", m.jobs, "Jobs of its last runs, oldest first.");
   v.field("runs", m.runs, "Number of times it was started.");
   v.field("restarts", m.restarts, "Restarts after failures.");
   v.field("progress", m.progress, "Progress from 0 to 1, as reported by its program.");
@@ -240,7 +240,7 @@ struct RunView {
   std::uint64_t run = 0;
   describe::Value hyperparameters;
   std::uint32_t seed = 0;
-  std::optional<CheckpointView> checkpoint;
+  std::optional<CheckpointId> checkpoint;
   describe::Value config;
   std::int64_t until = 0;
   std::string metric;
@@ -252,11 +252,17 @@ void describe(V& v, RunView& m) {
   v.required("run", m.run, "Number of this start of the trial, from 1.");
   v.required("hyperparameters", m.hyperparameters, "Its hyperparameters.");
   v.required("seed", m.seed, "Seed for the program.");
-  v.field("checkpoint", m.checkpoint, "Checkpoint with which to begin, with its files.");
+  v.field("checkpoint", m.checkpoint, "Checkpoint with which to begin; omitted: from scratch.");
   v.field("config", m.config, "The experiment file.");
   v.field("until", m.until, "Length up to which to train, in the unit of the time metric; 0: until it is stopped.");
   v.field("metric", m.metric, "Validation metric that is optimized.");
   v.field("smaller_is_better", m.smaller_is_better, "Whether a smaller value of the metric is better.");
 }
+
+// Rows as they are shown.
+[[nodiscard]] ExperimentView view_of(const ExperimentRow& row);
+[[nodiscard]] ExperimentView view_of(const ExperimentRow& row, const ExperimentSpecRow& spec);
+[[nodiscard]] TrialView view_of(const TrialRow& row);
+[[nodiscard]] CheckpointView view_of(const CheckpointRow& row);
 
 }  // namespace cadre::experiment

@@ -237,7 +237,9 @@ class TransactionReader final : public api::RowReader {
   }
 
  private:
-  Result<std::shared_ptr<void>> read(std::type_index type) override { return types_.read_all(transaction_, type); }
+  Result<std::shared_ptr<void>> read(std::type_index type, std::string_view where) override {
+    return types_.read(transaction_, type, where);
+  }
 
   Transaction& transaction_;
   const RowTypes& types_;

@@ -13,9 +13,10 @@ Result<void> RowTypes::write(database::Transaction& transaction, const api::RowB
   return type->write(transaction, batch, pieces);
 }
 
-Result<std::shared_ptr<void>> RowTypes::read_all(database::Transaction& transaction, std::type_index type) const {
+Result<std::shared_ptr<void>> RowTypes::read(database::Transaction& transaction, std::type_index type,
+                                             std::string_view where) const {
   TRY_ASSIGN(known, find(type));
-  return known->read_all(transaction);
+  return known->read(transaction, where);
 }
 
 }  // namespace cadre::records

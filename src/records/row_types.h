@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <typeindex>
@@ -24,13 +25,14 @@ class RowTypes {
 
   /// `invalid` when the type was never added.
   [[nodiscard]] Result<void> write(database::Transaction& transaction, const api::RowBatch& batch, Pieces pieces) const;
-  /// A std::vector of that type with all rows, in the order of their keys.
-  [[nodiscard]] Result<std::shared_ptr<void>> read_all(database::Transaction& transaction, std::type_index type) const;
+  /// A std::vector of that type with the rows for which `where` holds (see get()), in the order of their keys.
+  [[nodiscard]] Result<std::shared_ptr<void>> read(database::Transaction& transaction, std::type_index type,
+                                                   std::string_view where) const;
 
  private:
   struct Type {
     Result<void> (*write)(database::Transaction&, const api::RowBatch&, Pieces);
-    Result<std::shared_ptr<void>> (*read_all)(database::Transaction&);
+    Result<std::shared_ptr<void>> (*read)(database::Transaction&, std::string_view where);
   };
   template <class Row>
   void add_one() {
@@ -45,9 +47,9 @@ class RowTypes {
                }
                return {};
              },
-             [](database::Transaction& transaction) -> Result<std::shared_ptr<void>> {
+             [](database::Transaction& transaction, std::string_view where) -> Result<std::shared_ptr<void>> {
                auto rows = std::make_shared<std::vector<Row>>();
-               TRY(get(transaction, "", {}, *rows));
+               TRY(get(transaction, where, {}, *rows));
                sort_by_key(*rows);
                return std::shared_ptr<void>(std::move(rows));
              }});

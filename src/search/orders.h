@@ -1,6 +1,7 @@
 /// What a search method decides about trials. Values that can be written and read back; one thread at a time.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -113,5 +114,9 @@ enum class Exit : std::uint8_t {
   failed,     ///< too often, or was canceled
   invalid,    ///< it has declared its hyperparameters invalid
 };
+constexpr auto enum_names(Exit) {
+  return std::array{std::pair{Exit::completed, "completed"}, std::pair{Exit::failed, "failed"},
+                    std::pair{Exit::invalid, "invalid"}};
+}
 
 }  // namespace cadre::search

@@ -109,7 +109,9 @@ std::optional<Result<api::Principal>> ClusterPart::identify(const api::Credentia
     return Failure(Error{Errc::denied, "this is the token of a task that has ended; log in, or use another token"});
   }
   const JobRow& job = control_.ledger().find(lease.task.job)->row;
-  return access_.who_of_task(job.owner, job.spec.workspace, to_string(lease.task));
+  TRY_ASSIGN(who, access_.who_of_task(job.owner, job.spec.workspace, to_string(lease.task)));
+  who.epoch = held->epoch.value;
+  return who;
 }
 
 std::optional<api::Reply> ClusterPart::serve(const api::Call& call, const api::Request& request) {

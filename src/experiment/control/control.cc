@@ -1,0 +1,489 @@
+#include "experiment/control/control.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/overloaded.h"
+#include "cluster/ids.h"
+#include "describe/utf8.h"
+
+namespace cadre::experiment {
+namespace {
+
+using api::Failed;
+
+std::string name_of(ExperimentId id) { return "experiment " + std::to_string(id.value); }
+
+Failed no_such(const std::string& what) {
+  return {Errc::not_found, "there is no " + what + "; see cadre experiment list", {}};
+}
+
+ExperimentRow row_of(const api::Call& call, const requests::CreateExperiment& request, const Config& config,
+                     ExperimentId id) {
+  const search::Objective& objective = search::objective_of(config.searcher);
+  ExperimentRow row;
+  row.id = id;
+  row.name = config.name;
+  row.description = config.description;
+  row.labels = config.labels;
+  row.workspace = config.workspace;
+  row.project = config.project;
+  row.owner = call.who.user;
+  row.metric = objective.metric;
+  row.smaller_is_better = objective.smaller_is_better;
+  row.searcher = std::visit([](const auto& one) { return std::string(one.type_name); }, config.searcher);
+  row.state = request.paused ? ExperimentState::paused : ExperimentState::active;
+  row.seed = config.seed.value_or(static_cast<std::uint32_t>(call.now.wall.time_since_epoch().count() / 1'000));
+  row.parent = request.parent;
+  row.created = call.now.time;
+  return row;
+}
+
+/// The trial with which another experiment begins, if that is what the text names.
+std::optional<TrialId> trial_in(const std::string& warm_start) {
+  const Result<TrialId> trial = parse_trial_id(warm_start);
+  return trial ? std::optional(*trial) : std::nullopt;
+}
+
+/// The experiment that a request is about, if it may be one that is over.
+std::optional<ExperimentId> experiment_of(const api::Request& request) {
+  if (const auto* one = request.as<requests::PauseExperiment>()) return one->experiment;
+  if (const auto* one = request.as<requests::ActivateExperiment>()) return one->experiment;
+  if (const auto* one = request.as<requests::CancelExperiment>()) return one->experiment;
+  if (const auto* one = request.as<requests::KillExperiment>()) return one->experiment;
+  if (const auto* one = request.as<requests::SetExperiment>()) return one->experiment;
+  if (const auto* one = request.as<requests::CancelTrial>()) return one->trial.experiment;
+  if (const auto* one = request.as<requests::KillTrial>()) return one->trial.experiment;
+  if (const auto* one = request.as<requests::ContinueTrial>()) return one->trial.experiment;
+  return std::nullopt;
+}
+
+}  // namespace
+
+Control::Control(Loaded loaded, JobControl& jobs, TimePoint now)
+    : ledger_(loaded.last), jobs_(jobs), lives_(ledger_, jobs) {
+  for (ExperimentRows& rows : loaded.experiments) {
+    // One that cannot be read stops nobody else; it stays in the database as it is.
+    if (const Result<Experiment*> made = ledger_.load(std::move(rows)); !made) unreadable_.push_back(made.error());
+  }
+  // What was reported before the restart comes before what became of the jobs.
+  for (const ValidationRow& validation : loaded.validations) lives_.validated(validation, now);
+  std::vector<ExperimentId> ids;
+  for (const auto& [id, experiment] : ledger_.all()) ids.push_back(id);
+  for (const ExperimentId id : ids) lives_.restore(*ledger_.find(id), now);
+}
+
+Experiment* Control::own(const api::Call& call, ExperimentId id) {
+  Experiment* experiment = ledger_.find(id);
+  if (experiment == nullptr || !api::may_read(call.who, experiment->row.workspace)) {
+    refusal_ = no_such(name_of(id));
+    return nullptr;
+  }
+  if (!api::may_change(call.who, experiment->row.workspace, experiment->row.owner)) {
+    refusal_ = {Errc::denied,
+                name_of(id) + " belongs to user '" + experiment->row.owner +
+                    "'; only that user and admins of the workspace '" + experiment->row.workspace + "' can change it",
+                {}};
+    return nullptr;
+  }
+  return experiment;
+}
+
+Trial* Control::running(const api::Call& call, TrialId id) {
+  Trial* trial = ledger_.find(id);
+  const Result<cluster::TaskId> task = cluster::parse_task_id(call.who.task);
+  if (trial == nullptr || call.who.task.empty() || !task || !trial->row.has_job ||
+      trial->row.jobs.back() != task->job) {
+    refusal_ = {Errc::denied, "only tasks of the current run of trial " + to_string(id) + " can do this", {}};
+    return nullptr;
+  }
+  return trial;
+}
+
+bool Control::is_used(const std::string& workspace) const {
+  return std::any_of(ledger_.all().begin(), ledger_.all().end(),
+                     [&](const auto& one) { return one.second.row.workspace == workspace; });
+}
+
+std::optional<api::Reply> Control::serve(const api::Call& call, const api::Request& request) {
+  if (const auto* begin = request.as<requests::BeginCheckpoint>()) {
+    if (running(call, begin->trial) == nullptr) return refusal_;
+    if (!is_uuid(begin->checkpoint)) {
+      return Failed{Errc::invalid,
+                    "the ID of a checkpoint is a UUID in lower case, for example "
+                    "7d3c6a52-0b7e-4f6e-9d0a-3f1f4cf2b9a1",
+                    {}};
+    }
+    outcome_.effects.emplace_back(FindCheckpoint{call, request, begin->checkpoint});
+    return std::nullopt;
+  }
+  if (const auto* create = request.as<requests::CreateExperiment>(); create != nullptr && !create->warm_start.empty()) {
+    const std::optional<TrialId> trial = trial_in(create->warm_start);
+    if (!trial) {
+      outcome_.effects.emplace_back(FindCheckpoint{call, request, CheckpointId(create->warm_start)});
+      return std::nullopt;
+    }
+    if (ledger_.find(trial->experiment) == nullptr) {
+      outcome_.effects.emplace_back(FindExperiment{call, request, trial->experiment});
+      return std::nullopt;
+    }
+  }
+  const std::optional<ExperimentId> id = experiment_of(request);
+  if (id && ledger_.find(*id) == nullptr) {
+    outcome_.effects.emplace_back(FindExperiment{call, request, *id});
+    return std::nullopt;
+  }
+  return serve_now(call, request);
+}
+
+std::optional<api::Reply> Control::serve_now(const api::Call& call, const api::Request& request) {
+  const std::optional<Request> choice = api::choice_of<Request>(request);
+  if (!choice) return Failed{Errc::invalid, "unknown request " + std::string(request.name()), {}};
+  return std::visit([&](const auto& one) -> api::Reply { return serve(call, one); }, *choice);
+}
+
+std::optional<api::Reply> Control::serve_created(const api::Call& call, ExperimentId id) {
+  const Experiment* experiment = own(call, id);
+  if (experiment == nullptr) {
+    outcome_.effects.emplace_back(FindExperiment{call, requests::GetExperiment{id}, id});
+    return std::nullopt;
+  }
+  return view_of(experiment->row, experiment->spec);
+}
+
+void Control::hear(const ExperimentFound& news) {
+  const auto reply = [&](api::Reply what) { outcome_.replies.emplace_back(news.call.id, std::move(what)); };
+  if (!news.rows) return reply(news.rows.error());
+  if (!*news.rows) return reply(no_such("such experiment"));
+  const ExperimentId id = (*news.rows)->row.id;
+  if (const auto* create = news.request.as<requests::CreateExperiment>()) {
+    const TrialId trial = *trial_in(create->warm_start);
+    const std::vector<TrialRow>& trials = (*news.rows)->trials;
+    if (!api::may_read(news.call.who, (*news.rows)->row.workspace) || trial.number >= trials.size() ||
+        !trials[trial.number].latest_checkpoint) {
+      return reply(
+          Failed{Errc::not_found, "warm_start: there is no trial " + create->warm_start + " with a checkpoint", {}});
+    }
+    requests::CreateExperiment known = *create;
+    known.warm_start = trials[trial.number].latest_checkpoint->value;
+    return reply(serve(news.call, known));
+  }
+  if (ledger_.find(id) == nullptr) {
+    if (const Result<Experiment*> made = ledger_.load(**news.rows); !made) return reply(made.error());
+  }
+  if (news.request.as<requests::GetExperiment>() != nullptr) {
+    const Experiment* experiment = own(news.call, id);
+    reply(experiment == nullptr ? api::Reply(refusal_) : api::Reply(view_of(experiment->row, experiment->spec)));
+  } else if (auto served = serve_now(news.call, news.request)) {
+    reply(*std::move(served));
+  }
+  if (is_terminal(ledger_.find(id)->row.state)) ledger_.forget(id);
+}
+
+void Control::hear(const CheckpointFound& news) {
+  const auto reply = [&](api::Reply what) { outcome_.replies.emplace_back(news.call.id, std::move(what)); };
+  if (!news.found) return reply(news.found.error());
+  if (const auto* begin = news.request.as<requests::BeginCheckpoint>()) {
+    return reply(begin_checkpoint(news.call, *begin, *news.found));
+  }
+  const auto* create = news.request.as<requests::CreateExperiment>();
+  if (create == nullptr) return;
+  const bool is_there = *news.found && api::may_read(news.call.who, (*news.found)->experiment.workspace) &&
+                        (*news.found)->checkpoint.state == CheckpointState::completed;
+  if (!is_there) {
+    return reply(
+        Failed{Errc::not_found, "warm_start: there is no checkpoint or trial '" + create->warm_start + "'", {}});
+  }
+  reply(serve(news.call, *create));
+}
+
+api::Reply Control::serve(const api::Call& call, const requests::CreateExperiment& request) {
+  auto checked = read_config(request.config);
+  if (!checked) {
+    Failed failed{Errc::invalid, "the experiment is invalid", {}};
+    for (const describe::Fault& fault : checked.error()) {
+      failed.faults.push_back({fault.path.empty() ? "config" : "config." + fault.path, fault.message});
+    }
+    return failed;
+  }
+  const Config& config = checked->config;
+  if (!api::may_read(call.who, config.workspace)) {
+    return Failed{
+        Errc::not_found, "workspace: there is no workspace '" + config.workspace + "'; see cadre workspace list", {}};
+  }
+  if (!api::may_create(call.who, config.workspace)) {
+    return Failed{Errc::denied,
+                  "workspace: you have only the role viewer in '" + config.workspace + "'; ask for the role editor",
+                  {}};
+  }
+  if (config.environment.isolation == cluster::Isolation::off && !call.who.task.empty()) {
+    return Failed{Errc::denied,
+                  "isolation: a task may not start tasks without isolation; submit the experiment with a "
+                  "token of your own",
+                  {}};
+  }
+  if (std::holds_alternative<search::Custom>(config.searcher)) {
+    return Failed{Errc::invalid, "searcher: custom searchers are not supported yet; use another type", {}};
+  }
+  std::optional<CheckpointId> warm_start;
+  if (const auto trial = trial_in(request.warm_start)) {
+    Experiment* source = ledger_.find(trial->experiment);
+    const bool is_there = source != nullptr && api::may_read(call.who, source->row.workspace) &&
+                          trial->number < source->trials.size() && source->trials[trial->number].row.latest_checkpoint;
+    if (!is_there) {
+      return Failed{Errc::not_found, "warm_start: there is no trial " + request.warm_start + " with a checkpoint", {}};
+    }
+    warm_start = source->trials[trial->number].row.latest_checkpoint;
+  } else if (!request.warm_start.empty()) {
+    warm_start = CheckpointId(request.warm_start);
+  }
+  const ExperimentId id = ledger_.next_id();
+  ExperimentRow row = row_of(call, request, config, id);
+  ExperimentSpecRow spec{id, request.config, request.code, request.provenance, warm_start};
+  RecordedSearch search(id, config.searcher, checked->space, row.seed);
+  Experiment& made = ledger_.add({std::move(row), std::move(spec), *std::move(checked), std::move(search)});
+  if (const Result<void> begun = lives_.begin(made, call.now.time); !begun) {
+    ledger_.drop_new(id);
+    static_cast<void>(lives_.take_ended());
+    return begun.error();
+  }
+  api::Reply reply(view_of(made.row, made.spec));
+  reply.set_created({"experiment", std::to_string(id.value)});
+  return reply;
+}
+
+api::Reply Control::serve(const api::Call& call, const requests::PauseExperiment& request) {
+  Experiment* experiment = own(call, request.experiment);
+  if (experiment == nullptr) return refusal_;
+  const ExperimentState state = experiment->row.state;
+  if (state != ExperimentState::active && state != ExperimentState::paused) {
+    return Failed{Errc::conflict,
+                  name_of(request.experiment) + " is " + std::string(describe::name_of(state)) +
+                      "; only an active experiment can be paused",
+                  {}};
+  }
+  lives_.pause(*experiment, call.now.time);
+  return view_of(experiment->row);
+}
+
+api::Reply Control::serve(const api::Call& call, const requests::ActivateExperiment& request) {
+  Experiment* experiment = own(call, request.experiment);
+  if (experiment == nullptr) return refusal_;
+  const ExperimentState state = experiment->row.state;
+  if (state != ExperimentState::active && state != ExperimentState::paused) {
+    return Failed{Errc::conflict,
+                  name_of(request.experiment) + " is " + std::string(describe::name_of(state)) +
+                      "; only a paused experiment can be activated",
+                  {}};
+  }
+  lives_.activate(*experiment, call.now.time);
+  return view_of(experiment->row);
+}
+
+api::Reply Control::serve(const api::Call& call, const requests::CancelExperiment& request) {
+  Experiment* experiment = own(call, request.experiment);
+  if (experiment == nullptr) return refusal_;
+  lives_.stop(*experiment, Outcome::canceled, "canceled by " + call.who.user, call.now.time);
+  return view_of(experiment->row);
+}
+
+api::Reply Control::serve(const api::Call& call, const requests::KillExperiment& request) {
+  Experiment* experiment = own(call, request.experiment);
+  if (experiment == nullptr) return refusal_;
+  lives_.stop(*experiment, Outcome::killed, "killed by " + call.who.user, call.now.time);
+  return view_of(experiment->row);
+}
+
+Result<void> Control::change_jobs(Experiment& experiment, const JobChange& change) {
+  for (const Trial& trial : experiment.trials) {
+    if (trial.row.has_job) TRY(jobs_.change(trial.row.jobs.back(), change));
+  }
+  return {};
+}
+
+api::Reply Control::serve(const api::Call& call, const requests::SetExperiment& request) {
+  Experiment* experiment = own(call, request.experiment);
+  if (experiment == nullptr) return refusal_;
+  const auto refuse = [](std::string why) { return Failed{Errc::invalid, std::move(why), {}}; };
+  if (request.max_trials || request.max_concurrent_trials) {
+    return refuse("max_trials: a search cannot be extended yet; fork the experiment");
+  }
+  if (request.archived && *request.archived && !is_terminal(experiment->row.state)) {
+    return Failed{Errc::conflict, name_of(request.experiment) + " has not ended; cancel it before you archive it", {}};
+  }
+  if (request.name && !describe::is_printable(*request.name))
+    return refuse("name: has control characters; remove them");
+  ExperimentRow& row = experiment->row;
+  Config& config = experiment->checked.config;
+  const JobChange change{request.priority, request.weight, request.max_slots};
+  if (change.priority || change.weight || change.max_slots) {
+    if (const Result<void> changed = change_jobs(*experiment, change); !changed) return changed.error();
+  }
+  // The file says it from now on, for trials that are yet to be submitted.
+  describe::Value& file = experiment->spec.config;
+  const auto set_in = [&](const char* map, const char* key, describe::Value value) {
+    describe::Value inner = file.find(map) == nullptr ? describe::Value(describe::Value::Map{}) : *file.find(map);
+    inner.set(key, std::move(value));
+    file.set(map, std::move(inner));
+    ledger_.changed_spec(*experiment);
+  };
+  if (request.priority) set_in("resources", "priority", describe::Value(config.resources.priority = *request.priority));
+  if (request.weight) set_in("resources", "weight", describe::Value(*(config.resources.weight = *request.weight)));
+  if (request.max_slots) {
+    set_in("resources", "max_slots", describe::Value(*(config.resources.max_slots = *request.max_slots)));
+  }
+  Retention& kept = config.checkpoints;
+  const auto set_kept = [&](const char* key, std::int64_t& value, const std::optional<std::int64_t>& wanted) {
+    if (wanted) set_in("checkpoints", key, describe::Value(value = *wanted));
+  };
+  set_kept("save_experiment_best", kept.save_experiment_best, request.save_experiment_best);
+  set_kept("save_trial_best", kept.save_trial_best, request.save_trial_best);
+  set_kept("save_trial_latest", kept.save_trial_latest, request.save_trial_latest);
+  row.name = request.name.value_or(row.name);
+  row.description = request.description.value_or(row.description);
+  row.labels = request.labels.value_or(row.labels);
+  row.notes = request.notes.value_or(row.notes);
+  row.is_archived = request.archived.value_or(row.is_archived);
+  ledger_.changed(*experiment);
+  ledger_.note(call.now.time, *experiment, "set");
+  return view_of(row, experiment->spec);
+}
+
+api::Reply Control::stop_trial(const api::Call& call, TrialId id, Outcome outcome) {
+  Experiment* experiment = own(call, id.experiment);
+  if (experiment == nullptr) return refusal_;
+  Trial* trial = ledger_.find(id);
+  if (trial == nullptr) return no_such("trial " + to_string(id));
+  lives_.stop(*experiment, *trial, outcome, call.now.time);
+  return view_of(trial->row);
+}
+
+api::Reply Control::serve(const api::Call& call, const requests::CancelTrial& request) {
+  return stop_trial(call, request.trial, Outcome::canceled);
+}
+
+api::Reply Control::serve(const api::Call& call, const requests::KillTrial& request) {
+  return stop_trial(call, request.trial, Outcome::killed);
+}
+
+api::Reply Control::serve(const api::Call& call, const requests::ContinueTrial& request) {
+  Experiment* experiment = own(call, request.trial.experiment);
+  if (experiment == nullptr) return refusal_;
+  Trial* trial = ledger_.find(request.trial);
+  if (trial == nullptr) return no_such("trial " + to_string(request.trial));
+  if (is_stopping(experiment->row.state) || experiment->row.state >= ExperimentState::deleting) {
+    return Failed{Errc::conflict,
+                  name_of(request.trial.experiment) + " is " + std::string(describe::name_of(experiment->row.state)) +
+                      "; its trials cannot be continued",
+                  {}};
+  }
+  lives_.resume(*experiment, *trial, call.now.time);
+  return view_of(trial->row);
+}
+
+api::Reply Control::serve(const api::Call& call, const requests::BeginRun& request) {
+  Trial* trial = running(call, request.trial);
+  if (trial == nullptr) return refusal_;
+  const Experiment& experiment = *ledger_.find(request.trial.experiment);
+  RunView view;
+  view.trial = request.trial;
+  view.run = trial->row.runs_before + call.who.epoch;
+  view.hyperparameters = trial->row.hyperparameters;
+  view.seed = trial->row.seed;
+  view.checkpoint = trial->row.latest_checkpoint ? trial->row.latest_checkpoint : trial->row.first_checkpoint;
+  view.config = experiment.spec.config;
+  view.until = trial->row.until;
+  view.metric = experiment.row.metric;
+  view.smaller_is_better = experiment.row.smaller_is_better;
+  return view;
+}
+
+api::Reply Control::serve(const api::Call& call, const requests::ReportTrial& request) {
+  Trial* trial = running(call, request.trial);
+  if (trial == nullptr) return refusal_;
+  if (request.status && !describe::is_printable(*request.status)) {
+    return Failed{Errc::invalid, "status: has control characters; remove them", {}};
+  }
+  Experiment& experiment = *ledger_.find(request.trial.experiment);
+  lives_.report(experiment, *trial, request.progress);
+  if (request.status) trial->row.status = *request.status;
+  if (request.acknowledges_stop) trial->row.acknowledged = true;
+  ledger_.changed(*trial);
+  if (request.invalid_hyperparameters) lives_.declare_invalid(experiment, *trial, call.now.time);
+  return access::Done{};
+}
+
+api::Reply Control::begin_checkpoint(const api::Call& call, const requests::BeginCheckpoint& request,
+                                     const std::optional<FoundCheckpoint>& found) {
+  Trial* trial = running(call, request.trial);
+  if (trial == nullptr) return refusal_;
+  if (const auto same = trial->active.find(request.checkpoint); same != trial->active.end()) {
+    return view_of(same->second);
+  }
+  if (found || ledger_.is_active(request.checkpoint)) {
+    return Failed{Errc::conflict, "checkpoint " + request.checkpoint.value + " already exists; use a new UUID", {}};
+  }
+  if (trial->active.size() >= active_checkpoints_most) {
+    return Failed{Errc::conflict,
+                  "trial " + to_string(request.trial) + " has " + std::to_string(trial->active.size()) +
+                      " incomplete checkpoints; complete one of them first",
+                  {}};
+  }
+  CheckpointRow row;
+  row.id = request.checkpoint;
+  row.trial = request.trial;
+  row.run = trial->row.runs_before + call.who.epoch;
+  row.store = ledger_.find(request.trial.experiment)->checked.config.checkpoints.store;
+  row.created = call.now.time;
+  ledger_.begin(*trial, row);
+  return view_of(row);
+}
+
+api::Reply Control::serve(const api::Call& call, const requests::CompleteCheckpoint& request) {
+  Trial* trial = running(call, request.trial);
+  if (trial == nullptr) return refusal_;
+  if (trial->latest && trial->latest->id == request.checkpoint) {
+    if (trial->latest->files == request.files) return view_of(*trial->latest);
+    return Failed{Errc::conflict, "checkpoint " + request.checkpoint.value + " is complete, with other files", {}};
+  }
+  const auto active = trial->active.find(request.checkpoint);
+  if (active == trial->active.end()) {
+    return Failed{Errc::not_found, "checkpoint " + request.checkpoint.value + " was not begun by this run", {}};
+  }
+  if (request.metadata.as<describe::Value::Map>() == nullptr) {
+    return Failed{Errc::invalid, "metadata: must be a map", {}};
+  }
+  Experiment& experiment = *ledger_.find(request.trial.experiment);
+  CheckpointRow row = active->second;
+  row.state = CheckpointState::completed;
+  row.steps = request.steps;
+  row.files = request.files;
+  row.metadata = request.metadata;
+  for (const CheckpointFile& file : row.files) row.size += file.size;
+  if (const auto metric = trial->validated.find(row.steps); metric != trial->validated.end()) {
+    row.has_metric = true;
+    row.metric = metric->second;
+  }
+  ledger_.complete(*trial, row);
+  ledger_.note(call.now.time, experiment, row, "completed");
+  return view_of(row);
+}
+
+api::Outcome Control::take() {
+  api::Outcome outcome = std::exchange(outcome_, {});
+  for (const ExperimentId id : lives_.take_ended()) {
+    Experiment* experiment = ledger_.find(id);
+    if (experiment == nullptr || !is_terminal(experiment->row.state)) continue;
+    experiment->row.is_live = false;
+    ledger_.changed(*experiment);
+    ledger_.forget(id);
+  }
+  for (DrawOrder& order : lives_.take_draws()) outcome.effects.emplace_back(DrawPoint{std::move(order)});
+  for (std::any& fact : lives_.take_facts()) outcome.facts.push_back(std::move(fact));
+  Ledger::Taken taken = ledger_.take();
+  outcome.writes.append(std::move(taken.writes));
+  std::move(taken.changes.begin(), taken.changes.end(), std::back_inserter(outcome.changes));
+  return outcome;
+}
+
+}  // namespace cadre::experiment

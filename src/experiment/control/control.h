@@ -1,0 +1,128 @@
+/// The control logic of experiments: takes requests of users and of programs of trials, and news of jobs, validations
+/// and draws, and collects what is to be written and done. Pure; one thread at a time.
+#pragma once
+
+#include <any>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "api/part.h"
+#include "experiment/control/lives.h"
+#include "experiment/requests/trials.h"
+
+namespace cadre::experiment {
+
+// Effects, for the shell of the part.
+
+/// Draw the point, and answer with PointReady.
+struct DrawPoint {
+  DrawOrder order;
+};
+/// Read all rows of an experiment that is over, and answer with ExperimentFound.
+struct FindExperiment {
+  api::Call call;
+  api::Request request;
+  ExperimentId experiment;
+};
+/// Read a checkpoint with its experiment, and answer with CheckpointFound.
+struct FindCheckpoint {
+  api::Call call;
+  api::Request request;
+  CheckpointId checkpoint;
+};
+
+// News of the shell.
+
+struct PointReady {
+  ExperimentId experiment;
+  std::uint64_t event = 0;  ///< of the order
+  search::Point point;
+};
+/// Nothing: there is none.
+struct ExperimentFound {
+  api::Call call;
+  api::Request request;
+  Result<std::optional<ExperimentRows>> rows;
+};
+struct FoundCheckpoint {
+  CheckpointRow checkpoint;
+  ExperimentRow experiment;
+};
+struct CheckpointFound {
+  api::Call call;
+  api::Request request;
+  Result<std::optional<FoundCheckpoint>> found;
+};
+
+/// Checkpoints that a run may upload at a time.
+constexpr std::size_t active_checkpoints_most = 16;
+
+class Control {
+ public:
+  struct Loaded {
+    ExperimentId last;                        ///< the largest number that was given out
+    std::vector<ExperimentRows> experiments;  ///< those that are not over
+    std::vector<ValidationRow> validations;   ///< that the searches were not told
+  };
+  Control(Loaded loaded, JobControl& jobs, TimePoint now);
+
+  /// Nothing: the reply comes later.
+  [[nodiscard]] std::optional<api::Reply> serve(const api::Call& call, const api::Request& request);
+  /// The caller repeats a request that has created this experiment.
+  [[nodiscard]] std::optional<api::Reply> serve_created(const api::Call& call, ExperimentId id);
+
+  void review(cluster::JobId job, TimePoint now) { lives_.review(job, now); }
+  void hear(const Validated& news, TimePoint now) { lives_.validated(news.validation, now); }
+  void hear(const PointReady& news, TimePoint now) { lives_.drawn(news.experiment, news.event, news.point, now); }
+  void hear(const ExperimentFound& news);
+  void hear(const CheckpointFound& news);
+
+  /// What is to be written and done since the last call.
+  [[nodiscard]] api::Outcome take();
+
+  [[nodiscard]] const Ledger& ledger() const { return ledger_; }
+  /// Experiments that could not be read.
+  [[nodiscard]] std::vector<Error> take_unreadable() { return std::exchange(unreadable_, {}); }
+  /// Whether an experiment that is not over is in this workspace.
+  [[nodiscard]] bool is_used(const std::string& workspace) const;
+
+ private:
+  using Request = std::variant<requests::CreateExperiment, requests::PauseExperiment, requests::ActivateExperiment,
+                               requests::CancelExperiment, requests::KillExperiment, requests::SetExperiment,
+                               requests::CancelTrial, requests::KillTrial, requests::ContinueTrial, requests::BeginRun,
+                               requests::ReportTrial, requests::CompleteCheckpoint>;
+
+  api::Reply serve(const api::Call& call, const requests::CreateExperiment& request);
+  api::Reply serve(const api::Call& call, const requests::PauseExperiment& request);
+  api::Reply serve(const api::Call& call, const requests::ActivateExperiment& request);
+  api::Reply serve(const api::Call& call, const requests::CancelExperiment& request);
+  api::Reply serve(const api::Call& call, const requests::KillExperiment& request);
+  api::Reply serve(const api::Call& call, const requests::SetExperiment& request);
+  api::Reply serve(const api::Call& call, const requests::CancelTrial& request);
+  api::Reply serve(const api::Call& call, const requests::KillTrial& request);
+  api::Reply serve(const api::Call& call, const requests::ContinueTrial& request);
+  api::Reply serve(const api::Call& call, const requests::BeginRun& request);
+  api::Reply serve(const api::Call& call, const requests::ReportTrial& request);
+  api::Reply serve(const api::Call& call, const requests::CompleteCheckpoint& request);
+
+  [[nodiscard]] std::optional<api::Reply> serve_now(const api::Call& call, const api::Request& request);
+  api::Reply begin_checkpoint(const api::Call& call, const requests::BeginCheckpoint& request,
+                              const std::optional<FoundCheckpoint>& found);
+  api::Reply stop_trial(const api::Call& call, TrialId id, Outcome outcome);
+  /// Of a user who may change it. Null: the error is in `refusal_`.
+  Experiment* own(const api::Call& call, ExperimentId id);
+  /// Of a task that runs this trial. Null: the error is in `refusal_`.
+  Trial* running(const api::Call& call, TrialId id);
+  Result<void> change_jobs(Experiment& experiment, const JobChange& change);
+
+  Ledger ledger_;
+  JobControl& jobs_;
+  Lives lives_;
+  api::Outcome outcome_;
+  api::Failed refusal_;
+  std::vector<Error> unreadable_;
+};
+
+}  // namespace cadre::experiment

@@ -1,0 +1,438 @@
+#include "experiment/control/lives.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "base/overloaded.h"
+
+namespace cadre::experiment {
+namespace {
+
+/// Validations of a trial by whose steps later checkpoints are ranked.
+constexpr std::size_t validated_most = 100;
+
+bool accepts_trials(const Experiment& experiment) {
+  return experiment.row.state == ExperimentState::active || experiment.row.state == ExperimentState::paused;
+}
+
+/// Whether the trial holds a job, or waits in the queue with one, and is not about to leave it.
+bool is_under_way(const Trial& trial) {
+  return trial.row.state == TrialState::queued || trial.row.state == TrialState::running;
+}
+
+TrialFlags flags_of(const Experiment& experiment, const Trial& trial) {
+  TrialFlags flags;
+  flags.stopping = trial.row.stopping;
+  flags.searcher_stopped = trial.row.searcher_stopped;
+  flags.declared_invalid = trial.row.declared_invalid;
+  flags.replacing = trial.row.replacing;
+  flags.pausing = trial.row.pausing;
+  flags.acknowledged = trial.row.acknowledged;
+  flags.restarts = trial.row.restarts;
+  flags.max_restarts = experiment.checked.config.max_restarts;
+  flags.may_restart = trial.row.may_restart;
+  return flags;
+}
+
+search::Exit exit_of(const TrialEnds& verdict) {
+  if (verdict.is_invalid) return search::Exit::invalid;
+  return verdict.state == TrialState::completed ? search::Exit::completed : search::Exit::failed;
+}
+
+/// What becomes of an experiment whose search is done.
+Outcome outcome_of(const ExperimentRow& row) {
+  if (row.completed > 0) return Outcome::completed;
+  return row.failed > 0 || row.canceled == 0 ? Outcome::error : Outcome::canceled;
+}
+
+}  // namespace
+
+Result<void> Lives::begin(Experiment& experiment, TimePoint now) {
+  refused_.reset();
+  tell(experiment, SearchBegins{}, now);
+  const bool has_run = std::any_of(experiment.trials.begin(), experiment.trials.end(),
+                                   [](const Trial& trial) { return !trial.row.jobs.empty(); });
+  if (refused_ && !has_run) return Failure(*refused_);
+  ledger_.note(now, experiment, "created");
+  return {};
+}
+
+void Lives::restore(Experiment& experiment, TimePoint now) {
+  if (experiment.search.drawing()) to_draw_.push_back(experiment.row.id);
+  for (std::size_t i = 0; i < experiment.trials.size(); ++i) {  // ends of trials may create others
+    const Trial& trial = experiment.trials[i];
+    if (is_terminal(trial.row.state)) continue;
+    if (trial.row.has_job) {
+      facts_.emplace_back(TrialJob{trial.row.jobs.back(), trial.row.id, trial.row.runs_before, experiment.row.metric,
+                                   experiment.checked.config.time_metric});
+      review(trial.row.jobs.back(), now);
+    }
+  }
+  review(experiment, now);
+}
+
+void Lives::tell(Experiment& experiment, SearchEvent event, TimePoint now) {
+  experiment.events.push_back(std::move(event));
+  if (is_telling_) return;
+  // What follows from an event is done as a whole before the next one is told.
+  is_telling_ = true;
+  while (!experiment.events.empty()) {
+    const SearchEvent next = std::move(experiment.events.front());
+    experiment.events.pop_front();
+    if (!accepts_trials(experiment)) continue;  // it is over: the search stays as it is
+    ledger_.changed(experiment);
+    for (const search::Action& action : experiment.search.apply(next)) perform(experiment, action, now);
+  }
+  is_telling_ = false;
+}
+
+void Lives::perform(Experiment& experiment, const search::Action& action, TimePoint now) {
+  const auto trial = [&](search::TrialNumber number) -> Trial& { return experiment.trials.at(number); };
+  std::visit(overloaded{
+                 [&](const search::Create& one) { create(experiment, one, now); },
+                 [&](const search::StopTrial& one) {
+                   if (is_terminal(trial(one.trial).row.state)) return;
+                   trial(one.trial).row.searcher_stopped = true;
+                   halt(experiment, trial(one.trial), {std::nullopt, "stopped by the searcher"}, now);
+                 },
+                 [&](const search::SuspendTrial& one) {
+                   if (is_terminal(trial(one.trial).row.state)) return;
+                   trial(one.trial).row.is_suspended = true;
+                   suspend(experiment, trial(one.trial),
+                           {experiment.checked.config.preemption_grace, "suspended by the searcher"}, now);
+                 },
+                 [&](const search::ExtendTrial& one) {
+                   if (is_terminal(trial(one.trial).row.state)) return;
+                   trial(one.trial).row.is_suspended = false;
+                   trial(one.trial).row.until = one.until;
+                   ledger_.changed(trial(one.trial));
+                   const bool may_run = experiment.row.state == ExperimentState::active;
+                   if (may_run && trial(one.trial).row.state == TrialState::paused) {
+                     submit(experiment, trial(one.trial), now);
+                   }
+                 },
+                 [&](const search::Replace& one) { replace(experiment, one, now); },
+                 [&](const search::Draw&) { to_draw_.push_back(experiment.row.id); },
+             },
+             action);
+}
+
+void Lives::create(Experiment& experiment, const search::Create& order, TimePoint now) {
+  CHECK(order.trial == experiment.trials.size());
+  TrialRow row;
+  row.id = {experiment.row.id, order.trial};
+  row.hyperparameters = order.hyperparameters;
+  row.seed = order.seed;
+  row.created = now;
+  row.state = TrialState::paused;
+  row.first_checkpoint = experiment.spec.warm_start;
+  Trial& trial = experiment.trials.emplace_back(Trial{std::move(row), std::nullopt});
+  ++experiment.live;
+  ++experiment.row.trials;
+  ledger_.changed(trial);
+  ledger_.note(now, experiment, trial, "created");
+  if (experiment.row.state == ExperimentState::active) submit(experiment, trial, now);
+}
+
+void Lives::replace(Experiment& experiment, const search::Replace& order, TimePoint now) {
+  Trial& trial = experiment.trials.at(order.trial);
+  if (is_terminal(trial.row.state)) return;
+  const TrialRow& source = experiment.trials.at(order.source).row;
+  trial.row.hyperparameters = order.hyperparameters;
+  trial.row.first_checkpoint = source.latest_checkpoint ? source.latest_checkpoint : source.first_checkpoint;
+  trial.row.latest_checkpoint.reset();
+  trial.latest.reset();
+  ledger_.changed(trial);
+  if (!trial.row.has_job) return;
+  trial.row.replacing = true;  // what the old run saves and reports from now on does not count
+  if (!is_under_way(trial)) return;
+  halt(experiment, trial, {std::nullopt, "continues from trial " + std::to_string(order.source)}, now);
+}
+
+void Lives::submit(Experiment& experiment, Trial& trial, TimePoint now) {
+  const Result<cluster::JobId> job = jobs_.submit(experiment.row.owner, job_of(experiment, trial));
+  if (!job) {
+    // It would be refused for all others as well.
+    refused_ = job.error();
+    conclude(experiment, trial,
+             {cluster::lease::Reason::failed_to_start, 0, job.error().message, GangEnd::Cause::never}, now);
+    return stop(experiment, Outcome::error, "a trial cannot run: " + job.error().message, now);
+  }
+  const TrialResources& resources = experiment.checked.config.resources;
+  if (resources.weight || resources.max_slots) {
+    // The settings of its group, which are the same for all trials; that they cannot be set is no reason to run
+    // nothing.
+    static_cast<void>(jobs_.change(*job, {std::nullopt, resources.weight, resources.max_slots}));
+  }
+  ledger_.set_job(trial, *job);
+  facts_.emplace_back(TrialJob{*job, trial.row.id, trial.row.runs_before, experiment.row.metric,
+                               experiment.checked.config.time_metric});
+  ledger_.set_state(experiment, trial, TrialState::queued);
+  ledger_.note(now, experiment, trial, "queued");
+}
+
+void Lives::suspend(Experiment& experiment, Trial& trial, const TrialStop& stop, TimePoint now) {
+  if (!is_under_way(trial)) return ledger_.changed(trial);
+  trial.row.pausing = true;
+  halt(experiment, trial, stop, now);
+}
+
+void Lives::halt(Experiment& experiment, Trial& trial, const TrialStop& stop, TimePoint now) {
+  if (!trial.row.has_job) {
+    GangEnd end;
+    end.cause = GangEnd::Cause::user;
+    end.reason = cluster::lease::Reason::killed_by_user;
+    return conclude(experiment, trial, end, now);
+  }
+  ledger_.set_state(experiment, trial,
+                    trial.row.pausing && !trial.row.stopping && !trial.row.searcher_stopped ? TrialState::pausing
+                                                                                            : TrialState::stopping);
+  ledger_.changed(trial);
+  ledger_.note(now, experiment, trial, stop.what);
+  const cluster::JobId job = trial.row.jobs.back();
+  jobs_.end(job, stop.grace);
+  review(job, now);
+}
+
+void Lives::review(cluster::JobId job, TimePoint now) {
+  const std::optional<TrialId> id = ledger_.trial_of(job);
+  if (!id) return;
+  Experiment& experiment = *ledger_.find(id->experiment);
+  Trial& trial = *ledger_.find(*id);
+  const std::optional<JobFacts> facts = jobs_.find(job);
+  if (!facts) {
+    GangEnd lost;
+    lost.reason = cluster::lease::Reason::agent_lost;
+    lost.detail = "its job is not known any more";
+    lost.cause = GangEnd::Cause::system;
+    return conclude(experiment, trial, lost, now);
+  }
+  const std::uint64_t run = trial.row.runs_before + facts->runs;
+  if (run != trial.row.runs) {
+    trial.row.runs = run;
+    if (trial.row.started == TimePoint()) trial.row.started = now;
+    ledger_.changed(trial);
+  }
+  if (facts->end) return conclude(experiment, trial, *facts->end, now);
+  const bool runs = facts->stage == cluster::JobStage::running;
+  if (runs && trial.row.state == TrialState::queued) {
+    ledger_.set_state(experiment, trial, TrialState::running);
+    ledger_.note(now, experiment, trial, "running");
+  } else if (cluster::waits(facts->stage) && trial.row.state == TrialState::running) {
+    trial.row.acknowledged = false;
+    ledger_.set_state(experiment, trial, TrialState::queued);
+    ledger_.note(now, experiment, trial, "queued again");
+  }
+}
+
+void Lives::conclude(Experiment& experiment, Trial& trial, const GangEnd& end, TimePoint now) {
+  trial.row.runs_before = trial.row.runs;
+  if (trial.row.has_job) facts_.emplace_back(TrialJobOver{trial.row.jobs.back()});
+  ledger_.clear_job(trial);
+  ledger_.abandon_active(trial);
+  const TrialVerdict verdict = judge(flags_of(experiment, trial), end);
+  trial.row.acknowledged = false;
+  ledger_.changed(trial);
+  const auto go_on = [&](std::int32_t restarts) {
+    experiment.row.restarts += static_cast<std::uint64_t>(restarts - trial.row.restarts);
+    trial.row.restarts = restarts;
+    trial.row.pausing = false;
+    trial.row.replacing = false;
+    const bool may_run = experiment.row.state == ExperimentState::active && !trial.row.is_suspended;
+    if (may_run) return submit(experiment, trial, now);
+    ledger_.set_state(experiment, trial, TrialState::paused);
+    ledger_.note(now, experiment, trial, "paused");
+  };
+  std::visit(overloaded{[&](const TrialEnds& one) { finish(experiment, trial, one, now); },
+                        [&](const TrialPauses& one) { go_on(one.restarts); },
+                        [&](const TrialRestarts& one) {
+                          trial.row.reason = one.reason;
+                          ledger_.note(now, experiment, trial, "is restarted: " + one.reason);
+                          go_on(one.restarts);
+                        }},
+             verdict);
+}
+
+void Lives::finish(Experiment& experiment, Trial& trial, const TrialEnds& verdict, TimePoint now) {
+  const double before = share_of(experiment, trial);
+  trial.row.reason = verdict.reason;
+  trial.row.ended = now;
+  trial.row.pausing = false;
+  ledger_.set_state(experiment, trial, verdict.state);
+  ledger_.note(now, experiment, trial, std::string(describe::name_of(verdict.state)));
+  update_share(experiment, trial, before);
+  if (!trial.row.is_continued) tell(experiment, TrialExits{trial.row.id.number, exit_of(verdict)}, now);
+  if (!is_telling_) review(experiment, now);
+}
+
+void Lives::review(Experiment& experiment, TimePoint now) {
+  ExperimentRow& row = experiment.row;
+  if (is_terminal(row.state)) return;
+  const bool is_done = row.is_resumed || experiment.search.search().is_done();
+  if (row.state == ExperimentState::active && experiment.live == 0 && is_done) {
+    row.state = stopping_state(outcome_of(row));
+  }
+  if (!is_stopping(row.state) || experiment.live > 0) return;
+  row.state = terminal_state(cadre::experiment::outcome_of(row.state));
+  row.ended = now;
+  if (row.state == ExperimentState::error && row.reason.empty()) {
+    row.reason = row.trials == 0 ? "it has no trials" : "all of its trials failed";
+  }
+  if (row.state == ExperimentState::completed) row.progress = 1;
+  ended_.push_back(row.id);
+  ledger_.changed(experiment);
+  ledger_.note(now, experiment, std::string(describe::name_of(row.state)));
+}
+
+void Lives::update_share(Experiment& experiment, const Trial& trial, double before) {
+  experiment.ended_share += share_of(experiment, trial) - before;
+  const auto most = static_cast<double>(std::max<std::int64_t>(experiment.search.search().most_trials(),
+                                                               static_cast<std::int64_t>(experiment.row.trials)));
+  experiment.row.progress = std::clamp(most == 0 ? 0.0 : experiment.ended_share / most, 0.0, 1.0);
+  ledger_.changed(experiment);
+}
+
+void Lives::pause(Experiment& experiment, TimePoint now) {
+  if (experiment.row.state != ExperimentState::active) return;
+  experiment.row.state = ExperimentState::paused;
+  ledger_.changed(experiment);
+  ledger_.note(now, experiment, "paused");
+  for (std::size_t i = 0; i < experiment.trials.size(); ++i) {
+    Trial& trial = experiment.trials[i];
+    if (is_under_way(trial)) suspend(experiment, trial, {experiment.checked.config.preemption_grace, "pausing"}, now);
+  }
+}
+
+void Lives::activate(Experiment& experiment, TimePoint now) {
+  if (experiment.row.state != ExperimentState::paused) return;
+  experiment.row.state = ExperimentState::active;
+  ledger_.changed(experiment);
+  ledger_.note(now, experiment, "activated");
+  for (std::size_t i = 0; i < experiment.trials.size(); ++i) {
+    Trial& trial = experiment.trials[i];
+    if (trial.row.state == TrialState::paused && !trial.row.is_suspended) submit(experiment, trial, now);
+  }
+  review(experiment, now);
+}
+
+void Lives::stop(Experiment& experiment, Outcome outcome, const std::string& reason, TimePoint now) {
+  ExperimentRow& row = experiment.row;
+  if (is_terminal(row.state)) return;
+  const Outcome worse =
+      is_stopping(row.state) ? more_severe(cadre::experiment::outcome_of(row.state), outcome) : outcome;
+  if (is_stopping(row.state) && worse == cadre::experiment::outcome_of(row.state)) return;
+  row.state = stopping_state(worse);
+  row.reason = reason;
+  ledger_.changed(experiment);
+  ledger_.note(now, experiment, std::string(describe::name_of(row.state)));
+  for (std::size_t i = 0; i < experiment.trials.size(); ++i) stop(experiment, experiment.trials[i], worse, now);
+  review(experiment, now);
+}
+
+void Lives::stop(Experiment& experiment, Trial& trial, Outcome outcome, TimePoint now) {
+  if (is_terminal(trial.row.state)) return;
+  const std::optional<Outcome> before = trial.row.stopping;
+  trial.row.stopping = before ? more_severe(*before, outcome) : outcome;
+  if (trial.row.stopping == before) return;
+  const bool kills = *trial.row.stopping == Outcome::killed;
+  halt(experiment, trial, {kills ? std::optional(Duration{0}) : std::nullopt, kills ? "is killed" : "is canceled"},
+       now);
+}
+
+void Lives::report(Experiment& experiment, Trial& trial, std::optional<double> progress) {
+  if (!progress) return;
+  const double before = share_of(experiment, trial);
+  trial.row.progress = *progress;
+  update_share(experiment, trial, before);
+}
+
+void Lives::declare_invalid(Experiment& experiment, Trial& trial, TimePoint now) {
+  if (trial.row.declared_invalid || is_terminal(trial.row.state)) return;
+  trial.row.declared_invalid = true;
+  halt(experiment, trial, {std::nullopt, "declared its hyperparameters invalid"}, now);
+}
+
+void Lives::validated(const ValidationRow& validation, TimePoint now) {
+  Experiment* experiment = ledger_.find(validation.trial.experiment);
+  Trial* trial = ledger_.find(validation.trial);
+  if (trial != nullptr && validation.number > trial->row.validations + 1)
+    return;  // one before was lost: it is repeated
+  ledger_.remove(validation);
+  facts_.emplace_back(ValidationTaken{validation.trial, validation.number});
+  if (trial == nullptr || validation.number <= trial->row.validations) return;
+  TrialRow& row = trial->row;
+  row.validations = validation.number;
+  ledger_.changed(*trial);
+  const std::optional<double> time = search::number_of(validation.time);
+  const auto metric = describe::Scalar<double>::read(validation.metric);
+  if (!time || !metric || row.replacing) return;
+  const double before = share_of(*experiment, *trial);
+  row.steps = std::max(row.steps, validation.steps);
+  const bool is_smaller = experiment->row.smaller_is_better;
+  const auto is_better = [&](double a, double b) { return is_smaller ? a < b : a > b; };
+  if (!std::isnan(*metric)) {
+    if (!row.has_metric || is_better(*metric, row.best_metric)) {
+      row.best_metric = *metric;
+      row.best_steps = validation.steps;
+    }
+    row.last_metric = *metric;
+    row.has_metric = true;
+    trial->validated[validation.steps] = *metric;
+    if (trial->validated.size() > validated_most) trial->validated.erase(trial->validated.begin());
+    if (trial->latest && trial->latest->steps == validation.steps) {
+      trial->latest->has_metric = true;
+      trial->latest->metric = *metric;
+      ledger_.put(*trial->latest);
+    }
+    if (!experiment->row.has_best || is_better(*metric, experiment->row.best_metric)) {
+      experiment->row.has_best = true;
+      experiment->row.best_metric = *metric;
+      experiment->row.best_trial = row.id.number;
+      ledger_.note(now, *experiment, "best trial " + std::to_string(row.id.number));
+    }
+  }
+  update_share(*experiment, *trial, before);
+  ledger_.note(now, *experiment, *trial, "validation");
+  if (is_terminal(row.state) || row.searcher_stopped || row.stopping || row.is_continued) return;
+  tell(*experiment, TrialReports{row.id.number, *time, *metric}, now);
+  review(*experiment, now);
+}
+
+std::vector<DrawOrder> Lives::take_draws() {
+  std::vector<DrawOrder> orders;
+  for (const ExperimentId id : std::exchange(to_draw_, {})) {
+    const Experiment* experiment = ledger_.find(id);
+    if (experiment != nullptr && experiment->search.drawing()) orders.push_back(*experiment->search.drawing());
+  }
+  return orders;
+}
+
+void Lives::drawn(ExperimentId id, std::uint64_t event, const search::Point& point, TimePoint now) {
+  Experiment* experiment = ledger_.find(id);
+  if (experiment == nullptr || !experiment->search.drawing() || experiment->search.drawing()->event != event) return;
+  tell(*experiment, PointDrawn{point}, now);
+  review(*experiment, now);
+}
+
+void Lives::resume(Experiment& experiment, Trial& trial, TimePoint now) {
+  if (!is_terminal(trial.row.state)) return;
+  trial.row.stopping.reset();
+  trial.row.searcher_stopped = trial.row.declared_invalid = trial.row.replacing = false;
+  trial.row.may_restart = true;
+  trial.row.is_continued = true;
+  trial.row.restarts = 0;
+  trial.row.ended = {};
+  trial.row.reason.clear();
+  if (is_terminal(experiment.row.state)) {
+    experiment.row.state = ExperimentState::active;
+    experiment.row.is_resumed = true;
+    experiment.row.ended = {};
+    experiment.row.reason.clear();
+    ledger_.note(now, experiment, "activated");
+  }
+  ledger_.set_state(experiment, trial, TrialState::paused);
+  if (experiment.row.state == ExperimentState::active) submit(experiment, trial, now);
+}
+
+}  // namespace cadre::experiment

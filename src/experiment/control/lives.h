@@ -1,0 +1,84 @@
+/// The lives of experiments and trials: what follows from ends of jobs, validations, decisions of searches, and the
+/// wishes of users. One thread at a time.
+#pragma once
+
+#include <any>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "experiment/control/job_control.h"
+#include "experiment/control/ledger.h"
+#include "experiment/facts.h"
+
+namespace cadre::experiment {
+
+/// How a trial is stopped, and why.
+struct TrialStop {
+  std::optional<Duration> grace;  ///< default: that of its job
+  std::string what;               ///< for the change log
+};
+
+class Lives {
+ public:
+  Lives(Ledger& ledger, JobControl& jobs) : ledger_(ledger), jobs_(jobs) {}
+
+  /// The search of a new experiment begins. The error of the first trial that can never run, if one is: then nothing of
+  /// the experiment runs.
+  [[nodiscard]] Result<void> begin(Experiment& experiment, TimePoint now);
+  /// Of an experiment that was loaded: what was under way is continued.
+  void restore(Experiment& experiment, TimePoint now);
+
+  void pause(Experiment& experiment, TimePoint now);
+  void activate(Experiment& experiment, TimePoint now);
+  void stop(Experiment& experiment, Outcome outcome, const std::string& reason, TimePoint now);
+  void stop(Experiment& experiment, Trial& trial, Outcome outcome, TimePoint now);
+  /// Its program says how far it is.
+  void report(Experiment& experiment, Trial& trial, std::optional<double> progress);
+  void declare_invalid(Experiment& experiment, Trial& trial, TimePoint now);
+  /// A trial that has ended runs again, from its latest checkpoint.
+  void resume(Experiment& experiment, Trial& trial, TimePoint now);
+
+  /// A job has changed.
+  void review(cluster::JobId job, TimePoint now);
+  void validated(const ValidationRow& validation, TimePoint now);
+  /// The sampler has drawn the point that was asked for after this event.
+  void drawn(ExperimentId id, std::uint64_t event, const search::Point& point, TimePoint now);
+
+  /// For the bulk side, in their order.
+  [[nodiscard]] std::vector<std::any> take_facts() { return std::exchange(facts_, {}); }
+  /// Points that the sampler is to draw, for drawn().
+  [[nodiscard]] std::vector<DrawOrder> take_draws();
+  /// Experiments that have become terminal.
+  [[nodiscard]] std::vector<ExperimentId> take_ended() { return std::exchange(ended_, {}); }
+
+ private:
+  void tell(Experiment& experiment, SearchEvent event, TimePoint now);
+  void perform(Experiment& experiment, const search::Action& action, TimePoint now);
+  void create(Experiment& experiment, const search::Create& order, TimePoint now);
+  void replace(Experiment& experiment, const search::Replace& order, TimePoint now);
+  /// Submits a job for a trial that is to run; one that can never run ends.
+  void submit(Experiment& experiment, Trial& trial, TimePoint now);
+  void suspend(Experiment& experiment, Trial& trial, const TrialStop& stop, TimePoint now);
+  /// Stops its job; if it has none, its end is judged at once.
+  void halt(Experiment& experiment, Trial& trial, const TrialStop& stop, TimePoint now);
+  void conclude(Experiment& experiment, Trial& trial, const GangEnd& end, TimePoint now);
+  void finish(Experiment& experiment, Trial& trial, const TrialEnds& verdict, TimePoint now);
+  /// Looks whether the experiment is over.
+  void review(Experiment& experiment, TimePoint now);
+  void update_share(Experiment& experiment, const Trial& trial, double before);
+
+  Ledger& ledger_;
+  JobControl& jobs_;
+  std::vector<std::any> facts_;
+  std::vector<ExperimentId> ended_;
+  std::vector<ExperimentId> to_draw_;
+  std::optional<Error> refused_;  ///< the last submission that was refused
+  bool is_telling_ = false;
+};
+
+/// The job in which a trial runs.
+[[nodiscard]] cluster::JobSpec job_of(const Experiment& experiment, const Trial& trial);
+
+}  // namespace cadre::experiment

@@ -1,0 +1,56 @@
+/// The tables of the part `experiment`. Safe on any thread.
+#pragma once
+
+#include <vector>
+
+#include "api/part.h"
+
+namespace cadre::experiment {
+
+[[nodiscard]] inline std::vector<api::Migration> migrations() {
+  return {{1, "experiments, trials, checkpoints and searches", R"(
+CREATE TABLE experiments (
+  id BIGINT PRIMARY KEY, name TEXT NOT NULL, description TEXT NOT NULL, labels TEXT NOT NULL, notes TEXT NOT NULL,
+  workspace TEXT NOT NULL, project TEXT NOT NULL, owner TEXT NOT NULL, metric TEXT NOT NULL,
+  smaller_is_better BIGINT NOT NULL, searcher TEXT NOT NULL, state TEXT NOT NULL, reason TEXT NOT NULL,
+  is_archived BIGINT NOT NULL, is_live BIGINT NOT NULL, is_resumed BIGINT NOT NULL, seed BIGINT NOT NULL,
+  parent BIGINT NOT NULL, created BIGINT NOT NULL, ended BIGINT NOT NULL, progress DOUBLE PRECISION NOT NULL,
+  trials BIGINT NOT NULL, completed BIGINT NOT NULL, failed BIGINT NOT NULL, canceled BIGINT NOT NULL,
+  running BIGINT NOT NULL, restarts BIGINT NOT NULL, has_best BIGINT NOT NULL, best_trial BIGINT NOT NULL,
+  best_metric DOUBLE PRECISION NOT NULL, events BIGINT NOT NULL
+);
+CREATE INDEX experiments_live ON experiments (is_live);
+CREATE TABLE experiment_specs (
+  id BIGINT PRIMARY KEY, config TEXT NOT NULL, code TEXT NOT NULL, provenance TEXT NOT NULL, warm_start TEXT NOT NULL
+);
+CREATE TABLE trials (
+  experiment BIGINT NOT NULL, number BIGINT NOT NULL, state TEXT NOT NULL, is_live BIGINT NOT NULL,
+  reason TEXT NOT NULL, hyperparameters TEXT NOT NULL, seed BIGINT NOT NULL, jobs TEXT NOT NULL,
+  has_job BIGINT NOT NULL, runs_before BIGINT NOT NULL, runs BIGINT NOT NULL, restarts BIGINT NOT NULL,
+  stopping TEXT NOT NULL, searcher_stopped BIGINT NOT NULL, declared_invalid BIGINT NOT NULL,
+  replacing BIGINT NOT NULL, pausing BIGINT NOT NULL, acknowledged BIGINT NOT NULL, may_restart BIGINT NOT NULL,
+  is_continued BIGINT NOT NULL, is_suspended BIGINT NOT NULL, excluded TEXT NOT NULL, until_time BIGINT NOT NULL,
+  latest_checkpoint TEXT NOT NULL, first_checkpoint TEXT NOT NULL, progress DOUBLE PRECISION NOT NULL,
+  status TEXT NOT NULL, steps BIGINT NOT NULL, has_metric BIGINT NOT NULL, last_metric DOUBLE PRECISION NOT NULL,
+  best_metric DOUBLE PRECISION NOT NULL, best_steps BIGINT NOT NULL, validations BIGINT NOT NULL,
+  created BIGINT NOT NULL, started BIGINT NOT NULL, ended BIGINT NOT NULL, PRIMARY KEY (experiment, number)
+);
+CREATE INDEX trials_live ON trials (is_live);
+CREATE TABLE checkpoints (
+  id TEXT PRIMARY KEY, experiment BIGINT NOT NULL, trial BIGINT NOT NULL, run BIGINT NOT NULL, steps BIGINT NOT NULL,
+  state TEXT NOT NULL, store TEXT NOT NULL, size BIGINT NOT NULL, files TEXT NOT NULL, metadata TEXT NOT NULL,
+  has_metric BIGINT NOT NULL, metric DOUBLE PRECISION NOT NULL, reason TEXT NOT NULL, created BIGINT NOT NULL
+);
+CREATE INDEX checkpoints_of_trials ON checkpoints (experiment, trial, created);
+CREATE TABLE searches (experiment BIGINT PRIMARY KEY, number BIGINT NOT NULL, state TEXT NOT NULL);
+CREATE TABLE search_events (
+  experiment BIGINT NOT NULL, number BIGINT NOT NULL, event TEXT NOT NULL, PRIMARY KEY (experiment, number)
+);
+CREATE TABLE validations (
+  experiment BIGINT NOT NULL, trial BIGINT NOT NULL, number BIGINT NOT NULL, run BIGINT NOT NULL,
+  steps BIGINT NOT NULL, time TEXT NOT NULL, metric TEXT NOT NULL, PRIMARY KEY (experiment, trial, number)
+);
+)"}};
+}
+
+}  // namespace cadre::experiment
