@@ -32,7 +32,9 @@ Result<Control::Loaded> load(api::RowReader& reader) {
   TRY_ASSIGN(checkpoints,
              reader.some<CheckpointRow>("WHERE experiment " + live + " AND " + std::string(needed_checkpoints)));
   TRY_ASSIGN(validations, reader.all<ValidationRow>());
+  TRY_ASSIGN(removals, reader.some<CheckpointRow>("WHERE state = 'partially_deleted'"));
   loaded.validations = std::move(validations);
+  loaded.removals = std::move(removals);
   std::map<ExperimentId, ExperimentRows> by_id;
   for (ExperimentRow& row : experiments) by_id[row.id].row = std::move(row);
   for (ExperimentSpecRow& row : specs) by_id[row.id].spec = std::move(row);
@@ -207,6 +209,12 @@ void ExperimentPart::hear(const std::any& news, const api::Now& now) {
     control_.hear(*experiment);
   } else if (const auto* checkpoint = std::any_cast<CheckpointFound>(&news)) {
     control_.hear(*checkpoint);
+  } else if (const auto* list = std::any_cast<CheckpointsRead>(&news)) {
+    control_.hear(*list, now.time);
+  } else if (const auto* removed = std::any_cast<CheckpointRemoved>(&news)) {
+    control_.hear(*removed, now.time);
+  } else if (const auto* metrics = std::any_cast<MetricsRemoved>(&news)) {
+    control_.hear(*metrics, now.time);
   }
 }
 

@@ -90,6 +90,8 @@ class RecordedSearch {
 
   [[nodiscard]] const search::Search& search() const { return search_; }
   [[nodiscard]] std::uint64_t last_event() const { return number_; }
+  /// Events before it are in the snapshot.
+  [[nodiscard]] std::uint64_t first_kept_event() const { return snapshot_.value_or(0) + 1; }
 
   /// What is to be written: events since the last call, or instead of them a snapshot once these are many; then older
   /// events are to be removed. There is no snapshot while a point is drawn.

@@ -6,6 +6,7 @@
 #include "base/overloaded.h"
 #include "cluster/ids.h"
 #include "describe/utf8.h"
+#include "experiment/retention.h"
 
 namespace cadre::experiment {
 namespace {
@@ -52,6 +53,7 @@ std::optional<ExperimentId> experiment_of(const api::Request& request) {
   if (const auto* one = request.as<requests::CancelExperiment>()) return one->experiment;
   if (const auto* one = request.as<requests::KillExperiment>()) return one->experiment;
   if (const auto* one = request.as<requests::SetExperiment>()) return one->experiment;
+  if (const auto* one = request.as<requests::DeleteExperiment>()) return one->experiment;
   if (const auto* one = request.as<requests::CancelTrial>()) return one->trial.experiment;
   if (const auto* one = request.as<requests::KillTrial>()) return one->trial.experiment;
   if (const auto* one = request.as<requests::ContinueTrial>()) return one->trial.experiment;
@@ -70,7 +72,12 @@ Control::Control(Loaded loaded, JobControl& jobs, TimePoint now)
   for (const ValidationRow& validation : loaded.validations) lives_.validated(validation, now);
   std::vector<ExperimentId> ids;
   for (const auto& [id, experiment] : ledger_.all()) ids.push_back(id);
-  for (const ExperimentId id : ids) lives_.restore(*ledger_.find(id), now);
+  for (const ExperimentId id : ids) {
+    Experiment& experiment = *ledger_.find(id);
+    lives_.restore(experiment, now);
+    if (is_terminal(experiment.row.state)) begin_cleanup(experiment);
+  }
+  for (CheckpointRow& row : loaded.removals) ledger_.remove(std::move(row));
 }
 
 Experiment* Control::own(const api::Call& call, ExperimentId id) {
@@ -115,6 +122,10 @@ std::optional<api::Reply> Control::serve(const api::Call& call, const api::Reque
                     {}};
     }
     outcome_.effects.emplace_back(FindCheckpoint{call, request, begin->checkpoint});
+    return std::nullopt;
+  }
+  if (const auto* gone = request.as<requests::DeleteCheckpoint>()) {
+    outcome_.effects.emplace_back(FindCheckpoint{call, request, gone->checkpoint});
     return std::nullopt;
   }
   if (const auto* create = request.as<requests::CreateExperiment>(); create != nullptr && !create->warm_start.empty()) {
@@ -177,7 +188,7 @@ void Control::hear(const ExperimentFound& news) {
   } else if (auto served = serve_now(news.call, news.request)) {
     reply(*std::move(served));
   }
-  if (is_terminal(ledger_.find(id)->row.state)) ledger_.forget(id);
+  if (!ledger_.find(id)->row.is_live) ledger_.forget(id);
 }
 
 void Control::hear(const CheckpointFound& news) {
@@ -186,6 +197,7 @@ void Control::hear(const CheckpointFound& news) {
   if (const auto* begin = news.request.as<requests::BeginCheckpoint>()) {
     return reply(begin_checkpoint(news.call, *begin, *news.found));
   }
+  if (news.request.as<requests::DeleteCheckpoint>() != nullptr) return reply(delete_checkpoint(news.call, *news.found));
   const auto* create = news.request.as<requests::CreateExperiment>();
   if (create == nullptr) return;
   const bool is_there = *news.found && api::may_read(news.call.who, (*news.found)->experiment.workspace) &&
@@ -339,6 +351,8 @@ api::Reply Control::serve(const api::Call& call, const requests::SetExperiment& 
   set_kept("save_experiment_best", kept.save_experiment_best, request.save_experiment_best);
   set_kept("save_trial_best", kept.save_trial_best, request.save_trial_best);
   set_kept("save_trial_latest", kept.save_trial_latest, request.save_trial_latest);
+  const bool changes_kept = request.save_experiment_best || request.save_trial_best || request.save_trial_latest;
+  if (changes_kept && is_terminal(row.state)) begin_cleanup(*experiment);
   row.name = request.name.value_or(row.name);
   row.description = request.description.value_or(row.description);
   row.labels = request.labels.value_or(row.labels);
@@ -347,6 +361,136 @@ api::Reply Control::serve(const api::Call& call, const requests::SetExperiment& 
   ledger_.changed(*experiment);
   ledger_.note(call.now.time, *experiment, "set");
   return view_of(row, experiment->spec);
+}
+
+api::Reply Control::serve(const api::Call& call, const requests::DeleteExperiment& request) {
+  Experiment* experiment = own(call, request.experiment);
+  if (experiment == nullptr) return refusal_;
+  ExperimentRow& row = experiment->row;
+  if (!is_terminal(row.state)) {
+    return Failed{Errc::conflict, name_of(request.experiment) + " has not ended; cancel it before you delete it", {}};
+  }
+  if (row.state == ExperimentState::deleted) return no_such(name_of(request.experiment));
+  const std::set<CheckpointId> pinned = ledger_.pinned();
+  for (const Trial& trial : experiment->trials) {
+    if (!trial.row.latest_checkpoint || !pinned.contains(*trial.row.latest_checkpoint)) continue;
+    return Failed{Errc::conflict,
+                  "a trial of another experiment begins with checkpoint " + trial.row.latest_checkpoint->value +
+                      " of trial " + to_string(trial.row.id) + "; wait until it has ended, or cancel it",
+                  {}};
+  }
+  row.state = ExperimentState::deleting;
+  row.reason = "deleted by " + call.who.user;
+  ledger_.note(call.now.time, *experiment, "deleting");
+  begin_cleanup(*experiment);
+  return view_of(row);
+}
+
+void Control::begin_cleanup(Experiment& experiment) {
+  experiment.row.is_live = true;  // until it is done, also after a restart
+  ledger_.changed(experiment);
+  if (experiment.row.state == ExperimentState::deleting) {
+    experiment.has_metrics = true;
+    outcome_.facts.emplace_back(RemoveMetrics{experiment.row.id});
+  }
+  outcome_.effects.emplace_back(ReadCheckpoints{experiment.row.id});
+}
+
+void Control::hear(const CheckpointsRead& news, TimePoint now) {
+  Experiment* experiment = ledger_.find(news.experiment);
+  if (experiment == nullptr || !is_terminal(experiment->row.state)) return;  // a trial was continued meanwhile
+  const bool is_deleting = experiment->row.state == ExperimentState::deleting;
+  std::set<CheckpointId> gone;
+  if (!is_deleting) {
+    const auto list = outdated(news.checkpoints, experiment->checked.config.checkpoints,
+                               experiment->row.smaller_is_better, ledger_.pinned());
+    gone.insert(list.begin(), list.end());
+  }
+  for (const CheckpointRow& row : news.checkpoints) {
+    const bool is_there = row.state != CheckpointState::deleted;
+    if (is_deleting && is_there) experiment->removing.insert(row.id);
+    if (row.state == CheckpointState::partially_deleted) continue;  // under way
+    if (!gone.contains(row.id) && !(is_deleting && is_there)) continue;
+    ledger_.remove(row);
+    Trial& trial = experiment->trials.at(row.trial.number);
+    if (trial.row.latest_checkpoint == row.id) {
+      trial.row.latest_checkpoint.reset();
+      trial.latest.reset();
+      ledger_.changed(trial);
+    }
+  }
+  if (is_deleting) return review_deletion(*experiment, now);
+  experiment->row.is_live = false;
+  ledger_.changed(*experiment);
+  ledger_.forget(experiment->row.id);
+}
+
+void Control::hear(const CheckpointRemoved& news, TimePoint now) {
+  CheckpointRow row = news.checkpoint;
+  Experiment* experiment = ledger_.find(row.trial.experiment);
+  if (news.error) {
+    row.state = CheckpointState::error;
+    row.reason = "its files could not be removed: " + news.error->message;
+  } else {
+    row.state = row.reason.empty() ? CheckpointState::deleted : CheckpointState::error;
+  }
+  ledger_.put(row);
+  if (experiment == nullptr) return;
+  ledger_.note(now, *experiment, row, std::string(describe::name_of(row.state)));
+  if (experiment->row.state != ExperimentState::deleting) return;
+  experiment->removing.erase(row.id);
+  if (!news.error) return review_deletion(*experiment, now);
+  experiment->row.state = ExperimentState::delete_failed;
+  experiment->row.reason = "checkpoint " + row.id.value + ": " + row.reason;
+  experiment->row.is_live = false;
+  ledger_.changed(*experiment);
+  ledger_.note(now, *experiment, "delete_failed");
+  ledger_.forget(experiment->row.id);
+}
+
+void Control::hear(const MetricsRemoved& news, TimePoint now) {
+  Experiment* experiment = ledger_.find(news.experiment);
+  if (experiment == nullptr || experiment->row.state != ExperimentState::deleting) return;
+  experiment->has_metrics = false;
+  review_deletion(*experiment, now);
+}
+
+void Control::review_deletion(Experiment& experiment, TimePoint now) {
+  if (experiment.has_metrics || !experiment.removing.empty()) return;
+  experiment.row.state = ExperimentState::deleted;
+  experiment.row.is_live = false;
+  ledger_.changed(experiment);
+  ledger_.note(now, experiment, "deleted");
+  ledger_.remove_rows(experiment);
+  ledger_.forget(experiment.row.id);
+}
+
+api::Reply Control::delete_checkpoint(const api::Call& call, const std::optional<FoundCheckpoint>& found) {
+  const bool is_there =
+      found && api::may_read(call.who, found->experiment.workspace) &&
+      (found->checkpoint.state == CheckpointState::completed || found->checkpoint.state == CheckpointState::error);
+  if (!is_there) return Failed{Errc::not_found, "there is no such checkpoint; see cadre checkpoint list", {}};
+  const CheckpointRow& row = found->checkpoint;
+  if (!api::may_change(call.who, found->experiment.workspace, found->experiment.owner)) {
+    return Failed{
+        Errc::denied, "checkpoint " + row.id.value + " belongs to user '" + found->experiment.owner + "'", {}};
+  }
+  if (ledger_.pinned().contains(row.id)) {
+    return Failed{Errc::conflict,
+                  "a trial that has not ended continues from checkpoint " + row.id.value +
+                      "; delete it when that trial has ended",
+                  {}};
+  }
+  CheckpointRow gone = row;
+  gone.reason.clear();
+  ledger_.remove(gone);
+  if (Trial* trial = ledger_.find(row.trial); trial != nullptr && trial->row.latest_checkpoint == row.id) {
+    trial->row.latest_checkpoint.reset();
+    trial->latest.reset();
+    ledger_.changed(*trial);
+  }
+  gone.state = CheckpointState::partially_deleted;
+  return view_of(gone);
 }
 
 api::Reply Control::stop_trial(const api::Call& call, TrialId id, Outcome outcome) {
@@ -470,14 +614,12 @@ api::Reply Control::serve(const api::Call& call, const requests::CompleteCheckpo
 }
 
 api::Outcome Control::take() {
-  api::Outcome outcome = std::exchange(outcome_, {});
   for (const ExperimentId id : lives_.take_ended()) {
     Experiment* experiment = ledger_.find(id);
-    if (experiment == nullptr || !is_terminal(experiment->row.state)) continue;
-    experiment->row.is_live = false;
-    ledger_.changed(*experiment);
-    ledger_.forget(id);
+    if (experiment != nullptr && is_terminal(experiment->row.state)) begin_cleanup(*experiment);
   }
+  api::Outcome outcome = std::exchange(outcome_, {});
+  for (CheckpointRow& row : ledger_.take_removals()) outcome.effects.emplace_back(RemoveCheckpoint{std::move(row)});
   for (DrawOrder& order : lives_.take_draws()) outcome.effects.emplace_back(DrawPoint{std::move(order)});
   for (std::any& fact : lives_.take_facts()) outcome.facts.push_back(std::move(fact));
   Ledger::Taken taken = ledger_.take();

@@ -33,6 +33,15 @@ struct FindCheckpoint {
   CheckpointId checkpoint;
 };
 
+/// Read all checkpoints of an experiment, and answer with CheckpointsRead.
+struct ReadCheckpoints {
+  ExperimentId experiment;
+};
+/// Remove the files of a checkpoint, and answer with CheckpointRemoved.
+struct RemoveCheckpoint {
+  CheckpointRow checkpoint;
+};
+
 // News of the shell.
 
 struct PointReady {
@@ -56,6 +65,16 @@ struct CheckpointFound {
   Result<std::optional<FoundCheckpoint>> found;
 };
 
+struct CheckpointsRead {
+  ExperimentId experiment;
+  std::vector<CheckpointRow> checkpoints;
+};
+/// With an error, some files may be left.
+struct CheckpointRemoved {
+  CheckpointRow checkpoint;
+  std::optional<Error> error;
+};
+
 /// Checkpoints that a run may upload at a time.
 constexpr std::size_t active_checkpoints_most = 16;
 
@@ -65,6 +84,7 @@ class Control {
     ExperimentId last;                        ///< the largest number that was given out
     std::vector<ExperimentRows> experiments;  ///< those that are not over
     std::vector<ValidationRow> validations;   ///< that the searches were not told
+    std::vector<CheckpointRow> removals;      ///< checkpoints that are partially deleted
   };
   Control(Loaded loaded, JobControl& jobs, TimePoint now);
 
@@ -78,6 +98,9 @@ class Control {
   void hear(const PointReady& news, TimePoint now) { lives_.drawn(news.experiment, news.event, news.point, now); }
   void hear(const ExperimentFound& news);
   void hear(const CheckpointFound& news);
+  void hear(const CheckpointsRead& news, TimePoint now);
+  void hear(const CheckpointRemoved& news, TimePoint now);
+  void hear(const MetricsRemoved& news, TimePoint now);
 
   /// What is to be written and done since the last call.
   [[nodiscard]] api::Outcome take();
@@ -89,10 +112,11 @@ class Control {
   [[nodiscard]] bool is_used(const std::string& workspace) const;
 
  private:
-  using Request = std::variant<requests::CreateExperiment, requests::PauseExperiment, requests::ActivateExperiment,
-                               requests::CancelExperiment, requests::KillExperiment, requests::SetExperiment,
-                               requests::CancelTrial, requests::KillTrial, requests::ContinueTrial, requests::BeginRun,
-                               requests::ReportTrial, requests::CompleteCheckpoint>;
+  using Request =
+      std::variant<requests::CreateExperiment, requests::PauseExperiment, requests::ActivateExperiment,
+                   requests::CancelExperiment, requests::KillExperiment, requests::SetExperiment,
+                   requests::DeleteExperiment, requests::CancelTrial, requests::KillTrial, requests::ContinueTrial,
+                   requests::BeginRun, requests::ReportTrial, requests::CompleteCheckpoint>;
 
   api::Reply serve(const api::Call& call, const requests::CreateExperiment& request);
   api::Reply serve(const api::Call& call, const requests::PauseExperiment& request);
@@ -100,6 +124,7 @@ class Control {
   api::Reply serve(const api::Call& call, const requests::CancelExperiment& request);
   api::Reply serve(const api::Call& call, const requests::KillExperiment& request);
   api::Reply serve(const api::Call& call, const requests::SetExperiment& request);
+  api::Reply serve(const api::Call& call, const requests::DeleteExperiment& request);
   api::Reply serve(const api::Call& call, const requests::CancelTrial& request);
   api::Reply serve(const api::Call& call, const requests::KillTrial& request);
   api::Reply serve(const api::Call& call, const requests::ContinueTrial& request);
@@ -110,6 +135,11 @@ class Control {
   [[nodiscard]] std::optional<api::Reply> serve_now(const api::Call& call, const api::Request& request);
   api::Reply begin_checkpoint(const api::Call& call, const requests::BeginCheckpoint& request,
                               const std::optional<FoundCheckpoint>& found);
+  api::Reply delete_checkpoint(const api::Call& call, const std::optional<FoundCheckpoint>& found);
+  /// Removes what is to be removed of an experiment that has ended or is deleted.
+  void begin_cleanup(Experiment& experiment);
+  /// Looks whether all of an experiment that is deleted is gone.
+  void review_deletion(Experiment& experiment, TimePoint now);
   api::Reply stop_trial(const api::Call& call, TrialId id, Outcome outcome);
   /// Of a user who may change it. Null: the error is in `refusal_`.
   Experiment* own(const api::Call& call, ExperimentId id);

@@ -129,9 +129,43 @@ void Ledger::complete(Trial& trial, const CheckpointRow& checkpoint) {
 void Ledger::abandon_active(Trial& trial) {
   for (auto& [id, checkpoint] : std::exchange(trial.active, {})) {
     active_.erase(id);
-    checkpoint.state = CheckpointState::error;
     checkpoint.reason = "the run ended before it was complete";
-    put(checkpoint);
+    remove(std::move(checkpoint));
+  }
+}
+
+void Ledger::remove(CheckpointRow checkpoint) {
+  checkpoint.state = CheckpointState::partially_deleted;
+  put(checkpoint);
+  removals_.push_back(std::move(checkpoint));
+}
+
+std::set<CheckpointId> Ledger::pinned() const {
+  std::set<CheckpointId> pinned;
+  for (const auto& [id, experiment] : experiments_) {
+    if (is_terminal(experiment.row.state)) continue;
+    if (experiment.spec.warm_start) pinned.insert(*experiment.spec.warm_start);
+    for (const Trial& trial : experiment.trials) {
+      if (is_terminal(trial.row.state)) continue;
+      if (trial.row.latest_checkpoint) pinned.insert(*trial.row.latest_checkpoint);
+      if (trial.row.first_checkpoint) pinned.insert(*trial.row.first_checkpoint);
+    }
+  }
+  return pinned;
+}
+
+void Ledger::remove_rows(const Experiment& experiment) {
+  const ExperimentId id = experiment.row.id;
+  for (const Trial& trial : experiment.trials) {
+    trials_changed_.erase(trial.row.id);
+    trials_gone_.push_back(trial.row);
+  }
+  specs_changed_.erase(id);
+  specs_gone_.emplace_back().id = id;
+  searches_gone_.emplace_back().experiment = id;
+  const std::uint64_t last = experiment.search.last_event();
+  for (std::uint64_t number = experiment.search.first_kept_event(); number <= last; ++number) {
+    events_gone_.push_back({id, number, {}});
   }
 }
 
@@ -228,6 +262,11 @@ Ledger::Taken Ledger::take() {
   for (const TrialId id : std::exchange(trials_changed_, {})) trials.push_back(find(id)->row);
   for (auto& [id, row] : std::exchange(checkpoints_, {})) checkpoints.push_back(std::move(row));
   taken.writes.remove(std::exchange(validations_, {}));
+  taken.writes.remove(std::exchange(trials_gone_, {}));
+  taken.writes.remove(std::exchange(specs_gone_, {}));
+  taken.writes.remove(std::exchange(searches_gone_, {}));
+  std::move(events_gone_.begin(), events_gone_.end(), std::back_inserter(outdated));
+  events_gone_.clear();
   taken.writes.remove(std::move(outdated));
   taken.writes.put(std::move(experiments));
   taken.writes.put(std::move(specs));

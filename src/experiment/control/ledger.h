@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/change.h"
@@ -34,10 +35,12 @@ struct Experiment {
   ExperimentSpecRow spec;
   Checked checked;
   RecordedSearch search;
-  std::deque<Trial> trials = {};        ///< by number; references stay valid when others are created
-  std::uint64_t live = 0;               ///< trials that are not terminal
-  double ended_share = 0;               ///< sum of the progress of all trials
-  std::deque<SearchEvent> events = {};  ///< that the search was not told yet
+  std::deque<Trial> trials = {};         ///< by number; references stay valid when others are created
+  std::uint64_t live = 0;                ///< trials that are not terminal
+  double ended_share = 0;                ///< sum of the progress of all trials
+  std::set<CheckpointId> removing = {};  ///< checkpoints whose files are being removed because it is deleted
+  bool has_metrics = true;               ///< while it is deleted: the bulk side has yet to remove them
+  std::deque<SearchEvent> events = {};   ///< that the search was not told yet
 };
 
 /// Everything that is loaded of an experiment.
@@ -60,6 +63,8 @@ class Ledger {
   [[nodiscard]] ExperimentId next_id() const { return {last_.value + 1}; }
   /// It is over: it is forgotten after the next take().
   void forget(ExperimentId id) { forgotten_.insert(id); }
+  /// All that is kept of it beside its own row is removed at the next take().
+  void remove_rows(const Experiment& experiment);
   /// One that was added since the last take() is not to be.
   void drop_new(ExperimentId id);
 
@@ -85,6 +90,11 @@ class Ledger {
   void complete(Trial& trial, const CheckpointRow& checkpoint);
   /// Its run has ended before they were complete.
   void abandon_active(Trial& trial);
+  /// Its files are to be removed; until that is done, it is written as partially deleted.
+  void remove(CheckpointRow checkpoint);
+  [[nodiscard]] std::vector<CheckpointRow> take_removals() { return std::exchange(removals_, {}); }
+  /// The checkpoints with which trials that have not ended may begin.
+  [[nodiscard]] std::set<CheckpointId> pinned() const;
   /// Whether some run uploads it.
   [[nodiscard]] bool is_active(const CheckpointId& id) const { return active_.contains(id); }
   void remove(const ValidationRow& validation) { validations_.push_back(validation); }
@@ -115,7 +125,12 @@ class Ledger {
   std::set<ExperimentId> experiments_changed_;
   std::set<TrialId> trials_changed_;
   std::map<CheckpointId, CheckpointRow> checkpoints_;
+  std::vector<CheckpointRow> removals_;
   std::vector<ValidationRow> validations_;
+  std::vector<TrialRow> trials_gone_;
+  std::vector<ExperimentSpecRow> specs_gone_;
+  std::vector<SearchRow> searches_gone_;
+  std::vector<SearchEventRow> events_gone_;
   std::vector<api::ChangeRow> changes_;
   std::set<ExperimentId> forgotten_;
 };

@@ -427,6 +427,7 @@ void Lives::resume(Experiment& experiment, Trial& trial, TimePoint now) {
   if (is_terminal(experiment.row.state)) {
     experiment.row.state = ExperimentState::active;
     experiment.row.is_resumed = true;
+    experiment.row.is_live = true;
     experiment.row.ended = {};
     experiment.row.reason.clear();
     ledger_.note(now, experiment, "activated");

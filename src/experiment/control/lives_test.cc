@@ -8,6 +8,7 @@ namespace cadre::experiment {
 namespace {
 
 using cluster::lease::Reason;
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 const std::string random_search = R"(
@@ -292,6 +293,7 @@ TEST_F(LivesTest, AHalfUploadedCheckpointOfARunThatEndsIsAnErrorAlsoAfterARestar
   world.restart();
   world.exit({id, 0}, 1);
   EXPECT_EQ(world.rows.checkpoints.at(half).state, CheckpointState::error);
+  EXPECT_THAT(world.gone, ElementsAre(half)) << "its files are removed";
   EXPECT_FALSE(world.row(TrialId{id, 0}).latest_checkpoint.has_value());
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <map>
 #include <optional>
 #include <string>
@@ -93,6 +94,9 @@ class FakeRows {
       if (row.is_live) loaded.experiments.push_back(*read(id));
     }
     for (const auto& [key, row] : validations) loaded.validations.push_back(row);
+    for (const auto& [key, row] : checkpoints) {
+      if (row.state == CheckpointState::partially_deleted) loaded.removals.push_back(row);
+    }
     return loaded;
   }
 
@@ -245,6 +249,25 @@ class World {
     settle();
   }
 
+  std::vector<CheckpointId> gone;      ///< checkpoints whose files were removed
+  bool removals_wait = false;          ///< they are not removed, as if the master ended before
+  std::optional<Error> removal_error;  ///< with which removals fail
+
+  /// A checkpoint of the current run of a trial.
+  CheckpointId save(TrialId id, std::int64_t steps) {
+    char text[37];
+    std::snprintf(text, sizeof text, "7d3c6a52-0b7e-4f6e-9d0a-%012llx",
+                  static_cast<unsigned long long>(++checkpoints_));
+    const CheckpointId checkpoint(text);
+    EXPECT_EQ(ask(call_of(id), requests::BeginCheckpoint{id, checkpoint}).failed(), nullptr);
+    EXPECT_EQ(ask(call_of(id), requests::CompleteCheckpoint{id, checkpoint, steps, {}}).failed(), nullptr);
+    return checkpoint;
+  }
+  void tell_metrics_removed(ExperimentId id) {
+    control_->hear(MetricsRemoved{id}, now());
+    settle();
+  }
+
   FakeRows rows;
   FakeJobs jobs;
   Control& control() { return *control_; }
@@ -271,6 +294,12 @@ class World {
       control_->hear(PointReady{one->order.experiment, one->order.event, draw(one->order)}, now());
     } else if (const auto* find = std::any_cast<FindExperiment>(&effect)) {
       control_->hear(ExperimentFound{find->call, find->request, rows.read(find->experiment)});
+    } else if (const auto* list = std::any_cast<ReadCheckpoints>(&effect)) {
+      control_->hear(CheckpointsRead{list->experiment, rows.read(list->experiment)->checkpoints}, now());
+    } else if (const auto* removed = std::any_cast<RemoveCheckpoint>(&effect)) {
+      if (removals_wait) return;
+      gone.push_back(removed->checkpoint.id);
+      control_->hear(CheckpointRemoved{removed->checkpoint, removal_error}, now());
     } else if (const auto* checkpoint = std::any_cast<FindCheckpoint>(&effect)) {
       std::optional<FoundCheckpoint> found;
       if (const auto row = rows.checkpoints.find(checkpoint->checkpoint); row != rows.checkpoints.end()) {
@@ -284,6 +313,7 @@ class World {
   std::map<TrialId, std::uint64_t> validated_;
   mutable std::uint64_t time_ = 0;
   mutable api::CallId calls_ = 0;
+  std::uint64_t checkpoints_ = 0;
 };
 
 }  // namespace cadre::experiment
