@@ -24,15 +24,19 @@ void describe(V& v, RungResult& c) {
   v.field("is_promoted", c.is_promoted, "Whether the trial went on to the next rung.");
 }
 
-/// The rungs of one bracket while it runs.
+/// A bracket while it runs.
 struct BracketState {
+  Bracket plan;
   std::vector<std::vector<RungResult>> rungs;  ///< the best first
   std::int64_t created = 0;                    ///< without invalid ones
+  std::int64_t training = 0;                   ///< trials that are neither stopped, suspended nor ended
 };
 template <class V>
 void describe(V& v, BracketState& c) {
+  v.required("plan", c.plan, "Rungs and trials of the bracket.");
   v.required("rungs", c.rungs, "Results of each rung, the best first.");
   v.required("created", c.created, "Trials created so far, without invalid ones.");
+  v.required("training", c.training, "Trials that are neither stopped, suspended nor ended.");
 }
 
 /// Where a trial stands.
@@ -59,6 +63,11 @@ void describe(V& v, AshaState& c) {
   v.required("trials", c.trials, "All trials in order of creation.");
 }
 
+/// Takes the results of a trial out of all rungs.
+void withdraw(BracketState& bracket, TrialNumber trial);
+/// Gives brackets that run more trials, or another number at a time.
+void change_limits(std::vector<BracketState*> brackets, const Limits& before, const Limits& limits, double divisor);
+
 /// Applies the rules to a state. Borrowed for one event.
 class AshaRules {
  public:
@@ -67,16 +76,15 @@ class AshaRules {
   void begin();
   void report(const Report& report);
   void exit(TrialNumber trial, Exit exit);
+  void limit(const Limits& before, const Limits& limits);
 
  private:
-  void create(std::uint32_t bracket);
+  void fill(std::uint32_t bracket);
   void close(TrialNumber trial);
-  void withdraw(TrialNumber trial);
 
   const Asha& config_;
   AshaState& state_;
   Orders& orders_;
-  std::vector<Bracket> brackets_;
 };
 
 }  // namespace cadre::search

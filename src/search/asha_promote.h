@@ -48,18 +48,20 @@ class AshaPromoteRules {
   void begin();
   void report(const Report& report);
   void exit(TrialNumber trial, Exit exit);
+  void limit(const Limits& before, const Limits& limits);
 
  private:
-  void create(std::uint32_t bracket);
+  void fill(std::uint32_t bracket);
   void result(TrialNumber trial, double metric);
-  bool promote_after(std::uint32_t bracket, std::uint32_t rung, RungResult result);
+  void promote_after(std::uint32_t bracket, std::uint32_t rung, RungResult result);
   void promote(std::uint32_t bracket, std::uint32_t rung, RungResult& result);
   void close_finished_rungs(std::uint32_t bracket);
+  [[nodiscard]] bool is_gone(TrialNumber trial) const;
+  [[nodiscard]] bool is_suspended(TrialNumber trial) const;
 
   const AshaPromote& config_;
   AshaPromoteState& state_;
   Orders& orders_;
-  std::vector<Bracket> brackets_;
 };
 
 }  // namespace cadre::search

@@ -1,7 +1,7 @@
 #include "search/brackets.h"
 
 #include <algorithm>
-#include <cmath>
+#include <set>
 
 namespace cadre::search {
 namespace {
@@ -49,41 +49,56 @@ std::vector<std::int64_t> ends_of(const Halving& config, std::int64_t rungs, Run
   return ends;
 }
 
-void share_trials(const Halving& config, std::vector<Bracket>& brackets) {
-  const auto weight = [&](const Bracket& bracket) {
-    const auto rungs = static_cast<std::int64_t>(bracket.ends.size());
-    return power(config.divisor, rungs - 1) / static_cast<long double>(rungs);
-  };
-  long double sum = 0;
-  for (const Bracket& bracket : brackets) sum += weight(bracket);
-  std::int64_t left = config.max_trials;
-  for (Bracket& bracket : brackets) {
-    const long double share = weight(bracket) / sum * static_cast<long double>(config.max_trials);
-    bracket.trials = std::max<std::int64_t>(static_cast<std::int64_t>(share), 1);
-    left -= bracket.trials;
-  }
-  if (left > 0) brackets.front().trials += left;
-}
-
 }  // namespace
 
 std::vector<Bracket> brackets_of(const Halving& config, RungEnds ends) {
   std::vector<Bracket> brackets;
   for (const std::int64_t rungs : rungs_of(config)) brackets.push_back({ends_of(config, rungs, ends), 0, 0});
-  share_trials(config, brackets);
-  const auto count = static_cast<std::int64_t>(brackets.size());
-  const std::int64_t concurrent = std::max(config.max_concurrent_trials, count);
-  for (std::int64_t i = 0; i < count; ++i) {
-    Bracket& bracket = brackets[static_cast<std::size_t>(i)];
-    bracket.concurrent = config.max_concurrent_trials == 0
-                             ? std::max(brackets.back().trials, static_cast<std::int64_t>(config.divisor))
-                             : concurrent / count + (i < concurrent % count ? 1 : 0);
-  }
+  add_trials(brackets, config.max_trials, config.divisor, 1);
+  divide_concurrent(brackets, config.max_concurrent_trials, config.divisor);
   return brackets;
+}
+
+void add_trials(std::vector<Bracket>& brackets, std::int64_t trials, double divisor, std::int64_t least) {
+  const auto weight = [&](const Bracket& bracket) {
+    const auto rungs = static_cast<std::int64_t>(bracket.ends.size());
+    return power(divisor, rungs - 1) / static_cast<long double>(rungs);
+  };
+  long double sum = 0;
+  for (const Bracket& bracket : brackets) sum += weight(bracket);
+  std::int64_t left = trials;
+  for (Bracket& bracket : brackets) {
+    constexpr long double rounding = 1e-9;  // a share that is a whole number must not lose one
+    const long double share = weight(bracket) / sum * static_cast<long double>(trials) + rounding;
+    const std::int64_t count = std::max(static_cast<std::int64_t>(share), least);
+    bracket.trials += count;
+    left -= count;
+  }
+  if (left > 0) brackets.front().trials += left;
+}
+
+void divide_concurrent(std::vector<Bracket>& brackets, std::int64_t max_concurrent_trials, double divisor) {
+  const auto count = static_cast<std::int64_t>(brackets.size());
+  const std::int64_t most = std::max(max_concurrent_trials, count);
+  for (std::int64_t i = 0; i < count; ++i) {
+    brackets[static_cast<std::size_t>(i)].concurrent =
+        max_concurrent_trials == 0 ? std::max(brackets.back().trials, static_cast<std::int64_t>(divisor))
+                                   : most / count + (i < most % count ? 1 : 0);
+  }
 }
 
 std::int64_t promoted(std::int64_t trials, double divisor) {
   return std::max<std::int64_t>(static_cast<std::int64_t>(static_cast<double>(trials) / divisor), 1);
+}
+
+std::vector<std::int64_t> rung_ends(const Searcher& searcher) {
+  std::set<std::int64_t> ends;
+  const auto add = [&](const Halving& config, RungEnds kind) {
+    for (const Bracket& bracket : brackets_of(config, kind)) ends.insert(bracket.ends.begin(), bracket.ends.end());
+  };
+  if (const auto* asha = std::get_if<Asha>(&searcher)) add(*asha, RungEnds::at_length);
+  if (const auto* promoting = std::get_if<AshaPromote>(&searcher)) add(*promoting, RungEnds::at_sum);
+  return {ends.begin(), ends.end()};
 }
 
 }  // namespace cadre::search

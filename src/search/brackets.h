@@ -28,7 +28,15 @@ enum class RungEnds : std::uint8_t {
 
 [[nodiscard]] std::vector<Bracket> brackets_of(const Halving& config, RungEnds ends);
 
+/// Divides more trials over brackets that exist; each gets `least` of them or more.
+void add_trials(std::vector<Bracket>& brackets, std::int64_t trials, double divisor, std::int64_t least);
+/// Divides the trials that run at a time over brackets that have their trials.
+void divide_concurrent(std::vector<Bracket>& brackets, std::int64_t max_concurrent_trials, double divisor);
+
 /// The number of trials of `trials` at a rung that go on to the next.
 [[nodiscard]] std::int64_t promoted(std::int64_t trials, double divisor);
+
+/// The times at which rungs of a search end, ascending; none if its method has no rungs.
+[[nodiscard]] std::vector<std::int64_t> rung_ends(const Searcher& searcher);
 
 }  // namespace cadre::search

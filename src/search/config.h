@@ -173,6 +173,9 @@ void describe(V& v, Pbt& c) {
   v.field("perturb_factors", c.perturb_factors, "Factors of which one is applied to a perturbed hyperparameter.",
           not_empty());
   v.field("sampler", c.sampler, sampler_doc);
+  const auto is_factor = [](double factor) { return factor > 0 && factor <= 1e6; };
+  v.check(std::all_of(c.perturb_factors.begin(), c.perturb_factors.end(), is_factor), "perturb_factors",
+          "each factor must be above 0, and at most 1e6");
 }
 
 struct Custom : Objective {

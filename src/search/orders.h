@@ -84,8 +84,9 @@ class Orders {
  public:
   explicit Orders(TrialNumber next) : next_(next) {}
 
-  TrialNumber create() {
-    list_.push_back(CreateTrial{next_, {}});
+  /// A trial with this point; without one, all of its hyperparameters are drawn.
+  TrialNumber create(Point given = {}) {
+    list_.push_back(CreateTrial{next_, std::move(given)});
     return next_++;
   }
   template <class OneOrder>
@@ -117,6 +118,18 @@ enum class Exit : std::uint8_t {
 constexpr auto enum_names(Exit) {
   return std::array{std::pair{Exit::completed, "completed"}, std::pair{Exit::failed, "failed"},
                     std::pair{Exit::invalid, "invalid"}};
+}
+
+/// How many trials a search creates, without those that are replaced, and how many run at a time; 0: no limit.
+struct Limits {
+  std::int64_t trials = 1;
+  std::int64_t concurrent = 0;
+  bool operator==(const Limits&) const = default;
+};
+template <class V>
+void describe(V& v, Limits& c) {
+  v.required("trials", c.trials, "Number of trials.");
+  v.required("concurrent", c.concurrent, "Most trials at a time; 0: no limit.");
 }
 
 }  // namespace cadre::search

@@ -2,17 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <set>
 
 #include "base/overloaded.h"
+#include "search/sample.h"
 
 namespace cadre::search {
 namespace {
 
 /// The nearest multiple of the step from min, not beyond max.
 std::int64_t nearest(const Int& one, double wanted) {
-  const double last =
-      std::floor((static_cast<double>(one.max) - static_cast<double>(one.min)) / static_cast<double>(one.step));
+  constexpr double largest = 18446744073709549568.0;  // that a whole number of 64 bits can hold
+  const double range = static_cast<double>(one.max) - static_cast<double>(one.min);
+  const double last = std::min(std::floor(range / static_cast<double>(one.step)), largest);
   const double steps = std::round((wanted - static_cast<double>(one.min)) / static_cast<double>(one.step));
   const auto clamped = static_cast<std::uint64_t>(std::clamp(steps, 0.0, last));
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(one.min) +
@@ -33,54 +35,79 @@ void PbtRules::begin() {
   for (std::int64_t i = 0; i < config_.population; ++i) create();
 }
 
-void PbtRules::drawn(TrialNumber trial, const Point& point) { state_.members[trial].point = point; }
-
+/// One that has failed is neither copied nor compared with.
 void PbtRules::exit(TrialNumber trial, Exit exit) {
   PopulationMember& member = state_.members[trial];
   if (member.has_ended) return;
   member.has_ended = true;
-  if (exit == Exit::completed) return;
-  member.metric = std::numeric_limits<double>::infinity();
-  if (exit == Exit::invalid) {
-    member.metric.reset();
-    create();
-  }
+  if (exit != Exit::completed) member.metric.reset();
+  if (exit == Exit::invalid) create();
 }
 
-std::vector<TrialNumber> PbtRules::ranking() const {
-  std::vector<TrialNumber> ranking;
+/// All others that have reported, the best first.
+std::vector<TrialNumber> PbtRules::others_of(TrialNumber trial) const {
+  std::vector<TrialNumber> others;
   for (TrialNumber i = 0; i < state_.members.size(); ++i) {
-    if (state_.members[i].metric) ranking.push_back(i);
+    if (i != trial && state_.members[i].metric) others.push_back(i);
   }
-  std::stable_sort(ranking.begin(), ranking.end(),
+  std::stable_sort(others.begin(), others.end(),
                    [&](TrialNumber a, TrialNumber b) { return *state_.members[a].metric < *state_.members[b].metric; });
-  return ranking;
+  return others;
+}
+
+/// Of several with the same metric it is the first, so that it is never replaced by an equal.
+bool PbtRules::is_among_the_worst(TrialNumber trial, const std::vector<TrialNumber>& others, std::size_t count) const {
+  const auto is_better = [&](TrialNumber other) {
+    return *state_.members[other].metric < *state_.members[trial].metric;
+  };
+  const auto place = static_cast<std::size_t>(std::count_if(others.begin(), others.end(), is_better));
+  return place + count >= others.size() + 1;
 }
 
 void PbtRules::report(const Report& report) {
   PopulationMember& member = state_.members[report.trial];
   if (member.has_ended) return;
   member.metric = report.metric;
-  const auto passed = static_cast<std::int64_t>(report.time / static_cast<double>(config_.interval));
-  if (passed <= member.intervals) return;
-  member.intervals = passed;
-  const std::vector<TrialNumber> ranked = ranking();
-  const auto share = static_cast<std::size_t>(config_.truncation * static_cast<double>(config_.population));
+  const double passed = std::floor(report.time / static_cast<double>(config_.interval));
+  if (!(passed > static_cast<double>(member.intervals))) return;
+  member.intervals = static_cast<std::int64_t>(std::min(passed, static_cast<double>(longest_time)));
+  if (member.is_replaced) return;
+  const std::vector<TrialNumber> others = others_of(report.trial);
+  const auto share = static_cast<std::size_t>(config_.truncation * static_cast<double>(others.size() + 1));
   const std::size_t count = std::max<std::size_t>(share, 1);
-  if (ranked.size() < 2 * count) return;
-  if (std::find(ranked.end() - static_cast<std::ptrdiff_t>(count), ranked.end(), report.trial) == ranked.end()) return;
-  const TrialNumber source = ranked[draws_.generator.below(count)];
+  if (others.size() < count || !is_among_the_worst(report.trial, others, count)) return;
+  const TrialNumber source = others[draws_.generator.below(count)];
   state_.lineage.push_back({report.trial, source, report.time});
+  member.intervals = state_.members[source].intervals;  // where the checkpoint is that it continues
+  member.is_replaced = true;
   orders_.add(ReplaceTrial{report.trial, source, explore(state_.members[source].point)});
 }
 
+/// Each hyperparameter is drawn anew or perturbed. With a model, those which are drawn anew are left to it, and so is
+/// whether those exist that depend on them.
 Point PbtRules::explore(const Point& source) {
+  const bool has_model = std::holds_alternative<TpeSampler>(config_.sampler);
+  std::set<std::string> open;
+  const auto is_open = [&](const Parameter& parameter) {
+    return std::any_of(parameter.when.begin(), parameter.when.end(), [&](const When& when) {
+      return std::any_of(when.begin(), when.end(), [&](const auto& entry) { return open.contains(entry.first); });
+    });
+  };
   Point point(describe::Value::Map{});
-  for (const Parameter& parameter : draws_.space.parameters()) {
+  for (const std::size_t i : draws_.space.order()) {
+    const Parameter& parameter = draws_.space.parameters()[i];
     const describe::Value* value = find(source, parameter.path);
-    if (std::holds_alternative<Constant>(parameter.domain)) continue;
-    if (draws_.generator.unit() < config_.resample_probability || value == nullptr) continue;
-    insert(point, parameter.path, perturb(parameter.domain, *value));
+    if (is_open(parameter) ? value == nullptr : !Space::exists(parameter, point)) continue;
+    const auto* constant = std::get_if<Constant>(&parameter.domain);
+    if (constant != nullptr) {
+      insert(point, parameter.path, constant->value);
+    } else if (value != nullptr && draws_.generator.unit() >= config_.resample_probability) {
+      insert(point, parameter.path, perturb(parameter.domain, *value));
+    } else if (has_model) {
+      open.insert(parameter.name());
+    } else {
+      insert(point, parameter.path, draw(parameter.domain, draws_.generator));
+    }
   }
   return point;
 }
@@ -103,7 +130,7 @@ describe::Value PbtRules::perturb(const Domain& domain, const describe::Value& v
       overloaded{[&](const Int& one) { return describe::Value(nearest(one, wanted)); },
                  [&](const Double& one) {
                    if (!one.step) return describe::Value(std::clamp(wanted, one.min, one.max));
-                   const double last = std::max(0.0, std::ceil((one.max - one.min) / *one.step - 1e-9) - 1);
+                   const auto last = static_cast<double>(sampled_steps(one) - 1);
                    const double steps = std::clamp(std::round((wanted - one.min) / *one.step), 0.0, last);
                    return describe::Value(one.min + *one.step * steps);
                  },

@@ -17,6 +17,7 @@ struct PopulationMember {
   Point point;
   std::optional<double> metric;  ///< of the latest report, signed
   std::int64_t intervals = 0;    ///< multiples of the interval it has passed
+  bool is_replaced = false;      ///< its new hyperparameters are not known yet
   bool has_ended = false;
 };
 template <class V>
@@ -24,6 +25,7 @@ void describe(V& v, PopulationMember& c) {
   v.required("point", c.point, "Its hyperparameters.");
   v.field("metric", c.metric, "Signed metric of its latest report.");
   v.required("intervals", c.intervals, "Multiples of the interval that it has passed.");
+  v.field("is_replaced", c.is_replaced, "Whether it is to be replaced, with hyperparameters that are not known yet.");
   v.required("has_ended", c.has_ended, "Whether it has ended.");
 }
 
@@ -63,13 +65,14 @@ class PbtRules {
   PbtRules(const Pbt& config, PbtState& state, Orders& orders, Draws draws);
 
   void begin();
-  void drawn(TrialNumber trial, const Point& point);
   void report(const Report& report);
   void exit(TrialNumber trial, Exit exit);
 
  private:
   void create();
-  [[nodiscard]] std::vector<TrialNumber> ranking() const;
+  [[nodiscard]] bool is_among_the_worst(TrialNumber trial, const std::vector<TrialNumber>& others,
+                                        std::size_t count) const;
+  [[nodiscard]] std::vector<TrialNumber> others_of(TrialNumber trial) const;
   [[nodiscard]] Point explore(const Point& source);
   [[nodiscard]] describe::Value perturb(const Domain& domain, const describe::Value& value);
 

@@ -4,7 +4,7 @@
 
 #include "base/overloaded.h"
 #include "search/brackets.h"
-#include "search/sample.h"
+#include "search/grid.h"
 
 namespace cadre::search {
 namespace {
@@ -35,8 +35,8 @@ Preview preview(const Searcher& searcher, const Space& space, std::int64_t lengt
                                [&](const Random& one) {
                                  return Preview{{}, {{one.max_trials, length}}};
                                },
-                               [&](const GridSearch&) {
-                                 return Preview{{}, {{static_cast<std::int64_t>(Grid(space).size()), length}}};
+                               [&](const GridSearch& one) {
+                                 return Preview{{}, {{Grid(space, one.start_with).size(), length}}};
                                },
                                [&](const Pbt& one) {
                                  return Preview{{}, {{one.population, length}}};

@@ -1,4 +1,4 @@
-/// What a search would do at best, before it runs. Pure; safe on any thread.
+/// How many trials a search would run how far, before it runs. Pure; safe on any thread.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct LengthPreview {
 template <class V>
 void describe(V& v, LengthPreview& c) {
   v.required("count", c.count, "Number of trials.");
-  v.required("length", c.length, "Time at which they end.");
+  v.required("length", c.length, "Time at which they end; 0: when their program ends.");
 }
 
 struct Preview {

@@ -28,63 +28,13 @@ std::int64_t draw_log(const Int& one, Generator& generator) {
   return std::max(one.min, static_cast<std::int64_t>(drawn));
 }
 
-/// Evenly spaced numbers, both ends included.
-std::vector<double> spread(double min, double max, std::int64_t count) {
-  if (count == 1) return {min + (max - min) / 2};
-  std::vector<double> values;
-  for (std::int64_t i = 0; i < count; ++i) {
-    values.push_back(min + (max - min) * (static_cast<double>(i) / static_cast<double>(count - 1)));
-  }
-  return values;
-}
-
-std::vector<describe::Value> whole_axis(const Int& one) {
-  const std::uint64_t last = last_step(one);
-  const std::uint64_t wanted = one.count ? static_cast<std::uint64_t>(*one.count) : last + 1;
-  const std::uint64_t count = wanted == 0 || wanted > last ? last + 1 : wanted;
-  std::vector<describe::Value> values;
-  if (count == 0 || count > Grid::most_points) return values;  // 0: all of 2^64
-  const double middle = static_cast<double>(one.min) + static_cast<double>(last) / 2;
-  if (count == 1 && one.step == 1) values.emplace_back(std::llround(middle));  // half away from zero, also below it
-  for (std::uint64_t i = 0; i < count && values.size() < count; ++i) {
-    if (count == last + 1) {
-      values.push_back(whole(one, i));
-    } else if (count == 1) {
-      values.push_back(whole(one, last / 2 + last % 2));
-    } else if (one.step == 1) {
-      values.emplace_back(
-          std::llround(static_cast<double>(one.min) +
-                       static_cast<double>(last) * static_cast<double>(i) / static_cast<double>(count - 1)));
-    } else {
-      values.push_back(whole(
-          one, static_cast<std::uint64_t>(
-                   std::llround(static_cast<double>(last) * static_cast<double>(i) / static_cast<double>(count - 1)))));
-    }
-  }
-  return values;
-}
-
-std::uint64_t axis_size(const Domain& domain) {
-  return std::visit(overloaded{[](const Constant&) { return std::uint64_t{1}; },
-                               [](const Int& one) {
-                                 const std::uint64_t last = last_step(one);
-                                 if (one.count && static_cast<std::uint64_t>(*one.count) <= last) {
-                                   return static_cast<std::uint64_t>(*one.count);
-                                 }
-                                 return last == ~std::uint64_t{0} ? last : last + 1;
-                               },
-                               [](const Categorical& one) { return static_cast<std::uint64_t>(one.values.size()); },
-                               [](const auto& one) { return static_cast<std::uint64_t>(one.count.value_or(1)); }},
-                    domain);
-}
-
-bool needs_count(const Domain& domain) {
-  return std::visit(overloaded{[](const Double& one) { return !one.count; }, [](const Log& one) { return !one.count; },
-                               [](const auto&) { return false; }},
-                    domain);
-}
-
 }  // namespace
+
+std::int64_t sampled_steps(const Double& domain) {
+  constexpr double rounding = 1e-9;
+  return std::max<std::int64_t>(
+      1, static_cast<std::int64_t>(std::ceil((domain.max - domain.min) / *domain.step - rounding)));
+}
 
 describe::Value draw(const Domain& domain, Generator& generator) {
   return std::visit(
@@ -100,9 +50,8 @@ describe::Value draw(const Domain& domain, Generator& generator) {
                  },
                  [&](const Double& one) {
                    if (one.step) {
-                     const double steps = std::max(1.0, std::ceil((one.max - one.min) / *one.step - 1e-9));
-                     return describe::Value(
-                         one.min + *one.step * static_cast<double>(generator.below(static_cast<std::uint64_t>(steps))));
+                     const auto steps = static_cast<std::uint64_t>(sampled_steps(one));
+                     return describe::Value(one.min + *one.step * static_cast<double>(generator.below(steps)));
                    }
                    return describe::Value(one.min + (one.max - one.min) * generator.unit());
                  },
@@ -162,89 +111,6 @@ void check_entries(const Space& space, const describe::Value& part, const std::v
 
 void check_point(const Space& space, const Point& point, const describe::Place& place) {
   if (place.map(point) != nullptr) check_entries(space, point, {}, place);
-}
-
-std::vector<describe::Value> axis(const Domain& domain) {
-  std::vector<describe::Value> values;
-  std::visit(overloaded{[&](const Constant& one) { values.push_back(one.value); },
-                        [&](const Int& one) { values = whole_axis(one); },
-                        [&](const Double& one) {
-                          for (const double value : spread(one.min, one.max, *one.count)) values.emplace_back(value);
-                        },
-                        [&](const Log& one) {
-                          for (const double exponent : spread(one.min, one.max, *one.count)) {
-                            values.emplace_back(std::pow(one.base, exponent));
-                          }
-                        },
-                        [&](const Categorical& one) { values = one.values; }},
-             domain);
-  return values;
-}
-
-Grid::Grid(const Space& space, const describe::Value& tree, const describe::Place& place) : space_(space) {
-  bool is_whole = true;
-  for (const Parameter& parameter : space.parameters()) {
-    if (needs_count(parameter.domain)) {
-      const describe::Value* at = find(tree, parameter.path);
-      const describe::Path inner(place.path, parameter.name());
-      place.at(inner).fault(at != nullptr ? *at : tree,
-                            "needs a count: a grid needs to know how many values of this range it has");
-      is_whole = false;
-    }
-    const std::uint64_t size = axis_size(parameter.domain);
-    positions_ = size > most_points || positions_ * size > most_points ? most_points + 1 : positions_ * size;
-  }
-  if (positions_ > most_points) {
-    place.fault(tree, "have more than 1000000 combinations; lower the counts, or search at random");
-    is_whole = false;
-  }
-  if (!is_whole) {
-    positions_ = 0;
-    return;
-  }
-  for (const Parameter& parameter : space.parameters()) axes_.push_back(axis(parameter.domain));
-}
-
-Grid::Grid(const Space& space) : space_(space) {
-  for (const Parameter& parameter : space.parameters()) {
-    axes_.push_back(axis(parameter.domain));
-    positions_ *= axes_.back().size();
-  }
-}
-
-std::optional<Point> Grid::at(std::uint64_t position) const {
-  std::vector<std::size_t> choice(axes_.size());
-  for (std::size_t i = axes_.size(); i-- > 0;) {
-    choice[i] = position % axes_[i].size();
-    position /= axes_[i].size();
-  }
-  Point point(describe::Value::Map{});
-  for (const std::size_t i : space_.order()) {
-    const Parameter& parameter = space_.parameters()[i];
-    if (Space::exists(parameter, point)) {
-      insert(point, parameter.path, axes_[i][choice[i]]);
-    } else if (choice[i] != 0) {
-      return std::nullopt;  // the same point without this hyperparameter was there before
-    }
-  }
-  return point;
-}
-
-std::optional<Point> Grid::next(std::uint64_t& position) const {
-  while (position < positions_) {
-    if (auto point = at(position++)) return point;
-  }
-  return std::nullopt;
-}
-
-std::uint64_t Grid::size() const {
-  const auto& parameters = space_.parameters();
-  if (std::all_of(parameters.begin(), parameters.end(), [](const Parameter& one) { return one.when.empty(); })) {
-    return positions_;
-  }
-  std::uint64_t count = 0;
-  for (std::uint64_t position = 0; next(position);) ++count;
-  return count;
 }
 
 }  // namespace cadre::search

@@ -3,96 +3,95 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
-#include <set>
-#include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
+#include "base/result.h"
+#include "search/actions.h"
 #include "search/asha.h"
 #include "search/asha_promote.h"
 #include "search/config.h"
+#include "search/event.h"
 #include "search/generator.h"
+#include "search/grid.h"
 #include "search/listed.h"
-#include "search/observation.h"
 #include "search/orders.h"
 #include "search/pbt.h"
-#include "search/sample.h"
 #include "search/space.h"
 
 namespace cadre::search {
-
-// Actions, in the order in which they are to be done: orders of which all hyperparameters are known, and draws.
-
-struct Create {
-  TrialNumber trial = 0;
-  Point hyperparameters;
-  std::uint32_t seed = 0;  ///< 31 bits
-};
-struct Replace {
-  TrialNumber trial = 0;
-  TrialNumber source = 0;
-  Point hyperparameters;
-};
-/// A point is to be drawn by the sampler, away from the control loop; it returns as `drawn`. One at a time.
-struct Draw {
-  TrialNumber trial = 0;
-  std::uint32_t seed = 0;
-  Point given;
-};
-using Action = std::variant<Create, StopTrial, SuspendTrial, ExtendTrial, Replace, Draw>;
 
 using MethodState = std::variant<ListedState, AshaState, AshaPromoteState, PbtState>;
 
 /// All of a search that changes.
 struct SearchState {
   Generator generator;
+  Limits limits;
   TrialNumber created = 0;
   TrialNumber ended = 0;
-  std::uint64_t given = 0;  ///< points of start_with that are used
+  TrialNumber replaced = 0;  ///< of those that have ended: they were invalid, and do not count
+  std::uint64_t given = 0;   ///< points of start_with that are used
   MethodState method;
-  std::vector<Order> pending;  ///< of trials that wait for hyperparameters
-  bool is_drawing = false;
+  std::vector<Order> pending;              ///< of trials that wait for hyperparameters
+  std::optional<std::uint32_t> draw_seed;  ///< the first of them was handed to the sampler, with this seed
+  bool is_last = false;                    ///< the program of a custom search creates no more trials
 };
 template <class V>
 void describe(V& v, SearchState& c) {
   v.required("generator", c.generator, "State of the random numbers.");
+  v.required("limits", c.limits, "How many trials the search creates.");
   v.required("created", c.created, "Trials created so far.");
   v.required("ended", c.ended, "Trials that have ended.");
+  v.field("replaced", c.replaced, "Trials that were invalid and were replaced.");
   v.required("given", c.given, "Points of start_with that were used.");
   v.required("method", c.method, "State of the search method.");
   v.field("pending", c.pending, "Orders that wait for hyperparameters.");
-  v.field("is_drawing", c.is_drawing, "Whether the first of them was handed to the sampler.");
+  v.field("draw_seed", c.draw_seed, "Seed with which the first of them was handed to the sampler.");
+  v.field("is_last", c.is_last, "Whether the program of a custom search creates no more trials.");
 }
 
 class Search {
  public:
   Search(Searcher searcher, Space space, std::uint32_t seed);
+  /// Continues from a state of a search with the same searcher and space.
   Search(Searcher searcher, Space space, SearchState state);
+
+  // Events; each returns what is to be done now.
 
   /// Creates the first trials. To be called once.
   [[nodiscard]] std::vector<Action> begin();
   /// A validation of a trial; the metric as reported.
   [[nodiscard]] std::vector<Action> report(TrialNumber trial, double time, double metric);
-  /// A trial has ended; those that were stopped say so, too.
+  /// A trial has ended; those that were stopped say so, too. To be called once for each trial.
   [[nodiscard]] std::vector<Action> exit(TrialNumber trial, Exit exit);
   /// The sampler has drawn what it was asked for.
   [[nodiscard]] std::vector<Action> drawn(const Point& point);
+  /// The program of a custom search has decided something.
+  [[nodiscard]] Result<std::vector<Action>> order(Ordered ordered);
+  /// More trials, or another number at a time, also after the end.
+  [[nodiscard]] Result<std::vector<Action>> limit(const Limited& limited);
+  /// Any of these. An event that is impossible now is refused and changes nothing.
+  [[nodiscard]] Result<std::vector<Action>> apply(const Event& event);
 
+  /// What the sampler was asked for and has not returned: a search that continues from its state asks again.
+  [[nodiscard]] std::optional<Draw> unfinished_draw() const;
   /// No trial lives and none will be created.
   [[nodiscard]] bool is_done() const;
-  /// From 0 to 1.
-  [[nodiscard]] double progress() const;
-  /// Most trials there will be, without invalid ones; 0: not known.
+  /// From 0 to 1. `running` is how much of the trials that live is done, as a number of trials: half of two makes 1.
+  [[nodiscard]] double progress(double running = 0) const;
+  /// Most trials there will be, without invalid ones that are replaced; 0: not known.
   [[nodiscard]] std::int64_t most_trials() const;
+  /// The times at which the rungs of a trial end; null if its method has none.
+  [[nodiscard]] const std::vector<std::int64_t>* rung_ends_of(TrialNumber trial) const;
   [[nodiscard]] const SearchState& state() const { return state_; }
   [[nodiscard]] const Searcher& searcher() const { return searcher_; }
   [[nodiscard]] const Space& space() const { return space_; }
 
  private:
-  template <class Apply>
-  std::vector<Action> apply(Apply apply);
+  template <class Act>
+  std::vector<Action> run(Act act);
   std::vector<Action> perform(Orders orders);
   [[nodiscard]] bool is_waiting(TrialNumber trial) const;
   void flush(std::vector<Action>& actions);

@@ -1,100 +1,18 @@
 #include "search/search.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
-#include <map>
+#include <set>
 
 #include "base/seeds.h"
-#include "search/preview.h"
-#include "search/simulation.h"
-#include "search/tpe.h"
+#include "search/search_fixture_for_tests.h"
 
 namespace cadre::search {
 namespace {
 
 using describe::Value;
-using testing::ElementsAre;
-using testing::Pair;
-
-/// The hyperparameters of a YAML text; their faults as text if there are some.
-struct ReadSpace {
-  Space space;
-  std::string faults;
-};
-ReadSpace read_yaml_space(const std::string& yaml) {
-  const Value tree = describe::parse_yaml(yaml).value();
-  describe::Faults faults;
-  const describe::Path path;
-  ReadSpace read{read_space(tree, {path, faults}), ""};
-  if (!faults.empty()) read.faults = describe::to_error(faults, "").message;
-  return read;
-}
-Space space_of(const std::string& yaml) {
-  ReadSpace read = read_yaml_space(yaml);
-  EXPECT_EQ(read.faults, "");
-  return read.space;
-}
-Searcher searcher_of(const std::string& yaml) { return describe::read_yaml<Searcher>(yaml).value(); }
-
-const char* const one_rate = "lr: {type: log, min: -4, max: -1}";
-
-std::vector<std::pair<std::int64_t, std::int64_t>> lengths_of(const Preview& preview) {
-  std::vector<std::pair<std::int64_t, std::int64_t>> lengths;
-  for (const LengthPreview& one : preview.trials) lengths.emplace_back(one.length, one.count);
-  return lengths;
-}
-
-double real(const Point& point, const std::string& name) { return number_of(*find(point, {name})).value(); }
-
-Point drawn_by_tpe(const Search& search, const Draw& draw, const std::vector<Observation>& trials) {
-  return std::visit(
-      [&](const auto& one) -> Point {
-        if constexpr (requires { one.sampler; }) {
-          return draw_by_tpe(std::get<TpeSampler>(one.sampler), search.space(), trials, {}, draw.seed, draw.given);
-        }
-        return {};
-      },
-      search.searcher());
-}
-
-std::vector<SimulatedTrial> simulated(Search& search, const MetricOf& metric, const SimulationConfig& config = {}) {
-  return simulate(search, config, metric,
-                  [&](const Draw& draw, const auto& trials) { return drawn_by_tpe(search, draw, trials); });
-}
-
-// What asynchronous halving would do.
-
-TEST(Preview, DividesTrialsOverBrackets) {
-  const Searcher asha = searcher_of("{type: asha, metric: loss, max_trials: 64, max_time: 256}");
-  const Preview all = preview(asha, space_of(one_rate), 0);
-  std::vector<std::vector<std::int64_t>> brackets;
-  for (const BracketPreview& one : all.brackets) brackets.push_back({one.rungs, one.trials, one.concurrent});
-  EXPECT_THAT(brackets, ElementsAre(ElementsAre(4, 45, 6), ElementsAre(3, 14, 5), ElementsAre(2, 5, 5)));
-  EXPECT_THAT(lengths_of(all), ElementsAre(Pair(4, 34), Pair(16, 20), Pair(64, 7), Pair(256, 3)));
-}
-
-TEST(Preview, CountsExactPowersAsRungs) {
-  const auto rungs = [](const std::string& trials) {
-    const Searcher asha =
-        searcher_of("{type: asha, metric: m, mode: aggressive, max_time: 64, max_trials: " + trials + "}");
-    return preview(asha, Space(), 0).brackets.at(0).rungs;
-  };
-  EXPECT_EQ(rungs("64"), 4);
-  EXPECT_EQ(rungs("63"), 3);
-  EXPECT_EQ(rungs("1000000"), 4) << "by max_time";
-}
-
-TEST(Preview, OfOtherSearchersIsTheirTrials) {
-  const Searcher random = searcher_of("{type: random, metric: m, max_trials: 7}");
-  EXPECT_THAT(lengths_of(preview(random, Space(), 100)), ElementsAre(Pair(100, 7)));
-  const Space grid = space_of("{a: {type: int, min: 1, max: 4}, b: {type: categorical, values: [x, y, z]}}");
-  EXPECT_THAT(lengths_of(preview(searcher_of("{type: grid, metric: m}"), grid, 9)), ElementsAre(Pair(9, 12)));
-}
-
-// Searches that run.
 
 TEST(Asha, StopsTrialsThatAreNotAmongTheBestOfTheirRung) {
   Search search(searcher_of("{type: asha, metric: m, mode: aggressive, max_trials: 16, max_time: 16}"), Space(), 1);
@@ -124,90 +42,185 @@ TEST(Asha, ALargerMetricCanBeBetter) {
   EXPECT_EQ(trials.at(15).stopped_at, 1);
 }
 
-/// What holds for every search: it creates its trials and no more, ends, and does the same again from its seed and from
-/// a state that was written and read in the middle.
-TEST(Search, EndsAndIsTheSameAgainFromItsSeedAndFromItsState) {
-  FOR_SEEDS(300, [](Dice& dice) {
-    const char* const methods[] = {
-        "{type: random, metric: m, max_trials: 9, max_concurrent_trials: 2}",
-        "{type: asha, metric: m, max_trials: 30, max_time: 64, max_concurrent_trials: 5}",
-        "{type: asha_promote, metric: m, max_trials: 30, max_time: 64, divisor: 3}",
-        "{type: pbt, metric: m, population: 6, interval: 8}",
-        "{type: asha, metric: m, max_trials: 20, max_time: 16, sampler: {type: tpe, startup: 3}}",
-        "{type: single, metric: m}",
-    };
-    const Searcher searcher = searcher_of(methods[dice.below(std::size(methods))]);
-    const Space space = space_of(
-        "{lr: {type: log, min: -4, max: -1}, n: {type: int, min: 1, max: 8}, c: {type: categorical, values: [x, y]}, "
-        "momentum: {type: double, min: 0, max: 1, when: {c: x}}}");
-    const auto seed = static_cast<std::uint32_t>(dice.bits());
-    const std::uint64_t salt = dice.bits();
-    const MetricOf metric = [salt](const Moment& now) {
-      Dice own(salt + now.trial * 1'000 + static_cast<std::uint64_t>(now.time));
-      if (own.percent(3)) return std::numeric_limits<double>::quiet_NaN();
-      return static_cast<double>(own.between(0, 100));
-    };
-    const SimulationConfig config{dice.percent(50) ? TrialOrder::round_robin : TrialOrder::sequential, 0, 64};
-    Search first(searcher, space, seed);
-    const auto trials = simulated(first, metric, config);
-    ASSERT_TRUE(first.is_done());
-    ASSERT_LE(static_cast<std::int64_t>(trials.size()), first.most_trials());
-    ASSERT_GE(trials.size(), 1U);
-    for (const SimulatedTrial& trial : trials) {
-      ASSERT_GE(trial.stopped_at, 1);
-      ASSERT_EQ(find(trial.hyperparameters, {"momentum"}) != nullptr,
-                *find(trial.hyperparameters, {"c"}) == Value(std::string("x")));
-    }
-    Search again(searcher, space, seed);
-    const auto repeated = simulated(again, metric, config);
-    ASSERT_EQ(repeated.size(), trials.size());
-    for (std::size_t i = 0; i < trials.size(); ++i) {
-      ASSERT_EQ(repeated[i].hyperparameters, trials[i].hyperparameters);
-      ASSERT_EQ(repeated[i].stopped_at, trials[i].stopped_at);
-    }
+/// Searchers of all types that end by themselves.
+const char* const methods[] = {
+    "{type: single, metric: m}",
+    "{type: single, metric: m, start_with: [{n: 3, c: x}]}",
+    "{type: random, metric: m, max_trials: 9, max_concurrent_trials: 2}",
+    "{type: random, metric: m, max_trials: 12, start_with: [{n: 3}, {c: y, n: 1}, {}], sampler: {type: tpe, startup: "
+    "3}}",
+    "{type: grid, metric: m, max_concurrent_trials: 3}",
+    "{type: grid, metric: m, max_concurrent_trials: 0, start_with: [{n: 3}, {lr: 0.1, n: 8, c: y, momentum: 0.0}]}",
+    "{type: asha, metric: m, max_trials: 30, max_time: 64, max_concurrent_trials: 5}",
+    "{type: asha, metric: m, max_trials: 16, max_time: 16, mode: conservative, start_with: [{n: 2}]}",
+    "{type: asha, metric: m, max_trials: 20, max_time: 16, mode: aggressive, sampler: {type: tpe, startup: 3}}",
+    "{type: asha_promote, metric: m, max_trials: 30, max_time: 64, divisor: 3, smaller_is_better: false}",
+    "{type: asha_promote, metric: m, max_trials: 12, max_time: 16, max_concurrent_trials: 3, sampler: {type: tpe, "
+    "startup: 2, multivariate: false}}",
+    "{type: pbt, metric: m, population: 6, interval: 8}",
+    "{type: pbt, metric: m, population: 5, interval: 8, start_with: [{n: 8}], sampler: {type: tpe, startup: 3}}",
+};
+const char* const mixed =
+    "{lr: {type: log, min: -4, max: -1, count: 3}, n: {type: int, min: 1, max: 8}, c: {type: categorical, values: [x, "
+    "y]}, "
+    "momentum: {type: double, min: 0, max: 1, count: 2, when: {c: x}}}";
 
-    // Reports to two searches, of which one is written and read before each.
-    Search whole(searcher, space, seed);
-    std::optional<Search> renewed(std::in_place, searcher, space, seed);
-    const auto renew = [&] {
-      const std::string text = describe::to_json(describe::write(renewed->state()));
-      auto state = describe::read_json<SearchState>(text);
-      ASSERT_TRUE(state);
-      renewed.emplace(searcher, space, *std::move(state));
-    };
-    const auto same = [](const std::vector<Action>& a, const std::vector<Action>& b) {
-      if (a.size() != b.size()) return false;
-      for (std::size_t i = 0; i < a.size(); ++i) {
-        const auto* created = std::get_if<Create>(&a[i]);
-        if (a[i].index() != b[i].index()) return false;
-        if (created != nullptr && (created->hyperparameters != std::get<Create>(b[i]).hyperparameters ||
-                                   created->seed != std::get<Create>(b[i]).seed)) {
-          return false;
-        }
+bool is_same(const Action& a, const Action& b) { return describe::write_json(a) == describe::write_json(b); }
+bool is_same(const Result<std::vector<Action>>& a, const Result<std::vector<Action>>& b) {
+  if (!a || !b) return a.has_value() == b.has_value();
+  return std::equal(a->begin(), a->end(), b->begin(), b->end(),
+                    [](const Action& left, const Action& right) { return is_same(left, right); });
+}
+
+/// Trials that report, end, fail and are invalid in any order, and what their search decides.
+class AnyTrials {
+ public:
+  AnyTrials(Dice& dice, Search search) : dice_(dice), search_(std::move(search)) { apply(Begun{}); }
+
+  /// The next event, which a search that is written and read before it must answer the same.
+  void step() {
+    if (const std::optional<Draw> wanted = search_.unfinished_draw(); wanted && (live_.empty() || dice_.percent(50))) {
+      return apply(Drawn{draw_point(search_.searcher(), search_.space(), *wanted, observations_)});
+    }
+    const auto trial = *std::next(live_.begin(), static_cast<std::ptrdiff_t>(dice_.below(live_.size())));
+    const bool is_suspended = observations_[trial].has_ended;
+    if (stopped_.contains(trial) || dice_.percent(is_suspended ? 2 : 5)) {
+      live_.erase(trial);
+      const auto exit = static_cast<Exit>(dice_.between(0, 2));
+      observations_[trial].has_ended = true;
+      observations_[trial].has_failed = exit == Exit::failed;
+      return apply(Ended{trial, exit});
+    }
+    if (is_suspended) return;
+    double& time = times_[trial];
+    time += static_cast<double>(dice_.between(1, 20));
+    const double metric = dice_.percent(3) ? std::nan("") : static_cast<double>(dice_.between(0, 100));
+    observations_[trial].reports.emplace_back(time, metric);
+    apply(Reported{trial, time, metric});
+  }
+
+  [[nodiscard]] const Search& search() const { return search_; }
+  [[nodiscard]] const std::vector<Observation>& trials() const { return observations_; }
+
+ private:
+  void apply(const Event& event) {
+    Search other = renewed(search_);
+    const auto actions = search_.apply(event);
+    ASSERT_TRUE(actions) << actions.error().message;
+    ASSERT_TRUE(is_same(other.apply(event), actions)) << describe::write_json(event);
+    ASSERT_EQ(describe::write_json(other.state()), describe::write_json(search_.state()));
+    for (const Action& action : *actions) {
+      if (const auto* created = std::get_if<Create>(&action)) {
+        ASSERT_EQ(created->trial, observations_.size()) << "trials are created in the order of their numbers";
+        ASSERT_LT(created->seed, 1U << 31);
+        observations_.push_back({created->hyperparameters, {}});
+        times_.push_back(0);
+        live_.insert(created->trial);
       }
-      return true;
-    };
-    std::vector<Action> actions = whole.begin();
-    ASSERT_TRUE(same(actions, renewed->begin()));
-    for (int step = 0; step < 40; ++step) {
-      renew();
-      const bool draws = whole.state().is_drawing;
-      const TrialNumber created = whole.state().created;
-      if (draws) {
-        Dice own(salt + static_cast<std::uint64_t>(step));
-        Generator generator(static_cast<std::uint32_t>(own.bits()));
-        const Point point = draw(space, generator);
-        actions = whole.drawn(point);
-        ASSERT_TRUE(same(actions, renewed->drawn(point)));
-        continue;
+      if (const auto* stopped = std::get_if<StopTrial>(&action)) stopped_.insert(stopped->trial);
+      if (const auto* suspended = std::get_if<SuspendTrial>(&action)) observations_[suspended->trial].has_ended = true;
+      if (const auto* extended = std::get_if<ExtendTrial>(&action)) {
+        ASSERT_TRUE(live_.contains(extended->trial)) << "what has ended cannot go on";
+        observations_[extended->trial].has_ended = false;
       }
-      const auto trial = static_cast<TrialNumber>(dice.below(created));
-      const double time = static_cast<double>(dice.between(1, 64));
-      const double value = metric({trial, Point(), static_cast<std::int64_t>(time), 0});
-      actions = whole.report(trial, time, value);
-      ASSERT_TRUE(same(actions, renewed->report(trial, time, value)));
+      if (const auto* replaced = std::get_if<Replace>(&action)) {
+        ASSERT_TRUE(live_.contains(replaced->trial)) << "what has ended cannot go on";
+        observations_[replaced->trial] = {replaced->hyperparameters, {}};
+      }
+    }
+  }
+
+  Dice& dice_;
+  Search search_;
+  std::vector<Observation> observations_;
+  std::vector<double> times_;
+  std::set<TrialNumber> live_;
+  std::set<TrialNumber> stopped_;
+};
+
+TEST(Search, DecidesTheSameAfterItWasWrittenAndReadAndEnds) {
+  FOR_SEEDS(150, [](Dice& dice) {
+    const std::string method = methods[dice.below(std::size(methods))];
+    SCOPED_TRACE(method);
+    AnyTrials trials(dice, Search(searcher_of(method), space_of(mixed), static_cast<std::uint32_t>(dice.bits())));
+    double progress = 0;
+    int steps = 0;
+    for (; !trials.search().is_done() && !testing::Test::HasFailure() && steps < 20'000; ++steps) {
+      trials.step();
+      ASSERT_GE(trials.search().progress(), progress) << "progress never goes back";
+      progress = trials.search().progress();
+      ASSERT_LE(progress, 1);
+    }
+    ASSERT_TRUE(trials.search().is_done()) << "after " << steps << " events";
+    ASSERT_EQ(progress, 1);
+    const auto created = static_cast<std::int64_t>(trials.trials().size());
+    ASSERT_LE(created - trials.search().state().replaced, trials.search().most_trials());
+    for (const Observation& one : trials.trials()) {
+      for (const Parameter& parameter : trials.search().space().parameters()) {
+        const Value* value = find(one.point, parameter.path);
+        ASSERT_EQ(value != nullptr, Space::exists(parameter, one.point)) << describe::to_json(one.point);
+        ASSERT_TRUE(value == nullptr || contains(parameter.domain, *value)) << describe::to_json(one.point);
+      }
     }
   });
+}
+
+TEST(Search, DoesTheSameAgainFromItsSeed) {
+  for (const char* const method : methods) {
+    SCOPED_TRACE(method);
+    const MetricOf metric = [](const Moment& now) {
+      return static_cast<double>((now.trial * 37 + static_cast<std::uint32_t>(now.time)) % 11);
+    };
+    const auto run = [&] {
+      Search search(searcher_of(method), space_of(mixed), 8);
+      return describe::write_json(simulated(search, metric, {TrialOrder::round_robin, 0, 64}));
+    };
+    EXPECT_EQ(run(), run());
+  }
+}
+
+TEST(Search, UsesGivenPointsFirstAndDrawsTheRestFromItsSeed) {
+  Search search(searcher_of("{type: random, metric: m, max_trials: 3, start_with: [{n: 5}]}"),
+                space_of("{lr: {type: double, min: 0, max: 1}, n: {type: int, min: 1, max: 8}}"), 42);
+  Generator generator(42);
+  std::vector<Create> created;
+  for (const Action& action : search.begin()) created.push_back(std::get<Create>(action));
+  ASSERT_EQ(created.size(), 3U);
+  EXPECT_EQ(real(created[0].hyperparameters, "n"), 5);
+  EXPECT_EQ(real(created[0].hyperparameters, "lr"), generator.unit()) << "n, which is given, draws nothing";
+  EXPECT_EQ(created[0].seed, generator.bits() & 0x7fffffffU);
+  EXPECT_EQ(real(created[1].hyperparameters, "lr"), generator.unit());
+  EXPECT_EQ(real(created[1].hyperparameters, "n"), 1 + static_cast<double>(generator.below(8)));
+}
+
+TEST(Search, AsksAgainForADrawThatWasNotReturned) {
+  Search search(searcher_of("{type: random, metric: m, max_trials: 2, sampler: {type: tpe}}"), space_of(one_rate), 3);
+  const auto actions = search.begin();
+  ASSERT_EQ(actions.size(), 1U);
+  const auto unfinished = renewed(search).unfinished_draw();
+  ASSERT_TRUE(unfinished);
+  EXPECT_TRUE(is_same(Action(*unfinished), actions[0]));
+}
+
+TEST(Search, ReportsProgressOfTrialsThatRunWhenItIsTold) {
+  Search search(searcher_of("{type: random, metric: m, max_trials: 4}"), Space(), 1);
+  EXPECT_EQ(search.progress(), 0);
+  EXPECT_FALSE(search.is_done());
+  static_cast<void>(search.begin());
+  EXPECT_EQ(search.progress(1.5), 0.375);
+  static_cast<void>(search.exit(2, Exit::failed));
+  EXPECT_EQ(search.progress(1.5), 0.625);
+  EXPECT_EQ(search.progress(99), 1);
+}
+
+TEST(Search, ManyTrialsAtATimeTakeLittleTime) {
+  const Searcher searcher = searcher_of(
+      "{type: asha_promote, metric: m, max_trials: 10000, max_time: 4, max_concurrent_trials: 10000, "
+      "sampler: {type: tpe, startup: 100000}}");
+  Search search(searcher, space_of(one_rate), 1);
+  const auto trials = simulated(search, [](const Moment& now) { return static_cast<double>(now.trial % 100); });
+  EXPECT_EQ(trials.size(), 10'000U);
+  EXPECT_TRUE(search.is_done());
 }
 
 TEST(Pbt, TheWorstContinueFromTheBest) {
@@ -225,131 +238,6 @@ TEST(Pbt, TheWorstContinueFromTheBest) {
   EXPECT_EQ(replaced.trial, 3U);
   EXPECT_EQ(replaced.source, 0U);
   EXPECT_NE(replaced.hyperparameters, points[3]);
-}
-
-TEST(Grid, VisitsEveryCombinationOnceAndLeavesOutWhatDoesNotExist) {
-  const Space space = space_of(
-      "{a: {type: int, min: 1, max: 3}, b: {type: categorical, values: [x, y]}, "
-      "c: {type: int, min: 1, max: 2, when: {b: y}}}");
-  const Grid grid(space);
-  EXPECT_EQ(grid.size(), 9U);
-  std::set<std::string> seen;
-  for (std::uint64_t position = 0; const auto point = grid.next(position);) seen.insert(describe::to_json(*point));
-  EXPECT_EQ(seen.size(), 9U);
-  EXPECT_TRUE(seen.contains(R"({"a":2,"b":"x"})"));
-  EXPECT_TRUE(seen.contains(R"({"a":2,"b":"y","c":2})"));
-}
-
-TEST(Space, ReportsAllFaultsWithTheirPaths) {
-  const std::string faults =
-      read_yaml_space("{a: {type: int, min: 5, max: 1}, b: {type: log, min: 0}, c: {type: categorical, values: []}}")
-          .faults;
-  for (const char* path : {"a", "b", "c"}) EXPECT_THAT(faults, testing::HasSubstr(path)) << faults;
-}
-
-// The sampler.
-
-const TpeSampler defaults;
-
-TEST(Tpe, DrawsAtRandomUntilThereAreEnoughResults) {
-  const Space space = space_of(one_rate);
-  std::vector<Observation> trials(9);
-  for (Observation& one : trials) {
-    Generator generator(1);
-    one.point = draw(space, generator);
-    one.reports = {{1, 0.5}};
-  }
-  Generator generator(7);
-  EXPECT_EQ(draw_by_tpe(defaults, space, trials, {}, 7, Point()), draw(space, generator));
-  trials.push_back(trials.back());
-  EXPECT_NE(draw_by_tpe(defaults, space, trials, {}, 7, Point()), draw(space, generator = Generator(7)));
-}
-
-TEST(Tpe, IsFittedAtTheHighestRungThatEnoughTrialsHaveReached) {
-  TpeSampler config;
-  config.startup = 2;
-  const auto trial = [](std::vector<std::pair<double, double>> reports, bool has_ended, bool has_failed = false) {
-    return Observation{Point(describe::Value::Map{}), std::move(reports), has_ended, has_failed};
-  };
-  const std::vector<Observation> trials = {
-      trial({{1, 5}, {4, 3}, {16, 2}}, true),
-      trial({{1, 6}, {5, 4}}, true),
-      trial({{1, 9}}, true),        // stopped below the rung: it says nothing about it
-      trial({{1, 1}}, false),       // runs
-      trial({{2, 8}}, true, true),  // has failed
-      trial({{4, std::nan("")}}, true),
-  };
-  std::vector<double> values;
-  for (const Scored& one : scored(config, trials, {1, 16, 4})) values.push_back(one.value);
-  const double worst = std::numeric_limits<double>::infinity();
-  EXPECT_THAT(values, ElementsAre(3, 4, worst, worst, worst)) << "one trial only has reached 16";
-  values.clear();
-  for (const Scored& one : scored(config, trials, {})) values.push_back(one.value);
-  EXPECT_THAT(values, ElementsAre(2, 4, 9, 1, worst, worst)) << "without rungs the last report counts";
-}
-
-/// The mean over seeds of the best of 60 trials.
-double best_of(const std::string& sampler, const std::string& space, const MetricOf& metric) {
-  double sum = 0;
-  constexpr int seeds = 10;
-  for (std::uint32_t seed = 0; seed < seeds; ++seed) {
-    Search search(
-        searcher_of("{type: random, metric: m, max_trials: 60, max_concurrent_trials: 1, sampler: " + sampler + "}"),
-        space_of(space), seed);
-    double best = std::numeric_limits<double>::infinity();
-    static_cast<void>(simulated(search, [&](const Moment& now) {
-      const double value = metric(now);
-      best = std::min(best, value);
-      return value;
-    }));
-    sum += best;
-  }
-  return sum / seeds;
-}
-
-TEST(Tpe, FindsBetterPointsThanRandomSampling) {
-  const std::string space =
-      "{x: {type: double, min: -10, max: 10}, y: {type: log, min: -4, max: 2}, n: {type: int, min: 0, max: 50}, "
-      "c: {type: categorical, values: [a, b, c, d]}}";
-  const MetricOf metric = [](const Moment& now) {
-    const double x = real(now.hyperparameters, "x") - 3;
-    const double y = std::log10(real(now.hyperparameters, "y")) + 2;
-    const double n = (real(now.hyperparameters, "n") - 20) / 10;
-    const bool is_good = *find(now.hyperparameters, {"c"}) == Value(std::string("b"));
-    return x * x + y * y + n * n + (is_good ? 0 : 5);
-  };
-  const double random = best_of("{type: random}", space, metric);
-  EXPECT_LT(best_of("{type: tpe}", space, metric), 0.5 * random);
-  EXPECT_LT(best_of("{type: tpe, multivariate: false}", space, metric), 0.9 * random);
-}
-
-TEST(Tpe, DrawsOnlyPossibleValues) {
-  FOR_SEEDS(200, [](Dice& dice) {
-    const Space space = space_of(
-        "{i: {type: int, min: -3, max: 9, step: 3}, l: {type: int, min: 1, max: 1000, log: true}, "
-        "d: {type: double, min: 0, max: 1, step: 0.25}, r: {type: double, min: 5, max: 5}, "
-        "g: {type: log, base: 2, min: -3, max: 3}, o: {type: categorical, values: [sgd, adam]}, one: 7, "
-        "m: {type: double, min: 0.5, max: 0.9, when: {o: sgd}}}");
-    TpeSampler config;
-    config.multivariate = dice.percent(50);
-    config.candidates = 3;
-    Generator generator(static_cast<std::uint32_t>(dice.bits()));
-    std::vector<Observation> trials;
-    for (int i = 0; i < 15; ++i) {
-      trials.push_back({draw(space, generator), {{1, static_cast<double>(dice.between(0, 9))}}, dice.percent(50)});
-    }
-    const auto seed = static_cast<std::uint32_t>(dice.bits());
-    const Point point = draw_by_tpe(config, space, trials, {}, seed, Point());
-    ASSERT_EQ(draw_by_tpe(config, space, trials, {}, seed, Point()), point);
-    for (const Parameter& parameter : space.parameters()) {
-      const Value* value = find(point, parameter.path);
-      ASSERT_EQ(value != nullptr, Space::exists(parameter, point)) << parameter.name();
-      ASSERT_TRUE(value == nullptr || contains(parameter.domain, *value)) << describe::to_json(point);
-    }
-    Point given(describe::Value::Map{});
-    insert(given, {"i"}, Value(std::int64_t{6}));
-    ASSERT_EQ(*find(draw_by_tpe(config, space, trials, {}, seed, given), {"i"}), Value(std::int64_t{6}));
-  });
 }
 
 }  // namespace

@@ -4,10 +4,10 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "search/search.h"
 
 namespace cadre::search {
@@ -27,15 +27,12 @@ struct Moment {
   std::int64_t time = 0;
   std::int64_t reports = 0;
 };
-using MetricOf = std::function<double(const Moment&)>;
-
-/// Draws a point as the sampler does.
-using DrawPoint = std::function<Point(const Draw&, const std::vector<Observation>&)>;
+using MetricOf = std::function<Result<double>(const Moment&)>;
 
 struct SimulationConfig {
   TrialOrder order = TrialOrder::round_robin;
-  std::int64_t every = 0;   ///< steps between two reports; 0: a report at each rung
-  std::int64_t length = 0;  ///< of trials whose searcher does not set one
+  std::int64_t every = 0;   ///< time between two reports; 0: a report at each rung
+  std::int64_t length = 0;  ///< of trials whose searcher does not set one; 0: not known
 };
 
 struct SimulatedTrial {
@@ -48,12 +45,15 @@ template <class V>
 void describe(V& v, SimulatedTrial& c) {
   v.required("trial", c.trial, "Number of the trial, in order of creation.");
   v.required("hyperparameters", c.hyperparameters, "Its hyperparameters.");
-  v.required("stopped_at", c.stopped_at, "Time at which it ended.");
+  v.required("stopped_at", c.stopped_at, "Time of its last report.");
   v.required("reports", c.reports, "Number of its reports.");
 }
 
-/// Runs the search to its end.
-[[nodiscard]] std::vector<SimulatedTrial> simulate(Search& search, const SimulationConfig& config,
-                                                   const MetricOf& metric_of, const DrawPoint& draw_point);
+/// More reports than this are refused.
+constexpr std::int64_t most_simulated_reports = 100'000'000;
+
+/// Runs the search to its end. An error of the metric ends it; so do settings with which it would not end.
+[[nodiscard]] Result<std::vector<SimulatedTrial>> simulate(Search& search, const SimulationConfig& config,
+                                                           const MetricOf& metric_of);
 
 }  // namespace cadre::search

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <utility>
 
 #include "base/overloaded.h"
 
@@ -80,6 +82,14 @@ void insert(Point& point, const std::vector<std::string>& path, describe::Value 
   *at = std::move(value);
 }
 
+void fault_at(const describe::Value& tree, const describe::Place& place, const std::vector<std::string>& path,
+              std::string message) {
+  if (path.empty()) return place.fault(tree, std::move(message));
+  const describe::Path inner(place.path, path.front());
+  const describe::Value* below = tree.find(path.front());
+  fault_at(below != nullptr ? *below : tree, place.at(inner), {path.begin() + 1, path.end()}, std::move(message));
+}
+
 bool contains(const Domain& domain, const describe::Value& value) {
   const auto given = number_of(value);
   return std::visit(overloaded{[&](const Constant& one) { return is_same(one.value, value); },
@@ -156,10 +166,13 @@ class SpaceReader {
   void read_entry(const describe::Value& value, const describe::Place& place, const std::vector<std::string>& path,
                   const std::vector<When>& conditions) {
     const bool is_map = value.as<describe::Value::Map>() != nullptr;
-    if (is_map && value.find("type") == nullptr) return read_map(value, place, path, conditions);
+    const bool is_empty = is_map && value.as<describe::Value::Map>()->empty();
+    if (is_map && !is_empty && value.find("type") == nullptr) return read_map(value, place, path, conditions);
     Parameter parameter{path, Constant{value, {}}, conditions};
-    if (is_map) {
+    if (is_map && !is_empty) {
+      const std::size_t before = place.faults.count();
       describe::read_into(value, parameter.domain, place);
+      if (place.faults.count() > before) faulty_.insert(path);
       std::visit([&](auto& one) { parameter.when.push_back(std::move(one.when)), one.when.clear(); }, parameter.domain);
       std::erase_if(parameter.when, [](const When& when) { return when.empty(); });
     }
@@ -188,9 +201,7 @@ class SpaceReader {
   void check_condition(const describe::Value& tree, const describe::Place& place, const Condition& condition,
                        const std::vector<std::string>& names) {
     const auto fault = [&](std::string message) {
-      const describe::Value* at = find(tree, condition.parameter.path);
-      const describe::Path inner(place.path, condition.parameter.name());
-      place.at(inner).fault(at != nullptr ? *at : tree, std::move(message));
+      fault_at(tree, place, condition.parameter.path, std::move(message));
     };
     const auto found = std::find(names.begin(), names.end(), condition.path);
     if (found == names.end()) {
@@ -198,11 +209,12 @@ class SpaceReader {
       return fault("depends on '" + condition.path + "', which is not a hyperparameter;" +
                    describe::suggestion(condition.path, known));
     }
-    const Domain& domain = space_.parameters_[static_cast<std::size_t>(found - names.begin())].domain;
+    const Parameter& other = space_.parameters_[static_cast<std::size_t>(found - names.begin())];
+    if (faulty_.contains(other.path)) return;
     const auto* list = condition.expected.as<describe::Value::List>();
     const std::vector<describe::Value> values = list != nullptr ? *list : std::vector{condition.expected};
     for (const describe::Value& value : values) {
-      if (contains(domain, value)) continue;
+      if (contains(other.domain, value)) continue;
       fault("depends on a value of '" + condition.path + "' which that never has (" + describe::found(value) +
             "); use one of its values");
     }
@@ -237,6 +249,7 @@ class SpaceReader {
   }
 
   Space& space_;
+  std::set<std::vector<std::string>> faulty_;  ///< of which the values are not known
 };
 
 Space read_space(const describe::Value& tree, const describe::Place& place) {

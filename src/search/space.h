@@ -100,12 +100,13 @@ void describe(V& v, Double& c) {
 }
 template <class V>
 void describe(V& v, Log& c) {
-  v.field("base", c.base, "The base, 10 unless given.", above(0));
+  v.field("base", c.base, "The base.", above(0));
   v.required("min", c.min, "The smallest exponent.");
   v.required("max", c.max, "The largest exponent.");
   v.field("count", c.count, count_doc, at_least(1));
   v.field("when", c.when, when_doc);
   v.check(c.min <= c.max, "min", "must not exceed max; lower min or raise max");
+  v.check(c.base != 1, "base", "must not be 1, of which every power is 1");
   v.check(is_finite_power(c.base, c.min) && is_finite_power(c.base, c.max), "max",
           "base to the power of an exponent is not a finite positive number; min and max are exponents");
 }
@@ -147,6 +148,10 @@ class Space {
 
 /// Reads the hyperparameters of an experiment file; what is wrong is added to the faults of the place.
 [[nodiscard]] Space read_space(const describe::Value& tree, const describe::Place& place);
+
+/// Adds a fault of the hyperparameter with this path; the place is that of the tree of all hyperparameters.
+void fault_at(const describe::Value& tree, const describe::Place& place, const std::vector<std::string>& path,
+              std::string message);
 
 /// The value at a path, or null.
 [[nodiscard]] const describe::Value* find(const Point& point, const std::vector<std::string>& path);

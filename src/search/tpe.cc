@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/overloaded.h"
+#include "search/brackets.h"
 #include "search/sample.h"
 
 namespace cadre::search {
@@ -61,7 +62,7 @@ std::optional<Axis> axis_of(const Parameter& parameter) {
                           axis.low = one.min;
                           axis.high = one.max;
                           if (!one.step) return;
-                          const double steps = std::max(1.0, std::ceil((one.max - one.min) / *one.step - 1e-9));
+                          const auto steps = static_cast<double>(sampled_steps(one));
                           axis.step = *one.step;
                           axis.low = one.min - *one.step / 2;
                           axis.high = steps < 2 ? axis.low : one.min + *one.step * (steps - 0.5);
@@ -334,6 +335,17 @@ Point draw_by_tpe(const TpeSampler& config, const Space& space, const std::vecto
   Generator generator(seed);
   const std::vector<Scored> fitted = scored(config, trials, rung_ends);
   return fitted.empty() ? draw(space, generator, given) : draw_by_model(config, space, fitted, generator, given);
+}
+
+Point draw_point(const Searcher& searcher, const Space& space, const Draw& draw,
+                 const std::vector<Observation>& trials) {
+  const auto* tpe = std::visit(
+      [](const auto& one) -> const TpeSampler* {
+        if constexpr (requires { one.sampler; }) return std::get_if<TpeSampler>(&one.sampler);
+        return nullptr;
+      },
+      searcher);
+  return draw_by_tpe(tpe != nullptr ? *tpe : TpeSampler(), space, trials, rung_ends(searcher), draw.seed, draw.given);
 }
 
 }  // namespace cadre::search

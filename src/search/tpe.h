@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "search/actions.h"
 #include "search/config.h"
 #include "search/generator.h"
 #include "search/observation.h"
@@ -28,8 +29,12 @@ struct Scored {
 [[nodiscard]] Point draw_by_model(const TpeSampler& config, const Space& space, const std::vector<Scored>& trials,
                                   Generator& generator, const Point& given);
 
-/// The point of a trial that a search wants to be drawn, from what it knows then: the same for the same arguments.
+/// The same from what is known of all trials, or at random if that is too little; the same for the same arguments.
 [[nodiscard]] Point draw_by_tpe(const TpeSampler& config, const Space& space, const std::vector<Observation>& trials,
                                 const std::vector<std::int64_t>& rung_ends, std::uint32_t seed, const Point& given);
+
+/// What a search has asked for, from what was known of its trials then.
+[[nodiscard]] Point draw_point(const Searcher& searcher, const Space& space, const Draw& draw,
+                               const std::vector<Observation>& trials);
 
 }  // namespace cadre::search
