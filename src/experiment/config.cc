@@ -1,9 +1,11 @@
 #include "experiment/config.h"
 
+#include <algorithm>
 #include <regex>
 #include <utility>
 
 #include "describe/utf8.h"
+#include "search/grid.h"
 #include "search/sample.h"
 
 namespace cadre::experiment {
@@ -15,6 +17,25 @@ using describe::Value;
 
 constexpr std::size_t longest_entrypoint = 65'536;
 
+/// Calls `check` with the value of a key and its place, if there is one.
+template <class Check>
+void inside(const Value& value, const Place& place, std::string_view key, Check check) {
+  const Value* const inner = value.find(key);
+  if (inner == nullptr) return;
+  const Path path(place.path, key);
+  check(*inner, place.at(path));
+}
+
+/// The same for each value of a list.
+template <class Check>
+void inside_each(const Value& value, const Place& place, Check check) {
+  const auto* const list = value.as<Value::List>();
+  for (std::size_t i = 0; list != nullptr && i < list->size(); ++i) {
+    const Path path(place.path, i);
+    check((*list)[i], place.at(path));
+  }
+}
+
 void check_entrypoint(const Value& entrypoint, const Place& place) {
   if (const auto* text = entrypoint.as<std::string>()) {
     if (text->empty()) place.fault(entrypoint, "is empty; name the command that trains");
@@ -22,153 +43,145 @@ void check_entrypoint(const Value& entrypoint, const Place& place) {
     return;
   }
   const auto* list = entrypoint.as<Value::List>();
-  if (list == nullptr) return place.fault(entrypoint, "must be text for a shell or a list of arguments");
-  if (list->empty()) return place.fault(entrypoint, "is empty; name the program that trains");
-  for (std::size_t i = 0; i < list->size(); ++i) {
-    const Path inner(place.path, i);
-    if ((*list)[i].as<std::string>() == nullptr) {
-      place.at(inner).fault((*list)[i], "must be text; put it in quotes");
-    }
+  if (list == nullptr) {
+    place.fault(entrypoint, "expected text for a shell or a list of arguments, found " + describe::found(entrypoint));
+    return;
+  }
+  if (list->empty()) place.fault(entrypoint, "is empty; name the program that trains");
+  inside_each(entrypoint, place, [](const Value& argument, const Place& at) {
+    if (argument.as<std::string>() != nullptr) return;
+    at.fault(argument, "expected text, found " + describe::found(argument) + "; put it in quotes");
+  });
+}
+
+void check_printable(const Value& value, const Place& place) {
+  const auto* text = value.as<std::string>();
+  if (text != nullptr && !describe::is_printable(*text)) {
+    place.fault(value, "has control characters; remove them");
   }
 }
 
-/// What is wrong with the settings of a checked struct; `at` gives the value in the file for a path.
-class ConfigCheck {
- public:
-  ConfigCheck(const Config& config, const search::Space& space, const Value& tree, describe::Faults& faults)
-      : config_(config), space_(space), tree_(tree), faults_(faults) {}
+void check_label(const Value& value, const Place& place) {
+  check_printable(value, place);
+  const auto* text = value.as<std::string>();
+  if (text == nullptr) return;
+  if (text->empty()) place.fault(value, "is empty; remove it");
+  if (text->size() > 128) place.fault(value, "is longer than 128 bytes; shorten it");
+}
 
-  void run() {
-    check_entrypoint(config_.entrypoint, place({"entrypoint"}));
-    check_name("name", config_.name);
-    check_name("project", config_.project);
-    for (const std::string& label : config_.labels) check_name("labels", label);
-    for (const LogPolicy& policy : config_.log_policies) check_pattern(policy);
-    check_searcher();
-    check_start_with();
+void check_pattern(const Value& value, const Place& place) {
+  const auto* pattern = value.as<std::string>();
+  if (pattern == nullptr) return;
+  try {
+    static_cast<void>(std::regex(*pattern, std::regex::ECMAScript | std::regex::optimize));
+  } catch (const std::regex_error& error) {
+    place.fault(value, std::string("is not a regular expression (") + error.what() + "); correct it");
   }
+}
 
- private:
-  struct At {
-    std::string_view first;
-    std::string_view second = {};
-  };
+/// Of how many trials a search consists at most; nothing: that is not known.
+std::optional<std::int64_t> trials_of(const search::Searcher& searcher) {
+  return std::visit(
+      [](const auto& one) -> std::optional<std::int64_t> {
+        if constexpr (requires { one.max_trials; }) return one.max_trials;
+        if constexpr (requires { one.population; }) return one.population;
+        if constexpr (std::is_same_v<std::decay_t<decltype(one)>, search::Single>) return 1;
+        return std::nullopt;
+      },
+      searcher);
+}
 
-  void fault(const At& at, std::string message) {
-    const Path root;
-    const Path first(root, at.first);
-    const Path second(first, at.second);
-    const Value* value = tree_.find(at.first);
-    const Value* inner = value != nullptr && !at.second.empty() ? value->find(at.second) : nullptr;
-    Place{at.second.empty() ? first : second, faults_}.fault(inner != nullptr   ? *inner
-                                                             : value != nullptr ? *value
-                                                                                : tree_,
-                                                             std::move(message));
+/// What is wrong between the searcher, which is right by itself, and the rest. The space is null when it is not right.
+void check_searcher(const search::Searcher& searcher, const search::Space* space, const Value& tree,
+                    const Place& root) {
+  const bool sets_length = std::visit(
+      [](const auto& one) {
+        return requires { one.max_time; };
+      },
+      searcher);
+  if (sets_length) {
+    inside(tree, root, "length", [](const Value& length, const Place& place) {
+      if (!length.is_null()) place.fault(length, "is set by max_time of the searcher; remove it");
+    });
   }
-  Place place(const At& at) {
-    path_.emplace(root_, at.first);
-    return {*path_, faults_};
-  }
-
-  void check_name(std::string_view key, const std::string& name) {
-    if (!describe::is_printable(name)) fault({key}, "has control characters; remove them");
-  }
-
-  void check_pattern(const LogPolicy& policy) {
-    try {
-      static_cast<void>(std::regex(policy.pattern, std::regex::ECMAScript | std::regex::optimize));
-    } catch (const std::regex_error& error) {
-      fault({"log_policies"}, "'" + policy.pattern + "' is not a regular expression: " + error.what());
-    }
-  }
-
-  void check_searcher() {
-    const bool sets_length = std::holds_alternative<search::Asha>(config_.searcher) ||
-                             std::holds_alternative<search::AshaPromote>(config_.searcher);
-    if (sets_length && config_.length) {
-      fault({"length"}, "is set by the searcher's max_time; remove it");
-    }
-    if (!std::holds_alternative<search::GridSearch>(config_.searcher)) return;
-    for (const search::Parameter& parameter : space_.parameters()) {
-      const auto has_no_count = [](const auto& domain) {
-        if constexpr (requires { domain.count; } && !std::is_same_v<std::decay_t<decltype(domain)>, search::Int>) {
-          return !domain.count;
-        }
-        return false;
-      };
-      if (std::visit(has_no_count, parameter.domain)) {
-        fault({"hyperparameters"}, parameter.name() + ": a grid needs count; add the number of values");
+  inside(tree, root, "searcher", [&](const Value& value, const Place& place) {
+    inside(value, place, "start_with", [&](const Value& points, const Place& at) {
+      const std::size_t count = points.as<Value::List>()->size();
+      const std::optional<std::int64_t> most = trials_of(searcher);
+      if (most && count > static_cast<std::size_t>(*most)) {
+        at.fault(points, "has " + std::to_string(count) + " points for " + std::to_string(*most) +
+                             (*most == 1 ? " trial" : " trials") + "; remove some, or raise the number of trials");
       }
-    }
-  }
+      if (space == nullptr) return;
+      inside_each(points, at, [&](const Value& point, const Place& each) { search::check_point(*space, point, each); });
+    });
+  });
+  if (space == nullptr || !std::holds_alternative<search::GridSearch>(searcher)) return;
+  inside(tree, root, "hyperparameters",
+         [&](const Value& value, const Place& place) { search::check_grid(*space, value, place); });
+}
 
-  void check_start_with() {
-    const std::vector<search::Point>& points = search::objective_of(config_.searcher).start_with;
-    for (std::size_t i = 0; i < points.size(); ++i) check_point(points[i], i);
+/// `pattern: action` as a list of policies.
+Value spelled_out(const Value& policies) {
+  const auto* map = policies.as<Value::Map>();
+  if (map == nullptr) return policies;
+  Value::List list;
+  for (const describe::Entry& entry : *map) {
+    Value pattern(entry.key);
+    pattern.set_mark(entry.key_at);
+    Value& policy = list.emplace_back();
+    policy.set("pattern", std::move(pattern)).set("action", entry.value).set_mark(entry.key_at);
   }
+  Value result(std::move(list));
+  if (const auto mark = policies.at()) result.set_mark(*mark);
+  return result;
+}
 
-  void check_point(const search::Point& point, std::size_t index) {
-    const std::string where = "start_with[" + std::to_string(index) + "]: ";
-    if (point.as<Value::Map>() == nullptr) {
-      return fault({"searcher", "start_with"}, where + "must be a map of hyperparameters");
-    }
-    check_known(point, {}, where);
-    for (const search::Parameter& parameter : space_.parameters()) {
-      const Value* value = search::find(point, parameter.path);
-      if (value == nullptr || search::contains(parameter.domain, *value)) continue;
-      fault({"searcher", "start_with"}, where + parameter.name() + " never has this value (" + describe::found(*value) +
-                                            "); use one of its values");
-    }
-  }
+/// In the order of the file; those without a place come last.
+describe::Faults in_order(const describe::Faults& faults) {
+  std::vector<describe::Fault> sorted(faults.begin(), faults.end());
+  const auto place = [](const describe::Fault& fault) { return fault.at.value_or(describe::Mark{~0U, 0}); };
+  std::stable_sort(sorted.begin(), sorted.end(), [&](const auto& a, const auto& b) { return place(a) < place(b); });
+  describe::Faults result;
+  for (describe::Fault& fault : sorted) result.add(std::move(fault));
+  for (std::size_t i = 0; i < faults.more(); ++i) result.add({});
+  return result;
+}
 
-  void check_known(const Value& map, const std::vector<std::string>& path, const std::string& where) {
-    for (const describe::Entry& entry : *map.as<Value::Map>()) {
-      std::vector<std::string> inner = path;
-      inner.push_back(entry.key);
-      bool is_known = false;
-      bool is_above = false;
-      for (const search::Parameter& parameter : space_.parameters()) {
-        is_known |= parameter.path == inner;
-        is_above |=
-            parameter.path.size() > inner.size() && std::equal(inner.begin(), inner.end(), parameter.path.begin());
-      }
-      if (is_known) continue;
-      if (is_above && entry.value.as<Value::Map>() != nullptr) {
-        check_known(entry.value, inner, where);
-        continue;
-      }
-      std::string name;
-      for (const std::string& key : inner) name += (name.empty() ? "" : ".") + key;
-      fault({"searcher", "start_with"}, where + "'" + name + "' is not a hyperparameter; remove it");
-    }
-  }
-
-  const Config& config_;
-  const search::Space& space_;
-  const Value& tree_;
-  describe::Faults& faults_;
-  Path root_;
-  std::optional<Path> path_;
-};
+void check_between(const Value& tree, const Place& root, const search::Space* space) {
+  inside(tree, root, "entrypoint", check_entrypoint);
+  for (const std::string_view key : {"name", "workspace", "project"}) inside(tree, root, key, check_printable);
+  inside(tree, root, "data", [](const Value& data, const Place& at) { static_cast<void>(at.map(data)); });
+  inside(tree, root, "labels", [](const Value& labels, const Place& at) { inside_each(labels, at, check_label); });
+  inside(tree, root, "log_policies", [](const Value& policies, const Place& at) {
+    inside_each(policies, at,
+                [](const Value& policy, const Place& each) { inside(policy, each, "pattern", check_pattern); });
+  });
+  const Value* const value = tree.find("searcher");
+  if (value == nullptr) return;
+  if (const auto searcher = describe::read<search::Searcher>(*value)) check_searcher(*searcher, space, tree, root);
+}
 
 }  // namespace
 
-tl::expected<Checked, describe::Faults> read_config(const Value& tree) {
+tl::expected<Checked, describe::Faults> read_config(const Value& file) {
+  Value tree = file;
+  if (const Value* policies = tree.find("log_policies")) tree.set("log_policies", spelled_out(*policies));
   Checked checked;
   describe::Faults faults;
-  const Path root;
-  describe::read_into(tree, checked.config, Place{root, faults});
+  const Path path;
+  const Place root{path, faults};
+  describe::read_into(tree, checked.config, root);
   const std::size_t of_fields = faults.count();
-  const Path inner(root, "hyperparameters");
-  const Value none{Value::Map{}};
-  const Value* space = tree.find("hyperparameters");
-  checked.space = search::read_space(space == nullptr ? none : *space, Place{inner, faults});
-  const bool has_space = faults.count() == of_fields;
-  if (of_fields == 0) {
-    ConfigCheck(checked.config, has_space ? checked.space : search::Space(), tree, faults).run();
-  }
-  if (!faults.empty()) return tl::unexpected(std::move(faults));
+  inside(tree, root, "hyperparameters",
+         [&](const Value& value, const Place& place) { checked.space = search::read_space(value, place); });
+  check_between(tree, root, faults.count() == of_fields ? &checked.space : nullptr);
+  if (!faults.empty()) return tl::unexpected(in_order(faults));
   return checked;
+}
+
+tl::expected<Checked, describe::Faults> read_config_file(std::string_view text) {
+  return describe::parse_yaml(text).and_then(read_config);
 }
 
 std::vector<std::string> argv_of(const Value& entrypoint) {

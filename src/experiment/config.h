@@ -16,6 +16,7 @@
 
 #include "api/principal.h"
 #include "cluster/job.h"
+#include "cluster/variables.h"
 #include "describe/describe.h"
 #include "search/config.h"
 
@@ -37,6 +38,7 @@ void describe(V& v, Environment& c) {
   v.field("folder", c.folder, "Working folder; empty: the task's own folder, which contains the code.");
   v.field("isolation", c.isolation,
           "Whether tasks are isolated from the host and from other tasks; `off` requires an agent that allows it.");
+  v.check(cluster::has_plain_names(c.variables), "variables", cluster::plain_names_rule);
 }
 
 struct HostMount {
@@ -80,6 +82,8 @@ void describe(V& v, TrialResources& c) {
   v.field("single_agent", c.single_agent, "Whether all slots of a trial must be on one agent.");
   v.field("uneven", c.uneven, "Whether the slots of a trial may be divided unevenly over agents.");
   v.check(!c.single_agent || !c.uneven, "uneven", "cannot be combined with single_agent; remove one of them");
+  v.check(!c.max_slots || *c.max_slots >= c.slots_per_trial, "max_slots",
+          "is less than slots_per_trial, so that no trial could run; raise it");
 }
 
 /// What is kept of checkpoints when an experiment ends, or when this is changed.
@@ -172,8 +176,10 @@ void describe(V& v, Config& c) {
           range(0, std::int64_t{4'294'967'295}));
   v.field("preemption_grace", c.preemption_grace, "Time to save a checkpoint when a trial is preempted or paused.",
           range(Duration(0), std::chrono::hours(24 * 7)));
-  v.field("log_policies", c.log_policies, "What follows from lines in the output of failed trials.", length(0, 100));
-  v.field("data", c.data, "Free data for the program.");
+  v.field("log_policies", c.log_policies,
+          "What follows from lines in the output of failed trials; also as a map of patterns to actions.",
+          length(0, 100));
+  v.field("data", c.data, "A map of data for the program.");
 }
 
 /// A configuration that was checked as a whole, with what was read from it.
@@ -182,9 +188,11 @@ struct Checked {
   search::Space space;
 };
 
-/// Reads an experiment file, or the same as JSON, and finds all its faults at once: also those of hyperparameters, of
-/// points in `start_with`, and of settings that contradict each other.
+/// Checks an experiment file, or the same as JSON, and finds all its faults at once, in the order of the file: also
+/// those of hyperparameters, of points in `start_with`, and of settings that contradict each other.
 [[nodiscard]] tl::expected<Checked, describe::Faults> read_config(const describe::Value& tree);
+/// The same from its text.
+[[nodiscard]] tl::expected<Checked, describe::Faults> read_config_file(std::string_view text);
 
 /// The arguments of the command that the entrypoint stands for; it is one that read_config() accepts.
 [[nodiscard]] std::vector<std::string> argv_of(const describe::Value& entrypoint);

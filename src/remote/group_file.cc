@@ -11,14 +11,6 @@ namespace {
 using describe::Fault;
 using describe::Faults;
 
-bool is_plain_variable(std::string_view name) {
-  const auto is_plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  };
-  const bool begins_well = !name.empty() && !(name.front() >= '0' && name.front() <= '9');
-  return begins_well && !name.starts_with("CADRE_") && std::all_of(name.begin(), name.end(), is_plain);
-}
-
 /// Where a type that stands twice does so.
 void check_types(const GroupFile& file, const describe::Value& tree, Faults& faults) {
   std::set<std::string> types;
@@ -99,10 +91,6 @@ bool RegisteredClass::is_python() const {
   const std::size_t colon = name.find(':');
   return colon != std::string::npos && is_dotted_name(std::string_view(name).substr(0, colon)) &&
          is_dotted_name(std::string_view(name).substr(colon + 1));
-}
-
-bool ComponentType::has_plain_variables() const {
-  return std::all_of(env.begin(), env.end(), [](const auto& entry) { return is_plain_variable(entry.first); });
 }
 
 describe::Read<GroupFile> read_group_file(std::string_view text) {

@@ -11,6 +11,7 @@
 
 #include "cluster/job.h"
 #include "cluster/restart.h"
+#include "cluster/variables.h"
 #include "describe/describe.h"
 #include "remote/event.h"
 
@@ -67,8 +68,6 @@ struct ComponentType {
   cluster::restart::Policy restart;
   std::optional<cluster::Minimum> minimal_peers;
   bool operator==(const ComponentType&) const = default;
-
-  bool has_plain_variables() const;
 };
 template <class V>
 void describe(V& v, ComponentType& c) {
@@ -89,8 +88,7 @@ void describe(V& v, ComponentType& c) {
   v.check(is_name(c.type), "type", "must consist of letters, digits and - _ . / @");
   v.check(c.command.has_value() || c.registered_class.has_value(), "command", "is required unless class is set");
   v.check(!c.command || !c.registered_class, "class", "cannot be combined with command; remove one of them");
-  v.check(c.has_plain_variables(), "env",
-          "has an invalid name; use letters, digits and _, and start with neither a digit nor CADRE_");
+  v.check(cluster::has_plain_names(c.env), "env", cluster::plain_names_rule);
   v.check(!c.minimal_peers || c.minimal_peers->count <= c.count, "minimal_peers",
           "count must not exceed the count of the components; lower it or start more of them");
 }
