@@ -30,6 +30,9 @@ class ExperimentPart final : public api::Part {
   std::optional<api::Reply> serve_created(const api::Call& call, const api::Created& created) override;
   std::optional<Error> objection(const api::Principal& who, const api::Request& request) const override;
   void hear(const std::any& news, const api::Now& now) override;
+  void forget(api::CallId call) override { control_.forget(call); }
+  void tick(const api::Now& now) override { control_.tick(now.time); }
+  std::vector<api::CallId> waiting() const override { return control_.waiting(); }
   api::Outcome settle(const api::Now& now) override;
   std::vector<Metric> metrics() const override;
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
 #include <utility>
 
 #include "base/check.h"
@@ -38,55 +37,46 @@ template <class V>
 void describe(V& v, KeptObservation& o) {
   v.required("point", o.point, "Hyperparameters of the trial.");
   v.field("reports", o.reports, "Its reports, as far as the sampler needs them.");
-  v.field("has_ended", o.has_ended, "Whether it has ended.");
+  v.field("has_ended", o.has_ended, "Whether it has ended or is suspended.");
   v.field("has_failed", o.has_failed, "Whether it has failed.");
 }
 
 struct Kept {
   search::SearchState search;
   std::vector<KeptObservation> trials;
+  std::uint64_t answered = 0;
 };
 template <class V>
 void describe(V& v, Kept& k) {
   v.required("search", k.search, "State of the search.");
   v.field("trials", k.trials, "Trials as the sampler sees them.");
+  v.field("answered", k.answered, "Last event that the program of a custom search has answered.");
 }
 
-std::vector<std::int64_t> rung_ends_of(const search::Searcher& searcher) {
-  const auto of = [](const search::Halving& config, search::RungEnds ends) {
-    std::set<std::int64_t> all;
-    for (const search::Bracket& bracket : search::brackets_of(config, ends)) {
-      all.insert(bracket.ends.begin(), bracket.ends.end());
-    }
-    return std::vector<std::int64_t>(all.begin(), all.end());
-  };
-  return std::visit(overloaded{[&](const search::Asha& one) { return of(one, search::RungEnds::at_length); },
-                               [&](const search::AshaPromote& one) { return of(one, search::RungEnds::at_sum); },
-                               [](const auto&) { return std::vector<std::int64_t>(); }},
-                    searcher);
-}
-
-}  // namespace
-
-const search::TpeSampler* model_of(const search::Searcher& searcher) {
+bool has_model(const search::Searcher& searcher) {
   return std::visit(
-      [](const auto& one) -> const search::TpeSampler* {
-        if constexpr (requires { one.sampler; }) return std::get_if<search::TpeSampler>(&one.sampler);
-        return nullptr;
+      [](const auto& one) {
+        if constexpr (requires { one.sampler; }) return std::holds_alternative<search::TpeSampler>(one.sampler);
+        return false;
       },
       searcher);
 }
+
+/// Beside the event itself, in its row.
+constexpr const char* answers_key = "answers";
+
+}  // namespace
 
 search::Point draw(const DrawOrder& order) {
   std::vector<search::Observation> trials;
   trials.reserve(order.trials.size());
   for (const auto& trial : order.trials) trials.push_back(*trial);
-  return search::draw_by_tpe(order.sampler, order.space, trials, order.rung_ends, order.draw.seed, order.draw.given);
+  return search::draw_point(order.searcher, order.space, order.draw, trials);
 }
 
 RecordedSearch::RecordedSearch(ExperimentId experiment, search::Search search)
-    : experiment_(experiment), search_(std::move(search)) {
-  if (model_of(search_.searcher()) != nullptr) rung_ends_ = rung_ends_of(search_.searcher());
+    : experiment_(experiment), search_(std::move(search)), has_model_(has_model(search_.searcher())) {
+  if (has_model_) rung_ends_ = search::rung_ends(search_.searcher());
 }
 
 RecordedSearch::RecordedSearch(ExperimentId experiment, const search::Searcher& searcher, const search::Space& space,
@@ -106,6 +96,7 @@ Result<RecordedSearch> RecordedSearch::load(const search::Searcher& searcher, co
   RecordedSearch made(snapshot.experiment, search::Search(searcher, space, std::move(kept->search)));
   made.number_ = snapshot.number;
   made.snapshot_ = snapshot.number;
+  made.answered_ = kept->answered;
   for (KeptObservation& one : kept->trials) {
     search::Observation trial{std::move(one.point), {}, one.has_ended, one.has_failed};
     for (const KeptReport& report : one.reports) trial.reports.emplace_back(report.time, report.metric);
@@ -115,28 +106,30 @@ Result<RecordedSearch> RecordedSearch::load(const search::Searcher& searcher, co
             [](const SearchEventRow& a, const SearchEventRow& b) { return a.number < b.number; });
   for (const SearchEventRow& row : events) {
     if (row.number <= snapshot.number) continue;
-    if (row.number != made.number_ + 1) return corrupt("event " + std::to_string(made.number_ + 1) + " is missing");
-    auto event = describe::read_of_peer<SearchEvent>(row.event);
-    if (!event) return corrupt("event " + std::to_string(row.number) + " is malformed");
-    static_cast<void>(made.apply(*event));
+    const std::string number = std::to_string(row.number);
+    if (row.number != made.number_ + 1) return corrupt("an event before event " + number + " is missing");
+    auto event = describe::read_of_peer<search::Event>(row.event);
+    if (!event) return corrupt("event " + number + " is malformed");
+    const describe::Value* answers = row.event.find(answers_key);
+    const auto* count = answers == nullptr ? nullptr : answers->as<std::int64_t>();
+    const auto applied = made.apply(*event, count == nullptr ? 0 : static_cast<std::uint64_t>(*count));
+    if (!applied) return corrupt("event " + number + ": " + applied.error().message);
   }
   made.new_events_.clear();  // they are written
   return made;
 }
 
-std::vector<search::Action> RecordedSearch::apply(const SearchEvent& event) {
-  new_events_.push_back({experiment_, ++number_, describe::write(event)});
+Result<std::vector<search::Action>> RecordedSearch::apply(const search::Event& event, std::uint64_t answers) {
+  TRY_ASSIGN(actions, search_.apply(event));
+  describe::Value row = describe::write(event);
+  if (answers > 0) row.set(answers_key, describe::Value(answers));
+  new_events_.push_back({experiment_, ++number_, std::move(row)});
+  if (std::holds_alternative<search::Drawn>(event)) drawing_.reset();
   observe(event);
-  std::vector<search::Action> actions =
-      std::visit(overloaded{[&](const SearchBegins&) { return search_.begin(); },
-                            [&](const TrialReports& one) { return search_.report(one.trial, one.time, one.metric); },
-                            [&](const TrialExits& one) { return search_.exit(one.trial, one.exit); },
-                            [&](const PointDrawn& one) {
-                              drawing_.reset();
-                              return search_.drawn(one.point);
-                            }},
-                 event);
   note(actions);
+  if (std::holds_alternative<search::Custom>(search_.searcher())) open(event);
+  answered_ = std::max(answered_, answers);
+  while (!open_.empty() && open_.front().number <= answered_) open_.pop_front();
   return actions;
 }
 
@@ -149,9 +142,9 @@ search::Observation& RecordedSearch::change(search::TrialNumber trial) {
 }
 
 /// Of the reports, those are kept that the sampler may look at: the first at each rung, and the last.
-void RecordedSearch::observe(const SearchEvent& event) {
-  if (model_of(search_.searcher()) == nullptr) return;
-  if (const auto* report = std::get_if<TrialReports>(&event)) {
+void RecordedSearch::observe(const search::Event& event) {
+  if (!has_model_) return;
+  if (const auto* report = std::get_if<search::Reported>(&event)) {
     const bool is_smaller = search::objective_of(search_.searcher()).smaller_is_better;
     const double is_signed = is_smaller ? report->metric : -report->metric;
     auto& reports = change(report->trial).reports;
@@ -163,32 +156,44 @@ void RecordedSearch::observe(const SearchEvent& event) {
     if (!reports.empty() && rung(reports.back().first) == before) reports.pop_back();
     reports.emplace_back(report->time,
                          std::isnan(report->metric) ? std::numeric_limits<double>::infinity() : is_signed);
-  } else if (const auto* exit = std::get_if<TrialExits>(&event)) {
-    search::Observation& trial = change(exit->trial);
+  } else if (const auto* ended = std::get_if<search::Ended>(&event)) {
+    search::Observation& trial = change(ended->trial);
     trial.has_ended = true;
-    trial.has_failed = exit->exit != search::Exit::completed;
+    trial.has_failed = ended->exit != search::Exit::completed;
   }
 }
 
 void RecordedSearch::note(const std::vector<search::Action>& actions) {
-  const search::TpeSampler* model = model_of(search_.searcher());
-  if (model == nullptr) return;
+  if (!has_model_) return;
   for (const search::Action& action : actions) {
-    if (const auto* create = std::get_if<search::Create>(&action)) {
-      CHECK(create->trial == trials_.size());
-      trials_.push_back(
-          std::make_shared<const search::Observation>(search::Observation{create->hyperparameters, {}, false, false}));
-    } else if (const auto* replace = std::get_if<search::Replace>(&action)) {
-      change(replace->trial).point = replace->hyperparameters;
-    } else if (const auto* draw = std::get_if<search::Draw>(&action)) {
-      drawing_ = DrawOrder{experiment_, number_, *draw, *model, search_.space(), trials_, rung_ends_};
-    }
+    std::visit(overloaded{[&](const search::Create& one) {
+                            CHECK(one.trial == trials_.size());
+                            trials_.push_back(std::make_shared<const search::Observation>(
+                                search::Observation{one.hyperparameters, {}, false, false}));
+                          },
+                          [&](const search::Replace& one) { change(one.trial).point = one.hyperparameters; },
+                          [&](const search::SuspendTrial& one) { change(one.trial).has_ended = true; },
+                          [&](const search::ExtendTrial& one) { change(one.trial).has_ended = false; },
+                          [&](const search::StopTrial&) {},
+                          [&](const search::Draw& one) {
+                            drawing_ =
+                                DrawOrder{experiment_, number_, one, search_.searcher(), search_.space(), trials_};
+                          }},
+               action);
   }
+}
+
+void RecordedSearch::open(const search::Event& event) {
+  const bool concerns_program = std::holds_alternative<search::Begun>(event) ||
+                                std::holds_alternative<search::Reported>(event) ||
+                                std::holds_alternative<search::Ended>(event);
+  if (concerns_program) open_.push_back({number_, describe::write(event)});
 }
 
 SearchRow RecordedSearch::snapshot() const {
   Kept kept;
   kept.search = search_.state();
+  kept.answered = answered_;
   for (const auto& trial : trials_) {
     KeptObservation& one = kept.trials.emplace_back();
     one.point = trial->point;
@@ -208,7 +213,7 @@ RecordedSearch::Rows RecordedSearch::take_rows() {
     return rows;
   }
   const std::uint64_t most = std::max<std::uint64_t>(events_least, search_.state().created);
-  if (rows.events.empty() || drawing_ || number_ - *snapshot_ < most) return rows;
+  if (rows.events.empty() || drawing_ || !open_.empty() || number_ - *snapshot_ < most) return rows;
   rows.snapshot = snapshot();
   for (std::uint64_t number = *snapshot_ + 1; number <= number_ - rows.events.size(); ++number) {
     rows.outdated.push_back({experiment_, number, {}});

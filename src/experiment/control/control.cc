@@ -7,11 +7,15 @@
 #include "cluster/ids.h"
 #include "describe/utf8.h"
 #include "experiment/retention.h"
+#include "search/sample.h"
 
 namespace cadre::experiment {
 namespace {
 
 using api::Failed;
+
+/// So long a program waits for events of its search before it gets an empty list.
+constexpr Duration wait_for_events = std::chrono::seconds(20);
 
 std::string name_of(ExperimentId id) { return "experiment " + std::to_string(id.value); }
 
@@ -54,6 +58,7 @@ std::optional<ExperimentId> experiment_of(const api::Request& request) {
   if (const auto* one = request.as<requests::KillExperiment>()) return one->experiment;
   if (const auto* one = request.as<requests::SetExperiment>()) return one->experiment;
   if (const auto* one = request.as<requests::DeleteExperiment>()) return one->experiment;
+  if (const auto* one = request.as<requests::PostSearchActions>()) return one->experiment;
   if (const auto* one = request.as<requests::CancelTrial>()) return one->trial.experiment;
   if (const auto* one = request.as<requests::KillTrial>()) return one->trial.experiment;
   if (const auto* one = request.as<requests::ContinueTrial>()) return one->trial.experiment;
@@ -124,6 +129,7 @@ std::optional<api::Reply> Control::serve(const api::Call& call, const api::Reque
     outcome_.effects.emplace_back(FindCheckpoint{call, request, begin->checkpoint});
     return std::nullopt;
   }
+  if (const auto* events = request.as<requests::GetSearchEvents>()) return get_events(call, *events);
   if (const auto* gone = request.as<requests::DeleteCheckpoint>()) {
     outcome_.effects.emplace_back(FindCheckpoint{call, request, gone->checkpoint});
     return std::nullopt;
@@ -234,9 +240,6 @@ api::Reply Control::serve(const api::Call& call, const requests::CreateExperimen
                   "token of your own",
                   {}};
   }
-  if (std::holds_alternative<search::Custom>(config.searcher)) {
-    return Failed{Errc::invalid, "searcher: custom searchers are not supported yet; use another type", {}};
-  }
   std::optional<CheckpointId> warm_start;
   if (const auto trial = trial_in(request.warm_start)) {
     Experiment* source = ledger_.find(trial->experiment);
@@ -317,14 +320,17 @@ api::Reply Control::serve(const api::Call& call, const requests::SetExperiment& 
   Experiment* experiment = own(call, request.experiment);
   if (experiment == nullptr) return refusal_;
   const auto refuse = [](std::string why) { return Failed{Errc::invalid, std::move(why), {}}; };
-  if (request.max_trials || request.max_concurrent_trials) {
-    return refuse("max_trials: a search cannot be extended yet; fork the experiment");
-  }
   if (request.archived && *request.archived && !is_terminal(experiment->row.state)) {
     return Failed{Errc::conflict, name_of(request.experiment) + " has not ended; cancel it before you archive it", {}};
   }
   if (request.name && !describe::is_printable(*request.name))
     return refuse("name: has control characters; remove them");
+  if (request.max_trials || request.max_concurrent_trials) {
+    const search::Limited limited{request.max_trials, request.max_concurrent_trials};
+    if (const Result<void> extended = lives_.limit(*experiment, limited, call.now.time); !extended) {
+      return extended.error();
+    }
+  }
   ExperimentRow& row = experiment->row;
   Config& config = experiment->checked.config;
   const JobChange change{request.priority, request.weight, request.max_slots};
@@ -384,6 +390,83 @@ api::Reply Control::serve(const api::Call& call, const requests::DeleteExperimen
   ledger_.note(call.now.time, *experiment, "deleting");
   begin_cleanup(*experiment);
   return view_of(row);
+}
+
+std::optional<api::Reply> Control::get_events(const api::Call& call, const requests::GetSearchEvents& request) {
+  const Experiment* experiment = own(call, request.experiment);
+  if (experiment == nullptr) return refusal_;
+  if (!std::holds_alternative<search::Custom>(experiment->checked.config.searcher)) {
+    return Failed{Errc::invalid, name_of(request.experiment) + " has no custom search", {}};
+  }
+  const Waiter waiter{call.id, request.experiment, request.after, call.now.time + wait_for_events};
+  if (auto events = events_for(waiter)) return *std::move(events);
+  if (waiters_.size() >= search_waiters_most) {
+    return Failed{Errc::unavailable, "too many programs wait for events of searches; try again later", {}};
+  }
+  waiters_.push_back(waiter);
+  return std::nullopt;
+}
+
+std::optional<requests::SearchEvents> Control::events_for(const Waiter& waiter) const {
+  const Experiment* experiment = ledger_.find(waiter.experiment);
+  requests::SearchEvents found;
+  if (experiment == nullptr) {
+    found.state = ExperimentState::completed;  // it is over, and was forgotten meanwhile
+    return found;
+  }
+  found.state = experiment->row.state;
+  for (const OpenEvent& event : experiment->search.open()) {
+    if (event.number > waiter.after) found.events.push_back({event.number, event.event});
+  }
+  if (found.events.empty() && !is_stopping(found.state) && !is_terminal(found.state)) return std::nullopt;
+  return found;
+}
+
+void Control::answer_waiters(std::optional<TimePoint> now) {
+  std::erase_if(waiters_, [&](const Waiter& waiter) {
+    std::optional<requests::SearchEvents> events = events_for(waiter);
+    if (!events && (!now || *now < waiter.until)) return false;
+    outcome_.replies.emplace_back(waiter.call, events.value_or(requests::SearchEvents()));
+    return true;
+  });
+}
+
+std::vector<api::CallId> Control::waiting() const {
+  std::vector<api::CallId> calls;
+  for (const Waiter& waiter : waiters_) calls.push_back(waiter.call);
+  return calls;
+}
+
+api::Reply Control::serve(const api::Call& call, const requests::PostSearchActions& request) {
+  Experiment* experiment = own(call, request.experiment);
+  if (experiment == nullptr) return refusal_;
+  if (request.answers > experiment->search.last_event()) {
+    return Failed{Errc::invalid, "answers: there is no event " + std::to_string(request.answers) + " yet", {}};
+  }
+  if (request.answers <= experiment->search.answered()) return view_of(experiment->row);
+  describe::Faults faults;
+  const describe::Path root;
+  const describe::Path actions(root, "actions");
+  for (std::size_t i = 0; i < request.actions.size(); ++i) {
+    const auto* create = std::get_if<requests::CreateAction>(&request.actions[i]);
+    if (create == nullptr) continue;
+    const describe::Path action(actions, i);
+    const describe::Path point(action, "hyperparameters");
+    search::check_point(experiment->checked.space, create->hyperparameters, {point, faults});
+  }
+  if (!faults.empty()) return Failed{Errc::invalid, "the actions are invalid", faults.kept()};
+  search::Ordered ordered;
+  for (const requests::SearchAction& action : request.actions) {
+    std::visit(
+        overloaded{[&](const requests::CreateAction& one) {
+                     ordered.orders.emplace_back(search::CreateTrial{0, one.hyperparameters});
+                   },
+                   [&](const requests::StopAction& one) { ordered.orders.emplace_back(search::StopTrial{one.trial}); },
+                   [&](const requests::ShutdownAction&) { ordered.is_last = true; }},
+        action);
+  }
+  const Result<void> done = lives_.order(*experiment, std::move(ordered), request.answers, call.now.time);
+  return done ? api::Reply(view_of(experiment->row)) : api::Reply(done.error());
 }
 
 void Control::begin_cleanup(Experiment& experiment) {
@@ -618,6 +701,7 @@ api::Outcome Control::take() {
     Experiment* experiment = ledger_.find(id);
     if (experiment != nullptr && is_terminal(experiment->row.state)) begin_cleanup(*experiment);
   }
+  answer_waiters(std::nullopt);
   api::Outcome outcome = std::exchange(outcome_, {});
   for (CheckpointRow& row : ledger_.take_removals()) outcome.effects.emplace_back(RemoveCheckpoint{std::move(row)});
   for (DrawOrder& order : lives_.take_draws()) outcome.effects.emplace_back(DrawPoint{std::move(order)});

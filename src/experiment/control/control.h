@@ -77,6 +77,8 @@ struct CheckpointRemoved {
 
 /// Checkpoints that a run may upload at a time.
 constexpr std::size_t active_checkpoints_most = 16;
+/// Programs of custom searches that may wait for events.
+constexpr std::size_t search_waiters_most = 1'000;
 
 class Control {
  public:
@@ -102,6 +104,14 @@ class Control {
   void hear(const CheckpointRemoved& news, TimePoint now);
   void hear(const MetricsRemoved& news, TimePoint now);
 
+  /// The caller waits for no reply any more.
+  void forget(api::CallId call) {
+    std::erase_if(waiters_, [&](const Waiter& waiter) { return waiter.call == call; });
+  }
+  [[nodiscard]] std::vector<api::CallId> waiting() const;
+  /// Answers callers that have waited long enough.
+  void tick(TimePoint now) { answer_waiters(now); }
+
   /// What is to be written and done since the last call.
   [[nodiscard]] api::Outcome take();
 
@@ -115,8 +125,8 @@ class Control {
   using Request =
       std::variant<requests::CreateExperiment, requests::PauseExperiment, requests::ActivateExperiment,
                    requests::CancelExperiment, requests::KillExperiment, requests::SetExperiment,
-                   requests::DeleteExperiment, requests::CancelTrial, requests::KillTrial, requests::ContinueTrial,
-                   requests::BeginRun, requests::ReportTrial, requests::CompleteCheckpoint>;
+                   requests::DeleteExperiment, requests::PostSearchActions, requests::CancelTrial, requests::KillTrial,
+                   requests::ContinueTrial, requests::BeginRun, requests::ReportTrial, requests::CompleteCheckpoint>;
 
   api::Reply serve(const api::Call& call, const requests::CreateExperiment& request);
   api::Reply serve(const api::Call& call, const requests::PauseExperiment& request);
@@ -125,6 +135,7 @@ class Control {
   api::Reply serve(const api::Call& call, const requests::KillExperiment& request);
   api::Reply serve(const api::Call& call, const requests::SetExperiment& request);
   api::Reply serve(const api::Call& call, const requests::DeleteExperiment& request);
+  api::Reply serve(const api::Call& call, const requests::PostSearchActions& request);
   api::Reply serve(const api::Call& call, const requests::CancelTrial& request);
   api::Reply serve(const api::Call& call, const requests::KillTrial& request);
   api::Reply serve(const api::Call& call, const requests::ContinueTrial& request);
@@ -147,9 +158,22 @@ class Control {
   Trial* running(const api::Call& call, TrialId id);
   Result<void> change_jobs(Experiment& experiment, const JobChange& change);
 
+  /// The program of a custom search waits for its next event.
+  struct Waiter {
+    api::CallId call = 0;
+    ExperimentId experiment;
+    std::uint64_t after = 0;
+    TimePoint until;
+  };
+  std::optional<api::Reply> get_events(const api::Call& call, const requests::GetSearchEvents& request);
+  /// The events that have come for it; nothing: there is none yet.
+  [[nodiscard]] std::optional<requests::SearchEvents> events_for(const Waiter& waiter) const;
+  void answer_waiters(std::optional<TimePoint> now);
+
   Ledger ledger_;
   JobControl& jobs_;
   Lives lives_;
+  std::vector<Waiter> waiters_;
   api::Outcome outcome_;
   api::Failed refusal_;
   std::vector<Error> unreadable_;

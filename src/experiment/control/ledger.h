@@ -35,12 +35,12 @@ struct Experiment {
   ExperimentSpecRow spec;
   Checked checked;
   RecordedSearch search;
-  std::deque<Trial> trials = {};         ///< by number; references stay valid when others are created
-  std::uint64_t live = 0;                ///< trials that are not terminal
-  double ended_share = 0;                ///< sum of the progress of all trials
-  std::set<CheckpointId> removing = {};  ///< checkpoints whose files are being removed because it is deleted
-  bool has_metrics = true;               ///< while it is deleted: the bulk side has yet to remove them
-  std::deque<SearchEvent> events = {};   ///< that the search was not told yet
+  std::deque<Trial> trials = {};          ///< by number; references stay valid when others are created
+  std::uint64_t live = 0;                 ///< trials that are not terminal
+  double ended_share = 0;                 ///< sum of the progress of all trials
+  std::set<CheckpointId> removing = {};   ///< checkpoints whose files are being removed because it is deleted
+  bool has_metrics = true;                ///< while it is deleted: the bulk side has yet to remove them
+  std::deque<search::Event> events = {};  ///< that the search was not told yet
 };
 
 /// Everything that is loaded of an experiment.

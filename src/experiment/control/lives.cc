@@ -50,7 +50,7 @@ Outcome outcome_of(const ExperimentRow& row) {
 
 Result<void> Lives::begin(Experiment& experiment, TimePoint now) {
   refused_.reset();
-  tell(experiment, SearchBegins{}, now);
+  tell(experiment, search::Begun{}, now);
   const bool has_run = std::any_of(experiment.trials.begin(), experiment.trials.end(),
                                    [](const Trial& trial) { return !trial.row.jobs.empty(); });
   if (refused_ && !has_run) return Failure(*refused_);
@@ -72,18 +72,27 @@ void Lives::restore(Experiment& experiment, TimePoint now) {
   review(experiment, now);
 }
 
-void Lives::tell(Experiment& experiment, SearchEvent event, TimePoint now) {
+void Lives::tell(Experiment& experiment, search::Event event, TimePoint now) {
   experiment.events.push_back(std::move(event));
-  if (is_telling_) return;
-  // What follows from an event is done as a whole before the next one is told.
-  is_telling_ = true;
+  if (!is_telling_) tell_rest(experiment, now);
+}
+
+void Lives::tell_rest(Experiment& experiment, TimePoint now) {
   while (!experiment.events.empty()) {
-    const SearchEvent next = std::move(experiment.events.front());
+    const search::Event next = std::move(experiment.events.front());
     experiment.events.pop_front();
     if (!accepts_trials(experiment)) continue;  // it is over: the search stays as it is
     ledger_.changed(experiment);
-    for (const search::Action& action : experiment.search.apply(next)) perform(experiment, action, now);
+    const auto actions = experiment.search.apply(next);
+    CHECK(actions.has_value() && "trials report and end only as long as their search counts them");
+    perform(experiment, *actions, now);
   }
+}
+
+/// All of it is done before the next event is told.
+void Lives::perform(Experiment& experiment, const std::vector<search::Action>& actions, TimePoint now) {
+  is_telling_ = true;
+  for (const search::Action& action : actions) perform(experiment, action, now);
   is_telling_ = false;
 }
 
@@ -262,7 +271,7 @@ void Lives::finish(Experiment& experiment, Trial& trial, const TrialEnds& verdic
   ledger_.set_state(experiment, trial, verdict.state);
   ledger_.note(now, experiment, trial, std::string(describe::name_of(verdict.state)));
   update_share(experiment, trial, before);
-  if (!trial.row.is_continued) tell(experiment, TrialExits{trial.row.id.number, exit_of(verdict)}, now);
+  if (!trial.row.is_continued) tell(experiment, search::Ended{trial.row.id.number, exit_of(verdict)}, now);
   if (!is_telling_) review(experiment, now);
 }
 
@@ -395,7 +404,7 @@ void Lives::validated(const ValidationRow& validation, TimePoint now) {
   update_share(*experiment, *trial, before);
   ledger_.note(now, *experiment, *trial, "validation");
   if (is_terminal(row.state) || row.searcher_stopped || row.stopping || row.is_continued) return;
-  tell(*experiment, TrialReports{row.id.number, *time, *metric}, now);
+  tell(*experiment, search::Reported{row.id.number, *time, *metric}, now);
   review(*experiment, now);
 }
 
@@ -411,8 +420,39 @@ std::vector<DrawOrder> Lives::take_draws() {
 void Lives::drawn(ExperimentId id, std::uint64_t event, const search::Point& point, TimePoint now) {
   Experiment* experiment = ledger_.find(id);
   if (experiment == nullptr || !experiment->search.drawing() || experiment->search.drawing()->event != event) return;
-  tell(*experiment, PointDrawn{point}, now);
+  tell(*experiment, search::Drawn{point}, now);
   review(*experiment, now);
+}
+
+Result<void> Lives::limit(Experiment& experiment, const search::Limited& limited, TimePoint now) {
+  ExperimentRow& row = experiment.row;
+  if (row.state != ExperimentState::completed && !accepts_trials(experiment)) {
+    return fail(Errc::conflict, "the search has ended as " + std::string(describe::name_of(row.state)) +
+                                    "; only a search that runs or is completed can be extended");
+  }
+  TRY_ASSIGN(actions, experiment.search.apply(limited));
+  if (row.state == ExperimentState::completed) {
+    row.state = ExperimentState::active;
+    row.is_live = true;
+    row.ended = {};
+    row.reason.clear();
+  }
+  ledger_.changed(experiment);
+  ledger_.note(now, experiment, "the search is extended");
+  perform(experiment, actions, now);
+  tell_rest(experiment, now);
+  review(experiment, now);
+  return {};
+}
+
+Result<void> Lives::order(Experiment& experiment, search::Ordered ordered, std::uint64_t answers, TimePoint now) {
+  if (!accepts_trials(experiment)) return {};  // its trials are stopped anyway
+  TRY_ASSIGN(actions, experiment.search.apply(std::move(ordered), answers));
+  ledger_.changed(experiment);
+  perform(experiment, actions, now);
+  tell_rest(experiment, now);
+  review(experiment, now);
+  return {};
 }
 
 void Lives::resume(Experiment& experiment, Trial& trial, TimePoint now) {

@@ -37,6 +37,11 @@ class Lives {
   /// Its program says how far it is.
   void report(Experiment& experiment, Trial& trial, std::optional<double> progress);
   void declare_invalid(Experiment& experiment, Trial& trial, TimePoint now);
+  /// More trials, or another number at a time; the search of an experiment that is completed goes on.
+  [[nodiscard]] Result<void> limit(Experiment& experiment, const search::Limited& limited, TimePoint now);
+  /// What the program of a custom search has decided, having seen all events up to the number `answers`.
+  [[nodiscard]] Result<void> order(Experiment& experiment, search::Ordered ordered, std::uint64_t answers,
+                                   TimePoint now);
   /// A trial that has ended runs again, from its latest checkpoint.
   void resume(Experiment& experiment, Trial& trial, TimePoint now);
 
@@ -54,7 +59,9 @@ class Lives {
   [[nodiscard]] std::vector<ExperimentId> take_ended() { return std::exchange(ended_, {}); }
 
  private:
-  void tell(Experiment& experiment, SearchEvent event, TimePoint now);
+  void tell(Experiment& experiment, search::Event event, TimePoint now);
+  void tell_rest(Experiment& experiment, TimePoint now);
+  void perform(Experiment& experiment, const std::vector<search::Action>& actions, TimePoint now);
   void perform(Experiment& experiment, const search::Action& action, TimePoint now);
   void create(Experiment& experiment, const search::Create& order, TimePoint now);
   void replace(Experiment& experiment, const search::Replace& order, TimePoint now);

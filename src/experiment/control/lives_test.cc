@@ -250,6 +250,68 @@ TEST_F(LivesTest, ATrialThatHasEndedCanBeContinued) {
   EXPECT_EQ(world.row(id).trials, 3);
 }
 
+TEST_F(LivesTest, ASearchThatIsCompletedCanBeExtended) {
+  const ExperimentId id = world.create(random_search);
+  const auto run_all = [&] {
+    for (std::vector<TrialId> queued; !(queued = world.trials(id, TrialState::queued)).empty();) {
+      world.start(queued.front());
+      world.exit(queued.front());
+    }
+  };
+  run_all();
+  ASSERT_EQ(world.row(id).state, ExperimentState::completed);
+  requests::SetExperiment request;
+  request.experiment = id;
+  request.max_trials = 5;
+  const api::Reply reply = world.ask(request);
+  ASSERT_EQ(reply.failed(), nullptr) << reply.failed()->message;
+  EXPECT_EQ(world.row(id).state, ExperimentState::active);
+  world.restart();
+  run_all();
+  EXPECT_EQ(world.row(id).trials, 5);
+  EXPECT_EQ(world.row(id).state, ExperimentState::completed);
+  request.max_trials = 4;
+  EXPECT_EQ(world.ask(request).failed()->code, Errc::invalid) << "it can only be raised";
+}
+
+TEST_F(LivesTest, TheProgramOfACustomSearchDecidesAboutItsTrials) {
+  const ExperimentId id = world.create(R"(
+name: mine
+entrypoint: [train]
+hyperparameters: {x: {type: double, min: 0, max: 1}, y: {type: int, min: 1, max: 9}}
+searcher: {type: custom, metric: loss}
+)");
+  const auto events = [&](std::uint64_t after) {
+    const api::Reply reply = world.ask(requests::GetSearchEvents{id, after});
+    return reply.as<requests::SearchEvents>() == nullptr ? requests::SearchEvents()
+                                                         : *reply.as<requests::SearchEvents>();
+  };
+  const auto post = [&](std::uint64_t answers, std::vector<requests::SearchAction> actions) {
+    return world.ask(requests::PostSearchActions{id, answers, std::move(actions)});
+  };
+  ASSERT_EQ(events(0).events.size(), 1);
+  const describe::Value half = describe::Value().set("x", describe::Value(0.5));
+  const describe::Value wrong = describe::Value().set("x", describe::Value(7));
+  EXPECT_EQ(post(1, {requests::CreateAction{wrong}}).failed()->code, Errc::invalid);
+  ASSERT_EQ(post(1, {requests::CreateAction{half}, requests::CreateAction{}}).failed(), nullptr);
+  ASSERT_EQ(post(1, {requests::CreateAction{half}}).failed(), nullptr) << "repeated: its answer may have been lost";
+  ASSERT_EQ(world.trials(id).size(), 2);
+  EXPECT_EQ(*world.row(TrialId{id, 0}).hyperparameters.find("x"), describe::Value(0.5));
+  EXPECT_NE(world.row(TrialId{id, 0}).hyperparameters.find("y"), nullptr) << "what is not given is drawn";
+  world.start({id, 0});
+  world.start({id, 1});
+  world.validate({id, 1}, 3, 0.7);
+  world.restart();
+  const requests::SearchEvents open = events(1);
+  ASSERT_EQ(open.events.size(), 1);
+  EXPECT_EQ(*open.events[0].event.find("type"), describe::Value("reported"));
+  ASSERT_EQ(post(open.events[0].number, {requests::StopAction{1}, requests::ShutdownAction{}}).failed(), nullptr);
+  EXPECT_EQ(world.row(TrialId{id, 1}).state, TrialState::stopping);
+  world.finish({id, 1}, Reason::killed_by_user, 0);
+  world.exit({id, 0});
+  EXPECT_EQ(world.row(id).state, ExperimentState::completed);
+}
+
 TEST_F(LivesTest, OthersCannotSeeOrStopIt) {
   const ExperimentId id = world.create(random_search);
   api::Call stranger = world.call();

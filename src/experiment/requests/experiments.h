@@ -148,51 +148,92 @@ void describe(V& v, DeleteExperiment& m) {
   v.required("experiment", m.experiment, experiment_doc);
 }
 
+/// An event of a custom search.
+struct SearchEventView {
+  static constexpr std::string_view doc = "An event of a custom search.";
+  std::uint64_t number = 0;
+  describe::Value event;
+};
+template <class V>
+void describe(V& v, SearchEventView& m) {
+  v.required("number", m.number, "Number of the event.");
+  v.required(
+      "event", m.event,
+      "The event, with its `type`: begun, reported (trial, time, metric) or ended (trial, exit: completed, failed "
+      "or invalid).");
+}
+
+struct SearchEvents {
+  static constexpr std::string_view type_name = "search_events";
+  std::vector<SearchEventView> events;
+  ExperimentState state = ExperimentState::active;
+};
+template <class V>
+void describe(V& v, SearchEvents& m) {
+  v.required("events", m.events, "Events in their order; empty: none came within about 20 s.");
+  v.required("state", m.state, "State of the experiment.");
+}
+
 /// Events of a custom search that its program has not answered yet.
 struct GetSearchEvents {
   static constexpr std::string_view type_name = "get_search_events";
-  static constexpr Route route{"GET", "/experiments/{experiment}/search/events",
-                               "Returns events of a custom search, in their order; waits for the next one.",
-                               Need::editor};
-  struct Answer;
+  static constexpr Route route{
+      "GET", "/experiments/{experiment}/search/events",
+      "Returns the events of a custom search that its program has not answered; waits for one.", Need::editor};
+  using Answer = SearchEvents;
   ExperimentId experiment;
   std::uint64_t after = 0;
 };
 template <class V>
 void describe(V& v, GetSearchEvents& m) {
   v.required("experiment", m.experiment, experiment_doc);
-  v.field("after", m.after, "Number of the last event that was answered; those up to it are forgotten.");
-}
-struct GetSearchEvents::Answer {
-  static constexpr std::string_view type_name = "search_events";
-  std::vector<describe::Value> events;
-  std::uint64_t last = 0;
-};
-template <class V>
-void describe(V& v, GetSearchEvents::Answer& m) {
-  v.required("events", m.events, "The events, each with its `type` and number.");
-  v.required("last", m.last, "Number of the last one.");
+  v.field("after", m.after, "Only events after this number.");
 }
 
-/// Actions of the program of a custom search.
+// Actions of the program of a custom search.
+
+struct CreateAction {
+  static constexpr std::string_view type_name = "create";
+  static constexpr std::string_view doc = "Creates a trial. Trials are numbered from 0 in the order of creation.";
+  describe::Value hyperparameters{describe::Value::Map{}};
+};
+template <class V>
+void describe(V& v, CreateAction& m) {
+  v.field("hyperparameters", m.hyperparameters, "Its hyperparameters; those left out are drawn.");
+}
+struct StopAction {
+  static constexpr std::string_view type_name = "stop";
+  static constexpr std::string_view doc = "Stops a trial gracefully; it counts as completed.";
+  search::TrialNumber trial = 0;
+};
+template <class V>
+void describe(V& v, StopAction& m) {
+  v.required("trial", m.trial, search::trial_doc);
+}
+struct ShutdownAction {
+  static constexpr std::string_view type_name = "shutdown";
+  static constexpr std::string_view doc = "Creates no more trials: the experiment ends with those that run.";
+};
+template <class V>
+void describe(V&, ShutdownAction&) {}
+using SearchAction = std::variant<CreateAction, StopAction, ShutdownAction>;
+
 struct PostSearchActions {
   static constexpr std::string_view type_name = "post_search_actions";
   static constexpr Route route{"POST", "/experiments/{experiment}/search/actions",
-                               "Performs actions of a custom search.", Need::editor, Repeated::idempotent};
+                               "Performs what the program of a custom search has decided.", Need::editor,
+                               Repeated::idempotent};
   using Answer = ExperimentView;
   ExperimentId experiment;
   std::uint64_t answers = 0;
-  std::vector<describe::Value> actions;
-  double progress = 0;
+  std::vector<SearchAction> actions;
 };
 template <class V>
 void describe(V& v, PostSearchActions& m) {
   v.required("experiment", m.experiment, experiment_doc);
   v.required("answers", m.answers,
-             "Number of the last event that they answer; actions for events that were answered before are ignored.");
-  v.required("actions", m.actions,
-             "Actions, each with its `type`: create (hyperparameters), stop (trial), shutdown (failed).");
-  v.field("progress", m.progress, "Progress of the search from 0 to 1.", range(0.0, 1.0));
+             "Number of the last event that is answered; if that was answered before, nothing is done.", at_least(1));
+  v.required("actions", m.actions, "Actions in their order; may be empty.", length(0, 10'000));
 }
 
 using ExperimentRequest =
