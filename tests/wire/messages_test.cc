@@ -123,6 +123,8 @@ const std::map<std::string, std::string> exempt_readers = {
     {"agent/joining.cc MasterContact",
      "its keys are in the tickets of the agent, too; a test of the agent has its file"},
     {"cluster/control/cluster_part.cc requests::GetSnapshot", "a cursor is read by the process that wrote it"},
+    {"experiment/recorded_search.cc Kept", "a test of the module has rows of each version"},
+    {"experiment/recorded_search.cc search::Event", "a test of the module has rows of each version"},
     {"master/cluster_files.cc Mark", "two keys; a test of the master has its file"},
     {"records/columns.h T", "JSON columns are in the golden rows"},
     {"supervisor/forking/fork_line.cc FromForked", "a template ends with its agent, so both are of one version"},
