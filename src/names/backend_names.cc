@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "names/backoff.h"
+#include "loop/backoff.h"
 
 namespace cadre::names {
 
@@ -88,7 +88,7 @@ std::vector<std::string> BackendNames::take_own_keys() {
 }
 
 loop::Task<void> BackendNames::release_own() {
-  const Pending<void> done(loop_);
+  const loop::Pending<void> done(loop_);
   backend_->release(take_own_keys(), [done] { done.settle({}); });
   co_await done.within(op_deadline(), "");
 }
@@ -135,7 +135,7 @@ loop::Task<Result<Entry>> BackendNames::wait(std::string key, TimePoint deadline
   CO_TRY(check_key(key));
   Cursor cursor;
   std::string trouble;
-  Backoff backoff(options_.backoff_max);
+  loop::Backoff backoff(options_.backoff_max);
   do {
     const TimePoint until = std::min(deadline, loop_.now() + look_max);
     Result<News> news = co_await backend_->news(key, cursor, until);
@@ -182,7 +182,7 @@ Result<Watch> BackendNames::watch(std::string prefix, Handler handler) {
 
 loop::Task<void> BackendNames::follow(std::shared_ptr<Watch::State> state) {
   Follower follower;
-  Backoff backoff(options_.backoff_max);
+  loop::Backoff backoff(options_.backoff_max);
   Cursor cursor;
   while (true) {
     Result<News> news = co_await backend_->news(state->prefix, cursor, loop_.now() + look_max);
@@ -220,7 +220,7 @@ std::vector<std::string> BackendNames::due_keys() const {
 }
 
 loop::Task<void> BackendNames::keep_alive() {
-  Backoff backoff(options_.backoff_max);
+  loop::Backoff backoff(options_.backoff_max);
   while (true) {
     if (const TimePoint next = next_due(); next > loop_.now()) {
       sleeping_.emplace(loop_);

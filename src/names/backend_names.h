@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "loop/loop.h"
+#include "loop/pending.h"
 #include "loop/tasks.h"
 #include "names/backend.h"
 #include "names/names.h"
-#include "names/pending.h"
 
 namespace cadre::names {
 
@@ -60,7 +60,7 @@ class BackendNames final : public Names {
   std::map<std::string, Own> own_;
   std::function<void(const std::string& key)> lost_;
   std::vector<std::weak_ptr<Watch::State>> watches_;
-  std::optional<Pending<void>> sleeping_;  // who keeps alive, until the next is due
+  std::optional<loop::Pending<void>> sleeping_;  // who keeps alive, until the next is due
   loop::Tasks tasks_;
 };
 

@@ -16,8 +16,8 @@
 #include "loop/thread_pool.h"
 #include "names/master/master_for_tests.h"
 #include "names/names.h"
-#include "names/redis/redis_tls_for_tests.h"
 #include "net/http/http_for_tests.h"
+#include "net/redis/redis_tls_for_tests.h"
 #include "tests/servers/redis.h"
 #include "tests/servers/results.h"
 #include "tests/servers/scratch.h"
@@ -39,7 +39,7 @@ class Place {
       case BackendKind::memory: url_ = "memory://" + name; break;
       case BackendKind::file: url_ = "file://" + folder_.path() + "/names"; break;
       case BackendKind::redis: url_ = servers::shared_redis().url("prefix=" + name + ":"); break;
-      case BackendKind::redis_tls: url_ = shared_redis_in_tls().server().url("prefix=" + name + ":"); break;
+      case BackendKind::redis_tls: url_ = net::redis::shared_redis_in_tls().server().url("prefix=" + name + ":"); break;
       case BackendKind::master: url_ = url_of(shared_master(), name); break;
       case BackendKind::master_tls: url_ = url_of(shared_master_in_tls(), name); break;
     }

@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "names/pending.h"
+#include "loop/pending.h"
 #include "names/registry.h"
 
 namespace cadre::names {
@@ -19,8 +19,8 @@ namespace {
 struct Bell {
   explicit Bell(loop::Loop& l) : loop(l) {}
   loop::Loop& loop;
-  std::atomic<bool> is_rung = false;   // a call is on its way
-  std::vector<Pending<void>> waiting;  // for the loop's thread
+  std::atomic<bool> is_rung = false;         // a call is on its way
+  std::vector<loop::Pending<void>> waiting;  // for the loop's thread
 };
 
 /// One registry and who is to hear of its changes. Any thread.
@@ -60,7 +60,7 @@ class Shared {
         const std::shared_ptr<Bell> rung = weak.lock();
         if (!rung) return;
         rung->is_rung = false;
-        for (const Pending<void>& waiting : std::exchange(rung->waiting, {})) waiting.settle({});
+        for (const loop::Pending<void>& waiting : std::exchange(rung->waiting, {})) waiting.settle({});
       });
     }
   }
@@ -153,8 +153,8 @@ class MemoryBackend final : public Backend {
 
 loop::Task<Result<News>> MemoryBackend::news(const std::string& prefix, const Cursor& since, TimePoint until) {
   while (true) {
-    std::erase_if(bell_->waiting, [](const Pending<void>& each) { return each.is_settled(); });
-    const Pending<void> rung(loop_);
+    std::erase_if(bell_->waiting, [](const loop::Pending<void>& each) { return each.is_settled(); });
+    const loop::Pending<void> rung(loop_);
     bell_->waiting.push_back(rung);
     TimePoint next_end = TimePoint::max();
     const bool has_news = shared_->with([&](Registry& registry) {
@@ -167,7 +167,7 @@ loop::Task<Result<News>> MemoryBackend::news(const std::string& prefix, const Cu
     }
     co_await rung.within(std::min(next_end, until), "");
   }
-  std::erase_if(bell_->waiting, [](const Pending<void>& each) { return each.is_settled(); });
+  std::erase_if(bell_->waiting, [](const loop::Pending<void>& each) { return each.is_settled(); });
   co_return shared_->with([&](Registry& registry) { return registry.news(prefix, since.version, loop_.now()); });
 }
 

@@ -1,15 +1,16 @@
 /// Reads the URLs of names. No message made here repeats one: it may hold a password. Safe on any thread.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 
 #include "base/result.h"
+#include "net/redis/redis_url.h"
 
 namespace cadre::names {
+
+using net::redis::RedisUrl;
 
 struct MemoryUrl {
   std::string name;
@@ -19,18 +20,6 @@ struct MemoryUrl {
 struct FileUrl {
   std::string folder;  ///< absolute
   bool operator==(const FileUrl&) const = default;
-};
-
-struct RedisUrl {
-  std::string host;
-  std::uint16_t port = 6379;
-  std::string user;  ///< empty: the server's default
-  std::string password;
-  std::uint32_t db = 0;
-  std::string prefix = "cadre:names:";  ///< of all keys and channels
-  bool is_tls = false;
-  std::string ca_file;  ///< empty: what the system believes
-  bool operator==(const RedisUrl&) const = default;
 };
 
 struct MasterUrl {

@@ -15,12 +15,14 @@ TEST(NamesUrl, IsReadWithAllItsParts) {
   EXPECT_EQ(parse_url("file:///mnt/a%20b").value(), Url(FileUrl{"/mnt/a b"}));
   RedisUrl url;
   url.host = "host";
+  url.prefix = "cadre:names:";
   EXPECT_EQ(parse_url("redis://host").value(), Url(url));
   EXPECT_EQ(parse_url("redis://host/").value(), Url(url));
   url = {"::1", 7000, "ann", "p@ss:/?", 3, "lab:", true, "/etc/ca.pem"};
   EXPECT_EQ(parse_url("rediss://ann:p%40ss:%2f%3F@[::1]:7000/3?prefix=lab:&ca=/etc/ca.pem").value(), Url(url));
   url = {};
   url.host = "h";
+  url.prefix = "cadre:names:";
   url.password = "only";
   EXPECT_EQ(parse_url("redis://:only@h").value(), Url(url));
   EXPECT_EQ(parse_url("master://").value(), Url(MasterUrl{}));

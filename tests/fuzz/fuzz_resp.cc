@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "base/check.h"
-#include "names/redis/resp.h"
+#include "net/redis/resp.h"
 
 namespace {
 
 using namespace cadre;
-using namespace cadre::names;
+using namespace cadre::net::redis;
 
 constexpr RespLimits limits{200, 300, 100, 1'000, 4};
 

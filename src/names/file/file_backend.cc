@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "loop/boot_clock.h"
+#include "loop/pending.h"
 #include "names/file/file_tree.h"
-#include "names/pending.h"
 #include "names/session_name.h"
 
 namespace cadre::names {
@@ -59,7 +59,7 @@ class FileBackend final : public Backend, public std::enable_shared_from_this<Fi
   template <class T>
   loop::Task<Result<T>> ask(Question<T> question, TimePoint deadline);
   template <class T>
-  loop::Task<void> answer(Question<T> question, Pending<T> pending);
+  loop::Task<void> answer(Question<T> question, loop::Pending<T> pending);
   static loop::Task<void> work(std::shared_ptr<FileBackend> self);
   static loop::Task<void> tell(std::function<void()> done) {
     done();
@@ -82,14 +82,14 @@ loop::Task<Result<T>> FileBackend::ask(Question<T> question, TimePoint deadline)
   if (waiting_.size() >= waiting_max) {
     co_return fail(Errc::unavailable, folder_ + ": too many requests wait for this folder; try again later");
   }
-  const Pending<T> pending(loop_);
+  const loop::Pending<T> pending(loop_);
   waiting_.push_back(answer<T>(std::move(question), pending));
   start_work();
   co_return co_await pending.within(deadline, folder_ + ": no answer from this folder in time");
 }
 
 template <class T>
-loop::Task<void> FileBackend::answer(Question<T> question, Pending<T> pending) {
+loop::Task<void> FileBackend::answer(Question<T> question, loop::Pending<T> pending) {
   if (pending.is_settled()) co_return;  // nobody waits any more
   auto done = [this, &question] { return question(tree_); };
   Result<T> result = co_await pool_.run(done);
@@ -128,7 +128,7 @@ loop::Task<Result<News>> FileBackend::news(const std::string& prefix, const Curs
 }
 
 void FileBackend::do_later(Question<void> question) {
-  waiting_.push_back(answer<void>(std::move(question), Pending<void>(loop_)));
+  waiting_.push_back(answer<void>(std::move(question), loop::Pending<void>(loop_)));
   start_work();
 }
 

@@ -11,6 +11,9 @@ namespace cadre::names {
 
 namespace {
 
+using net::redis::RespArray;
+using net::redis::RespNull;
+
 constexpr std::size_t page_max = 64;                    // entries that the server lists in one step
 constexpr Duration mark_wait = std::chrono::hours(48);  // longer than any TTL
 

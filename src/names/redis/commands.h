@@ -10,10 +10,12 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "names/entry.h"
-#include "names/redis/resp.h"
 #include "names/url.h"
+#include "net/redis/resp.h"
 
 namespace cadre::names {
+
+using net::redis::Reply;
 
 /// A part of the index, as Redis takes it.
 struct RedisRange {

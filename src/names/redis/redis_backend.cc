@@ -6,14 +6,17 @@
 #include <span>
 #include <utility>
 
-#include "names/pending.h"
+#include "loop/pending.h"
 #include "names/redis/commands.h"
-#include "names/redis/redis_link.h"
 #include "names/session_name.h"
+#include "net/redis/redis_link.h"
 
 namespace cadre::names {
 
 namespace {
+
+using net::redis::RedisLink;
+using net::redis::RedisLinkOptions;
 
 constexpr std::size_t batch_max = 128;    // entries that it keeps alive or removes in one step
 constexpr std::size_t heard_max = 1'024;  // changes that are remembered for who is not listening just now
@@ -42,7 +45,7 @@ class RedisBackend final : public Backend, public std::enable_shared_from_this<R
  private:
   struct Listener {
     std::string prefix;
-    Pending<void> pending;
+    loop::Pending<void> pending;
   };
 
   RedisLinkOptions link_options(std::string heard_channel) const {
@@ -217,7 +220,7 @@ loop::Task<Result<News>> RedisBackend::news(const std::string& prefix, const Cur
   listen();
   if (!has_heard(prefix, since.version)) {
     std::erase_if(listeners_, [](const Listener& listener) { return listener.pending.is_settled(); });
-    const Pending<void> pending(loop_);
+    const loop::Pending<void> pending(loop_);
     listeners_.push_back({prefix, pending});
     co_await pending.within(std::min(since.again, until), "");
   }

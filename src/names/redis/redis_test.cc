@@ -6,6 +6,7 @@
 namespace cadre::names {
 namespace {
 
+using net::redis::shared_redis_in_tls;
 using servers::Proxy;
 using servers::RedisServer;
 using testing::AllOf;

@@ -5,7 +5,7 @@
 
 #include "base/time.h"
 
-namespace cadre::names {
+namespace cadre::loop {
 
 class Backoff {
  public:
@@ -24,4 +24,4 @@ class Backoff {
   Duration next_ = first;
 };
 
-}  // namespace cadre::names
+}  // namespace cadre::loop

@@ -12,15 +12,15 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "loop/backoff.h"
+#include "loop/pending.h"
 #include "loop/real_loop.h"
 #include "loop/task.h"
-#include "names/backoff.h"
-#include "names/pending.h"
-#include "names/redis/resp.h"
-#include "names/url.h"
+#include "net/redis/redis_url.h"
+#include "net/redis/resp.h"
 #include "net/stream.h"
 
-namespace cadre::names {
+namespace cadre::net::redis {
 
 struct RedisLinkOptions {
   Duration answer_wait = std::chrono::seconds(5);  ///< a server that is silent for so long is called anew
@@ -49,7 +49,7 @@ class RedisLink final : public net::Stream::User {
 
  private:
   struct PendingCommand {
-    Pending<Reply> pending;
+    loop::Pending<Reply> pending;
     TimePoint since;
   };
 
@@ -57,7 +57,7 @@ class RedisLink final : public net::Stream::User {
   void opened() override;
   void received(std::string_view bytes) override;
   void lost(Error error) override;
-  void send(const std::vector<std::string>& words, Pending<Reply> pending);
+  void send(const std::vector<std::string>& words, loop::Pending<Reply> pending);
   void take(Reply reply);
   void log_in_on(const Reply& reply);
   void watch_answers();
@@ -77,8 +77,8 @@ class RedisLink final : public net::Stream::User {
   Error trouble_;                 // why it is not
   std::optional<Error> refused_;  // why it cannot be before somebody changes something
   std::deque<PendingCommand> asked_;
-  std::vector<Pending<void>> waiting_;
-  Backoff backoff_;
+  std::vector<loop::Pending<void>> waiting_;
+  loop::Backoff backoff_;
   loop::Timer again_;
   loop::Timer silence_;
   loop::Timer next_ping_;
@@ -87,4 +87,4 @@ class RedisLink final : public net::Stream::User {
 /// The kinds of errors that Redis knows, as ours.
 [[nodiscard]] Error error_of(const RespError& error, const std::string& where);
 
-}  // namespace cadre::names
+}  // namespace cadre::net::redis

@@ -1,8 +1,8 @@
-#include "names/redis/redis_link.h"
+#include "net/redis/redis_link.h"
 
 #include <utility>
 
-namespace cadre::names {
+namespace cadre::net::redis {
 
 namespace {
 
@@ -80,7 +80,7 @@ void RedisLink::take(Reply reply) {
     if (kind != nullptr && *kind == "message" && said != nullptr) return ears_.heard(*said);
   }
   if (asked_.empty()) return lost({Errc::unavailable, where() + ": it sent a reply without a request"});
-  const Pending<Reply> pending = std::move(asked_.front().pending);
+  const loop::Pending<Reply> pending = std::move(asked_.front().pending);
   asked_.pop_front();
   watch_answers();
   if (const RespError* error = reply.error()) return pending.settle(Failure(error_of(*error, where())));
@@ -101,7 +101,7 @@ void RedisLink::log_in_on(const Reply& reply) {
 
 /// Tells those who wait that they can, or that they wait in vain.
 void RedisLink::settle_waiting(const Result<void>& result) {
-  for (const Pending<void>& waiting : std::exchange(waiting_, {})) waiting.settle(result);
+  for (const loop::Pending<void>& waiting : std::exchange(waiting_, {})) waiting.settle(result);
 }
 
 void RedisLink::lost(Error error) {
@@ -133,12 +133,12 @@ void RedisLink::watch_answers() {
 /// Who only listens would not hear that the other end is gone.
 void RedisLink::ping() {
   next_ping_ = loop_.after(options_.answer_wait, [this] {
-    send({"PING"}, Pending<Reply>(loop_));
+    send({"PING"}, loop::Pending<Reply>(loop_));
     ping();
   });
 }
 
-void RedisLink::send(const std::vector<std::string>& words, Pending<Reply> pending) {
+void RedisLink::send(const std::vector<std::string>& words, loop::Pending<Reply> pending) {
   asked_.push_back({std::move(pending), loop_.now()});
   if (asked_.size() == 1) watch_answers();
   stream_->send(write_command(words));
@@ -147,8 +147,8 @@ void RedisLink::send(const std::vector<std::string>& words, Pending<Reply> pendi
 loop::Task<Result<void>> RedisLink::ready(TimePoint deadline) {
   while (!is_ready_) {
     if (refused_) co_return Failure(*refused_);
-    std::erase_if(waiting_, [](const Pending<void>& waiting) { return waiting.is_settled(); });
-    const Pending<void> pending(loop_);
+    std::erase_if(waiting_, [](const loop::Pending<void>& waiting) { return waiting.is_settled(); });
+    const loop::Pending<void> pending(loop_);
     waiting_.push_back(pending);
     Result<void> came = co_await pending.within(deadline, "");
     if (!came && came.error().code != Errc::timed_out) co_return came;
@@ -162,9 +162,9 @@ loop::Task<Result<Reply>> RedisLink::ask(std::vector<std::string> words, TimePoi
   if (asked_.size() >= asked_max) {
     co_return fail(Errc::unavailable, where() + ": too many requests wait for a reply; try again later");
   }
-  const Pending<Reply> pending(loop_);
+  const loop::Pending<Reply> pending(loop_);
   send(words, pending);
   co_return co_await pending.within(deadline, "Redis at " + where() + " has not answered in time");
 }
 
-}  // namespace cadre::names
+}  // namespace cadre::net::redis

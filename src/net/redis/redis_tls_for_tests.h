@@ -7,7 +7,7 @@
 #include "tests/servers/redis.h"
 #include "tests/servers/scratch.h"
 
-namespace cadre::names {
+namespace cadre::net::redis {
 
 class RedisInTls {
  public:
@@ -41,4 +41,4 @@ inline RedisInTls& shared_redis_in_tls() {
   return shared;
 }
 
-}  // namespace cadre::names
+}  // namespace cadre::net::redis

@@ -13,12 +13,12 @@
 #include "base/time.h"
 #include "loop/loop.h"
 
-namespace cadre::names {
+namespace cadre::loop {
 
 template <class T>
 class Pending {
  public:
-  explicit Pending(loop::Loop& loop) : state_(std::make_shared<State>(loop)) {}
+  explicit Pending(Loop& loop) : state_(std::make_shared<State>(loop)) {}
 
   /// The first one counts. Who waits goes on soon, never inside this function.
   void settle(Result<T> result) const {
@@ -37,8 +37,8 @@ class Pending {
 
  private:
   struct State {
-    explicit State(loop::Loop& l) : loop(l) {}
-    loop::Loop& loop;
+    explicit State(Loop& l) : loop(l) {}
+    Loop& loop;
     std::optional<Result<T>> result;
     Within* within = nullptr;
   };
@@ -82,7 +82,7 @@ class [[nodiscard]] Pending<T>::Within {
   const TimePoint deadline_;
   const std::string late_;
   std::coroutine_handle<> waiting_;
-  loop::Timer timer_;
+  Timer timer_;
 };
 
-}  // namespace cadre::names
+}  // namespace cadre::loop

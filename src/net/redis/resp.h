@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 
-namespace cadre::names {
+namespace cadre::net::redis {
 
 struct Reply;
 
@@ -86,4 +86,4 @@ class RespReader {
   bool failed_ = false;
 };
 
-}  // namespace cadre::names
+}  // namespace cadre::net::redis

@@ -1,10 +1,10 @@
-#include "names/redis/resp.h"
+#include "net/redis/resp.h"
 
 #include <algorithm>
 #include <charconv>
 #include <utility>
 
-namespace cadre::names {
+namespace cadre::net::redis {
 
 namespace {
 
@@ -136,4 +136,4 @@ Result<void> RespReader::add(Reply reply, std::vector<Reply>& replies) {
   return {};
 }
 
-}  // namespace cadre::names
+}  // namespace cadre::net::redis

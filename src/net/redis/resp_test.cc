@@ -1,4 +1,4 @@
-#include "names/redis/resp.h"
+#include "net/redis/resp.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include "base/overloaded.h"
 #include "base/seeds.h"
 
-namespace cadre::names {
+namespace cadre::net::redis {
 namespace {
 
 using testing::HasSubstr;
@@ -134,4 +134,4 @@ TEST(Resp, RefusesWhatIsNoReplyOrBeyondTheLimits) {
 }
 
 }  // namespace
-}  // namespace cadre::names
+}  // namespace cadre::net::redis
