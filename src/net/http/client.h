@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "base/bytes.h"
@@ -23,11 +24,19 @@ struct ClientOptions {
   std::string path = {};               ///< of the Unix socket of the server; empty: the URL says where it is
 };
 
+/// A body that is read piece by piece as the server takes it.
+struct Upload {
+  std::int64_t size = 0;
+  /// The next bytes, as many as fit if there are so many. None before the end breaks the question off.
+  std::function<std::size_t(std::span<char>)> read;
+};
+
 struct Question {
   Method method = Method::get;
   std::string url;
   Headers headers;
   std::string body;
+  Upload upload = {};                        ///< of a PUT, instead of `body`, if it has a `read`
   Duration wait = std::chrono::seconds(30);  ///< from the question to the end of the answer
   /// Else what may be done twice (GET, PUT, DELETE) is, when a connection that was kept turns out to be lost.
   bool is_asked_once = false;
@@ -47,8 +56,8 @@ class Client {
   /// the connection is closed, so that the server knows.
   [[nodiscard]] loop::Task<Result<Response>> ask(Question question);
 
-  /// The same for a body that comes piece by piece and may go on for long: `wait` counts only without a byte. Each
-  /// piece is handed on as it comes, when the status is 2xx; else the body is in the response.
+  /// The same for a body that comes piece by piece and may go on for long: `wait` counts only without a byte, as it
+  /// does for an upload. Each piece is handed on as it comes, when the status is 2xx; else the body is in the response.
   [[nodiscard]] loop::Task<Result<Response>> ask(Question question, std::function<void(std::string_view)> on_piece);
 
  private:

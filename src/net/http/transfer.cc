@@ -60,6 +60,7 @@ void Transfer::abandon() {
 
 Result<void> Transfer::start() {
   if (question_.method == Method::other) return fail(Errc::invalid, "this method is not supported");
+  CHECK(!is_upload() || question_.method == Method::put);
   response_ = {.status = 0, .content_type = "", .body = "", .headers = {}};
   curl_easy_setopt(easy_, CURLOPT_PRIVATE, this);
   curl_easy_setopt(easy_, CURLOPT_ERRORBUFFER, problem_);
@@ -74,7 +75,7 @@ Result<void> Transfer::start() {
   curl_easy_setopt(easy_, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   curl_easy_setopt(easy_, CURLOPT_TCP_KEEPALIVE, 1L);
   curl_easy_setopt(easy_, CURLOPT_CONNECTTIMEOUT_MS, milliseconds_of(options_.connect_wait));
-  if (!on_piece_) curl_easy_setopt(easy_, CURLOPT_TIMEOUT_MS, milliseconds_of(question_.wait));
+  if (!is_long()) curl_easy_setopt(easy_, CURLOPT_TIMEOUT_MS, milliseconds_of(question_.wait));
   if (!options_.ca_file.empty()) {
     curl_easy_setopt(easy_, CURLOPT_CAINFO, options_.ca_file.c_str());
     curl_easy_setopt(easy_, CURLOPT_CAPATH, nullptr);  // else those that the system believes are believed too
@@ -87,7 +88,7 @@ Result<void> Transfer::start() {
   curl_easy_setopt(easy_, CURLOPT_PREREQDATA, this);
   TRY(set_headers());
   set_body();
-  if (on_piece_) {
+  if (is_long()) {
     last_byte_ = multi_->loop().now();
     watch_silence();
   }
@@ -113,6 +114,13 @@ Result<void> Transfer::set_headers() {
 }
 
 void Transfer::set_body() {
+  if (is_upload()) {
+    curl_easy_setopt(easy_, CURLOPT_UPLOAD, 1L);
+    curl_easy_setopt(easy_, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(question_.upload.size));
+    curl_easy_setopt(easy_, CURLOPT_READFUNCTION, &on_upload);
+    curl_easy_setopt(easy_, CURLOPT_READDATA, this);
+    return;
+  }
   if (carries_body(question_)) {
     curl_easy_setopt(easy_, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(question_.body.size()));
     curl_easy_setopt(easy_, CURLOPT_POSTFIELDS, question_.body.data());
@@ -145,6 +153,10 @@ std::size_t Transfer::on_header(const char* data, std::size_t size, std::size_t 
 
 std::size_t Transfer::on_body(const char* data, std::size_t size, std::size_t count, void* self) {
   return static_cast<Transfer*>(self)->take_body({data, size * count}) ? size * count : 0;
+}
+
+std::size_t Transfer::on_upload(char* into, std::size_t size, std::size_t count, void* self) {
+  return static_cast<Transfer*>(self)->give_body({into, size * count});
 }
 
 int Transfer::before_request(void* self, char*, char*, int, int) {
@@ -183,6 +195,17 @@ bool Transfer::take_body(std::string_view piece) {
   too_large_ = response_.body.size() + piece.size() > static_cast<std::size_t>(options_.answer_max.value);
   if (!too_large_) response_.body += piece;
   return !too_large_;
+}
+
+std::size_t Transfer::give_body(std::span<char> into) {
+  last_byte_ = multi_->loop().now();
+  const std::int64_t left = question_.upload.size - uploaded_;
+  if (left == 0) return 0;
+  if (static_cast<std::uint64_t>(left) < into.size()) into = into.first(static_cast<std::size_t>(left));
+  const std::size_t size = question_.upload.read(into);
+  if (size == 0 || size > into.size()) return CURL_READFUNC_ABORT;
+  uploaded_ += static_cast<std::int64_t>(size);
+  return size;
 }
 
 void Transfer::finish(CURLcode code) {

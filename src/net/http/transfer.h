@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -45,11 +46,16 @@ class Transfer : public std::enable_shared_from_this<Transfer> {
  private:
   static std::size_t on_header(const char* data, std::size_t size, std::size_t count, void* self);
   static std::size_t on_body(const char* data, std::size_t size, std::size_t count, void* self);
+  static std::size_t on_upload(char* into, std::size_t size, std::size_t count, void* self);
   static int before_request(void* self, char*, char*, int, int);
   bool take_header(std::string_view line);
   bool take_body(std::string_view piece);
+  std::size_t give_body(std::span<char> into);
   Result<void> set_headers();
   void set_body();
+  bool is_upload() const { return question_.upload.read != nullptr; }
+  /// It may take long: only silence ends it.
+  bool is_long() const { return on_piece_ != nullptr || is_upload(); }
   void watch_silence();
   std::string describe_failure() const;
 
@@ -64,6 +70,7 @@ class Transfer : public std::enable_shared_from_this<Transfer> {
   Response response_;
   std::string pending_;  // pieces that are not handed on yet
   std::size_t header_bytes_ = 0;
+  std::int64_t uploaded_ = 0;
   int requests_sent_ = 0;
   bool too_large_ = false;
   bool was_silent_ = false;
