@@ -1,11 +1,6 @@
 #include "tests/servers/redis.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <signal.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <fstream>
@@ -14,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "tests/servers/listening.h"
 #include "tests/servers/postgres.h"
 #include "tests/servers/process.h"
 #include "tests/servers/scratch.h"
@@ -23,24 +19,14 @@ namespace {
 
 constexpr const char* program = "/usr/bin/redis-server";
 
-bool listens(int port) {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  const bool connected = connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
-  close(fd);
-  return connected;
-}
-
 }  // namespace
 
 RedisServer::RedisServer(std::string folder, Tls tls) : folder_(std::move(folder)), tls_(std::move(tls)) {
   if (speaks_tls()) {
-    std::ofstream(folder_ + "/users.acl") << "user default off\nuser cadre on >" << password()
-                                          << " ~test* &test* -@all +eval +hmget +hset +get +set +del +pexpire +pttl"
-                                             " +zadd +zrem +zrangebylex +publish +subscribe +ping +select +time\n";
+    std::ofstream(folder_ + "/users.acl")
+        << "user default off\nuser cadre on >" << password()
+        << " ~test* &test* -@all +eval +hmget +hset +get +set +del +pexpire +pttl"
+           " +zadd +zrem +zrangebylex +hlen +persist +unlink +publish +subscribe +ping +select +time\n";
   }
   for (int attempt = 0; attempt < 3; ++attempt) {  // another may take the port first
     port_ = free_port();
@@ -69,17 +55,8 @@ bool RedisServer::launch() {
   } else {
     command.arguments.insert(command.arguments.end(), {"--port", port});
   }
-  pid_ = start(command);
-  for (int waited = 0; waited < 3'000; ++waited) {
-    if (waitpid(pid_, nullptr, WNOHANG) == pid_) {
-      pid_ = -1;
-      return false;
-    }
-    if (listens(port_)) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  kill();
-  return false;
+  pid_ = start_server(command, port_);
+  return pid_ >= 0;
 }
 
 void RedisServer::kill() {

@@ -12,7 +12,8 @@ namespace cadre::servers {
 class RedisServer {
  public:
   /// Files that TLS needs; without them it speaks plainly and lets everybody in. With them it lets in only the user
-  /// `cadre` with its password, limited to what names need: keys and channels that begin with test.
+  /// `cadre` with its password, limited to what names and objects need: keys and channels that begin with
+  /// test.
   struct Tls {
     std::string certificate;
     std::string key;
