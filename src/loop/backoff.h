@@ -9,19 +9,20 @@ namespace cadre::loop {
 
 class Backoff {
  public:
-  explicit Backoff(Duration most) : most_(most) {}
+  explicit Backoff(Duration most, Duration first = std::chrono::milliseconds(20))
+      : first_(first), most_(most), next_(first) {}
 
   Duration next() {
     const Duration wait = next_;
     next_ = std::min(2 * next_, most_);
     return std::min(wait, most_);
   }
-  void reset() { next_ = first; }
+  void reset() { next_ = first_; }
 
  private:
-  static constexpr Duration first = std::chrono::milliseconds(20);
+  Duration first_;
   Duration most_;
-  Duration next_ = first;
+  Duration next_;
 };
 
 }  // namespace cadre::loop
