@@ -1,10 +1,10 @@
 #include "agent/nvml.h"
 
-#include <dlfcn.h>
-
 #include <array>
 #include <cstdlib>
 #include <memory>
+
+#include "loop/dynamic_library.h"
 
 namespace cadre::agent {
 namespace {
@@ -20,28 +20,9 @@ using ErrorText = const char* (*)(int);
 constexpr int driver_not_loaded = 9;
 constexpr int library_not_found = 12;
 
-class Library {
- public:
-  explicit Library(const char* name) : handle_(::dlopen(name, RTLD_NOW | RTLD_LOCAL)) {}
-  Library(const Library&) = delete;
-  Library& operator=(const Library&) = delete;
-  ~Library() {
-    if (handle_ != nullptr) ::dlclose(handle_);
-  }
-  explicit operator bool() const { return handle_ != nullptr; }
-
-  template <class Function>
-  Function find(const char* name) const {
-    return reinterpret_cast<Function>(::dlsym(handle_, name));
-  }
-
- private:
-  void* handle_;
-};
-
 class Nvml {
  public:
-  explicit Nvml(const Library& library)
+  explicit Nvml(const loop::DynamicLibrary& library)
       : init_(library.find<Init>("nvmlInit_v2")),
         shutdown_(library.find<Init>("nvmlShutdown")),
         count_(library.find<Count>("nvmlDeviceGetCount_v2")),
@@ -114,7 +95,7 @@ class Nvml {
 
 Result<std::vector<Gpu>> find_gpus() {
   const char* chosen = std::getenv("CADRE_NVML");
-  const Library library(chosen != nullptr ? chosen : "libnvidia-ml.so.1");
+  const loop::DynamicLibrary library(chosen != nullptr ? chosen : "libnvidia-ml.so.1");
   if (!library) {
     if (chosen == nullptr) return std::vector<Gpu>();
     return fail(Errc::not_found, "CADRE_NVML: cannot open " + std::string(chosen));
