@@ -45,8 +45,8 @@ enum class Repeated : std::uint8_t {
 /// What the body of a request contains: its fields, or bytes; in that case its fields are in the query.
 enum class Body : std::uint8_t { fields, bytes };
 
-/// How a request is answered: with one value, or with a stream of them, one per line.
-enum class Response : std::uint8_t { value, lines };
+/// How a request is answered: with one value, with a stream of them, one per line, or with bytes as they are.
+enum class Response : std::uint8_t { value, lines, bytes };
 
 struct Route {
   std::string_view method;
@@ -69,6 +69,11 @@ struct Route {
   constexpr Route in_lines() const {
     Route route = *this;
     route.response = Response::lines;
+    return route;
+  }
+  constexpr Route answered_with_bytes() const {
+    Route route = *this;
+    route.response = Response::bytes;
     return route;
   }
   constexpr Route with_secret_object() const {
@@ -106,6 +111,7 @@ struct Route {
     return repeated == Repeated::idempotent || (repeated == Repeated::by_method && method != "POST");
   }
   constexpr bool streams() const { return response == Response::lines; }
+  constexpr bool gives_bytes() const { return response == Response::bytes; }
   /// Whether the audit log has an entry for it.
   constexpr bool is_in_audit() const { return is_audited && !reads(); }
 };

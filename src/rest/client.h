@@ -90,6 +90,13 @@ class Client {
     return get<typename T::Answer>(call_of(request, bytes, wait));
   }
 
+  /// The same as ask() for a request that is answered with bytes.
+  template <api::Routed T>
+  [[nodiscard]] loop::Task<Result<std::string>> fetch(const T& request, Duration wait) {
+    static_assert(T::route.gives_bytes());
+    return send(call_of(request, "", wait));
+  }
+
   /// The same as ask() for any route, with these fields; gives the body of the response.
   [[nodiscard]] loop::Task<Result<std::string>> ask_any(const api::Route& route, describe::Value fields,
                                                         Duration wait = answer_max) {
