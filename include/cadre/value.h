@@ -96,6 +96,8 @@ class ValueWriter {
   /// Begins a map; `size` pairs of a key and a value must follow. A key is key() or any other value.
   void map(std::size_t size);
   void key(std::string_view name) { text(name); }
+  /// A value that is encoded already.
+  void encoded(std::span<const std::byte> value);
   /// Begins a set; `size` values must follow, then close_set() with the number that this returns.
   [[nodiscard]] std::size_t open_set(std::size_t size);
   void close_set(std::size_t place);

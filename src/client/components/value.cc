@@ -152,6 +152,7 @@ void ValueWriter::number(std::int64_t value) { inside_->packer.number(value); }
 void ValueWriter::number(std::uint64_t value) { inside_->packer.number(value); }
 void ValueWriter::number(double value) { inside_->packer.number(value); }
 void ValueWriter::text(std::string_view value) { inside_->packer.text(value); }
+void ValueWriter::encoded(std::span<const std::byte> value) { inside_->packer.raw(value); }
 void ValueWriter::bytes(std::span<const std::byte> value) { inside_->packer.bytes(value); }
 void ValueWriter::list(std::size_t size) { inside_->packer.list(size); }
 void ValueWriter::map(std::size_t size) { inside_->packer.map(size); }
