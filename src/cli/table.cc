@@ -6,18 +6,10 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "cli/text_width.h"
 #include "describe/utf8.h"
 
 namespace cadre::cli {
-namespace {
-
-/// Cells on the screen: code points, which is right for the names and signs we print.
-std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
-}
-
-}  // namespace
-
 bool takes_colours(int stream) {
   const char* term = std::getenv("TERM");
   return std::getenv("NO_COLOR") == nullptr && term != nullptr && std::string_view(term) != "dumb" &&
@@ -47,14 +39,14 @@ std::string Table::to_text(bool coloured) const {
   std::vector<std::size_t> widths;
   for (const auto& row : rows_) {
     widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], cells_of(row[i]));
   }
   std::string text;
   for (std::size_t r = 0; r < rows_.size(); ++r) {
     std::string line;
     for (std::size_t i = 0; i < rows_[r].size(); ++i) {
       line += rows_[r][i];
-      if (i + 1 < rows_[r].size()) line.append(widths[i] - width_of(rows_[r][i]) + 2, ' ');
+      if (i + 1 < rows_[r].size()) line.append(widths[i] - cells_of(rows_[r][i]) + 2, ' ');
     }
     text += paint(line, r == 0 ? Colour::bold : Colour::plain, coloured) + "\n";
   }

@@ -128,7 +128,8 @@ std::string hint(const CLI::App& command, const std::string& word) {
 
 bool passes_code(const CLI::App& command) {
   const std::string name = full_name(command);
-  return name == "cadre run" || name == "cadre group run" || name.ends_with(" exec") || name.ends_with(" wait");
+  constexpr std::array passing = {"cadre run", "cadre group run", "cadre wait", "cadre job wait", "cadre task wait"};
+  return name.ends_with(" exec") || std::find(passing.begin(), passing.end(), name) != passing.end();
 }
 
 int usage_code(const CLI::App& app) { return passes_code(innermost(app)) ? own_failure : bad_usage; }

@@ -33,17 +33,7 @@ std::string stage_words(const TaskView& task) {
   return ending_words(task.ending->reason, task.ending->code, "");
 }
 
-/// How long it ran, or has run so far.
-std::string ran(std::optional<TimePoint> started, std::optional<TimePoint> ended, TimePoint now) {
-  if (!started) return "";
-  return short_duration(ended.value_or(now) - *started);
-}
-
 std::string slots_words(const TaskView& task) { return task.slots.empty() ? "" : ranges(task.slots); }
-
-std::string with_time(std::optional<TimePoint> time, TimePoint now) {
-  return time ? ago(time, now) + " (" + to_utc(std::chrono::floor<std::chrono::seconds>(*time)) + ")" : "";
-}
 
 /// `4 tasks, each with 1 cuda slot, 2 cpus and 8GiB of memory`
 std::string request_words(const MemberView& member) {
@@ -56,12 +46,6 @@ std::string request_words(const MemberView& member) {
   if (each.empty()) each = "no slots, cpus or memory reserved";
   if (member.count.value_or(1) == 1) return each;
   return counted(*member.count, "task") + ", each with " + each;
-}
-
-std::string joined(const std::vector<std::string>& texts, const std::string& separator) {
-  std::string all;
-  for (const std::string& text : texts) all += (all.empty() ? "" : separator) + text;
-  return all;
 }
 
 std::string mounts_words(const MemberView& member) {

@@ -38,6 +38,15 @@ std::string ago(std::optional<TimePoint> time, TimePoint now) {
   return short_duration(now - *time) + " ago";
 }
 
+std::string with_time(std::optional<TimePoint> time, TimePoint now) {
+  return time ? ago(time, now) + " (" + to_utc(std::chrono::floor<std::chrono::seconds>(*time)) + ")" : "";
+}
+
+std::string ran(std::optional<TimePoint> started, std::optional<TimePoint> ended, TimePoint now) {
+  if (!started) return "";
+  return short_duration(ended.value_or(now) - *started);
+}
+
 std::string short_size(ByteSize size) {
   static constexpr std::array units = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   if (size.value == 0) return "0";
@@ -55,6 +64,12 @@ std::string short_size(ByteSize size) {
 
 std::string counted(std::int64_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+std::string joined(const std::vector<std::string>& texts, const std::string& separator) {
+  std::string all;
+  for (const std::string& text : texts) all += (all.empty() ? "" : separator) + text;
+  return all;
 }
 
 std::string ranges(const std::vector<std::int32_t>& sorted) {

@@ -16,10 +16,15 @@ namespace cadre::cli {
 std::string short_duration(Duration duration);
 /// `3m ago`, `just now`; empty when there is no time.
 std::string ago(std::optional<TimePoint> time, TimePoint now);
+/// `3m ago (2026-11-15T11:31:10Z)`
+std::string with_time(std::optional<TimePoint> time, TimePoint now);
+/// How long it ran, or has run so far; empty: it has not started.
+std::string ran(std::optional<TimePoint> started, std::optional<TimePoint> ended, TimePoint now);
 /// Three digits: 512MiB, 1.5GiB, 0.
 std::string short_size(ByteSize size);
 /// `1 slot`, `3 slots`.
 std::string counted(std::int64_t count, const std::string& noun);
+std::string joined(const std::vector<std::string>& texts, const std::string& separator);
 /// 0-3, 5
 std::string ranges(const std::vector<std::int32_t>& sorted);
 

@@ -1,5 +1,6 @@
 #include "cli/commands/commands.h"
 
+#include "cli/commands/experiment_commands.h"
 #include "cli/commands/verb.h"
 #include "cli/usage.h"
 
@@ -15,6 +16,9 @@ void add_client_commands(CLI::App& app, Chosen& chosen) {
   add_task_commands(app, chosen);
   add_job_commands(app, chosen);
   add_group_commands(app, chosen);
+  add_experiment_commands(app, chosen);
+  add_trial_commands(app, chosen);
+  add_checkpoint_commands(app, chosen);
   add_actor_commands(app, chosen);
   add_session_commands(app, chosen);
   add_pool_commands(app, chosen);

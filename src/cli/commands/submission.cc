@@ -176,18 +176,12 @@ loop::Task<int> follow(CommandContext& session, JobView job, std::shared_ptr<con
 loop::Task<int> submit_to(CommandContext& session, std::shared_ptr<const Submission> submission) {
   cluster::JobSpec spec = submission->spec;
   if (!submission->code.empty()) {
-    const Result<std::unique_ptr<client::PackedCode>> code = client::PackedCode::pack(submission->code);
-    if (!code) co_return session.complain(exit_code_of_usage(code.error()), "--dir: " + code.error().message);
-    const Result<void> sent = co_await (*code)->send(session.connection);
-    if (!sent) co_return session.complain(exit_code_of(sent.error()), "--dir: " + sent.error().message);
-    for (const std::string& path : (*code)->skipped()) {
-      print_error(session.name + ": skipped " + path + ": it is not a file, folder or symbolic link\n");
-    }
-    for (const std::string& path : (*code)->data_folders()) {
-      print_error(session.name + ": skipped " + path + ": it is the data folder of a master or an agent\n");
-    }
+    const std::string folder = submission->code;
+    const std::string option = "--dir";
+    const auto code = co_await send_code(session, folder, option);
+    if (!code) co_return code.error();
     for (cluster::MemberSpec& member : spec.members) {
-      if (member.command.code.empty()) member.command.code = (*code)->hash();
+      if (member.command.code.empty()) member.command.code = *code;
     }
   }
   requests::Submit request{std::move(spec)};  // named: g++ 12 destroys such a temporary twice
@@ -206,6 +200,24 @@ loop::Task<int> submit_to(CommandContext& session, std::shared_ptr<const Submiss
 }
 
 }  // namespace
+
+loop::Task<tl::expected<std::string, int>> send_code(CommandContext& session, std::string folder, std::string option) {
+  const Result<std::unique_ptr<client::PackedCode>> code = client::PackedCode::pack(folder);
+  if (!code) {
+    co_return tl::unexpected(session.complain(exit_code_of_usage(code.error()), option + ": " + code.error().message));
+  }
+  const Result<void> sent = co_await (*code)->send(session.connection);
+  if (!sent) {
+    co_return tl::unexpected(session.complain(exit_code_of(sent.error()), option + ": " + sent.error().message));
+  }
+  for (const std::string& path : (*code)->skipped()) {
+    print_error(session.name + ": skipped " + path + ": it is not a file, folder or symbolic link\n");
+  }
+  for (const std::string& path : (*code)->data_folders()) {
+    print_error(session.name + ": skipped " + path + ": it is the data folder of a master or an agent\n");
+  }
+  co_return (*code)->hash();
+}
 
 int submit(const CLI::App& command, Submission submission) {
   ClientOptions client = settled(command, submission.client);

@@ -23,6 +23,11 @@ struct Submission {
 /// The exit code: that of the job, if it was followed.
 int submit(const CLI::App& command, Submission submission);
 
+/// Packs a folder and sends it to the master: its content hash, or the exit code after a complaint that begins with
+/// `option`.
+[[nodiscard]] loop::Task<tl::expected<std::string, int>> send_code(CommandContext& session, std::string folder,
+                                                                   std::string option);
+
 /// Tells that a file or the words of a command are wrong, a line for each fault.
 int refuse(const CLI::App& command, const std::string& faults);
 

@@ -1,0 +1,30 @@
+/// Metrics and trials of experiments as CSV and as JSON lines, for other programs. Pure; safe on any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "experiment/requests/metrics.h"
+
+namespace cadre::cli {
+
+enum class ExportFormat : std::uint8_t { csv, jsonl };
+constexpr auto enum_names(ExportFormat) {
+  return std::array{std::pair{ExportFormat::csv, "csv"}, std::pair{ExportFormat::jsonl, "jsonl"}};
+}
+
+/// One line of CSV: cells with commas, quotes or line ends are in quotes (RFC 4180).
+[[nodiscard]] std::string csv_line(const std::vector<std::string>& cells);
+
+/// The first line of a file of reports; empty in JSON lines.
+[[nodiscard]] std::string reports_head(ExportFormat format);
+/// One report: in CSV a line for each metric, nested ones with names joined by dots; in JSON lines one object.
+[[nodiscard]] std::string report_lines(ExportFormat format, experiment::TrialId trial,
+                                       const experiment::requests::StoredReport& report);
+
+/// All trials, with a column `hyperparameters.NAME` for each hyperparameter; in JSON lines as the API has them.
+[[nodiscard]] std::string trial_lines(ExportFormat format, const std::vector<experiment::TrialView>& trials,
+                                      const std::string& metric);
+
+}  // namespace cadre::cli
