@@ -124,10 +124,7 @@ Result<RunTree::Put> RunTree::put(NodeReader& reader, const Report& report) {
   if (!last_.empty() && report.steps <= last_.last()) {
     return report.steps >= last_start_ ? merge_into_last(report) : merge_before_last(reader, report);
   }
-  if (is_full(last_)) {
-    settle_opened();
-    close_last(report.steps);
-  }
+  if (is_full(last_)) close_last(report.steps);
   last_.add(report);
   last_has_changed_ = true;
   return Put{};
@@ -141,7 +138,6 @@ Result<RunTree::Put> RunTree::merge_into_last(const Report& report) {
   last_ = pack(reports);
   const bool is_too_large = reports.size() > shape_.leaf_reports || last_.bytes().size() > 2 * shape_.leaf_bytes;
   if (!is_too_large || reports.size() == 1) return put;
-  settle_opened();
   std::vector<std::vector<Report>> pieces = divide(std::move(reports));
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     last_ = pack(pieces[i]);
