@@ -83,6 +83,16 @@ struct Cell<std::string> {
   }
 };
 
+template <>
+struct Cell<Bytes> {
+  static Result<database::Value> to_cell(const Bytes& bytes) { return bytes; }
+  static Result<void> from_cell(const database::Value& cell, Bytes& bytes) {
+    TRY_ASSIGN(found, held<Bytes>(cell));
+    bytes = *found;
+    return {};
+  }
+};
+
 template <describe::NamedEnum T>
 struct Cell<T> {
   static Result<database::Value> to_cell(T value) {

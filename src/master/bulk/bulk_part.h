@@ -4,6 +4,7 @@
 
 #include <any>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -40,6 +41,9 @@ class BulkPart {
   [[nodiscard]] virtual std::vector<api::Reply> serve(std::span<const BulkCall> calls) = 0;
   /// What the part has decided and written, in its order (Outcome::facts).
   virtual void learn(const std::any& fact) { static_cast<void>(fact); }
+  /// Does a portion of work that no request waits for, in milliseconds. Gives when it is to be called again at the
+  /// latest; nothing: after the next requests or facts.
+  [[nodiscard]] virtual std::optional<Duration> work() { return std::nullopt; }
 };
 
 }  // namespace cadre::master

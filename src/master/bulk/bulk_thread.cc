@@ -3,6 +3,7 @@
 #include <thread>
 #include <utility>
 
+#include "database/url.h"
 #include "loop/real_loop.h"
 
 namespace cadre::master {
@@ -28,7 +29,10 @@ struct BulkThread::Inside {
 Result<std::unique_ptr<BulkThread>> BulkThread::start(Options options, api::Identifier& identifier, Log& log) {
   auto inside = std::make_unique<Inside>(std::move(options), log);
   TRY_ASSIGN(database, database::open(inside->options.database));
-  inside->database = std::make_unique<BulkDatabase>(std::move(database), inside->options.boot);
+  TRY_ASSIGN(url, database::parse_url(inside->options.database));
+  const bool is_on_server = std::holds_alternative<database::PostgresUrl>(url);
+  inside->database = std::make_unique<BulkDatabase>(std::move(database), inside->options.boot,
+                                                    is_on_server ? records::Pieces::large : records::Pieces::single);
   inside->part = inside->options.make({*inside->database, inside->calendar, log, inside->options.tell_part});
   inside->ingest = std::make_unique<Ingest>(Ingest::Dependencies{inside->loop, *inside->part, identifier,
                                                                  inside->options.reply, log, inside->options.counters},

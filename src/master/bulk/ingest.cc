@@ -140,10 +140,17 @@ void Ingest::serve(Batch& batch) {
   batch = {};
 }
 
+void Ingest::work() {
+  if (lags_) return;
+  const std::optional<Duration> next = deps_.part.work();
+  next_work_ = next ? deps_.loop.after(*next, [this] { work(); }) : loop::Timer();
+}
+
 loop::Task<void> Ingest::run() {
   for (;;) {
+    work();
     std::vector<News> news = co_await inbox_.receive_all();
-    if (news.empty()) co_return;
+    if (news.empty()) break;
     Batch batch;
     for (News& one : news) {
       std::visit(overloaded{
@@ -166,6 +173,7 @@ loop::Task<void> Ingest::run() {
     }
     serve(batch);
   }
+  next_work_.cancel();
 }
 
 }  // namespace cadre::master

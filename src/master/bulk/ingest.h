@@ -112,6 +112,7 @@ class Ingest final : public api::Service {
   void take(Identified identified, Batch& batch);
   void forget_older(const std::vector<cluster::LeaseId>& newest);
   void serve(Batch& batch);
+  void work();
   void refuse_overloaded(const Open& call);
   void reply(const Open& call, api::Reply reply);
 
@@ -129,7 +130,8 @@ class Ingest final : public api::Service {
   std::atomic<std::int64_t> waiting_bytes_ = 0;             ///< of their bodies
   std::atomic<bool> stopped_ = false;
   std::atomic<bool> lags_ = false;  ///< what the master said could not be taken: nothing is served any more
-  std::mutex counting_;             ///< for what is counted by the thread of the ingest and by those that ask
+  loop::Timer next_work_;
+  std::mutex counting_;  ///< for what is counted by the thread of the ingest and by those that ask
 };
 
 }  // namespace cadre::master

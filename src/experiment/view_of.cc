@@ -1,0 +1,83 @@
+#include "experiment/view_of.h"
+
+#include <optional>
+
+namespace cadre::experiment {
+namespace {
+
+/// A row has the time 0 for never.
+std::optional<TimePoint> time_of(TimePoint time) { return time == TimePoint{} ? std::nullopt : std::optional(time); }
+
+}  // namespace
+
+ExperimentView view_of(const ExperimentRow& row) {
+  ExperimentView view;
+  view.id = row.id;
+  view.name = row.name;
+  view.description = row.description;
+  view.labels = row.labels;
+  view.notes = row.notes;
+  view.workspace = row.workspace;
+  view.project = row.project;
+  view.owner = row.owner;
+  view.state = row.state;
+  view.reason = row.reason;
+  view.archived = row.is_archived;
+  view.searcher = row.searcher;
+  view.metric = row.metric;
+  view.smaller_is_better = row.smaller_is_better;
+  view.seed = row.seed;
+  view.parent = row.parent;
+  view.created = time_of(row.created);
+  view.ended = time_of(row.ended);
+  view.progress = row.progress;
+  view.trials = {row.trials, row.running, row.completed, row.failed, row.canceled};
+  view.restarts = row.restarts;
+  if (row.has_best) {
+    view.best = BestTrial{{row.id, static_cast<search::TrialNumber>(row.best_trial)}, row.best_metric};
+  }
+  return view;
+}
+
+TrialView view_of(const TrialRow& row) {
+  TrialView view;
+  view.id = row.id;
+  view.state = row.state;
+  view.reason = row.reason;
+  view.hyperparameters = row.hyperparameters;
+  view.seed = row.seed;
+  if (row.job.value != 0) view.job = row.job;
+  view.runs = row.runs;
+  view.restarts = row.restarts;
+  if (row.progress >= 0) view.progress = row.progress;
+  view.status = row.status;
+  view.steps = row.steps;
+  if (row.has_metric) {
+    view.last_metric = row.last_metric;
+    view.best_metric = row.best_metric;
+    view.best_steps = row.best_steps;
+  }
+  view.latest_checkpoint = row.latest_checkpoint;
+  view.created = time_of(row.created);
+  view.started = time_of(row.started);
+  view.ended = time_of(row.ended);
+  return view;
+}
+
+CheckpointView view_of(const CheckpointRow& row) {
+  CheckpointView view;
+  view.id = row.id;
+  view.trial = row.trial;
+  view.run = row.run;
+  view.steps = row.steps;
+  view.state = row.state;
+  view.store = row.store;
+  view.size = row.size;
+  view.metadata = row.metadata;
+  if (row.has_metric) view.metric = row.metric;
+  view.reason = row.reason;
+  view.created = time_of(row.created);
+  return view;
+}
+
+}  // namespace cadre::experiment
