@@ -78,7 +78,6 @@ CheckpointView view_of(const CheckpointRow& row) {
   view.state = row.state;
   view.store = row.store;
   view.size = row.size;
-  view.files = row.files;
   view.metadata = row.metadata;
   if (row.has_metric) view.metric = row.metric;
   view.reason = row.reason;

@@ -260,9 +260,14 @@ void describe(V& v, RunView& m) {
 }
 
 // Rows as they are shown.
+
+/// Without config, code and provenance.
 [[nodiscard]] ExperimentView view_of(const ExperimentRow& row);
+/// With them.
 [[nodiscard]] ExperimentView view_of(const ExperimentRow& row, const ExperimentSpecRow& spec);
+/// Without metrics.
 [[nodiscard]] TrialView view_of(const TrialRow& row);
+/// Without files.
 [[nodiscard]] CheckpointView view_of(const CheckpointRow& row);
 
 }  // namespace cadre::experiment
