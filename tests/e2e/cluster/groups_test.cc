@@ -158,7 +158,7 @@ TEST_F(Groups, EndWithTheCommandThatIsInterrupted) {
                                  component("worker", "exit 7", ", restart: {type: on_failure, first_wait: 60s}"))});
   ASSERT_TRUE(TestCluster::until([&] {
     const auto jobs = cluster_.jobs();
-    return jobs.size() == 1 && running(1) == 2 && jobs[0].tasks[2].restart_at;
+    return jobs.size() == 1 && running(1) == 2 && jobs[0].tasks.size() == 3 && jobs[0].tasks[2].restart_at;
   }));
   ::kill(command.pid, SIGINT);
   const Said said = command.wait();
