@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/result.h"
 #include "describe/describe.h"
 
@@ -63,6 +64,8 @@ class Reply {
   bool is_unauthenticated() const { return failed() != nullptr && failed()->cause == Failed::Cause::token; }
   /// Nothing: clients do not get to see values of this type.
   std::optional<std::string> json() const { return held_->json(); }
+  /// What the body of the response is, if it is bytes (Route::answered_with_bytes): the field `bytes` of the value.
+  const Bytes* bytes() const { return held_->bytes(); }
 
   Reply& set_created(Created created) {
     created_ = std::move(created);
@@ -75,6 +78,7 @@ class Reply {
     virtual ~Base() = default;
     virtual const std::type_info& type() const = 0;
     virtual std::optional<std::string> json() const = 0;
+    virtual const Bytes* bytes() const = 0;
   };
   template <class T>
   struct Held final : Base {
@@ -83,6 +87,10 @@ class Reply {
     std::optional<std::string> json() const override {
       if constexpr (describe::Described<T>) return describe::write_json(value);
       return std::nullopt;
+    }
+    const Bytes* bytes() const override {
+      if constexpr (requires { T::is_bytes; }) return &value.bytes;
+      return nullptr;
     }
     T value;
   };

@@ -42,7 +42,8 @@ enum class Repeated : std::uint8_t {
   keyed,       ///< creates another object, unless it carries the Idempotency-Key of the first
 };
 
-/// What the body of a request contains: its fields, or bytes; in that case its fields are in the query.
+/// What the body of a request contains: its fields, or bytes; in that case its fields are in the query, and a field
+/// `bytes`, if it has one, is the body.
 enum class Body : std::uint8_t { fields, bytes };
 
 /// How a request is answered: with one value, with a stream of them, one per line, or with bytes as they are.
@@ -102,6 +103,8 @@ struct Route {
   }
   /// Whether it only reads.
   constexpr bool reads() const { return method == "GET"; }
+  /// Whether this field is the body itself.
+  constexpr bool is_body(std::string_view field) const { return body == Body::bytes && field == "bytes"; }
   /// Whether fields that are not in the path are in the body, not in the query.
   constexpr bool has_fields_in_body() const { return body == Body::fields && method != "GET" && method != "DELETE"; }
   /// Whether it creates an object that the same Idempotency-Key gives again.

@@ -149,6 +149,7 @@ class MasterProcess {
     };
     TRY(open_bulk(hub(data_.bulk_address(), outside ? outside->bulk : ""), known, rows));
     PartOptions options;
+    options.data = data_.path;
     options.cluster.settings = config_.cluster;
     options.cluster.settings.cluster = records_->cluster();
     options.cluster.settings.record_plans = !config_.record.empty();

@@ -4,7 +4,11 @@
 
 #include "access/tables.h"
 #include "cluster/control/tables.h"
+#include "experiment/part.h"
 #include "master/access_shell.h"
+#include "master/checkpoints/checkpoint_part.h"
+#include "master/experiment_shell.h"
+#include "master/metrics/experiment_bulk.h"
 
 namespace cadre::app {
 
@@ -31,12 +35,39 @@ PartDeclaration cluster_part(PartOptions& options) {
   return part;
 }
 
+std::shared_ptr<master::CheckpointStores> stores_of(const PartOptions& options, api::Sections& sections) {
+  return std::make_shared<master::CheckpointStores>(
+      sections.take<master::CheckpointSettings>(master::CheckpointPart::name), options.data + "/checkpoints");
+}
+
+/// The stores are shared: one side removes checkpoints, the other takes and returns their files.
+PartDeclaration experiment_part(const std::shared_ptr<master::CheckpointStores>& stores) {
+  experiment::Control::Options options;
+  for (const auto& [name, store] : stores->settings().stores) options.stores.insert(name);
+  auto part = declare<experiment::ExperimentPart>(experiment::ExperimentPart::type(std::move(options)));
+  part.setup.make_shell = [stores](const master::Dependencies& deps) -> Result<std::unique_ptr<master::PartShell>> {
+    return std::make_unique<master::ExperimentShell>(deps, stores);
+  };
+  return std::move(part).with_bulk<master::ExperimentBulk>();
+}
+
+PartDeclaration checkpoint_part(const std::shared_ptr<master::CheckpointStores>& stores) {
+  auto part = declare<master::CheckpointPart>(master::CheckpointPart::type());
+  part.make_bulk = [stores](const master::BulkPart::Dependencies& deps) {
+    return std::make_unique<master::CheckpointFiles>(deps, stores);
+  };
+  return part;
+}
+
 }  // namespace
 
-std::vector<PartDeclaration> parts_of(PartOptions options, api::Sections&) {
+std::vector<PartDeclaration> parts_of(PartOptions options, api::Sections& sections) {
+  const auto stores = stores_of(options, sections);
   return {
       access_part(options),
       cluster_part(options),
+      experiment_part(stores),
+      checkpoint_part(stores),
   };
 }
 

@@ -58,6 +58,7 @@ struct PartOptions {
   cluster::control::ClusterPart::Options cluster;
   std::any cluster_loaded;              ///< a ClusterPart::Loaded, if the rows were read already
   records::EndedMost ended_most;        ///< ended jobs that are read when the part cluster is made again
+  std::string data;                     ///< the data folder
   master::MakePartShell cluster_shell;  ///< it needs the network, the bulk side and more of the master's process
 };
 

@@ -89,6 +89,10 @@ Result<std::optional<ExperimentRows>> read_experiment(api::RowReader& reader, Ex
   return rows;
 }
 
+Result<std::vector<CheckpointRow>> read_checkpoints(api::RowReader& reader, ExperimentId id) {
+  return reader.some<CheckpointRow>("WHERE experiment = " + text_of(id));
+}
+
 Result<std::optional<FoundCheckpoint>> read_checkpoint(api::RowReader& reader, const CheckpointId& id) {
   if (!is_uuid(id)) return std::nullopt;  // it would not be safe in the statement
   TRY_ASSIGN(checkpoints, reader.some<CheckpointRow>("WHERE id = '" + id.value + "'"));
@@ -98,7 +102,7 @@ Result<std::optional<FoundCheckpoint>> read_checkpoint(api::RowReader& reader, c
   return FoundCheckpoint{std::move(checkpoints.front()), std::move(experiments.front())};
 }
 
-api::PartType ExperimentPart::type() {
+api::PartType ExperimentPart::type(Control::Options options) {
   api::PartType type;
   type.name = name;
   type.operations = api::operations_of(std::type_identity<requests::ExperimentRequest>{});
@@ -116,19 +120,20 @@ api::PartType ExperimentPart::type() {
     TRY_ASSIGN(loaded, load(reader));
     return std::any(std::move(loaded));
   };
-  type.make = [](std::any rows, std::span<const std::unique_ptr<Part>> before, const api::Now& now) {
-    return std::make_unique<ExperimentPart>(std::any_cast<Control::Loaded>(std::move(rows)),
+  type.make = [options = std::move(options)](std::any rows, std::span<const std::unique_ptr<Part>> before,
+                                             const api::Now& now) {
+    return std::make_unique<ExperimentPart>(options, std::any_cast<Control::Loaded>(std::move(rows)),
                                             find_part<access::AccessPart>(before),
                                             find_part<cluster::control::ClusterPart>(before), now);
   };
   return type;
 }
 
-ExperimentPart::ExperimentPart(Control::Loaded loaded, const access::AccessPart& access,
+ExperimentPart::ExperimentPart(Control::Options options, Control::Loaded loaded, const access::AccessPart& access,
                                cluster::control::ClusterPart& cluster, const api::Now& now)
     : cluster_(cluster),
       jobs_(access, cluster),
-      control_((jobs_.now = now, std::move(loaded)), jobs_, now.time),
+      control_(std::move(options), (jobs_.now = now, std::move(loaded)), jobs_, now.time),
       seen_(cluster.control().ledger().last_version()) {}
 
 Result<api::Call> ExperimentPart::Jobs::call_of(const std::string& owner, const std::string& workspace) const {

@@ -20,11 +20,11 @@ class ExperimentPart final : public api::Part {
   static constexpr std::string_view name = "experiment";
   using RowTypes =
       std::tuple<ExperimentRow, ExperimentSpecRow, TrialRow, CheckpointRow, SearchRow, SearchEventRow, ValidationRow>;
-  [[nodiscard]] static api::PartType type();
+  [[nodiscard]] static api::PartType type(Control::Options options);
 
   /// `access` and `cluster` must outlive it.
-  ExperimentPart(Control::Loaded loaded, const access::AccessPart& access, cluster::control::ClusterPart& cluster,
-                 const api::Now& now);
+  ExperimentPart(Control::Options options, Control::Loaded loaded, const access::AccessPart& access,
+                 cluster::control::ClusterPart& cluster, const api::Now& now);
 
   std::optional<api::Reply> serve(const api::Call& call, const api::Request& request) override;
   std::optional<api::Reply> serve_created(const api::Call& call, const api::Created& created) override;
@@ -72,6 +72,7 @@ class ExperimentPart final : public api::Part {
 
 /// Rows of an experiment; nothing: there is none.
 [[nodiscard]] Result<std::optional<ExperimentRows>> read_experiment(api::RowReader& reader, ExperimentId id);
+[[nodiscard]] Result<std::vector<CheckpointRow>> read_checkpoints(api::RowReader& reader, ExperimentId id);
 [[nodiscard]] Result<std::optional<FoundCheckpoint>> read_checkpoint(api::RowReader& reader, const CheckpointId& id);
 
 }  // namespace cadre::experiment

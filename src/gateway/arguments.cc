@@ -60,7 +60,7 @@ tl::expected<Value, Faults> arguments(const api::Operation& operation, const Pat
   auto query = net::http::query_of(request.target);
   if (!query) return tl::unexpected(Faults({"", query.error().message}));
   for (auto& [key, text] : *query) {
-    if (operation.route.has_fields_in_body()) {
+    if (operation.route.has_fields_in_body() || operation.route.is_body(key)) {
       faults.add({key, "is not allowed in the query; put it into the body"});
     } else if (tree.find(key) != nullptr) {
       faults.add({key, "occurs twice in the query; remove one"});
@@ -73,6 +73,11 @@ tl::expected<Value, Faults> arguments(const api::Operation& operation, const Pat
     tree.set(key, typed(field_of(operation.request, key), text));
   }
   if (!faults.empty()) return tl::unexpected(std::move(faults));
+  for (const describe::FieldShape& field : operation.request.fields) {
+    if (!operation.route.is_body(field.key)) continue;
+    const BytesView body = as_bytes(request.body);
+    tree.set(field.key, Value(Bytes(body.begin(), body.end())));
+  }
   return tree;
 }
 

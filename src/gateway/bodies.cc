@@ -20,6 +20,12 @@ Response response_of(const api::Reply& reply) {
       case api::Failed::Cause::rate_limit: return problem(429, no->message);
     }
   }
+  if (const Bytes* bytes = reply.bytes()) {
+    Response response;
+    response.headers.emplace_back("Content-Type", "application/octet-stream");
+    response.body.assign(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+    return response;
+  }
   std::optional<std::string> body = reply.json();
   if (!body) return problem(500, "internal error: unexpected reply");
   Response response;

@@ -53,10 +53,10 @@ class Document {
     if (route.streams()) entry.set("x-cadre-streams", Value(true));
     add_arguments(operation, entry);
     Value responses;
-    responses.set("200", Value()
-                             .set("description", Value("Success."))
-                             .set("content", content(route.streams() ? "application/x-ndjson" : "application/json",
-                                                     component(operation.answer))));
+    Value success = route.gives_bytes() ? content("application/octet-stream", Value(Value::Map{}))
+                                        : content(route.streams() ? "application/x-ndjson" : "application/json",
+                                                  component(operation.answer));
+    responses.set("200", Value().set("description", Value("Success.")).set("content", std::move(success)));
     responses.set("default", Value()
                                  .set("description", Value("An error."))
                                  .set("content", content("application/problem+json", reference("problem"))));
@@ -131,6 +131,7 @@ class Document {
     Value body(Value::Map{});
     Value::List required;
     for (const Entry& field : *schema.find("properties")->as<Value::Map>()) {
+      if (route.is_body(field.key)) continue;
       const bool in_path = route.has_in_path(field.key);
       const auto shape = std::find_if(operation.request.fields.begin(), operation.request.fields.end(),
                                       [&](const describe::FieldShape& one) { return one.key == field.key; });

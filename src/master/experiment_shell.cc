@@ -7,12 +7,18 @@ namespace {
 
 /// Draws that wait; there is at most one for each experiment.
 constexpr std::size_t draws_max = 100'000;
-constexpr Duration draw_again_after = std::chrono::seconds(1);
+/// Checkpoints that wait to be removed.
+constexpr std::size_t removals_max = 1'000'000;
+constexpr std::size_t remover_threads = 2;
+constexpr Duration again_after = std::chrono::seconds(1);
 
 }  // namespace
 
-ExperimentShell::ExperimentShell(const Dependencies& dependencies)
-    : deps_(dependencies), samplers_(dependencies.loop, {"the samplers of searches", 1, draws_max}) {}
+ExperimentShell::ExperimentShell(const Dependencies& dependencies, std::shared_ptr<CheckpointStores> stores)
+    : deps_(dependencies),
+      stores_(std::move(stores)),
+      removers_(dependencies.loop, {"the removal of checkpoints", remover_threads, removals_max}),
+      samplers_(dependencies.loop, {"the samplers of searches", 1, draws_max}) {}
 
 void ExperimentShell::perform(std::vector<std::any> effects) {
   for (std::any& effect : effects) {
@@ -22,18 +28,58 @@ void ExperimentShell::perform(std::vector<std::any> effects) {
       deps_.loop.spawn(find(std::move(*lost)));
     } else if (auto* checkpoint = std::any_cast<experiment::FindCheckpoint>(&effect)) {
       deps_.loop.spawn(find(std::move(*checkpoint)));
+    } else if (auto* list = std::any_cast<experiment::ReadCheckpoints>(&effect)) {
+      deps_.loop.spawn(read(std::move(*list)));
+    } else if (auto* removed = std::any_cast<experiment::RemoveCheckpoint>(&effect)) {
+      deps_.loop.spawn(remove(std::move(*removed)));
     }
   }
+}
+
+loop::Task<void> ExperimentShell::deliver(std::any news) {
+  while (!post(news)) co_await loop::sleep(deps_.loop, again_after);
 }
 
 loop::Task<void> ExperimentShell::draw(experiment::DrawPoint effect) {
   for (;;) {
     const Result<search::Point> point =
         co_await samplers_.run([&]() -> Result<search::Point> { return experiment::draw(effect.order); });
-    const bool is_posted = point && post(experiment::PointReady{effect.order.experiment, effect.order.event, *point});
-    if (is_posted) co_return;
-    co_await loop::sleep(deps_.loop, draw_again_after);  // its search waits for it
+    if (point) {
+      std::any news = experiment::PointReady{effect.order.experiment, effect.order.event, *point};
+      co_await deliver(std::move(news));
+      co_return;
+    }
+    co_await loop::sleep(deps_.loop, again_after);
   }
+}
+
+loop::Task<void> ExperimentShell::read(experiment::ReadCheckpoints effect) {
+  for (;;) {
+    const Result<std::any> rows = co_await deps_.pool.run([&] {
+      return deps_.records.load_part([&](api::RowReader& reader) -> Result<std::any> {
+        TRY_ASSIGN(all, experiment::read_checkpoints(reader, effect.experiment));
+        return std::any(std::move(all));
+      });
+    });
+    if (rows) {
+      std::any news =
+          experiment::CheckpointsRead{effect.experiment, std::any_cast<std::vector<experiment::CheckpointRow>>(*rows)};
+      co_await deliver(std::move(news));
+      co_return;
+    }
+    deps_.log.warning("the checkpoints of experiment " + std::to_string(effect.experiment.value) +
+                      " cannot be read, trying again: " + rows.error().message);
+    co_await loop::sleep(deps_.loop, again_after);
+  }
+}
+
+loop::Task<void> ExperimentShell::remove(experiment::RemoveCheckpoint effect) {
+  const Result<void> removed = co_await removers_.run(
+      [&]() -> Result<void> { return stores_->remove(effect.checkpoint.store, effect.checkpoint.id); });
+  std::optional<Error> error;
+  if (!removed) error = removed.error();
+  std::any news = experiment::CheckpointRemoved{effect.checkpoint, error};
+  co_await deliver(std::move(news));
 }
 
 loop::Task<void> ExperimentShell::find(experiment::FindExperiment effect) {

@@ -1,19 +1,21 @@
-/// The shell of the part `experiment`: draws points for searches, and reads rows that the part does not keep in memory.
-/// For the thread of the master's loop.
+/// The shell of the part `experiment`: draws points for searches, reads rows that the part does not keep in
+/// memory, and removes the files of checkpoints. For the thread of the master's loop.
 #pragma once
 
 #include <any>
+#include <memory>
 #include <vector>
 
 #include "experiment/part.h"
 #include "loop/thread_pool.h"
+#include "master/checkpoints/stores.h"
 #include "master/part_shell.h"
 
 namespace cadre::master {
 
 class ExperimentShell final : public PartShell {
  public:
-  explicit ExperimentShell(const Dependencies& dependencies);
+  ExperimentShell(const Dependencies& dependencies, std::shared_ptr<CheckpointStores> stores);
 
   void perform(std::vector<std::any> effects) override;
 
@@ -21,8 +23,14 @@ class ExperimentShell final : public PartShell {
   loop::Task<void> draw(experiment::DrawPoint effect);
   loop::Task<void> find(experiment::FindExperiment effect);
   loop::Task<void> find(experiment::FindCheckpoint effect);
+  loop::Task<void> read(experiment::ReadCheckpoints effect);
+  loop::Task<void> remove(experiment::RemoveCheckpoint effect);
+  /// Posts news that must not be lost.
+  loop::Task<void> deliver(std::any news);
 
   Dependencies deps_;
+  std::shared_ptr<CheckpointStores> stores_;
+  loop::ThreadPool removers_;
   loop::ThreadPool samplers_;  ///< a draw takes too long for the thread of the records
 };
 

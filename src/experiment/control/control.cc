@@ -67,8 +67,8 @@ std::optional<ExperimentId> experiment_of(const api::Request& request) {
 
 }  // namespace
 
-Control::Control(Loaded loaded, JobControl& jobs, TimePoint now)
-    : ledger_(loaded.last), jobs_(jobs), lives_(ledger_, jobs) {
+Control::Control(Options options, Loaded loaded, JobControl& jobs, TimePoint now)
+    : options_(std::move(options)), ledger_(loaded.last), jobs_(jobs), lives_(ledger_, jobs) {
   for (ExperimentRows& rows : loaded.experiments) {
     // One that cannot be read stops nobody else; it stays in the database as it is.
     if (const Result<Experiment*> made = ledger_.load(std::move(rows)); !made) unreadable_.push_back(made.error());
@@ -238,6 +238,12 @@ api::Reply Control::serve(const api::Call& call, const requests::CreateExperimen
     return Failed{Errc::denied,
                   "isolation: a task may not start tasks without isolation; submit the experiment with a "
                   "token of your own",
+                  {}};
+  }
+  if (!options_.stores.contains(config.checkpoints.store)) {
+    return Failed{Errc::invalid,
+                  "checkpoints.store: there is no store '" + config.checkpoints.store +
+                      "'; use `default`, or ask an admin to add it to the master file",
                   {}};
   }
   std::optional<CheckpointId> warm_start;

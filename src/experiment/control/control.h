@@ -4,6 +4,7 @@
 
 #include <any>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -82,13 +83,16 @@ constexpr std::size_t search_waiters_most = 1'000;
 
 class Control {
  public:
+  struct Options {
+    std::set<std::string> stores = {"default"};  ///< that checkpoints may be kept in
+  };
   struct Loaded {
     ExperimentId last;                        ///< the largest number that was given out
     std::vector<ExperimentRows> experiments;  ///< those that are not over
     std::vector<ValidationRow> validations;   ///< that the searches were not told
     std::vector<CheckpointRow> removals;      ///< checkpoints that are partially deleted
   };
-  Control(Loaded loaded, JobControl& jobs, TimePoint now);
+  Control(Options options, Loaded loaded, JobControl& jobs, TimePoint now);
 
   /// Nothing: the reply comes later.
   [[nodiscard]] std::optional<api::Reply> serve(const api::Call& call, const api::Request& request);
@@ -170,6 +174,7 @@ class Control {
   [[nodiscard]] std::optional<requests::SearchEvents> events_for(const Waiter& waiter) const;
   void answer_waiters(std::optional<TimePoint> now);
 
+  const Options options_;
   Ledger ledger_;
   JobControl& jobs_;
   Lives lives_;

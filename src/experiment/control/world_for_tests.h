@@ -151,7 +151,7 @@ class World {
 
   /// Everything that was not written is lost.
   void restart() {
-    control_.emplace(rows.load(), jobs, now());
+    control_.emplace(Control::Options(), rows.load(), jobs, now());
     settle();
   }
 

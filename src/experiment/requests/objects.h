@@ -28,6 +28,7 @@ void describe(V& v, FileState& m) {
 }
 
 struct FileBytes {
+  static constexpr bool is_bytes = true;
   static constexpr std::string_view type_name = "file_bytes";
   static constexpr std::string_view doc = "Bytes of a file of a checkpoint.";
   Bytes bytes;
@@ -54,6 +55,7 @@ struct PutFile {
   std::int64_t size = 0;
   std::int64_t offset = 0;
   std::string hash;
+  Bytes bytes;
 };
 template <class V>
 void describe(V& v, PutFile& m) {
@@ -62,6 +64,7 @@ void describe(V& v, PutFile& m) {
   v.required("size", m.size, "Size of the whole file in bytes.", range(0, std::int64_t{1} << 50));
   v.required("offset", m.offset, "Offset of these bytes.", at_least(0));
   v.required("hash", m.hash, "SHA-256 of the whole file, in hexadecimal digits.", length(64, 64));
+  v.field("bytes", m.bytes, "The bytes: the body of the request.");
 }
 
 /// The bytes are the body of the response, as they are: checkpoints have gigabytes, and base64 in JSON would cost a
