@@ -227,15 +227,14 @@ Result<std::vector<MetricState>> read_states(const Source& source) {
 Result<ReportPage> read_reports(const Source& source, std::int64_t from, std::size_t most, ByteSize bytes_most) {
   constexpr std::size_t leaves_at_once = 16;
   ReportPage page;
-  std::int64_t bytes = 0;
   const auto take = [&](const RunSpan& run, const Node& leaf) -> Result<bool> {
     TRY_ASSIGN(reports, unpack(leaf.data));
-    const auto each = static_cast<std::int64_t>(leaf.data.size() / std::max<std::size_t>(reports.size(), 1));
+    const ByteSize each{static_cast<std::int64_t>(leaf.data.size() / std::max<std::size_t>(reports.size(), 1))};
     for (Report& report : reports) {
       if (report.steps < from || report.steps >= run.end) continue;
-      page.has_more = page.reports.size() >= most || (!page.reports.empty() && bytes + each > bytes_most.value);
+      page.has_more = page.reports.size() >= most || (!page.reports.empty() && page.bytes + each > bytes_most);
       if (page.has_more) return false;
-      bytes += each;
+      page.bytes += each;
       page.reports.push_back({run.number, std::move(report)});
     }
     return true;

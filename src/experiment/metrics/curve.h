@@ -55,6 +55,7 @@ struct RunReport {
 
 struct ReportPage {
   std::vector<RunReport> reports;
+  ByteSize bytes;  ///< that they take where they are stored
   bool has_more = false;
 };
 
