@@ -63,6 +63,7 @@ constexpr Known known[] = {
     {"FileAlreadyExistsException", Errc::conflict, "it exists"},
     {"ParentNotDirectoryException", Errc::conflict, "an object cannot be the folder of another one"},
     {"QuotaExceededException", Errc::unavailable, "the quota of the folder is exhausted: raise it, or remove objects"},
+    {"attributes provided was not found", Errc::corrupt, "it has no SHA-256: another program has written it"},
     {"could only be", Errc::unavailable, "HDFS is full or has too few data nodes: add some, or remove files"},
     {"No space left on device", Errc::unavailable, "HDFS is full: remove files"},
     {"SafeModeException", Errc::unavailable, "HDFS is in safe mode: repeat it later"},
