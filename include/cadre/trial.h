@@ -207,12 +207,19 @@ class Checkpoints {
   Outcome<void> restore_path(std::string_view uuid, const Fill& use);
   Outcome<CheckpointInfo> find(std::string_view uuid);
 
-  /// The steps of store_path and restore_path, for languages with scopes of their own. open_store makes an empty
-  /// folder, upload saves it, and release removes it. open_restore brings the files into a folder; in a distributed
-  /// trial one rank of each host does, and all ranks call it; release removes it, or does nothing if it is the
-  /// original.
-  Outcome<std::string> open_store();
+  // The steps of store_path and restore_path, for languages with scopes of their own. In a distributed trial all ranks
+  // call those for Shard::yes, and open_restore.
+  struct Store {
+    std::string folder;
+    std::string uuid;  ///< of the checkpoint to be
+  };
+  /// Makes an empty folder; release it in the end.
+  Outcome<Store> open_store(Shard shard = Shard::no);
+  /// Saves what the folder contains now.
+  Outcome<void> upload_store(const Store& store, std::int64_t steps, const Data& metadata, Shard shard);
+  /// Brings the files into a folder, one for all ranks of a host; release it in the end, on all ranks.
   Outcome<std::string> open_restore(std::string_view uuid);
+  /// Removes the folder, unless it is the checkpoint itself.
   void release(const std::string& folder);
 
  private:

@@ -12,6 +12,7 @@
 #include "native/lock.h"
 #include "native/names.h"
 #include "native/remote.h"
+#include "native/trial.h"
 #include "native/waits.h"
 
 namespace py = pybind11;
@@ -88,4 +89,5 @@ PYBIND11_MODULE(_native, module) {
   cadre::python::add_names(module);
   cadre::python::add_forks(module);
   cadre::python::add_remote(module);
+  cadre::python::add_trial(module);
 }

@@ -48,13 +48,20 @@ Outcome<void> Train::flush() { return outcome_of(inside_->flush()); }
 
 Outcome<std::string> Checkpoints::upload(const std::string& folder, std::int64_t steps, const Data& metadata,
                                          Shard shard) {
-  return outcome_of(inside_->upload(folder, steps, metadata, shard));
+  const Result<std::string> uuid = inside_->new_checkpoint(shard);
+  if (!uuid) return reason_of(uuid.error());
+  const Outcome<void> done = upload_store({folder, *uuid}, steps, metadata, shard);
+  if (!done) return done.reason();
+  return *uuid;
+}
+Outcome<void> Checkpoints::upload_store(const Store& store, std::int64_t steps, const Data& metadata, Shard shard) {
+  return outcome_of(inside_->upload(store, steps, metadata, shard));
 }
 Outcome<void> Checkpoints::download(std::string_view uuid, const std::string& folder) {
   return outcome_of(inside_->download(uuid, folder));
 }
 Outcome<CheckpointInfo> Checkpoints::find(std::string_view uuid) { return outcome_of(inside_->find(uuid)); }
-Outcome<std::string> Checkpoints::open_store() { return outcome_of(inside_->open_store()); }
+Outcome<Checkpoints::Store> Checkpoints::open_store(Shard shard) { return outcome_of(inside_->open_store(shard)); }
 Outcome<std::string> Checkpoints::open_restore(std::string_view uuid) {
   return outcome_of(inside_->open_restore(uuid));
 }
@@ -72,11 +79,13 @@ struct Released {
 }  // namespace
 
 Outcome<std::string> Checkpoints::store_path(std::int64_t steps, const Fill& fill, const Data& metadata, Shard shard) {
-  const Result<std::string> folder = inside_->open_store();
-  if (!folder) return reason_of(folder.error());
-  const Released released{inside_, *folder};
-  fill(*folder);
-  return upload(*folder, steps, metadata, shard);
+  const Result<Store> store = inside_->open_store(shard);
+  if (!store) return reason_of(store.error());
+  const Released released{inside_, store->folder};
+  fill(store->folder);
+  const Outcome<void> done = upload_store(*store, steps, metadata, shard);
+  if (!done) return done.reason();
+  return store->uuid;
 }
 
 Outcome<void> Checkpoints::restore_path(std::string_view uuid, const Fill& use) {

@@ -72,13 +72,16 @@ Result<void> TrialInside::agree(Result<void> own, Shard shard) {
   return {};
 }
 
-Result<CheckpointId> TrialInside::new_checkpoint(Shard shard) {
-  std::string uuid = loop::random_uuid();
-  if (is_shared(shard)) {
-    TRY_ASSIGN(told, gang_->broadcast(as_bytes(uuid)));
-    uuid = std::string(as_text(told));
+Result<std::string> TrialInside::new_checkpoint(Shard shard) {
+  TRY(check_use());
+  if (shard == Shard::no && !is_chief()) {
+    return fail(Errc::invalid, "only rank 0 saves a checkpoint alone, this is rank " + std::to_string(place_.rank) +
+                                   "; save it on rank 0, or with shard on all ranks");
   }
-  return CheckpointId(std::move(uuid));
+  std::string uuid = loop::random_uuid();
+  if (!is_shared(shard)) return uuid;
+  TRY_ASSIGN(told, gang_->broadcast(as_bytes(uuid)));
+  return std::string(as_text(told));
 }
 
 Result<std::vector<Share>> TrialInside::all_shares(const std::string& folder, Shard shard) {
@@ -95,33 +98,27 @@ Result<std::vector<Share>> TrialInside::all_shares(const std::string& folder, Sh
   return shares;
 }
 
-Result<std::string> TrialInside::upload(const std::string& folder, std::int64_t steps, const Data& metadata,
-                                        Shard shard) {
+Result<void> TrialInside::upload(const Checkpoints::Store& store, std::int64_t steps, const Data& metadata,
+                                 Shard shard) {
   TRY(check_use());
-  if (shard == Shard::no && !is_chief()) {
-    return fail(Errc::invalid, "only rank 0 saves a checkpoint alone, this is rank " + std::to_string(place_.rank) +
-                                   "; save it on rank 0, or with shard on all ranks");
-  }
   if (steps < 0) return fail(Errc::invalid, "the steps of a checkpoint must be at least 0");
   requests::CompleteCheckpoint whole;
   TRY_ASSIGN(map, client::read_map(metadata.bytes(), "the metadata"));
-  TRY_ASSIGN(checkpoint, new_checkpoint(shard));
-  TRY_ASSIGN(shares, all_shares(folder, shard));
+  TRY_ASSIGN(shares, all_shares(store.folder, shard));
   TRY_ASSIGN(files, client::merge_shares(shares));
   whole.trial = trial_;
-  whole.checkpoint = checkpoint;
+  whole.checkpoint = CheckpointId(store.uuid);
   whole.steps = steps;
   whole.files = std::move(files);
   whole.metadata = std::move(map);
-  TRY(agree(is_chief() ? backend_->begin_checkpoint(checkpoint) : Result<void>(), shard));
+  TRY(agree(is_chief() ? backend_->begin_checkpoint(whole.checkpoint) : Result<void>(), shard));
   const std::vector<CheckpointFile> own = client::own_files(shares, place_.rank);
-  TRY(agree(backend_->store_files(checkpoint, folder, own), shard));
+  TRY(agree(backend_->store_files(whole.checkpoint, store.folder, own), shard));
   const auto complete = [&]() -> Result<void> {
     TRY(flush());  // a checkpoint is never ahead of the metrics
     return is_chief() ? backend_->complete_checkpoint(whole) : Result<void>();
   };
-  TRY(agree(complete(), shard));
-  return checkpoint.value;
+  return agree(complete(), shard);
 }
 
 Result<CheckpointView> TrialInside::find_view(std::string_view uuid) {
@@ -155,9 +152,10 @@ Result<std::string> TrialInside::make_scratch() {
   return folder;
 }
 
-Result<std::string> TrialInside::open_store() {
-  TRY(check_use());
-  return make_scratch();
+Result<Checkpoints::Store> TrialInside::open_store(Shard shard) {
+  TRY_ASSIGN(uuid, new_checkpoint(shard));
+  TRY_ASSIGN(folder, make_scratch());
+  return Checkpoints::Store{std::move(folder), std::move(uuid)};
 }
 
 /// On this rank alone.

@@ -42,11 +42,13 @@ class TrialInside {
   [[nodiscard]] Result<void> flush();
 
   // Checkpoints.
-  [[nodiscard]] Result<std::string> upload(const std::string& folder, std::int64_t steps, const Data& metadata,
-                                           Shard shard);
+  /// A new UUID, the same on all ranks that contribute.
+  [[nodiscard]] Result<std::string> new_checkpoint(Shard shard);
+  [[nodiscard]] Result<void> upload(const Checkpoints::Store& store, std::int64_t steps, const Data& metadata,
+                                    Shard shard);
   [[nodiscard]] Result<void> download(std::string_view uuid, const std::string& folder);
   [[nodiscard]] Result<CheckpointInfo> find(std::string_view uuid);
-  [[nodiscard]] Result<std::string> open_store();
+  [[nodiscard]] Result<Checkpoints::Store> open_store(Shard shard);
   [[nodiscard]] Result<std::string> open_restore(std::string_view uuid);
   void release(const std::string& folder);
 
@@ -81,7 +83,6 @@ class TrialInside {
   // Checkpoints (trial_checkpoints.cc).
   bool is_shared(Shard shard) const { return shard == Shard::yes && gang_ != nullptr; }
   Result<experiment::CheckpointView> find_view(std::string_view uuid);
-  Result<experiment::CheckpointId> new_checkpoint(Shard shard);
   Result<std::vector<client::Share>> all_shares(const std::string& folder, Shard shard);
   /// The error of the first rank that has one, on all ranks.
   Result<void> agree(Result<void> own, Shard shard);

@@ -143,7 +143,7 @@ TEST_F(OffCluster, ACheckpointIsWhatTheNextRunBeginsWith) {
 TEST_F(OffCluster, AnIncompleteCheckpointDoesNotExist) {
   {
     Trial trial = init(quiet()).value();
-    const std::string folder = trial.checkpoint.open_store().value();
+    const std::string folder = trial.checkpoint.open_store().value().folder;
     objects::write_file(folder + "/model", "half");
     EXPECT_THROW(
         static_cast<void>(trial.checkpoint.store_path(1, [](const std::string&) { throw std::runtime_error("no"); })),
@@ -210,7 +210,7 @@ TEST_F(OffCluster, AProcessHasOneTrialAtATime) {
   static_cast<void>(init(other).value());
 }
 
-TEST_F(OffCluster, AForkedProcessIsToldThatItHasNoTrial) {
+TEST_F(OffCluster, AForkedProcessGetsAnErrorThatSaysSo) {
   Trial trial = init(quiet()).value();
   trial.train.report_training(1, {{"loss", 1}}).value();
   const pid_t child = servers::fork_child([&] {
