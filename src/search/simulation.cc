@@ -1,6 +1,7 @@
 #include "search/simulation.h"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <set>
 
@@ -94,7 +95,7 @@ class Simulation {
     if (states_[number] == State::ended) return {};
     SimulatedTrial& trial = trials_[number];
     const std::int64_t time = schedule_.next(number, times_[number]);
-    TRY_ASSIGN(metric, metric_of_({number, trial.hyperparameters, time, trial.reports}));
+    TRY_ASSIGN(metric, metric_of_({number, seeds_[number], trial.hyperparameters, time, trial.reports}));
     times_[number] = trial.stopped_at = time;
     ++trial.reports;
     if (++reports_ > most_simulated_reports) {  // a population that copies members that are behind may not end
@@ -102,6 +103,9 @@ class Simulation {
                                      " reports; use a shorter length or a longer interval");
     }
     const bool is_smaller = objective_of(search_.searcher()).smaller_is_better;
+    const bool is_better =
+        !trial.best_metric || (is_smaller ? metric < *trial.best_metric : metric > *trial.best_metric);
+    if (is_better && !std::isnan(metric)) trial.best_metric = metric;
     observations_[number].reports.emplace_back(static_cast<double>(time), is_smaller ? metric : -metric);
     perform(search_.report(number, static_cast<double>(time), metric));
     if (states_[number] != State::running) return {};
@@ -133,7 +137,8 @@ class Simulation {
         overloaded{[&](const Create& one) {
                      states_.push_back(State::running);
                      times_.push_back(0);
-                     trials_.push_back({one.trial, one.hyperparameters, 0, 0});
+                     seeds_.push_back(one.seed);
+                     trials_.push_back({one.trial, one.hyperparameters, 0, 0, {}});
                      observations_.push_back({one.hyperparameters, {}});
                      running_.add(one.trial);
                      return std::vector<Action>();
@@ -172,6 +177,7 @@ class Simulation {
   std::int64_t reports_ = 0;
   std::vector<State> states_;        ///< these, by trial
   std::vector<std::int64_t> times_;  ///< up to which it has trained
+  std::vector<std::uint32_t> seeds_;
   std::vector<SimulatedTrial> trials_;
   std::vector<Observation> observations_;
 };

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -20,9 +21,10 @@ constexpr auto enum_names(TrialOrder) {
   return std::array{std::pair{TrialOrder::round_robin, "round_robin"}, std::pair{TrialOrder::sequential, "sequential"}};
 }
 
-/// What a simulated trial reports: its number and hyperparameters, the time, and how many reports were before.
+/// What a simulated trial reports: its number, seed and hyperparameters, the time, and how many reports were before.
 struct Moment {
   TrialNumber trial = 0;
+  std::uint32_t seed = 0;
   const Point& hyperparameters;
   std::int64_t time = 0;
   std::int64_t reports = 0;
@@ -40,6 +42,7 @@ struct SimulatedTrial {
   Point hyperparameters;
   std::int64_t stopped_at = 0;
   std::int64_t reports = 0;
+  std::optional<double> best_metric;  ///< of its reports, as reported; nothing if all were NaN
 };
 template <class V>
 void describe(V& v, SimulatedTrial& c) {
@@ -47,6 +50,7 @@ void describe(V& v, SimulatedTrial& c) {
   v.required("hyperparameters", c.hyperparameters, "Its hyperparameters.");
   v.required("stopped_at", c.stopped_at, "Time of its last report.");
   v.required("reports", c.reports, "Number of its reports.");
+  v.field("best_metric", c.best_metric, "The best metric of its reports.");
 }
 
 /// More reports than this are refused.
