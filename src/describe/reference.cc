@@ -1,5 +1,7 @@
 #include "describe/reference.h"
 
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -57,7 +59,9 @@ class Page {
     for (const FieldShape& field : shape.fields) write(field.shape, join(path, field.key));
   }
 
+  /// A choice at a path that records of another choice share is written once.
   void choice(const Shape& shape, const std::string& path) {
+    if (!shape.parts.empty() && !written_.emplace(path, shape.parts[0].identity).second) return;
     heading(path, "");
     text_ += "\nThe key `type` says which of these it is:";
     for (const Shape& each : shape.parts) text_ += (&each == &shape.parts[0] ? " " : ", ") + code(each.name);
@@ -111,6 +115,7 @@ class Page {
   }
 
   std::string text_;
+  std::set<std::pair<std::string, const void*>> written_;
 };
 
 }  // namespace
