@@ -1,5 +1,6 @@
 #include "app/docs_command.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +11,7 @@
 #include "app/parts.h"
 #include "cli/command_tree.h"
 #include "cli/exit_code.h"
+#include "experiment/config.h"
 #include "gateway/openapi.h"
 #include "master/config.h"
 #include "plan/plan_file.h"
@@ -51,6 +53,46 @@ describe::Shape master_file() {
   return shape;
 }
 
+describe::Shape& shape_of(describe::Shape& file, std::string_view key) {
+  return std::find_if(file.fields.begin(), file.fields.end(), [&](const auto& field) { return field.key == key; })
+      ->shape;
+}
+
+/// To the description of the file, hyperparameters are any value: the page shows what each of them can be.
+describe::Shape experiment_file() {
+  describe::Shape shape = describe::outline<experiment::Config>();
+  describe::Shape& hyperparameters = shape_of(shape, "hyperparameters");
+  hyperparameters.kind = describe::Shape::Kind::map;
+  hyperparameters.parts = {describe::outline<search::Domain>()};
+  return shape;
+}
+
+/// The same for its schema: a value, a domain with a type, or a map of them, which has no type.
+std::string experiment_schema() {
+  using describe::Value;
+  const std::string here = "#/properties/hyperparameters";
+  const auto text = [](std::string_view words) { return Value(words); };
+  Value plain = Value().set(
+      "type", Value(Value::List{text("null"), text("boolean"), text("number"), text("string"), text("array")}));
+  Value domain = describe::schema_of(describe::outline<search::Domain>(), here + "/additionalProperties/anyOf/1");
+  Value nested = Value().set("$ref", Value(here)).set("not", Value().set("required", Value(Value::List{text("type")})));
+  describe::Shape shape = describe::outline<experiment::Config>();
+  shape_of(shape, "hyperparameters").schema =
+      Value()
+          .set("type", text("object"))
+          .set("additionalProperties", Value().set("anyOf", Value(Value::List{plain, domain, nested})));
+  describe::Shape& policies = shape_of(shape, "log_policies");
+  Value by_pattern =
+      Value()
+          .set("type", text("object"))
+          .set("additionalProperties", describe::schema_of(describe::outline<experiment::LogAction>(), ""));
+  Value listed = describe::schema_of(policies, "#/properties/log_policies/anyOf/0");
+  policies.kind = describe::Shape::Kind::scalar;
+  policies.parts.clear();
+  policies.schema = Value().set("anyOf", Value(Value::List{listed, by_pattern}));
+  return describe::schema_document(shape, "cadre experiment file");
+}
+
 int run(const CLI::App& app, const std::filesystem::path& root) {
   using plan::PlanAnswer;
   using plan::PlanFile;
@@ -71,6 +113,15 @@ int run(const CLI::App& app, const std::filesystem::path& root) {
                 "Group file",
                 "What `cadre group run` reads: components that run as one job, in YAML. This page is "
                 "generated. A JSON Schema of it is `schema/group-file.schema.json`.")) &&
+      write(
+          root / "docs/reference/experiment-file.md",
+          describe::page_of(
+              experiment_file(),
+              {"Experiment file",
+               "What `cadre experiment` reads, in YAML; [search.md](../search.md) explains hyperparameters and search "
+               "methods. A hyperparameter is a value, a domain with a `type` (`hyperparameters.*` below), or a map of "
+               "hyperparameters. This page is generated. A JSON Schema of it is `schema/experiment.schema.json`."})) &&
+      write(root / "schema/experiment.schema.json", experiment_schema()) &&
       write(
           root / "docs/reference/master-file.md",
           describe::page_of(master_file(),

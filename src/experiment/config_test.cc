@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "describe/python_for_tests.h"
+
 namespace cadre::experiment {
 namespace {
 
@@ -129,6 +133,41 @@ TEST(ExperimentFile, FindsWhatIsWrongBetweenSearcherAndHyperparameters) {
 TEST(ExperimentFile, RefusesVariablesThatCadreSets) {
   EXPECT_THAT(faults_of(smallest + "environment: {variables: {CADRE_TASK: x}}\n"),
               HasSubstr("f.yaml:4:26: environment.variables: has an invalid name"));
+}
+
+/// What the schema, which editors use, says of a file.
+bool is_accepted_by_schema(const describe::Value& file) {
+  describe::Value input;
+  input.set("schema",
+            describe::parse_json(describe::file_text(CADRE_SOURCE_DIR "/schema/experiment.schema.json")).value());
+  input.set("file", file);
+  return describe::run_python(R"(
+import json, sys, jsonschema
+given = json.load(sys.stdin)
+jsonschema.Draft202012Validator.check_schema(given["schema"])
+print(jsonschema.Draft202012Validator(given["schema"]).is_valid(given["file"]))
+)",
+                              describe::to_json(input)) == "True\n";
+}
+
+TEST(ExperimentFile, HasASchemaThatAcceptsTheExamplesAndRefusesFaults) {
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(CADRE_SOURCE_DIR "/examples/experiments")) {
+    if (entry.path().extension() != ".yaml") continue;
+    const auto tree = describe::parse_yaml(describe::file_text(entry.path()));
+    ASSERT_TRUE(tree);
+    EXPECT_TRUE(is_accepted_by_schema(*tree)) << entry.path();
+    ++files;
+  }
+  EXPECT_GE(files, 3U);
+  const auto with = [](const std::string& more) { return describe::parse_yaml(smallest + more).value(); };
+  EXPECT_TRUE(
+      is_accepted_by_schema(with("hyperparameters: {a: {b: {c: {type: int, min: 1, max: 2}}, when: {d: 1}}, d: 1}\n")));
+  EXPECT_TRUE(is_accepted_by_schema(with("log_policies: {OOM: cancel_retries}\n")));
+  EXPECT_FALSE(is_accepted_by_schema(with("hyperparameters: {a: {b: {type: int, min: 1}}}\n")));
+  EXPECT_FALSE(is_accepted_by_schema(with("hyperparameters: {a: {type: lag}}\n")));
+  EXPECT_FALSE(is_accepted_by_schema(with("log_policies: {OOM: retry}\n")));
+  EXPECT_FALSE(is_accepted_by_schema(with("lables: [a]\n")));
 }
 
 }  // namespace

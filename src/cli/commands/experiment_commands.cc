@@ -10,6 +10,9 @@ void add_experiment_commands(CLI::App& app, Chosen& chosen) {
                                   "  cadre experiment create search.yaml . --follow\n  cadre experiment list\n"
                                   "  cadre experiment best 12\n"});
   noun.require_subcommand(1);
+  add_experiment_check(noun, chosen);
+  add_experiment_preview(noun, chosen);
+  add_experiment_simulate(noun, chosen);
   add_experiment_create(noun, chosen);
   add_experiment_list(noun, chosen);
   add_experiment_describe(noun, chosen);

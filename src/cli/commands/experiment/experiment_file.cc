@@ -1,8 +1,11 @@
 #include "cli/commands/experiment/experiment_file.h"
 
 #include <algorithm>
+#include <charconv>
 
+#include "cli/commands/verb.h"
 #include "cli/files.h"
+#include "cli/words.h"
 #include "describe/describe.h"
 
 namespace cadre::cli {
@@ -10,25 +13,24 @@ namespace {
 
 using describe::Value;
 
-/// Gives the key at a path its value; what is wrong, or nothing.
-std::string put_setting(Value& tree, const std::string& path, const Value& value) {
-  Value* at = &tree;
-  for (std::size_t begin = 0;;) {
-    const std::size_t end = std::min(path.find('.', begin), path.size());
-    const std::string key = path.substr(begin, end - begin);
-    if (key.empty()) return "a key is empty; use for example searcher.max_trials=20";
-    if (!at->is_null() && at->as<Value::Map>() == nullptr) {
-      return path.substr(0, begin - 1) + " is " + describe::found(*at) + ", not a map";
-    }
-    if (end == path.size()) {
-      at->set(key, value);
-      return "";
-    }
-    if (at->find(key) == nullptr) at->set(key, Value(Value::Map{}));
-    Value::Map& map = *at->as<Value::Map>();
-    at = &std::find_if(map.begin(), map.end(), [&](const describe::Entry& one) { return one.key == key; })->value;
-    begin = end + 1;
+/// The value of a key in a map or a list, or what is wrong. A map gets a new key if it does not have it.
+tl::expected<Value*, std::string> inner_value(Value& tree, const std::string& path, const std::string& key) {
+  const std::string here = path.empty() ? "the file" : path;
+  if (tree.is_null()) tree = Value(Value::Map{});
+  if (auto* list = tree.as<Value::List>()) {
+    std::size_t index = 0;
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), index);
+    const bool is_index = error == std::errc() && end == key.data() + key.size() && index < list->size();
+    if (is_index) return &(*list)[index];
+    return tl::unexpected(here + " is a list of " + std::to_string(list->size()) +
+                          "; name one of its values by its index, from 0");
   }
+  auto* map = tree.as<Value::Map>();
+  if (map == nullptr) return tl::unexpected(here + " is " + describe::found(tree) + ", which has no keys");
+  const auto found = std::find_if(map->begin(), map->end(), [&](const auto& entry) { return entry.key == key; });
+  if (found != map->end()) return &found->value;
+  map->push_back({key, Value(), {}});
+  return &map->back().value;
 }
 
 /// The line of a fault: by its setting if it is in one, else by its place in the file.
@@ -45,12 +47,45 @@ std::string fault_line(const describe::Fault& fault, const std::string& name,
 
 }  // namespace
 
+std::string put_setting(Value& tree, const std::string& path, const Value& value) {
+  Value* at = &tree;
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const std::size_t end = std::min(path.find('.', begin), path.size());
+    const std::string key = path.substr(begin, end - begin);
+    if (key.empty()) return "a key is empty; use for example searcher.max_trials=20";
+    const auto inner = inner_value(*at, path.substr(0, begin == 0 ? 0 : begin - 1), key);
+    if (!inner) return inner.error();
+    at = *inner;
+    begin = end + 1;
+  }
+  *at = value;
+  return "";
+}
+
 void add_set_option(CLI::App& command, std::vector<std::string>& settings) {
   command
       .add_option("--set", settings,
-                  "Replace a value of the file, for example searcher.max_trials=20. Can be given several times.")
+                  "Replace a value of the file, for example searcher.max_trials=20; the value is YAML. Can be given "
+                  "several times.")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
+}
+
+void add_experiment_file(CLI::App& command, ExperimentFileOptions& options) {
+  command.add_option("file", options.file, "Experiment file (docs/reference/experiment-file.md); - reads standard input")
+      ->required()
+      ->type_name("FILE");
+  add_set_option(command, options.settings);
+}
+
+std::optional<ExperimentFile> read_experiment_file(const CLI::App& command, const ExperimentFileOptions& options) {
+  auto file = read_experiment_file(options.file, options.settings);
+  if (file) return *std::move(file);
+  const auto count = std::count(file.error().begin(), file.error().end(), '\n');
+  print_error(file.error());
+  print_error(full_name(command) + ": " + counted(count, "error") + "; for the format, see "
+              "docs/reference/experiment-file.md\n");
+  return std::nullopt;
 }
 
 tl::expected<ExperimentFile, std::string> check_experiment(Value tree, const std::string& name,
@@ -70,6 +105,7 @@ tl::expected<ExperimentFile, std::string> check_experiment(Value tree, const std
   auto checked = experiment::read_config(tree);
   if (!checked) {
     for (const describe::Fault& fault : checked.error()) faults += fault_line(fault, name, settings);
+    if (checked.error().more() > 0) faults += "and " + std::to_string(checked.error().more()) + " more\n";
   }
   if (!faults.empty()) return tl::unexpected(std::move(faults));
   return ExperimentFile{std::move(tree), *std::move(checked)};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 #include <tl/expected.hpp>
 #include <vector>
@@ -18,7 +19,20 @@ struct ExperimentFile {
 /// Adds `--set key=value`, which may be given several times.
 void add_set_option(CLI::App& command, std::vector<std::string>& settings);
 
-/// Puts `searcher.max_trials=20` and the like into the tree and checks the whole; all faults at once, a line for each.
+/// What the commands that need no master take: an experiment file, and settings.
+struct ExperimentFileOptions {
+  std::string file;
+  std::vector<std::string> settings;
+};
+void add_experiment_file(CLI::App& command, ExperimentFileOptions& options);
+/// Nothing: all that is wrong was printed, and the command ends with bad_usage.
+[[nodiscard]] std::optional<ExperimentFile> read_experiment_file(const CLI::App& command,
+                                                                 const ExperimentFileOptions& options);
+
+/// Gives the key at a path its value: `searcher.max_trials`, `labels.0`; what is wrong, or nothing.
+[[nodiscard]] std::string put_setting(describe::Value& tree, const std::string& path, const describe::Value& value);
+
+/// Puts `searcher.max_trials=20` and the like, in their order, into the tree and checks the whole; all faults at once, a line for each.
 /// `name` is that of the file, for the faults.
 [[nodiscard]] tl::expected<ExperimentFile, std::string> check_experiment(describe::Value tree, const std::string& name,
                                                                          const std::vector<std::string>& settings);

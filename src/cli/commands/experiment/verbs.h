@@ -1,5 +1,4 @@
-/// The verbs of `cadre experiment`, `cadre trial` and `cadre checkpoint` that send requests to a master. For the main
-/// thread.
+/// The verbs of `cadre experiment`, `cadre trial` and `cadre checkpoint`. For the main thread.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,7 +9,12 @@
 
 namespace cadre::cli {
 
-// Each of these adds one verb, or a few that belong together.
+// Each of these adds one verb, or a few that belong together. These need no master:
+void add_experiment_check(CLI::App& noun, Chosen& chosen);
+void add_experiment_preview(CLI::App& noun, Chosen& chosen);
+void add_experiment_simulate(CLI::App& noun, Chosen& chosen);
+
+// These send requests to a master:
 void add_experiment_create(CLI::App& noun, Chosen& chosen);
 void add_experiment_fork(CLI::App& noun, Chosen& chosen);
 void add_experiment_list(CLI::App& noun, Chosen& chosen);
