@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "api/part.h"
+#include "experiment/metrics/tables.h"
 
 namespace cadre::experiment {
 
@@ -50,7 +51,8 @@ CREATE TABLE validations (
   experiment BIGINT NOT NULL, trial BIGINT NOT NULL, number BIGINT NOT NULL, run BIGINT NOT NULL,
   steps BIGINT NOT NULL, time TEXT NOT NULL, metric TEXT NOT NULL, PRIMARY KEY (experiment, trial, number)
 );
-)"}};
+)"},
+          {2, "metrics", metrics::metric_tables}};
 }
 
 }  // namespace cadre::experiment

@@ -94,7 +94,8 @@ class BulkFixture : public testing::TestWithParam<servers::Engine> {
   experiment::TrialId put_trial(std::uint64_t experiment, std::uint32_t number, std::uint64_t runs_before = 0) {
     experiment::TrialRow row;
     row.id = {{experiment}, number};
-    row.job = {100 * experiment + number};
+    row.jobs = {{100 * experiment + number}};
+    row.has_job = true;
     row.runs_before = runs_before;
     put(row);
     return row.id;

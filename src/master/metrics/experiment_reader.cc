@@ -6,7 +6,7 @@
 
 #include "describe/describe.h"
 #include "experiment/tables.h"
-#include "experiment/view_of.h"
+#include "experiment/views.h"
 #include "master/bulk/bulk_rows.h"
 #include "master/metrics/cursor.h"
 #include "master/metrics/where.h"

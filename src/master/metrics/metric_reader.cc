@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "experiment/view_of.h"
+#include "experiment/views.h"
 #include "master/bulk/bulk_rows.h"
 #include "master/metrics/cursor.h"
 #include "master/metrics/where.h"

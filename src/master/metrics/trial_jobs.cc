@@ -39,19 +39,17 @@ Result<std::map<ExperimentId, Metrics>> load_metrics(BulkDatabase& database) {
 
 Result<TrialJobs> TrialJobs::load(BulkDatabase& database) {
   TRY_ASSIGN(metrics, load_metrics(database));
-  TRY_ASSIGN(rows, database.query("SELECT experiment, number, job, runs_before FROM trials "
-                                  "WHERE is_live = 1 AND job <> 0"));
+  TRY_ASSIGN(rows, database.query("SELECT experiment, number, jobs, runs_before FROM trials "
+                                  "WHERE is_live = 1 AND has_job = 1"));
   TrialJobs jobs;
   for (const database::Row row : rows) {
-    TRY_ASSIGN(cells, (row.read<std::int64_t, std::int64_t, std::int64_t, std::int64_t>()));
-    const auto& [experiment, number, job, runs_before] = cells;
+    TRY_ASSIGN(cells, (row.read<std::int64_t, std::int64_t, std::string, std::int64_t>()));
+    const auto& [experiment, number, text, runs_before] = cells;
+    const auto list = describe::read_json_of_peer<std::vector<cluster::JobId>>(text);
+    if (!list || list->empty()) continue;
     const TrialId trial{{static_cast<std::uint64_t>(experiment)}, static_cast<search::TrialNumber>(number)};
     const Metrics& names = metrics[trial.experiment];
-    jobs.add({{static_cast<std::uint64_t>(job)},
-              trial,
-              static_cast<std::uint64_t>(runs_before),
-              names.metric,
-              names.time_metric});
+    jobs.add({list->back(), trial, static_cast<std::uint64_t>(runs_before), names.metric, names.time_metric});
   }
   return jobs;
 }
