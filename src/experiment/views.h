@@ -240,7 +240,7 @@ struct RunView {
   std::uint64_t run = 0;
   describe::Value hyperparameters;
   std::uint32_t seed = 0;
-  std::optional<CheckpointId> checkpoint;
+  std::optional<CheckpointView> checkpoint;
   describe::Value config;
   std::int64_t until = 0;
   std::string metric;
@@ -252,7 +252,7 @@ void describe(V& v, RunView& m) {
   v.required("run", m.run, "Number of this start of the trial, from 1.");
   v.required("hyperparameters", m.hyperparameters, "Its hyperparameters.");
   v.required("seed", m.seed, "Seed for the program.");
-  v.field("checkpoint", m.checkpoint, "Checkpoint with which to begin; omitted: from scratch.");
+  v.field("checkpoint", m.checkpoint, "Checkpoint with which to begin, of which only the ID is set; omitted: from scratch.");
   v.field("config", m.config, "The experiment file.");
   v.field("until", m.until, "Length up to which to train, in the unit of the time metric; 0: until it is stopped.");
   v.field("metric", m.metric, "Validation metric that is optimized.");

@@ -37,7 +37,14 @@ Result<void> ClusterTrial::send(const requests::ReportTrial& news) {
   return without_value(reports_.ask(news, report_wait));
 }
 
-Result<experiment::RunView> ClusterTrial::begin() { return calls_.ask_patiently(requests::BeginRun{trial_}, waits); }
+Result<experiment::RunView> ClusterTrial::begin() {
+  TRY_ASSIGN(run, calls_.ask_patiently(requests::BeginRun{trial_}, waits));
+  if (run.checkpoint) {
+    TRY_ASSIGN(checkpoint, find_checkpoint(run.checkpoint->id));
+    run.checkpoint = std::move(checkpoint);
+  }
+  return run;
+}
 
 Result<void> ClusterTrial::declare(const requests::ReportTrial& news) {
   return without_value(calls_.ask_patiently(news, waits));

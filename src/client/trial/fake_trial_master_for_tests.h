@@ -226,6 +226,7 @@ class FakeTrialMaster {
     if (what == "trials/checkpoints/complete") {
       return complete(read<requests::CompleteCheckpoint>(request, {{"trial", at[3]}, {"checkpoint", at[5]}}));
     }
+    if (what == "checkpoints" && run.checkpoint && run.checkpoint->id.value == at[3]) return told(*run.checkpoint);
     if (what == "checkpoints" && checkpoints_.contains(at[3])) return told(checkpoints_.at(at[3]));
     if (what == "checkpoints/files") return file(request, at[3]);
     return problem(404, "there is no such object");

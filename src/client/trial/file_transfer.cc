@@ -54,7 +54,7 @@ loop::Task<Result<void>> upload_file(rest::Client& client, const experiment::Che
                                      const std::string& folder, const CheckpointFile& file) {
   CO_TRY_ASSIGN(content, loop::File::open(folder + "/" + file.name, O_RDONLY | O_CLOEXEC));
   Patience patience("the upload of " + file.name + " waits for the master");
-  requests::PutFile put{checkpoint, file.name, file.size, 0, file.hash};
+  requests::PutFile put{checkpoint, file.name, file.size, 0, file.hash, {}};
   for (int beginnings = 1;;) {
     CO_TRY_ASSIGN(part, read_part(content, put.offset, file.size));
     Result<requests::FileState> state = co_await client.put(put, part, part_wait);

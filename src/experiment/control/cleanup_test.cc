@@ -95,7 +95,7 @@ TEST_F(CleanupTest, BeginsTrialsWithTheCheckpointOfAnotherTrial) {
   ASSERT_EQ(reply.failed(), nullptr) << reply.failed()->message;
   const TrialId next{reply.as<ExperimentView>()->id, 0};
   world.start(next);
-  EXPECT_EQ(world.ask(world.call_of(next), requests::BeginRun{next}).as<RunView>()->checkpoint, saved[2]);
+  EXPECT_EQ(world.ask(world.call_of(next), requests::BeginRun{next}).as<RunView>()->checkpoint.value().id, saved[2]);
   request.warm_start = "12.99";
   EXPECT_EQ(world.ask(request).failed()->code, Errc::not_found);
 }

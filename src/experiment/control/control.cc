@@ -623,7 +623,9 @@ api::Reply Control::serve(const api::Call& call, const requests::BeginRun& reque
   view.run = trial->row.runs_before + call.who.epoch;
   view.hyperparameters = trial->row.hyperparameters;
   view.seed = trial->row.seed;
-  view.checkpoint = trial->row.latest_checkpoint ? trial->row.latest_checkpoint : trial->row.first_checkpoint;
+  if (const auto& id = trial->row.latest_checkpoint ? trial->row.latest_checkpoint : trial->row.first_checkpoint) {
+    view.checkpoint.emplace().id = *id;
+  }
   view.config = experiment.spec.config;
   view.until = trial->row.until;
   view.metric = experiment.row.metric;

@@ -228,7 +228,7 @@ searcher: {type: pbt, metric: loss, population: 4, interval: 10}
   world.start({id, 1});
   const api::Reply run = world.ask(world.call_of({id, 1}), requests::BeginRun{{id, 1}});
   ASSERT_NE(run.as<RunView>(), nullptr);
-  EXPECT_EQ(run.as<RunView>()->checkpoint, good);
+  EXPECT_EQ(run.as<RunView>()->checkpoint.value().id, good);
   EXPECT_EQ(run.as<RunView>()->run, 2);
 }
 
