@@ -43,8 +43,11 @@ constexpr std::array synonyms = {
     Synonym{"attach", "exec", "exec"},
     Synonym{"cancel", "stop", "stop"},
     Synonym{"create", "run", "run"},
+    Synonym{"delete", "delete", "kill"},
     Synonym{"delete", "kill", "kill"},
+    Synonym{"end", "cancel", "stop"},
     Synonym{"end", "stop", "stop"},
+    Synonym{"experiments", "", "experiment list"},
     Synonym{"follow", "logs", "logs"},
     Synonym{"get", "describe", "job describe"},
     Synonym{"hosts", "", "agent list"},
@@ -57,13 +60,20 @@ constexpr std::array synonyms = {
     Synonym{"output", "logs", "logs"},
     Synonym{"ps", "list", "job list"},
     Synonym{"queue", "", "job list"},
+    Synonym{"remove", "delete", "kill"},
     Synonym{"remove", "kill", "kill"},
+    Synonym{"resume", "activate", ""},
+    Synonym{"rm", "delete", "kill"},
     Synonym{"rm", "kill", "kill"},
     Synonym{"show", "describe", "job describe"},
     Synonym{"squeue", "", "job list"},
     Synonym{"start", "run", "run"},
+    Synonym{"stop", "cancel", "stop"},
+    Synonym{"submit", "create", "run"},
     Synonym{"submit", "run", "run"},
     Synonym{"tail", "logs", "logs"},
+    Synonym{"sweep", "create", "experiment create"},
+    Synonym{"terminate", "cancel", "stop"},
     Synonym{"terminate", "stop", "stop"},
     Synonym{"top", "list", "status"},
     Synonym{"watch", "list", "job list --watch"},
@@ -95,7 +105,8 @@ std::string meant_command(const CLI::App& command, const std::string& word) {
     if (synonym.word != word) continue;
     if (command.get_parent() != nullptr && has(synonym.verb))
       return full_name(command) + " " + std::string(synonym.verb);
-    if (command.get_parent() == nullptr) return full_name(command) + " " + std::string(synonym.command);
+    if (command.get_parent() == nullptr && !synonym.command.empty())
+      return full_name(command) + " " + std::string(synonym.command);
   }
   std::vector<std::string> elsewhere;
   find_verbs(program_of(command), word, elsewhere);

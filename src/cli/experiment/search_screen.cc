@@ -43,7 +43,7 @@ class TrialRows {
     std::vector<std::string> head = {"TRIAL", "STATE", "STEPS", screen.experiment.metric, "BEST"};
     if (!is_narrow_) head.insert(head.end(), {"CURVE", "HYPERPARAMETERS"});
     rows_.push_back(std::move(head));
-    for (const std::vector<ScreenTrial>* part : {&screen.best, &screen.running}) {
+    for (const std::vector<ScreenTrial>* part : {&screen.ended, &screen.running}) {
       for (const ScreenTrial& one : *part) rows_.push_back(cells_of_trial(one));
     }
     for (std::vector<std::string>& row : rows_) {
@@ -57,7 +57,7 @@ class TrialRows {
     widths_[3] = std::min<std::size_t>(widths_[3], 16);
   }
 
-  /// 0 is the head; the best trials follow, then those that run.
+  /// 0 is the head; the ended trials follow, then those that run.
   std::string line(std::size_t number) const {
     const std::vector<std::string>& row = rows_[number];
     std::string text;
@@ -83,36 +83,36 @@ class TrialRows {
   std::vector<std::size_t> widths_;
 };
 
-/// How many of the best and of the running trials are shown.
+/// How many of the ended and of the running trials are shown.
 struct Room {
-  std::size_t best = 0;
+  std::size_t ended = 0;
   std::size_t running = 0;
 };
 Room room_of(const SearchScreen& screen, std::size_t rows) {
   const std::size_t all = rows > head_lines + other_lines ? rows - head_lines - other_lines : 0;
   Room room;
-  room.best = std::min(screen.best.size(), std::max<std::size_t>(all / 3, std::min<std::size_t>(all, 1)));
-  room.running = std::min(screen.running.size(), all - room.best);
-  room.best = std::min(screen.best.size(), all - room.running);
+  room.ended = std::min(screen.ended.size(), std::max<std::size_t>(all / 3, std::min<std::size_t>(all, 1)));
+  room.running = std::min(screen.running.size(), all - room.ended);
+  room.ended = std::min(screen.ended.size(), all - room.running);
   return room;
 }
 
 void add_trials(const SearchScreen& screen, const ScreenShape& shape, std::vector<ScreenLine>& lines) {
   const Room room = room_of(screen, shape.rows);
-  if (room.best + room.running == 0) return;
+  if (room.ended + room.running == 0) return;
   const TrialRows rows(screen, shape.columns);
   const auto title = [](const std::string& what, std::size_t shown, std::size_t all) {
     return what + (shown < all ? " (" + std::to_string(shown) + " of " + std::to_string(all) + ")" : "");
   };
   lines.push_back({"", Colour::plain});
   lines.push_back({rows.line(0), Colour::bold});
-  if (room.best > 0) lines.push_back({cut_to_cells("best trials", shape.columns), Colour::dim});
-  for (std::size_t i = 0; i < room.best; ++i) lines.push_back({rows.line(1 + i), Colour::plain});
+  if (room.ended > 0) lines.push_back({cut_to_cells("ended trials, best first", shape.columns), Colour::dim});
+  for (std::size_t i = 0; i < room.ended; ++i) lines.push_back({rows.line(1 + i), Colour::plain});
   if (room.running == 0) return;
   const std::uint64_t all = std::max<std::uint64_t>(screen.experiment.trials.running, room.running);
-  lines.push_back({cut_to_cells(title("running trials", room.running, all), shape.columns), Colour::dim});
+  lines.push_back({cut_to_cells(title("running trials, best first", room.running, all), shape.columns), Colour::dim});
   for (std::size_t i = 0; i < room.running; ++i) {
-    lines.push_back({rows.line(1 + screen.best.size() + i), Colour::plain});
+    lines.push_back({rows.line(1 + screen.ended.size() + i), Colour::plain});
   }
 }
 

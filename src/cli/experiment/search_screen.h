@@ -19,8 +19,9 @@ struct ScreenTrial {
 /// What is shown of a search.
 struct SearchScreen {
   experiment::ExperimentView experiment;
-  std::vector<ScreenTrial> best;     ///< the best first
-  std::vector<ScreenTrial> running;  ///< those that hold slots
+  // The best first.
+  std::vector<ScreenTrial> ended;
+  std::vector<ScreenTrial> running;
   std::optional<Duration> remaining;
   std::string notice;  ///< for example that the master is away; empty: none
   TimePoint now;

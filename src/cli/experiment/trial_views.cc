@@ -127,7 +127,9 @@ std::string trial_text(const TrialView& trial, const std::string& metric, const 
   if (trial.latest_checkpoint) facts.add("checkpoint", trial.latest_checkpoint->value);
   facts.add("runs", std::to_string(trial.runs));
   facts.add("restarts", std::to_string(trial.restarts));
-  if (trial.job) facts.add("job", std::to_string(trial.job->value));
+  std::vector<std::string> jobs;
+  for (const cluster::JobId job : trial.jobs) jobs.push_back(std::to_string(job.value));
+  facts.add(jobs.size() == 1 ? "job" : "jobs", joined(jobs, ", "));
   facts.add("seed", std::to_string(trial.seed));
   facts.add("created", with_time(trial.created, showing.now));
   facts.add("started", with_time(trial.started, showing.now));

@@ -97,7 +97,9 @@ std::string importance_text(const ExperimentDetails& details, const std::string&
   Table table({"HYPERPARAMETER", "IMPORTANCE", ""});
   for (std::size_t i = 0; i < std::min(details.importance.size(), importance_shown); ++i) {
     const Importance& one = details.importance[i];
-    table.add({one.name, percent_text(one.share), bar(one.share, bar_cells)});
+    std::string filled = bar(one.share, bar_cells);
+    while (filled.ends_with(' ')) filled.pop_back();
+    table.add({one.name, percent_text(one.share), filled});
   }
   return "\nshare of the variance of the rank by " + metric + ", of " +
          counted(static_cast<std::int64_t>(details.samples), "trial") + "\n" + table.to_text(showing.coloured);

@@ -1,6 +1,7 @@
 #include <unistd.h>
 
-#include <iostream>
+#include <algorithm>
+#include <array>
 
 #include "cli/commands/experiment/targets.h"
 #include "cli/commands/experiment/verbs.h"
@@ -38,7 +39,7 @@ struct ChangeOptions {
   ClientOptions client;
   std::vector<Id> targets;
   loop::Task<Result<View>> (*change)(CommandContext&, Id) = nullptr;
-  bool yes = false;     ///< do not ask
+  bool yes = false;  ///< do not ask
   bool deletes = false;
 };
 using ExperimentChange = ChangeOptions<ExperimentId, ExperimentView>;
@@ -116,9 +117,10 @@ bool is_confirmed(const ExperimentChange& options) {
                          ? "experiment " + std::to_string(options.targets.front().value)
                          : counted(static_cast<std::int64_t>(options.targets.size()), "experiment");
   print_error("Delete " + what + " with all metrics and checkpoints? This cannot be undone. [y/N] ");
-  std::string answer;
-  std::getline(std::cin, answer);
-  return answer == "y" || answer == "Y" || answer == "yes";
+  std::array<char, 256> line{};
+  const ssize_t count = ::read(0, line.data(), line.size());
+  const std::string_view answer(line.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  return answer == "y\n" || answer == "Y\n" || answer == "yes\n";
 }
 
 void add_delete(CLI::App& noun, Chosen& chosen) {
@@ -157,9 +159,8 @@ void add_experiment_changes(CLI::App& noun, Chosen& chosen) {
       {"cancel", "End experiments; their trials are stopped gracefully", "  cadre experiment cancel 12 13\n"});
   add_change<requests::KillExperiment>(
       noun, chosen, {"kill", "End experiments; their trials are killed immediately", "  cadre experiment kill 12\n"});
-  add_archive<true>(
-      noun, chosen,
-      {"archive", "Hide experiments that have ended from lists", "  cadre experiment archive 12 13\n"});
+  add_archive<true>(noun, chosen,
+                    {"archive", "Hide experiments that have ended from lists", "  cadre experiment archive 12 13\n"});
   add_archive<false>(noun, chosen,
                      {"unarchive", "List archived experiments again", "  cadre experiment unarchive 12\n"});
   add_delete(noun, chosen);
@@ -168,12 +169,11 @@ void add_experiment_changes(CLI::App& noun, Chosen& chosen) {
 void add_trial_changes(CLI::App& noun, Chosen& chosen) {
   add_trial_change<requests::CancelTrial>(
       noun, chosen, {"cancel", "Stop trials gracefully, for good", "  cadre trial cancel 12.3\n"});
-  add_trial_change<requests::KillTrial>(
-      noun, chosen, {"kill", "Kill trials immediately", "  cadre trial kill 12.3 12.4\n"});
+  add_trial_change<requests::KillTrial>(noun, chosen,
+                                        {"kill", "Kill trials immediately", "  cadre trial kill 12.3 12.4\n"});
   add_trial_change<requests::ContinueTrial>(
       noun, chosen,
-      {"continue", "Run trials that have ended again, from their latest checkpoints",
-       "  cadre trial continue 12.3\n"});
+      {"continue", "Run trials that have ended again, from their latest checkpoints", "  cadre trial continue 12.3\n"});
 }
 
 }  // namespace cadre::cli

@@ -1,9 +1,7 @@
-#include <set>
-
 #include "cli/commands/experiment/fetch.h"
 #include "cli/commands/experiment/targets.h"
+#include "cli/commands/experiment/trial_outputs.h"
 #include "cli/commands/experiment/verbs.h"
-#include "cli/commands/job_output.h"
 
 namespace cadre::cli {
 namespace {
@@ -14,10 +12,9 @@ using experiment::ExperimentId;
 using experiment::ExperimentView;
 using experiment::TrialId;
 using experiment::TrialView;
+using Jobs = TrialOutputs::Jobs;
 
 constexpr Duration look_for_trials_every = 1s;
-/// Trials whose output is followed at a time; each takes two requests that wait.
-constexpr std::size_t followed_most = 100;
 /// Trials that may have come and gone between two looks.
 constexpr std::size_t missed_most = 64;
 constexpr std::int32_t all_trials = 1'000'000;
@@ -26,6 +23,7 @@ struct TrialLogsOptions {
   ClientOptions client;
   std::vector<TrialId> trials;
   OutputOptions output;
+  bool last_run = false;
 };
 struct ExperimentLogsOptions {
   ClientOptions client;
@@ -33,42 +31,39 @@ struct ExperimentLogsOptions {
   OutputOptions output;
 };
 
-Target target_of(const TrialView& trial) { return {{*trial.job, 0}, false}; }
-
-/// `[12.3] `, or `[12.3/1] ` for the second task of a trial that has several.
-std::string trial_prefix(TrialId trial, cluster::TaskId task, std::size_t tasks) {
-  const std::string name = name_among(task, tasks);
-  return "[" + to_string(trial) + (name.empty() ? "" : "/" + name) + "] ";
-}
-
+/// Shows the output of one trial, and of its next runs if it is followed.
 loop::Task<int> logs_of_trial(CommandContext& session, TrialId id, std::shared_ptr<const TrialLogsOptions> options,
-                              LineSink& sink) {
-  const Result<TrialView> trial = co_await ask(session, requests::GetTrial{id});
-  if (!trial) co_return session.complain(trial.error());
-  if (!trial->job) {
-    co_return session.complain(failed, "trial " + to_string(id) + " has not started yet; see cadre trial describe " +
-                                           to_string(id));
+                              TrialOutputs& outputs) {
+  const Jobs jobs = options->last_run || options->output.tail > 0 ? Jobs::last : Jobs::all;
+  for (;;) {
+    const Result<TrialView> trial = co_await ask(session, requests::GetTrial{id}, rest::absence_max);
+    if (!trial) co_return session.complain(trial.error());
+    const bool follows = options->output.follow && !is_terminal(trial->state);
+    if (trial->jobs.empty() && !follows) {
+      co_return session.complain(failed, "trial " + to_string(id) + " has not started yet; see cadre trial describe " +
+                                             to_string(id));
+    }
+    outputs.show(*trial, jobs);
+    if (!follows) co_return done;
+    co_await loop::sleep(session.loop, look_for_trials_every);
   }
-  const bool has_several = options->trials.size() > 1;
-  const OnJobLine on_line = [&](cluster::TaskId task, const logs::Line& line, std::size_t tasks) {
-    sink.take(task, line, has_several ? trial_prefix(id, task, tasks) : prefix_of(task, tasks), id);
-  };
-  const Target target = target_of(*trial);
-  const int code = co_await show_output(session, target, options->output, on_line);
-  co_return code;
 }
 
 loop::Task<int> trial_logs(CommandContext& session, std::shared_ptr<const TrialLogsOptions> options) {
-  LineSink sink(LineSink::form_of(options->client, options->output));
+  TrialOutputs outputs(session, options->client, options->output,
+                       options->trials.size() > 1 ? TrialOutputs::Prefix::trial : TrialOutputs::Prefix::task);
   int code = done;
   loop::Tasks tasks(session.loop);
   for (const TrialId id : options->trials) {
-    tasks.spawn(note_code(logs_of_trial(session, id, options, sink), code));
-    if (!options->output.follow) co_await tasks.ended();
+    tasks.spawn(note_code(logs_of_trial(session, id, options, outputs), code));
+    if (options->output.follow) continue;
+    co_await tasks.ended();  // one after the other; those that are followed all at once
+    co_await outputs.ended();
   }
   co_await tasks.ended();
-  sink.finish();
-  co_return code;
+  co_await outputs.ended();
+  const int own = outputs.finish();
+  co_return code == done ? own : code;
 }
 
 /// The output of all trials of an experiment.
@@ -76,9 +71,8 @@ class ExperimentOutput {
  public:
   ExperimentOutput(CommandContext& session, const ExperimentLogsOptions& options)
       : session_(session),
-        options_(options),
-        sink_(LineSink::form_of(options.client, options.output)),
-        readers_(session.loop) {}
+        experiment_(options.experiment),
+        outputs_(session, options.client, options.output, TrialOutputs::Prefix::trial) {}
 
   /// What there is, one trial after the other.
   loop::Task<int> all();
@@ -86,88 +80,68 @@ class ExperimentOutput {
   loop::Task<int> follow();
 
  private:
-  loop::Task<void> read(TrialView trial, OutputOptions output);
-  void begin(const TrialView& trial, std::int64_t tail);
   loop::Task<Result<void>> look(const ExperimentView& experiment);
+  loop::Task<Result<void>> look_at_first();
   loop::Task<void> look_at_short_trials(const ExperimentView& experiment);
 
   CommandContext& session_;
-  const ExperimentLogsOptions& options_;
-  LineSink sink_;
-  int code_ = done;
-  bool said_too_many_ = false;
-  std::set<cluster::JobId> begun_;
+  const ExperimentId experiment_;
+  TrialOutputs outputs_;
   std::set<TrialId> waiting_;  ///< created, and not known to have run
   TrialId last_missed_;        ///< of these, the last one that was looked at
   std::uint64_t ended_ = 0;
   std::optional<std::uint64_t> created_;
-  loop::Tasks readers_;
 };
-
-loop::Task<void> ExperimentOutput::read(TrialView trial, OutputOptions output) {
-  const TrialId id = trial.id;
-  const OnJobLine on_line = [&](cluster::TaskId task, const logs::Line& line, std::size_t tasks) {
-    sink_.take(task, line, trial_prefix(id, task, tasks), id);
-  };
-  const Target target = target_of(trial);
-  const int own = co_await show_output(session_, target, output, on_line);
-  code_ = code_ == done ? own : code_;
-}
 
 loop::Task<int> ExperimentOutput::all() {
   requests::ListTrials request;
-  request.experiment = options_.experiment;
+  request.experiment = experiment_;
   const Result<experiment::Trials> trials = co_await list_trials(session_, request, all_trials);
   if (!trials) co_return session_.complain(trials.error());
   std::size_t shown = 0;
   for (const TrialView& trial : trials->trials) {
-    if (!trial.job || !trial.started) continue;
-    co_await read(trial, options_.output);
+    if (!trial.started) continue;
+    outputs_.show(trial, Jobs::all);
+    co_await outputs_.ended();
     ++shown;
   }
-  sink_.finish();
-  if (shown == 0) {
-    const std::string id = std::to_string(options_.experiment.value);
-    co_return session_.complain(failed, "no trial of experiment " + id + " has started yet; follow the output with -f");
-  }
-  co_return code_;
+  const int code = outputs_.finish();
+  if (shown > 0) co_return code;
+  co_return session_.complain(failed, "no trial of experiment " + std::to_string(experiment_.value) +
+                                          " has started yet; follow the output with -f");
 }
 
-void ExperimentOutput::begin(const TrialView& trial, std::int64_t tail) {
-  if (!trial.job || begun_.contains(*trial.job)) return;
-  if (readers_.count() >= followed_most) {
-    if (!std::exchange(said_too_many_, true)) {
-      print_error(session_.name + ": more than " + std::to_string(followed_most) +
-                  " trials run; the output of the others is not shown: follow it with cadre trial logs -f TRIAL\n");
-    }
-    return;
-  }
-  begun_.insert(*trial.job);
-  waiting_.erase(trial.id);
-  OutputOptions output = options_.output;
-  output.tail = tail;
-  readers_.spawn(read(trial, std::move(output)));
+loop::Task<Result<void>> ExperimentOutput::look_at_first() {
+  requests::ListTrials request;
+  request.experiment = experiment_;
+  request.state = experiment::TrialState::queued;
+  const Result<experiment::Trials> queued = co_await list_trials(session_, request, all_trials);
+  if (!queued) co_return Failure(queued.error());
+  for (const TrialView& trial : queued->trials) waiting_.insert(trial.id);
+  co_return Result<void>();
 }
 
 loop::Task<Result<void>> ExperimentOutput::look(const ExperimentView& experiment) {
   const bool is_first = !created_.has_value();
-  requests::ListTrials request;
-  request.experiment = options_.experiment;
   if (is_first) {
-    request.state = experiment::TrialState::queued;
-    const Result<experiment::Trials> queued = co_await list_trials(session_, request, all_trials);
-    if (!queued) co_return Failure(queued.error());
-    for (const TrialView& trial : queued->trials) waiting_.insert(trial.id);
+    const Result<void> first = co_await look_at_first();
+    if (!first) co_return first;
   }
   for (std::uint64_t i = created_.value_or(experiment.trials.created); i < experiment.trials.created; ++i) {
-    waiting_.insert({options_.experiment, static_cast<search::TrialNumber>(i)});
+    waiting_.insert({experiment_, static_cast<search::TrialNumber>(i)});
   }
   created_ = experiment.trials.created;
+  requests::ListTrials request;
+  request.experiment = experiment_;
   request.state = experiment::TrialState::running;
   const Result<experiment::Trials> running =
       co_await list_trials(session_, request, static_cast<std::int32_t>(followed_most) + 1);
   if (!running) co_return Failure(running.error());
-  for (const TrialView& trial : running->trials) begin(trial, is_first ? options_.output.tail : 0);
+  for (const TrialView& trial : running->trials) {
+    // Of a trial that ran before, earlier runs were shown, or were over when this command began.
+    outputs_.show(trial, is_first ? Jobs::last : Jobs::all);
+    if (outputs_.has_begun(trial.id)) waiting_.erase(trial.id);
+  }
   const experiment::TrialCounts& counts = experiment.trials;
   const std::uint64_t ended = counts.completed + counts.failed + counts.canceled;
   if (std::exchange(ended_, ended) != ended || is_terminal(experiment.state)) co_await look_at_short_trials(experiment);
@@ -186,24 +160,23 @@ loop::Task<void> ExperimentOutput::look_at_short_trials(const ExperimentView& ex
     last_missed_ = id;
     const Result<TrialView> trial = co_await ask(session_, requests::GetTrial{id});
     if (!trial) continue;
-    if (trial->started) begin(*trial, 0);
-    if (is_terminal(trial->state)) waiting_.erase(id);
+    if (trial->started) outputs_.show(*trial, Jobs::all);
+    if (outputs_.has_begun(id) || is_terminal(trial->state)) waiting_.erase(id);
   }
 }
 
 loop::Task<int> ExperimentOutput::follow() {
   for (;;) {
     const Result<ExperimentView> experiment =
-        co_await ask(session_, requests::GetExperiment{options_.experiment}, rest::absence_max);
+        co_await ask(session_, requests::GetExperiment{experiment_}, rest::absence_max);
     if (!experiment) co_return session_.complain(experiment.error());
     const Result<void> looked = co_await look(*experiment);
     if (!looked && exit_code_of(looked.error()) != unreachable) co_return session_.complain(looked.error());
     if (looked && is_terminal(experiment->state)) break;
     co_await loop::sleep(session_.loop, look_for_trials_every);
   }
-  co_await readers_.ended();
-  sink_.finish();
-  co_return code_;
+  co_await outputs_.ended();
+  co_return outputs_.finish();
 }
 
 loop::Task<int> experiment_logs(CommandContext& session, std::shared_ptr<const ExperimentLogsOptions> options) {
@@ -234,12 +207,15 @@ void add_experiment_logs(CLI::App& noun, Chosen& chosen) {
 
 void add_trial_logs(CLI::App& noun, Chosen& chosen) {
   const auto options = std::make_shared<TrialLogsOptions>();
-  CLI::App& command = add_verb(noun,
-                               {"logs", "Show the output of trials",
-                                "  cadre trial logs 12.3\n  cadre trial logs -f --tail 20 12.3\n"
-                                "With several trials, each line begins with its trial: [12.3].\n"},
-                               options->client);
+  CLI::App& command =
+      add_verb(noun,
+               {"logs", "Show the output of trials, of all their runs",
+                "  cadre trial logs 12.3\n  cadre trial logs -f --tail 20 12.3\n  cadre trial logs --last-run 12.3\n"
+                "With several trials, each line begins with its trial: [12.3]. With -f, it shows the output of further\n"
+                "runs, until the trials have ended. With --tail, only the output of the last run is shown.\n"},
+               options->client);
   add_output_options(command, options->output);
+  command.add_flag("--last-run", options->last_run, "Only the output of the last run");
   command.add_option("--rank", options->output.rank, "Only the task with this rank")
       ->type_name("NUMBER")
       ->check(CLI::NonNegativeNumber);

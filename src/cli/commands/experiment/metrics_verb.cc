@@ -108,6 +108,10 @@ loop::Task<int> metrics_of_trial(CommandContext& session, std::shared_ptr<const 
 
 loop::Task<int> metrics_of_experiment(CommandContext& session, std::shared_ptr<const MetricsOptions> options) {
   const ExperimentId id = std::get<ExperimentId>(options->target);
+  if (options->from > 0 || options->to) {
+    co_return session.complain(
+        bad_usage, "--from and --to apply to a single trial; name one, such as " + std::to_string(id.value) + ".0");
+  }
   const Result<ExperimentView> experiment = co_await ask(session, requests::GetExperiment{id});
   if (!experiment) co_return session.complain(experiment.error());
   requests::CompareTrials request;
@@ -129,8 +133,8 @@ loop::Task<int> metrics_of_experiment(CommandContext& session, std::shared_ptr<c
   if (options->client.json) {
     print_json(all);
   } else if (all.curves.empty()) {
-    const int code = session.complain(failed, "no trial of experiment " + std::to_string(id.value) +
-                                                  " has values of " + request.group + "." + request.name +
+    const int code = session.complain(failed, "no trial of experiment " + std::to_string(id.value) + " has values of " +
+                                                  request.group + "." + request.name +
                                                   "; cadre trial metrics TRIAL lists the metrics of a trial");
     co_return code;
   } else {
@@ -160,9 +164,10 @@ void add_metrics(CLI::App& noun, Chosen& chosen) {
                     "On a terminal, a curve is drawn as a chart; otherwise, its values are a table.\n"},
                options->client);
   add_experiment_or_trial(command, options->target);
-  command.add_option("--name", options->name,
-                     "Metric to show; default: a summary of all metrics of a trial, or the searcher's metric of an "
-                     "experiment")
+  command
+      .add_option("--name", options->name,
+                  "Metric to show; default: a summary of all metrics of a trial, or the searcher's metric of an "
+                  "experiment")
       ->type_name("METRIC");
   command.add_option("--group", options->group, "Group of the metric: training, validation or another name")
       ->type_name("GROUP")

@@ -141,7 +141,7 @@ loop::Task<Result<TrialView>> TestRun::ended_trial(std::uint64_t run) {
 }
 
 loop::Task<void> TestRun::show_last_lines(TrialView trial) {
-  if (!trial.job) co_return;
+  if (trial.jobs.empty()) co_return;
   note("the last lines of its output:");
   OutputOptions options;
   options.tail = lines_shown;
@@ -149,7 +149,7 @@ loop::Task<void> TestRun::show_last_lines(TrialView trial) {
   const OnJobLine on_line = [&](cluster::TaskId task, const logs::Line& line, std::size_t tasks) {
     printer.print("  " + prefix_of(task, tasks), line);
   };
-  const Target target{{*trial.job, 0}, false};
+  const Target target{{trial.jobs.back(), 0}, false};
   static_cast<void>(co_await show_output(session_, target, options, on_line));
 }
 

@@ -10,6 +10,7 @@
 #include "cli/commands/experiment/verbs.h"
 #include "cli/experiment/progress_estimate.h"
 #include "cli/experiment/redrawn_block.h"
+#include "cli/experiment/sparkline.h"
 #include "cli/experiment/words.h"
 #include "cli/terminal.h"
 #include "cli/words.h"
@@ -145,7 +146,8 @@ loop::Task<std::vector<ScreenTrial>> Watcher::with_their_curves(std::vector<Tria
       changed.push_back(trial.id);
     }
   }
-  const Curves curves = co_await curves_of(session_, std::move(changed), screen_.experiment.metric, screen_curve_points);
+  const Curves curves =
+      co_await curves_of(session_, std::move(changed), screen_.experiment.metric, screen_curve_points);
   std::vector<ScreenTrial> all;
   for (TrialView& trial : trials) {
     if (const auto curve = curves.find(trial.id); curve != curves.end()) {
@@ -168,13 +170,15 @@ loop::Task<void> Watcher::fetch_trials() {
   request.state = experiment::TrialState::running;
   Result<experiment::Trials> running = co_await list_trials(session_, request, most);
   if (!best || !running) co_return;  // the next look will tell
-  std::erase_if(best->trials, [](const TrialView& trial) { return !trial.best_metric; });
-  std::vector<ScreenTrial> shown_best = co_await with_their_curves(std::move(best->trials));
+  std::erase_if(best->trials, [](const TrialView& trial) {
+    return !trial.best_metric || trial.state == experiment::TrialState::running;
+  });
+  std::vector<ScreenTrial> shown_ended = co_await with_their_curves(std::move(best->trials));
   std::vector<ScreenTrial> shown_running = co_await with_their_curves(std::move(running->trials));
-  screen_.best = std::move(shown_best);
+  screen_.ended = std::move(shown_ended);
   screen_.running = std::move(shown_running);
   std::set<TrialId> shown;
-  for (const auto* part : {&screen_.best, &screen_.running}) {
+  for (const auto* part : {&screen_.ended, &screen_.running}) {
     for (const ScreenTrial& one : *part) shown.insert(one.trial.id);
   }
   std::erase_if(curves_, [&](const auto& one) { return !shown.contains(one.first); });
