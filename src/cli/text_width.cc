@@ -38,19 +38,19 @@ constexpr std::array wide_ranges = {
 
 /// Combining characters of the scripts that terminals combine, and characters without a width.
 constexpr std::array zero_ranges = {
-    CodeRange{0x300, 0x36f},   CodeRange{0x483, 0x489},     CodeRange{0x591, 0x5bd},   CodeRange{0x610, 0x61a},
-    CodeRange{0x64b, 0x65f},   CodeRange{0x670, 0x670},     CodeRange{0x6d6, 0x6dc},   CodeRange{0x6df, 0x6e4},
-    CodeRange{0x6e7, 0x6e8},   CodeRange{0x6ea, 0x6ed},     CodeRange{0x93c, 0x93c},   CodeRange{0x941, 0x948},
-    CodeRange{0x94d, 0x94d},   CodeRange{0xe31, 0xe31},     CodeRange{0xe34, 0xe3a},   CodeRange{0xe47, 0xe4e},
-    CodeRange{0x1ab0, 0x1aff}, CodeRange{0x1dc0, 0x1dff},   CodeRange{0x200b, 0x200f}, CodeRange{0x20d0, 0x20f0},
-    CodeRange{0x302a, 0x302d}, CodeRange{0x3099, 0x309a},   CodeRange{0xfe00, 0xfe0f}, CodeRange{0xfe20, 0xfe2f},
+    CodeRange{0x300, 0x36f},     CodeRange{0x483, 0x489},   CodeRange{0x591, 0x5bd},   CodeRange{0x610, 0x61a},
+    CodeRange{0x64b, 0x65f},     CodeRange{0x670, 0x670},   CodeRange{0x6d6, 0x6dc},   CodeRange{0x6df, 0x6e4},
+    CodeRange{0x6e7, 0x6e8},     CodeRange{0x6ea, 0x6ed},   CodeRange{0x93c, 0x93c},   CodeRange{0x941, 0x948},
+    CodeRange{0x94d, 0x94d},     CodeRange{0xe31, 0xe31},   CodeRange{0xe34, 0xe3a},   CodeRange{0xe47, 0xe4e},
+    CodeRange{0x1ab0, 0x1aff},   CodeRange{0x1dc0, 0x1dff}, CodeRange{0x200b, 0x200f}, CodeRange{0x20d0, 0x20f0},
+    CodeRange{0x302a, 0x302d},   CodeRange{0x3099, 0x309a}, CodeRange{0xfe00, 0xfe0f}, CodeRange{0xfe20, 0xfe2f},
     CodeRange{0xe0100, 0xe01ef},
 };
 
 template <std::size_t count>
 bool is_in(const std::array<CodeRange, count>& ranges, char32_t code) {
-  const auto after =
-      std::upper_bound(ranges.begin(), ranges.end(), code, [](char32_t c, const CodeRange& one) { return c < one.first; });
+  const auto after = std::upper_bound(ranges.begin(), ranges.end(), code,
+                                      [](char32_t c, const CodeRange& one) { return c < one.first; });
   return after != ranges.begin() && code <= std::prev(after)->last;
 }
 

@@ -252,7 +252,8 @@ void describe(V& v, RunView& m) {
   v.required("run", m.run, "Number of this start of the trial, from 1.");
   v.required("hyperparameters", m.hyperparameters, "Its hyperparameters.");
   v.required("seed", m.seed, "Seed for the program.");
-  v.field("checkpoint", m.checkpoint, "Checkpoint with which to begin, of which only the ID is set; omitted: from scratch.");
+  v.field("checkpoint", m.checkpoint,
+          "Checkpoint with which to begin, of which only the ID is set; omitted: from scratch.");
   v.field("config", m.config, "The experiment file.");
   v.field("until", m.until, "Length up to which to train, in the unit of the time metric; 0: until it is stopped.");
   v.field("metric", m.metric, "Validation metric that is optimized.");

@@ -26,7 +26,8 @@ void flatten(const Value& value, const std::string& name, std::map<std::string, 
     into[name] = exact_text(value);
     return;
   }
-  for (const describe::Entry& entry : *map) flatten(entry.value, name.empty() ? entry.key : name + "." + entry.key, into);
+  for (const describe::Entry& entry : *map)
+    flatten(entry.value, name.empty() ? entry.key : name + "." + entry.key, into);
 }
 
 std::string utc(std::optional<TimePoint> time) { return time ? to_utc(*time) : ""; }
@@ -84,17 +85,23 @@ std::string trial_lines(ExportFormat format, const std::vector<TrialView>& trial
     }
     for (const auto& [name, value] : hyperparameters[i]) names.insert(name);
   }
-  std::vector<std::string> head = {"trial", "state", "steps", "last." + metric, "best." + metric, "best_steps",
-                                   "restarts", "seed", "created", "started", "ended", "checkpoint"};
+  std::vector<std::string> head = {"trial",    "state", "steps",   "last." + metric, "best." + metric, "best_steps",
+                                   "restarts", "seed",  "created", "started",        "ended",          "checkpoint"};
   for (const std::string& name : names) head.push_back("hyperparameters." + name);
   lines = csv_line(head);
   for (std::size_t i = 0; i < trials.size(); ++i) {
     const TrialView& one = trials[i];
-    std::vector<std::string> row = {to_string(one.id), std::string(describe::name_of(one.state)),
-                                    std::to_string(one.steps), exact_text(one.last_metric),
-                                    exact_text(one.best_metric), one.best_metric ? std::to_string(one.best_steps) : "",
-                                    std::to_string(one.restarts), std::to_string(one.seed), utc(one.created),
-                                    utc(one.started), utc(one.ended),
+    std::vector<std::string> row = {to_string(one.id),
+                                    std::string(describe::name_of(one.state)),
+                                    std::to_string(one.steps),
+                                    exact_text(one.last_metric),
+                                    exact_text(one.best_metric),
+                                    one.best_metric ? std::to_string(one.best_steps) : "",
+                                    std::to_string(one.restarts),
+                                    std::to_string(one.seed),
+                                    utc(one.created),
+                                    utc(one.started),
+                                    utc(one.ended),
                                     one.latest_checkpoint ? one.latest_checkpoint->value : ""};
     for (const std::string& name : names) {
       const auto found = hyperparameters[i].find(name);

@@ -42,8 +42,8 @@ std::optional<Duration> ProgressEstimate::remaining(TimePoint now) const {
   // The mean of the rate of the whole time and that of its second half: a search that gets slower or faster counts,
   // single steps do not.
   const TimePoint middle = first.time + (now - first.time) / 2;
-  const auto recent = std::prev(std::find_if(std::next(samples_.begin()), samples_.end(),
-                                             [&](const Sample& one) { return one.time > middle; }));
+  const auto recent = std::prev(
+      std::find_if(std::next(samples_.begin()), samples_.end(), [&](const Sample& one) { return one.time > middle; }));
   const double overall = (progress - first.progress) / seconds_of(now - first.time);
   const double lately = (progress - recent->progress) / seconds_of(now - recent->time);
   const double seconds = (1 - progress) / ((overall + lately) / 2);

@@ -15,8 +15,8 @@ namespace {
 using experiment::ExperimentView;
 using experiment::TrialView;
 
-constexpr std::size_t head_lines = 5;    ///< above the trials, with the empty line
-constexpr std::size_t other_lines = 4;   ///< two titles, the names of the columns, the last line
+constexpr std::size_t head_lines = 5;   ///< above the trials, with the empty line
+constexpr std::size_t other_lines = 4;  ///< two titles, the names of the columns, the last line
 constexpr std::size_t curve_cells = 16;
 constexpr std::size_t narrow_columns = 60;  ///< below that, curves and hyperparameters are left out
 
@@ -73,7 +73,8 @@ class TrialRows {
                                     number_text(trial.best_metric)};
     if (is_narrow_) return row;
     row.push_back(sparkline(one.curve, curve_cells));
-    row.push_back((trial.status.empty() ? "" : "(" + trial.status + ") ") + hyperparameters_line(trial.hyperparameters));
+    row.push_back((trial.status.empty() ? "" : "(" + trial.status + ") ") +
+                  hyperparameters_line(trial.hyperparameters));
     return row;
   }
 
@@ -141,8 +142,9 @@ std::vector<ScreenLine> lines_of(const SearchScreen& screen, const ScreenShape& 
   add(progress_line(screen, shape.columns));
   add(count_words(one.trials) +
       (one.restarts > 0 ? "; " + counted(static_cast<std::int64_t>(one.restarts), "restart") : ""));
-  add(one.best ? "best " + best_words(one)
-               : "no value of " + one.metric + " yet (" + (one.smaller_is_better ? "smaller" : "larger") + " is better)");
+  add(one.best
+          ? "best " + best_words(one)
+          : "no value of " + one.metric + " yet (" + (one.smaller_is_better ? "smaller" : "larger") + " is better)");
   add_trials(screen, shape, lines);
   if (!screen.notice.empty()) {
     add(screen.notice, Colour::yellow);

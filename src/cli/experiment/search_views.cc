@@ -80,7 +80,8 @@ std::string simulation_text(const std::vector<SimulatedTrial>& trials, const exp
   double length = 0;
   for (const SimulatedTrial& trial : trials) {
     table.add({std::to_string(trial.trial), std::to_string(trial.stopped_at), std::to_string(trial.reports),
-               trial.best_metric ? number_text(*trial.best_metric) : "NaN", hyperparameters_line(trial.hyperparameters)});
+               trial.best_metric ? number_text(*trial.best_metric) : "NaN",
+               hyperparameters_line(trial.hyperparameters)});
     length += static_cast<double>(trial.stopped_at);
   }
   std::string text = table.to_text(coloured) + "\n" + counted(static_cast<std::int64_t>(trials.size()), "trial") +

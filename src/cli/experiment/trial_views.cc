@@ -73,9 +73,7 @@ std::string trial_state_words(const TrialView& trial) {
   return trial.progress && !is_terminal(trial.state) ? state + " " + percent_text(*trial.progress) : state;
 }
 
-std::string last_words(const MetricSummary& metric) {
-  return metric.last.is_null() ? "" : value_text(metric.last);
-}
+std::string last_words(const MetricSummary& metric) { return metric.last.is_null() ? "" : value_text(metric.last); }
 
 }  // namespace
 
@@ -139,8 +137,8 @@ std::string trial_text(const TrialView& trial, const std::string& metric, const 
 }
 
 std::string comparison_text(const std::vector<TrialView>& trials,
-                            const std::map<ExperimentId, experiment::ExperimentView>& experiments,
-                            const Curves& curves, const Showing& showing) {
+                            const std::map<ExperimentId, experiment::ExperimentView>& experiments, const Curves& curves,
+                            const Showing& showing) {
   std::vector<std::string> head = {"", ""};
   std::vector<Flat> flat;
   for (const TrialView& trial : trials) {
@@ -204,8 +202,8 @@ std::string metrics_text(const std::vector<MetricSummary>& metrics, const Showin
 }
 
 std::string curve_text(const Curve& curve) {
-  const bool is_exact = std::all_of(curve.points.begin(), curve.points.end(),
-                                    [](const CurvePoint& one) { return one.count == 1; });
+  const bool is_exact =
+      std::all_of(curve.points.begin(), curve.points.end(), [](const CurvePoint& one) { return one.count == 1; });
   Table table(is_exact ? std::vector<std::string>{"STEPS", "VALUE"}
                        : std::vector<std::string>{"STEPS", "UNTIL", "COUNT", "MEAN", "MIN", "MAX"});
   for (const CurvePoint& one : curve.points) {

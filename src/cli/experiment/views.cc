@@ -26,17 +26,17 @@ std::string searcher_words(const ExperimentView& one, const experiment::Config& 
   const auto halving = [&](const search::Halving& rungs) {
     settings = {counted(rungs.max_trials, "trial"), "max_time " + std::to_string(rungs.max_time)};
   };
-  std::visit(overloaded{
-                 [&](const search::Asha& asha) { halving(asha); },
-                 [&](const search::AshaPromote& asha) { halving(asha); },
-                 [&](const search::Random& random) { settings = {counted(random.max_trials, "trial")}; },
-                 [&](const search::Pbt& pbt) {
-                   settings = {"population " + std::to_string(pbt.population),
-                               "interval " + std::to_string(pbt.interval)};
-                 },
-                 [](const auto&) {},
-             },
-             config.searcher);
+  std::visit(
+      overloaded{
+          [&](const search::Asha& asha) { halving(asha); },
+          [&](const search::AshaPromote& asha) { halving(asha); },
+          [&](const search::Random& random) { settings = {counted(random.max_trials, "trial")}; },
+          [&](const search::Pbt& pbt) {
+            settings = {"population " + std::to_string(pbt.population), "interval " + std::to_string(pbt.interval)};
+          },
+          [](const auto&) {},
+      },
+      config.searcher);
   if (config.length) settings.push_back("length " + std::to_string(*config.length));
   return one.searcher + (settings.empty() ? "" : ", " + joined(settings, ", "));
 }

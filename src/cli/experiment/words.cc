@@ -78,24 +78,24 @@ std::string outcome_words(const ExperimentView& experiment) {
 }
 
 std::string domain_words(const search::Domain& domain) {
-  return std::visit(
-      overloaded{
-          [](const search::Constant& one) { return value_text(one.value); },
-          [](const search::Int& one) {
-            const std::string step = one.step == 1 ? "" : " in steps of " + std::to_string(one.step);
-            return std::to_string(one.min) + " to " + std::to_string(one.max) + (one.log ? " (log)" : step);
-          },
-          [](const search::Double& one) {
-            return number_text(one.min) + " to " + number_text(one.max) +
-                   (one.step ? " in steps of " + number_text(*one.step) : "");
-          },
-          [](const search::Log& one) {
-            return number_text(std::pow(one.base, one.min)) + " to " + number_text(std::pow(one.base, one.max)) +
-                   " (log)";
-          },
-          [](const search::Categorical& one) { return listed(one.values); },
-      },
-      domain);
+  return std::visit(overloaded{
+                        [](const search::Constant& one) { return value_text(one.value); },
+                        [](const search::Int& one) {
+                          const std::string step = one.step == 1 ? "" : " in steps of " + std::to_string(one.step);
+                          return std::to_string(one.min) + " to " + std::to_string(one.max) +
+                                 (one.log ? " (log)" : step);
+                        },
+                        [](const search::Double& one) {
+                          return number_text(one.min) + " to " + number_text(one.max) +
+                                 (one.step ? " in steps of " + number_text(*one.step) : "");
+                        },
+                        [](const search::Log& one) {
+                          return number_text(std::pow(one.base, one.min)) + " to " +
+                                 number_text(std::pow(one.base, one.max)) + " (log)";
+                        },
+                        [](const search::Categorical& one) { return listed(one.values); },
+                    },
+                    domain);
 }
 
 std::string trial_words(const TrialView& trial, const std::string& metric) {
@@ -108,8 +108,7 @@ std::string trial_words(const TrialView& trial, const std::string& metric) {
   }
   if (trial.state != TrialState::completed && !trial.reason.empty()) return text + ": " + trial.reason;
   if (!trial.best_metric) return text;
-  return text + ": " + metric + " " + number_text(*trial.best_metric) + " after " +
-         counted(trial.best_steps, "step");
+  return text + ": " + metric + " " + number_text(*trial.best_metric) + " after " + counted(trial.best_steps, "step");
 }
 
 }  // namespace cadre::cli

@@ -1,7 +1,7 @@
 #include "cli/command_context.h"
-#include "cli/commands/verb.h"
 #include "cli/commands/experiment/experiment_file.h"
 #include "cli/commands/experiment/verbs.h"
+#include "cli/commands/verb.h"
 #include "cli/experiment/search_views.h"
 
 namespace cadre::cli {

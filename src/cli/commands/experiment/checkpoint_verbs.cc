@@ -99,10 +99,9 @@ void add_checkpoint_verbs(CLI::App& noun, Chosen& chosen) {
   on_choice(describe, chosen, one, describe_checkpoint);
 
   const auto several = std::make_shared<CheckpointOptions>();
-  CLI::App& remove = add_verb(noun,
-                              {"delete", "Delete checkpoints",
-                               "  cadre checkpoint delete 3f2b8c1e-0d4a-4a53-9a8e-6c1f0b7d2e55\n"},
-                              several->client);
+  CLI::App& remove = add_verb(
+      noun, {"delete", "Delete checkpoints", "  cadre checkpoint delete 3f2b8c1e-0d4a-4a53-9a8e-6c1f0b7d2e55\n"},
+      several->client);
   add_checkpoints(remove, several->checkpoints);
   on_choice(remove, chosen, several, delete_checkpoints);
 }

@@ -38,9 +38,8 @@ int create(const CLI::App& command, const CreateOptions& options) {
   submission->request.provenance = provenance_of(options.folder);
   submission->request.warm_start = options.warm_start;
   submission->request.paused = options.paused;
-  return with_master(full_name(command), submission->client, [submission](CommandContext& session) {
-    return submit_experiment(session, submission);
-  });
+  return with_master(full_name(command), submission->client,
+                     [submission](CommandContext& session) { return submit_experiment(session, submission); });
 }
 
 struct ForkOptions {
@@ -56,8 +55,7 @@ struct ForkOptions {
 
 loop::Task<int> fork_experiment(CommandContext& session, std::shared_ptr<const ForkOptions> options) {
   const std::string id = std::to_string(options->experiment.value);
-  const Result<experiment::ExperimentView> parent =
-      co_await ask(session, requests::GetExperiment{options->experiment});
+  const Result<experiment::ExperimentView> parent = co_await ask(session, requests::GetExperiment{options->experiment});
   if (!parent) co_return session.complain(parent.error());
   if (!parent->config) {
     co_return session.complain(failed, "the master returned no file of experiment " + id +
@@ -124,7 +122,8 @@ void add_experiment_create(CLI::App& noun, Chosen& chosen) {
   command.add_flag("--paused", options->paused, "Create it paused; cadre experiment activate starts it")
       ->excludes(test);
   add_warm_start(command, options->warm_start);
-  command.callback([&command, &chosen, options] { chosen = [&command, options] { return create(command, *options); }; });
+  command.callback(
+      [&command, &chosen, options] { chosen = [&command, options] { return create(command, *options); }; });
 }
 
 void add_experiment_fork(CLI::App& noun, Chosen& chosen) {
@@ -146,10 +145,10 @@ void add_experiment_fork(CLI::App& noun, Chosen& chosen) {
 
   const auto same = std::make_shared<ForkOptions>();
   same->same_seed = true;
-  CLI::App& reproduce = add_verb(noun,
-                                 {"reproduce", "Submit an experiment again: the same file, code and seed",
-                                  "  cadre experiment reproduce 12\n"},
-                                 same->client);
+  CLI::App& reproduce = add_verb(
+      noun,
+      {"reproduce", "Submit an experiment again: the same file, code and seed", "  cadre experiment reproduce 12\n"},
+      same->client);
   add_experiment(reproduce, same->experiment);
   add_follow(reproduce, same->follow);
   on_choice(reproduce, chosen, same, fork_experiment);

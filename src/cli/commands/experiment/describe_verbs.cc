@@ -83,8 +83,7 @@ loop::Task<int> describe_trial(CommandContext& session, std::shared_ptr<const On
     print_json(*trial);
     co_return done;
   }
-  const Result<ExperimentView> experiment =
-      co_await ask(session, requests::GetExperiment{options->trial.experiment});
+  const Result<ExperimentView> experiment = co_await ask(session, requests::GetExperiment{options->trial.experiment});
   if (!experiment) co_return session.complain(experiment.error());
   std::vector<experiment::TrialId> trials = {options->trial};
   const Curves curves = co_await curves_of(session, std::move(trials), experiment->metric, described_curve_points);
@@ -114,8 +113,10 @@ loop::Task<Result<void>> add_compared(CommandContext& session, ExperimentOrTrial
   const ExperimentView& experiment = compared.experiments.at(id);
   if (std::holds_alternative<ExperimentId>(target)) {
     if (!experiment.best) {
-      co_return fail(Errc::not_found, "experiment " + std::to_string(id.value) + " has no best trial yet: no trial has "
-                                          "reported " + experiment.metric + "; name a trial of it");
+      co_return fail(Errc::not_found, "experiment " + std::to_string(id.value) +
+                                          " has no best trial yet: no trial has "
+                                          "reported " +
+                                          experiment.metric + "; name a trial of it");
     }
     target = experiment.best->trial;
   }
@@ -163,8 +164,8 @@ void add_experiment_describe(CLI::App& noun, Chosen& chosen) {
 
 void add_trial_describe(CLI::App& noun, Chosen& chosen) {
   const auto options = std::make_shared<OneTrialOptions>();
-  CLI::App& command = add_verb(
-      noun, {"describe", "Show the details of a trial", "  cadre trial describe 12.3\n"}, options->client);
+  CLI::App& command =
+      add_verb(noun, {"describe", "Show the details of a trial", "  cadre trial describe 12.3\n"}, options->client);
   add_trial(command, options->trial);
   on_choice(command, chosen, options, describe_trial);
 }

@@ -72,7 +72,8 @@ void add_set_option(CLI::App& command, std::vector<std::string>& settings) {
 }
 
 void add_experiment_file(CLI::App& command, ExperimentFileOptions& options) {
-  command.add_option("file", options.file, "Experiment file (docs/reference/experiment-file.md); - reads standard input")
+  command
+      .add_option("file", options.file, "Experiment file (docs/reference/experiment-file.md); - reads standard input")
       ->required()
       ->type_name("FILE");
   add_set_option(command, options.settings);
@@ -83,7 +84,8 @@ std::optional<ExperimentFile> read_experiment_file(const CLI::App& command, cons
   if (file) return *std::move(file);
   const auto count = std::count(file.error().begin(), file.error().end(), '\n');
   print_error(file.error());
-  print_error(full_name(command) + ": " + counted(count, "error") + "; for the format, see "
+  print_error(full_name(command) + ": " + counted(count, "error") +
+              "; for the format, see "
               "docs/reference/experiment-file.md\n");
   return std::nullopt;
 }

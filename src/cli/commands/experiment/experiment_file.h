@@ -1,4 +1,5 @@
-/// An experiment file with the settings of a command line in it, checked before a master is asked. One thread at a time.
+/// An experiment file with the settings of a command line in it, checked before a master is asked. One thread at a
+/// time.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -32,8 +33,8 @@ void add_experiment_file(CLI::App& command, ExperimentFileOptions& options);
 /// Gives the key at a path its value: `searcher.max_trials`, `labels.0`; what is wrong, or nothing.
 [[nodiscard]] std::string put_setting(describe::Value& tree, const std::string& path, const describe::Value& value);
 
-/// Puts `searcher.max_trials=20` and the like, in their order, into the tree and checks the whole; all faults at once, a line for each.
-/// `name` is that of the file, for the faults.
+/// Puts `searcher.max_trials=20` and the like, in their order, into the tree and checks the whole; all faults at once,
+/// a line for each. `name` is that of the file, for the faults.
 [[nodiscard]] tl::expected<ExperimentFile, std::string> check_experiment(describe::Value tree, const std::string& name,
                                                                          const std::vector<std::string>& settings);
 /// The same of a file; `-` is standard input.

@@ -24,8 +24,7 @@ loop::Task<int> submit_experiment(CommandContext& session, std::shared_ptr<const
     co_return code;
   }
   if (submission->afterwards == Afterwards::follow) {
-    auto watching =
-        std::make_shared<const WatchOptions>(WatchOptions{submission->client, one->id, 128 + SIGINT});
+    auto watching = std::make_shared<const WatchOptions>(WatchOptions{submission->client, one->id, 128 + SIGINT});
     const int code = co_await watch_experiment(session, std::move(watching));
     co_return code;
   }

@@ -147,8 +147,9 @@ loop::Task<Result<Exported>> export_all(CommandContext& session, const ExportOpt
 
 loop::Task<int> export_verb(CommandContext& session, std::shared_ptr<const ExportOptions> options) {
   if (options->client.json && options->file.empty()) {
-    const int code = session.complain(bad_usage, "--json describes the file that --output writes; to print reports as "
-                                                 "JSON, use --format jsonl");
+    const int code = session.complain(bad_usage,
+                                      "--json describes the file that --output writes; to print reports as "
+                                      "JSON, use --format jsonl");
     co_return code;
   }
   const Result<Exported> exported = co_await export_all(session, *options);

@@ -78,8 +78,7 @@ std::string no_trials_words(const ExperimentView& experiment, const TrialListOpt
 }
 
 loop::Task<int> list_trials_of(CommandContext& session, std::shared_ptr<const TrialListOptions> options) {
-  const Result<ExperimentView> experiment =
-      co_await ask(session, requests::GetExperiment{options->request.experiment});
+  const Result<ExperimentView> experiment = co_await ask(session, requests::GetExperiment{options->request.experiment});
   if (!experiment) co_return session.complain(experiment.error());
   const Result<experiment::Trials> got = co_await list_trials(session, options->request, options->most);
   Curves curves;
@@ -131,12 +130,11 @@ loop::Task<int> show_best(CommandContext& session, std::shared_ptr<const BestOpt
 void add_experiment_list(CLI::App& noun, Chosen& chosen) {
   const auto options = std::make_shared<ExperimentListOptions>();
   requests::ListExperiments& request = options->request;
-  CLI::App& command =
-      add_verb(noun,
-               {"list", "List experiments, newest first",
-                "  cadre experiment list\n  cadre experiment list --state active --owner ann\n"
-                "  cadre experiment list --label baseline --json\n"},
-               options->client);
+  CLI::App& command = add_verb(noun,
+                               {"list", "List experiments, newest first",
+                                "  cadre experiment list\n  cadre experiment list --state active --owner ann\n"
+                                "  cadre experiment list --label baseline --json\n"},
+                               options->client);
   command.add_option("--workspace", request.workspace, "Only experiments in this workspace")->type_name("NAME");
   command.add_option("--project", request.project, "Only experiments in this project")->type_name("NAME");
   command.add_option("--owner", request.owner, "Only experiments of this user")->type_name("NAME");
@@ -155,11 +153,11 @@ void add_experiment_list(CLI::App& noun, Chosen& chosen) {
 void add_trial_list(CLI::App& noun, Chosen& chosen, const std::string& name) {
   const auto options = std::make_shared<TrialListOptions>();
   const std::string full = "  " + full_name(noun) + " " + name;
-  CLI::App& command = add_verb(noun,
-                               {name, "List the trials of an experiment with their hyperparameters",
-                                full + " 12\n" + full + " 12 --order metric --most 10\n" + full +
-                                    " 12 --state error\n"},
-                               options->client);
+  CLI::App& command =
+      add_verb(noun,
+               {name, "List the trials of an experiment with their hyperparameters",
+                full + " 12\n" + full + " 12 --order metric --most 10\n" + full + " 12 --state error\n"},
+               options->client);
   add_experiment(command, options->request.experiment);
   command
       .add_option_function<std::string>(

@@ -40,8 +40,8 @@ loop::Task<int> logs_of_trial(CommandContext& session, TrialId id, std::shared_p
     if (!trial) co_return session.complain(trial.error());
     const bool follows = options->output.follow && !is_terminal(trial->state);
     if (trial->jobs.empty() && !follows) {
-      co_return session.complain(failed, "trial " + to_string(id) + " has not started yet; see cadre trial describe " +
-                                             to_string(id));
+      co_return session.complain(
+          failed, "trial " + to_string(id) + " has not started yet; see cadre trial describe " + to_string(id));
     }
     outputs.show(*trial, jobs);
     if (!follows) co_return done;
@@ -207,13 +207,13 @@ void add_experiment_logs(CLI::App& noun, Chosen& chosen) {
 
 void add_trial_logs(CLI::App& noun, Chosen& chosen) {
   const auto options = std::make_shared<TrialLogsOptions>();
-  CLI::App& command =
-      add_verb(noun,
-               {"logs", "Show the output of trials, of all their runs",
-                "  cadre trial logs 12.3\n  cadre trial logs -f --tail 20 12.3\n  cadre trial logs --last-run 12.3\n"
-                "With several trials, each line begins with its trial: [12.3]. With -f, it shows the output of further\n"
-                "runs, until the trials have ended. With --tail, only the output of the last run is shown.\n"},
-               options->client);
+  CLI::App& command = add_verb(
+      noun,
+      {"logs", "Show the output of trials, of all their runs",
+       "  cadre trial logs 12.3\n  cadre trial logs -f --tail 20 12.3\n  cadre trial logs --last-run 12.3\n"
+       "With several trials, each line begins with its trial: [12.3]. With -f, it shows the output of further\n"
+       "runs, until the trials have ended. With --tail, only the output of the last run is shown.\n"},
+      options->client);
   add_output_options(command, options->output);
   command.add_flag("--last-run", options->last_run, "Only the output of the last run");
   command.add_option("--rank", options->output.rank, "Only the task with this rank")

@@ -10,8 +10,8 @@
 
 namespace cadre::cli {
 
-/// What a program writes to its standard output, at most so many bytes. Nothing: it cannot be run, takes longer, or ends
-/// with another code than 0 before that much was written.
+/// What a program writes to its standard output, at most so many bytes. Nothing: it cannot be run, takes longer, or
+/// ends with another code than 0 before that much was written.
 [[nodiscard]] std::optional<std::string> output_of(const std::vector<std::string>& argv, std::size_t bytes_most,
                                                    Duration wait);
 

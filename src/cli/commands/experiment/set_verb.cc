@@ -156,15 +156,14 @@ void add_experiment_set(CLI::App& noun, Chosen& chosen) {
     chosen = [&command, options] {
       auto setting = read_setting(*options);
       if (!setting) {
-        print_error(setting.error() + full_name(command) + ": nothing was changed; for help, run: " +
-                    full_name(command) + " --help\n");
+        print_error(setting.error() + full_name(command) +
+                    ": nothing was changed; for help, run: " + full_name(command) + " --help\n");
         return static_cast<int>(bad_usage);
       }
       auto shared = std::make_shared<const Setting>(*std::move(setting));
       const ClientOptions client = settled(command, options->client);
-      return with_master(full_name(command), client, [shared, client](CommandContext& session) {
-        return set_all(session, shared, client.json);
-      });
+      return with_master(full_name(command), client,
+                         [shared, client](CommandContext& session) { return set_all(session, shared, client.json); });
     };
   });
 }

@@ -3,11 +3,11 @@
 #include <utility>
 
 #include "cli/command_context.h"
-#include "cli/commands/verb.h"
 #include "cli/commands/experiment/experiment_file.h"
+#include "cli/commands/experiment/verbs.h"
+#include "cli/commands/verb.h"
 #include "cli/experiment/metric_list.h"
 #include "cli/experiment/metric_program.h"
-#include "cli/commands/experiment/verbs.h"
 #include "cli/experiment/search_views.h"
 #include "cli/files.h"
 #include "cli/table.h"

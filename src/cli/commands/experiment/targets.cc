@@ -45,8 +45,7 @@ CLI::Option& add_several(CLI::App& command, const std::string& name, const std::
 ExperimentOrTrial read_experiment_or_trial(const std::string& name, const std::string& text) {
   if (const Result<TrialId> trial = experiment::parse_trial_id(text)) return *trial;
   if (const Result<ExperimentId> id = parse_experiment(text)) return *id;
-  throw CLI::ValidationError(
-      name, "'" + text + "' is neither an experiment nor a trial; use an ID such as 12 or 12.3");
+  throw CLI::ValidationError(name, "'" + text + "' is neither an experiment nor a trial; use an ID such as 12 or 12.3");
 }
 
 }  // namespace
@@ -54,8 +53,8 @@ ExperimentOrTrial read_experiment_or_trial(const std::string& name, const std::s
 ExperimentId read_experiment_id(const std::string& name, const std::string& text) {
   if (const Result<ExperimentId> id = parse_experiment(text)) return *id;
   if (const Result<TrialId> trial = experiment::parse_trial_id(text)) {
-    throw CLI::ValidationError(name, "'" + text + "' is a trial; its experiment is " +
-                                         std::to_string(trial->experiment.value));
+    throw CLI::ValidationError(
+        name, "'" + text + "' is a trial; its experiment is " + std::to_string(trial->experiment.value));
   }
   throw CLI::ValidationError(name, "'" + text + "' is not an experiment ID; use a number such as 12");
 }

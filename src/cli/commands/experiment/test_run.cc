@@ -56,8 +56,8 @@ TestResult judge_report(const TrialView& trial, const std::string& metric) {
   }
   if (!names.empty()) {
     return {"report", Verdict::failed,
-            "validations were reported, but without " + metric + ", the metric of the searcher; they have: " +
-                joined(names, ", ")};
+            "validations were reported, but without " + metric +
+                ", the metric of the searcher; they have: " + joined(names, ", ")};
   }
   return {"report", Verdict::failed,
           trial.metrics.empty() ? "no metrics were reported" : "training metrics were reported, but no validation"};
@@ -99,7 +99,9 @@ class TestRun {
   loop::Tasks tasks_;
 };
 
-void TestRun::note(const std::string& text) const { print_error(session_.name + ": " + describe::escaped(text) + "\n"); }
+void TestRun::note(const std::string& text) const {
+  print_error(session_.name + ": " + describe::escaped(text) + "\n");
+}
 
 void TestRun::add(TestResult result) {
   if (!client_.json) {
@@ -154,8 +156,7 @@ loop::Task<void> TestRun::show_last_lines(TrialView trial) {
 }
 
 loop::Task<Result<void>> TestRun::run_again(TrialView first) {
-  const Result<CheckpointView> checkpoint =
-      co_await ask(session_, requests::GetCheckpoint{*first.latest_checkpoint});
+  const Result<CheckpointView> checkpoint = co_await ask(session_, requests::GetCheckpoint{*first.latest_checkpoint});
   if (!checkpoint) co_return Failure(checkpoint.error());
   const Result<TrialView> continued = co_await ask(session_, requests::ContinueTrial{trial_});
   if (!continued) {

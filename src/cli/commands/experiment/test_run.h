@@ -1,5 +1,5 @@
-/// `cadre experiment create --test`: whether the program of an experiment trains, reports, saves a checkpoint and begins
-/// again from it, before slots are spent on all of its trials. For the thread of the session's loop.
+/// `cadre experiment create --test`: whether the program of an experiment trains, reports, saves a checkpoint and
+/// begins again from it, before slots are spent on all of its trials. For the thread of the session's loop.
 #pragma once
 
 #include <optional>
