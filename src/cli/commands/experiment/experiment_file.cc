@@ -84,9 +84,8 @@ std::optional<ExperimentFile> read_experiment_file(const CLI::App& command, cons
   if (file) return *std::move(file);
   const auto count = std::count(file.error().begin(), file.error().end(), '\n');
   print_error(file.error());
-  print_error(full_name(command) + ": " + counted(count, "error") +
-              "; for the format, see "
-              "docs/reference/experiment-file.md\n");
+  print_error(full_name(command) + ": " + counted(count, "error") + " in " + options.file +
+              "; for the format, see docs/reference/experiment-file.md\n");
   return std::nullopt;
 }
 
