@@ -211,9 +211,10 @@ class OnClusterTest(CoreTest):
 
     def test_it_begins_with_what_the_master_knows(self):
         uuid = "00000000-0000-4000-8000-000000000001"
+        self.master.checkpoints[uuid] = {"id": uuid, "trial": "12.3", "steps": 50, "run": 3, "metadata": {"epoch": 2}}
         self.master.run.update(run=4, until=100, metric="loss", smaller_is_better=False,
                                hyperparameters={"lr": 0.25, "sub": {"a": 1}}, config={"data": {"path": "/data"}},
-                               checkpoint={"id": uuid, "trial": "12.3", "steps": 50, "run": 3, "metadata": {"epoch": 2}})
+                               checkpoint={"id": uuid, "trial": "12.3"})
         info = self.begin(hyperparameters={"lr": 1, "batch": 32}, arguments=["lr=7"]).info
         self.assertEqual(info.hyperparameters, {"lr": 0.25, "batch": 32, "sub": {"a": 1}})
         self.assertEqual((info.trial, info.experiment, info.run, info.seed, info.until, info.metric), ("12.3", "12", 4, 42, 100, "loss"))
