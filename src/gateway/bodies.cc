@@ -22,7 +22,7 @@ Response response_of(const api::Reply& reply) {
   }
   if (const Bytes* bytes = reply.bytes()) {
     Response response;
-    response.headers.emplace_back("Content-Type", "application/octet-stream");
+    response.content_type = "application/octet-stream";
     response.body.assign(reinterpret_cast<const char*>(bytes->data()), bytes->size());
     return response;
   }

@@ -4,6 +4,7 @@ It knows nothing of cadre: each operation becomes a method whose arguments are t
 properties of its body.
 """
 import json
+import keyword
 import sys
 
 HEAD = '''"""Made from an OpenAPI document; do not change."""
@@ -42,7 +43,8 @@ class Client:
                 content = response.read()
                 if response.headers["Content-Type"] == "application/x-ndjson":
                     return [json.loads(line) for line in content.splitlines()]
-                return json.loads(content)
+                is_json = response.headers["Content-Type"] == "application/json"
+                return json.loads(content) if is_json else content
         except urllib.error.HTTPError as error:
             raise Refused(error.code, json.loads(error.read())) from None
 '''
@@ -56,13 +58,16 @@ def method_text(verb, path, operation, base):
     others = [one["name"] for one in parameters if not one["required"]]
     others += [name for name in schema.get("properties", {}) if name not in needed]
     takes_bytes = "application/octet-stream" in contents
-    arguments = ["self", *needed] + (["raw"] if takes_bytes else []) + [f"{name}=None" for name in others]
+    # `from` becomes `from_`
+    called = {name: name + "_" if keyword.iskeyword(name) else name for name in needed + others}
+    arguments = ["self", *map(called.get, needed)] + (["raw"] if takes_bytes else [])
+    arguments += [f"{called[name]}=None" for name in others]
     where = base + path
     in_path = [one["name"] for one in parameters if one["in"] == "path"]
     in_query = [one["name"] for one in parameters if one["in"] == "query"]
     for name in in_path:
-        where = where.replace("{" + name + "}", "{urllib.parse.quote(str(" + name + "), safe='')}")
-    pairs = lambda names: "{" + ", ".join(f'"{name}": {name}' for name in names) + "}"
+        where = where.replace("{" + name + "}", "{urllib.parse.quote(str(" + called[name] + "), safe='')}")
+    pairs = lambda names: "{" + ", ".join(f'"{name}": {called[name]}' for name in names) + "}"
     body = pairs(schema["properties"]) if schema else "None"
     return (f"\n    def {operation['operationId']}({', '.join(arguments)}):\n"
             f'        """{operation["summary"]} {operation["description"]}"""\n'

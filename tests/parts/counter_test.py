@@ -98,7 +98,8 @@ class CounterPart(unittest.TestCase):
         self.assertEqual(increment["operationId"], "increment_counter")
         self.assertIn("Idempotency-Key", [one["name"] for one in increment["parameters"]])
         changes = document["components"]["schemas"]["change_message"]["oneOf"][0]["properties"]["changes"]
-        self.assertEqual(changes["items"]["properties"]["noun"]["examples"], ["job", "task", "agent", "counter"])
+        self.assertEqual(changes["items"]["properties"]["noun"]["examples"],
+                         ["job", "task", "agent", "experiment", "trial", "checkpoint", "counter"])
 
     def test_its_settings_are_a_section_of_the_master_file(self):
         self.increment("first")
