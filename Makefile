@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 
 help:
-	@echo 'make run    install what is needed, build, and run the example with a progress display'
+	@echo 'make run    install what is needed, build, and run a search with a live display'
 	@echo 'make build  build/release/cadre, the library and the Python package'
 	@echo 'make install  the programs, the library and the Python package below PREFIX=/usr/local'
 	@echo 'make test   install everything, build, run all tests'
@@ -16,18 +16,14 @@ help:
 	@echo 'make bench  benchmarks'
 
 run: build
-	build/release/cadre simulate --agents 64 --slots 8 --gangs 3000 --over 24h --longest 4h --seed 1 --pace 8s
-	@echo
-	@echo 'That was a simulated day on 64 agents, by the planner that schedules the cluster. Now a real one.'
-	@echo
 	@tools/run_example
 	@echo
 	@echo 'Where to look next:'
 	@echo '  build/release/cadre up                                   a cluster of your own; docs/getting-started.md'
+	@echo '  examples/experiments, docs/experiments.md                more searches, and how to write your own'
 	@echo '  docs/remote.md, docs/components.md                       your own classes and processes on it, in C++ and Python'
 	@echo '  build/release/cadre plan examples/plan/quickstart.yaml   what would the scheduler do, and why?'
-	@echo '  build/release/cadre simulate --help                      other clusters, loads and faults'
-	@echo '  docs/planner.md                                          how it decides'
+	@echo '  build/release/cadre simulate --agents 64 --slots 8       a day of mixed load on a large cluster, in virtual time'
 
 build:
 	@tools/install_packages run

@@ -131,7 +131,7 @@ struct InitOptions {
   /// Off the cluster: words NAME=VALUE set hyperparameters (`optimizer.lr=0.1`); words without a known name are
   /// ignored.
   std::vector<std::string> arguments{};
-  std::optional<std::uint32_t> seed{};  ///< off the cluster; default: 0
+  std::optional<std::uint32_t> seed{};  ///< off the cluster; default: CADRE_TRIAL_SEED, otherwise 0
   std::int64_t until = 0;               ///< off the cluster: length up to which to train; 0: not limited
   std::string folder{};                 ///< off the cluster; default: CADRE_LOCAL_FOLDER, or a new one in ./cadre-runs
   bool resume = false;                  ///< off the cluster: continue the folder, or the newest one in ./cadre-runs

@@ -80,7 +80,7 @@ class Experiments(unittest.TestCase):
 
     def test_the_example_search_stops_bad_trials_early_and_finds_the_best(self):
         words = ["experiment", "create", EXAMPLES / "experiments/search.yaml", EXAMPLES / "experiments/search", "--set",
-                 "hyperparameters.seconds_per_step=0.02"]
+                 "data.seconds_per_step=0.02"]
         number = int(self.cluster.cadre(*words).stdout.split()[0])
         ended = self.cluster.wait_for_end(number)
         trials = self.cluster.trials(number)

@@ -114,10 +114,10 @@ def init(*, hyperparameters: Union[Mapping[str, Any], str, "os.PathLike[str]", N
 
     The other arguments matter only off the cluster. Hyperparameters are then the defaults, replaced by
     CADRE_HYPERPARAMETERS (YAML or JSON) and by words NAME=VALUE in ``arguments`` (default: the command line) whose name is
-    that of a hyperparameter (``optimizer.lr=0.1``). ``until``: length up to which to train; 0: no limit. ``folder``: for
-    metrics and checkpoints; default: CADRE_LOCAL_FOLDER, or a new one in ./cadre-runs. ``resume``, or CADRE_RESUME=1:
-    continue the folder, or the newest one in ./cadre-runs, from its latest checkpoint. ``show_progress``: on standard
-    error.
+    that of a hyperparameter (``optimizer.lr=0.1``). ``seed``: default CADRE_TRIAL_SEED, otherwise 0. ``until``: length
+    up to which to train; 0: no limit. ``folder``: for metrics and checkpoints; default: CADRE_LOCAL_FOLDER, or a new one
+    in ./cadre-runs. ``resume``, or CADRE_RESUME=1: continue the folder, or the newest one in ./cadre-runs, from its
+    latest checkpoint. ``show_progress``: on standard error.
     """
     is_file = isinstance(hyperparameters, (str, os.PathLike))
     options: Dict[str, Any] = {

@@ -138,7 +138,8 @@ Result<std::vector<double>> run(const MetricProgram& program, const std::string&
 
 Result<std::vector<double>> run_metric_program(const MetricProgram& program, const search::Moment& trial) {
   const std::string hyperparameters = describe::to_json(trial.hyperparameters);
-  ::setenv("CADRE_TRIAL", std::to_string(trial.trial).c_str(), 1);
+  ::unsetenv("CADRE_TRIAL");  // a program that uses cadre.core must run by itself
+  ::setenv("CADRE_TRIAL_NUMBER", std::to_string(trial.trial).c_str(), 1);
   ::setenv("CADRE_TRIAL_SEED", std::to_string(trial.seed).c_str(), 1);
   if (hyperparameters.size() <= most_in_environment) {
     ::setenv("CADRE_HYPERPARAMETERS", hyperparameters.c_str(), 1);

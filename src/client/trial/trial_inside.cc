@@ -1,6 +1,7 @@
 #include <cadre/trial.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "client/trial/local_trial.h"
 #include "client/trial/plain_data.h"
 #include "client/trial/trial_inside.h"
+#include "describe/utf8.h"
 #include "loop/file.h"
 
 namespace cadre::core::detail {
@@ -55,13 +57,26 @@ void describe(V& v, Beginning& b) {
   v.field("folder", b.folder, "Folder of a trial without a cluster.");
 }
 
+/// That of a trial which is to be run again off the cluster; nothing: the variable is not set.
+Result<std::optional<std::uint32_t>> given_seed() {
+  const std::string text = variable("CADRE_TRIAL_SEED");
+  if (text.empty()) return std::nullopt;
+  std::uint32_t seed = 0;
+  const char* const end = text.data() + text.size();
+  const auto [last, error] = std::from_chars(text.data(), end, seed);
+  if (error == std::errc() && last == end) return seed;
+  return fail(Errc::invalid,
+              "CADRE_TRIAL_SEED must be an integer from 0 to 4294967295, is '" + describe::escaped(text) + "'");
+}
+
 Result<client::LocalOptions> local_options(const InitOptions& options, const Value& defaults) {
   client::LocalOptions local;
   local.folder = options.folder.empty() ? variable("CADRE_LOCAL_FOLDER") : options.folder;
   local.resumes = options.resume || is_true(variable("CADRE_RESUME"));
   local.shows_progress = options.show_progress;
   local.defaults = defaults;
-  local.seed = options.seed;
+  TRY_ASSIGN(seed, given_seed());
+  local.seed = options.seed ? options.seed : seed;
   local.until = options.until;
   const client::GivenHyperparameters given{options.hyperparameters_file, variable("CADRE_HYPERPARAMETERS"),
                                            options.arguments};

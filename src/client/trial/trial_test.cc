@@ -110,6 +110,17 @@ TEST_F(OffCluster, TheSameProgramRunsAndAFolderKeepsItsMetrics) {
   EXPECT_THAT(lines[1], HasSubstr(R"("metrics":{"accuracy":"Infinity"})"));
 }
 
+TEST_F(OffCluster, TheSeedOfATrialCanBeGivenByAVariable) {
+  {
+    const servers::Variable variable("CADRE_TRIAL_SEED", "2147483647");
+    EXPECT_EQ(init(quiet()).value().info().seed, 2147483647);
+  }
+  const servers::Variable variable("CADRE_TRIAL_SEED", "-1");
+  InitOptions options = quiet();
+  options.resume = true;
+  EXPECT_REASON(Code::invalid, init(options));
+}
+
 TEST_F(OffCluster, ACheckpointIsWhatTheNextRunBeginsWith) {
   std::string uuid;
   {

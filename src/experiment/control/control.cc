@@ -627,7 +627,7 @@ api::Reply Control::serve(const api::Call& call, const requests::BeginRun& reque
     view.checkpoint.emplace().id = *id;
   }
   view.config = experiment.spec.config;
-  view.until = trial->row.until;
+  view.until = trial->row.until == 0 ? length_of(experiment) : trial->row.until;
   view.metric = experiment.row.metric;
   view.smaller_is_better = experiment.row.smaller_is_better;
   return view;

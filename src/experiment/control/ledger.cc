@@ -12,17 +12,6 @@ namespace {
 
 constexpr std::size_t changes_most = 100'000;
 
-/// The length of a trial, as far as it is known; 0: it is not.
-double length_of(const Experiment& experiment) {
-  const std::int64_t length = experiment.checked.config.length.value_or(0);
-  return static_cast<double>(std::visit(
-      [&](const auto& one) -> std::int64_t {
-        if constexpr (requires { one.max_time; }) return one.max_time;
-        return length;
-      },
-      experiment.checked.config.searcher));
-}
-
 std::uint64_t* counter_of(ExperimentRow& row, TrialState state) {
   switch (state) {
     case TrialState::running:
@@ -39,11 +28,22 @@ std::uint64_t* counter_of(ExperimentRow& row, TrialState state) {
 
 }  // namespace
 
+std::int64_t length_of(const Experiment& experiment) {
+  const std::int64_t length = experiment.checked.config.length.value_or(0);
+  return std::visit(
+      [&](const auto& one) -> std::int64_t {
+        if constexpr (requires { one.max_time; }) return one.max_time;
+        return length;
+      },
+      experiment.checked.config.searcher);
+}
+
 double share_of(const Experiment& experiment, const Trial& trial) {
   if (is_terminal(trial.row.state)) return 1;
   double share = std::max(0.0, trial.row.progress);
-  if (const double length = length_of(experiment); length > 0) {
-    share = std::max(share, static_cast<double>(trial.row.steps) / length);
+  const std::int64_t length = length_of(experiment);
+  if (length > 0 && experiment.checked.config.time_metric == "steps") {
+    share = std::max(share, static_cast<double>(trial.row.steps) / static_cast<double>(length));
   }
   return std::clamp(share, 0.0, 0.99);
 }

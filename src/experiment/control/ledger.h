@@ -135,6 +135,8 @@ class Ledger {
   std::set<ExperimentId> forgotten_;
 };
 
+/// The length of its trials, in the unit of the time metric, if the file sets one; 0: it does not.
+[[nodiscard]] std::int64_t length_of(const Experiment& experiment);
 /// How far a trial is, 0 to 1.
 [[nodiscard]] double share_of(const Experiment& experiment, const Trial& trial);
 

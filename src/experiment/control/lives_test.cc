@@ -232,6 +232,17 @@ searcher: {type: pbt, metric: loss, population: 4, interval: 10}
   EXPECT_EQ(run.as<RunView>()->run, 2);
 }
 
+TEST_F(LivesTest, ARunLearnsTheLengthOfTheFileOrOfTheSearcher) {
+  const auto until_of = [&](const std::string& file) {
+    const TrialId trial{world.create(file), 0};
+    world.start(trial);
+    return world.ask(world.call_of(trial), requests::BeginRun{trial}).as<RunView>()->until;
+  };
+  EXPECT_EQ(until_of(random_search), 10);
+  EXPECT_EQ(until_of("{name: a, entrypoint: x, searcher: {type: asha, metric: m, max_trials: 4, max_time: 32}}"), 32);
+  EXPECT_EQ(until_of("{name: a, entrypoint: x, searcher: {type: single, metric: m}}"), 0);
+}
+
 TEST_F(LivesTest, ATrialThatHasEndedCanBeContinued) {
   const ExperimentId id = world.create(random_search);
   for (search::TrialNumber i = 0; i < 3; ++i) {

@@ -216,7 +216,7 @@ TEST_F(Experiments, SimulateRunsAProgramForEachTrial) {
   const std::string count = file("count", "");
   const std::string program = "echo run >> " + count +
                               "; [ \"$(cat)\" = \"$CADRE_HYPERPARAMETERS\" ] || exit 9; "
-                              "echo \"$CADRE_HYPERPARAMETERS\" | tr -dc 0-9; echo; echo $CADRE_TRIAL.5";
+                              "echo \"$CADRE_HYPERPARAMETERS\" | tr -dc 0-9; echo; echo $CADRE_TRIAL_NUMBER.5";
   const auto trials = trials_in(cadre({"experiment", "simulate", "--command", program, "--json", experiment(small)}));
   ASSERT_EQ(trials.size(), 4U);
   EXPECT_EQ(trials[0].best_metric, 0.5) << "of its second report";

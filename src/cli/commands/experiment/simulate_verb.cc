@@ -150,8 +150,8 @@ void add_experiment_simulate(CLI::App& experiment, Chosen& chosen) {
        "  cadre experiment simulate --function '(log10(lr) + 3)^2 + 1 / time' experiment.yaml\n"
        "  cadre experiment simulate --command 'python3 guess.py' experiment.yaml\n"
        "Needs no master. A program also finds its hyperparameters in CADRE_HYPERPARAMETERS, and its trial in\n"
-       "CADRE_TRIAL and CADRE_TRIAL_SEED. If it prints several numbers, they are those of its reports, and the last\n"
-       "repeats. The search ends with an error if a program fails.\n"});
+       "CADRE_TRIAL_NUMBER and CADRE_TRIAL_SEED. If it prints several numbers, they are those of its reports, and\n"
+       "the last repeats. The search ends with an error if a program fails.\n"});
   const auto options = std::make_shared<SimulateOptions>();
   add_simulate_options(command, *options);
   command.callback(
