@@ -42,7 +42,7 @@ void add_trial_commands(CLI::App& app, Chosen& chosen) {
 
 void add_checkpoint_commands(CLI::App& app, Chosen& chosen) {
   CLI::App& noun =
-      add_verb(app, {"checkpoint", "List and delete checkpoints of trials", "  cadre checkpoint list 12\n"});
+      add_verb(app, {"checkpoint", "List, download and delete checkpoints of trials", "  cadre checkpoint list 12\n"});
   noun.require_subcommand(1);
   add_checkpoint_verbs(noun, chosen);
 }

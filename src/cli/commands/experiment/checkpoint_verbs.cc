@@ -1,8 +1,13 @@
+#include <filesystem>
+
 #include "cli/commands/experiment/fetch.h"
 #include "cli/commands/experiment/targets.h"
 #include "cli/commands/experiment/verbs.h"
 #include "cli/commands/show.h"
+#include "cli/words.h"
+#include "client/trial/file_transfer.h"
 #include "describe/utf8.h"
+#include "loop/file.h"
 
 namespace cadre::cli {
 namespace {
@@ -12,6 +17,8 @@ using experiment::CheckpointId;
 using experiment::CheckpointView;
 using experiment::ExperimentView;
 using experiment::TrialId;
+
+constexpr std::int32_t files_at_a_time = 4;
 
 struct CheckpointListOptions {
   ClientOptions client;
@@ -52,6 +59,46 @@ loop::Task<int> describe_checkpoint(CommandContext& session, std::shared_ptr<con
   const Result<CheckpointView> got = co_await ask(session, request);
   co_return show(session, options->client, got,
                  [&](const CheckpointView& one) { return checkpoint_text(one, showing(session)); });
+}
+
+struct DownloadOptions {
+  ClientOptions client;
+  std::vector<CheckpointId> checkpoints;
+  std::string folder;
+};
+
+/// Makes the folder, which may exist already if it is empty.
+Result<void> make_empty_folder(const std::string& folder) {
+  std::error_code error;
+  if (std::filesystem::is_empty(folder, error) || error == std::errc::no_such_file_or_directory) {
+    return loop::make_folder(folder);
+  }
+  if (error) return fail(Errc::invalid, folder + ": " + error.message());
+  return fail(Errc::conflict, folder + " is not empty; name a new folder");
+}
+
+loop::Task<int> download_checkpoint(CommandContext& session, std::shared_ptr<const DownloadOptions> options) {
+  const requests::GetCheckpoint request{options->checkpoints.front()};
+  const Result<CheckpointView> view = co_await ask(session, request);
+  if (!view) co_return session.complain(view.error());
+  if (view->state != experiment::CheckpointState::completed) {
+    const std::string state(describe::name_of(view->state));
+    co_return session.complain(failed, "checkpoint " + view->id.value + " is " + state + "; its files are gone");
+  }
+  Result<void> done_with = make_empty_folder(options->folder);
+  if (!done_with) co_return session.complain(done_with.error());
+  const client::TransferOne one = [&](const client::CheckpointFile& file) {
+    return client::download_file(session.connection, view->id, options->folder, file);
+  };
+  done_with = co_await client::transfer_all(session.connection, view->files, files_at_a_time, one);
+  if (!done_with) co_return session.complain(done_with.error());
+  if (options->client.json) {
+    print_json(*view);
+  } else {
+    print(counted(static_cast<std::int64_t>(view->files.size()), "file") + ", " + short_size(ByteSize{view->size}) +
+          ", in " + options->folder + "\n");
+  }
+  co_return done;
 }
 
 loop::Task<int> delete_checkpoints(CommandContext& session, std::shared_ptr<const CheckpointOptions> options) {
@@ -97,6 +144,18 @@ void add_checkpoint_verbs(CLI::App& noun, Chosen& chosen) {
                                 one->client);
   add_checkpoints(describe, one->checkpoints).expected(1);
   on_choice(describe, chosen, one, describe_checkpoint);
+
+  const auto whole = std::make_shared<DownloadOptions>();
+  CLI::App& download =
+      add_verb(noun,
+               {"download", "Download the files of a checkpoint into a new folder",
+                "  cadre checkpoint download 3f2b8c1e-0d4a-4a53-9a8e-6c1f0b7d2e55 model\n"},
+               whole->client);
+  add_checkpoints(download, whole->checkpoints).expected(1);
+  download.add_option("folder", whole->folder, "Folder for the files; it must not exist, or be empty")
+      ->required()
+      ->type_name("DIR");
+  on_choice(download, chosen, whole, download_checkpoint);
 
   const auto several = std::make_shared<CheckpointOptions>();
   CLI::App& remove = add_verb(

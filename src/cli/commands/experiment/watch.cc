@@ -224,7 +224,7 @@ loop::Task<Result<ExperimentView>> Watcher::to_end() {
       const std::string summary = summary_words(*view);
       if (std::exchange(last_summary_, summary) != summary) {
         const std::optional<Duration> left = estimate_.remaining(session_.loop.now());
-        write_line(left ? summary + "; about " + short_duration(*left) + " left" : summary);
+        write_line(left && *left >= 1s ? summary + "; about " + short_duration(*left) + " left" : summary);
       }
     }
     if (is_terminal(view->state)) co_return view;
