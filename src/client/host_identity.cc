@@ -1,5 +1,8 @@
 #include "client/host_identity.h"
 
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 
 namespace cadre::client {
 namespace {
@@ -73,6 +77,21 @@ std::string host_identity() {
   return identity;
 }
 
+std::vector<std::string> addresses_of_host() {
+  std::vector<std::string> found;
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return found;
+  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_INET) continue;
+    const auto* address = reinterpret_cast<const sockaddr_in*>(one->ifa_addr);
+    char text[INET_ADDRSTRLEN] = {};
+    ::inet_ntop(AF_INET, &address->sin_addr, text, sizeof text);
+    if (std::string_view(text) != "127.0.0.1") found.emplace_back(text);
+  }
+  ::freeifaddrs(all);
+  return found;
+}
+
 pid_t own_pid() {
   static std::atomic<pid_t> known;
   static const int asked_after_forks = pthread_atfork(nullptr, nullptr, [] { known = ::getpid(); });
@@ -81,24 +100,40 @@ pid_t own_pid() {
   return known.load(std::memory_order_relaxed);
 }
 
-Result<std::unique_ptr<PrivateFolder>> PrivateFolder::make() {
+namespace {
+
+Failure no_private_folder(const std::string& path) {
+  return fail(Errc::unavailable, "cannot make a private folder " + path + ": " + std::strerror(errno) +
+                                     "; free space there, or set XDG_RUNTIME_DIR to a folder of your own");
+}
+
+/// Where all of those stand.
+Result<std::string> base_of_private_folders() {
   const char* runtime = std::getenv("XDG_RUNTIME_DIR");
   const bool has_own = runtime != nullptr && access(runtime, W_OK | X_OK) == 0;
   const std::string base = (has_own ? std::string(runtime) : "/tmp") + "/cadre-" + std::to_string(geteuid());
-  const auto failure = [](const std::string& path) {
-    return fail(Errc::unavailable, "cannot make a private folder " + path + ": " + std::strerror(errno) +
-                                       "; free space there, or set XDG_RUNTIME_DIR to a folder of your own");
-  };
-  if (mkdir(base.c_str(), 0700) != 0 && errno != EEXIST) return failure(base);
+  if (mkdir(base.c_str(), 0700) != 0 && errno != EEXIST) return no_private_folder(base);
   struct stat facts {};
   const bool is_ours = lstat(base.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) && facts.st_uid == geteuid();
-  if (!is_ours || (facts.st_mode & 0077) != 0) {
-    return fail(Errc::denied, base + " is not a private folder of this user; remove it");
-  }
+  if (is_ours && (facts.st_mode & 0077) == 0) return base;
+  return fail(Errc::denied, base + " is not a private folder of this user; remove it");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<PrivateFolder>> PrivateFolder::make() {
+  TRY_ASSIGN(base, base_of_private_folders());
   remove_left_behind(base);
   std::string pattern = base + "/" + owner_of_now() + "-XXXXXX";
-  if (mkdtemp(pattern.data()) == nullptr) return failure(pattern);
+  if (mkdtemp(pattern.data()) == nullptr) return no_private_folder(pattern);
   return std::unique_ptr<PrivateFolder>(new PrivateFolder(std::move(pattern)));
+}
+
+Result<std::string> PrivateFolder::named(const std::string& name) {
+  TRY_ASSIGN(base, base_of_private_folders());
+  const std::string path = base + "/" + name;
+  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return no_private_folder(path);
+  return path;
 }
 
 void PrivateFolder::sweep() const { remove_left_behind(std::filesystem::path(path_).parent_path()); }

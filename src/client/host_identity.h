@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/result.h"
 
@@ -19,6 +20,9 @@ std::string host_identity();
 /// start, one network. As the calling thread sees it.
 std::string network_identity();
 
+/// Numeric IPv4 addresses at which others may reach this host.
+std::vector<std::string> addresses_of_host();
+
 /// getpid() that does not ask the system each time.
 pid_t own_pid();
 
@@ -27,6 +31,8 @@ class PrivateFolder {
  public:
   /// Under XDG_RUNTIME_DIR, or else under /tmp. Removes those that killed processes of this user have left there.
   [[nodiscard]] static Result<std::unique_ptr<PrivateFolder>> make();
+  /// One with that name, which processes of this user on this host share, and which stays.
+  [[nodiscard]] static Result<std::string> named(const std::string& name);
   PrivateFolder(const PrivateFolder&) = delete;
   PrivateFolder& operator=(const PrivateFolder&) = delete;
   ~PrivateFolder();

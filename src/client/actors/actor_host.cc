@@ -1,8 +1,5 @@
 #include "client/actors/actor_host.h"
 
-#include <arpa/inet.h>
-#include <ifaddrs.h>
-#include <netinet/in.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,22 +29,6 @@ constexpr std::size_t strangers_max = 32;  // who have not said yet who they are
 /// Answers to calls that take less may wait for each other while more calls are there.
 constexpr Duration brief = 50us;
 constexpr std::string_view loopback = "127.0.0.1";
-
-/// Those of this host at which others may reach it.
-std::vector<std::string> addresses_of_host() {
-  std::vector<std::string> found;
-  ifaddrs* all = nullptr;
-  if (::getifaddrs(&all) != 0) return found;
-  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
-    if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_INET) continue;
-    const auto* address = reinterpret_cast<const sockaddr_in*>(one->ifa_addr);
-    char text[INET_ADDRSTRLEN] = {};
-    ::inet_ntop(AF_INET, &address->sin_addr, text, sizeof text);
-    if (std::string_view(text) != loopback) found.emplace_back(text);
-  }
-  ::freeifaddrs(all);
-  return found;
-}
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 
 #include "client/cluster/data_folder.h"
 #include "client/cluster/which_master.h"
+#include "client/gang/join.h"
 #include "client/host_identity.h"
 #include "client/trial/cluster_trial.h"
 #include "client/trial/local_trial.h"
@@ -127,6 +128,9 @@ Result<void> TrialInside::begin(const InitOptions& options) {
   const std::string trial = variable("CADRE_TRIAL");
   info_.on_cluster = !trial.empty();
   info_.slots = this_task().slots;
+  TRY_ASSIGN(gang, client::join_gang(options.join_wait));
+  gang_ = std::move(gang);
+  if (gang_ != nullptr) place_ = gang_->place();
   if (info_.on_cluster) {
     TRY_ASSIGN(id, experiment::parse_trial_id(trial));
     trial_ = id;
