@@ -139,7 +139,8 @@ std::string hint(const CLI::App& command, const std::string& word) {
 
 bool passes_code(const CLI::App& command) {
   const std::string name = full_name(command);
-  constexpr std::array passing = {"cadre run", "cadre group run", "cadre wait", "cadre job wait", "cadre task wait"};
+  constexpr std::array passing = {"cadre run",  "cadre launch",   "cadre group run",
+                                  "cadre wait", "cadre job wait", "cadre task wait"};
   return name.ends_with(" exec") || std::find(passing.begin(), passing.end(), name) != passing.end();
 }
 

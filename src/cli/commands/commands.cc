@@ -16,6 +16,7 @@ void add_client_commands(CLI::App& app, Chosen& chosen) {
   add_task_commands(app, chosen);
   add_job_commands(app, chosen);
   add_group_commands(app, chosen);
+  add_launch_command(app, chosen);
   add_experiment_commands(app, chosen);
   add_trial_commands(app, chosen);
   add_checkpoint_commands(app, chosen);

@@ -26,6 +26,7 @@ void add_end_commands(CLI::App& noun, Chosen& chosen);
 void add_wait_command(CLI::App& noun, Chosen& chosen);
 void add_logs_command(CLI::App& noun, Chosen& chosen);
 void add_actor_logs_command(CLI::App& actor, Chosen& chosen);
+void add_launch_command(CLI::App& app, Chosen& chosen);
 void add_exec_command(CLI::App& noun, Chosen& chosen);
 void add_job_commands(CLI::App& app, Chosen& chosen);
 void add_actor_commands(CLI::App& app, Chosen& chosen);

@@ -105,7 +105,7 @@ GangCard card_of_task(const std::string& kind) {
   card.gang = kind + " of " + task.task.substr(0, task.task.find('.'));
   card.rank = card.node_rank = task.rank;
   card.size = card.nodes = task.size;
-  card.place = "agent " + variable("CADRE_AGENT");
+  card.place = place_of_process();
   return card;
 }
 

@@ -12,6 +12,9 @@
 
 namespace cadre::client {
 
+/// Where this process runs, for messages: "agent b", or "host lab3" without a cluster.
+[[nodiscard]] std::string place_of_process();
+
 struct GangCard {
   static constexpr std::string_view doc = "How a process of a gang can be reached.";
   std::string gang;

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <climits>
 #include <optional>
 
 #include "client/cluster/data_folder.h"
@@ -34,11 +33,6 @@ Result<std::uint32_t> needed_count(const char* name) {
                                  "with cadre launch or torchrun, or without these variables");
 }
 
-std::string own_host() {
-  char name[HOST_NAME_MAX + 1] = {};
-  return ::gethostname(name, HOST_NAME_MAX) == 0 ? std::string(name) : std::string("this host");
-}
-
 /// By the variables that both launchers set.
 Result<GangCard> card_of_worker() {
   GangCard card;
@@ -58,7 +52,7 @@ Result<GangCard> card_of_worker() {
   card.node_rank = node_rank.value_or(0);
   card.nodes = nodes.value_or(1);
   card.place = variable(place_variable);
-  if (card.place.empty()) card.place = "host " + own_host();
+  if (card.place.empty()) card.place = place_of_process();
   return card;
 }
 

@@ -194,6 +194,7 @@ void GangLines::greeted(const net::Peer& peer, BytesView greeting) {
   }
   callers_[peer.connection] = Caller{rank, peer};
   static_cast<void>(hub_->send(peer, frame_of(Frame::welcome, {})));
+  for (const Bytes& frame : told_) static_cast<void>(hub_->send(peer, frame));
 }
 
 void GangLines::acknowledge(Caller& caller) {
@@ -209,6 +210,7 @@ void GangLines::heard_back(std::uint32_t rank, Slice frame) {
     case Frame::welcome: {
       line.is_open = true;
       line.retry.cancel();
+      for (const Bytes& told : told_) static_cast<void>(line.link->send(told));
       flush(rank);
       return handlers_.on_progress();
     }
@@ -251,7 +253,7 @@ void GangLines::drop_waiting() {
 }
 
 void GangLines::tell_all(BytesView message) {
-  const Bytes frame = frame_of(Frame::message, message);
+  const Bytes& frame = told_.emplace_back(frame_of(Frame::message, message));
   for (auto& [rank, line] : lines_) {
     if (line.is_open) static_cast<void>(line.link->send(frame));
   }

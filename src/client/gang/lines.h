@@ -53,7 +53,8 @@ class GangLines {
   /// How many messages wait to be sent; their bodies are still needed.
   [[nodiscard]] std::size_t waiting() const { return waiting_; }
   void drop_waiting();
-  /// To all with whom there is a connection, before what waits.
+  /// To all with whom there is a connection, before what waits, and to the others once there is one. For the few things
+  /// that all must know.
   void tell_all(BytesView message);
 
   [[nodiscard]] bool is_open(std::uint32_t rank) const;
@@ -107,6 +108,7 @@ class GangLines {
   std::map<net::ConnectionId, Caller> callers_;     ///< that have greeted
   std::vector<std::pair<net::Peer, Slice>> early_;  ///< greetings from before the roster was known
   std::vector<bool> is_lost_;
+  std::vector<Bytes> told_;  ///< to all
   std::size_t waiting_ = 0;
 };
 

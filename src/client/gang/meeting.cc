@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/rounded.h"
+#include "client/interrupt.h"
 
 namespace cadre::client {
 namespace {

@@ -254,7 +254,7 @@ std::optional<Stop> TrialInside::known_stop() {
 
 Result<bool> TrialInside::should_stop() {
   TRY(check_use());
-  bool stops = is_chief() && stop().has_value();
+  const bool stops = stop().has_value();  // all ranks ask, since a task of which nobody asks is stopped by a signal
   if (gang_ == nullptr) return stops;
   const auto byte = static_cast<std::byte>(stops);
   TRY_ASSIGN(told, gang_->broadcast(BytesView(&byte, 1)));
