@@ -18,10 +18,11 @@ std::string raw_program(const std::string& name) {
 
 const std::map<std::string, Bench>& all() {
   static const std::map<std::string, Bench> benches{
-      {"api", bench_api},           {"component", bench_component},   {"control", bench_control},
-      {"database", bench_database}, {"describe", bench_describe},     {"logs", bench_logs},
-      {"net", bench_net},           {"planner", bench_planner},       {"remote", bench_remote},
-      {"scale", bench_scale},       {"supervisor", bench_supervisor}, {"tasks", bench_tasks}};
+      {"api", bench_api},           {"component", bench_component}, {"control", bench_control},
+      {"database", bench_database}, {"describe", bench_describe},   {"logs", bench_logs},
+      {"net", bench_net},           {"planner", bench_planner},     {"remote", bench_remote},
+      {"scale", bench_scale},       {"search", bench_search},       {"supervisor", bench_supervisor},
+      {"tasks", bench_tasks}};
   return benches;
 }
 

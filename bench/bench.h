@@ -56,6 +56,7 @@ Result<Figures> bench_net();
 Result<Figures> bench_planner();
 Result<Figures> bench_remote();
 Result<Figures> bench_scale();
+Result<Figures> bench_search();
 Result<Figures> bench_supervisor();
 Result<Figures> bench_tasks();
 

@@ -12,6 +12,7 @@
 #include "native/lock.h"
 #include "native/names.h"
 #include "native/remote.h"
+#include "native/search.h"
 #include "native/trial.h"
 #include "native/waits.h"
 
@@ -89,5 +90,6 @@ PYBIND11_MODULE(_native, module) {
   cadre::python::add_names(module);
   cadre::python::add_forks(module);
   cadre::python::add_remote(module);
+  cadre::python::add_search(module);
   cadre::python::add_trial(module);
 }

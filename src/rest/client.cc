@@ -59,7 +59,10 @@ Client::Call Client::call_of(const api::Route& route, Value fields, std::string 
   call.repeat = std::min(repeat_of(route), options_.repeat);
   call.wait = route.is_keyed() ? std::max(wait, creation_max) : wait;
   call.question.headers.emplace_back(protocol::header_name, protocol::to_header(protocol::own()));
-  if (route.is_keyed()) call.question.headers.emplace_back("Idempotency-Key", loop::random_word(32));
+  if (route.is_keyed()) {
+    const bool has_key = !options_.creation_key.empty();
+    call.question.headers.emplace_back("Idempotency-Key", has_key ? options_.creation_key : loop::random_word(32));
+  }
   call.question.method = net::http::parse_method(route.method);
   call.question.is_asked_once = call.question.method == Method::remove;  // the second time nothing would be there
   call.question.url = master_.url + "/api/v1" + net::http::fill(route.path, map);

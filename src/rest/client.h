@@ -57,6 +57,9 @@ struct Options {
   Duration pause_max = std::chrono::seconds(2);
   /// The most that is done. Routes that are neither idempotent nor keyed are never repeated when lost.
   Repeat repeat = Repeat::when_lost;
+  /// Idempotency-Key of a request that creates an object, for a caller that repeats it after its own restart; empty:
+  /// each has a new one.
+  std::string creation_key = {};
   std::function<void()> on_return = {};  ///< a master that was away answers again
   Errc (*code_of)(int status, const api::Problem& problem) = rest::code_of;
 };

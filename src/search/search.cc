@@ -177,7 +177,10 @@ Result<std::vector<Action>> Search::order(Ordered ordered) {
   if (!std::holds_alternative<Custom>(searcher_)) {
     return fail(Errc::invalid, "only the program of a search of type custom can decide about its trials");
   }
-  if (state_.is_last) return fail(Errc::conflict, "this search has ended; it creates no more trials");
+  const bool creates = std::any_of(ordered.orders.begin(), ordered.orders.end(), [](const Order& order) {
+    return std::holds_alternative<CreateTrial>(order);
+  });
+  if (state_.is_last && creates) return fail(Errc::conflict, "this search was shut down; it creates no more trials");
   Orders orders(state_.created);
   for (Order& order : ordered.orders) {
     if (auto* create = std::get_if<CreateTrial>(&order)) {
@@ -188,7 +191,7 @@ Result<std::vector<Action>> Search::order(Ordered ordered) {
     if (trial >= orders.next()) return fail(Errc::not_found, "there is no trial " + std::to_string(trial));
     orders.add(std::move(order));
   }
-  state_.is_last = ordered.is_last;
+  state_.is_last = state_.is_last || ordered.is_last;
   return perform(std::move(orders));
 }
 

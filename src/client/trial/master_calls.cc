@@ -27,8 +27,9 @@ Errc code_of_status(int status, const api::Problem& problem) {
   return status >= 500 ? Errc::unavailable : Errc::invalid;
 }
 
-rest::Options options_for(std::int32_t connections_max) {
+rest::Options options_for(std::int32_t connections_max, std::string creation_key) {
   rest::Options options;
+  options.creation_key = std::move(creation_key);
   options.connections_max = connections_max;
   options.code_of = code_of_status;
   return options;
@@ -62,8 +63,8 @@ void Patience::succeeded(TimePoint now) {
   was_shown_ = false;
 }
 
-MasterCalls::MasterCalls(rest::Endpoint master, std::int32_t connections_max)
-    : client_(loop_, std::move(master), options_for(connections_max)) {}
+MasterCalls::MasterCalls(rest::Endpoint master, std::int32_t connections_max, std::string creation_key)
+    : client_(loop_, std::move(master), options_for(connections_max, std::move(creation_key))) {}
 
 MasterCalls::~MasterCalls() { loop_.destroy_tasks(); }
 

@@ -35,7 +35,8 @@ class Patience {
 
 class MasterCalls {
  public:
-  MasterCalls(rest::Endpoint master, std::int32_t connections_max);
+  /// `creation_key` as in rest::Options.
+  MasterCalls(rest::Endpoint master, std::int32_t connections_max, std::string creation_key = "");
   MasterCalls(const MasterCalls&) = delete;
   MasterCalls& operator=(const MasterCalls&) = delete;
   ~MasterCalls();
@@ -46,11 +47,13 @@ class MasterCalls {
     using Answer = typename T::Answer;
     return run<Answer>([&](rest::Client& client) { return client.ask(request, wait); });
   }
-  /// Repeats it until the master has answered, however long it is away. An interrupt of the user ends it.
+  /// Repeats it until the master has answered, however long it is away; it gets `wait` for one answer. An interrupt of
+  /// the user ends it.
   template <api::Routed T>
-  [[nodiscard]] Result<typename T::Answer> ask_patiently(const T& request, const std::string& what) {
+  [[nodiscard]] Result<typename T::Answer> ask_patiently(const T& request, const std::string& what,
+                                                         Duration wait = rest::answer_max) {
     using Answer = typename T::Answer;
-    return run<Answer>([&](rest::Client& client) { return insist(client, request, what); });
+    return run<Answer>([&](rest::Client& client) { return insist(client, request, what, wait); });
   }
 
   /// Runs a task of the client to its end.
@@ -72,11 +75,11 @@ class MasterCalls {
     into.emplace(std::move(result));
   }
   template <api::Routed T>
-  static loop::Task<Result<typename T::Answer>> insist(rest::Client& client, const T& request,
-                                                       const std::string& what) {
+  static loop::Task<Result<typename T::Answer>> insist(rest::Client& client, const T& request, const std::string& what,
+                                                       Duration wait) {
     Patience patience(what);
     for (;;) {
-      Result<typename T::Answer> answer = co_await client.ask(request);
+      Result<typename T::Answer> answer = co_await client.ask(request, wait);
       const TimePoint now = client.loop().now();
       const std::optional<Duration> pause = answer ? std::nullopt : patience.after(answer.error(), now);
       if (!pause) {
