@@ -254,7 +254,7 @@ class TrialsTest(StudyTest):
         finite.optimize(lambda trial: 1.0)
         self.assertEqual(len(finite.trials), 4)
 
-    def test_what_cannot_be_told_is_refused_and_changes_nothing(self):
+    def test_impossible_results_are_refused_and_change_nothing(self):
         study = search.Study({"x": search.double(0, 1)}, seed=3)
         self.assertFails("not_found", lambda: study.best)
         trial = study.ask()
