@@ -87,6 +87,7 @@ class MasterProcess {
         part_bulk_(loop_) {}
 
   ~MasterProcess() {
+    output_->close();
     gateway_.close();
     part_bulk_.stop();
     if (join_) join_->stop();
@@ -105,6 +106,7 @@ class MasterProcess {
     if (is_up_) is_up_();
     loop_.spawn(serve());
     loop_.run();
+    output_->close();
     gateway_.close();
     part_bulk_.stop();
     join_->stop();
@@ -150,6 +152,7 @@ class MasterProcess {
     TRY(open_bulk(hub(data_.bulk_address(), outside ? outside->bulk : ""), known, rows));
     PartOptions options;
     options.data = data_.path;
+    options.output = output_;
     options.cluster.settings = config_.cluster;
     options.cluster.settings.cluster = records_->cluster();
     options.cluster.settings.record_plans = !config_.record.empty();
@@ -323,7 +326,7 @@ class MasterProcess {
           {hub, agents, master::lease_facts(rows.tasks), data_.output_folder(), data_.code_folder(), config_.bulk,
            [&](const std::vector<std::string>& logs) { return master::check_logs(data_, logs, rows); },
            [this](api::CallId call, cluster::bulk::FromMaster message) {
-             gateway_.tell_bulk(call, std::move(message));
+             if (!output_->take(call, message)) gateway_.tell_bulk(call, std::move(message));
            }},
           log_);
     };
@@ -335,6 +338,7 @@ class MasterProcess {
     }
     if (!bulk) return Failure(bulk.error());
     bulk_ = *std::move(bulk);
+    output_->open([this](api::CallId call, cluster::bulk::ToMaster message) { bulk_->ask(call, std::move(message)); });
     return {};
   }
 
@@ -433,6 +437,8 @@ class MasterProcess {
   GatewayThread gateway_;  // closed before what it asks goes
   std::unique_ptr<net::ZmqNetwork> network_;
   std::unique_ptr<records::Records> records_;
+  // Shared with the shell that reads it.
+  const std::shared_ptr<master::OutputReader> output_ = std::make_shared<master::OutputReader>();
   std::unique_ptr<master::BulkServer> bulk_;
   master::ClusterShell* shell_ = nullptr;  ///< of the master
   std::vector<gateway::PartInterface> interfaces_;

@@ -41,12 +41,14 @@ std::shared_ptr<master::CheckpointStores> stores_of(const PartOptions& options, 
 }
 
 /// The stores are shared: one side removes checkpoints, the other takes and returns their files.
-PartDeclaration experiment_part(const std::shared_ptr<master::CheckpointStores>& stores) {
+PartDeclaration experiment_part(const std::shared_ptr<master::CheckpointStores>& stores,
+                                const std::shared_ptr<master::OutputReader>& output) {
   experiment::Control::Options options;
   for (const auto& [name, store] : stores->settings().stores) options.stores.insert(name);
   auto part = declare<experiment::ExperimentPart>(experiment::ExperimentPart::type(std::move(options)));
-  part.setup.make_shell = [stores](const master::Dependencies& deps) -> Result<std::unique_ptr<master::PartShell>> {
-    return std::make_unique<master::ExperimentShell>(deps, stores);
+  part.setup.make_shell = [stores,
+                           output](const master::Dependencies& deps) -> Result<std::unique_ptr<master::PartShell>> {
+    return std::make_unique<master::ExperimentShell>(deps, stores, output);
   };
   return std::move(part).with_bulk<master::ExperimentBulk>();
 }
@@ -66,7 +68,7 @@ std::vector<PartDeclaration> parts_of(PartOptions options, api::Sections& sectio
   return {
       access_part(options),
       cluster_part(options),
-      experiment_part(stores),
+      experiment_part(stores, options.output),
       checkpoint_part(stores),
   };
 }

@@ -15,6 +15,7 @@
 #include "gateway/gateway.h"
 #include "master/bulk/bulk_thread.h"
 #include "master/master.h"
+#include "master/output_reader.h"
 #include "records/records.h"
 
 namespace cadre::app {
@@ -56,9 +57,10 @@ struct PartOptions {
   access::AccessPart::Options access;
   std::int64_t audit_kept = 1'000'000;  ///< entries of the audit log
   cluster::control::ClusterPart::Options cluster;
-  std::any cluster_loaded;              ///< a ClusterPart::Loaded, if the rows were read already
-  records::EndedMost ended_most;        ///< ended jobs that are read when the part cluster is made again
-  std::string data;                     ///< the data folder
+  std::any cluster_loaded;                       ///< a ClusterPart::Loaded, if the rows were read already
+  records::EndedMost ended_most;                 ///< ended jobs that are read when the part cluster is made again
+  std::string data;                              ///< the data folder
+  std::shared_ptr<master::OutputReader> output;  ///< of the output of tasks, if it is stored
   master::MakePartShell cluster_shell;  ///< it needs the network, the bulk side and more of the master's process
 };
 

@@ -89,7 +89,7 @@ class Parser {
     ignores_case_ = take("(?i)");
     TRY_ASSIGN(tree, choice(0));
     if (at_ < text_.size()) return wrong("has a ) without a (");
-    return std::move(tree);
+    return tree;
   }
 
  private:
@@ -111,7 +111,7 @@ class Parser {
       TRY_ASSIGN(one, sequence(depth));
       tree.parts.push_back(std::move(one));
     } while (take("|"));
-    return tree.parts.size() == 1 ? PatternTree(tree.parts.front()) : std::move(tree);
+    return tree.parts.size() == 1 ? PatternTree(tree.parts.front()) : tree;
   }
 
   Result<PatternTree> sequence(int depth) {
@@ -121,7 +121,7 @@ class Parser {
       TRY_ASSIGN(repeated, repetition(std::move(one)));
       tree.parts.push_back(std::move(repeated));
     }
-    return std::move(tree);
+    return tree;
   }
 
   Result<PatternTree> repetition(PatternTree one) {
@@ -136,7 +136,7 @@ class Parser {
       } else if (sees('{')) {
         TRY(counts(tree));
       } else {
-        return std::move(one);
+        return one;
       }
       if (count > 0) return wrong("repeats a repetition; put it into ( )");
       take("?");  // as few as possible: that changes nothing about whether there is a match
@@ -196,7 +196,7 @@ class Parser {
     if (sees('?') && !take("?:")) return wrong("has a group with (? that is not (?:; only that is supported");
     TRY_ASSIGN(tree, choice(depth + 1));
     if (!take(")")) return wrong("has a ( without a )");
-    return std::move(tree);
+    return tree;
   }
 
   /// One character, also if it has several bytes.
@@ -206,7 +206,7 @@ class Parser {
       const Bytes bytes = bytes_in(text_.substr(at_++, 1));
       tree.parts.push_back(tree_of(ignores_case_ ? both_cases(bytes) : bytes));
     } while (!is_over() && (static_cast<unsigned char>(text_[at_]) & 0xC0) == 0x80);
-    return std::move(tree);
+    return tree;
   }
 
   /// What stands behind a backslash.

@@ -1,9 +1,9 @@
 #include "experiment/config.h"
 
 #include <algorithm>
-#include <regex>
 #include <utility>
 
+#include "base/pattern.h"
 #include "describe/utf8.h"
 #include "search/grid.h"
 #include "search/sample.h"
@@ -72,10 +72,8 @@ void check_label(const Value& value, const Place& place) {
 void check_pattern(const Value& value, const Place& place) {
   const auto* pattern = value.as<std::string>();
   if (pattern == nullptr) return;
-  try {
-    static_cast<void>(std::regex(*pattern, std::regex::ECMAScript | std::regex::optimize));
-  } catch (const std::regex_error& error) {
-    place.fault(value, std::string("is not a regular expression (") + error.what() + "); correct it");
+  if (const Result<Pattern> parsed = Pattern::parse(*pattern); !parsed) {
+    place.fault(value, "is not a regular expression: it " + parsed.error().message);
   }
 }
 

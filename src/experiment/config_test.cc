@@ -80,7 +80,7 @@ TEST(ExperimentFile, TakesLogPoliciesAsAMap) {
   EXPECT_EQ(read->config.log_policies[0].pattern, "CUDA error");
   EXPECT_EQ(read->config.log_policies[0].action, LogAction::exclude_agent);
   EXPECT_THAT(faults_of(smallest + "log_policies:\n  'a(b': exclude_agent\n  c: retry\n"),
-              testing::AllOf(HasSubstr("f.yaml:5:3: log_policies[0].pattern: is not a regular expression ("),
+              testing::AllOf(HasSubstr("f.yaml:5:3: log_policies[0].pattern: is not a regular expression: it has"),
                              HasSubstr("f.yaml:6:6: log_policies[1].action: \"retry\" is not")));
 }
 
@@ -106,8 +106,8 @@ data: 5
             "f.yaml:8:50: searcher.max_trials: must be from 1 to 1000000, is 0\n"
             "f.yaml:8:74: searcher.sampler.gama: is not a known key; did you mean 'gamma'?\n"
             "f.yaml:9:44: resources.max_slots: is less than slots_per_trial, so that no trial could run; raise it\n"
-            "f.yaml:10:26: log_policies[0].pattern: is not a regular expression (Unexpected character within '[...]' "
-            "in regular expression); correct it\n"
+            "f.yaml:10:26: log_policies[0].pattern: is not a regular expression: it has a [ "
+            "without a ] at character 2\n"
             "f.yaml:11:7: data: expected a map, found the number 5\n");
 }
 

@@ -23,13 +23,13 @@ bool has_failed(const GangEnd& end) { return end.reason != cluster::lease::Reaso
 /// Rules 7 and 8, and 4 for a trial that has failed while it was to be paused.
 TrialVerdict judge_exit(const TrialFlags& flags, const GangEnd& end) {
   if (!has_failed(end)) return TrialEnds{TrialState::completed, false, {}};
-  if (!flags.may_restart) return TrialEnds{TrialState::error, false, words(end) + "; a log policy prevents a restart"};
+  if (!flags.forbidden.empty()) return TrialEnds{TrialState::error, false, words(end) + "; " + flags.forbidden};
   const std::int32_t restarts = flags.restarts + 1;
   if (restarts > flags.max_restarts) {
     return TrialEnds{TrialState::error, false, words(end) + "; max_restarts is " + std::to_string(flags.max_restarts)};
   }
   if (flags.pausing) return TrialPauses{restarts};
-  return TrialRestarts{restarts, words(end)};
+  return TrialRestarts{restarts, flags.excluded.empty() ? words(end) : words(end) + "; " + flags.excluded};
 }
 
 }  // namespace
@@ -51,6 +51,13 @@ TrialVerdict judge(const TrialFlags& flags, const GangEnd& end) {
     case GangEnd::Cause::itself: break;
   }
   return judge_exit(flags, end);
+}
+
+bool depends_on_output(const TrialFlags& flags, const TrialVerdict& verdict) {
+  const auto* restarts = std::get_if<TrialRestarts>(&verdict);
+  const auto* pauses = std::get_if<TrialPauses>(&verdict);
+  return (restarts != nullptr && restarts->restarts > flags.restarts) ||
+         (pauses != nullptr && pauses->restarts > flags.restarts);
 }
 
 }  // namespace cadre::experiment

@@ -4,15 +4,37 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
+#include <vector>
 
+#include "cluster/ids.h"
 #include "cluster/lease.h"
+#include "describe/describe.h"
 #include "experiment/states.h"
 
 namespace cadre::experiment {
 
+/// The output of a task of a run that has ended.
+struct RunOutput {
+  static constexpr std::string_view doc = "The output of a task.";
+  cluster::LeaseId lease;
+  std::string agent;     ///< on which it ran
+  std::int64_t end = 0;  ///< of its output
+  bool operator==(const RunOutput&) const = default;
+};
+template <class V>
+void describe(V& v, RunOutput& o) {
+  v.required("lease", o.lease, "Lease of the task.");
+  v.required("agent", o.agent, "Agent on which it ran.");
+  v.required("end", o.end, "End of its output.");
+}
+/// Tasks whose output is kept in mind; those that have failed come first.
+constexpr std::size_t run_outputs_most = 32;
+
 /// How the gang of a run ended, as the cluster reports it.
 struct GangEnd {
+  static constexpr std::string_view doc = "How the tasks of a run ended.";
   cluster::lease::Reason reason = cluster::lease::Reason::exited;
   std::int32_t code = 0;
   std::string detail;
@@ -23,7 +45,16 @@ struct GangEnd {
     never,   ///< it can never start: refused by the pool, no such interpreter or folder
   };
   Cause cause = Cause::itself;
+  std::vector<RunOutput> outputs = {};
 };
+/// Of one whose program has failed: no other is kept.
+template <class V>
+void describe(V& v, GangEnd& e) {
+  v.field("reason", e.reason, "Why it ended.");
+  v.field("code", e.code, "Exit code, or signal number.");
+  v.field("detail", e.detail, "Details for display.");
+  v.field("outputs", e.outputs, "Output of its tasks.");
+}
 
 /// What was asked of the trial, or what it said, before its gang ended.
 struct TrialFlags {
@@ -35,7 +66,8 @@ struct TrialFlags {
   bool acknowledged = false;  ///< that it is to be paused or was preempted
   std::int32_t restarts = 0;
   std::int32_t max_restarts = 0;
-  bool may_restart = true;  ///< no log policy forbids it
+  std::string forbidden;  ///< why it may not restart, by a log policy; empty: it may
+  std::string excluded;   ///< why it may not restart on an agent, by a log policy
 };
 
 // What becomes of it.
@@ -60,5 +92,8 @@ struct TrialRestarts {
 using TrialVerdict = std::variant<TrialEnds, TrialPauses, TrialRestarts>;
 
 [[nodiscard]] TrialVerdict judge(const TrialFlags& flags, const GangEnd& end);
+
+/// Whether the verdict is that of a trial that has failed and may go on, so that its log policies have a say in it.
+[[nodiscard]] bool depends_on_output(const TrialFlags& flags, const TrialVerdict& verdict);
 
 }  // namespace cadre::experiment

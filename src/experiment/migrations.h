@@ -52,7 +52,11 @@ CREATE TABLE validations (
   steps BIGINT NOT NULL, time TEXT NOT NULL, metric TEXT NOT NULL, PRIMARY KEY (experiment, trial, number)
 );
 )"},
-          {2, "metrics", metrics::metric_tables}};
+          {2, "metrics", metrics::metric_tables},
+          {3, "log policies", R"(
+ALTER TABLE trials DROP COLUMN may_restart;
+ALTER TABLE trials ADD COLUMN failure TEXT NOT NULL DEFAULT 'null';
+)"}};
 }
 
 }  // namespace cadre::experiment

@@ -55,9 +55,25 @@ P& find_part(std::span<const std::unique_ptr<api::Part>> parts) {
   std::abort();
 }
 
-GangEnd end_of(const cluster::control::JobRow& row) {
+/// Of the tasks of its last run, those that have failed first.
+std::vector<RunOutput> outputs_of(const cluster::control::Job& job) {
+  std::vector<RunOutput> failed;
+  std::vector<RunOutput> others;
+  for (const auto& [member, task] : job.tasks) {
+    const cluster::lease::Ending* ending = cluster::control::ending_of(task);
+    if (!job.in_run(task) || ending == nullptr) continue;
+    const bool is_good = cluster::control::went_well(*ending);
+    (is_good ? others : failed).push_back({{task.id, task.lease.epoch}, task.agent.value, task.ending.output_end});
+  }
+  failed.insert(failed.end(), others.begin(), others.end());
+  if (failed.size() > run_outputs_most) failed.resize(run_outputs_most);
+  return failed;
+}
+
+GangEnd end_of(const cluster::control::Job& job) {
   using cluster::lease::Reason;
-  GangEnd end{row.reason, row.code, row.detail};
+  const cluster::control::JobRow& row = job.row;
+  GangEnd end{row.reason, row.code, row.detail, GangEnd::Cause::itself, outputs_of(job)};
   switch (row.reason) {
     case Reason::killed_by_user: end.cause = GangEnd::Cause::user; break;
     case Reason::agent_lost:
@@ -183,7 +199,7 @@ std::optional<JobFacts> ExperimentPart::Jobs::find(cluster::JobId job) const {
   JobFacts facts;
   facts.stage = known->row.stage;
   facts.runs = static_cast<std::uint64_t>(known->row.runs);
-  if (known->row.stage == cluster::JobStage::ended) facts.end = end_of(known->row);
+  if (known->row.stage == cluster::JobStage::ended) facts.end = end_of(*known);
   return facts;
 }
 
@@ -218,6 +234,8 @@ void ExperimentPart::hear(const std::any& news, const api::Now& now) {
     control_.hear(*list, now.time);
   } else if (const auto* removed = std::any_cast<CheckpointRemoved>(&news)) {
     control_.hear(*removed, now.time);
+  } else if (const auto* searched = std::any_cast<OutputSearched>(&news)) {
+    control_.hear(*searched, now.time);
   } else if (const auto* metrics = std::any_cast<MetricsRemoved>(&news)) {
     control_.hear(*metrics, now.time);
   }

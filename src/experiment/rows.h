@@ -13,6 +13,7 @@
 #include "cluster/ids.h"
 #include "describe/describe.h"
 #include "experiment/config.h"
+#include "experiment/ending.h"
 #include "experiment/ids.h"
 #include "experiment/states.h"
 #include "search/generator.h"
@@ -105,10 +106,10 @@ struct TrialRow {
   bool replacing = false;
   bool pausing = false;
   bool acknowledged = false;
-  bool may_restart = true;
   bool is_continued = false;          ///< by a user, after its end: its search is not told of it any more
   bool is_suspended = false;          ///< by its searcher, until it is extended
   std::vector<std::string> excluded;  ///< agents, by a log policy
+  std::optional<GangEnd> failure;     ///< of its last run, while its output is searched for lines of log policies
   std::int64_t until = 0;             ///< length that its searcher allows; 0: no limit
   std::optional<CheckpointId> latest_checkpoint;
   std::optional<CheckpointId> first_checkpoint;  ///< with which it begins if it has none of its own

@@ -72,10 +72,10 @@ void columns(V& v, TrialRow& row) {
   v.column("replacing", row.replacing);
   v.column("pausing", row.pausing);
   v.column("acknowledged", row.acknowledged);
-  v.column("may_restart", row.may_restart);
   v.column("is_continued", row.is_continued);
   v.column("is_suspended", row.is_suspended);
   v.json("excluded", row.excluded);
+  v.json("failure", row.failure);
   v.column("until_time", row.until);
   v.json("latest_checkpoint", row.latest_checkpoint);
   v.json("first_checkpoint", row.first_checkpoint);

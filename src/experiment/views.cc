@@ -54,6 +54,7 @@ TrialView view_of(const TrialRow& row) {
   view.jobs = row.jobs;
   view.runs = row.runs;
   view.restarts = row.restarts;
+  view.excluded = row.excluded;
   if (row.progress >= 0) view.progress = row.progress;
   view.status = row.status;
   view.steps = row.steps;

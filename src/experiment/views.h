@@ -186,6 +186,7 @@ struct TrialView {
   std::vector<cluster::JobId> jobs;
   std::uint64_t runs = 0;
   std::int32_t restarts = 0;
+  std::vector<std::string> excluded;
   std::optional<double> progress;
   std::string status;
   std::int64_t steps = 0;
@@ -208,6 +209,7 @@ void describe(V& v, TrialView& m) {
   v.field("jobs", m.jobs, "Jobs of its last runs, oldest first.");
   v.field("runs", m.runs, "Number of times it was started.");
   v.field("restarts", m.restarts, "Restarts after failures.");
+  v.field("excluded", m.excluded, "Agents on which it does not run, by log policies.");
   v.field("progress", m.progress, "Progress from 0 to 1, as reported by its program.");
   v.field("status", m.status, "Status text set by its program.");
   v.field("steps", m.steps, "Steps of its last validation.");

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "master/output_search.h"
+
 namespace cadre::master {
 namespace {
 
@@ -11,14 +13,20 @@ constexpr std::size_t draws_max = 100'000;
 constexpr std::size_t removals_max = 1'000'000;
 constexpr std::size_t remover_threads = 2;
 constexpr Duration again_after = std::chrono::seconds(1);
+/// Trials whose output waits to be searched.
+constexpr std::size_t searches_max = 100'000;
+constexpr std::size_t searcher_threads = 2;
 
 }  // namespace
 
-ExperimentShell::ExperimentShell(const Dependencies& dependencies, std::shared_ptr<CheckpointStores> stores)
+ExperimentShell::ExperimentShell(const Dependencies& dependencies, std::shared_ptr<CheckpointStores> stores,
+                                 std::shared_ptr<OutputReader> output)
     : deps_(dependencies),
       stores_(std::move(stores)),
+      output_(std::move(output)),
       removers_(dependencies.loop, {"the removal of checkpoints", remover_threads, removals_max}),
-      samplers_(dependencies.loop, {"the samplers of searches", 1, draws_max}) {}
+      samplers_(dependencies.loop, {"the samplers of searches", 1, draws_max}),
+      searchers_(dependencies.loop, {"log policies", searcher_threads, searches_max}) {}
 
 void ExperimentShell::perform(std::vector<std::any> effects) {
   for (std::any& effect : effects) {
@@ -32,6 +40,8 @@ void ExperimentShell::perform(std::vector<std::any> effects) {
       deps_.loop.spawn(read(std::move(*list)));
     } else if (auto* removed = std::any_cast<experiment::RemoveCheckpoint>(&effect)) {
       deps_.loop.spawn(remove(std::move(*removed)));
+    } else if (auto* wanted_output = std::any_cast<experiment::SearchOutput>(&effect)) {
+      deps_.loop.spawn(search(std::move(*wanted_output)));
     }
   }
 }
@@ -79,6 +89,19 @@ loop::Task<void> ExperimentShell::remove(experiment::RemoveCheckpoint effect) {
   std::optional<Error> error;
   if (!removed) error = removed.error();
   std::any news = experiment::CheckpointRemoved{effect.checkpoint, error};
+  co_await deliver(std::move(news));
+}
+
+/// If the master ends meanwhile, its next start searches again: nothing was decided.
+loop::Task<void> ExperimentShell::search(experiment::SearchOutput effect) {
+  const Result<experiment::OutputSearched> searched =
+      co_await searchers_.run([&]() -> Result<experiment::OutputSearched> {
+        if (output_ == nullptr) return experiment::OutputSearched{effect.trial, effect.run, {}, "it is not stored"};
+        return search_output(*output_, effect);
+      });
+  if (!searched && searched.error().code == Errc::conflict) co_return;  // the master is about to end
+  experiment::OutputSearched done{effect.trial, effect.run, {}, searched ? "" : searched.error().message};
+  std::any news = searched ? *searched : std::move(done);
   co_await deliver(std::move(news));
 }
 

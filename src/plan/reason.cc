@@ -176,7 +176,10 @@ std::string limit_text(const GangRow& row) {
 
 std::string why_never(const State& state, const GangRow& row) {
   std::string text = "no agents that accept work could hold " + to_string(row.gang.wants) + ", even empty";
-  if (!row.gang.exclude.empty() || !row.gang.selector.empty()) text += " (considering its selector and exclusions)";
+  if (!row.gang.selector.empty()) text += " (considering its selector)";
+  std::vector<std::string> excluded;
+  for (const AgentId& agent : row.gang.exclude) excluded.push_back(agent.value);
+  if (!excluded.empty()) text += "; it must not run on " + names(excluded);
   if (state.books.has_reserved()) text += "; agents that serve only their owner are not counted";
   const auto* divisible = std::get_if<Divisible>(&row.gang.wants);
   if (divisible != nullptr && divisible->request.slots > 1 && divisible->single_agent)

@@ -713,6 +713,7 @@ api::Outcome Control::take() {
   api::Outcome outcome = std::exchange(outcome_, {});
   for (CheckpointRow& row : ledger_.take_removals()) outcome.effects.emplace_back(RemoveCheckpoint{std::move(row)});
   for (DrawOrder& order : lives_.take_draws()) outcome.effects.emplace_back(DrawPoint{std::move(order)});
+  for (SearchOutput& search : lives_.take_searches()) outcome.effects.emplace_back(std::move(search));
   for (std::any& fact : lives_.take_facts()) outcome.facts.push_back(std::move(fact));
   Ledger::Taken taken = ledger_.take();
   outcome.writes.append(std::move(taken.writes));

@@ -102,6 +102,7 @@ class Control {
   void review(cluster::JobId job, TimePoint now) { lives_.review(job, now); }
   void hear(const Validated& news, TimePoint now) { lives_.validated(news.validation, now); }
   void hear(const PointReady& news, TimePoint now) { lives_.drawn(news.experiment, news.event, news.point, now); }
+  void hear(const OutputSearched& news, TimePoint now) { lives_.searched(news, now); }
   void hear(const ExperimentFound& news);
   void hear(const CheckpointFound& news);
   void hear(const CheckpointsRead& news, TimePoint now);

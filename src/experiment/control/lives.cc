@@ -11,6 +11,8 @@ namespace {
 
 /// Validations of a trial by whose steps later checkpoints are ranked.
 constexpr std::size_t validated_most = 100;
+/// Agents on which a trial does not run; the first are forgotten.
+constexpr std::ptrdiff_t excluded_most = 1'000;
 
 bool accepts_trials(const Experiment& experiment) {
   return experiment.row.state == ExperimentState::active || experiment.row.state == ExperimentState::paused;
@@ -31,8 +33,13 @@ TrialFlags flags_of(const Experiment& experiment, const Trial& trial) {
   flags.acknowledged = trial.row.acknowledged;
   flags.restarts = trial.row.restarts;
   flags.max_restarts = experiment.checked.config.max_restarts;
-  flags.may_restart = trial.row.may_restart;
   return flags;
+}
+
+SearchOutput search_of(const Experiment& experiment, const Trial& trial) {
+  SearchOutput search{trial.row.id, trial.row.runs, {}, trial.row.failure->outputs};
+  for (const LogPolicy& policy : experiment.checked.config.log_policies) search.patterns.push_back(policy.pattern);
+  return search;
 }
 
 search::Exit exit_of(const TrialEnds& verdict) {
@@ -63,6 +70,7 @@ void Lives::restore(Experiment& experiment, TimePoint now) {
   for (std::size_t i = 0; i < experiment.trials.size(); ++i) {  // ends of trials may create others
     const Trial& trial = experiment.trials[i];
     if (is_terminal(trial.row.state)) continue;
+    if (trial.row.failure) searches_.push_back(search_of(experiment, trial));
     if (trial.row.has_job) {
       facts_.emplace_back(TrialJob{trial.row.jobs.back(), trial.row.id, trial.row.runs_before, experiment.row.metric,
                                    experiment.checked.config.time_metric});
@@ -184,6 +192,10 @@ void Lives::submit(Experiment& experiment, Trial& trial, TimePoint now) {
 void Lives::suspend(Experiment& experiment, Trial& trial, const TrialStop& stop, TimePoint now) {
   if (!is_under_way(trial)) return ledger_.changed(trial);
   trial.row.pausing = true;
+  if (trial.row.failure) {  // it holds nothing; what is known of its end decides how it pauses
+    ledger_.set_state(experiment, trial, TrialState::pausing);
+    return ledger_.changed(trial);
+  }
   halt(experiment, trial, stop, now);
 }
 
@@ -219,6 +231,7 @@ void Lives::review(cluster::JobId job, TimePoint now) {
   }
   const std::uint64_t run = trial.row.runs_before + facts->runs;
   if (run != trial.row.runs) {
+    ledger_.abandon_active(trial);  // of the run before, which was preempted
     trial.row.runs = run;
     if (trial.row.started == TimePoint()) trial.row.started = now;
     ledger_.changed(trial);
@@ -240,9 +253,41 @@ void Lives::conclude(Experiment& experiment, Trial& trial, const GangEnd& end, T
   if (trial.row.has_job) facts_.emplace_back(TrialJobOver{trial.row.jobs.back()});
   ledger_.clear_job(trial);
   ledger_.abandon_active(trial);
-  const TrialVerdict verdict = judge(flags_of(experiment, trial), end);
+  const TrialFlags flags = flags_of(experiment, trial);
+  const TrialVerdict verdict = judge(flags, end);
   trial.row.acknowledged = false;
+  trial.row.failure.reset();
   ledger_.changed(trial);
+  if (end.outputs.empty() || experiment.checked.config.log_policies.empty() || !depends_on_output(flags, verdict)) {
+    return decide(experiment, trial, verdict, now);
+  }
+  trial.row.failure = end;
+  ledger_.set_state(experiment, trial, flags.pausing ? TrialState::pausing : TrialState::queued);
+  ledger_.note(now, experiment, trial, "failed; its output is searched for lines of log policies");
+  searches_.push_back(search_of(experiment, trial));
+}
+
+void Lives::searched(const OutputSearched& news, TimePoint now) {
+  Trial* trial = ledger_.find(news.trial);
+  if (trial == nullptr || !trial->row.failure || trial->row.runs != news.run) return;
+  Experiment& experiment = *ledger_.find(news.trial.experiment);
+  const GangEnd end = *std::exchange(trial->row.failure, std::nullopt);
+  PolicyVerdict policies = verdict_of(experiment.checked.config.log_policies, news.found);
+  TrialFlags flags = flags_of(experiment, *trial);
+  flags.forbidden = policies.forbidden;
+  flags.excluded = policies.excluded;
+  std::vector<std::string>& excluded = trial->row.excluded;
+  for (std::string& agent : policies.exclusions) {
+    if (std::find(excluded.begin(), excluded.end(), agent) == excluded.end()) excluded.push_back(std::move(agent));
+  }
+  if (excluded.size() > excluded_most) excluded.erase(excluded.begin(), excluded.end() - excluded_most);
+  ledger_.changed(*trial);
+  if (!news.problem.empty()) ledger_.note(now, experiment, *trial, "its output was not searched: " + news.problem);
+  decide(experiment, *trial, judge(flags, end), now);
+  if (!is_telling_) review(experiment, now);
+}
+
+void Lives::decide(Experiment& experiment, Trial& trial, const TrialVerdict& verdict, TimePoint now) {
   const auto go_on = [&](std::int32_t restarts) {
     experiment.row.restarts += static_cast<std::uint64_t>(restarts - trial.row.restarts);
     trial.row.restarts = restarts;
@@ -459,7 +504,7 @@ void Lives::resume(Experiment& experiment, Trial& trial, TimePoint now) {
   if (!is_terminal(trial.row.state)) return;
   trial.row.stopping.reset();
   trial.row.searcher_stopped = trial.row.declared_invalid = trial.row.replacing = false;
-  trial.row.may_restart = true;
+  trial.row.excluded.clear();
   trial.row.is_continued = true;
   trial.row.restarts = 0;
   trial.row.ended = {};

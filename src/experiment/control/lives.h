@@ -10,6 +10,7 @@
 
 #include "experiment/control/job_control.h"
 #include "experiment/control/ledger.h"
+#include "experiment/control/log_policies.h"
 #include "experiment/facts.h"
 
 namespace cadre::experiment {
@@ -48,6 +49,8 @@ class Lives {
   /// A job has changed.
   void review(cluster::JobId job, TimePoint now);
   void validated(const ValidationRow& validation, TimePoint now);
+  /// The output of a run that failed was searched for lines that log policies name.
+  void searched(const OutputSearched& news, TimePoint now);
   /// The sampler has drawn the point that was asked for after this event.
   void drawn(ExperimentId id, std::uint64_t event, const search::Point& point, TimePoint now);
 
@@ -55,6 +58,8 @@ class Lives {
   [[nodiscard]] std::vector<std::any> take_facts() { return std::exchange(facts_, {}); }
   /// Points that the sampler is to draw, for drawn().
   [[nodiscard]] std::vector<DrawOrder> take_draws();
+  /// Output that is to be searched, for searched().
+  [[nodiscard]] std::vector<SearchOutput> take_searches() { return std::exchange(searches_, {}); }
   /// Experiments that have become terminal.
   [[nodiscard]] std::vector<ExperimentId> take_ended() { return std::exchange(ended_, {}); }
 
@@ -71,6 +76,7 @@ class Lives {
   /// Stops its job; if it has none, its end is judged at once.
   void halt(Experiment& experiment, Trial& trial, const TrialStop& stop, TimePoint now);
   void conclude(Experiment& experiment, Trial& trial, const GangEnd& end, TimePoint now);
+  void decide(Experiment& experiment, Trial& trial, const TrialVerdict& verdict, TimePoint now);
   void finish(Experiment& experiment, Trial& trial, const TrialEnds& verdict, TimePoint now);
   /// Looks whether the experiment is over.
   void review(Experiment& experiment, TimePoint now);
@@ -81,6 +87,7 @@ class Lives {
   std::vector<std::any> facts_;
   std::vector<ExperimentId> ended_;
   std::vector<ExperimentId> to_draw_;
+  std::vector<SearchOutput> searches_;
   std::optional<Error> refused_;  ///< the last submission that was refused
   bool is_telling_ = false;
 };

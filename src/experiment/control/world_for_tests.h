@@ -59,7 +59,8 @@ class FakeJobs final : public JobControl {
   void finish(cluster::JobId id, cluster::lease::Reason reason, std::int32_t code) {
     Job& job = jobs.at(id);
     job.facts.stage = cluster::JobStage::ended;
-    GangEnd end{reason, code, ""};
+    GangEnd end{reason, code, "", GangEnd::Cause::itself, {}};
+    end.outputs.push_back({{{id, 0}, {job.facts.runs}}, "a1", 100});
     if (reason == cluster::lease::Reason::killed_by_user) end.cause = GangEnd::Cause::user;
     if (reason == cluster::lease::Reason::failed_to_start) end.cause = GangEnd::Cause::never;
     job.facts.end = end;
@@ -249,6 +250,15 @@ class World {
     settle();
   }
 
+  /// Output that is to be searched, until it was.
+  std::vector<SearchOutput> searches;
+  void answer_searches(const std::vector<LineFound>& found, const std::string& problem = "") {
+    for (const SearchOutput& search : std::exchange(searches, {})) {
+      control_->hear(OutputSearched{search.trial, search.run, found, problem}, now());
+    }
+    settle();
+  }
+
   std::vector<CheckpointId> gone;      ///< checkpoints whose files were removed
   bool removals_wait = false;          ///< they are not removed, as if the master ended before
   std::optional<Error> removal_error;  ///< with which removals fail
@@ -296,6 +306,8 @@ class World {
       control_->hear(ExperimentFound{find->call, find->request, rows.read(find->experiment)});
     } else if (const auto* list = std::any_cast<ReadCheckpoints>(&effect)) {
       control_->hear(CheckpointsRead{list->experiment, rows.read(list->experiment)->checkpoints}, now());
+    } else if (const auto* search = std::any_cast<SearchOutput>(&effect)) {
+      searches.push_back(*search);
     } else if (const auto* removed = std::any_cast<RemoveCheckpoint>(&effect)) {
       if (removals_wait) return;
       gone.push_back(removed->checkpoint.id);

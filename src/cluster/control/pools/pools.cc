@@ -168,6 +168,7 @@ std::optional<std::string> Pools::never_fits(const JobSpec& spec, const std::str
   if (!has_agents) return std::nullopt;  // nobody knows yet
   plan::Planner& ideal = pools_.at(spec.pool).ideal;
   plan::Gang gang = gang_of({0}, 0, spec);
+  gang.exclude.clear();  // another agent may join at any time: then it waits
   gang.accounts = {account_of_user(owner)};
   ideal.submit(gang, now);
   const plan::Plan plan = ideal.plan(now);
