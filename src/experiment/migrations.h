@@ -31,8 +31,8 @@ CREATE TABLE trials (
   stopping TEXT NOT NULL, searcher_stopped BIGINT NOT NULL, declared_invalid BIGINT NOT NULL,
   replacing BIGINT NOT NULL, pausing BIGINT NOT NULL, acknowledged BIGINT NOT NULL, may_restart BIGINT NOT NULL,
   is_continued BIGINT NOT NULL, is_suspended BIGINT NOT NULL, excluded TEXT NOT NULL, until_time BIGINT NOT NULL,
-  latest_checkpoint TEXT NOT NULL, first_checkpoint TEXT NOT NULL, progress DOUBLE PRECISION NOT NULL,
-  status TEXT NOT NULL, steps BIGINT NOT NULL, has_metric BIGINT NOT NULL, last_metric DOUBLE PRECISION NOT NULL,
+  latest_checkpoint TEXT NOT NULL, first_checkpoint TEXT NOT NULL, lineage TEXT NOT NULL,
+  progress DOUBLE PRECISION NOT NULL, status TEXT NOT NULL, steps BIGINT NOT NULL, has_metric BIGINT NOT NULL, last_metric DOUBLE PRECISION NOT NULL,
   best_metric DOUBLE PRECISION NOT NULL, best_steps BIGINT NOT NULL, validations BIGINT NOT NULL,
   created BIGINT NOT NULL, started BIGINT NOT NULL, ended BIGINT NOT NULL, PRIMARY KEY (experiment, number)
 );

@@ -88,6 +88,24 @@ struct ExperimentRow {
 /// Jobs that are remembered of a trial.
 constexpr std::size_t trial_jobs_most = 100;
 
+/// That a trial of a population has continued from another.
+struct Inherited {
+  static constexpr std::string_view doc = "A trial from which a trial of a population has continued.";
+  TrialId from;
+  std::int64_t steps = 0;
+  std::optional<CheckpointId> checkpoint;
+  describe::Value hyperparameters{describe::Value::Map{}};
+};
+template <class V>
+void describe(V& v, Inherited& i) {
+  v.required("from", i.from, "The other trial.");
+  v.required("steps", i.steps, "Steps of this trial when it was replaced.");
+  v.field("checkpoint", i.checkpoint, "Checkpoint of the other with which it continued; none: it began from scratch.");
+  v.field("hyperparameters", i.hyperparameters, "Hyperparameters with which it continued.");
+}
+/// The last of these that are remembered of a trial.
+constexpr std::size_t trial_lineage_most = 100;
+
 struct TrialRow {
   TrialId id;
   TrialState state = TrialState::queued;
@@ -113,6 +131,7 @@ struct TrialRow {
   std::int64_t until = 0;             ///< length that its searcher allows; 0: no limit
   std::optional<CheckpointId> latest_checkpoint;
   std::optional<CheckpointId> first_checkpoint;  ///< with which it begins if it has none of its own
+  std::vector<Inherited> lineage;                ///< oldest first, at most trial_lineage_most
   double progress = -1;                          ///< as it reports it, 0 to 1; -1: never
   std::string status;
   std::int64_t steps = 0;  ///< of its last validation

@@ -79,6 +79,7 @@ void columns(V& v, TrialRow& row) {
   v.column("until_time", row.until);
   v.json("latest_checkpoint", row.latest_checkpoint);
   v.json("first_checkpoint", row.first_checkpoint);
+  v.json("lineage", row.lineage);
   v.column("progress", row.progress);
   v.column("status", row.status);
   v.column("steps", row.steps);

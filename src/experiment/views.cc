@@ -64,6 +64,7 @@ TrialView view_of(const TrialRow& row) {
     view.best_steps = row.best_steps;
   }
   view.latest_checkpoint = row.latest_checkpoint;
+  view.lineage = row.lineage;
   view.created = shown(row.created);
   view.started = shown(row.started);
   view.ended = shown(row.ended);

@@ -194,6 +194,7 @@ struct TrialView {
   std::optional<double> best_metric;
   std::int64_t best_steps = 0;
   std::optional<CheckpointId> latest_checkpoint;
+  std::vector<Inherited> lineage;
   std::optional<TimePoint> created;
   std::optional<TimePoint> started;
   std::optional<TimePoint> ended;
@@ -217,6 +218,7 @@ void describe(V& v, TrialView& m) {
   v.field("best_metric", m.best_metric, "Best value of the searcher's metric.");
   v.field("best_steps", m.best_steps, "Steps of that value.");
   v.field("latest_checkpoint", m.latest_checkpoint, "Its latest complete checkpoint.");
+  v.field("lineage", m.lineage, "Trials of its population from which it has continued, oldest first.");
   v.field("created", m.created, "Time at which it was created.");
   v.field("started", m.started, "Time at which it was first placed.");
   v.field("ended", m.ended, "Time at which it ended.");

@@ -73,6 +73,15 @@ std::string trial_state_words(const TrialView& trial) {
   return trial.progress && !is_terminal(trial.state) ? state + " " + percent_text(*trial.progress) : state;
 }
 
+/// `12.3 after 20 steps, 12.1 after 40 steps`: from which trials it has continued.
+std::string lineage_words(const TrialView& trial) {
+  std::vector<std::string> words;
+  for (const experiment::Inherited& one : trial.lineage) {
+    words.push_back(to_string(one.from) + " after " + counted(one.steps, "step"));
+  }
+  return words.empty() ? "" : "continues from " + joined(words, ", ");
+}
+
 std::string last_words(const MetricSummary& metric) { return metric.last.is_null() ? "" : value_text(metric.last); }
 
 }  // namespace
@@ -82,10 +91,13 @@ std::string trials_text(const std::vector<TrialView>& trials, const std::string&
   std::vector<Flat> flat;
   for (const TrialView& trial : trials) flat.push_back(flat_of(trial));
   const HyperparameterColumns columns = columns_of(flat);
+  const bool has_lineage =
+      std::any_of(trials.begin(), trials.end(), [](const TrialView& one) { return !one.lineage.empty(); });
   const bool has_reason = std::any_of(trials.begin(), trials.end(), [](const TrialView& one) {
     return one.state == experiment::TrialState::error && !one.reason.empty();
   });
   std::vector<std::string> head = {"TRIAL", "STATE", "STEPS", metric, "BEST", "CURVE", "RESTARTS", "RUNTIME"};
+  if (has_lineage) head.emplace_back("CONTINUES");
   head.insert(head.end(), columns.names.begin(), columns.names.end());
   if (has_reason) head.emplace_back("REASON");
   for (std::string& name : head) name = describe::escaped(name);
@@ -100,6 +112,7 @@ std::string trials_text(const std::vector<TrialView>& trials, const std::string&
                                     curve_cell(curves, trial.id, table_curve_cells),
                                     std::to_string(trial.restarts),
                                     ran(trial.started, trial.ended, showing.now)};
+    if (has_lineage) row.push_back(trial.lineage.empty() ? "" : to_string(trial.lineage.back().from));
     for (const std::string& name : columns.names) row.push_back(text_of(flat[i], name));
     if (has_reason) row.push_back(trial.state == experiment::TrialState::error ? trial.reason : "");
     table.add(std::move(row));
@@ -123,6 +136,7 @@ std::string trial_text(const TrialView& trial, const std::string& metric, const 
   }
   facts.add("curve", curve_cell(curves, trial.id, single_curve_cells));
   if (trial.latest_checkpoint) facts.add("checkpoint", trial.latest_checkpoint->value);
+  facts.add("lineage", lineage_words(trial));
   facts.add("runs", std::to_string(trial.runs));
   facts.add("restarts", std::to_string(trial.restarts));
   std::vector<std::string> jobs;

@@ -93,7 +93,11 @@ class Drive {
       text += to_string(trial) + " " + std::string(describe::name_of(row.state)) + " " +
               describe::write_json(row.hyperparameters) + " seed " + std::to_string(row.seed) + " steps " +
               std::to_string(row.steps) + " runs " + std::to_string(row.runs) + " restarts " +
-              std::to_string(row.restarts) + "\n";
+              std::to_string(row.restarts);
+      for (const Inherited& one : row.lineage)
+        text += " from " + to_string(one.from) + " at " + std::to_string(one.steps);
+      if (!row.lineage.empty()) see("replaced");
+      text += "\n";
     }
     return text + "best " + std::to_string(world_.row(id_).best_trial) + " " +
            std::string(describe::name_of(world_.row(id_).state));
@@ -233,8 +237,8 @@ TEST(InterruptedSearch, ContinuesAsIfItHadNotBeenInterrupted) {
     EXPECT_EQ(drive(searcher, seed, [&](int) { return true; }).trials, undisturbed.trials) << "at every event";
   });
   if (std::getenv("CADRE_SEED") != nullptr) return;
-  for (const char* kind :
-       {"reported", "completed", "failed", "preempted", "invalid", "paused", "drawn", "ordered", "limited"}) {
+  for (const char* kind : {"reported", "completed", "failed", "preempted", "invalid", "replaced", "paused", "drawn",
+                           "ordered", "limited"}) {
     EXPECT_GT(events_seen()[kind], 0) << kind;
   }
 }

@@ -158,6 +158,9 @@ void Lives::replace(Experiment& experiment, const search::Replace& order, TimePo
   const TrialRow& source = experiment.trials.at(order.source).row;
   trial.row.hyperparameters = order.hyperparameters;
   trial.row.first_checkpoint = source.latest_checkpoint ? source.latest_checkpoint : source.first_checkpoint;
+  std::vector<Inherited>& lineage = trial.row.lineage;
+  if (lineage.size() == trial_lineage_most) lineage.erase(lineage.begin());
+  lineage.push_back({source.id, trial.row.steps, trial.row.first_checkpoint, order.hyperparameters});
   trial.row.latest_checkpoint.reset();
   trial.latest.reset();
   ledger_.changed(trial);
