@@ -1,5 +1,6 @@
 """Searches from programs on a real cluster: custom searches, studies that draw as the cluster does, a population."""
 import json
+import math
 import os
 import pathlib
 import signal
@@ -122,7 +123,7 @@ class Searchers(unittest.TestCase):
 
     def test_bad_members_of_a_population_continue_from_checkpoints_of_good_ones(self):
         words = ["experiment", "create", EXAMPLES / "experiments/population.yaml", EXAMPLES / "experiments/population",
-                 "--set", "data.seconds_per_step=0.03"]
+                 "--set", "data.seconds_per_step=0.03", "--set", "checkpoints.save_trial_latest=100"]
         number = int(self.cluster.cadre(*words).stdout.split()[0])
         ended = self.cluster.wait_for_end(number)
         trials = self.cluster.trials(number)
@@ -137,9 +138,11 @@ class Searchers(unittest.TestCase):
             for origin in one["lineage"]:
                 self.assertNotEqual(origin["from"], one["id"])
             self.assertEqual(one["lineage"][-1]["hyperparameters"], one["hyperparameters"])
-            taken = checkpoints.get(one["lineage"][-1].get("checkpoint"))
-            self.assertTrue(taken is None or taken["trial"] == one["lineage"][-1]["from"])
-        # It goes on where the other was: its reward is more than its own gain in all of its steps.
+            taken = checkpoints[one["lineage"][-1]["checkpoint"]]
+            self.assertEqual(taken["trial"], one["lineage"][-1]["from"])
+            point = one["hyperparameters"]
+            gain = max(0, 1 - abs(math.log10(point["lr"]) + 3) / 2) * (1 - point["dropout"])
+            self.assertAlmostEqual(one["last_metric"], taken["metric"] + (100 - taken["steps"]) * gain, delta=1e-6)
         self.assertTrue(all(one["steps"] == 100 for one in trials))
         shown = self.cluster.cadre("trial", "describe", replaced[0]["id"]).stdout
         self.assertIn(f"continues from {replaced[0]['lineage'][0]['from']} after ", shown)
