@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -18,12 +19,19 @@ std::string raw_program(const std::string& name) {
 
 const std::map<std::string, Bench>& all() {
   static const std::map<std::string, Bench> benches{
-      {"api", bench_api},           {"component", bench_component}, {"control", bench_control},
-      {"database", bench_database}, {"describe", bench_describe},   {"logs", bench_logs},
-      {"net", bench_net},           {"planner", bench_planner},     {"remote", bench_remote},
-      {"scale", bench_scale},       {"search", bench_search},       {"supervisor", bench_supervisor},
-      {"tasks", bench_tasks}};
+      {"api", bench_api},           {"component", bench_component},   {"control", bench_control},
+      {"database", bench_database}, {"describe", bench_describe},     {"experiments", bench_experiments},
+      {"logs", bench_logs},         {"metrics", bench_metrics},       {"net", bench_net},
+      {"planner", bench_planner},   {"remote", bench_remote},         {"scale", bench_scale},
+      {"search", bench_search},     {"supervisor", bench_supervisor}, {"tasks", bench_tasks}};
   return benches;
+}
+
+double quantile(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  const auto at = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), values.begin() + at, values.end());
+  return values[static_cast<std::size_t>(at)];
 }
 
 double rate(const std::function<void()>& work, double units) {

@@ -51,7 +51,9 @@ Result<Figures> bench_component();
 Result<Figures> bench_control();
 Result<Figures> bench_database();
 Result<Figures> bench_describe();
+Result<Figures> bench_experiments();
 Result<Figures> bench_logs();
+Result<Figures> bench_metrics();
 Result<Figures> bench_net();
 Result<Figures> bench_planner();
 Result<Figures> bench_remote();
@@ -66,6 +68,9 @@ Result<Figures> bench_tasks();
 /// A row with its limit, which the raw program prints as one number.
 [[nodiscard]] Result<Row> row_beside_raw(std::string name, double value, std::string unit,
                                          const std::string& raw_command);
+
+/// The value below which that share of the values are; 0: there are none.
+[[nodiscard]] double quantile(std::vector<double> values, double share);
 
 /// How often a second `work` can be done, over about half a second of wall-clock time; `work` does `units` at a time.
 double rate(const std::function<void()>& work, double units);

@@ -66,6 +66,15 @@ Duration Process::cpu_time() const {
       std::chrono::duration<double>(static_cast<double>(user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK))));
 }
 
+double Process::memory_mib() const {
+  std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
+  for (std::string word; status >> word;) {
+    double kib = 0;
+    if (word == "VmRSS:" && status >> kib) return kib / 1024;
+  }
+  return 0;
+}
+
 Result<std::unique_ptr<Client>> Client::connect(const std::string& data) {
   for (int i = 0; i < 1'000; ++i) {
     const Result<cluster::KnownMaster> master = client::find_master(data);
@@ -119,6 +128,18 @@ requests::Submit job_of(std::vector<std::string> argv) {
   spec.members.emplace_back();
   spec.members[0].command.argv = std::move(argv);
   return {std::move(spec)};
+}
+
+Result<double> tasks_per_second(Client& client, std::size_t count, cluster::Isolation isolation) {
+  using Clock = std::chrono::steady_clock;
+  TRY_ASSIGN(before, client.ask(requests::GetStatus{}));
+  const std::int64_t ended = before.ended + static_cast<std::int64_t>(count);
+  requests::Submit job = job_of({"true"});
+  job.job.members[0].policy.isolation = isolation;
+  const auto begin = Clock::now();
+  TRY(client.ask(std::vector<requests::Submit>(count, job)));
+  TRY(client.until([&](const requests::Status& status) { return status.ended == ended; }));
+  return static_cast<double>(count) / std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
 }  // namespace cadre::bench

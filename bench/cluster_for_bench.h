@@ -44,6 +44,8 @@ class Process {
   pid_t pid() const { return pid_; }
   /// Processor time that it has used.
   [[nodiscard]] Duration cpu_time() const;
+  /// Memory that is in use now.
+  [[nodiscard]] double memory_mib() const;
 
  private:
   pid_t pid_;
@@ -106,5 +108,8 @@ class Client {
 
 /// A job of one task.
 [[nodiscard]] cluster::requests::Submit job_of(std::vector<std::string> argv);
+
+/// Submits so many tasks of `true` at once, and waits until the last exit code is stored.
+[[nodiscard]] Result<double> tasks_per_second(Client& client, std::size_t count, cluster::Isolation isolation);
 
 }  // namespace cadre::bench

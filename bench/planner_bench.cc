@@ -10,13 +10,13 @@ void fill(std::int32_t agents, std::int32_t gangs) {
   plan::Planner planner{plan::Policy{}};
   for (std::int32_t i = 0; i < agents; ++i) {
     plan::Agent agent;
-    agent.id = cluster::AgentId("a" + std::to_string(i));
+    agent.id = plan::AgentId("a" + std::to_string(i));
     agent.slots = 8;
     planner.put_agent(agent);
   }
   for (std::int32_t i = 0; i < gangs; ++i) {
     plan::Gang gang;
-    gang.id = cluster::GangId("g" + std::to_string(i));
+    gang.id = plan::GangId("g" + std::to_string(i));
     gang.wants = plan::Divisible{{1 << i % 4, {}, {}, {}}, false, false};
     planner.submit(gang, TimePoint{});
   }

@@ -1,8 +1,6 @@
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <string>
 
 #include "app/parts.h"
@@ -74,22 +72,6 @@ Result<void> fill(const std::string& url, Log& log) {
   return {};
 }
 
-/// Memory of a process that is in use, in MiB.
-double memory_mib(pid_t pid) {
-  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
-  for (std::string word; status >> word;) {
-    double kib = 0;
-    if (word == "VmRSS:" && status >> kib) return kib / 1024;
-  }
-  return 0;
-}
-
-double quantile(std::vector<double> values, double share) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
-}
-
 /// What clients of a master measure that set priorities, and one that requests the status meanwhile.
 struct Sets {
   std::size_t next = 0;
@@ -154,7 +136,7 @@ Result<Figures> bench_scale() {
   const Process master({"master", "--data", data.path, "--port", "0"}, scratch.path() + "/master.log");
   TRY_ASSIGN(client, Client::connect(data.path));
   const double start_ms = ms_since(begin);
-  const double memory = memory_mib(master.pid());
+  const double memory = master.memory_mib();
 
   TRY_ASSIGN(one, set_with(*client, 1));
   TRY_ASSIGN(burst, set_with(*client, in_flight_of_burst));

@@ -16,19 +16,6 @@ constexpr int singles = 21;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-/// Submits them all at once and waits until the last exit code is stored; tasks a second.
-Result<double> run_all(Client& client, cluster::Isolation isolation) {
-  TRY_ASSIGN(before, client.ask(requests::GetStatus{}));
-  const std::int64_t ended = before.ended;
-  requests::Submit job = job_of({"true"});
-  job.job.members[0].policy.isolation = isolation;
-  const auto begin = Clock::now();
-  TRY(client.ask(std::vector<requests::Submit>(jobs, job)));
-  TRY(client.until(
-      [&](const requests::Status& status) { return status.ended == ended + static_cast<std::int64_t>(jobs); }));
-  return static_cast<double>(jobs) / seconds_since(begin);
-}
-
 /// From submission to the first output of a task that waits for nobody; the median, in milliseconds.
 Result<double> first_output(Client& client) {
   std::vector<double> times;
@@ -70,14 +57,14 @@ Result<Figures> bench_tasks() {
     figures.rows.push_back(std::move(row));
     return {};
   };
-  TRY_ASSIGN(with, run_all(*client, cluster::Isolation::on));
+  TRY_ASSIGN(with, tasks_per_second(*client, jobs, cluster::Isolation::on));
   TRY(add("tasks of `true`, isolation on", with));
-  TRY_ASSIGN(without, run_all(*client, cluster::Isolation::off));
+  TRY_ASSIGN(without, tasks_per_second(*client, jobs, cluster::Isolation::off));
   TRY(add("tasks of `true`, isolation off", without));
   TRY_ASSIGN(single, first_output(*client));
   figures.rows.push_back({"submission to first output", single, "ms", {}, {}});
   TRY(fill_queue(*client));
-  TRY_ASSIGN(behind, run_all(*client, cluster::Isolation::on));
+  TRY_ASSIGN(behind, tasks_per_second(*client, jobs, cluster::Isolation::on));
   TRY(add("the same with 10,000 in the queue, isolation on", behind));
   return figures;
 }

@@ -113,7 +113,7 @@ Result<requests::Curve> MetricReader::serve(const api::Principal& who, const req
   TRY_ASSIGN(names, select_rows<MetricNameRow>(database_, where.text(), where.params()));
   if (names.empty()) {
     return fail(Errc::not_found, "trial " + to_string(request.trial) + " has no metric '" + request.name +
-                                     "' in group '" + request.group + "'; see cadre trial show");
+                                     "' in group '" + request.group + "'; see cadre trial describe");
   }
   std::vector<RunSpan> runs;
   for (const MetricRunRow& row : run_rows) runs.push_back(row.run);
