@@ -155,6 +155,26 @@ class Experiments(unittest.TestCase):
         self.cluster.cadre("checkpoint", "download", kept()[0]["id"], target)
         with open(os.path.join(target, "state"), encoding="utf-8") as state:
             self.assertIn(json.load(state)[0], (19, 20))
+        again = self.cluster.cadre("checkpoint", "download", kept()[0]["id"], target, fails=True)
+        self.assertIn("is not empty", again.stderr)
+        self.cluster.cadre("checkpoint", "delete", kept()[0]["id"])
+        gone = self.cluster.cadre("checkpoint", "download", kept()[0]["id"], target + "-gone", fails=True)
+        self.assertEqual((gone.returncode, os.path.exists(target + "-gone")), (1, False))
+
+    def test_a_program_is_tested_before_a_search_spends_slots(self):
+        words = ["experiment", "create", "--test", "--json"]
+        search = [EXAMPLES / "experiments/search.yaml", EXAMPLES / "experiments/search"]
+        tested = json.loads(self.cluster.cadre(*words, *search).stdout)
+        self.assertTrue(tested["passed"])
+        self.assertEqual([(one["what"], one["verdict"]) for one in tested["results"]],
+                         [(what, "worked") for what in ("train", "report", "checkpoint", "restore")])
+        folder = self.folder(quick)
+        path = folder.parent / f"{folder.name}.json"
+        path.write_text(json.dumps({"entrypoint": [PYTHON, "train.py"], **random_search}))
+        forgetful = self.cluster.cadre(*words, path, folder, fails=True)
+        self.assertEqual(forgetful.returncode, 1, forgetful.stderr)
+        self.assertEqual([one["verdict"] for one in json.loads(forgetful.stdout)["results"]],
+                         ["worked", "worked", "failed", "not_tested"])
 
     def test_wrong_files_are_refused_with_all_faults_and_nothing_is_submitted(self):
         before = len(self.cluster.get("/experiments").json["experiments"])

@@ -51,11 +51,11 @@ loop::Task<int> list_checkpoints_of(CommandContext& session, std::shared_ptr<con
 
 struct CheckpointOptions {
   ClientOptions client;
-  std::vector<CheckpointId> checkpoints;
+  CheckpointId checkpoint;
 };
 
 loop::Task<int> describe_checkpoint(CommandContext& session, std::shared_ptr<const CheckpointOptions> options) {
-  const requests::GetCheckpoint request{options->checkpoints.front()};
+  const requests::GetCheckpoint request{options->checkpoint};
   const Result<CheckpointView> got = co_await ask(session, request);
   co_return show(session, options->client, got,
                  [&](const CheckpointView& one) { return checkpoint_text(one, showing(session)); });
@@ -63,7 +63,7 @@ loop::Task<int> describe_checkpoint(CommandContext& session, std::shared_ptr<con
 
 struct DownloadOptions {
   ClientOptions client;
-  std::vector<CheckpointId> checkpoints;
+  CheckpointId checkpoint;
   std::string folder;
 };
 
@@ -78,7 +78,7 @@ Result<void> make_empty_folder(const std::string& folder) {
 }
 
 loop::Task<int> download_checkpoint(CommandContext& session, std::shared_ptr<const DownloadOptions> options) {
-  const requests::GetCheckpoint request{options->checkpoints.front()};
+  const requests::GetCheckpoint request{options->checkpoint};
   const Result<CheckpointView> view = co_await ask(session, request);
   if (!view) co_return session.complain(view.error());
   if (view->state != experiment::CheckpointState::completed) {
@@ -101,7 +101,12 @@ loop::Task<int> download_checkpoint(CommandContext& session, std::shared_ptr<con
   co_return done;
 }
 
-loop::Task<int> delete_checkpoints(CommandContext& session, std::shared_ptr<const CheckpointOptions> options) {
+struct DeletionOptions {
+  ClientOptions client;
+  std::vector<CheckpointId> checkpoints;
+};
+
+loop::Task<int> delete_checkpoints(CommandContext& session, std::shared_ptr<const DeletionOptions> options) {
   int code = done;
   std::vector<CheckpointView> changed;
   for (const CheckpointId& id : options->checkpoints) {  // a failure does not spare the others
@@ -142,22 +147,21 @@ void add_checkpoint_verbs(CLI::App& noun, Chosen& chosen) {
                                 {"describe", "Show the details and the files of a checkpoint",
                                  "  cadre checkpoint describe 3f2b8c1e-0d4a-4a53-9a8e-6c1f0b7d2e55\n"},
                                 one->client);
-  add_checkpoints(describe, one->checkpoints).expected(1);
+  add_checkpoint(describe, one->checkpoint);
   on_choice(describe, chosen, one, describe_checkpoint);
 
   const auto whole = std::make_shared<DownloadOptions>();
-  CLI::App& download =
-      add_verb(noun,
-               {"download", "Download the files of a checkpoint into a new folder",
-                "  cadre checkpoint download 3f2b8c1e-0d4a-4a53-9a8e-6c1f0b7d2e55 model\n"},
-               whole->client);
-  add_checkpoints(download, whole->checkpoints).expected(1);
+  CLI::App& download = add_verb(noun,
+                                {"download", "Download the files of a checkpoint into a new folder",
+                                 "  cadre checkpoint download 3f2b8c1e-0d4a-4a53-9a8e-6c1f0b7d2e55 model\n"},
+                                whole->client);
+  add_checkpoint(download, whole->checkpoint);
   download.add_option("folder", whole->folder, "Folder for the files; it must not exist, or be empty")
       ->required()
       ->type_name("DIR");
   on_choice(download, chosen, whole, download_checkpoint);
 
-  const auto several = std::make_shared<CheckpointOptions>();
+  const auto several = std::make_shared<DeletionOptions>();
   CLI::App& remove = add_verb(
       noun, {"delete", "Delete checkpoints", "  cadre checkpoint delete 3f2b8c1e-0d4a-4a53-9a8e-6c1f0b7d2e55\n"},
       several->client);

@@ -261,6 +261,9 @@ TEST(ExampleExperiments, DoWhatTheyDid) {
       {"halving", "abs(log10(lr) + 2) + model.layers / time"},
       {"tpe", "(y - 5.1 / (4 * pi^2) * x^2 + 5 / pi * x - 6)^2 + 10 * (1 - 1 / (8 * pi)) * cos(x) + 10"},
       {"population", "time * (1 - dropout) - abs(log10(lr) + 3)"},
+      {"early_stopping", "(log10(lr) + 2)^2 + abs(layers - 3) + 1 / time"},
+      {"digits", "(log10(lr) + 2)^2 + dropout + abs(momentum - 0.5) + 10 / hidden + batch / 100 + 1 / time"},
+      {"cpp", "(log10(lr) + 1)^2 + momentum + 1 / time"},
   };
   const std::string root(CADRE_SOURCE_DIR);
   const auto compare = [&](const std::string& name, const Said& said) {

@@ -100,6 +100,10 @@ CLI::Option& add_experiments_or_trials(CLI::App& command, std::vector<Experiment
   return add_several(command, "id", "IDs of experiments or trials", ids, read_experiment_or_trial);
 }
 
+CLI::Option& add_checkpoint(CLI::App& command, CheckpointId& id) {
+  return add_one(command, "checkpoint", "Checkpoint ID", id, read_checkpoint_id);
+}
+
 CLI::Option& add_checkpoints(CLI::App& command, std::vector<CheckpointId>& ids) {
   return add_several(command, "checkpoint", "Checkpoint IDs", ids, read_checkpoint_id);
 }

@@ -20,6 +20,7 @@ CLI::Option& add_trial(CLI::App& command, experiment::TrialId& id);
 CLI::Option& add_trials(CLI::App& command, std::vector<experiment::TrialId>& ids);
 CLI::Option& add_experiment_or_trial(CLI::App& command, ExperimentOrTrial& id);
 CLI::Option& add_experiments_or_trials(CLI::App& command, std::vector<ExperimentOrTrial>& ids);
+CLI::Option& add_checkpoint(CLI::App& command, experiment::CheckpointId& id);
 CLI::Option& add_checkpoints(CLI::App& command, std::vector<experiment::CheckpointId>& ids);
 
 // These throw CLI::ValidationError with the name of the argument.

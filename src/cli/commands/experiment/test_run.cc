@@ -84,8 +84,8 @@ class TestRun {
   static loop::Task<void> kill_and_leave(TestRun& self);
   /// Once this run, or a later one, has ended.
   loop::Task<Result<TrialView>> ended_trial(std::uint64_t run);
-  loop::Task<Result<void>> run_again(TrialView first);
-  loop::Task<void> show_last_lines(TrialView trial);
+  loop::Task<Result<void>> run_again(const TrialView& first);
+  loop::Task<void> show_last_lines(const TrialView& trial);
   void add(TestResult result);
   void note(const std::string& text) const;
 
@@ -142,7 +142,7 @@ loop::Task<Result<TrialView>> TestRun::ended_trial(std::uint64_t run) {
   }
 }
 
-loop::Task<void> TestRun::show_last_lines(TrialView trial) {
+loop::Task<void> TestRun::show_last_lines(const TrialView& trial) {
   if (trial.jobs.empty()) co_return;
   note("the last lines of its output:");
   OutputOptions options;
@@ -155,8 +155,9 @@ loop::Task<void> TestRun::show_last_lines(TrialView trial) {
   static_cast<void>(co_await show_output(session_, target, options, on_line));
 }
 
-loop::Task<Result<void>> TestRun::run_again(TrialView first) {
-  const Result<CheckpointView> checkpoint = co_await ask(session_, requests::GetCheckpoint{*first.latest_checkpoint});
+loop::Task<Result<void>> TestRun::run_again(const TrialView& first) {
+  const requests::GetCheckpoint saved{*first.latest_checkpoint};
+  const Result<CheckpointView> checkpoint = co_await ask(session_, saved);
   if (!checkpoint) co_return Failure(checkpoint.error());
   const Result<TrialView> continued = co_await ask(session_, requests::ContinueTrial{trial_});
   if (!continued) {
