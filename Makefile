@@ -19,11 +19,11 @@ run: build
 	@tools/run_example
 	@echo
 	@echo 'Where to look next:'
-	@echo '  build/release/cadre up                                   a cluster of your own; docs/getting-started.md'
-	@echo '  examples/experiments, docs/experiments.md                more searches, and how to write your own'
-	@echo '  docs/remote.md, docs/components.md                       your own classes and processes on it, in C++ and Python'
-	@echo '  build/release/cadre plan examples/plan/quickstart.yaml   what would the scheduler do, and why?'
-	@echo '  build/release/cadre simulate --agents 64 --slots 8       a day of mixed load on a large cluster, in virtual time'
+	@echo '  docs/getting-started.md  a cluster of your own: build/release/cadre up'
+	@echo '  docs/experiments.md      a search of your own; more in examples/experiments'
+	@echo '  docs/remote.md           your own classes on a cluster, in C++ and Python'
+	@echo '  docs/components.md       groups of processes that exchange messages'
+	@echo '  docs/planner.md          how the scheduler decides, and how to try it'
 
 build:
 	@tools/install_packages run

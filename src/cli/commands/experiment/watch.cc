@@ -170,9 +170,7 @@ loop::Task<void> Watcher::fetch_trials() {
   request.state = experiment::TrialState::running;
   Result<experiment::Trials> running = co_await list_trials(session_, request, most);
   if (!best || !running) co_return;  // the next look will tell
-  std::erase_if(best->trials, [](const TrialView& trial) {
-    return !trial.best_metric || trial.state == experiment::TrialState::running;
-  });
+  std::erase_if(best->trials, [](const TrialView& trial) { return !trial.best_metric || !is_terminal(trial.state); });
   std::vector<ScreenTrial> shown_ended = co_await with_their_curves(std::move(best->trials));
   std::vector<ScreenTrial> shown_running = co_await with_their_curves(std::move(running->trials));
   screen_.ended = std::move(shown_ended);
