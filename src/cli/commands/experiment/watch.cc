@@ -220,7 +220,8 @@ loop::Task<Result<ExperimentView>> Watcher::to_end() {
       const std::uint64_t failed = view->trials.failed;
       co_await name_failures(failed);
       const std::string summary = summary_words(*view);
-      if (std::exchange(last_summary_, summary) != summary) {
+      const bool follows_outcome = display_ == Display::lines && is_terminal(view->state);  // which says the same
+      if (std::exchange(last_summary_, summary) != summary && !follows_outcome) {
         const std::optional<Duration> left = estimate_.remaining(session_.loop.now());
         write_line(left && *left >= 1s ? summary + "; about " + short_duration(*left) + " left" : summary);
       }
