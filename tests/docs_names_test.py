@@ -3,6 +3,7 @@
 Checked are README.md and docs/*.md: blocks of Python and of shell, and `code` within the text.
 """
 import functools
+import importlib
 import os
 import pathlib
 import re
@@ -21,11 +22,21 @@ FILES = {"db", "yaml", "md", "h", "cc", "py", "so", "service", "json"}
 import cadre  # noqa: E402  (the package under test, from PYTHONPATH)
 
 
+def has(thing, path, name):
+    if hasattr(thing, name):
+        return True
+    try:
+        importlib.import_module(f"{path}.{name}")
+    except ModuleNotFoundError:
+        return False
+    return True
+
+
 def missing_in_package(path):
     """The first part of a.b.c that the package does not have; None: all are there."""
     thing, seen = cadre, "cadre"
     for name in path.split("."):
-        if not hasattr(thing, name):
+        if not has(thing, seen, name):
             return f"{seen}.{name}"
         thing, seen = getattr(thing, name), f"{seen}.{name}"
         if callable(thing) and not isinstance(thing, type):
@@ -43,7 +54,7 @@ def python_faults(page, text):
                 faults.append(f"{page}: a block names {missing}, which is not in the package")
         for names in re.findall(r"^from cadre import ([\w, ]+)$", block, re.M):
             faults += [f"{page}: a block imports {name}, which is not in the package"
-                       for name in re.split(r"\s*,\s*", names) if not hasattr(cadre, name.split(" as ")[0])]
+                       for name in re.split(r"\s*,\s*", names) if not has(cadre, "cadre", name.split(" as ")[0])]
     for code in INLINE.findall(BLOCK.sub("", text)):
         found = re.fullmatch(r"cadre\.([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)(\(.*\))?", code)
         if found and found[1].split(".")[0] not in FILES and (missing := missing_in_package(found[1])):
