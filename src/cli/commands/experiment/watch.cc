@@ -305,6 +305,7 @@ loop::Task<int> watch_experiment(CommandContext& session, std::shared_ptr<const 
     print_json(*ended);
   } else {
     print(describe::escaped(outcome_words(*ended)) + "\n");
+    if (ended->trials.failed > 0) print("for the output of its trials, run: cadre experiment logs " + id + "\n");
   }
   co_return exit_code_of(*ended);
 }
