@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+#include <climits>
 #include <cstdlib>
 #include <sstream>
 #include <utility>
@@ -21,6 +23,14 @@ std::string own_or(const char* name, const char* otherwise) {
 std::string parent_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos || slash == 0 ? "/" : path.substr(0, slash);
+}
+
+/// The PATH of this process, and then the folder of its program, beside which `cadre` stands: tasks may call it.
+std::string path_of_tasks() {
+  std::string path = own_or("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+  std::array<char, PATH_MAX> program{};
+  const ssize_t size = ::readlink("/proc/self/exe", program.data(), program.size());
+  return size > 0 ? path + ":" + parent_of(std::string(program.data(), static_cast<std::size_t>(size))) : path;
 }
 
 /// What only cadre sets: who the task is, and which devices are its own.
@@ -63,7 +73,7 @@ Result<std::map<std::string, std::string>> environment_of(const cluster::supervi
   std::string home = confinement.home;
   if (home.empty()) home = has_no_home ? places.work : own_or("HOME", "/");
   std::map<std::string, std::string> variables{
-      {"PATH", own_or("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")},
+      {"PATH", path_of_tasks()},
       {"HOME", home},
       {"LANG", own_or("LANG", "C.UTF-8")},
       {"USER", user},
