@@ -39,7 +39,7 @@ class Meeting {
                                                              Complete on_complete);
   /// The cards of all ranks of the gang, of other meetings too.
   void answer(std::vector<GangCard> roster);
-  /// Whom of other meetings one still waits for.
+  /// Which ranks of other tasks have not come yet, for messages.
   void wait_for(std::string others);
   bool has_come(std::uint32_t rank) const { return come_.contains(rank); }
 
@@ -71,7 +71,7 @@ class Meeting {
 /// missing. On the thread that joins.
 [[nodiscard]] Result<std::vector<GangCard>> meet(SocketGang& gang, const std::string& socket, Duration wait);
 
-/// Says on standard error from time to time whom one waits for. One thread at a time.
+/// Prints the missing ranks to standard error, after a while and then from time to time. One thread at a time.
 class WaitingNotice {
  public:
   explicit WaitingNotice(TimePoint now);

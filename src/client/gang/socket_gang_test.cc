@@ -131,8 +131,8 @@ TEST(SocketGang, CallsThatDifferFailOnAllRanks) {
 }
 
 /// Something that connects to rank 0 and greets it.
-struct Stranger {
-  Stranger(const GangCard& to, const std::string& address, const std::string& word, std::uint32_t rank) {
+struct OtherProcess {
+  OtherProcess(const GangCard& to, const std::string& address, const std::string& word, std::uint32_t rank) {
     engine.perform([&] {
       network = net::ZmqNetwork::make(engine.loop(), log).value();
       net::LinkOptions options;
@@ -147,7 +147,7 @@ struct Stranger {
       ASSERT_DONE(link->send(greeting));
     });
   }
-  ~Stranger() {
+  ~OtherProcess() {
     engine.perform([this] { link.reset(), network.reset(); });
   }
   std::uint64_t refusals() {
@@ -163,13 +163,13 @@ struct Stranger {
   std::atomic<int> answers = 0;
 };
 
-TEST(SocketGang, StrangersAreNotLetIn) {
+TEST(SocketGang, RefusesProcessesOutsideTheGang) {
   Gangs all(2);
   all.begin();
   const GangCard& chief = all.roster[0];
   // One that knows everything but the key of a member, and one on this host that does not know the word.
-  Stranger over_network(chief, "tcp://127.0.0.1:" + std::to_string(chief.port), chief.word, 1);
-  Stranger over_socket(chief, "ipc://" + chief.socket, std::string(32, 'x'), 1);
+  OtherProcess over_network(chief, "tcp://127.0.0.1:" + std::to_string(chief.port), chief.word, 1);
+  OtherProcess over_socket(chief, "ipc://" + chief.socket, std::string(32, 'x'), 1);
   all.on_each([](Gang& gang) {
     for (int i = 0; i < 200; ++i) {
       ASSERT_DONE(gang.allgather({}));
@@ -185,7 +185,7 @@ TEST(SocketGang, MalformedMessagesOfAMemberFailTheGang) {
   Gangs all(2, Between::sockets);
   all.begin();
   all.on_each([](Gang& gang) { ASSERT_DONE(gang.allgather({})); });
-  Stranger member(all.roster[0], "ipc://" + all.roster[0].socket, all.roster[0].word, 1);
+  OtherProcess member(all.roster[0], "ipc://" + all.roster[0].socket, all.roster[0].word, 1);
   while (member.answers == 0) std::this_thread::sleep_for(1ms);
   member.engine.perform([&] { ASSERT_DONE(member.link->send(Bytes{std::byte{3}, std::byte{99}})); });
   const auto result = all.gangs[0]->allgather({});
@@ -223,7 +223,7 @@ TEST_F(Meetings, AllGetTheCardsOfAll) {
   });
 }
 
-TEST_F(Meetings, WhoDoesNotComeIsNamed) {
+TEST_F(Meetings, MissingRanksAreNamed) {
   const auto roster = meet(*all.gangs[0], socket, 300ms);
   ASSERT_FALSE(roster);
   EXPECT_EQ(roster.error().code, Errc::timed_out);
