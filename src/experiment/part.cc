@@ -230,6 +230,8 @@ void ExperimentPart::hear(const std::any& news, const api::Now& now) {
     control_.hear(*experiment);
   } else if (const auto* checkpoint = std::any_cast<CheckpointFound>(&news)) {
     control_.hear(*checkpoint);
+  } else if (const auto* files = std::any_cast<FilesListed>(&news)) {
+    control_.hear(*files, now.time);
   } else if (const auto* list = std::any_cast<CheckpointsRead>(&news)) {
     control_.hear(*list, now.time);
   } else if (const auto* removed = std::any_cast<CheckpointRemoved>(&news)) {

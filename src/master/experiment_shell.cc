@@ -12,6 +12,9 @@ constexpr std::size_t draws_max = 100'000;
 /// Checkpoints that wait to be removed.
 constexpr std::size_t removals_max = 1'000'000;
 constexpr std::size_t remover_threads = 2;
+/// Checkpoints whose files are to be listed. Who saves them waits.
+constexpr std::size_t lists_max = 10'000;
+constexpr std::size_t lister_threads = 4;
 constexpr Duration again_after = std::chrono::seconds(1);
 /// Trials whose output waits to be searched.
 constexpr std::size_t searches_max = 100'000;
@@ -25,6 +28,7 @@ ExperimentShell::ExperimentShell(const Dependencies& dependencies, std::shared_p
       stores_(std::move(stores)),
       output_(std::move(output)),
       removers_(dependencies.loop, {"the removal of checkpoints", remover_threads, removals_max}),
+      listers_(dependencies.loop, {"the lists of files", lister_threads, lists_max}),
       samplers_(dependencies.loop, {"the samplers of searches", 1, draws_max}),
       searchers_(dependencies.loop, {"log policies", searcher_threads, searches_max}) {}
 
@@ -38,6 +42,8 @@ void ExperimentShell::perform(std::vector<std::any> effects) {
       deps_.loop.spawn(find(std::move(*checkpoint)));
     } else if (auto* list = std::any_cast<experiment::ReadCheckpoints>(&effect)) {
       deps_.loop.spawn(read(std::move(*list)));
+    } else if (auto* whole = std::any_cast<experiment::ListFiles>(&effect)) {
+      deps_.loop.spawn(this->list(std::move(*whole)));
     } else if (auto* removed = std::any_cast<experiment::RemoveCheckpoint>(&effect)) {
       deps_.loop.spawn(remove(std::move(*removed)));
     } else if (auto* wanted_output = std::any_cast<experiment::SearchOutput>(&effect)) {
@@ -81,6 +87,13 @@ loop::Task<void> ExperimentShell::read(experiment::ReadCheckpoints effect) {
                       " cannot be read, trying again: " + rows.error().message);
     co_await loop::sleep(deps_.loop, again_after);
   }
+}
+
+loop::Task<void> ExperimentShell::list(experiment::ListFiles effect) {
+  using Files = std::map<std::string, std::int64_t>;
+  Result<Files> files =
+      co_await listers_.run([&]() -> Result<Files> { return stores_->files(effect.store, effect.request.checkpoint); });
+  post_for(effect.call.id, experiment::FilesListed{effect.call, effect.request, std::move(files)});
 }
 
 loop::Task<void> ExperimentShell::remove(experiment::RemoveCheckpoint effect) {

@@ -28,6 +28,7 @@ class ExperimentShell final : public PartShell {
   loop::Task<void> find(experiment::FindExperiment effect);
   loop::Task<void> find(experiment::FindCheckpoint effect);
   loop::Task<void> read(experiment::ReadCheckpoints effect);
+  loop::Task<void> list(experiment::ListFiles effect);
   loop::Task<void> remove(experiment::RemoveCheckpoint effect);
   loop::Task<void> search(experiment::SearchOutput effect);
   /// Posts news that must not be lost.
@@ -37,6 +38,7 @@ class ExperimentShell final : public PartShell {
   std::shared_ptr<CheckpointStores> stores_;
   std::shared_ptr<OutputReader> output_;
   loop::ThreadPool removers_;
+  loop::ThreadPool listers_;
   loop::ThreadPool samplers_;  ///< a draw takes too long for the thread of the records
   loop::ThreadPool searchers_;
 };

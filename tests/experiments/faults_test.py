@@ -7,7 +7,7 @@ import unittest
 
 from scene import Scene
 
-KILLS = int(os.environ.get("CADRE_TRIAL_KILLS", "30"))
+KILLS = int(os.environ.get("CADRE_TRIAL_KILLS", "100"))
 MASTER_KILLS = int(os.environ.get("CADRE_MASTER_KILLS", "8"))
 
 # Its checkpoint holds the state of its random generator and its position in the data, which is read in an order that

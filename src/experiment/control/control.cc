@@ -44,6 +44,27 @@ ExperimentRow row_of(const api::Call& call, const requests::CreateExperiment& re
   return row;
 }
 
+/// Only the first task of a gang is started in each run.
+bool is_of_older_run(const TrialRow& trial, const cluster::TaskId& task, std::uint64_t epoch) {
+  return task.member == 0 && trial.runs_before + epoch < trial.runs;
+}
+
+/// Why these are not the files of a checkpoint that its store has; empty: they are.
+std::string fault_of(const std::vector<CheckpointFile>& files, const std::map<std::string, std::int64_t>& stored) {
+  std::set<std::string_view> names;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const std::string place = "files[" + std::to_string(i) + "]: ";
+    const std::string shown = "'" + describe::escaped(files[i].name.substr(0, 256)) + "'";
+    if (!names.insert(files[i].name).second) return place + shown + " is named twice";
+    const auto found = stored.find(files[i].name);
+    if (found == stored.end()) return place + shown + " was not uploaded";
+    if (found->second != files[i].size) {
+      return place + shown + " has " + std::to_string(found->second) + " bytes, not " + std::to_string(files[i].size);
+    }
+  }
+  return "";
+}
+
 /// The trial with which another experiment begins, if that is what the text names.
 std::optional<TrialId> trial_in(const std::string& warm_start) {
   const Result<TrialId> trial = parse_trial_id(warm_start);
@@ -105,7 +126,7 @@ Trial* Control::running(const api::Call& call, TrialId id) {
   Trial* trial = ledger_.find(id);
   const Result<cluster::TaskId> task = cluster::parse_task_id(call.who.task);
   if (trial == nullptr || call.who.task.empty() || !task || !trial->row.has_job ||
-      trial->row.jobs.back() != task->job) {
+      trial->row.jobs.back() != task->job || is_of_older_run(trial->row, *task, call.who.epoch)) {
     refusal_ = {Errc::denied, "only tasks of the current run of trial " + to_string(id) + " can do this", {}};
     return nullptr;
   }
@@ -129,6 +150,7 @@ std::optional<api::Reply> Control::serve(const api::Call& call, const api::Reque
     outcome_.effects.emplace_back(FindCheckpoint{call, request, begin->checkpoint});
     return std::nullopt;
   }
+  if (const auto* whole = request.as<requests::CompleteCheckpoint>()) return complete(call, *whole);
   if (const auto* events = request.as<requests::GetSearchEvents>()) return get_events(call, *events);
   if (const auto* gone = request.as<requests::DeleteCheckpoint>()) {
     outcome_.effects.emplace_back(FindCheckpoint{call, request, gone->checkpoint});
@@ -674,7 +696,19 @@ api::Reply Control::begin_checkpoint(const api::Call& call, const requests::Begi
   return view_of(row);
 }
 
-api::Reply Control::serve(const api::Call& call, const requests::CompleteCheckpoint& request) {
+std::optional<api::Reply> Control::complete(const api::Call& call, const requests::CompleteCheckpoint& request) {
+  if (auto answer = answer_at_once(call, request)) return answer;
+  const CheckpointRow& row = ledger_.find(request.trial)->active.at(request.checkpoint);
+  outcome_.effects.emplace_back(ListFiles{call, request, row.store});
+  return std::nullopt;
+}
+
+void Control::hear(const FilesListed& news, TimePoint now) {
+  outcome_.replies.emplace_back(news.call.id, news.files ? complete_now(news.call, news.request, *news.files, now)
+                                                         : api::Reply(news.files.error()));
+}
+
+std::optional<api::Reply> Control::answer_at_once(const api::Call& call, const requests::CompleteCheckpoint& request) {
   Trial* trial = running(call, request.trial);
   if (trial == nullptr) return refusal_;
   if (trial->latest && trial->latest->id == request.checkpoint) {
@@ -688,8 +722,19 @@ api::Reply Control::serve(const api::Call& call, const requests::CompleteCheckpo
   if (request.metadata.as<describe::Value::Map>() == nullptr) {
     return Failed{Errc::invalid, "metadata: must be a map", {}};
   }
+  return std::nullopt;
+}
+
+api::Reply Control::complete_now(const api::Call& call, const requests::CompleteCheckpoint& request,
+                                 const std::map<std::string, std::int64_t>& files, TimePoint now) {
+  // It may have been completed, or its run may have ended, while the store was asked.
+  if (auto answer = answer_at_once(call, request)) return *std::move(answer);
+  if (std::string fault = fault_of(request.files, files); !fault.empty()) {
+    return Failed{Errc::invalid, std::move(fault), {}};
+  }
+  Trial* trial = ledger_.find(request.trial);
   Experiment& experiment = *ledger_.find(request.trial.experiment);
-  CheckpointRow row = active->second;
+  CheckpointRow row = trial->active.at(request.checkpoint);
   row.state = CheckpointState::completed;
   row.steps = request.steps;
   row.files = request.files;
@@ -700,7 +745,7 @@ api::Reply Control::serve(const api::Call& call, const requests::CompleteCheckpo
     row.metric = metric->second;
   }
   ledger_.complete(*trial, row);
-  ledger_.note(call.now.time, experiment, row, "completed");
+  ledger_.note(now, experiment, row, "completed");
   return view_of(row);
 }
 

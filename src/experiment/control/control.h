@@ -3,6 +3,8 @@
 #pragma once
 
 #include <any>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -34,6 +36,12 @@ struct FindCheckpoint {
   CheckpointId checkpoint;
 };
 
+/// List the files of a checkpoint that its store has, and answer with FilesListed.
+struct ListFiles {
+  api::Call call;
+  requests::CompleteCheckpoint request;
+  std::string store;
+};
 /// Read all checkpoints of an experiment, and answer with CheckpointsRead.
 struct ReadCheckpoints {
   ExperimentId experiment;
@@ -66,6 +74,11 @@ struct CheckpointFound {
   Result<std::optional<FoundCheckpoint>> found;
 };
 
+struct FilesListed {
+  api::Call call;
+  requests::CompleteCheckpoint request;
+  Result<std::map<std::string, std::int64_t>> files;  ///< with their sizes
+};
 struct CheckpointsRead {
   ExperimentId experiment;
   std::vector<CheckpointRow> checkpoints;
@@ -105,6 +118,7 @@ class Control {
   void hear(const OutputSearched& news, TimePoint now) { lives_.searched(news, now); }
   void hear(const ExperimentFound& news);
   void hear(const CheckpointFound& news);
+  void hear(const FilesListed& news, TimePoint now);
   void hear(const CheckpointsRead& news, TimePoint now);
   void hear(const CheckpointRemoved& news, TimePoint now);
   void hear(const MetricsRemoved& news, TimePoint now);
@@ -114,8 +128,11 @@ class Control {
     std::erase_if(waiters_, [&](const Waiter& waiter) { return waiter.call == call; });
   }
   [[nodiscard]] std::vector<api::CallId> waiting() const;
-  /// Answers callers that have waited long enough.
-  void tick(TimePoint now) { answer_waiters(now); }
+  /// Answers callers that have waited long enough, and submits what could not be submitted before.
+  void tick(TimePoint now) {
+    answer_waiters(now);
+    lives_.tick(now);
+  }
 
   /// What is to be written and done since the last call.
   [[nodiscard]] api::Outcome take();
@@ -127,11 +144,10 @@ class Control {
   [[nodiscard]] bool is_used(const std::string& workspace) const;
 
  private:
-  using Request =
-      std::variant<requests::CreateExperiment, requests::PauseExperiment, requests::ActivateExperiment,
-                   requests::CancelExperiment, requests::KillExperiment, requests::SetExperiment,
-                   requests::DeleteExperiment, requests::PostSearchActions, requests::CancelTrial, requests::KillTrial,
-                   requests::ContinueTrial, requests::BeginRun, requests::ReportTrial, requests::CompleteCheckpoint>;
+  using Request = std::variant<requests::CreateExperiment, requests::PauseExperiment, requests::ActivateExperiment,
+                               requests::CancelExperiment, requests::KillExperiment, requests::SetExperiment,
+                               requests::DeleteExperiment, requests::PostSearchActions, requests::CancelTrial,
+                               requests::KillTrial, requests::ContinueTrial, requests::BeginRun, requests::ReportTrial>;
 
   api::Reply serve(const api::Call& call, const requests::CreateExperiment& request);
   api::Reply serve(const api::Call& call, const requests::PauseExperiment& request);
@@ -146,7 +162,12 @@ class Control {
   api::Reply serve(const api::Call& call, const requests::ContinueTrial& request);
   api::Reply serve(const api::Call& call, const requests::BeginRun& request);
   api::Reply serve(const api::Call& call, const requests::ReportTrial& request);
-  api::Reply serve(const api::Call& call, const requests::CompleteCheckpoint& request);
+  /// Nothing: the store is asked first whether it has the files.
+  std::optional<api::Reply> complete(const api::Call& call, const requests::CompleteCheckpoint& request);
+  api::Reply complete_now(const api::Call& call, const requests::CompleteCheckpoint& request,
+                          const std::map<std::string, std::int64_t>& files, TimePoint now);
+  /// What refuses it, whatever its store has; nothing: it can be completed.
+  std::optional<api::Reply> answer_at_once(const api::Call& call, const requests::CompleteCheckpoint& request);
 
   [[nodiscard]] std::optional<api::Reply> serve_now(const api::Call& call, const api::Request& request);
   api::Reply begin_checkpoint(const api::Call& call, const requests::BeginCheckpoint& request,

@@ -47,6 +47,17 @@ search::Exit exit_of(const TrialEnds& verdict) {
   return verdict.state == TrialState::completed ? search::Exit::completed : search::Exit::failed;
 }
 
+bool has_run(const Experiment& experiment) {
+  return std::any_of(experiment.trials.begin(), experiment.trials.end(),
+                     [](const Trial& trial) { return !trial.row.jobs.empty(); });
+}
+
+/// Whether the trial is to run and has no job yet.
+bool awaits_submission(const Experiment& experiment, const Trial& trial) {
+  return trial.row.state == TrialState::queued && !trial.row.has_job && !trial.row.failure &&
+         experiment.row.state == ExperimentState::active;
+}
+
 /// What becomes of an experiment whose search is done.
 Outcome outcome_of(const ExperimentRow& row) {
   if (row.completed > 0) return Outcome::completed;
@@ -58,9 +69,7 @@ Outcome outcome_of(const ExperimentRow& row) {
 Result<void> Lives::begin(Experiment& experiment, TimePoint now) {
   refused_.reset();
   tell(experiment, search::Begun{}, now);
-  const bool has_run = std::any_of(experiment.trials.begin(), experiment.trials.end(),
-                                   [](const Trial& trial) { return !trial.row.jobs.empty(); });
-  if (refused_ && !has_run) return Failure(*refused_);
+  if (refused_ && !has_run(experiment)) return Failure(*refused_);
   ledger_.note(now, experiment, "created");
   return {};
 }
@@ -71,6 +80,7 @@ void Lives::restore(Experiment& experiment, TimePoint now) {
     const Trial& trial = experiment.trials[i];
     if (is_terminal(trial.row.state)) continue;
     if (trial.row.failure) searches_.push_back(search_of(experiment, trial));
+    if (awaits_submission(experiment, trial)) waiting_[experiment.row.owner].insert(trial.row.id);
     if (trial.row.has_job) {
       facts_.emplace_back(TrialJob{trial.row.jobs.back(), trial.row.id, trial.row.runs_before, experiment.row.metric,
                                    experiment.checked.config.time_metric});
@@ -170,14 +180,53 @@ void Lives::replace(Experiment& experiment, const search::Replace& order, TimePo
   halt(experiment, trial, {std::nullopt, "continues from trial " + std::to_string(order.source)}, now);
 }
 
-void Lives::submit(Experiment& experiment, Trial& trial, TimePoint now) {
+void Lives::tick(TimePoint now) {
+  std::vector<std::string> owners;
+  for (const auto& [owner, trials] : waiting_) owners.push_back(owner);
+  for (const std::string& owner : owners) {
+    std::set<TrialId> trials = std::exchange(waiting_[owner], {});
+    while (!trials.empty()) {
+      const TrialId id = *trials.begin();
+      trials.erase(trials.begin());
+      Trial* trial = ledger_.find(id);
+      Experiment* experiment = ledger_.find(id.experiment);
+      if (trial == nullptr || !awaits_submission(*experiment, *trial)) continue;
+      if (!submit(*experiment, *trial, now)) break;  // the others would be refused as well
+      trial->row.reason.clear();
+    }
+    waiting_[owner].merge(trials);
+    if (waiting_[owner].empty()) waiting_.erase(owner);
+  }
+}
+
+void Lives::wait(Experiment& experiment, Trial& trial, const std::string& why, TimePoint now) {
+  waiting_[experiment.row.owner].insert(trial.row.id);
+  ledger_.set_state(experiment, trial, TrialState::queued);
+  ledger_.changed(trial);
+  if (trial.row.reason == why) return;
+  trial.row.reason = why;
+  ledger_.note(now, experiment, trial, "waits to be submitted: " + why);
+}
+
+bool Lives::submit(Experiment& experiment, Trial& trial, TimePoint now) {
+  const auto others = waiting_.find(experiment.row.owner);
+  if (others != waiting_.end() && !others->second.empty() && has_run(experiment)) {
+    wait(experiment, trial, "other trials of the same user wait to be submitted", now);
+    return false;
+  }
   const Result<cluster::JobId> job = jobs_.submit(experiment.row.owner, job_of(experiment, trial));
+  if (!job && job.error().code == Errc::denied && has_run(experiment)) {
+    // Its owner has too many jobs in the queue now, or may not create any: that can change.
+    wait(experiment, trial, job.error().message, now);
+    return false;
+  }
   if (!job) {
     // It would be refused for all others as well.
     refused_ = job.error();
     conclude(experiment, trial,
              {cluster::lease::Reason::failed_to_start, 0, job.error().message, GangEnd::Cause::never}, now);
-    return stop(experiment, Outcome::error, "a trial cannot run: " + job.error().message, now);
+    stop(experiment, Outcome::error, "a trial cannot run: " + job.error().message, now);
+    return true;
   }
   const TrialResources& resources = experiment.checked.config.resources;
   if (resources.weight || resources.max_slots) {
@@ -190,6 +239,7 @@ void Lives::submit(Experiment& experiment, Trial& trial, TimePoint now) {
                                experiment.checked.config.time_metric});
   ledger_.set_state(experiment, trial, TrialState::queued);
   ledger_.note(now, experiment, trial, "queued");
+  return true;
 }
 
 void Lives::suspend(Experiment& experiment, Trial& trial, const TrialStop& stop, TimePoint now) {
@@ -297,7 +347,7 @@ void Lives::decide(Experiment& experiment, Trial& trial, const TrialVerdict& ver
     trial.row.pausing = false;
     trial.row.replacing = false;
     const bool may_run = experiment.row.state == ExperimentState::active && !trial.row.is_suspended;
-    if (may_run) return submit(experiment, trial, now);
+    if (may_run) return void(submit(experiment, trial, now));
     ledger_.set_state(experiment, trial, TrialState::paused);
     ledger_.note(now, experiment, trial, "paused");
   };

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <any>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,6 +56,9 @@ class Lives {
   /// The sampler has drawn the point that was asked for after this event.
   void drawn(ExperimentId id, std::uint64_t event, const search::Point& point, TimePoint now);
 
+  /// Tries again to submit what could not be submitted.
+  void tick(TimePoint now);
+
   /// For the bulk side, in their order.
   [[nodiscard]] std::vector<std::any> take_facts() { return std::exchange(facts_, {}); }
   /// Points that the sampler is to draw, for drawn().
@@ -70,8 +75,9 @@ class Lives {
   void perform(Experiment& experiment, const search::Action& action, TimePoint now);
   void create(Experiment& experiment, const search::Create& order, TimePoint now);
   void replace(Experiment& experiment, const search::Replace& order, TimePoint now);
-  /// Submits a job for a trial that is to run; one that can never run ends.
-  void submit(Experiment& experiment, Trial& trial, TimePoint now);
+  /// Submits a job for a trial that is to run; one that can never run ends. False: it may not now, and waits.
+  bool submit(Experiment& experiment, Trial& trial, TimePoint now);
+  void wait(Experiment& experiment, Trial& trial, const std::string& why, TimePoint now);
   void suspend(Experiment& experiment, Trial& trial, const TrialStop& stop, TimePoint now);
   /// Stops its job; if it has none, its end is judged at once.
   void halt(Experiment& experiment, Trial& trial, const TrialStop& stop, TimePoint now);
@@ -88,7 +94,8 @@ class Lives {
   std::vector<ExperimentId> ended_;
   std::vector<ExperimentId> to_draw_;
   std::vector<SearchOutput> searches_;
-  std::optional<Error> refused_;  ///< the last submission that was refused
+  std::map<std::string, std::set<TrialId>> waiting_;  ///< by owner: trials that may not be submitted now
+  std::optional<Error> refused_;                      ///< the last submission that was refused
   bool is_telling_ = false;
 };
 

@@ -263,6 +263,22 @@ class World {
   bool removals_wait = false;          ///< they are not removed, as if the master ended before
   std::optional<Error> removal_error;  ///< with which removals fail
 
+  /// What the store says that it has of a checkpoint; nothing: what the client names.
+  std::optional<Result<std::map<std::string, std::int64_t>>> stored;
+  bool lists_wait = false;
+  std::vector<ListFiles> lists;
+  /// Whoever waits for the lists is answered; the replies are returned.
+  std::vector<std::pair<api::CallId, api::Reply>> answer_lists() {
+    for (const ListFiles& list : std::exchange(lists, {})) {
+      control_->hear(FilesListed{list.call, list.request, named(list.request.files)}, now());
+    }
+    return settle();
+  }
+  void tick() {
+    control_->tick(now());
+    settle();
+  }
+
   /// A checkpoint of the current run of a trial.
   CheckpointId save(TrialId id, std::int64_t steps) {
     char text[37];
@@ -284,6 +300,11 @@ class World {
   std::vector<std::any> facts;
 
  private:
+  static std::map<std::string, std::int64_t> named(const std::vector<CheckpointFile>& files) {
+    std::map<std::string, std::int64_t> sizes;
+    for (const CheckpointFile& file : files) sizes[file.name] = file.size;
+    return sizes;
+  }
   TimePoint now() const { return TimePoint(std::chrono::seconds(1'000'000 + ++time_)); }
 
   std::vector<std::pair<api::CallId, api::Reply>> settle() {
@@ -304,8 +325,11 @@ class World {
       control_->hear(PointReady{one->order.experiment, one->order.event, draw(one->order)}, now());
     } else if (const auto* find = std::any_cast<FindExperiment>(&effect)) {
       control_->hear(ExperimentFound{find->call, find->request, rows.read(find->experiment)});
-    } else if (const auto* list = std::any_cast<ReadCheckpoints>(&effect)) {
-      control_->hear(CheckpointsRead{list->experiment, rows.read(list->experiment)->checkpoints}, now());
+    } else if (const auto* read = std::any_cast<ReadCheckpoints>(&effect)) {
+      control_->hear(CheckpointsRead{read->experiment, rows.read(read->experiment)->checkpoints}, now());
+    } else if (const auto* list = std::any_cast<ListFiles>(&effect)) {
+      if (lists_wait) return lists.push_back(*list);
+      control_->hear(FilesListed{list->call, list->request, stored.value_or(named(list->request.files))}, now());
     } else if (const auto* search = std::any_cast<SearchOutput>(&effect)) {
       searches.push_back(*search);
     } else if (const auto* removed = std::any_cast<RemoveCheckpoint>(&effect)) {

@@ -3,13 +3,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <tuple>
 
 #include "api/part.h"
+#include "experiment/requests/objects.h"
 #include "loop/thread_pool.h"
 #include "master/bulk/bulk_part.h"
-#include "master/checkpoints/file_moves.h"
 #include "master/checkpoints/stores.h"
 #include "objects/file_store.h"
 
@@ -37,13 +38,14 @@ class CheckpointFiles final : public BulkPart {
 
  private:
   [[nodiscard]] Result<api::Reply> put(const BulkCall& call);
+  /// Puts a file that is whole into its store; nothing: that is under way.
+  [[nodiscard]] std::optional<Result<void>> store(objects::Store& store, const experiment::requests::PutFile& request);
   [[nodiscard]] Result<api::Reply> read(const BulkCall& call);
   Result<objects::FileStore*> uploads();
 
   Dependencies deps_;
   std::shared_ptr<CheckpointStores> stores_;
   std::unique_ptr<objects::FileStore> uploads_;  ///< opened for the first upload
-  FileMoves moves_;
 };
 
 }  // namespace cadre::master

@@ -4,6 +4,13 @@
 #include <utility>
 
 namespace cadre::master {
+namespace {
+
+constexpr SlowCallLimits put_limits{4, 10'000, 1'000};
+/// Outcomes are parts of files.
+constexpr SlowCallLimits get_limits{4, 10'000, 16};
+
+}  // namespace
 
 std::string folder_of(const experiment::CheckpointId& checkpoint) { return "checkpoints/" + checkpoint.value + "/"; }
 
@@ -37,9 +44,36 @@ Result<objects::Store*> CheckpointStores::find(const std::string& name) {
 
 Result<void> CheckpointStores::remove(const std::string& store, const experiment::CheckpointId& checkpoint) {
   TRY_ASSIGN(opened, find(store));
+  puts().cancel(folder_of(checkpoint));
   TRY_ASSIGN(count, objects::remove_folder(*opened, folder_of(checkpoint)));
   static_cast<void>(count);
   return {};
+}
+
+Result<std::map<std::string, std::int64_t>> CheckpointStores::files(const std::string& store,
+                                                                    const experiment::CheckpointId& checkpoint) {
+  TRY_ASSIGN(opened, find(store));
+  const std::string folder = folder_of(checkpoint);
+  std::map<std::string, std::int64_t> found;
+  std::string after;
+  do {
+    TRY_ASSIGN(page, opened->list(folder, after));
+    for (const objects::ListedObject& object : page.objects) found[object.key.substr(folder.size())] = object.size;
+    after = page.next;
+  } while (!after.empty());
+  return found;
+}
+
+SlowCalls<void>& CheckpointStores::puts() {
+  const std::lock_guard lock(mutex_);
+  if (!puts_) puts_ = std::make_unique<SlowCalls<void>>(put_limits);
+  return *puts_;
+}
+
+SlowCalls<Bytes>& CheckpointStores::gets() {
+  const std::lock_guard lock(mutex_);
+  if (!gets_) gets_ = std::make_unique<SlowCalls<Bytes>>(get_limits);
+  return *gets_;
 }
 
 }  // namespace cadre::master

@@ -8,9 +8,11 @@
 #include <string>
 #include <string_view>
 
+#include "base/bytes.h"
 #include "base/result.h"
 #include "describe/describe.h"
 #include "experiment/ids.h"
+#include "master/checkpoints/slow_calls.h"
 #include "objects/store.h"
 
 namespace cadre::master {
@@ -39,7 +41,16 @@ class CheckpointStores {
 
   /// Opened when it is first asked for. `not_found` if there is no store of this name.
   [[nodiscard]] Result<objects::Store*> find(const std::string& name);
+  /// Removes its files, also those that are on their way.
   [[nodiscard]] Result<void> remove(const std::string& store, const experiment::CheckpointId& checkpoint);
+  /// The files of a checkpoint that are whole, with their sizes.
+  [[nodiscard]] Result<std::map<std::string, std::int64_t>> files(const std::string& store,
+                                                                  const experiment::CheckpointId& checkpoint);
+
+  /// Files on their way into a store; a call is named by the key of the file and what tells its content.
+  [[nodiscard]] SlowCalls<void>& puts();
+  /// Parts of files on their way out of a store.
+  [[nodiscard]] SlowCalls<Bytes>& gets();
 
   [[nodiscard]] bool has(const std::string& name) const { return name == own_store || settings_.stores.contains(name); }
   [[nodiscard]] const CheckpointSettings& settings() const { return settings_; }
@@ -52,6 +63,8 @@ class CheckpointStores {
   const std::string folder_;
   std::mutex mutex_;
   std::map<std::string, std::unique_ptr<objects::Store>> open_;
+  std::unique_ptr<SlowCalls<void>> puts_;  ///< their threads use the stores, and end before
+  std::unique_ptr<SlowCalls<Bytes>> gets_;
 };
 
 /// The folder of a checkpoint in its store, with a slash at its end, and the key of a file in it.
