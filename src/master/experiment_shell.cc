@@ -127,7 +127,8 @@ loop::Task<void> ExperimentShell::find(experiment::FindExperiment effect) {
   });
   using Rows = std::optional<experiment::ExperimentRows>;
   Result<Rows> rows = read ? Result<Rows>(std::any_cast<Rows>(*std::move(read))) : Failure(read.error());
-  post_for(effect.call.id, experiment::ExperimentFound{effect.call, effect.request, std::move(rows)});
+  post_for(effect.call.id,
+           experiment::ExperimentFound{effect.call, effect.request, effect.experiment, std::move(rows)});
 }
 
 loop::Task<void> ExperimentShell::find(experiment::FindCheckpoint effect) {

@@ -2,7 +2,6 @@
 WebHDFS."""
 import os
 import pathlib
-import signal
 import socket
 import subprocess
 import time
@@ -32,12 +31,6 @@ class Server:
                 time.sleep(0.05)
         raise AssertionError(f"{name} does not start:\n" + (pathlib.Path(folder) / f"{name}.log").read_text())
 
-    def stop(self):
-        self.process.send_signal(signal.SIGSTOP)
-
-    def go_on(self):
-        self.process.send_signal(signal.SIGCONT)
-
     def close(self):
         self.process.kill()
         self.process.wait()
@@ -47,10 +40,14 @@ class Redis(Server):
     password = "a-password-of-redis"
 
     def __init__(self, folder, ):
-        port = free_port()
-        self.url = f"redis://:{self.password}@127.0.0.1:{port}"
-        self.launch(folder, "redis", ["/usr/bin/redis-server", "--port", port, "--bind", "127.0.0.1", "--requirepass",
-                                   self.password, "--save", "", "--appendonly", "no"], port)
+        self.folder, self.port = folder, free_port()
+        self.url = f"redis://:{self.password}@127.0.0.1:{self.port}"
+        self.start()
+
+    def start(self):
+        self.launch(self.folder, f"redis-{self.port}",
+                    ["/usr/bin/redis-server", "--port", self.port, "--bind", "127.0.0.1", "--requirepass",
+                     self.password, "--save", "", "--appendonly", "no", "--dir", self.folder], self.port)
 
 
 class S3(Server):

@@ -15,6 +15,7 @@
 #include "net/zmq_network.h"
 #include "tests/fuzz_live/hostile_agent.h"
 #include "tests/fuzz_live/task_program.h"
+#include "tests/fuzz_live/trial_program.h"
 #include "tests/servers/postgres.h"
 
 namespace cadre::fuzz_live {
@@ -96,6 +97,49 @@ void check_tasks(HostileClient& api, const std::vector<std::uint64_t>& tasks) {
   if (reported == 0) give_up("no task has sent its packets and its report:" + others);
 }
 
+std::uint64_t submit_experiment(HostileClient& api, const std::string& body) {
+  const net::http::Response made = api.ask(net::http::Method::post, "/experiments", body);
+  const auto view = describe::read_json<experiment::ExperimentView>(made.body);
+  if (!view) give_up("an experiment is not taken: " + made.body);
+  return view->id.value;
+}
+
+/// Trials that send hostile requests end by themselves; one at least has sent all of its own, unless requests of others
+/// have ended it.
+void check_experiments(HostileClient& api, const std::vector<std::uint64_t>& experiments) {
+  std::uint64_t completed = 0;
+  std::string seen;
+  for (const std::uint64_t id : experiments) {
+    for (int i = 0; i < 900; ++i) {
+      seen = api.ask(net::http::Method::get, "/experiments/" + std::to_string(id)).body;
+      const auto view = describe::read_json<experiment::ExperimentView>(seen);
+      if (!view) break;  // deleted
+      if (view->state == experiment::ExperimentState::paused) {
+        api.ask(net::http::Method::post, "/experiments/" + std::to_string(id) + "/activate", "{}");
+      }
+      if (view->trials.failed > 0) {
+        give_up("a trial that sends hostile requests has failed: " +
+                api.ask(net::http::Method::get, "/experiments/" + std::to_string(id) + "/trials").body);
+      }
+      completed = std::max(completed, view->trials.completed);
+      if (is_terminal(view->state)) break;
+      std::this_thread::sleep_for(100ms);
+    }
+  }
+  if (completed == 0) give_up("no trial has sent its requests: " + seen);
+}
+
+/// Ends all experiments that requests have made.
+void end_experiments(HostileClient& api) {
+  const auto all =
+      describe::read_json<experiment::Experiments>(api.ask(net::http::Method::get, "/experiments?most=1000").body);
+  if (!all) give_up("the experiments cannot be read");
+  for (const experiment::ExperimentView& one : all->experiments) {
+    if (is_terminal(one.state)) continue;
+    api.ask(net::http::Method::post, "/experiments/" + std::to_string(one.id.value) + "/kill", "{}");
+  }
+}
+
 /// Ends all jobs that requests have made; then nothing may be left of them, with the master and on the agent's host.
 void check_idle(HostileClient& api, const Cluster& cluster, loop::RealLoop& loop) {
   const bool all_ended = until(loop, 90s, [&] {
@@ -150,9 +194,11 @@ int run_all(const std::vector<std::string>& arguments) {
     std::uint64_t rounds = 0;
     std::int64_t most_kib = 0;
     std::vector<std::uint64_t> tasks;
+    std::vector<std::uint64_t> experiments;
     for (; std::chrono::steady_clock::now() - begun < seconds || rounds < 3; ++rounds) {
       if (rounds % 4 == 0)
         tasks.push_back(submit(api, job_of("default", {"/usr/bin/python3", "-c", task_program(dice)}, 0)));
+      if (rounds % 8 == 0) experiments.push_back(submit_experiment(api, hostile_experiment(dice)));
       submit(api, job_of("evil", {"true"}, 1));
       evil.burst(dice);
       api.burst(dice);
@@ -165,6 +211,8 @@ int run_all(const std::vector<std::string>& arguments) {
     run_ordinary_job(api);
     api.ask_each(dice);
     check_tasks(api, tasks);
+    check_experiments(api, experiments);
+    end_experiments(api);
     check_idle(api, cluster, loop);
     if (cluster.master != first || !cluster.is_master_alive()) give_up("the master is another one");
     evil.check_was_served();

@@ -12,6 +12,8 @@
 #include "access/requests.h"
 #include "cluster/output.h"
 #include "cluster/requests.h"
+#include "experiment/requests/metrics.h"
+#include "experiment/requests/objects.h"
 #include "loop/file.h"
 #include "names/master/requests.h"
 #include "net/http/client.h"
@@ -71,6 +73,7 @@ class HostileClient {
       }
       // A new password of the admin would end the token that all is asked with.
       if constexpr (std::is_same_v<T, access::SetUser>) tree.set("keep_tokens", describe::Value(true));
+      use_what_is_there(tree, dice);
       if (tree.find("hash") != nullptr && dice.percent(50)) tree.set("hash", describe::Value(std::string(64, 'a')));
       for (std::size_t at = T::route.path.find('{'); at != std::string_view::npos;
            at = T::route.path.find('{', at + 1)) {
@@ -106,10 +109,14 @@ class HostileClient {
   }
   void burst(Dice& dice) {
     for (int i = 0; i < 60; ++i) {
-      switch (dice.below(4)) {
+      switch (dice.below(8)) {
         case 0: add_hostile_of(std::type_identity<access::Request>{}, dice); break;
         case 1: add_hostile_of(std::type_identity<names::requests::Request>{}, dice); break;
         case 2: add_hostile_of(std::type_identity<Bulk>{}, dice); break;
+        case 3: add_hostile_of(std::type_identity<experiment::requests::ExperimentRequest>{}, dice); break;
+        case 4: add_hostile_of(std::type_identity<experiment::requests::TrialRequest>{}, dice); break;
+        case 5: add_hostile_of(std::type_identity<experiment::requests::BulkRequest>{}, dice); break;
+        case 6: add_hostile_of(std::type_identity<experiment::requests::ObjectRequest>{}, dice); break;
         default: add_hostile_of(std::type_identity<cluster::requests::Request>{}, dice); break;
       }
     }
@@ -128,6 +135,10 @@ class HostileClient {
       each_unanswered(std::type_identity<names::requests::Request>{}, dice);
       each_unanswered(std::type_identity<cluster::requests::Request>{}, dice);
       each_unanswered(std::type_identity<Bulk>{}, dice);
+      each_unanswered(std::type_identity<experiment::requests::ExperimentRequest>{}, dice);
+      each_unanswered(std::type_identity<experiment::requests::TrialRequest>{}, dice);
+      each_unanswered(std::type_identity<experiment::requests::BulkRequest>{}, dice);
+      each_unanswered(std::type_identity<experiment::requests::ObjectRequest>{}, dice);
       if (unanswered_.empty()) return;
       const TimePoint begun = loop_.now();
       while (under_way_ > 0 && loop_.now() - begun < std::chrono::seconds(3))
@@ -141,6 +152,18 @@ class HostileClient {
   std::map<std::string, std::int64_t, std::less<>> answered;  ///< by kind of request
 
  private:
+  /// Often an experiment, a trial and a checkpoint that exist.
+  static void use_what_is_there(describe::Value& tree, Dice& dice) {
+    const std::string experiment = std::to_string(dice.between(1, 3));
+    const auto set = [&](const char* key, const std::string& value) {
+      if (tree.find(key) != nullptr && dice.percent(60)) tree.set(key, describe::Value(value));
+    };
+    set("experiment", experiment);
+    set("trial", experiment + "." + std::to_string(dice.below(2)));
+    set("checkpoint", "7d3c6a52-0b7e-4f6e-9d0a-3f1f4cf2b9a" + std::to_string(dice.below(10)));
+    set("name", "file-" + std::to_string(dice.below(3)));
+  }
+
   using Bulk = std::variant<access::ListAudit, access::Login, cluster::requests::ReadLogs, cluster::requests::GetCode,
                             cluster::requests::PutCode>;
   template <class T>

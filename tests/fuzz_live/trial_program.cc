@@ -37,7 +37,8 @@ Value hostile_request(Dice& dice) {
   }
   if constexpr (std::is_same_v<T, requests::PutFile>) {
     // Of the content "x".
-    if (dice.percent(50)) tree.set("hash", Value(std::string("2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881")));
+    if (dice.percent(50))
+      tree.set("hash", Value(std::string("2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881")));
     if (dice.percent(50)) tree.set("size", Value(1)).set("offset", Value(0));
     if (dice.percent(50)) tree.set("name", Value("file-" + std::to_string(dice.below(3))));
   }
@@ -87,7 +88,8 @@ std::string hostile_experiment(Dice& dice) {
       "    path = one['path'].replace('" +
       std::string(own_trial) +
       "', os.environ['CADRE_TRIAL'])\n"
-      "    request = urllib.request.Request(os.environ['CADRE_MASTER'] + path, one['body'].encode(), method=one['method'],\n"
+      "    request = urllib.request.Request(os.environ['CADRE_MASTER'] + path, one['body'].encode(), "
+      "method=one['method'],\n"
       "        headers={'Authorization': 'Bearer ' + os.environ['CADRE_TOKEN'], 'Content-Type': 'application/json'})\n"
       "    try:\n"
       "        taken += urllib.request.urlopen(request, timeout=60).status == 200\n"

@@ -193,7 +193,7 @@ std::optional<api::Reply> Control::serve_created(const api::Call& call, Experime
 void Control::hear(const ExperimentFound& news) {
   const auto reply = [&](api::Reply what) { outcome_.replies.emplace_back(news.call.id, std::move(what)); };
   if (!news.rows) return reply(news.rows.error());
-  if (!*news.rows) return reply(no_such("such experiment"));
+  if (!*news.rows) return reply(no_such(name_of(news.experiment)));  // in the words for one that is hidden
   const ExperimentId id = (*news.rows)->row.id;
   if (const auto* create = news.request.as<requests::CreateExperiment>()) {
     const TrialId trial = *trial_in(create->warm_start);

@@ -62,6 +62,7 @@ struct PointReady {
 struct ExperimentFound {
   api::Call call;
   api::Request request;
+  ExperimentId experiment;
   Result<std::optional<ExperimentRows>> rows;
 };
 struct FoundCheckpoint {

@@ -324,7 +324,7 @@ class World {
       if (draws_wait) return draws.push_back(one->order);
       control_->hear(PointReady{one->order.experiment, one->order.event, draw(one->order)}, now());
     } else if (const auto* find = std::any_cast<FindExperiment>(&effect)) {
-      control_->hear(ExperimentFound{find->call, find->request, rows.read(find->experiment)});
+      control_->hear(ExperimentFound{find->call, find->request, find->experiment, rows.read(find->experiment)});
     } else if (const auto* read = std::any_cast<ReadCheckpoints>(&effect)) {
       control_->hear(CheckpointsRead{read->experiment, rows.read(read->experiment)->checkpoints}, now());
     } else if (const auto* list = std::any_cast<ListFiles>(&effect)) {

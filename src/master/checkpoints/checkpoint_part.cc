@@ -17,6 +17,9 @@ namespace requests = experiment::requests;
 /// So long a request waits for a store: small files are moved by then.
 constexpr Duration store_wait_max = 200ms;
 
+/// Files whose failures are remembered.
+constexpr std::size_t failures_most = 1'000;
+
 /// What the database knows of a checkpoint.
 struct Known {
   std::string state;
@@ -110,9 +113,17 @@ Result<api::Reply> CheckpointFiles::put(const BulkCall& call) {
     return fail(Errc::denied, "the run that has begun this checkpoint is over");
   }
   if (!stored) {
-    return fail(Errc::unavailable, request.name + " is being moved to the store '" + known.store + "'; ask again");
+    const auto before = failures_.find(key);
+    return fail(Errc::unavailable, before != failures_.end() ? before->second + " (it is tried again)"
+                                                             : request.name + " is being moved to the store '" +
+                                                                   known.store + "'; ask again");
   }
-  TRY(*stored);
+  failures_.erase(key);
+  if (!*stored) {
+    if (failures_.size() >= failures_most) failures_.clear();
+    failures_[key] = stored->error().message;
+    return Failure(stored->error());
+  }
   return api::Reply(requests::FileState{request.size, true});
 }
 

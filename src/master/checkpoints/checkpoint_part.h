@@ -2,8 +2,10 @@
 /// loop: its bulk side takes files of tasks, which see neither a key of a store nor its folder, and gives them back.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <tuple>
 
@@ -46,6 +48,7 @@ class CheckpointFiles final : public BulkPart {
   Dependencies deps_;
   std::shared_ptr<CheckpointStores> stores_;
   std::unique_ptr<objects::FileStore> uploads_;  ///< opened for the first upload
+  std::map<std::string, std::string> failures_;  ///< why files could not be stored before, by key
 };
 
 }  // namespace cadre::master
