@@ -12,7 +12,7 @@ namespace cadre::app {
 namespace {
 
 /// Passwords are made and checked two at a time: each takes 32 MiB.
-const loop::PoolOptions pool_options{"passwords and files", 2, 64};
+const loop::PoolOptions pool_options{"passwords, files and large bodies", 2, 64};
 
 }  // namespace
 

@@ -6,7 +6,6 @@
 #include "base/check.h"
 #include "base/protocol.h"
 #include "cluster/bulk.h"
-#include "gateway/arguments.h"
 #include "gateway/bodies.h"
 #include "gateway/openapi.h"
 #include "gateway/problem.h"
@@ -19,6 +18,8 @@ using net::http::Method;
 
 /// Of those who read output at a time; what each reads stays in memory until it is sent.
 constexpr std::size_t readers_max = 32;
+/// Reading a body of this size takes some tenths of a millisecond; larger ones must not hold up other requests.
+constexpr std::size_t large_body = 64 << 10;
 constexpr std::string_view bearer = "Bearer ";
 
 }  // namespace
@@ -46,6 +47,7 @@ Gateway::Gateway(const Dependencies& deps, Options options)
       replies_([this](api::CallId call) { deps_.service.forget(call); }),
       bulk_replies_([this](api::CallId call) { deps_.bulk.forget(call); }),
       reading_(deps_.loop, readers_max),
+      reading_large_(deps_.loop, 1),
       feed_(options_.last_change, options_.changes),
       names_(deps.loop, options_.names_begin),
       started_(calendar_.now()),
@@ -74,18 +76,32 @@ ByteSize Gateway::body_max_of(Method method, std::string_view target) const {
 }
 
 void Gateway::add_operation(const api::Operation& operation, Serve serve) {
-  operations_.push_back(std::make_unique<const api::Operation>(operation));
-  add_route(operation.route, [this, serve = std::move(serve), &known = *operations_.back()](const Visit& visit) {
+  operations_.push_back(std::make_unique<const Served>(Served{operation, std::move(serve)}));
+  add_route(operation.route, [this, &served = *operations_.back()](const Visit& visit) {
     std::optional<api::Credential> who = api::Credential{"", "", visit.request().peer};
-    const bool is_anonymous = known.route.need == api::Need::nothing;
-    if (!is_anonymous) who = credential_of(visit);
+    if (!served.is_anonymous()) who = credential_of(visit);
     if (!who) return;
-    auto request = arguments(known, visit.names, visit.request()).and_then(known.read);
     who->body_bytes = visit.request().body.size();
-    if (known.route.body == api::Body::fields) visit.exchange->release_body();  // the request may wait long
-    if (request) return serve(visit, *std::move(who), *request);
-    is_anonymous ? visit.answer(problem(request.error())) : refuse(visit, *std::move(who), request.error());
+    if (who->body_bytes >= large_body) return tasks_.spawn(read_large(visit, *std::move(who), served));
+    serve_read(visit, *std::move(who), served, served.read(visit));
   });
+}
+
+loop::Task<void> Gateway::read_large(Visit visit, api::Credential who, const Served& served) {
+  const Semaphore::Permit permit = co_await reading_large_.acquire();
+  std::optional<ReadRequest> request;
+  const Result<void> done = co_await deps_.pool.run([&]() -> Result<void> {
+    request = served.read(visit);
+    return {};
+  });
+  if (!done) co_return visit.answer(problem(done.error().code, done.error().message, {}));
+  serve_read(visit, std::move(who), served, *std::move(request));
+}
+
+void Gateway::serve_read(const Visit& visit, api::Credential who, const Served& served, ReadRequest request) {
+  if (served.operation.route.body == api::Body::fields) visit.exchange->release_body();  // the request may wait long
+  if (request) return served.serve(visit, std::move(who), *request);
+  served.is_anonymous() ? visit.answer(problem(request.error())) : refuse(visit, std::move(who), request.error());
 }
 
 void Gateway::add_routes() {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <tl/expected.hpp>
 #include <vector>
 
 #include "access/requests.h"
@@ -20,6 +21,7 @@
 #include "cluster/bulk_endpoint.h"
 #include "cluster/output.h"
 #include "cluster/requests.h"
+#include "gateway/arguments.h"
 #include "gateway/change_feed.h"
 #include "gateway/name_service.h"
 #include "gateway/rights.h"
@@ -67,7 +69,7 @@ class Gateway {
     Log& log;
     api::Service& service;
     cluster::BulkEndpoint& bulk;
-    loop::BlockingPool& pool;  ///< for passwords and files
+    loop::BlockingPool& pool;  ///< for passwords, files and large bodies
   };
 
   [[nodiscard]] static Result<std::unique_ptr<Gateway>> open(const Dependencies& deps, Options options);
@@ -93,6 +95,17 @@ class Gateway {
   using Handler = std::function<void(const Visit&)>;
   /// Serves a request whose arguments were read, of a caller with a credential.
   using Serve = std::function<void(const Visit&, api::Credential, const api::Request&)>;
+  using ReadRequest = tl::expected<api::Request, describe::Faults>;
+  /// An operation, and how it is served.
+  struct Served {
+    api::Operation operation;
+    Serve serve;
+    bool is_anonymous() const { return operation.route.need == api::Need::nothing; }
+    /// Safe on any thread.
+    ReadRequest read(const Visit& visit) const {
+      return arguments(operation, visit.names, visit.request()).and_then(operation.read);
+    }
+  };
 
   /// Of requests by method, route and class of the status.
   static constexpr std::size_t series_max = 1'000;
@@ -140,6 +153,9 @@ class Gateway {
 
   /// A route for an operation: reads its arguments, and serves callers that have a credential.
   void add_operation(const api::Operation& operation, Serve serve);
+  /// Reads the arguments on the pool.
+  loop::Task<void> read_large(Visit visit, api::Credential who, const Served& served);
+  void serve_read(const Visit& visit, api::Credential who, const Served& served, ReadRequest request);
   /// Requests of this type are served by the gateway itself, which may ask the service for more than one thing.
   template <class T, class Fn>
   void serve_here(Fn fn) {
@@ -200,12 +216,13 @@ class Gateway {
                                buckets::seconds};
   Waiting<api::Reply> replies_;
   Waiting<cluster::bulk::FromMaster> bulk_replies_;
-  Semaphore reading_;  ///< of output
+  Semaphore reading_;        ///< of output
+  Semaphore reading_large_;  ///< of large bodies
   ChangeFeed feed_;
   Rights rights_;
   NameService names_;
-  std::vector<std::unique_ptr<const api::Operation>> operations_;  // their places must not change
-  std::map<std::string_view, Serve> served_here_;                  ///< by the names of the requests
+  std::vector<std::unique_ptr<const Served>> operations_;  // their places must not change
+  std::map<std::string_view, Serve> served_here_;          ///< by the names of the requests
   struct Endpoint {
     std::string route;  ///< template of its path
     Handler handler;

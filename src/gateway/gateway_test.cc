@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <deque>
+#include <latch>
 
 #include "access/part.h"
 #include "base/protocol.h"
@@ -214,6 +215,44 @@ TEST_F(GatewayTest, ForwardsResponsesOfServices) {
   EXPECT_EQ(response.status, 409);
   EXPECT_THAT(response.body, HasSubstr("it has ended"));
   EXPECT_EQ((asked<requests::EndJob>().at(0).job.value), 17U);
+}
+
+loop::Task<void> ask_into(net::http::Client& client, Question asked, std::optional<Response>& response) {
+  Result<Response> answer = co_await client.ask(std::move(asked));
+  response = *std::move(answer);
+}
+
+loop::Task<void> occupy(loop::BlockingPool& pool, std::latch& end) {
+  static_cast<void>(co_await pool.run([&]() -> Result<void> {
+    end.wait();
+    return {};
+  }));
+}
+
+TEST_F(GatewayTest, ReadsLargeBodiesWithoutHoldingUpOtherRequests) {
+  open();
+  script = [](const api::Request&) { return told(requests::Status{}); };
+  const std::string text(100'000, 'x');
+  const std::string job = R"({"members": [{"command": {"argv": ["echo", ")" + text + R"("]}}]})";
+  std::latch end(1);
+  std::optional<Response> response;
+  {
+    loop::Tasks tasks(loop);
+    for (int thread = 0; thread < 2; ++thread) tasks.spawn(occupy(pool, end));
+    tasks.spawn(ask_into(client, question("POST", "/api/v1/jobs", job), response));
+    EXPECT_EQ(say("GET", "/api/v1/status").status, 200);
+    EXPECT_FALSE(response) << "it is read on the pool, which is busy";
+    end.count_down();
+    net::http::run_until(loop, [&] { return response && tasks.count() == 0; });
+  }
+  ASSERT_TRUE(response);
+  EXPECT_EQ(response->status, 200);
+  EXPECT_EQ(asked<requests::Submit>().at(0).job.members.at(0).command.argv.at(1), text);
+
+  const Response faulty = say("POST", "/api/v1/jobs", R"({"nonsense": ")" + text + "\"}");
+  EXPECT_EQ(faulty.status, 400);
+  EXPECT_THAT(faulty.body, HasSubstr("nonsense"));
+  EXPECT_EQ(say("POST", "/api/v1/jobs", job, "").status, 401);
 }
 
 /// Of more letters than fit into a string itself.

@@ -57,12 +57,13 @@ std::vector<api::Reply> ExperimentBulk::serve(std::span<const BulkCall> calls) {
   }
   const Error unanswered{Errc::unavailable, "the request was not served; try again"};
   std::vector<api::Reply> replies(calls.size(), api::Reply(unanswered));
-  store_reports(calls, replies);
+  // Readers first: many reports may have come with them, and nothing that came before is unanswered.
   for (std::size_t i = 0; i < calls.size(); ++i) {
     if (calls[i].request.as<requests::ReportMetrics>() == nullptr) {
       replies[i] = read(calls[i].who, calls[i].request);
     }
   }
+  store_reports(calls, replies);
   return replies;
 }
 
