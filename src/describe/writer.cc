@@ -95,6 +95,13 @@ Value write_list(const ListType& type, void* from, Defaults defaults) {
   Value::List list;
   const std::size_t size = type.size(from);
   list.reserve(size);
+  if (defaults == Defaults::omitted && type.item.kind == Type::Kind::record) {
+    const auto& record = static_cast<const RecordType&>(type.item);
+    const Initial initial(record);
+    const Members members(record, initial.get());
+    for (std::size_t i = 0; i < size; ++i) list.push_back(write_record(record, type.at(from, i), {}, &members));
+    return Value(std::move(list));
+  }
   for (std::size_t i = 0; i < size; ++i) list.push_back(write(type.item, type.at(from, i), defaults));
   return Value(std::move(list));
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/body.h"
 #include "base/check.h"
 
 namespace cadre::gateway {
@@ -10,8 +11,6 @@ namespace {
 using describe::Faults;
 using describe::Shape;
 using describe::Value;
-
-constexpr std::size_t nodes_max = 200'000;
 
 const describe::FieldShape* field_of(const Shape& record, std::string_view key) {
   const auto field = std::find_if(record.fields.begin(), record.fields.end(),
@@ -37,7 +36,7 @@ Value typed(const describe::FieldShape* field, std::string text) {
 tl::expected<Value, Faults> body_of(const net::http::Request& request) {
   if (request.body.empty()) return Value(Value::Map{});
   describe::Bounds bounds;
-  bounds.nodes = nodes_max;
+  bounds.nodes = api::body_values_most;
   auto parsed = describe::parse_json(request.body, bounds);
   if (!parsed) return tl::unexpected(std::move(parsed).error());
   if (parsed->as<Value::Map>() == nullptr) {

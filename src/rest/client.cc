@@ -79,6 +79,10 @@ Client::Call Client::call_of(const api::Route& route, Value fields, std::string 
 
 Value Client::fields_of(const api::Route& route, const describe::Type& type, const void* request) {
   Value fields = describe::write(type, request, describe::Defaults::omitted);
+  const auto& written = *fields.as<Value::Map>();
+  const auto in_path = std::count_if(written.begin(), written.end(),
+                                     [&](const describe::Entry& field) { return route.has_in_path(field.key); });
+  if (in_path == std::count(route.path.begin(), route.path.end(), '{')) return fields;
   Value all = describe::write(type, request);
   for (describe::Entry& field : *all.as<Value::Map>()) {
     if (route.has_in_path(field.key)) fields.set(std::move(field.key), std::move(field.value));

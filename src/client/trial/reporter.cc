@@ -1,8 +1,10 @@
 #include "client/trial/reporter.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
+#include "api/body.h"
 #include "client/interrupt.h"
 #include "client/trial/master_calls.h"
 #include "loop/boot_clock.h"
@@ -14,7 +16,8 @@ using namespace std::chrono_literals;
 namespace requests = experiment::requests;
 
 constexpr auto interrupt_look_every = 200ms;
-constexpr std::size_t batch_bytes_max = std::size_t{4} << 20;  // of a body that may have twice as much
+constexpr std::size_t batch_bytes_max = std::size_t{1} << 20;
+static_assert(batch_bytes_max / std::string_view(R"("a":1,)").size() < api::body_values_most, "the master refuses it");
 constexpr std::size_t batch_reports_max = 5'000;
 constexpr std::size_t no_linger_from = 1'000;
 constexpr std::size_t errors_max = 10;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <thread>
 
+#include "api/body.h"
 #include "base/seeds.h"
 #include "tests/servers/results.h"
 
@@ -45,6 +46,9 @@ class FakeSink final : public ReportSink {
         for (const auto& one : batch.reports) steps_.push_back(one.steps);
       }
       last_ = text;
+      describe::Bounds bounds;
+      bounds.nodes = api::body_values_most;
+      are_readable_ = are_readable_ && describe::parse_json(text, bounds).has_value();
     }
     if (error) return Failure(*error);
     requests::Reported stored{batch.reports.size(), {}};
@@ -78,6 +82,7 @@ class FakeSink final : public ReportSink {
   std::deque<Error> errors_;
   std::string fault_;
   std::string last_;
+  bool are_readable_ = true;
   std::vector<std::int64_t> steps_;
   std::vector<requests::ReportTrial> news_;
   std::size_t steps_at_news_ = 0;
@@ -117,6 +122,21 @@ TEST(Reporter, SendsReportsInBatches) {
   ASSERT_DONE(reporter.flush());
   EXPECT_LE(sink.calls_, 4);
   EXPECT_THAT(sink.steps_, SizeIs(1'000));
+}
+
+TEST(Reporter, SendsNoBatchWithMoreValuesThanAMasterReads) {
+  FakeSink sink;
+  sink.hold();
+  Reporter reporter(trial, sink, quick());
+  describe::Value::Map metrics;
+  for (int name = 0; name < 100; ++name) metrics.push_back({std::to_string(name), describe::Value(1), {}});
+  for (std::int64_t steps = 0; steps < 5'000; ++steps) {
+    ASSERT_DONE(reporter.report({"training", steps, describe::Value(metrics)}));
+  }
+  sink.let_go();
+  ASSERT_DONE(reporter.flush());
+  EXPECT_THAT(sink.steps_, SizeIs(5'000));
+  EXPECT_TRUE(sink.are_readable_);
 }
 
 TEST(Reporter, WaitsWhileItsQueueIsFull) {
