@@ -10,7 +10,7 @@ namespace {
 constexpr std::int32_t workers_max = 1'024;
 
 struct LaunchArguments {
-  std::vector<std::string> command;
+  std::string program;
   bool per_slot = false;
   std::int32_t workers = 1;
   std::optional<Duration> join_wait;
@@ -19,9 +19,9 @@ struct LaunchArguments {
 int run_launch(const CLI::App& command, const LaunchArguments& arguments) {
   LaunchOptions options;
   options.name = full_name(command);
-  options.command = arguments.command;
-  const std::vector<std::string> rest = command.remaining();  // from the first option of the program itself
-  options.command.insert(options.command.end(), rest.begin(), rest.end());
+  options.command = command.remaining();  // all that follows the program
+  if (!options.command.empty() && options.command.front() == "--") options.command.erase(options.command.begin());
+  options.command.insert(options.command.begin(), arguments.program);
   options.workers = arguments.per_slot ? workers_per_slot() : static_cast<std::uint32_t>(arguments.workers);
   if (arguments.join_wait) options.join_wait = *arguments.join_wait;
   return launch(options);
@@ -40,7 +40,7 @@ void add_launch_command(CLI::App& app, Chosen& chosen) {
             "torchrun. When one fails, all end, on all hosts.\n"
             "Exits with the exit code of the process that failed first, with 128 plus the signal number if a\n"
             "signal ended it, and with 125 if cadre itself fails.\n"});
-  command.prefix_command();
+  command.prefix_command();  // its positional takes the program, and nothing behind that is parsed
   CLI::Option* const per_slot = command.add_flag(
       "--per-slot", arguments->per_slot,
       "Run one process for each slot of the task, which sees only that slot; without a cluster one for "
@@ -51,7 +51,7 @@ void add_launch_command(CLI::App& app, Chosen& chosen) {
       ->excludes(per_slot);
   add_duration(command, "--join-timeout", arguments->join_wait, std::chrono::milliseconds(1),
                "Maximum time until all tasks of the job have started; default: 10m");
-  command.add_option("command", arguments->command, "Command to run, after --")->required()->type_name("COMMAND");
+  command.add_option("command", arguments->program, "Command to run, after --")->required()->type_name("COMMAND...");
   command.callback(
       [&command, &chosen, arguments] { chosen = [&command, arguments] { return run_launch(command, *arguments); }; });
 }
