@@ -19,7 +19,8 @@ INLINE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 # `cadre.db` is a file.
 FILES = {"db", "yaml", "md", "h", "cc", "py", "so", "service", "json"}
 
-import cadre  # noqa: E402  (the package under test, from PYTHONPATH)
+import cadre.core  # noqa: E402  (the package under test, from PYTHONPATH)
+import cadre.search  # noqa: E402
 
 
 def has(thing, path, name):

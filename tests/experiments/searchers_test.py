@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 from scene import EXAMPLES, PYTHON, Scene
@@ -48,45 +47,62 @@ class Searchers(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.file = pathlib.Path(folder.name) / "search.json"
 
-    def climber(self, file, **environment):
-        program = EXAMPLES / "experiments/custom_search/climb.py"
-        return subprocess.Popen([PYTHON, program, file], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                env={**self.environment, "CADRE_MASTER": str(self.cluster.data), **environment})
+    def program(self, *argv):
+        return subprocess.Popen(list(map(str, argv)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                env={**self.environment, "CADRE_MASTER": str(self.cluster.data)})
 
-    def points(self, number):
-        return [(one["hyperparameters"], one["seed"]) for one in self.cluster.trials(number)]
+    def climber(self, file):
+        return self.program(PYTHON, EXAMPLES / "experiments/custom_search/climb.py", file)
 
-    def test_a_custom_search_continues_exactly_when_its_program_and_the_master_are_killed(self):
-        undisturbed = self.climber(self.file)
-        output = undisturbed.communicate(timeout=500)[0]
-        self.assertEqual(undisturbed.returncode, 0, output)
-        self.assertIn("completed; the best has 3 layers and lr = 0.01\n", output)
+    def narrower(self, file):
+        folder = EXAMPLES / "experiments"
+        return self.program(os.environ["CADRE_NARROW"], file, folder / "custom_search/climb.yaml", folder / "search")
+
+    def check_continues(self, begin):
+        """Runs a program undisturbed, and again while it and the master are killed; the output and the experiment of the
+        first."""
+        undisturbed = begin(self.file)
+        whole = undisturbed.communicate(timeout=500)[0]
+        self.assertEqual(undisturbed.returncode, 0, whole)
         number = json.loads(self.file.read_text())["experiment"]
-        ended = self.cluster.experiment(number)
-        self.assertEqual((ended["state"], ended["searcher"]), ("completed", "custom"))
-        self.assertLess(min(one["steps"] for one in self.cluster.trials(number)), 12, "bad trials are stopped early")
-
         file = self.file.with_name("disturbed.json")
         before = len(self.cluster.get("/experiments").json["experiments"])
-        for kill in range(60):
-            program = self.climber(file)
+        for kills in range(60):
+            program = begin(file)
             try:
-                output = program.communicate(timeout=0.5 + 0.3 * (kill % 5))[0]
+                output = program.communicate(timeout=0.5 + 0.3 * (kills % 5))[0]
                 break
             except subprocess.TimeoutExpired:
-                if kill % 4 == 2:
+                if kills % 4 == 2:
                     self.cluster.kill_master()
                     self.cluster.start_master()
                 program.send_signal(signal.SIGKILL)
                 program.communicate()
         self.assertEqual(program.returncode, 0, output)
-        self.assertGreater(kill, 4)
+        self.assertGreater(kills, 4)
         self.assertEqual(len(self.cluster.get("/experiments").json["experiments"]), before + 1)
         again = json.loads(file.read_text())["experiment"]
         self.assertEqual(self.points(again), self.points(number))
-        self.assertEqual(self.cluster.experiment(again)["best"]["metric"], ended["best"]["metric"])
+        self.assertEqual(self.cluster.experiment(again)["best"]["metric"], self.cluster.experiment(number)["best"]["metric"])
+        return whole, number
 
-    def test_only_who_may_change_the_experiment_decides_about_its_trials(self):
+    def points(self, number):
+        return [(one["hyperparameters"], one["seed"]) for one in self.cluster.trials(number)]
+
+    def test_a_custom_search_continues_exactly_when_its_program_and_the_master_are_killed(self):
+        output, number = self.check_continues(self.climber)
+        self.assertIn("completed; the best has 3 layers and lr = 0.01\n", output)
+        ended = self.cluster.experiment(number)
+        self.assertEqual((ended["state"], ended["searcher"]), ("completed", "custom"))
+        self.assertLess(min(one["steps"] for one in self.cluster.trials(number)), 12, "bad trials are stopped early")
+
+    def test_a_custom_search_in_cpp_continues_exactly_when_its_program_and_the_master_are_killed(self):
+        output, number = self.check_continues(self.narrower)
+        self.assertTrue(output.endswith("completed\n"), output)
+        best = self.cluster.trial(self.cluster.experiment(number)["best"]["trial"])
+        self.assertLess(abs(math.log10(best["hyperparameters"]["lr"]) + 2), 0.2)
+
+    def test_deciding_about_trials_needs_the_right_to_change_the_experiment(self):
         bob = self.cluster.user("bob", {"default": "editor"})
         number = self.cluster.create({"name": "mine", "hyperparameters": space,
                                       "searcher": {"type": "custom", "metric": "loss"}}, self.cluster.folder_of(curve))
