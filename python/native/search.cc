@@ -101,7 +101,7 @@ py::tuple next_events(SearchProgram& program) {
   const Result<SearchProgram::Events> events = unlocked([&] { return program.next(); });
   if (!events) return failed(events.error());
   py::list list;
-  for (const auto& one : *events) list.append(object_of(one.event));
+  for (const search::Event& one : *events) list.append(object_of(describe::write(one)));
   return py::make_tuple(true, list);
 }
 

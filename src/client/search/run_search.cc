@@ -3,7 +3,6 @@
 #include "client/outcomes.h"
 #include "client/search/search_program.h"
 #include "client/trial/plain_data.h"
-#include "search/event.h"
 
 namespace cadre {
 namespace {
@@ -30,14 +29,12 @@ Outcome<std::string> run_search(Searcher& searcher, const SearchOptions& options
     if (!events) return client::reason_of(events.error());
     if (events->empty()) return std::string(program.ended());
     searcher.decisions_.clear();
-    for (const requests::SearchEventView& one : *events) {
-      const auto event = describe::read_of_peer<search::Event>(one.event);
-      if (!event) return client::reason_of(describe::to_error(event.error(), "an event of the master"));
-      if (std::holds_alternative<search::Begun>(*event)) searcher.on_begin();
-      if (const auto* report = std::get_if<search::Reported>(&*event)) {
+    for (const search::Event& event : *events) {
+      if (std::holds_alternative<search::Begun>(event)) searcher.on_begin();
+      if (const auto* report = std::get_if<search::Reported>(&event)) {
         searcher.on_report(report->trial, report->time, report->metric);
       }
-      if (const auto* ended = std::get_if<search::Ended>(&*event)) {
+      if (const auto* ended = std::get_if<search::Ended>(&event)) {
         searcher.on_end(ended->trial, static_cast<Searcher::TrialEnd>(ended->exit));
       }
     }

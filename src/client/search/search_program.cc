@@ -15,7 +15,6 @@
 #include "loop/random_word.h"
 #include "loop/task.h"
 #include "objects/stores/folder_lock.h"
-#include "search/event.h"
 
 namespace cadre::client {
 namespace {
@@ -155,22 +154,28 @@ Result<SearchProgram::Events> SearchProgram::end_or(const Error& error) {
   return Events();
 }
 
+Result<SearchProgram::Events> SearchProgram::take(const requests::SearchEvents& found) {
+  Events events;
+  for (const requests::SearchEventView& one : found.events) {
+    auto event = describe::read_of_peer<search::Event>(one.event);
+    if (!event) return Failure(describe::to_error(event.error(), "event " + std::to_string(one.number)));
+    events.push_back(*std::move(event));
+  }
+  if (kept_.done.event == 0 && !std::holds_alternative<search::Begun>(events.front())) {
+    return fail(Errc::conflict, "another program has decided about experiment " + std::to_string(experiment().value) +
+                                    " before event " + std::to_string(found.events.front().number) +
+                                    "; use its file instead of " + file_);
+  }
+  last_event_ = found.events.back().number;
+  return events;
+}
+
 Result<SearchProgram::Events> SearchProgram::next() {
   for (;;) {
     Result<requests::SearchEvents> found =
         calls_.ask_patiently(requests::GetSearchEvents{experiment(), kept_.done.event}, waits, events_wait);
     if (!found) return end_or(found.error());
-    if (!found->events.empty()) {
-      const requests::SearchEventView& first = found->events.front();
-      const auto event = describe::read_of_peer<search::Event>(first.event);
-      if (kept_.done.event == 0 && event && !std::holds_alternative<search::Begun>(*event)) {
-        return fail(Errc::conflict, "another program has decided about experiment " +
-                                        std::to_string(experiment().value) + " up to event " +
-                                        std::to_string(first.number - 1) + "; use its file instead of " + file_);
-      }
-      last_event_ = found->events.back().number;
-      return std::move(found->events);
-    }
+    if (!found->events.empty()) return take(*found);
     if (experiment::is_terminal(found->state)) {
       ended_ = describe::name_of(found->state);
       return Events();

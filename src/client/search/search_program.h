@@ -14,6 +14,7 @@
 #include "client/trial/master_calls.h"
 #include "experiment/requests/experiments.h"
 #include "loop/descriptor.h"
+#include "search/event.h"
 
 namespace cadre::client {
 
@@ -39,7 +40,7 @@ class SearchProgram {
   /// Trials that the program has created by then.
   [[nodiscard]] std::uint32_t created() const { return kept_.done.created; }
 
-  using Events = std::vector<experiment::requests::SearchEventView>;
+  using Events = std::vector<search::Event>;
   /// The events that are to be answered now, together; waits for them. None: the experiment has ended.
   [[nodiscard]] Result<Events> next();
   using Actions = std::vector<experiment::requests::SearchAction>;
@@ -73,6 +74,7 @@ class SearchProgram {
   [[nodiscard]] Result<void> create_experiment(const SearchProgramOptions& options);
   [[nodiscard]] Result<void> write();
   [[nodiscard]] Result<void> send();
+  [[nodiscard]] Result<Events> take(const experiment::requests::SearchEvents& found);
   [[nodiscard]] Result<Events> end_or(const Error& error);
 
   const std::string file_;
