@@ -4,6 +4,8 @@ import math
 import pathlib
 import pickle
 import random
+import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -330,6 +332,24 @@ class FileTest(StudyTest):
             self.assertEqual(code, -9)
         self.assertEqual(other.read_bytes(), self.file.read_bytes())
 
+    def test_a_file_that_cannot_be_written_ends_the_study_and_stays_whole(self):
+        study = search.Study(space, seed=5, file=self.file)
+        study.optimize(train, n_trials=2)
+        before = facts(study)[:2]
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (self.file.stat().st_size + 20, limits[1]))
+        try:
+            self.assertIn("cannot be written", self.assertFails("unavailable", lambda: study.optimize(train, n_trials=1)))
+            self.assertIn("was closed", self.assertFails("conflict", lambda: study.optimize(train, n_trials=1)))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+            signal.signal(signal.SIGXFSZ, ignored)
+        with search.Study.load(self.file) as again:
+            again.optimize(train, n_trials=1)
+            self.assertEqual(facts(again)[:2], before)
+            self.assertEqual(again.trials[2].state, "completed")
+
     def test_a_population_continues(self):
         study = search.Study({"lr": search.double(0, 1)}, search.pbt(population=4, interval=2), seed=2, length=8,
                              file=self.file)
@@ -361,8 +381,15 @@ class FileTest(StudyTest):
 
     def test_a_file_has_one_program_and_must_be_one_of_a_study(self):
         study = search.Study(space, file=self.file)
-        self.assertIn("another program uses", self.assertFails("conflict", lambda: search.Study.load(self.file)))
+        self.assertIn("is in use", self.assertFails("conflict", lambda: search.Study.load(self.file)))
         study.close()
+        self.assertIn("was closed", self.assertFails("conflict", lambda: study.tell(study.ask(), 1.0)))
+        with search.Study.load(self.file) as again:
+            self.assertEqual(len(again.trials), 1)
+        with open(self.file, "ab") as file:
+            file.write(b'{"type":"reported","trial":99,"time":1.0,"metric":1.0}\n')
+        self.assertIn("no trial 99", self.assertFails("corrupt", lambda: search.Study.load(self.file)))
+        self.assertFails("corrupt", lambda: search.Study.load(self.file))
         self.assertFails("not_found", lambda: search.Study.load(self.folder / "none"))
         for content in (b"{}\n", b"hello\n", b"hello", b'{"cadre_study":1}\n', b"[1]\n"):
             self.file.write_bytes(content)

@@ -1,4 +1,5 @@
 """The file of a study: its configuration in the first line, then an event in each line."""
+import errno
 import fcntl
 import json
 import os
@@ -25,6 +26,7 @@ class Journal:
         self.config: Dict[str, Any] = {}
         self.events: List[Event] = []
         self._file: Optional[int] = None
+        self._is_closed = False
         if not path:
             return
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
@@ -33,7 +35,8 @@ class Journal:
             self._read(path)
         except BlockingIOError:
             self.close()
-            raise SearchError("conflict", f"another program uses {path}; wait until it has ended, or use another file") from None
+            raise SearchError("conflict", f"{path} is in use, by another program or by a study of this one; close() that "
+                                          "study, or use another file") from None
         except SearchError:
             self.close()
             raise
@@ -76,11 +79,23 @@ class Journal:
         if self._file is not None:
             os.close(self._file)
             self._file = None
+            self._is_closed = True
 
     def _head(self) -> bytes:
         return _line({_key: _version, "config": self.config})
 
+    def require_open(self) -> None:
+        if self._is_closed:
+            raise SearchError("conflict", "this study was closed; continue its file with Study.load()")
+
     def _write(self, line: bytes) -> None:
-        if self._file is not None:
-            os.write(self._file, line)
+        if self._file is None:
+            return
+        try:
+            if os.write(self._file, line) != len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(self._file)
+        except OSError as error:  # nothing may follow a line that is not whole
+            self.close()
+            raise SearchError("unavailable", f"the file of the study cannot be written: {error.strerror}; make room, and "
+                                             "continue it with Study.load()") from error

@@ -100,8 +100,13 @@ class Study:
         self._queue: Deque[Trial] = collections.deque()
         self._unwanted: List[Trial] = []  # stopped by the search, and have not ended
         self._lock = threading.RLock()
-        for event in journal.events:
-            self._follow(event)
+        try:
+            for event in journal.events:
+                self._follow(event)
+        except (SearchError, LookupError, TypeError, ValueError) as error:
+            journal.close()
+            raise SearchError("corrupt", f"the file of the study has an impossible event: {error}; restore it from a copy, or "
+                                         "use another file") from error
         if not journal.events:
             self._step({"type": "begun"})
         self._settle()
@@ -209,9 +214,15 @@ class Study:
             self._journal.save(os.fspath(file))
 
     def close(self) -> None:
-        """Another program may use the file from now on. Nothing more can be told."""
+        """The study can be read, and another one may use its file. The end of a ``with`` block calls it."""
         with self._lock:
             self._journal.close()
+
+    def __enter__(self) -> "Study":
+        return self
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        self.close()
 
     # Inside.
 
@@ -259,6 +270,7 @@ class Study:
 
     def _step(self, event: Event) -> None:
         """A new event."""
+        self._journal.require_open()
         self._follow(event)
         self._journal.append(event)
 

@@ -3,7 +3,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Callable, Optional, Tuple, Type
 
-from cadre.search.errors import InvalidHyperparameters
+from cadre.search.errors import InvalidHyperparameters, SearchError
 from cadre.search.trial import Trial
 
 if TYPE_CHECKING:
@@ -73,6 +73,8 @@ class Work:
             value = self._function(trial)
         except InvalidHyperparameters:
             self._study.tell(trial, state="invalid")
+        except SearchError:  # of the study itself: its file cannot be written
+            raise
         except Exception as error:
             self._study.tell(trial, state="failed")
             if not isinstance(error, self._catch):
