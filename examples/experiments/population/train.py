@@ -16,7 +16,7 @@ def gain(lr, dropout):
 def main():
     with core.init(hyperparameters={"lr": 0.01, "dropout": 0.1}) as trial:
         parameters = trial.info.hyperparameters
-        length = int(trial.info.config.get("length", 100))
+        length = trial.info.until or 100
         state = {"step": 0, "reward": 0.0}
         if trial.info.latest_checkpoint is not None:
             with trial.checkpoint.restore_path(trial.info.latest_checkpoint) as path:
