@@ -85,6 +85,41 @@ TEST_F(CleanupTest, KeepsACheckpointWithWhichAnotherExperimentBegins) {
   EXPECT_EQ(world.ask(requests::DeleteCheckpoint{saved[0]}).failed()->code, Errc::conflict);
 }
 
+TEST_F(CleanupTest, DeletesNothingOfAnExperimentWhileAnotherOneBeginsWithAnyOfItsCheckpoints) {
+  run();
+  requests::CreateExperiment request;
+  request.config = *describe::parse_yaml(file);
+  request.warm_start = saved[0].value;
+  const api::Reply reply = world.ask(request);
+  world.exit(trial);
+  world.ask(requests::DeleteExperiment{id});
+  EXPECT_EQ(world.row(id).state, ExperimentState::delete_failed);
+  EXPECT_THAT(world.row(id).reason, testing::HasSubstr(saved[0].value));
+  EXPECT_THAT(world.gone, IsEmpty());
+  world.ask(requests::KillExperiment{reply.as<ExperimentView>()->id});
+  world.ask(requests::DeleteExperiment{id});
+  EXPECT_EQ(world.row(id).state, ExperimentState::deleting);
+  EXPECT_THAT(world.gone, UnorderedElementsAre(saved[0], saved[1], saved[2]));
+}
+
+TEST_F(CleanupTest, NothingBeginsWithACheckpointThatIsBeingDeleted) {
+  run();
+  world.exit(trial);
+  world.removals_wait = true;
+  const FoundCheckpoint before{world.rows.checkpoints.at(saved[1]), world.row(id)};
+  EXPECT_EQ(world.ask(requests::DeleteCheckpoint{saved[1]}).failed(), nullptr);
+  requests::CreateExperiment request;
+  request.config = *describe::parse_yaml(file);
+  request.warm_start = saved[1].value;
+  // It was read before its deletion was written.
+  const api::Call call = world.call();
+  world.control().hear(CheckpointFound{call, request, before});
+  const api::Outcome outcome = world.control().take();
+  ASSERT_EQ(outcome.replies.size(), 1);
+  ASSERT_NE(outcome.replies.front().second.failed(), nullptr);
+  EXPECT_EQ(outcome.replies.front().second.failed()->code, Errc::not_found);
+}
+
 TEST_F(CleanupTest, BeginsTrialsWithTheCheckpointOfAnotherTrial) {
   run();
   world.exit(trial);

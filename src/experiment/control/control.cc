@@ -65,6 +65,11 @@ std::string fault_of(const std::vector<CheckpointFile>& files, const std::map<st
   return "";
 }
 
+std::string in_use(const CheckpointId& checkpoint, TrialId trial) {
+  return "a trial of another experiment begins with checkpoint " + checkpoint.value + " of trial " + to_string(trial) +
+         "; wait until it has ended, or cancel it";
+}
+
 /// The trial with which another experiment begins, if that is what the text names.
 std::optional<TrialId> trial_in(const std::string& warm_start) {
   const Result<TrialId> trial = parse_trial_id(warm_start);
@@ -229,7 +234,8 @@ void Control::hear(const CheckpointFound& news) {
   const auto* create = news.request.as<requests::CreateExperiment>();
   if (create == nullptr) return;
   const bool is_there = *news.found && api::may_read(news.call.who, (*news.found)->experiment.workspace) &&
-                        (*news.found)->checkpoint.state == CheckpointState::completed;
+                        (*news.found)->checkpoint.state == CheckpointState::completed &&
+                        !ledger_.is_going((*news.found)->checkpoint.id);
   if (!is_there) {
     return reply(
         Failed{Errc::not_found, "warm_start: there is no checkpoint or trial '" + create->warm_start + "'", {}});
@@ -408,10 +414,7 @@ api::Reply Control::serve(const api::Call& call, const requests::DeleteExperimen
   const std::set<CheckpointId> pinned = ledger_.pinned();
   for (const Trial& trial : experiment->trials) {
     if (!trial.row.latest_checkpoint || !pinned.contains(*trial.row.latest_checkpoint)) continue;
-    return Failed{Errc::conflict,
-                  "a trial of another experiment begins with checkpoint " + trial.row.latest_checkpoint->value +
-                      " of trial " + to_string(trial.row.id) + "; wait until it has ended, or cancel it",
-                  {}};
+    return Failed{Errc::conflict, in_use(*trial.row.latest_checkpoint, trial.row.id), {}};
   }
   row.state = ExperimentState::deleting;
   row.reason = "deleted by " + call.who.user;
@@ -517,6 +520,10 @@ void Control::hear(const CheckpointsRead& news, TimePoint now) {
                                experiment->row.smaller_is_better, ledger_.pinned());
     gone.insert(list.begin(), list.end());
   }
+  const std::set<CheckpointId> pinned = ledger_.pinned();
+  for (const CheckpointRow& row : news.checkpoints) {
+    if (is_deleting && pinned.contains(row.id)) return fail_deletion(*experiment, in_use(row.id, row.trial), now);
+  }
   for (const CheckpointRow& row : news.checkpoints) {
     const bool is_there = row.state != CheckpointState::deleted;
     if (is_deleting && is_there) experiment->removing.insert(row.id);
@@ -545,18 +552,22 @@ void Control::hear(const CheckpointRemoved& news, TimePoint now) {
   } else {
     row.state = row.reason.empty() ? CheckpointState::deleted : CheckpointState::error;
   }
-  ledger_.put(row);
+  ledger_.removed(row);
   if (experiment == nullptr) return;
   ledger_.note(now, *experiment, row, std::string(describe::name_of(row.state)));
   if (experiment->row.state != ExperimentState::deleting) return;
   experiment->removing.erase(row.id);
   if (!news.error) return review_deletion(*experiment, now);
-  experiment->row.state = ExperimentState::delete_failed;
-  experiment->row.reason = "checkpoint " + row.id.value + ": " + row.reason;
-  experiment->row.is_live = false;
-  ledger_.changed(*experiment);
-  ledger_.note(now, *experiment, "delete_failed");
-  ledger_.forget(experiment->row.id);
+  fail_deletion(*experiment, "checkpoint " + row.id.value + ": " + row.reason, now);
+}
+
+void Control::fail_deletion(Experiment& experiment, const std::string& why, TimePoint now) {
+  experiment.row.state = ExperimentState::delete_failed;
+  experiment.row.reason = why;
+  experiment.row.is_live = false;
+  ledger_.changed(experiment);
+  ledger_.note(now, experiment, "delete_failed");
+  ledger_.forget(experiment.row.id);
 }
 
 void Control::hear(const MetricsRemoved& news, TimePoint now) {

@@ -176,6 +176,7 @@ class Control {
   api::Reply delete_checkpoint(const api::Call& call, const std::optional<FoundCheckpoint>& found);
   /// Removes what is to be removed of an experiment that has ended or is deleted.
   void begin_cleanup(Experiment& experiment);
+  void fail_deletion(Experiment& experiment, const std::string& why, TimePoint now);
   /// Looks whether all of an experiment that is deleted is gone.
   void review_deletion(Experiment& experiment, TimePoint now);
   api::Reply stop_trial(const api::Call& call, TrialId id, Outcome outcome);

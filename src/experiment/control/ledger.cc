@@ -137,6 +137,7 @@ void Ledger::abandon_active(Trial& trial) {
 void Ledger::remove(CheckpointRow checkpoint) {
   checkpoint.state = CheckpointState::partially_deleted;
   put(checkpoint);
+  going_.insert(checkpoint.id);
   removals_.push_back(std::move(checkpoint));
 }
 

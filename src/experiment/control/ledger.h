@@ -92,6 +92,13 @@ class Ledger {
   void abandon_active(Trial& trial);
   /// Its files are to be removed; until that is done, it is written as partially deleted.
   void remove(CheckpointRow checkpoint);
+  /// Its files are gone, or could not be removed.
+  void removed(const CheckpointRow& checkpoint) {
+    going_.erase(checkpoint.id);
+    put(checkpoint);
+  }
+  /// Whether its files are being removed, whatever was read of it before.
+  [[nodiscard]] bool is_going(const CheckpointId& id) const { return going_.contains(id); }
   [[nodiscard]] std::vector<CheckpointRow> take_removals() { return std::exchange(removals_, {}); }
   /// The checkpoints with which trials that have not ended may begin.
   [[nodiscard]] std::set<CheckpointId> pinned() const;
@@ -126,6 +133,7 @@ class Ledger {
   std::set<TrialId> trials_changed_;
   std::map<CheckpointId, CheckpointRow> checkpoints_;
   std::vector<CheckpointRow> removals_;
+  std::set<CheckpointId> going_;
   std::vector<ValidationRow> validations_;
   std::vector<TrialRow> trials_gone_;
   std::vector<ExperimentSpecRow> specs_gone_;

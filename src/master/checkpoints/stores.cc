@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "experiment/requests/trials.h"
+
 namespace cadre::master {
 namespace {
 
@@ -60,8 +62,11 @@ Result<std::map<std::string, std::int64_t>> CheckpointStores::files(const std::s
     TRY_ASSIGN(page, opened->list(folder, after));
     for (const objects::ListedObject& object : page.objects) found[object.key.substr(folder.size())] = object.size;
     after = page.next;
-  } while (!after.empty());
-  return found;
+  } while (!after.empty() && found.size() <= experiment::requests::checkpoint_files_most);
+  if (found.size() <= experiment::requests::checkpoint_files_most) return found;
+  return fail(Errc::invalid, "checkpoint " + checkpoint.value + " has more than " +
+                                 std::to_string(experiment::requests::checkpoint_files_most) +
+                                 " files; pack them into fewer files");
 }
 
 SlowCalls<void>& CheckpointStores::puts() {
