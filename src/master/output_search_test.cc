@@ -32,7 +32,7 @@ struct Stored {
       bulk::Output output{0, question.offset, question.offset + static_cast<std::int64_t>(most), {}};
       output.records.assign(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(most));
       bulk::FromMaster answer = std::move(output);
-      std::thread([this, call, answer]() mutable { static_cast<void>(reader.take(call, answer)); }).join();
+      answers.emplace_back([this, call, answer]() mutable { static_cast<void>(reader.take(call, answer)); });
     });
   }
   SearchOutput of(std::vector<std::string> patterns) const {
@@ -44,6 +44,7 @@ struct Stored {
   std::size_t visible = 0;
   int questions = 0;
   bool is_silent = false;
+  std::vector<std::jthread> answers;  ///< a reader is never answered by the thread that asks
 };
 
 std::vector<std::string> many_lines() {
