@@ -29,7 +29,7 @@ void describe(V& v, RunOutput& o) {
   v.required("agent", o.agent, "Agent on which it ran.");
   v.required("end", o.end, "End of its output.");
 }
-/// Tasks whose output is kept in mind; those that have failed come first.
+/// Tasks whose output may be searched; those that have failed come first.
 constexpr std::size_t run_outputs_most = 32;
 
 /// How the gang of a run ended, as the cluster reports it.

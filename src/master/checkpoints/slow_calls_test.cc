@@ -19,7 +19,7 @@ Result<int> outcome_of(SlowCalls<int>& calls, const std::string& name, const Slo
   }
 }
 
-TEST(SlowCalls, ACallThatHangsHoldsUpNobodyElse) {
+TEST(SlowCalls, ACallThatHangsDelaysNoOther) {
   SlowCalls<int> calls({2, 100, 10});
   std::atomic<bool> goes_on = false;
   const auto hang = [&]() -> Result<int> {
@@ -35,7 +35,7 @@ TEST(SlowCalls, ACallThatHangsHoldsUpNobodyElse) {
   EXPECT_EQ(outcome_of(calls, "a", hang).value(), 1);
 }
 
-TEST(SlowCalls, AnOutcomeIsToldOnceAndOnlySoManyAreKept) {
+TEST(SlowCalls, AnOutcomeIsReturnedOnceAndABoundedNumberIsKept) {
   SlowCalls<int> calls({1, 100, 3});
   std::atomic<int> made = 0;
   const auto count = [&]() -> Result<int> { return ++made; };
