@@ -20,7 +20,7 @@ class OutputReader {
 
   /// From now on questions can be asked; before they are `unavailable`.
   void open(Ask ask);
-  /// Whoever waits gets `conflict`, as does who asks from now on.
+  /// Callers that wait get `conflict`, and so do later ones.
   void close();
 
   /// Waits for the answer, no longer than `wait_max`.

@@ -157,7 +157,7 @@ class Rights(unittest.TestCase):
     def test_0_every_route_has_a_rule(self):
         self.assertEqual({name for name, _, _ in self.operations()}, set(RULES))
 
-    def test_1_who_may_not_is_refused(self):
+    def test_1_requests_without_the_right_are_refused(self):
         for name, method, path in self.operations():
             for caller in CALLERS:
                 wanted = RULES[name].who[caller]
@@ -169,7 +169,7 @@ class Rights(unittest.TestCase):
         self.assertEqual(self.cluster.trial(f"{self.experiment}.0")["state"], "running")
         self.assertEqual(self.cluster.get(f"/checkpoints/{self.checkpoint}").json["state"], "completed")
 
-    def test_2_who_may_is_not_refused(self):
+    def test_2_requests_with_the_right_are_served(self):
         for name, method, path in self.operations():
             if RULES[name].ends:
                 continue
