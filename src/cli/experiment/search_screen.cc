@@ -148,6 +148,8 @@ std::vector<ScreenLine> lines_of(const SearchScreen& screen, const ScreenShape& 
   add_trials(screen, shape, lines);
   if (!screen.notice.empty()) {
     add(screen.notice, Colour::yellow);
+  } else if (one.state == experiment::ExperimentState::paused) {
+    add("Ctrl-C detaches; resume it with: cadre experiment activate " + std::to_string(one.id.value), Colour::dim);
   } else if (!is_terminal(one.state)) {
     add("Ctrl-C detaches; the experiment continues", Colour::dim);
   }
