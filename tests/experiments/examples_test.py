@@ -3,6 +3,7 @@ import datetime
 import json
 import os
 import pathlib
+import pty
 import subprocess
 import sys
 import unittest
@@ -144,6 +145,27 @@ class Examples(unittest.TestCase):
         lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
         self.assertEqual([(one["steps"], one["metrics"]["loss"]) for one in lines],
                          [(one["steps"], one["metrics"]["loss"]) for one in self.validations(best["id"])])
+
+    def test_the_first_command_of_a_new_user_shows_a_search_and_its_best_trial(self):
+        command = [EXAMPLES.parent / "tools/run_example"]
+        piped = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        self.assertEqual(piped.returncode, 0, piped.stderr)
+        for part in ("experiment 1: active", "experiment 1 completed: 16 trials: 16 completed; best 1.5", "best loss",
+                     "cadre trial metrics 1.5 --name loss", "STEPS  VALUE"):
+            self.assertIn(part, piped.stdout)
+        ours, theirs = pty.openpty()
+        shown = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env={**os.environ, "TERM": "xterm"})
+        os.close(theirs)
+        text = b""
+        try:
+            while part := os.read(ours, 65536):
+                text += part
+        except OSError:  # the other side is closed
+            pass
+        os.close(ours)
+        self.assertEqual(shown.wait(), 0, text)
+        for part in ("running trials, best first", "ended trials, best first", "100%", "validation.loss of trial 1.5"):
+            self.assertIn(part.encode(), text)
 
 
 if __name__ == "__main__":
