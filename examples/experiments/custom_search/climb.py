@@ -30,7 +30,7 @@ class Climber(search.Searcher):
 
     def on_report(self, trial, time, metric):
         one = self.trials[trial]
-        if time == 6 and self.best["loss"] is not None and metric > self.best["loss"] + 0.6:
+        if time == 6 and self.best["loss"] is not None and metric > self.best["loss"] + 0.4:
             one["is_behind"] = True
             self.stop(trial)
         one["loss"] = metric
