@@ -3,6 +3,7 @@ listed, what is wrong with a store is said where the user sees it, and tasks see
 import json
 import os
 import pathlib
+import re
 import shutil
 import tempfile
 import unittest
@@ -35,6 +36,12 @@ saving = """
                 import threading, signal
                 threading.Thread(target=lambda: (time.sleep(0.15), os.kill(os.getpid(), signal.SIGKILL)), daemon=True).start()
 """
+
+
+def uuids(names):
+    """Of the checkpoints to which these files belong."""
+    return {found.group() for found in (re.search(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", name) for name in names)
+            if found}
 
 
 class Stores(unittest.TestCase):
@@ -116,24 +123,25 @@ class Stores(unittest.TestCase):
         self.cluster.cadre("experiment", "set", number, "save_trial_latest=0", "save_experiment_best=3")
         self.until_kept(number, [8])  # what is gone does not return
         listed = self.cluster.get(f"/experiments/{number}/checkpoints").json["checkpoints"]
-        self.cluster.cadre("checkpoint", "delete", listed[0]["id"], "--yes")
+        self.cluster.cadre("checkpoint", "delete", listed[0]["id"])
         self.until_kept(number, [])
         self.cluster.cadre("experiment", "delete", number, "--yes")
         self.cluster.until(lambda: self.cluster.get(f"/experiments/{number}").json.get("state", "deleted") == "deleted")
 
     def half_uploaded(self, store, objects):
         """A trial that is killed while it uploads leaves nothing: neither in the list nor in the store."""
+        before = uuids(objects()) if objects else set()
         number = self.create(store, hold=True)
         ended = self.cluster.wait_for_end(number)
         self.assertEqual(ended["state"], "error")
         self.until_kept(number, [4, 7, 8])
         ids = {one["id"] for one in self.cluster.get(f"/experiments/{number}/checkpoints").json["checkpoints"]}
         if objects is not None:
-            self.cluster.until(lambda: {name.split("/")[1] for name in objects()} == ids, 30)
+            self.cluster.until(lambda: uuids(objects()) - before == ids, 30)
         self.cluster.cadre("experiment", "delete", number, "--yes")
         self.cluster.until(lambda: self.cluster.get(f"/experiments/{number}").json.get("state", "deleted") == "deleted")
         if objects is not None:
-            self.cluster.until(lambda: not objects(), 30)
+            self.cluster.until(lambda: uuids(objects()) == before, 30)
 
     def files_below(self, folder):
         """Keys of the objects of a store in a folder."""

@@ -152,6 +152,17 @@ TEST_F(CleanupTest, DeletesEverythingOfAnExperimentButItsNumber) {
   EXPECT_EQ(world.create(file).value, id.value + 1);
 }
 
+TEST_F(CleanupTest, ARemovalThatEndsWhileTheCheckpointsAreReadDoesNotHoldUpTheDeletion) {
+  run();
+  world.exit(trial);
+  world.reads_wait = true;
+  world.ask(requests::DeleteExperiment{id});
+  world.rows.checkpoints.at(saved[1]).state = CheckpointState::partially_deleted;  // as it was read
+  world.answer_reads();
+  world.tell_metrics_removed(id);
+  EXPECT_EQ(world.row(id).state, ExperimentState::deleted);
+}
+
 TEST_F(CleanupTest, SaysWhatCouldNotBeDeletedAndTriesAgain) {
   run();
   world.exit(trial);

@@ -527,7 +527,7 @@ void Control::hear(const CheckpointsRead& news, TimePoint now) {
   for (const CheckpointRow& row : news.checkpoints) {
     const bool is_there = row.state != CheckpointState::deleted;
     if (is_deleting && is_there) experiment->removing.insert(row.id);
-    if (row.state == CheckpointState::partially_deleted) continue;  // under way
+    if (ledger_.is_going(row.id)) continue;  // under way; what was under way when it was read may be over
     if (!gone.contains(row.id) && !(is_deleting && is_there)) continue;
     ledger_.remove(row);
     Trial& trial = experiment->trials.at(row.trial.number);

@@ -274,6 +274,14 @@ class World {
     }
     return settle();
   }
+  bool reads_wait = false;
+  std::vector<ReadCheckpoints> reads;
+  void answer_reads() {
+    for (const ReadCheckpoints& read : std::exchange(reads, {})) {
+      control_->hear(CheckpointsRead{read.experiment, rows.read(read.experiment)->checkpoints}, now());
+    }
+    settle();
+  }
   void tick() {
     control_->tick(now());
     settle();
@@ -326,6 +334,7 @@ class World {
     } else if (const auto* find = std::any_cast<FindExperiment>(&effect)) {
       control_->hear(ExperimentFound{find->call, find->request, find->experiment, rows.read(find->experiment)});
     } else if (const auto* read = std::any_cast<ReadCheckpoints>(&effect)) {
+      if (reads_wait) return reads.push_back(*read);
       control_->hear(CheckpointsRead{read->experiment, rows.read(read->experiment)->checkpoints}, now());
     } else if (const auto* list = std::any_cast<ListFiles>(&effect)) {
       if (lists_wait) return lists.push_back(*list);
