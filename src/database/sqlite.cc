@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "base/check.h"
@@ -15,6 +16,7 @@
 namespace cadre::database {
 namespace {
 
+using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 struct Close {
@@ -64,6 +66,7 @@ class Sqlite final : public Engine {
   Result<sqlite3_stmt*> prepare(std::string_view sql);
   Result<void> bind_all(sqlite3_stmt* statement, const Values& params) const;
   void start_clock() { deadline_ = Clock::now() + options_.statement_wait; }
+  static int wait_for_lock(void* self, int attempts);
   static int out_of_time(void* self) { return Clock::now() > static_cast<Sqlite*>(self)->deadline_ ? 1 : 0; }
 
   std::string path_;
@@ -71,7 +74,19 @@ class Sqlite final : public Engine {
   Connection db_;
   Statements<Statement> statements_;  // destroyed before the connection
   Clock::time_point deadline_{};
+  Clock::time_point lock_deadline_{};
 };
+
+/// SQLite's own handler sleeps for up to 100 ms: a connection would hardly get the lock while another one writes all
+/// the time.
+int Sqlite::wait_for_lock(void* self, int attempts) {
+  auto& connection = *static_cast<Sqlite*>(self);
+  const Clock::time_point now = Clock::now();
+  if (attempts == 0) connection.lock_deadline_ = now + connection.options_.busy_wait;
+  if (now >= connection.lock_deadline_) return 0;
+  std::this_thread::sleep_for(attempts < 20 ? 100us : 1ms);
+  return 1;
+}
 
 Result<void> Sqlite::connect(int flags) {
   statements_.clear();
@@ -82,8 +97,7 @@ Result<void> Sqlite::connect(int flags) {
   Connection opened(raw);
   if (code != SQLITE_OK) return Failure(sqlite_error(raw, path_, options_));
   db_ = std::move(opened);
-  const auto busy_ms = std::chrono::duration_cast<std::chrono::milliseconds>(options_.busy_wait).count();
-  sqlite3_busy_timeout(raw, static_cast<int>(std::min<std::int64_t>(busy_ms, INT32_MAX)));
+  sqlite3_busy_handler(raw, wait_for_lock, this);
   sqlite3_progress_handler(raw, 10'000, out_of_time, this);
   sqlite3_db_config(raw, SQLITE_DBCONFIG_DQS_DML, 0, nullptr);  // "x" is a name, as in PostgreSQL, never text
   sqlite3_db_config(raw, SQLITE_DBCONFIG_DQS_DDL, 0, nullptr);
