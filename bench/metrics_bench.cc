@@ -20,7 +20,7 @@ using experiment::ExperimentId;
 using experiment::TrialId;
 
 constexpr std::uint32_t reporters = 8;
-constexpr std::int64_t task_points = 4'000'000; // of all tasks
+constexpr std::int64_t task_points = 4'000'000;  // of all tasks
 constexpr std::int64_t chart_points = 10'000'000;
 constexpr std::int64_t batch = 5'000;  // reports that a task sends at once
 constexpr auto starting_time = 2s;     // until all tasks run
