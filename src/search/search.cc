@@ -177,9 +177,8 @@ Result<std::vector<Action>> Search::order(Ordered ordered) {
   if (!std::holds_alternative<Custom>(searcher_)) {
     return fail(Errc::invalid, "only the program of a search of type custom can decide about its trials");
   }
-  const bool creates = std::any_of(ordered.orders.begin(), ordered.orders.end(), [](const Order& order) {
-    return std::holds_alternative<CreateTrial>(order);
-  });
+  const bool creates = std::any_of(ordered.orders.begin(), ordered.orders.end(),
+                                   [](const Order& order) { return std::holds_alternative<CreateTrial>(order); });
   if (state_.is_last && creates) return fail(Errc::conflict, "this search was shut down; it creates no more trials");
   Orders orders(state_.created);
   for (Order& order : ordered.orders) {

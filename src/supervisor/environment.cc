@@ -73,12 +73,8 @@ Result<std::map<std::string, std::string>> environment_of(const cluster::supervi
   std::string home = confinement.home;
   if (home.empty()) home = has_no_home ? places.work : own_or("HOME", "/");
   std::map<std::string, std::string> variables{
-      {"PATH", path_of_tasks()},
-      {"HOME", home},
-      {"LANG", own_or("LANG", "C.UTF-8")},
-      {"USER", user},
-      {"LOGNAME", user},
-      {"TMPDIR", places.tmp},
+      {"PATH", path_of_tasks()}, {"HOME", home},         {"LANG", own_or("LANG", "C.UTF-8")}, {"USER", user},
+      {"LOGNAME", user},         {"TMPDIR", places.tmp},
   };
   if (!places.runtime.empty()) variables["XDG_RUNTIME_DIR"] = places.runtime;
   for (const auto* set : {&launch.variables, &launch.command.variables}) {

@@ -18,8 +18,8 @@ struct MetricProgram {
 };
 
 /// Runs the program for one trial: its hyperparameters are a line of JSON on standard input and in
-/// CADRE_HYPERPARAMETERS, its number is in CADRE_TRIAL_NUMBER, its seed in CADRE_TRIAL_SEED. It prints one number or more.
-/// Blocks until it has ended; when it takes too long, it is killed with all of its processes.
+/// CADRE_HYPERPARAMETERS, its number is in CADRE_TRIAL_NUMBER, its seed in CADRE_TRIAL_SEED. It prints one number or
+/// more. Blocks until it has ended; when it takes too long, it is killed with all of its processes.
 [[nodiscard]] Result<std::vector<double>> run_metric_program(const MetricProgram& program, const search::Moment& trial);
 
 }  // namespace cadre::cli
