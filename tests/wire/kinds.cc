@@ -1,8 +1,10 @@
 #include "tests/wire/kinds.h"
 
 #include "api/problem.h"
+#include "cli/launch/nodes.h"
 #include "client/actors/actor_card.h"
 #include "client/cluster/which_master.h"
+#include "client/gang/meeting.h"
 #include "cluster/bulk.h"
 #include "cluster/data_folder.h"
 #include "cluster/ending.h"
@@ -59,6 +61,9 @@ Kinds all_kinds() {
   add<remote::Welcome>(kinds, "component_welcome");
   add<remote::Card>(kinds, "component_card");
   add<client::ActorCard>(kinds, "actor_card");
+  add<client::GangCard>(kinds, "gang_card");
+  add<client::MeetingNews>(kinds, "meeting_news");
+  add<cli::LaunchNote>(kinds, "launch_note");
   add<cluster::KnownMaster>(kinds, "client_file");
   add<client::Logins>(kinds, "logins_file");
   add<api::Problem>(kinds, "problem");
