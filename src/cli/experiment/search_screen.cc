@@ -25,8 +25,10 @@ std::string time_words(const SearchScreen& screen) {
   std::string text;
   if (one.created) text = short_duration(one.ended.value_or(screen.now) - *one.created) + " elapsed";
   if (is_terminal(one.state)) return text;
-  return text + (text.empty() ? "" : ", ") +
-         (screen.remaining ? "about " + short_duration(*screen.remaining) + " left" : "time left: unknown");
+  if (!text.empty()) text += ", ";
+  if (!screen.remaining) return text + "time left: unknown";
+  if (*screen.remaining < std::chrono::seconds(1)) return text + "less than 1s left";
+  return text + "about " + short_duration(*screen.remaining) + " left";
 }
 
 std::string progress_line(const SearchScreen& screen, std::size_t columns) {
@@ -102,16 +104,17 @@ void add_trials(const SearchScreen& screen, const ScreenShape& shape, std::vecto
   const Room room = room_of(screen, shape.rows);
   if (room.ended + room.running == 0) return;
   const TrialRows rows(screen, shape.columns);
-  const auto title = [](const std::string& what, std::size_t shown, std::size_t all) {
-    return what + (shown < all ? " (" + std::to_string(shown) + " of " + std::to_string(all) + ")" : "");
+  const auto add_title = [&](const std::string& what, std::uint64_t shown, std::uint64_t all) {
+    const std::string count = shown < all ? " (" + std::to_string(shown) + " of " + std::to_string(all) + ")" : "";
+    lines.push_back({cut_to_cells(what + " trials, best first" + count, shape.columns), Colour::dim});
   };
+  const experiment::TrialCounts& counts = screen.experiment.trials;
   lines.push_back({"", Colour::plain});
   lines.push_back({rows.line(0), Colour::bold});
-  if (room.ended > 0) lines.push_back({cut_to_cells("ended trials, best first", shape.columns), Colour::dim});
+  if (room.ended > 0) add_title("ended", room.ended, counts.completed + counts.failed + counts.canceled);
   for (std::size_t i = 0; i < room.ended; ++i) lines.push_back({rows.line(1 + i), Colour::plain});
   if (room.running == 0) return;
-  const std::uint64_t all = std::max<std::uint64_t>(screen.experiment.trials.running, room.running);
-  lines.push_back({cut_to_cells(title("running trials, best first", room.running, all), shape.columns), Colour::dim});
+  add_title("running", room.running, counts.running);
   for (std::size_t i = 0; i < room.running; ++i) {
     lines.push_back({rows.line(1 + screen.ended.size() + i), Colour::plain});
   }

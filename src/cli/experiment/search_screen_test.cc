@@ -61,6 +61,15 @@ TEST(SearchScreen, ShowsProgressTheBestAndTheTrials) {
                   "Ctrl-C detaches; the experiment continues"));
 }
 
+TEST(SearchScreen, SaysHowManyTrialsHaveNoRoom) {
+  SearchScreen screen = screen_of();
+  screen.remaining = 300ms;
+  const std::vector<std::string> lines = texts_of(lines_of(screen, {80, 11}));
+  EXPECT_THAT(lines[1], testing::EndsWith("50%  10s elapsed, less than 1s left"));
+  EXPECT_THAT(lines, testing::Contains("ended trials, best first (1 of 2)"));
+  EXPECT_THAT(lines, testing::Contains("running trials, best first"));
+}
+
 TEST(SearchScreen, SaysHowAPausedExperimentIsResumed) {
   SearchScreen screen = screen_of();
   screen.experiment.state = ExperimentState::paused;

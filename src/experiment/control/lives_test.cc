@@ -202,7 +202,7 @@ searcher: {type: asha, metric: loss, max_trials: 8, max_time: 4, divisor: 4, max
   EXPECT_EQ(world.row(TrialId{id, 1}).state, TrialState::stopping);
   world.finish({id, 1}, Reason::killed_by_user, 0);
   EXPECT_EQ(world.row(TrialId{id, 1}).state, TrialState::completed);
-  EXPECT_EQ(world.row(TrialId{id, 1}).reason, "stopped by the searcher");
+  EXPECT_EQ(world.row(TrialId{id, 1}).reason, "ended by the searcher");
 }
 
 TEST_F(LivesTest, APopulationMemberContinuesFromTheCheckpointOfABetterOne) {
