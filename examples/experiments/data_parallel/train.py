@@ -40,7 +40,8 @@ def main():
         if trial.info.latest_checkpoint is not None:
             with trial.checkpoint.restore_path(trial.info.latest_checkpoint) as path:
                 weights, step = numpy.load(path / "weights.npy"), trial.info.latest_checkpoint.steps
-        while step < options["steps"] and not trial.preempt.should_stop():
+        stops = False
+        while step < options["steps"] and not stops:
             # The batch is the same with any number of processes. Each takes every size-th of its points.
             batch = numpy.random.default_rng((trial.info.seed, step)).integers(0, EXAMPLES, options["batch"])
             mine = batch[ranks.rank::ranks.size]
@@ -52,12 +53,13 @@ def main():
             trial.train.report_training(step, {"loss": loss})
             if step % 10 == 0:
                 trial.train.report_validation(step, {"loss": loss_and_gradient(weights, points, labels)[0]})
-                if ranks.rank == 0:
-                    with trial.checkpoint.store_path(steps=step) as (path, _):
-                        numpy.save(path / "weights.npy", weights)
-        print(f"rank {ranks.rank} of {ranks.size} ends after step {step} with loss {loss:.4f}", flush=True)
-        if trial.preempt.should_stop():
+            stops = trial.preempt.should_stop()
+            if ranks.rank == 0 and (step % 10 == 0 or stops):
+                with trial.checkpoint.store_path(steps=step) as (path, _):
+                    numpy.save(path / "weights.npy", weights)
+        if stops:
             trial.preempt.acknowledge()
+        print(f"rank {ranks.rank} of {ranks.size} ends after step {step} with loss {loss:.4f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -91,8 +92,9 @@ pid_t TestCluster::start_logged(int host, const std::string& name, std::vector<s
 }
 
 void TestCluster::start_master() {
-  std::vector<std::string> arguments{"master", "--data", data(), "--agent-timeout", setup_.agent_timeout,
-                                     "--port", "0"};
+  std::vector<std::string> arguments{"master", "--data", data(), "--agent-timeout", setup_.agent_timeout};
+  const bool serves_others = std::find(setup_.master.begin(), setup_.master.end(), "--http") != setup_.master.end();
+  if (!serves_others) arguments.insert(arguments.end(), {"--port", "0"});
   if (!database_.empty()) arguments.insert(arguments.end(), {"--database", database_});
   arguments.insert(arguments.end(), setup_.master.begin(), setup_.master.end());
   master_ = start_logged(1, "master", std::move(arguments));
