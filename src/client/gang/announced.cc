@@ -22,8 +22,8 @@ namespace {
 using namespace std::chrono_literals;
 namespace requests = cluster::requests;
 
-constexpr Duration announce_max = 60s;
-constexpr Duration look_max = 25s;  ///< one question to the master, which answers later when there is no news
+constexpr Duration announce_max = 1h;  ///< while the master is away, too
+constexpr Duration look_max = 25s;     ///< one question to the master, which answers later when there is no news
 constexpr Duration pause_after_error = 200ms;
 
 /// The address of this host that others see when it talks to that URL; empty: unknown.
@@ -52,12 +52,12 @@ void sort_addresses(GangCard& card, const std::string& master) {
   if (at != card.addresses.end()) std::rotate(card.addresses.begin(), at, at + 1);
 }
 
-Result<void> announce(const GangCard& card) {
+Result<void> announce(const GangCard& card, Duration wait) {
   core::Context context;  // for as long as it takes: without it, stop requests come as signals
-  const core::Reported told =
-      context.announce(describe::write_json(card), std::chrono::floor<std::chrono::milliseconds>(announce_max));
-  if (!told) return fail(Errc::unavailable, "the master did not accept where this process can be reached: " + told.why);
-  return {};
+  const auto most = std::chrono::ceil<std::chrono::milliseconds>(std::min(wait, announce_max));
+  const core::Reported told = context.announce(describe::write_json(card), most);
+  if (told) return {};
+  return fail(Errc::unavailable, "the master did not accept where this process can be reached: " + told.why);
 }
 
 /// The card in an announcement; nothing: it is another one, or none.
@@ -115,7 +115,7 @@ Result<std::vector<GangCard>> meet_at_master(GangCard self, Duration wait) {
   TRY_ASSIGN(master, find_master(""));
   const rest::Endpoint endpoint = endpoint_of(master);
   sort_addresses(self, endpoint.url);
-  TRY(announce(self));
+  TRY(announce(self, wait));
   MasterCalls calls(endpoint, 1);
   const TimePoint begin = calls.loop().now();
   const TimePoint end = wait > TimePoint::max() - begin ? TimePoint::max() : begin + wait;

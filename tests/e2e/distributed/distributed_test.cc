@@ -18,6 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 using servers::Hosts;
 using testing::HasSubstr;
+using testing::Not;
 
 const std::string example = std::string(CADRE_SOURCE_DIR) + "/examples/experiments/data_parallel";
 
@@ -152,6 +153,15 @@ TEST_F(DistributedTrials, WithoutALauncherTheTasksAreTheRanks) {
   const std::string output = output_of(number);
   EXPECT_THAT(output, HasSubstr("rank 1 of 2 ends after step 40")) << output;
   EXPECT_EQ(losses_of(number).size(), 40);
+}
+
+TEST_F(DistributedTrials, AProcessOfAnEarlierRunDoesNotJoin) {
+  const std::string script =
+      "[ $CADRE_RANK = 1 ] && export CADRE_EPOCH=7; exec cadre launch --join-timeout 30s -- echo joined";
+  const Said said = cluster.cadre({"run", "--count", "2", "--slots", "1", "--", "sh", "-c", script});
+  EXPECT_EQ(said.code, 125);
+  EXPECT_THAT(said.out + said.err, HasSubstr("this process belongs to an earlier run of its task"));
+  EXPECT_THAT(said.out, Not(HasSubstr("[1] joined")));
 }
 
 TEST_F(DistributedTrials, APausedTrialSavesACheckpointAndGoesOn) {
