@@ -153,7 +153,7 @@ class Distributed(unittest.TestCase):
         text = ("import os, sys\nfor i in range(2000):\n    print('x' * 100, file=[sys.stdout, sys.stderr][i % 2])\n"
                 "sys.stdout.write('no newline')")
         code, out, err = self.launch("--workers", "2", "--", PYTHON, "-c", text)
-        self.assertEqual(code, 0)
+        self.assertEqual(code, 0, err[-300:])
         for stream, last in ((out, 1), (err, 0)):
             for rank in (0, 1):
                 lines = [line for line in stream.splitlines() if line.startswith(f"[rank {rank}] ")]
@@ -178,6 +178,7 @@ class Distributed(unittest.TestCase):
             trial = core.init(show_progress=False)
             trial.distributed.barrier()
             if trial.distributed.rank == 1:
+                time.sleep(0.5)  # what it has sent is on its way
                 os._exit(3)
             began = time.monotonic()
             try:
@@ -189,7 +190,8 @@ class Distributed(unittest.TestCase):
         code, out, err = self.launch("--workers", "3", "--", PYTHON, self.program(text))
         self.assertEqual(code, 3)
         lost = r"rank 1 on host .* was lost: the connection to it was closed True\n"
-        self.assertRegex("".join(sorted(out.splitlines(keepends=True))), rf"^\[rank 0\] {lost}\[rank 2\] {lost}$")
+        lines = "".join(sorted(out.splitlines(keepends=True)))
+        self.assertRegex(lines, rf"^\[rank 0\] {lost}\[rank 2\] {lost}$", err)
 
     def test_different_calls_are_named(self):
         text = """

@@ -120,6 +120,8 @@ Result<int> Launcher::run_all() {
   TRY(open_meeting());
   TRY_ASSIGN(children, loop::on_signal(loop_, {SIGCHLD}, [this](int) { look_at_workers(); }));
   TRY_ASSIGN(stops, loop::on_signal(loop_, {SIGINT, SIGTERM, SIGHUP}, [this](int number) { signaled(number); }));
+  // Output that waits for its reader goes on after a signal.
+  for (const int number : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) ::siginterrupt(number, 0);
   start_all();
   return wait();
 }
