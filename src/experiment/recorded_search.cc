@@ -68,10 +68,7 @@ constexpr const char* answers_key = "answers";
 }  // namespace
 
 search::Point draw(const DrawOrder& order) {
-  std::vector<search::Observation> trials;
-  trials.reserve(order.trials.size());
-  for (const auto& trial : order.trials) trials.push_back(*trial);
-  return search::draw_point(order.searcher, order.space, order.draw, trials);
+  return search::draw_point(order.searcher, order.space, order.draw, order.trials);
 }
 
 RecordedSearch::RecordedSearch(ExperimentId experiment, search::Search search)

@@ -136,10 +136,12 @@ class Mixture {
       }
       column.positions.reserve(size_);
       column.norms.reserve(size_);
-      for (const Point* point : points) {
-        const std::optional<double> at = position(axis, *point);
-        column.positions.push_back(at.value_or(absent));
-        column.norms.push_back(at && axis.choices == 0 ? norm(axis, column.width, *at) : 0);
+    }
+    for (const Point* point : points) {  // each is read once: together they do not fit into a cache
+      for (std::size_t a = 0; a < axes.size(); ++a) {
+        const std::optional<double> at = position(axes[a], *point);
+        columns_[a].positions.push_back(at.value_or(absent));
+        columns_[a].norms.push_back(at && axes[a].choices == 0 ? norm(axes[a], columns_[a].width, *at) : 0);
       }
     }
   }
@@ -270,8 +272,7 @@ Point complete(const Space& space, const Point& given, const DrawOne& draw_one) 
 
 }  // namespace
 
-std::vector<Scored> scored(const TpeSampler& config, const std::vector<Observation>& trials,
-                           std::vector<std::int64_t> rung_ends) {
+std::vector<Scored> scored(const TpeSampler& config, const Observations& trials, std::vector<std::int64_t> rung_ends) {
   std::sort(rung_ends.begin(), rung_ends.end(), std::greater<>());
   rung_ends.erase(std::unique(rung_ends.begin(), rung_ends.end()), rung_ends.end());
   const bool has_rungs = !rung_ends.empty();
@@ -279,13 +280,13 @@ std::vector<Scored> scored(const TpeSampler& config, const std::vector<Observati
   for (const std::int64_t end : rung_ends) {
     std::vector<Scored> all;
     std::int64_t results = 0;
-    for (const Observation& trial : trials) {
-      std::optional<double> value = value_at(trial, static_cast<double>(end));
-      if (!has_rungs && value) value = worst_if_nan(trial.reports.back().second);
+    for (const Observation* trial : trials.list()) {
+      std::optional<double> value = value_at(*trial, static_cast<double>(end));
+      if (!has_rungs && value) value = worst_if_nan(trial->reports.back().second);
       results += value ? 1 : 0;
-      if (trial.has_failed) value = worst;
-      if (!value && !trial.has_ended) value = worst;
-      if (value) all.push_back({&trial.point, *value});
+      if (trial->has_failed) value = worst;
+      if (!value && !trial->has_ended) value = worst;
+      if (value) all.push_back({&trial->point, *value});
     }
     if (results >= config.startup) return all;
   }
@@ -330,15 +331,14 @@ Point draw_by_model(const TpeSampler& config, const Space& space, const std::vec
   });
 }
 
-Point draw_by_tpe(const TpeSampler& config, const Space& space, const std::vector<Observation>& trials,
+Point draw_by_tpe(const TpeSampler& config, const Space& space, const Observations& trials,
                   const std::vector<std::int64_t>& rung_ends, std::uint32_t seed, const Point& given) {
   Generator generator(seed);
   const std::vector<Scored> fitted = scored(config, trials, rung_ends);
   return fitted.empty() ? draw(space, generator, given) : draw_by_model(config, space, fitted, generator, given);
 }
 
-Point draw_point(const Searcher& searcher, const Space& space, const Draw& draw,
-                 const std::vector<Observation>& trials) {
+Point draw_point(const Searcher& searcher, const Space& space, const Draw& draw, const Observations& trials) {
   const auto* tpe = std::visit(
       [](const auto& one) -> const TpeSampler* {
         if constexpr (requires { one.sampler; }) return std::get_if<TpeSampler>(&one.sampler);
