@@ -163,6 +163,18 @@ TEST_F(CleanupTest, ARemovalThatEndsWhileTheCheckpointsAreReadDoesNotHoldUpTheDe
   EXPECT_EQ(world.row(id).state, ExperimentState::deleted);
 }
 
+TEST_F(CleanupTest, AnExperimentIsNotDeletedBeforeItsCheckpointsAre) {
+  run();
+  world.exit(trial);
+  world.reads_wait = true;
+  world.ask(requests::DeleteExperiment{id});
+  world.tell_metrics_removed(id);
+  EXPECT_EQ(world.row(id).state, ExperimentState::deleting);
+  world.answer_reads();
+  EXPECT_EQ(world.row(id).state, ExperimentState::deleted);
+  EXPECT_THAT(world.gone, UnorderedElementsAre(saved[0], saved[1], saved[2]));
+}
+
 TEST_F(CleanupTest, SaysWhatCouldNotBeDeletedAndTriesAgain) {
   run();
   world.exit(trial);

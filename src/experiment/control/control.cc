@@ -507,6 +507,7 @@ void Control::begin_cleanup(Experiment& experiment) {
     experiment.has_metrics = true;
     outcome_.facts.emplace_back(RemoveMetrics{experiment.row.id});
   }
+  experiment.is_reading = true;
   outcome_.effects.emplace_back(ReadCheckpoints{experiment.row.id});
 }
 
@@ -514,6 +515,7 @@ void Control::hear(const CheckpointsRead& news, TimePoint now) {
   Experiment* experiment = ledger_.find(news.experiment);
   if (experiment == nullptr || !is_terminal(experiment->row.state)) return;  // a trial was continued meanwhile
   const bool is_deleting = experiment->row.state == ExperimentState::deleting;
+  experiment->is_reading = false;
   std::set<CheckpointId> gone;
   if (!is_deleting) {
     const auto list = outdated(news.checkpoints, experiment->checked.config.checkpoints,
@@ -578,7 +580,7 @@ void Control::hear(const MetricsRemoved& news, TimePoint now) {
 }
 
 void Control::review_deletion(Experiment& experiment, TimePoint now) {
-  if (experiment.has_metrics || !experiment.removing.empty()) return;
+  if (experiment.is_reading || experiment.has_metrics || !experiment.removing.empty()) return;
   experiment.row.state = ExperimentState::deleted;
   experiment.row.is_live = false;
   ledger_.changed(experiment);

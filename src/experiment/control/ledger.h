@@ -39,6 +39,7 @@ struct Experiment {
   std::uint64_t live = 0;                 ///< trials that are not terminal
   double ended_share = 0;                 ///< sum of the progress of all trials
   std::set<CheckpointId> removing = {};   ///< checkpoints whose files are being removed because it is deleted
+  bool is_reading = false;                ///< its checkpoints, to know which of them are to be removed
   bool has_metrics = true;                ///< while it is deleted: the bulk side has yet to remove them
   std::deque<search::Event> events = {};  ///< that the search was not told yet
 };
