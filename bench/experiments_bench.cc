@@ -153,19 +153,21 @@ class ManyTrials {
     all.push_back(await_end(*client_, created.id, last, is_over));
     const std::vector<cluster::requests::GetStatus> status(1);
     const std::vector<trials::GetExperiment> get{{created.id}};
-    std::vector<trials::ListTrials> list(1), best(1);
-    list[0].experiment = best[0].experiment = created.id;
+    std::vector<trials::ListTrials> list(1), best(1), page(1);
+    list[0].experiment = best[0].experiment = page[0].experiment = created.id;
     best[0].order = trials::TrialOrder::metric;
+    page[0].most = 1'000;
     std::vector<trials::CompareTrials> compare(1);
     compare[0].experiment = created.id;
     const std::vector<trials::GetTrial> describe{{{created.id, 0}}};
-    AnswerTimes times[6];
+    AnswerTimes times[7];
     all.push_back(ask_in_turn(*client_, status, 20ms, is_over, times[0]));
     all.push_back(ask_in_turn(*client_, get, 50ms, is_over, times[1]));
     all.push_back(ask_in_turn(*client_, list, 50ms, is_over, times[2]));
     all.push_back(ask_in_turn(*client_, best, 50ms, is_over, times[3]));
-    all.push_back(ask_in_turn(*client_, compare, 50ms, is_over, times[4]));
-    all.push_back(ask_in_turn(*client_, describe, 50ms, is_over, times[5]));
+    all.push_back(ask_in_turn(*client_, page, 2s, is_over, times[4]));
+    all.push_back(ask_in_turn(*client_, compare, 50ms, is_over, times[5]));
+    all.push_back(ask_in_turn(*client_, describe, 50ms, is_over, times[6]));
     client_->run_all(std::move(all));
     const double seconds = passed_since(begin);
     if (last.trials.completed != many_trials) {
@@ -173,7 +175,8 @@ class ManyTrials {
     }
     add("trials", static_cast<double>(many_trials) / seconds, "1/s");
     const char* names[] = {"GET /status",          "GET of the experiment", "list of 100 trials",
-                           "list of the best 100", "compare 100 trials",    "GET of a trial"};
+                           "list of the best 100", "list of 1,000 trials",  "compare 100 trials",
+                           "GET of a trial"};
     for (std::size_t i = 0; i < std::size(names); ++i) {
       TRY(times[i].outcome);
       add(std::string(names[i]) + " meanwhile, p50", quantile(times[i].ms, 0.5), "ms");

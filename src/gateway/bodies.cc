@@ -1,5 +1,6 @@
 #include "gateway/bodies.h"
 
+#include "api/rendered.h"
 #include "gateway/problem.h"
 
 namespace cadre::gateway {
@@ -26,7 +27,8 @@ Response response_of(const api::Reply& reply) {
     response.body.assign(reinterpret_cast<const char*>(bytes->data()), bytes->size());
     return response;
   }
-  std::optional<std::string> body = reply.json();
+  const auto* rendered = reply.as<api::Rendered>();
+  std::optional<std::string> body = rendered == nullptr ? reply.json() : rendered->json;
   if (!body) return problem(500, "internal error: unexpected reply");
   Response response;
   response.body = *std::move(body);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "api/rendered.h"
 #include "base/check.h"
 #include "base/overloaded.h"
 
@@ -55,7 +56,7 @@ void Ingest::fence(std::vector<cluster::LeaseId> newest, std::function<void()> d
 void Ingest::reply(const Open& call, api::Reply reply) {
   --waiting_;
   waiting_bytes_ -= call.bytes;
-  deps_.reply(call.call, std::move(reply));
+  deps_.reply(call.call, api::rendered(std::move(reply)));
 }
 
 void Ingest::refuse_overloaded(const Open& call) {

@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "access/requests.h"
+#include "api/rendered.h"
 #include "base/seeds.h"
 #include "loop/simulated_loop.h"
 
@@ -76,7 +78,7 @@ class PlayedPart : public BulkPart {
     for (const BulkCall& call : calls) {
       if (on_serve) on_serve(call.who);
       served.push_back(call.who.task.empty() ? call.who.user : call.who.task);
-      replies.emplace_back(api::Created{"put", ""});
+      replies.push_back(answer);
     }
     return replies;
   }
@@ -86,6 +88,7 @@ class PlayedPart : public BulkPart {
   std::vector<std::size_t> batches;
   std::vector<int> facts;
   std::function<void(const api::Principal&)> on_serve;
+  api::Reply answer = api::Created{"put", ""};
 };
 
 struct IngestTest : testing::Test {
@@ -160,6 +163,16 @@ TEST_F(IngestTest, CountsWhatItServesAndRefusesByPart) {
   IngestCounters other(metrics, "other");
   ++other.accepted;
   EXPECT_EQ(counters.accepted, 2U) << "each part has counters of its own";
+}
+
+TEST_F(IngestTest, MakesTheJsonOfRepliesBeforeTheGatewayGetsThem) {
+  master.tokens = {"t"};
+  part.answer = access::Done{};
+  ask(1, of_user("t"));
+  run();
+  const auto* rendered = replies.at(1).as<api::Rendered>();
+  ASSERT_NE(rendered, nullptr);
+  EXPECT_EQ(rendered->json, describe::write_json(access::Done{}));
 }
 
 TEST_F(IngestTest, RefusesCallersThatTheMasterDoesNotKnow) {
