@@ -46,6 +46,14 @@ std::string ranks_text(std::uint32_t first, std::uint32_t count) {
   return "ranks " + std::to_string(first) + " to " + std::to_string(first + count - 1);
 }
 
+/// Output that waits for its reader is written on after that signal.
+void go_on_after(int number) {
+  struct sigaction action {};
+  ::sigaction(number, nullptr, &action);
+  action.sa_flags |= SA_RESTART;
+  ::sigaction(number, &action, nullptr);
+}
+
 class Launcher {
  public:
   explicit Launcher(const LaunchOptions& options)
@@ -120,8 +128,7 @@ Result<int> Launcher::run_all() {
   TRY(open_meeting());
   TRY_ASSIGN(children, loop::on_signal(loop_, {SIGCHLD}, [this](int) { look_at_workers(); }));
   TRY_ASSIGN(stops, loop::on_signal(loop_, {SIGINT, SIGTERM, SIGHUP}, [this](int number) { signaled(number); }));
-  // Output that waits for its reader goes on after a signal.
-  for (const int number : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) ::siginterrupt(number, 0);
+  for (const int number : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) go_on_after(number);
   start_all();
   return wait();
 }
