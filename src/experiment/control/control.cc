@@ -65,6 +65,25 @@ std::string fault_of(const std::vector<CheckpointFile>& files, const std::map<st
   return "";
 }
 
+/// The experiment file with what the request changes in it.
+describe::Value changed_file(const describe::Value& before, const requests::SetExperiment& request) {
+  describe::Value file = before;
+  const auto set = [&](const char* map, const char* key, const auto& wanted) {
+    if (!wanted) return;
+    const describe::Value* known = file.find(map);
+    describe::Value inner = known == nullptr || known->is_null() ? describe::Value(describe::Value::Map{}) : *known;
+    inner.set(key, describe::Value(*wanted));
+    file.set(map, std::move(inner));
+  };
+  set("resources", "priority", request.priority);
+  set("resources", "weight", request.weight);
+  set("resources", "max_slots", request.max_slots);
+  set("checkpoints", "save_experiment_best", request.save_experiment_best);
+  set("checkpoints", "save_trial_best", request.save_trial_best);
+  set("checkpoints", "save_trial_latest", request.save_trial_latest);
+  return file;
+}
+
 std::string in_use(const CheckpointId& checkpoint, TrialId trial) {
   return "a trial of another experiment begins with checkpoint " + checkpoint.value + " of trial " + to_string(trial) +
          "; wait until it has ended, or cancel it";
@@ -359,6 +378,16 @@ api::Reply Control::serve(const api::Call& call, const requests::SetExperiment& 
   }
   if (request.name && !describe::is_printable(*request.name))
     return refuse("name: has control characters; remove them");
+  describe::Value file = changed_file(experiment->spec.config, request);
+  const bool changes_file = file != experiment->spec.config;
+  const auto checked = read_config(file);
+  if (!checked) {
+    Failed failed{Errc::invalid, "the change is invalid", {}};
+    for (const describe::Fault& fault : checked.error()) {
+      failed.faults.push_back({fault.path.substr(fault.path.rfind('.') + 1), fault.message});
+    }
+    return failed;
+  }
   if (request.max_trials || request.max_concurrent_trials) {
     const search::Limited limited{request.max_trials, request.max_concurrent_trials};
     if (const Result<void> extended = lives_.limit(*experiment, limited, call.now.time); !extended) {
@@ -371,26 +400,12 @@ api::Reply Control::serve(const api::Call& call, const requests::SetExperiment& 
   if (change.priority || change.weight || change.max_slots) {
     if (const Result<void> changed = change_jobs(*experiment, change); !changed) return changed.error();
   }
-  // The file says it from now on, for trials that are yet to be submitted.
-  describe::Value& file = experiment->spec.config;
-  const auto set_in = [&](const char* map, const char* key, describe::Value value) {
-    describe::Value inner = file.find(map) == nullptr ? describe::Value(describe::Value::Map{}) : *file.find(map);
-    inner.set(key, std::move(value));
-    file.set(map, std::move(inner));
+  if (changes_file) {  // it says it from now on, for trials that are yet to be submitted
+    experiment->spec.config = std::move(file);
+    config.resources = checked->config.resources;
+    config.checkpoints = checked->config.checkpoints;
     ledger_.changed_spec(*experiment);
-  };
-  if (request.priority) set_in("resources", "priority", describe::Value(config.resources.priority = *request.priority));
-  if (request.weight) set_in("resources", "weight", describe::Value(*(config.resources.weight = *request.weight)));
-  if (request.max_slots) {
-    set_in("resources", "max_slots", describe::Value(*(config.resources.max_slots = *request.max_slots)));
   }
-  Retention& kept = config.checkpoints;
-  const auto set_kept = [&](const char* key, std::int64_t& value, const std::optional<std::int64_t>& wanted) {
-    if (wanted) set_in("checkpoints", key, describe::Value(value = *wanted));
-  };
-  set_kept("save_experiment_best", kept.save_experiment_best, request.save_experiment_best);
-  set_kept("save_trial_best", kept.save_trial_best, request.save_trial_best);
-  set_kept("save_trial_latest", kept.save_trial_latest, request.save_trial_latest);
   const bool changes_kept = request.save_experiment_best || request.save_trial_best || request.save_trial_latest;
   if (changes_kept && is_terminal(row.state)) begin_cleanup(*experiment);
   row.name = request.name.value_or(row.name);

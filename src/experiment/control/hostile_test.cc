@@ -132,6 +132,22 @@ TEST_F(HostileTest, ATrialThatWaitsToBeSubmittedCanBePausedAndCanceled) {
   EXPECT_TRUE(world.control().ledger().all().empty());
 }
 
+TEST_F(HostileTest, NoChangeMakesAnExperimentThatCannotBeReadAgain) {
+  requests::SetExperiment change;
+  change.experiment = experiment;
+  change.max_slots = std::int64_t{1} << 60;
+  const api::Reply reply = world.ask(change);
+  ASSERT_NE(reply.failed(), nullptr);
+  EXPECT_THAT(World::faults_of(reply), HasSubstr("max_slots: must be from 1"));
+  change.max_slots = 3;
+  change.priority = 7;
+  ASSERT_EQ(world.ask(change).failed(), nullptr);
+  world.restart();
+  EXPECT_EQ(world.row(experiment).state, ExperimentState::active);
+  EXPECT_EQ(world.control().ledger().find(experiment)->checked.config.resources.max_slots, 3);
+  EXPECT_EQ(world.control().ledger().find(experiment)->checked.config.resources.priority, 7);
+}
+
 TEST_F(HostileTest, AJobThatCanNeverRunEndsTheExperiment) {
   world.jobs.refusal = Error{Errc::invalid, "it can never run"};
   world.exit(trial, 1);
