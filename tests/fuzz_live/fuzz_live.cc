@@ -104,6 +104,18 @@ std::uint64_t submit_experiment(HostileClient& api, const std::string& body) {
   return view->id.value;
 }
 
+/// No trial of the experiment was answered with a fault of the master: then its program says so.
+void check_answers(HostileClient& api, std::uint64_t id) {
+  const auto list = describe::read_json<experiment::Trials>(
+      api.ask(net::http::Method::get, "/experiments/" + std::to_string(id) + "/trials").body);
+  if (!list) return;  // deleted
+  for (const experiment::TrialView& trial : list->trials) {
+    if (trial.reason.find("exit code 9") == std::string::npos) continue;
+    give_up("a hostile request of a trial was answered with a fault: " +
+            api.ask(net::http::Method::get, "/tasks/" + std::to_string(trial.jobs.back().value) + ".0/logs").body);
+  }
+}
+
 /// Trials that send hostile requests end by themselves; one at least has sent all of its own, unless requests of others
 /// have ended it.
 void check_experiments(HostileClient& api, const std::vector<std::uint64_t>& experiments) {
@@ -117,14 +129,11 @@ void check_experiments(HostileClient& api, const std::vector<std::uint64_t>& exp
       if (view->state == experiment::ExperimentState::paused) {
         api.ask(net::http::Method::post, "/experiments/" + std::to_string(id) + "/activate", "{}");
       }
-      if (view->trials.failed > 0) {
-        give_up("a trial that sends hostile requests has failed: " +
-                api.ask(net::http::Method::get, "/experiments/" + std::to_string(id) + "/trials").body);
-      }
       completed = std::max(completed, view->trials.completed);
       if (is_terminal(view->state)) break;
       std::this_thread::sleep_for(100ms);
     }
+    check_answers(api, id);
   }
   if (completed == 0) give_up("no trial has sent its requests: " + seen);
 }

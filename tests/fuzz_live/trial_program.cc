@@ -88,7 +88,7 @@ std::string hostile_experiment(Dice& dice) {
       "    path = one['path'].replace('" +
       std::string(own_trial) +
       "', os.environ['CADRE_TRIAL'])\n"
-      "    request = urllib.request.Request(os.environ['CADRE_MASTER'] + path, one['body'].encode(), "
+      "    request = urllib.request.Request(os.environ['CADRE_MASTER'] + '/api/v1' + path, one['body'].encode(), "
       "method=one['method'],\n"
       "        headers={'Authorization': 'Bearer ' + os.environ['CADRE_TOKEN'], 'Content-Type': 'application/json'})\n"
       "    try:\n"
