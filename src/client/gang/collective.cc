@@ -24,9 +24,8 @@ constexpr std::size_t piece_bytes_min = std::size_t{64} << 10;
 constexpr std::size_t error_bytes_max = 4'096;
 
 constexpr std::string_view same_calls =
-    "all ranks must make the same calls in the same order, and preempt.should_stop, search.next and sharded "
-    "checkpoints "
-    "are such calls, too";
+    "all ranks must make the same calls in the same order; should_stop, the next length of a search, and restored or "
+    "sharded checkpoints count, too";
 
 }  // namespace
 
