@@ -38,10 +38,18 @@ TEST(SlowCalls, ACallThatHangsDelaysNoOther) {
 TEST(SlowCalls, AnOutcomeIsReturnedOnceAndABoundedNumberIsKept) {
   SlowCalls<int> calls({1, 100, 3});
   std::atomic<int> made = 0;
-  const auto count = [&]() -> Result<int> { return ++made; };
+  std::atomic<bool> is_open = true;
+  const auto count = [&]() -> Result<int> {
+    while (!is_open) std::this_thread::sleep_for(1ms);
+    return ++made;
+  };
   EXPECT_EQ(outcome_of(calls, "a", count).value(), 1);
   EXPECT_EQ(outcome_of(calls, "a", count).value(), 2);
-  for (int i = 0; i < 10; ++i) static_cast<void>(calls.ask("left " + std::to_string(i), count, Duration{}));
+  is_open = false;
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(calls.ask("left " + std::to_string(i), count, Duration{}), std::nullopt);
+  }
+  is_open = true;
   while (made < 12) std::this_thread::sleep_for(1ms);
   EXPECT_EQ(outcome_of(calls, "last", count).value(), 13);
   EXPECT_FALSE(calls.has("left 1"));
