@@ -70,7 +70,7 @@ class Searchers(unittest.TestCase):
         for kills in range(60):
             program = begin(file)
             try:
-                output = program.communicate(timeout=0.4 + 0.2 * (kills % 5))[0]
+                output = program.communicate(timeout=0.4 + 0.2 * (kills % 5) + 0.05 * kills)[0]
                 break
             except subprocess.TimeoutExpired:
                 if kills % 4 == 2:
@@ -82,9 +82,12 @@ class Searchers(unittest.TestCase):
         self.assertGreater(kills, 3)
         self.assertEqual(len(self.cluster.get("/experiments").json["experiments"]), before + 1)
         again = json.loads(file.read_text())["experiment"]
-        self.assertEqual(self.points(again), self.points(number))
+        self.assertEqual(self.points(again), self.points(number), self.ends(again) + self.ends(number))
         self.assertEqual(self.cluster.experiment(again)["best"]["metric"], self.cluster.experiment(number)["best"]["metric"])
         return whole, number
+
+    def ends(self, number):
+        return [(one["id"], one["state"], one["reason"], one["steps"], one["restarts"]) for one in self.cluster.trials(number)]
 
     def points(self, number):
         return [(one["hyperparameters"], one["seed"]) for one in self.cluster.trials(number)]
@@ -98,7 +101,7 @@ class Searchers(unittest.TestCase):
 
     def test_a_custom_search_in_cpp_continues_exactly_when_its_program_and_the_master_are_killed(self):
         output, number = self.check_continues(self.narrower)
-        self.assertTrue(output.endswith("completed\n"), output)
+        self.assertTrue(output.endswith("completed\n"), (output, self.ends(number)))
         best = self.cluster.trial(self.cluster.experiment(number)["best"]["trial"])
         self.assertLess(abs(math.log10(best["hyperparameters"]["lr"]) + 2), 0.2)
 

@@ -42,7 +42,7 @@ Result<void> check_is_private(int folder, const std::string& path) {
 
 /// Other agents hold it only shortly.
 Result<void> lock_soon(int folder, const std::string& path) {
-  constexpr int attempts_max = 100;
+  constexpr int attempts_max = 400;  // 2 s; on a busy host they hold it that long
   for (int attempt = 0; ::flock(folder, LOCK_EX | LOCK_NB) != 0; ++attempt) {
     if (errno != EWOULDBLOCK && errno != EINTR) return loop::system_failure(path);
     if (attempt == attempts_max) return fail(Errc::unavailable, path + " is locked by another process; try again");
