@@ -5,6 +5,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+
+#include "loop/file.h"
 
 namespace cadre::cli {
 namespace {
@@ -34,6 +37,18 @@ Result<std::string> read_file(const std::string& path) {
   if (broken) return fail(Errc::unavailable, "cannot read " + path + ": the read failed before the end of the file");
   if (text.size() > size_max_bytes) return fail(Errc::invalid, path + " is larger than 64 MiB");
   return text;
+}
+
+Result<void> make_empty_folder(const std::string& folder) {
+  std::error_code error;
+  if (std::filesystem::exists(folder, error) && !std::filesystem::is_directory(folder, error)) {
+    return fail(Errc::conflict, folder + " is not a folder; name a new folder");
+  }
+  if (std::filesystem::is_empty(folder, error) || error == std::errc::no_such_file_or_directory) {
+    return loop::make_folder(folder);
+  }
+  if (error) return fail(Errc::invalid, folder + ": " + error.message());
+  return fail(Errc::conflict, folder + " is not empty; name a new folder");
 }
 
 }  // namespace cadre::cli

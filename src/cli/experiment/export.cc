@@ -1,6 +1,5 @@
 #include "cli/experiment/export.h"
 
-#include <map>
 #include <set>
 
 #include "describe/describe.h"
@@ -49,40 +48,42 @@ std::string csv_line(const std::vector<std::string>& cells) {
   return line + "\n";
 }
 
-std::string reports_head(ExportFormat format) {
-  return format == ExportFormat::csv ? csv_line({"trial", "run", "group", "steps", "time", "metric", "value"}) : "";
+std::map<std::string, std::string> exact_texts(const Value& map) {
+  std::map<std::string, std::string> texts;
+  if (map.as<Value::Map>() != nullptr) flatten(map, "", texts);
+  return texts;
 }
 
-std::string report_lines(ExportFormat format, experiment::TrialId trial, const StoredReport& report) {
-  if (format == ExportFormat::jsonl) {
+std::string reports_head(LineFormat format) {
+  return format == LineFormat::csv ? csv_line({"trial", "run", "group", "steps", "time", "metric", "value"}) : "";
+}
+
+std::string report_lines(LineFormat format, experiment::TrialId trial, const StoredReport& report) {
+  if (format == LineFormat::jsonl) {
     Value line;
     line.set("trial", Value(to_string(trial)));
     const Value fields = describe::write(report);
     for (const describe::Entry& entry : *fields.as<Value::Map>()) line.set(entry.key, entry.value);
     return describe::to_json(line) + "\n";
   }
-  std::map<std::string, std::string> metrics;
-  flatten(report.metrics, "", metrics);
   std::string lines;
-  for (const auto& [name, value] : metrics) {
+  for (const auto& [name, value] : exact_texts(report.metrics)) {
     lines += csv_line({to_string(trial), std::to_string(report.run), report.group, std::to_string(report.steps),
                        utc(report.time), name, value});
   }
   return lines;
 }
 
-std::string trial_lines(ExportFormat format, const std::vector<TrialView>& trials, const std::string& metric) {
+std::string trial_lines(LineFormat format, const std::vector<TrialView>& trials, const std::string& metric) {
   std::string lines;
-  if (format == ExportFormat::jsonl) {
+  if (format == LineFormat::jsonl) {
     for (const TrialView& trial : trials) lines += describe::write_json(trial) + "\n";
     return lines;
   }
   std::vector<std::map<std::string, std::string>> hyperparameters(trials.size());
   std::set<std::string> names;
   for (std::size_t i = 0; i < trials.size(); ++i) {
-    if (trials[i].hyperparameters.as<Value::Map>() != nullptr) {
-      flatten(trials[i].hyperparameters, "", hyperparameters[i]);
-    }
+    hyperparameters[i] = exact_texts(trials[i].hyperparameters);
     for (const auto& [name, value] : hyperparameters[i]) names.insert(name);
   }
   std::vector<std::string> head = {"trial",    "state", "steps",   "last." + metric, "best." + metric, "best_steps",

@@ -1,13 +1,11 @@
-#include <filesystem>
-
 #include "cli/commands/experiment/fetch.h"
 #include "cli/commands/experiment/targets.h"
 #include "cli/commands/experiment/verbs.h"
 #include "cli/commands/show.h"
+#include "cli/files.h"
 #include "cli/words.h"
 #include "client/trial/file_transfer.h"
 #include "describe/utf8.h"
-#include "loop/file.h"
 
 namespace cadre::cli {
 namespace {
@@ -66,16 +64,6 @@ struct DownloadOptions {
   CheckpointId checkpoint;
   std::string folder;
 };
-
-/// Makes the folder, which may exist already if it is empty.
-Result<void> make_empty_folder(const std::string& folder) {
-  std::error_code error;
-  if (std::filesystem::is_empty(folder, error) || error == std::errc::no_such_file_or_directory) {
-    return loop::make_folder(folder);
-  }
-  if (error) return fail(Errc::invalid, folder + ": " + error.message());
-  return fail(Errc::conflict, folder + " is not empty; name a new folder");
-}
 
 loop::Task<int> download_checkpoint(CommandContext& session, std::shared_ptr<const DownloadOptions> options) {
   const requests::GetCheckpoint request{options->checkpoint};

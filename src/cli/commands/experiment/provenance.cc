@@ -82,11 +82,6 @@ std::string bounded_diff(std::string diff) {
   return diff.substr(0, end == std::string::npos ? 0 : end) + std::string(note);
 }
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
-
 std::string user_name() {
   const passwd* user = ::getpwuid(::geteuid());
   return user != nullptr ? user->pw_name : std::to_string(::geteuid());
@@ -119,6 +114,11 @@ std::map<std::string, std::string> versions() {
 }
 
 }  // namespace
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
 
 std::optional<std::string> output_of(const std::vector<std::string>& argv, std::size_t bytes_most, Duration wait) {
   std::array<int, 2> ends{};

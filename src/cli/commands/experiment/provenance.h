@@ -19,4 +19,7 @@ namespace cadre::cli {
 /// empty.
 [[nodiscard]] experiment::Provenance provenance_of(const std::string& folder);
 
+/// Empty: the system does not say.
+[[nodiscard]] std::string host_name();
+
 }  // namespace cadre::cli
