@@ -30,6 +30,12 @@ Afterwards afterwards_of(bool follow, bool test) {
 int create(const CLI::App& command, const CreateOptions& options) {
   auto file = read_experiment_file(options.file, options.settings);
   if (!file) return refuse_experiment(command, file.error());
+  const std::string missing = options.folder.empty() ? file_of_code(file->checked.config) : "";
+  if (!missing.empty()) {
+    print_error(full_name(command) + ": warning: no folder with code was given, so trials will not find " +
+                describe::escaped_lines(missing) +
+                ", which the entrypoint names; pass the folder that contains it as DIR\n");
+  }
   auto submission = std::make_shared<ExperimentSubmission>();
   submission->client = settled(command, options.client);
   submission->folder = options.folder;

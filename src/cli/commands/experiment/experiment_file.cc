@@ -1,7 +1,9 @@
 #include "cli/commands/experiment/experiment_file.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <string_view>
 
 #include "cli/commands/verb.h"
 #include "cli/files.h"
@@ -43,6 +45,26 @@ std::string fault_line(const describe::Fault& fault, const std::string& name,
     }
   }
   return describe::to_text(describe::Faults(fault), name);
+}
+
+/// The words of a shell command, roughly: without its signs.
+std::vector<std::string> words_in(const std::string& command) {
+  constexpr std::string_view signs = " \t\r\n;&|()<>'\"`";
+  std::vector<std::string> words;
+  for (std::size_t at = command.find_first_not_of(signs); at != std::string::npos;) {
+    const std::size_t end = command.find_first_of(signs, at);
+    words.push_back(command.substr(at, end - at));
+    at = command.find_first_not_of(signs, end);
+  }
+  return words;
+}
+
+bool is_relative_program(const std::string& word) {
+  constexpr std::array<std::string_view, 4> endings = {".py", ".sh", ".R", ".jl"};
+  if (word.starts_with('/') || word.starts_with('-') || word.find_first_of(" \n$~=:") != std::string::npos)
+    return false;
+  return word.starts_with("./") ||
+         std::any_of(endings.begin(), endings.end(), [&](std::string_view ending) { return word.ends_with(ending); });
 }
 
 }  // namespace
@@ -120,6 +142,15 @@ tl::expected<ExperimentFile, std::string> read_experiment_file(const std::string
   auto tree = describe::parse_yaml(*text);
   if (!tree) return tl::unexpected(describe::to_text(tree.error(), name));
   return check_experiment(*std::move(tree), name, settings);
+}
+
+std::string file_of_code(const experiment::Config& config) {
+  if (!config.environment.folder.empty() || !config.environment.setup.empty()) return "";
+  const auto* text = config.entrypoint.as<std::string>();
+  const std::vector<std::string> words = text == nullptr ? experiment::argv_of(config.entrypoint) : words_in(*text);
+  if (std::find(words.begin(), words.end(), "cd") != words.end()) return "";
+  const auto found = std::find_if(words.begin(), words.end(), is_relative_program);
+  return found == words.end() ? "" : *found;
 }
 
 }  // namespace cadre::cli

@@ -41,4 +41,8 @@ void add_experiment_file(CLI::App& command, ExperimentFileOptions& options);
 [[nodiscard]] tl::expected<ExperimentFile, std::string> read_experiment_file(const std::string& path,
                                                                              const std::vector<std::string>& settings);
 
+/// The first file that the entrypoint names by a relative path and that only the code of the experiment can have there:
+/// neither a working folder nor setup commands are given. Empty: none was found.
+[[nodiscard]] std::string file_of_code(const experiment::Config& config);
+
 }  // namespace cadre::cli

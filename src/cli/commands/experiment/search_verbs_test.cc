@@ -22,6 +22,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 const std::string halving =
@@ -73,6 +74,33 @@ TEST_F(Experiments, CheckReportsAllErrorsWithPlacesAndRemedies) {
   const Said missing = cadre({"experiment", "check", "/no/such/file"});
   EXPECT_EQ(missing.code, bad_usage);
   EXPECT_THAT(missing.err, HasSubstr("cannot read /no/such/file"));
+}
+
+TEST_F(Experiments, CreateWarnsOfAFileOfTheEntrypointThatNoFolderContains) {
+  const auto create = [&](const std::string& entrypoint, std::vector<std::string> more) {
+    std::vector<std::string> words{"experiment", "create", "--master", file("no-master", ""),
+                                   experiment("name: a\nsearcher: {type: single, metric: m}\n" + entrypoint + "\n")};
+    words.insert(words.end(), more.begin(), more.end());
+    const Said said = cadre(words);
+    EXPECT_NE(said.code, done) << "there is no master";
+    return said.err;
+  };
+  for (const std::string entrypoint :
+       {"entrypoint: OMP_NUM_THREADS=1 python3 train.py --file other.py", "entrypoint: [python3, -u, train.py]",
+        "entrypoint: 'true && (python3 \"train.py\")'"}) {
+    EXPECT_THAT(create(entrypoint, {}),
+                StartsWith("cadre experiment create: warning: no folder with code was given, so trials will not find "
+                           "train.py, which the entrypoint names; pass the folder that contains it as DIR\n"));
+  }
+  EXPECT_THAT(create("entrypoint: ./run", {}), HasSubstr("find ./run, which"));
+  EXPECT_THAT(create("entrypoint: python3 train.py", {"/tmp"}), Not(HasSubstr("warning")));
+  for (const std::string entrypoint :
+       {"entrypoint: python3 /opt/train.py", "entrypoint: cd /opt && python3 train.py", "entrypoint: train",
+        "entrypoint: [python3, -c, 'open(\"a.py\") or b.py']", "entrypoint: python3 $HOME/train.py",
+        "entrypoint: python3 train.py\nenvironment: {folder: /opt}",
+        "entrypoint: python3 train.py\nenvironment: {setup: [git clone x .]}"}) {
+    EXPECT_THAT(create(entrypoint, {}), Not(HasSubstr("warning"))) << entrypoint;
+  }
 }
 
 TEST_F(Experiments, SetChangesKeysAndErrorsNameTheSetting) {
