@@ -44,9 +44,9 @@ Process parse_process(const std::string& stat_line) {
   fields >> process.state >> process.parent;
   for (int i = 0; i < 9; ++i) fields >> skipped;
   fields >> user >> system >> children_user >> children_system;
-  for (int i = 0; i < 5; ++i) fields >> skipped;
+  for (int i = 0; i < 4; ++i) fields >> skipped;
   std::uint64_t address_space = 0;
-  fields >> address_space >> pages;
+  fields >> process.started >> address_space >> pages;
   if (!fields) return {};
   process.pid = std::atoi(stat_line.c_str());
   process.memory = ByteSize{pages * page};
@@ -66,6 +66,23 @@ std::vector<Process> all_processes(const std::string& proc) {
     if (const Process process = parse_process(*line); process.pid != 0) found.push_back(process);
   }
   return found;
+}
+
+Process process_of(pid_t pid) {
+  const auto line = read_file("/proc/" + std::to_string(pid) + "/stat");
+  return line ? parse_process(*line) : Process{};
+}
+
+bool expects_signal(pid_t pid, int signal) {
+  const auto text = read_file("/proc/" + std::to_string(pid) + "/status");
+  if (!text) return false;
+  std::istringstream lines(*text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("SigCgt:") && !line.starts_with("SigBlk:")) continue;
+    const std::uint64_t signals = std::strtoull(line.c_str() + line.find(':') + 1, nullptr, 16);
+    if ((signals >> (signal - 1) & 1) != 0) return true;
+  }
+  return false;
 }
 
 std::optional<MemoryShare> memory_share(const std::string& proc, pid_t pid) {
@@ -99,8 +116,7 @@ std::vector<Process> descendants(pid_t root) {
 bool descends_from(pid_t pid, pid_t root) {
   for (int steps = 0; pid > 1 && steps < 1000; ++steps) {
     if (pid == root) return true;
-    const auto line = read_file("/proc/" + std::to_string(pid) + "/stat");
-    pid = line ? parse_process(*line).parent : 0;
+    pid = process_of(pid).parent;
   }
   return false;
 }

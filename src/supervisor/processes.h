@@ -21,6 +21,7 @@ struct Process {
   pid_t pid = 0;
   pid_t parent = 0;
   char state = '?';
+  std::int64_t started = 0;  ///< clock ticks from the host's start: tells it from a later one with its number
   ByteSize memory{0};
   Duration cpu_time{};         ///< its own
   Duration cpu_time_reaped{};  ///< of the children it has waited for
@@ -31,6 +32,12 @@ struct Process {
 
 /// All processes that a proc file system shows.
 [[nodiscard]] std::vector<Process> all_processes(const std::string& proc = "/proc");
+
+/// What it shows of one of them; pid 0 when it is not there.
+[[nodiscard]] Process process_of(pid_t pid);
+/// Whether a process expects a signal: it has a handler for it, or keeps it blocked to wait for it. Of one that is
+/// gone: no.
+[[nodiscard]] bool expects_signal(pid_t pid, int signal);
 
 /// The memory of a process, with its part of what it shares with others.
 struct MemoryShare {

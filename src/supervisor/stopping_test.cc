@@ -1,7 +1,9 @@
 // How a task is stopped, abandoned, and found to be stuck.
 #include <csignal>
+#include <set>
 
 #include "supervisor/rig.h"
+#include "supervisor/termination.h"
 
 namespace cadre::supervisor {
 namespace {
@@ -44,6 +46,62 @@ TEST_F(Stopping, SigtermGoesToTheLeadingProcessOnly) {
   agent.send(Stop{Reason::preempted, hours(1)});
   ASSERT_TRUE(agent.status(has_ended));
   EXPECT_EQ(output(folder), "on\n");
+}
+
+/// A program that needs a moment to end after SIGTERM, in a file, since only a program of its own is started in it.
+std::string patient(const std::string& name) {
+  return "printf '%s\\n' 'trap \"sleep 0.5; echo " + name + " saved; exit 5\" TERM; echo on; while :; do sleep 0.05; " +
+         "done' >" + name + "\n";
+}
+
+TEST_F(Stopping, SigtermReachesAProgramBehindAShell) {
+  for (const std::string command :
+       {"sh program; code=$?; echo shell goes on; exit $code",  // and waits for it
+        "sh -c 'sh program; exit $?'; exit $?", "sh program & wait; exit 5", "sh program | cat; exit 5"}) {
+    const std::string folder = begin(script(patient("program") + command));
+    FakeAgent agent(folder);
+    ASSERT_TRUE(agent.status([](const Status& status) { return status.output_end > 0; }));
+    agent.send(Stop{Reason::preempted, hours(1)});
+    const auto last = agent.status(has_ended);
+    ASSERT_TRUE(last);
+    EXPECT_EQ(last->ending->reason, Reason::exited) << command;
+    EXPECT_EQ(last->ending->code, 5) << command;
+    EXPECT_TRUE(output(folder).starts_with("on\nprogram saved\n")) << command << ": " << output(folder);
+  }
+}
+
+TEST_F(Stopping, AShellGetsSigtermWhenNothingBehindItExpectsIt) {
+  for (const std::string after : {"sleep 1000", "while :; do sleep 1; done"}) {
+    const std::string folder = begin(script(patient("program") + "sh program; " + after));
+    FakeAgent agent(folder);
+    ASSERT_TRUE(agent.status([](const Status& status) { return status.output_end > 0; }));
+    agent.send(Stop{Reason::preempted, hours(1)});
+    const auto last = agent.status(has_ended);
+    ASSERT_TRUE(last);
+    EXPECT_EQ(last->ending->code, SIGTERM) << "it does not run on until the end of the grace period";
+    EXPECT_EQ(output(folder), "on\nprogram saved\n");
+  }
+}
+
+TEST(Termination, FindsTheTopmostProcesses) {
+  const auto process = [](pid_t pid, pid_t parent) {
+    Process one;
+    one.pid = pid;
+    one.parent = parent;
+    return one;
+  };
+  const std::vector<Process> tree{process(1, 0), process(2, 1), process(3, 1), process(4, 2),
+                                  process(5, 4), process(6, 3), process(7, 6)};
+  const auto pids = [&](const std::set<pid_t>& holding) {
+    std::vector<pid_t> found;
+    for (const Process& one : topmost(tree, [&](const Process& each) { return holding.contains(each.pid); })) {
+      found.push_back(one.pid);
+    }
+    return found;
+  };
+  EXPECT_EQ(pids({1, 2, 7}), std::vector<pid_t>{1});
+  EXPECT_EQ(pids({2, 5, 7}), (std::vector<pid_t>{2, 7}));
+  EXPECT_EQ(pids({}), std::vector<pid_t>{});
 }
 
 TEST_F(Stopping, KillsATaskThatIgnoresTheRequestAfterItsGracePeriod) {

@@ -187,6 +187,10 @@ void TaskRun::look_at_time() {
   if (at >= forked_by_) not_forked("the template did not answer in time");
   if (phase_ == Phase::running) {
     if (const auto verdict = life_.verdict(at)) forks_.live() > 0 ? forks_.close() : condemn(*verdict);
+    if (at >= termination_.next() && leader_ != 0) {
+      termination_.look(
+          leader_, [this] { enclosure_.terminate(leader_); }, at);
+    }
     if (at >= measure_at_) measure(at);
     if (at >= oom_check_at_) {
       oom_check_at_ = at + oom_check_every;
@@ -238,7 +242,7 @@ TimePoint TaskRun::next_time() const {
   if (forks_.live() == 0) {  // a template outlives what it was forked into
     next = std::min(next, phase_ == Phase::killing ? kill_at_ : life_.next());
   }
-  if (phase_ == Phase::running) next = std::min({next, measure_at_, oom_check_at_});
+  if (phase_ == Phase::running) next = std::min({next, measure_at_, oom_check_at_, termination_.next()});
   if (agent_.ready()) {
     const bool grown = capture_->end() != told_output_end_;
     next = std::min(next, told_at_ + (grown ? output_news_every : status_every));
@@ -337,7 +341,7 @@ void TaskRun::stop(const Stop& request) {
   const std::size_t told = tasks_.notify({life_.stop_reason(), life_.grace_left(now())});
   if (told > 0 || terminated_ || leader_ == 0) return;
   terminated_ = true;
-  enclosure_.terminate(leader_);
+  termination_.begin(now());
 }
 
 }  // namespace cadre::supervisor

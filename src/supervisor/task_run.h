@@ -24,6 +24,7 @@
 #include "supervisor/life.h"
 #include "supervisor/socket_path.h"
 #include "supervisor/task_side.h"
+#include "supervisor/termination.h"
 
 namespace cadre::supervisor {
 
@@ -116,6 +117,7 @@ class TaskRun {
   bool running_ = false;
   cluster::supervision::Begin begin_;  ///< what it was told when it was adopted
   bool terminated_ = false;
+  Termination termination_;
   Evidence seen_;
   std::optional<cluster::TaskEnding> ending_;
   EndingFile ending_file_;
