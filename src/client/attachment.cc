@@ -121,7 +121,9 @@ void Attachment::take(BytesView packet) {
 
 void Attachment::take(const StopNotice& notice) {
   constexpr Duration longest = std::chrono::hours(24 * 365);
-  const Clock::time_point time = Clock::now() + std::clamp(notice.grace, Duration(0), longest);
+  const Clock::time_point now = Clock::now();
+  const Clock::time_point sent = notice.at ? std::min(now, Clock::time_point(*notice.at)) : now;
+  const Clock::time_point time = sent + std::clamp(notice.grace, Duration(0), longest);
   if (stop_ && stop_->time <= time) return;
   stop_ = Deadline{std::string(describe::name_of(notice.why)), time};
 }

@@ -102,6 +102,32 @@ TEST_F(Core, AttachesAndHearsWhenToStop) {
   EXPECT_TRUE(context.should_stop());
 }
 
+TEST_F(Core, CountsItsGraceFromTheRequest) {
+  const FakeSupervisor supervisor(path_);
+  Context context;
+  const Caller task = supervisor.answer_attach();
+  const auto minutes_ago = [](int minutes) {
+    return (std::chrono::steady_clock::now() - std::chrono::minutes(minutes)).time_since_epoch();
+  };
+  task.say(StopNotice{Reason::preempted, 1h, minutes_ago(20)});
+  const auto stop = wait_for_stop(context);
+  ASSERT_TRUE(stop);
+  EXPECT_GT(stop->grace_left, 39min) << "the process was busy with a step for 20 minutes";
+  EXPECT_LE(stop->grace_left, 40min);
+  task.say(StopNotice{Reason::preempted, 10min, minutes_ago(20)});
+  while (context.stop()->grace_left > 0s) std::this_thread::sleep_for(1ms);
+}
+
+TEST_F(Core, TakesNoMoreThanItsGraceFromARequestOfTheFuture) {
+  const FakeSupervisor supervisor(path_);
+  Context context;
+  const Caller task = supervisor.answer_attach();
+  task.say(StopNotice{Reason::preempted, 1h, (std::chrono::steady_clock::now() + 2h).time_since_epoch()});
+  const auto stop = wait_for_stop(context);
+  ASSERT_TRUE(stop);
+  EXPECT_LE(stop->grace_left, 1h);
+}
+
 TEST_F(Core, BeatsOnlyAfterItHasPromisedTo) {
   const FakeSupervisor supervisor(path_);
   Context context;

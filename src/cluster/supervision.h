@@ -405,11 +405,14 @@ struct StopNotice {
   static constexpr std::string_view type_name = "stop_notice";
   lease::Reason why = lease::Reason::killed_by_user;
   Duration grace{};  ///< left
+  /// When that was, on the host's monotonic clock: a process may look much later.
+  std::optional<Duration> at{};
 };
 template <class V>
 void describe(V& v, StopNotice& m) {
   v.field("why", m.why, "Why it is stopped.");
   v.field("grace", m.grace, "Time left until it is killed.");
+  v.field("at", m.at, "When it was sent, on the host's monotonic clock. Default: now.");
 }
 
 /// The waiting process becomes a task.

@@ -127,6 +127,10 @@ TEST_F(Stopping, AnAttachedTaskGetsARequestAndNoSignal) {
   ASSERT_TRUE(notice);
   EXPECT_EQ(std::get<StopNotice>(*notice).why, Reason::preempted);
   EXPECT_GT(std::get<StopNotice>(*notice).grace, milliseconds(1));
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  ASSERT_TRUE(std::get<StopNotice>(*notice).at);
+  EXPECT_LE(*std::get<StopNotice>(*notice).at, now);
+  EXPECT_GT(*std::get<StopNotice>(*notice).at, now - hours(1));
   Peer late = attach(folder);
   EXPECT_TRUE(late.receive<ToTask>()) << "who attaches later is told, too";
   EXPECT_TRUE(write_whole(folder + "/work/go", {}));

@@ -65,7 +65,7 @@ TaskRun::TaskRun(Task task, Descriptor agent, Log& log)
                  .attached = [this]() -> std::optional<StopNotice> {
                    news_ = true;
                    if (!life_.stopping()) return std::nullopt;
-                   return StopNotice{life_.stop_reason(), life_.grace_left(now())};
+                   return stop_notice();
                  },
                  .ready = [this]() -> std::optional<Begin> {
                    news_ = true;
@@ -333,12 +333,16 @@ void TaskRun::take(const FromAgent& message) {
              message);
 }
 
+StopNotice TaskRun::stop_notice() const {
+  return {life_.stop_reason(), life_.grace_left(now()), std::chrono::steady_clock::now().time_since_epoch()};
+}
+
 void TaskRun::stop(const Stop& request) {
   if (!life_.stop(request.why, request.grace, now())) return;
   news_ = true;
   forks_.close();
   if (life_.grace_left(now()) == Duration{0}) return;  // it will be killed at once: there is nothing to say
-  const std::size_t told = tasks_.notify({life_.stop_reason(), life_.grace_left(now())});
+  const std::size_t told = tasks_.notify(stop_notice());
   if (told > 0 || terminated_ || leader_ == 0) return;
   terminated_ = true;
   termination_.begin(now());

@@ -86,6 +86,7 @@ class TaskRun {
 
   void take(const cluster::supervision::FromAgent& message);
   void stop(const cluster::supervision::Stop& request);
+  [[nodiscard]] cluster::supervision::StopNotice stop_notice() const;
 
   [[nodiscard]] std::int64_t refused() const { return agent_.refused() + tasks_.refused(); }
   [[nodiscard]] cluster::supervision::Status status() const;
