@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import venv
 
 BUILD = os.environ["CADRE_BUILD"]
 
@@ -25,15 +26,35 @@ class Installation(unittest.TestCase):
         self.assertEqual(ran.returncode, 0, ran.stderr)
         return ran.stdout
 
-    def test_the_programs_run_a_job(self):
+    def start_cluster(self):
+        """A function that runs a job of a new cluster, with these words of the command line."""
         cadre = self.folder / "to/bin/cadre"
-        up = subprocess.Popen([cadre, "up", "--data", self.folder / "data", "--port", "0", "--slots", "1"],
-                              stderr=subprocess.PIPE, text=True)
+        data = tempfile.mkdtemp(prefix="data ", dir=self.folder)
+        up = subprocess.Popen([cadre, "up", "--data", data, "--port", "0", "--slots", "1"], stderr=subprocess.PIPE,
+                              text=True, env={"PATH": "/usr/bin:/bin", "HOME": str(self.folder)})
         self.addCleanup(up.stderr.close)
         self.addCleanup(up.wait)
         self.addCleanup(up.terminate)
         self.assertTrue(any("cadre is up" in line for line in up.stderr))
-        self.assertEqual(self.run_here(cadre, "--master", self.folder / "data", "run", "--", "echo", "done"), "done\n")
+        return lambda *words: self.run_here(cadre, "--master", data, "run", *words)
+
+    def test_the_programs_run_a_job(self):
+        run = self.start_cluster()
+        self.assertEqual(run("--", "echo", "done"), "done\n")
+
+    def test_tasks_find_the_python_package(self):
+        run = self.start_cluster()
+        say = "import os, cadre.core; print(os.path.realpath(cadre.__file__), cadre.__file__)"
+        package = next((self.folder / "to/lib").glob("python3*/dist-packages"))
+        alone = self.folder / "to/lib/cadre/python"
+        found = f"{package}/cadre/__init__.py {alone}/cadre/__init__.py\n"
+        self.assertEqual(run("--", sys.executable, "-c", say), found)
+        self.assertEqual(os.listdir(alone), ["cadre"], "what lies beside it would hide packages of the task")
+        environment = self.folder / "environment"
+        venv.create(environment, symlinks=True, with_pip=False)
+        self.assertEqual(run("--python", environment, "--", "python3", "-c", say), found)
+        self.assertEqual(run("--python", environment, "--", "python3", "-c", "import sys; print(sys.prefix)"),
+                         f"{environment}\n")
 
     def test_the_python_package_is_found(self):
         package = next((self.folder / "to/lib").glob("python3*/dist-packages"))

@@ -205,17 +205,23 @@ class AgentProcess {
       const std::string name = entry.path().filename();
       if (name == "cadre" || name.starts_with("cadre-") || name.starts_with("libcadre")) found.push_back(entry.path());
     }
-    if (const std::string python = python_path(); !python.empty()) found.push_back(python);
+    if (const std::string python = python_path(); !python.empty()) {
+      found.push_back(python);
+      found.push_back(fs::canonical(python + "/cadre", unknown));  // a link, when it was installed
+    }
     return found;
   }
 
   bool is_master_folder() const { return config_.join.empty() && config_.master.starts_with('/'); }
 
-  /// Where the Python package is when this program was not installed.
+  /// A folder with nothing but the Python package: of the build, or of the installation.
   static std::string python_path() {
-    const fs::path beside = fs::path(supervisor::program_beside_us()).parent_path() / "python";
-    std::error_code unknown;
-    return fs::exists(beside / "cadre/__init__.py", unknown) ? beside.string() : "";
+    const fs::path programs = fs::path(supervisor::program_beside_us()).parent_path();
+    for (const fs::path& folder : {programs / "python", programs.parent_path() / "lib/cadre/python"}) {
+      std::error_code unknown;
+      if (fs::exists(folder / "cadre/__init__.py", unknown)) return folder;
+    }
+    return "";
   }
 
   agent::WarmProcesses::Rules warm_rules(plan::Cpus offered) const {

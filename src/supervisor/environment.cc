@@ -82,6 +82,8 @@ Result<std::map<std::string, std::string>> environment_of(const cluster::supervi
   }
   for (const auto& [name, value] : launch.variables) {
     if (is_reserved(name)) variables[name] = value;
+    // The package cadre is found also by tasks that name folders of their own.
+    if (name == "PYTHONPATH" && !variables[name].empty() && variables[name] != value) variables[name] += ":" + value;
   }
   if (!launch.command.python.empty()) TRY(prefer_python(launch.command.python, variables));
   variables["CADRE_SOCKET"] = places.socket;

@@ -101,6 +101,19 @@ TEST_P(Start, TheEnvironmentIsCleanAndComplete) {
   EXPECT_EQ(text.find("OF_THE_AGENT"), std::string::npos);
 }
 
+TEST_P(Start, FoldersOfPythonPackagesOfTheTaskComeBeforeThatOfCadre) {
+  const std::pair<std::optional<std::string>, std::string> cases[] = {
+      {std::nullopt, "/cadre"}, {"lib", "lib:/cadre"}, {"/cadre", "/cadre"}, {"", ""}};
+  for (const auto& [own, expected] : cases) {
+    Launch launch = program({"env"});
+    launch.variables = {{"PYTHONPATH", "/cadre"}};
+    if (own) launch.command.variables = {{"PYTHONPATH", *own}};
+    const std::string folder = begin(launch);
+    wait_for_ending(folder);
+    EXPECT_NE(("\n" + output(folder)).find("\nPYTHONPATH=" + expected + "\n"), std::string::npos) << expected;
+  }
+}
+
 TEST_P(Start, AVirtualEnvironmentComesFirst) {
   const std::string home = "/dev/shm/cadre-venv-" + new_mark();
   std::filesystem::create_directories(home + "/bin");
