@@ -24,6 +24,9 @@ using loop::system_failure;
 
 namespace {
 
+/// Rules before and after those of .cadreignore: what programs leave behind where they run, and what is never needed.
+const std::string ignored_unless_taken_back = "cadre-runs/\n__pycache__/\n";
+const std::string always_ignored = ".git\n";
 constexpr std::size_t named_max = 5;  // of what is too large, or skipped
 
 /// Rounded, for people.
@@ -57,12 +60,12 @@ Result<std::vector<std::string>> names_in(const std::string& folder) {
 Result<Ignore> rules_of(const std::string& folder, PackOptions::Rules rules) {
   if (rules == PackOptions::Rules::none) return Ignore();
   Result<File> file = File::open(folder + "/.cadreignore", O_RDONLY);
-  if (!file && file.error().code == Errc::not_found) return Ignore(".git");
+  if (!file && file.error().code == Errc::not_found) return Ignore(ignored_unless_taken_back + always_ignored);
   if (!file) return Failure(std::move(file).error());
   Bytes bytes(std::size_t{1} << 20);
   TRY_ASSIGN(read, file->read(bytes));
   if (read == bytes.size()) return fail(Errc::invalid, file->path() + " is over 1 MiB; shorten it");
-  return Ignore(std::string(as_text(BytesView(bytes).first(read))) + "\n.git\n");
+  return Ignore(ignored_unless_taken_back + std::string(as_text(BytesView(bytes).first(read))) + "\n" + always_ignored);
 }
 
 class Walk {

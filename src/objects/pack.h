@@ -20,7 +20,9 @@ namespace cadre::objects {
 
 struct PackOptions {
   enum class Rules : std::uint8_t {
-    cadreignore,  ///< what the file .cadreignore at the top says (objects/ignore.h), and .git
+    /// What the file .cadreignore at the top says (objects/ignore.h), .git, and unless it takes them back the folders
+    /// cadre-runs and __pycache__.
+    cadreignore,
     none,
   };
   Rules rules = Rules::cadreignore;

@@ -139,6 +139,28 @@ TEST_F(Pack, LeavesOutWhatCadreignoreSaysAndGit) {
                                             Pair("keep.o", "file x"), Pair("main.cc", "file x")));
 }
 
+TEST_F(Pack, LeavesOutWhatProgramsLeaveBehind) {
+  write_file(folder + "/train.py", "x");
+  write_file(folder + "/lib/net.py", "x");
+  ASSERT_DONE(pack(folder, file, {}));
+  const auto bytes_of = [](const std::string& path) { return loop::read_file(path).value(); };
+  const std::string before = bytes_of(file);
+  for (const char* path :
+       {"cadre-runs/20260131-120000-00/run.json", "lib/__pycache__/net.cpython-311.pyc", ".git/config"}) {
+    write_file(folder + "/" + path, "x");
+  }
+  ASSERT_DONE(pack(folder, file, {}));
+  EXPECT_EQ(bytes_of(file), before) << "the same code has the same hash after a run on the laptop";
+  write_file(folder + "/.cadreignore", "!cadre-runs\n!.git\n");
+  ASSERT_DONE(pack(folder, file, {}));
+  ASSERT_DONE(unpack(file, copy, {}));
+  EXPECT_THAT(shown_tree(copy),
+              ElementsAre(Pair(".cadreignore", testing::_), Pair("cadre-runs", "folder"),
+                          Pair("cadre-runs/20260131-120000-00", "folder"),
+                          Pair("cadre-runs/20260131-120000-00/run.json", "file x"), Pair("lib", "folder"),
+                          Pair("lib/net.py", "file x"), Pair("train.py", "file x")));
+}
+
 TEST_F(Pack, SaysWhatIsTooLargeAndWhatHelps) {
   write_file(folder + "/data/big", std::string(50'001, 'x'));
   write_file(folder + "/model", std::string(20'001, 'x'));
