@@ -33,6 +33,7 @@ TEST_F(LivesTest, TrialsAreSubmittedAsPreemptibleGangsOfTheExperimentsGroup) {
   EXPECT_TRUE(job.spec.preemptible);
   EXPECT_EQ(job.spec.members.front().slots, 1);
   EXPECT_EQ(job.spec.members.front().command.variables.at("CADRE_TRIAL"), to_string(TrialId{id, 0}));
+  EXPECT_EQ(job.spec.members.front().command.variables.at("PYTHONUNBUFFERED"), "1");
 }
 
 TEST_F(LivesTest, ASearchRunsToItsEnd) {

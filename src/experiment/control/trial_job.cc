@@ -31,6 +31,7 @@ cluster::JobSpec job_of(const Experiment& experiment, const Trial& trial) {
   cluster::Command& command = member.command;
   command.argv = argv_of(config.entrypoint);
   command.variables = config.environment.variables;
+  command.variables.try_emplace("PYTHONUNBUFFERED", "1");  // otherwise output is seen late, and lost when it is killed
   command.variables["CADRE_EXPERIMENT"] = std::to_string(experiment.row.id.value);
   command.variables["CADRE_TRIAL"] = to_string(trial.row.id);
   command.variables["CADRE_TRIAL_SEED"] = std::to_string(trial.row.seed);
