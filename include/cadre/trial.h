@@ -129,7 +129,7 @@ struct InitOptions {
   Data hyperparameters;                ///< defaults, for those that the experiment does not have; off the cluster, all
   std::string hyperparameters_file{};  ///< off the cluster: YAML or JSON file with hyperparameters
   /// Off the cluster: words NAME=VALUE set hyperparameters (`optimizer.lr=0.1`); words without a known name are
-  /// ignored.
+  /// ignored, with a warning.
   std::vector<std::string> arguments{};
   std::optional<std::uint32_t> seed{};  ///< off the cluster; default: CADRE_TRIAL_SEED, otherwise 0
   std::int64_t until = 0;               ///< off the cluster: length up to which to train; 0: not limited
@@ -137,6 +137,9 @@ struct InitOptions {
   bool resume = false;                  ///< off the cluster: continue the folder, or the newest one in ./cadre-runs
   bool show_progress = true;            ///< off the cluster: on standard error
   Wait join_wait = std::chrono::minutes(10);  ///< for the other processes of a distributed trial
+  /// Off the cluster: validation metric that a search would optimize; a validation without a number for it gets a
+  /// warning.
+  std::string metric{};
 };
 
 /// Whether all ranks save parts of one checkpoint.

@@ -97,6 +97,7 @@ InitOptions options_of(const py::dict& from) {
   to.folder = from["folder"].cast<std::string>();
   to.resume = from["resume"].cast<bool>();
   to.show_progress = from["show_progress"].cast<bool>();
+  to.metric = from["metric"].cast<std::string>();
   to.join_wait = wait_of(from["join_timeout"].cast<double>());
   return to;
 }

@@ -53,6 +53,19 @@ class OffClusterTest(CoreTest):
                          [("training", 1, {"loss": 0.5, "by_class": {"cat": True}, "name": "x"}),
                           ("validation", 2, {"loss": "NaN"})])
 
+    def test_what_a_cluster_would_not_take_gets_a_warning(self):
+        program = ("from cadre import core\n"
+                   f"with core.init(hyperparameters={{'lr': 0.1}}, folder={str(self.folder / 'run')!r}, metric='loss',\n"
+                   "               show_progress=False) as trial:\n"
+                   "    assert trial.info.metric == 'loss'\n"
+                   "    trial.train.report_validation(1, {'accuracy': 1})\n")
+        ran = subprocess.run([sys.executable, "-c", program, "lrr=1", "--lr", "0.5"], capture_output=True, text=True,
+                             timeout=60)
+        self.assertEqual(ran.stderr, "cadre: warning: 'lrr=1' sets no hyperparameter: did you mean 'lr'?\n"
+                         "cadre: warning: '--lr' does not set the hyperparameter lr; write lr=0.5\n"
+                         "cadre: warning: the validation of step 1 has no metric 'loss'; on a cluster, the search could "
+                         "not use it\n")
+
     def test_numpy_scalars_and_arrays_of_one_element_are_metrics(self):
         with self.local() as trial:
             trial.train.report_training(numpy.int64(1), {

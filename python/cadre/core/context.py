@@ -25,7 +25,7 @@ _options = {
     "seed": Option((int, type(None)), "an integer from 0 to 4294967295, or None",
                    lambda seed: seed is None or 0 <= seed < 2**32),
     "until": count_option(0, 2**53), "folder": text_option, "resume": flag_option, "show_progress": flag_option,
-    "join_timeout": number_option(0),
+    "metric": text_option, "join_timeout": number_option(0),
 }
 
 
@@ -106,7 +106,8 @@ def _close_at_exit(context: "weakref.ref[Context]") -> None:
 
 def init(*, hyperparameters: Union[Mapping[str, Any], str, "os.PathLike[str]", None] = None,
          arguments: Optional[Sequence[str]] = None, seed: Optional[int] = None, until: int = 0, folder: str = "",
-         resume: bool = False, show_progress: bool = True, join_timeout: float = 600.0) -> Context:
+         resume: bool = False, show_progress: bool = True, join_timeout: float = 600.0,
+         metric: str = "") -> Context:
     """Begins the trial of this process, and returns its context. In a distributed trial it waits for the other processes,
     at most ``join_timeout`` seconds. A process has one trial at a time.
 
@@ -114,16 +115,17 @@ def init(*, hyperparameters: Union[Mapping[str, Any], str, "os.PathLike[str]", N
 
     The other arguments matter only off the cluster. Hyperparameters are then the defaults, replaced by
     CADRE_HYPERPARAMETERS (YAML or JSON) and by words NAME=VALUE in ``arguments`` (default: the command line) whose name is
-    that of a hyperparameter (``optimizer.lr=0.1``). ``seed``: default CADRE_TRIAL_SEED, otherwise 0. ``until``: length
+    that of a hyperparameter (``optimizer.lr=0.1``); other such words get a warning. ``seed``: default CADRE_TRIAL_SEED, otherwise 0. ``until``: length
     up to which to train; 0: no limit. ``folder``: for metrics and checkpoints; default: CADRE_LOCAL_FOLDER, or a new one
     in ./cadre-runs. ``resume``, or CADRE_RESUME=1: continue the folder, or the newest one in ./cadre-runs, from its
-    latest checkpoint. ``show_progress``: on standard error.
+    latest checkpoint. ``show_progress``: on standard error. ``metric``: validation metric that a search would optimize;
+    a validation without a number for it gets a warning.
     """
     is_file = isinstance(hyperparameters, (str, os.PathLike))
     options: Dict[str, Any] = {
         "hyperparameters_file": os.fspath(hyperparameters) if is_file else "",  # type: ignore[arg-type]
         "arguments": sys.argv[1:] if arguments is None else arguments, "seed": seed, "until": until, "folder": folder,
-        "resume": resume, "show_progress": show_progress, "join_timeout": join_timeout}
+        "resume": resume, "show_progress": show_progress, "join_timeout": join_timeout, "metric": metric}
     check_options(_options, options)
     defaults = {} if hyperparameters is None or is_file else hyperparameters
     options["hyperparameters"] = plain_value(defaults, "hyperparameters")

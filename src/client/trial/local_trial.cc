@@ -183,6 +183,7 @@ Result<experiment::RunView> LocalTrial::begin() {
     run.hyperparameters = merged(merged(options_.defaults, run.hyperparameters), options_.given);
     if (options_.seed || !before) run.seed = options_.seed.value_or(0);
     run_ = ++run.runs;
+    for (const std::string& doubt : options_.doubts) std::fprintf(stderr, "cadre: warning: %s\n", doubt.c_str());
     remove_drafts();
     TRY(loop::write_whole(run_file(folder_), as_bytes(describe::write_json(run) + "\n")));
     if (options_.shows_progress) {
@@ -193,6 +194,7 @@ Result<experiment::RunView> LocalTrial::begin() {
   view.run = run_;
   view.seed = run.seed;
   view.until = options_.until;
+  view.metric = options_.metric;
   view.hyperparameters = std::move(run.hyperparameters);
   TRY_ASSIGN(checkpoint, latest());
   view.checkpoint = std::move(checkpoint);
@@ -230,10 +232,22 @@ Result<requests::Reported> LocalTrial::send(const requests::ReportMetrics& batch
     lines += describe::write_json(LocalReport{run_, one.group, one.steps, wall_now(), one.metrics}) + "\n";
   }
   TRY(append_lines(folder_ + "/metrics.jsonl", lines));
+  for (const requests::MetricReport& one : batch.reports) check(one);
   if (options_.shows_progress) {
     for (const requests::MetricReport& one : batch.reports) show(one);
   }
   return requests::Reported{batch.reports.size(), {}};
+}
+
+/// What a search of the cluster could not use.
+void LocalTrial::check(const requests::MetricReport& report) {
+  if (has_warned_ || options_.metric.empty() || report.group != "validation") return;
+  const Value* const value = find_path(report.metrics, options_.metric);
+  if (value != nullptr && is_metric_number(*value)) return;
+  has_warned_ = true;
+  const std::string fault = value == nullptr ? "has no metric '" : "has no number for the metric '";
+  std::fprintf(stderr, "cadre: warning: the validation of step %lld %s%s'; on a cluster, the search could not use it\n",
+               static_cast<long long>(report.steps), fault.c_str(), describe::escaped(options_.metric).c_str());
 }
 
 /// Each validation, and other groups from time to time.

@@ -23,9 +23,11 @@ struct LocalOptions {
   std::string folder;    ///< empty: a new one below cadre-runs in the working folder, or with `resumes` the newest
   bool resumes = false;  ///< continues what is there, if anything
   bool shows_progress = true;
-  describe::Value defaults;  ///< of hyperparameters, a map
-  describe::Value given;     ///< hyperparameters that also replace those of the run that is resumed, a map
+  describe::Value defaults;         ///< of hyperparameters, a map
+  describe::Value given;            ///< hyperparameters that also replace those of the run that is resumed, a map
+  std::vector<std::string> doubts;  ///< about what was given: warnings for the user
   std::optional<std::uint32_t> seed;
+  std::string metric;      ///< of validations, that a search would optimize; may be empty
   std::int64_t until = 0;  ///< length up to which to train; 0: not limited
 };
 
@@ -60,10 +62,12 @@ class LocalTrial final : public TrialBackend {
   std::string draft_of(const CheckpointId& checkpoint) const { return checkpoints() + "/." + checkpoint.value; }
   std::string card_of(const CheckpointId& checkpoint) const { return checkpoints() + "/" + checkpoint.value + ".json"; }
   void show(const experiment::requests::MetricReport& report);
+  void check(const experiment::requests::MetricReport& report);
 
   const LocalOptions options_;
   std::string folder_;
   std::uint64_t run_ = 0;
+  bool has_warned_ = false;  ///< about the metric
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::map<std::string, std::chrono::steady_clock::time_point> shown_;  ///< when a group was shown last
 };

@@ -1,5 +1,6 @@
 #include "client/trial/plain_data.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "describe/describe.h"
@@ -38,17 +39,6 @@ Result<void> check_metric(const std::string& path, const Value& value) {
                                  "; report numbers, text, true, false, or maps of them");
 }
 
-/// The value of a path of names joined with dots; null: there is none.
-const Value* find_path(const Value& tree, std::string_view path) {
-  const Value* at = &tree;
-  for (;;) {
-    const std::size_t dot = path.find('.');
-    at = at->find(path.substr(0, dot));
-    if (at == nullptr || dot == std::string_view::npos) return at;
-    path.remove_prefix(dot + 1);
-  }
-}
-
 /// A map in which only that path has a value.
 Value tree_of(std::string_view path, Value value) {
   const std::size_t dot = path.find('.');
@@ -66,7 +56,42 @@ Result<Value> parse_map(std::string_view text, const std::string& source) {
   return *std::move(parsed);
 }
 
+/// The names of all values, those in maps joined with dots.
+void collect_names(const Value& tree, const std::string& prefix, std::vector<std::string>& into) {
+  const auto* map = tree.as<Value::Map>();
+  if (map == nullptr) return;
+  for (const describe::Entry& entry : *map) {
+    into.push_back(prefix + entry.key);
+    collect_names(entry.value, prefix + entry.key + ".", into);
+  }
+}
+
+bool is_name(std::string_view text) {
+  const auto is_start = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto is_inner = [&](char c) { return is_start(c) || (c >= '0' && c <= '9') || c == '.' || c == '-'; };
+  return !text.empty() && is_start(text.front()) && std::ranges::all_of(text, is_inner);
+}
+
+/// `--learning-rate`: the hyperparameter `learning_rate`, if there is one; otherwise empty.
+std::string hyperparameter_of(std::string option, const Value& names) {
+  if (!option.starts_with("--")) return "";
+  option.erase(0, 2);
+  if (find_path(names, option) != nullptr) return option;
+  std::ranges::replace(option, '-', '_');
+  return find_path(names, option) != nullptr ? option : "";
+}
+
 }  // namespace
+
+const Value* find_path(const Value& tree, std::string_view path) {
+  const Value* at = &tree;
+  for (;;) {
+    const std::size_t dot = path.find('.');
+    at = at->find(path.substr(0, dot));
+    if (at == nullptr || dot == std::string_view::npos) return at;
+    path.remove_prefix(dot + 1);
+  }
+}
 
 Result<Value> read_map(BytesView bytes, std::string_view what) {
   auto value = describe::parse_msgpack(bytes);
@@ -76,6 +101,11 @@ Result<Value> read_map(BytesView bytes, std::string_view what) {
 }
 
 Result<void> check_metrics(const Value& metrics) { return check_metric("", metrics); }
+
+bool is_metric_number(const Value& value) {
+  if (const auto* text = value.as<std::string>()) return *text == "NaN" || *text == "Infinity" || *text == "-Infinity";
+  return value.as<double>() != nullptr || value.as<std::int64_t>() != nullptr || value.as<std::uint64_t>() != nullptr;
+}
 
 Value merged(Value below, const Value& above) {
   const auto* map = above.as<Value::Map>();
@@ -110,6 +140,29 @@ Result<Value> read_hyperparameters(const Value& known, const GivenHyperparameter
     all = merged(std::move(all), tree_of(path, *std::move(value)));
   }
   return all;
+}
+
+std::vector<std::string> doubtful_words(const Value& names, const std::vector<std::string>& words) {
+  std::vector<std::string> known;
+  collect_names(names, "", known);
+  std::vector<std::string> doubts;
+  if (known.empty()) return doubts;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::size_t equals = words[i].find('=');
+    const bool has_value = equals != std::string::npos;
+    const std::string before = words[i].substr(0, equals);
+    if (const std::string name = hyperparameter_of(before, names); !name.empty()) {
+      const std::string text = has_value ? words[i].substr(equals + 1) : i + 1 < words.size() ? words[i + 1] : "";
+      const auto value = describe::parse_yaml(text);
+      if (value && describe::to_json(*value) == describe::to_json(*find_path(names, name))) continue;
+      doubts.push_back("'" + describe::escaped(before) + "' does not set the hyperparameter " + name + "; write " +
+                       name + "=" + (text.empty() ? "VALUE" : describe::escaped(text)));
+    } else if (has_value && is_name(before) && find_path(names, before) == nullptr) {
+      doubts.push_back("'" + describe::escaped(words[i]) +
+                       "' sets no hyperparameter:" + describe::suggestion(before, {known.begin(), known.end()}));
+    }
+  }
+  return doubts;
 }
 
 }  // namespace cadre::client

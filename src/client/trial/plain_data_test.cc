@@ -13,6 +13,7 @@ namespace cadre::client {
 namespace {
 
 using describe::Value;
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 Value yaml(const std::string& text) { return describe::parse_yaml(text).value(); }
@@ -61,6 +62,25 @@ TEST(Hyperparameters, OfWordsAreThoseThatAreKnown) {
   const GivenHyperparameters given{"", "", {"seed=7", "layers=[1, 2]", "name=a b", "other=1"}};
   EXPECT_EQ(json(read_hyperparameters(yaml("{seed: 1, layers: [], name: x}"), given)),
             R"({"seed":7,"layers":[1,2],"name":"a b"})");
+}
+
+TEST(Hyperparameters, ThatAreMistypedAreDoubted) {
+  const Value names = yaml("{lr: 0.1, batch_size: 32, optimizer: {momentum: 0.9}}");
+  EXPECT_THAT(doubtful_words(names, {"lrr=0.5", "--lr", "0.5", "--batch-size=64", "optimizer.momentun=1", "--lr"}),
+              ElementsAre("'lrr=0.5' sets no hyperparameter: did you mean 'lr'?",
+                          "'--lr' does not set the hyperparameter lr; write lr=0.5",
+                          "'--batch-size' does not set the hyperparameter batch_size; write batch_size=64",
+                          "'optimizer.momentun=1' sets no hyperparameter: did you mean 'optimizer.momentum'?",
+                          "'--lr' does not set the hyperparameter lr; write lr=VALUE"));
+  EXPECT_THAT(doubtful_words(names, {"purple=1"}), ElementsAre(HasSubstr("the known ones are: lr, batch_size")));
+}
+
+TEST(Hyperparameters, WordsOfTheProgramAreNotDoubted) {
+  const Value names = yaml("{lr: 0.1, layers: 2}");
+  EXPECT_THAT(doubtful_words(names, {"train.py", "lr=0.5", "--data=/data", "--verbose", "/data/a=b", "-x", "=1"}),
+              ElementsAre());
+  EXPECT_THAT(doubtful_words(names, {"--lr", "0.1", "--layers=2"}), ElementsAre()) << "the program has parsed these";
+  EXPECT_THAT(doubtful_words(yaml("{}"), {"lr=0.5"}), ElementsAre());
 }
 
 TEST(Hyperparameters, ThatCannotBeReadAreNamed) {

@@ -79,10 +79,12 @@ Result<client::LocalOptions> local_options(const InitOptions& options, const Val
   TRY_ASSIGN(seed, given_seed());
   local.seed = options.seed ? options.seed : seed;
   local.until = options.until;
+  local.metric = options.metric;
   const client::GivenHyperparameters given{options.hyperparameters_file, variable("CADRE_HYPERPARAMETERS"),
                                            options.arguments};
   TRY_ASSIGN(values, client::read_hyperparameters(defaults, given));
   local.given = std::move(values);
+  local.doubts = client::doubtful_words(client::merged(defaults, local.given), options.arguments);
   return local;
 }
 

@@ -110,6 +110,26 @@ TEST_F(OffCluster, TheSameProgramRunsAndAFolderKeepsItsMetrics) {
   EXPECT_THAT(lines[1], HasSubstr(R"("metrics":{"accuracy":"Infinity"})"));
 }
 
+TEST_F(OffCluster, WhatOnlyAClusterWouldRefuseGetsAWarning) {
+  InitOptions options = quiet();
+  options.hyperparameters = {{"lr", 0.1}};
+  options.arguments = {"lrr=0.5"};
+  options.metric = "by_class.cat";
+  testing::internal::CaptureStderr();
+  {
+    Trial trial = init(options).value();
+    EXPECT_EQ(trial.info().metric, "by_class.cat");
+    trial.train.report_training(1, {{"loss", 1}}).value();
+    trial.train.report_validation(1, {{"by_class", {{"cat", 0.5}}}}).value();
+    trial.train.report_validation(2, {{"by_class", {{"cat", "good"}}}}).value();
+    trial.train.report_validation(3, {{"loss", 1}}).value();
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "cadre: warning: 'lrr=0.5' sets no hyperparameter: did you mean 'lr'?\n"
+            "cadre: warning: the validation of step 2 has no number for the metric 'by_class.cat'; on a cluster, the "
+            "search could not use it\n");
+}
+
 TEST_F(OffCluster, TheSeedOfATrialCanBeGivenByAVariable) {
   {
     const servers::Variable variable("CADRE_TRIAL_SEED", "2147483647");
