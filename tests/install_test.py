@@ -42,6 +42,12 @@ class Installation(unittest.TestCase):
         run = self.start_cluster()
         self.assertEqual(run("--", "echo", "done"), "done\n")
 
+    def test_programs_stay_in_the_namespaces_of_their_user(self):
+        launch = [self.folder / "to/bin/cadre", "launch", "--", "readlink", "/proc/self/ns/user"]
+        ran = subprocess.run(["setpriv", "--bounding-set=-all", *launch] if os.geteuid() == 0 else launch,
+                             capture_output=True, text=True, timeout=120)
+        self.assertEqual((ran.returncode, ran.stdout, ran.stderr), (0, os.readlink("/proc/self/ns/user") + "\n", ""))
+
     def test_tasks_find_the_python_package(self):
         run = self.start_cluster()
         say = "import os, cadre.core; print(os.path.realpath(cadre.__file__), cadre.__file__)"

@@ -50,14 +50,13 @@ void start_anew_for_rights() {
   execv(words[0], words.data());
 }
 
-[[maybe_unused]] const bool asked_for_rights = [] {
+}  // namespace
+
+void get_network_rights() {
   if (!has_rights() && getenv(rights_marker) == nullptr) start_anew_for_rights();
   unsetenv(rights_marker);
   prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);  // not for children
-  return true;
-}();
-
-}  // namespace
+}
 
 void expect_network_rights() {
   if (has_rights()) return;
