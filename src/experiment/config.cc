@@ -160,9 +160,7 @@ void check_between(const Value& tree, const Place& root, const search::Space* sp
   if (const auto searcher = describe::read<search::Searcher>(*value)) check_searcher(*searcher, space, tree, root);
 }
 
-}  // namespace
-
-tl::expected<Checked, describe::Faults> read_config(const Value& file) {
+tl::expected<Checked, describe::Faults> read_checked(const Value& file, search::MissingType missing) {
   Value tree = file;
   if (const Value* policies = tree.find("log_policies")) tree.set("log_policies", spelled_out(*policies));
   Checked checked;
@@ -172,10 +170,20 @@ tl::expected<Checked, describe::Faults> read_config(const Value& file) {
   describe::read_into(tree, checked.config, root);
   const std::size_t of_fields = faults.count();
   inside(tree, root, "hyperparameters",
-         [&](const Value& value, const Place& place) { checked.space = search::read_space(value, place); });
+         [&](const Value& value, const Place& place) { checked.space = search::read_space(value, place, missing); });
   check_between(tree, root, faults.count() == of_fields ? &checked.space : nullptr);
   if (!faults.empty()) return tl::unexpected(in_order(faults));
   return checked;
+}
+
+}  // namespace
+
+tl::expected<Checked, describe::Faults> read_config(const Value& file) {
+  return read_checked(file, search::MissingType::fault);
+}
+
+tl::expected<Checked, describe::Faults> read_accepted_config(const Value& file) {
+  return read_checked(file, search::MissingType::nested);
 }
 
 tl::expected<Checked, describe::Faults> read_config_file(std::string_view text) {

@@ -191,7 +191,9 @@ struct Checked {
 /// Checks an experiment file, or the same as JSON, and finds all its faults at once, in the order of the file: also
 /// those of hyperparameters, of points in `start_with`, and of settings that contradict each other.
 [[nodiscard]] tl::expected<Checked, describe::Faults> read_config(const describe::Value& tree);
-/// The same from its text.
+/// As read_config(), of a file that was accepted before, by rules that were less strict in some places.
+[[nodiscard]] tl::expected<Checked, describe::Faults> read_accepted_config(const describe::Value& tree);
+/// The same as read_config() from its text.
 [[nodiscard]] tl::expected<Checked, describe::Faults> read_config_file(std::string_view text);
 
 /// The arguments of the command that the entrypoint stands for; it is one that read_config() accepts.

@@ -45,7 +45,7 @@ void describe(V& v, Provenance& p) {
 /// What is written once.
 struct ExperimentSpecRow {
   ExperimentId id;
-  describe::Value config;  ///< the experiment file as it was checked; read_config() accepts it
+  describe::Value config;  ///< the experiment file as it was checked; read_accepted_config() accepts it
   std::string code;        ///< content hash of the packed code; empty: none
   Provenance provenance;
   std::optional<CheckpointId> warm_start;  ///< with which trials begin that have none of their own

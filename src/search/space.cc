@@ -27,6 +27,18 @@ std::vector<std::string> split(std::string_view path) {
   }
 }
 
+/// Which type may be missing in a map that looks like a domain; empty: it is a map of hyperparameters.
+std::string missing_type_of(const describe::Value& map) {
+  if (const auto* values = map.find("values"); values != nullptr && values->as<describe::Value::List>() != nullptr) {
+    return "has values but no type; add type: categorical";
+  }
+  const auto is_number = [&](std::string_view key) {
+    const describe::Value* value = map.find(key);
+    return value != nullptr && number_of(*value);
+  };
+  return is_number("min") && is_number("max") ? "has min and max but no type; add type: double, int or log" : "";
+}
+
 /// Values at fixed distances from min: whether this number is one of them, up to rounding.
 bool is_on_step(double value, double min, double step) {
   const double steps = (value - min) / step;
@@ -130,7 +142,7 @@ bool Space::exists(const Parameter& parameter, const Point& point) {
 /// Reads a tree of hyperparameters.
 class SpaceReader {
  public:
-  explicit SpaceReader(Space& space) : space_(space) {}
+  SpaceReader(Space& space, MissingType missing) : space_(space), missing_(missing) {}
 
   void read(const describe::Value& tree, const describe::Place& place) {
     if (place.map(tree) == nullptr) return;
@@ -167,7 +179,11 @@ class SpaceReader {
                   const std::vector<When>& conditions) {
     const bool is_map = value.as<describe::Value::Map>() != nullptr;
     const bool is_empty = is_map && value.as<describe::Value::Map>()->empty();
-    if (is_map && !is_empty && value.find("type") == nullptr) return read_map(value, place, path, conditions);
+    if (is_map && !is_empty && value.find("type") == nullptr) {
+      const std::string missing = missing_ == MissingType::fault ? missing_type_of(value) : "";
+      if (missing.empty()) return read_map(value, place, path, conditions);
+      return place.fault(value, missing + "; for a map of constants, use {type: const, value: {…}}");
+    }
     Parameter parameter{path, Constant{value, {}}, conditions};
     if (is_map && !is_empty) {
       const std::size_t before = place.faults.count();
@@ -249,12 +265,13 @@ class SpaceReader {
   }
 
   Space& space_;
+  const MissingType missing_;
   std::set<std::vector<std::string>> faulty_;  ///< of which the values are not known
 };
 
-Space read_space(const describe::Value& tree, const describe::Place& place) {
+Space read_space(const describe::Value& tree, const describe::Place& place, MissingType missing) {
   Space space;
-  SpaceReader(space).read(tree, place);
+  SpaceReader(space, missing).read(tree, place);
   return space;
 }
 

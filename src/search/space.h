@@ -146,8 +146,15 @@ class Space {
   std::vector<std::size_t> order_;
 };
 
+/// What a map with the keys of a domain, such as min and max, means without a `type`.
+enum class MissingType : std::uint8_t {
+  fault,   ///< most likely, it was forgotten
+  nested,  ///< constants, in files that were accepted before this was a fault
+};
+
 /// Reads the hyperparameters of an experiment file; what is wrong is added to the faults of the place.
-[[nodiscard]] Space read_space(const describe::Value& tree, const describe::Place& place);
+[[nodiscard]] Space read_space(const describe::Value& tree, const describe::Place& place,
+                               MissingType missing = MissingType::fault);
 
 /// Adds a fault of the hyperparameter with this path; the place is that of the tree of all hyperparameters.
 void fault_at(const describe::Value& tree, const describe::Place& place, const std::vector<std::string>& path,

@@ -94,6 +94,23 @@ TEST(Space, ReportsAllFaultsWithTheirPlaces) {
       HasSubstr("conditions form a circle: a, b"));
 }
 
+TEST(Space, RefusesADomainWithoutItsType) {
+  EXPECT_THAT(read_yaml_space("{lr: {min: -4, max: -1}}").faults,
+              HasSubstr("1:6: lr: has min and max but no type; add type: double, int or log; for a map of constants"));
+  EXPECT_THAT(read_yaml_space("{m: {o: {values: [a, b]}}}").faults,
+              HasSubstr("m.o: has values but no type; add type: categorical"));
+  EXPECT_THAT(read_yaml_space("{lr: {min: 1, max: 2, cuont: 3}}").faults, HasSubstr("lr: has min and max"));
+  EXPECT_EQ(read_yaml_space("{clip: {type: const, value: {min: 1, max: 2}}, r: {min: {type: int, min: 1, max: 2}}, "
+                            "s: {min: 3}, values: 7}")
+                .faults,
+            "");
+  const Value tree = describe::parse_yaml("{lr: {min: -4, max: -1}}").value();
+  describe::Faults none;
+  const describe::Path path;
+  EXPECT_EQ(read_space(tree, {path, none}, MissingType::nested).parameters().size(), 2U);
+  EXPECT_TRUE(none.empty()) << "a file that was accepted before";
+}
+
 TEST(Space, DrawsNothingForWhatDoesNotExistOrHasOnePossibility) {
   const Space space = space_of(
       "{a: {type: categorical, values: [x]}, b: {type: int, min: 3, max: 3}, c: 1, "

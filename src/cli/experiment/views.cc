@@ -60,7 +60,7 @@ std::string retention_words(const experiment::Retention& kept) {
 /// What the experiment file says; nothing of one that a newer version wrote.
 void add_config(Facts& facts, const ExperimentView& one) {
   if (!one.config) return;
-  const auto checked = experiment::read_config(*one.config);
+  const auto checked = experiment::read_accepted_config(*one.config);
   if (!checked) return facts.add("searcher", one.searcher);
   facts.add("searcher", searcher_words(one, checked->config));
   facts.add("entrypoint", checked->config.entrypoint.as<std::string>() != nullptr

@@ -380,7 +380,7 @@ api::Reply Control::serve(const api::Call& call, const requests::SetExperiment& 
     return refuse("name: has control characters; remove them");
   describe::Value file = changed_file(experiment->spec.config, request);
   const bool changes_file = file != experiment->spec.config;
-  const auto checked = read_config(file);
+  const auto checked = read_accepted_config(file);
   if (!checked) {
     Failed failed{Errc::invalid, "the change is invalid", {}};
     for (const describe::Fault& fault : checked.error()) {

@@ -50,7 +50,7 @@ double share_of(const Experiment& experiment, const Trial& trial) {
 
 Result<Experiment*> Ledger::load(ExperimentRows rows) {
   const std::string name = "experiment " + std::to_string(rows.row.id.value);
-  auto checked = read_config(rows.spec.config);
+  auto checked = read_accepted_config(rows.spec.config);
   if (!checked) return fail(Errc::corrupt, describe::to_error(checked.error(), "the file of " + name).message);
   if (!rows.search) return fail(Errc::corrupt, name + " has no search");
   TRY_ASSIGN(search,
