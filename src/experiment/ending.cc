@@ -39,7 +39,9 @@ TrialVerdict judge(const TrialFlags& flags, const GangEnd& end) {
     const char* const reason = *flags.stopping == Outcome::killed ? "killed" : "";
     return TrialEnds{terminal_trial_state(*flags.stopping), false, reason};
   }
-  if (flags.searcher_stopped) return TrialEnds{TrialState::completed, false, "ended by the searcher"};
+  if (flags.searcher_stopped) {
+    return TrialEnds{TrialState::completed, false, flags.reached_end ? reached_end_reason : stopped_reason};
+  }
   if (flags.declared_invalid) return TrialEnds{TrialState::completed, true, "declared its hyperparameters invalid"};
   if (flags.replacing) return TrialRestarts{flags.restarts, "continues from the checkpoint of another trial"};
   const bool was_stopped = end.cause == GangEnd::Cause::user || end.cause == GangEnd::Cause::system;

@@ -60,6 +60,7 @@ void describe(V& v, GangEnd& e) {
 struct TrialFlags {
   std::optional<Outcome> stopping;  ///< for good
   bool searcher_stopped = false;
+  bool reached_end = false;  ///< the searcher has stopped it because it has trained for its max_time
   bool declared_invalid = false;
   bool replacing = false;  ///< its searcher lets it continue from the checkpoint of another trial
   bool pausing = false;
@@ -90,6 +91,10 @@ struct TrialRestarts {
   bool operator==(const TrialRestarts&) const = default;
 };
 using TrialVerdict = std::variant<TrialEnds, TrialPauses, TrialRestarts>;
+
+/// Of trials that their searcher has stopped.
+inline constexpr const char* stopped_reason = "stopped by the searcher";
+inline constexpr const char* reached_end_reason = "reached max_time";
 
 [[nodiscard]] TrialVerdict judge(const TrialFlags& flags, const GangEnd& end);
 

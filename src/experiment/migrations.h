@@ -56,6 +56,15 @@ CREATE TABLE validations (
           {3, "log policies", R"(
 ALTER TABLE trials DROP COLUMN may_restart;
 ALTER TABLE trials ADD COLUMN failure TEXT NOT NULL DEFAULT 'null';
+)"},
+          {4, "time in runs, and what is known of validations", R"(
+ALTER TABLE trials ADD COLUMN warning TEXT NOT NULL DEFAULT '';
+ALTER TABLE trials ADD COLUMN has_nan BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE trials ADD COLUMN reached_time DOUBLE PRECISION NOT NULL DEFAULT 0;
+ALTER TABLE trials ADD COLUMN ran BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE trials ADD COLUMN running_since BIGINT NOT NULL DEFAULT 0;
+UPDATE trials SET ran = ended - started WHERE started <> 0 AND ended > started;
+UPDATE trials SET running_since = started WHERE ended = 0 AND state IN ('running', 'pausing', 'stopping');
 )"}};
 }
 

@@ -134,15 +134,20 @@ struct TrialRow {
   std::vector<Inherited> lineage;                ///< oldest first, at most trial_lineage_most
   double progress = -1;                          ///< as it reports it, 0 to 1; -1: never
   std::string status;
+  std::string warning;     ///< what is wrong with its reports, for display
   std::int64_t steps = 0;  ///< of its last validation
   bool has_metric = false;
   double last_metric = 0;  ///< of the searcher, as reported
   double best_metric = 0;
   std::int64_t best_steps = 0;
+  bool has_nan = false;           ///< the metric of the searcher was reported as NaN
+  double time = 0;                ///< the longest of its validations, in the unit of the time metric
   std::uint64_t validations = 0;  ///< number of its last validation that was handed to the search
   TimePoint created;
   TimePoint started;
   TimePoint ended;
+  Duration ran{0};          ///< in runs that have ended
+  TimePoint running_since;  ///< begin of its current run; 0: none
 };
 
 struct CheckpointFile {
@@ -195,7 +200,7 @@ struct ValidationRow {
   std::uint64_t number = 0;  ///< grows by one for each validation of a trial
   std::uint64_t run = 0;
   std::int64_t steps = 0;
-  describe::Value time;    ///< in the unit of the searcher, a number
+  describe::Value time;    ///< in the unit of the searcher, a number; null: the report had none, the steps count
   describe::Value metric;  ///< a number, or "NaN", "Infinity", "-Infinity"; null: the report had none
 };
 

@@ -82,15 +82,20 @@ void columns(V& v, TrialRow& row) {
   v.json("lineage", row.lineage);
   v.column("progress", row.progress);
   v.column("status", row.status);
+  v.column("warning", row.warning);
   v.column("steps", row.steps);
   v.column("has_metric", row.has_metric);
   v.column("last_metric", row.last_metric);
   v.column("best_metric", row.best_metric);
   v.column("best_steps", row.best_steps);
+  v.column("has_nan", row.has_nan);
+  v.column("reached_time", row.time);
   v.column("validations", row.validations);
   v.column("created", row.created);
   v.column("started", row.started);
   v.column("ended", row.ended);
+  v.column("ran", row.ran);
+  v.column("running_since", row.running_since);
 }
 
 template <class V>

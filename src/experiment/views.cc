@@ -57,6 +57,7 @@ TrialView view_of(const TrialRow& row) {
   view.excluded = row.excluded;
   if (row.progress >= 0) view.progress = row.progress;
   view.status = row.status;
+  view.warning = row.warning;
   view.steps = row.steps;
   if (row.has_metric) {
     view.last_metric = row.last_metric;
@@ -68,6 +69,8 @@ TrialView view_of(const TrialRow& row) {
   view.created = shown(row.created);
   view.started = shown(row.started);
   view.ended = shown(row.ended);
+  view.ran = row.ran;
+  view.running_since = shown(row.running_since);
   return view;
 }
 

@@ -189,6 +189,7 @@ struct TrialView {
   std::vector<std::string> excluded;
   std::optional<double> progress;
   std::string status;
+  std::string warning;
   std::int64_t steps = 0;
   std::optional<double> last_metric;
   std::optional<double> best_metric;
@@ -198,6 +199,8 @@ struct TrialView {
   std::optional<TimePoint> created;
   std::optional<TimePoint> started;
   std::optional<TimePoint> ended;
+  Duration ran{0};
+  std::optional<TimePoint> running_since;
   std::vector<MetricSummary> metrics;
 };
 template <class V>
@@ -213,6 +216,7 @@ void describe(V& v, TrialView& m) {
   v.field("excluded", m.excluded, "Agents on which it does not run, by log policies.");
   v.field("progress", m.progress, "Progress from 0 to 1, as reported by its program.");
   v.field("status", m.status, "Status text set by its program.");
+  v.field("warning", m.warning, "What is wrong with its reports, for display.");
   v.field("steps", m.steps, "Steps of its last validation.");
   v.field("last_metric", m.last_metric, "Last value of the searcher's metric.");
   v.field("best_metric", m.best_metric, "Best value of the searcher's metric.");
@@ -222,6 +226,8 @@ void describe(V& v, TrialView& m) {
   v.field("created", m.created, "Time at which it was created.");
   v.field("started", m.started, "Time at which it was first placed.");
   v.field("ended", m.ended, "Time at which it ended.");
+  v.field("ran", m.ran, "Time in runs that have ended.");
+  v.field("running_since", m.running_since, "Time at which its current run was placed.");
   v.field("metrics", m.metrics, "Summaries of its metrics; only in responses for a single trial.");
 }
 

@@ -5,6 +5,7 @@
 #include "cli/experiment/numbers.h"
 #include "cli/experiment/sparkline.h"
 #include "cli/experiment/views.h"
+#include "cli/experiment/words.h"
 #include "cli/facts.h"
 #include "cli/table.h"
 #include "cli/text_width.h"
@@ -111,7 +112,7 @@ std::string trials_text(const std::vector<TrialView>& trials, const std::string&
                                     number_text(trial.best_metric),
                                     curve_cell(curves, trial.id, table_curve_cells),
                                     std::to_string(trial.restarts),
-                                    ran(trial.started, trial.ended, showing.now)};
+                                    runtime_words(trial, showing.now)};
     if (has_lineage) row.push_back(trial.lineage.empty() ? "" : to_string(trial.lineage.back().from));
     for (const std::string& name : columns.names) row.push_back(text_of(flat[i], name));
     if (has_reason) row.push_back(trial.state == experiment::TrialState::error ? trial.reason : "");
@@ -128,6 +129,7 @@ std::string trial_text(const TrialView& trial, const std::string& metric, const 
   facts.add("trial", to_string(trial.id));
   facts.add("state", trial_state_words(trial) + (trial.reason.empty() ? "" : ": " + trial.reason));
   facts.add("status", trial.status);
+  facts.add("warning", trial.warning);
   facts.add("hyperparameters", hyperparameters_line(trial.hyperparameters));
   facts.add("steps", std::to_string(trial.steps));
   if (trial.last_metric) facts.add("last " + metric, number_text(*trial.last_metric));
@@ -145,6 +147,7 @@ std::string trial_text(const TrialView& trial, const std::string& metric, const 
   facts.add("seed", std::to_string(trial.seed));
   facts.add("created", with_time(trial.created, showing.now));
   facts.add("started", with_time(trial.started, showing.now));
+  facts.add("runtime", runtime_words(trial, showing.now));
   facts.add("ended", with_time(trial.ended, showing.now));
   const std::string text = facts.to_text(showing.coloured);
   return trial.metrics.empty() ? text : text + "\n" + metrics_text(trial.metrics, showing);
@@ -178,7 +181,7 @@ std::string comparison_text(const std::vector<TrialView>& trials,
   add("searcher", [&](const TrialView& one, std::size_t) { return experiment_of(one).searcher; });
   add("state", [](const TrialView& one, std::size_t) { return trial_state_words(one); });
   add("steps", [](const TrialView& one, std::size_t) { return std::to_string(one.steps); });
-  add("runtime", [&](const TrialView& one, std::size_t) { return ran(one.started, one.ended, showing.now); });
+  add("runtime", [&](const TrialView& one, std::size_t) { return runtime_words(one, showing.now); });
   add("restarts", [](const TrialView& one, std::size_t) { return std::to_string(one.restarts); });
   std::set<std::string> names;
   for (const Flat& one : flat) {

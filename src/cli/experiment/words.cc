@@ -98,6 +98,11 @@ std::string domain_words(const search::Domain& domain) {
                     domain);
 }
 
+std::string runtime_words(const TrialView& trial, TimePoint now) {
+  if (!trial.started) return "";
+  return short_duration(trial.ran + (trial.running_since ? now - *trial.running_since : Duration(0)));
+}
+
 std::string trial_words(const TrialView& trial, const std::string& metric) {
   std::string text = "trial " + to_string(trial.id);
   switch (trial.state) {

@@ -24,6 +24,9 @@ namespace cadre::cli {
 /// Which values a hyperparameter may have: `1e-05 to 0.1 (log)`, `32, 64 or 128`.
 [[nodiscard]] std::string domain_words(const search::Domain& domain);
 
+/// How long the trial has run: not the time in which it was queued or paused. Empty: it never ran.
+[[nodiscard]] std::string runtime_words(const experiment::TrialView& trial, TimePoint now);
+
 /// `trial 12.3 completed: loss 0.031 after 900 steps`, `trial 12.3 failed: exited with 1`.
 [[nodiscard]] std::string trial_words(const experiment::TrialView& trial, const std::string& metric);
 

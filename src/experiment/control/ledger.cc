@@ -42,9 +42,7 @@ double share_of(const Experiment& experiment, const Trial& trial) {
   if (is_terminal(trial.row.state)) return 1;
   double share = std::max(0.0, trial.row.progress);
   const std::int64_t length = length_of(experiment);
-  if (length > 0 && experiment.checked.config.time_metric == "steps") {
-    share = std::max(share, static_cast<double>(trial.row.steps) / static_cast<double>(length));
-  }
+  if (length > 0) share = std::max(share, trial.row.time / static_cast<double>(length));
   return std::clamp(share, 0.0, 0.99);
 }
 

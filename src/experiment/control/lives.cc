@@ -23,10 +23,43 @@ bool is_under_way(const Trial& trial) {
   return trial.row.state == TrialState::queued || trial.row.state == TrialState::running;
 }
 
+/// Whether it has trained for the max_time of its searcher.
+bool has_reached_end(const Experiment& experiment, const Trial& trial) {
+  if (experiment.checked.config.length) return false;  // the searcher has no max_time
+  const std::int64_t length = length_of(experiment);
+  return length > 0 && trial.row.time >= static_cast<double>(length);
+}
+
+/// The time since its run began counts as time in runs.
+void end_run(TrialRow& row, TimePoint now) {
+  if (row.running_since == TimePoint()) return;
+  row.ran += std::max(Duration(0), now - row.running_since);
+  row.running_since = {};
+}
+
+/// Why the metric of the searcher is missing; empty: the trial has reported it.
+std::string missing_metric(const Experiment& experiment, const TrialRow& row) {
+  if (row.has_metric) return "";
+  return (row.has_nan ? "it reported only NaN as " : "it reported no ") + experiment.row.metric;
+}
+
+/// Why a completed experiment has no result; empty: it has one.
+std::string missing_result(const Experiment& experiment) {
+  bool has_nan = false;
+  for (const Trial& trial : experiment.trials) {
+    if (trial.row.state != TrialState::completed) continue;
+    if (trial.row.has_metric) return "";
+    has_nan = has_nan || trial.row.has_nan;
+  }
+  return (has_nan ? "no completed trial reported a number as " : "no completed trial reported ") +
+         experiment.row.metric;
+}
+
 TrialFlags flags_of(const Experiment& experiment, const Trial& trial) {
   TrialFlags flags;
   flags.stopping = trial.row.stopping;
   flags.searcher_stopped = trial.row.searcher_stopped;
+  flags.reached_end = has_reached_end(experiment, trial);
   flags.declared_invalid = trial.row.declared_invalid;
   flags.replacing = trial.row.replacing;
   flags.pausing = trial.row.pausing;
@@ -116,33 +149,35 @@ void Lives::perform(Experiment& experiment, const std::vector<search::Action>& a
 
 void Lives::perform(Experiment& experiment, const search::Action& action, TimePoint now) {
   const auto trial = [&](search::TrialNumber number) -> Trial& { return experiment.trials.at(number); };
-  std::visit(overloaded{
-                 [&](const search::Create& one) { create(experiment, one, now); },
-                 [&](const search::StopTrial& one) {
-                   if (is_terminal(trial(one.trial).row.state)) return;
-                   trial(one.trial).row.searcher_stopped = true;
-                   halt(experiment, trial(one.trial), {std::nullopt, "stopped by the searcher"}, now);
-                 },
-                 [&](const search::SuspendTrial& one) {
-                   if (is_terminal(trial(one.trial).row.state)) return;
-                   trial(one.trial).row.is_suspended = true;
-                   suspend(experiment, trial(one.trial),
-                           {experiment.checked.config.preemption_grace, "suspended by the searcher"}, now);
-                 },
-                 [&](const search::ExtendTrial& one) {
-                   if (is_terminal(trial(one.trial).row.state)) return;
-                   trial(one.trial).row.is_suspended = false;
-                   trial(one.trial).row.until = one.until;
-                   ledger_.changed(trial(one.trial));
-                   const bool may_run = experiment.row.state == ExperimentState::active;
-                   if (may_run && trial(one.trial).row.state == TrialState::paused) {
-                     submit(experiment, trial(one.trial), now);
-                   }
-                 },
-                 [&](const search::Replace& one) { replace(experiment, one, now); },
-                 [&](const search::Draw&) { to_draw_.push_back(experiment.row.id); },
-             },
-             action);
+  std::visit(
+      overloaded{
+          [&](const search::Create& one) { create(experiment, one, now); },
+          [&](const search::StopTrial& one) {
+            if (is_terminal(trial(one.trial).row.state)) return;
+            trial(one.trial).row.searcher_stopped = true;
+            const bool is_whole = has_reached_end(experiment, trial(one.trial));
+            halt(experiment, trial(one.trial), {std::nullopt, is_whole ? reached_end_reason : stopped_reason}, now);
+          },
+          [&](const search::SuspendTrial& one) {
+            if (is_terminal(trial(one.trial).row.state)) return;
+            trial(one.trial).row.is_suspended = true;
+            suspend(experiment, trial(one.trial),
+                    {experiment.checked.config.preemption_grace, "suspended by the searcher"}, now);
+          },
+          [&](const search::ExtendTrial& one) {
+            if (is_terminal(trial(one.trial).row.state)) return;
+            trial(one.trial).row.is_suspended = false;
+            trial(one.trial).row.until = one.until;
+            ledger_.changed(trial(one.trial));
+            const bool may_run = experiment.row.state == ExperimentState::active;
+            if (may_run && trial(one.trial).row.state == TrialState::paused) {
+              submit(experiment, trial(one.trial), now);
+            }
+          },
+          [&](const search::Replace& one) { replace(experiment, one, now); },
+          [&](const search::Draw&) { to_draw_.push_back(experiment.row.id); },
+      },
+      action);
 }
 
 void Lives::create(Experiment& experiment, const search::Create& order, TimePoint now) {
@@ -286,6 +321,8 @@ void Lives::review(cluster::JobId job, TimePoint now) {
   if (run != trial.row.runs) {
     ledger_.abandon_active(trial);  // of the run before, which was preempted
     trial.row.runs = run;
+    end_run(trial.row, now);
+    trial.row.running_since = now;
     if (trial.row.started == TimePoint()) trial.row.started = now;
     ledger_.changed(trial);
   }
@@ -296,6 +333,7 @@ void Lives::review(cluster::JobId job, TimePoint now) {
     ledger_.note(now, experiment, trial, "running");
   } else if (cluster::waits(facts->stage) && trial.row.state == TrialState::running) {
     trial.row.acknowledged = false;
+    end_run(trial.row, now);
     ledger_.set_state(experiment, trial, TrialState::queued);
     ledger_.note(now, experiment, trial, "queued again");
   }
@@ -303,6 +341,7 @@ void Lives::review(cluster::JobId job, TimePoint now) {
 
 void Lives::conclude(Experiment& experiment, Trial& trial, const GangEnd& end, TimePoint now) {
   trial.row.runs_before = trial.row.runs;
+  end_run(trial.row, now);
   if (trial.row.has_job) facts_.emplace_back(TrialJobOver{trial.row.jobs.back()});
   ledger_.clear_job(trial);
   ledger_.abandon_active(trial);
@@ -364,6 +403,9 @@ void Lives::decide(Experiment& experiment, Trial& trial, const TrialVerdict& ver
 void Lives::finish(Experiment& experiment, Trial& trial, const TrialEnds& verdict, TimePoint now) {
   const double before = share_of(experiment, trial);
   trial.row.reason = verdict.reason;
+  if (verdict.state == TrialState::completed && verdict.reason.empty()) {
+    trial.row.reason = missing_metric(experiment, trial.row);
+  }
   trial.row.ended = now;
   trial.row.pausing = false;
   ledger_.set_state(experiment, trial, verdict.state);
@@ -386,7 +428,10 @@ void Lives::review(Experiment& experiment, TimePoint now) {
   if (row.state == ExperimentState::error && row.reason.empty()) {
     row.reason = row.trials == 0 ? "it has no trials" : "all of its trials failed";
   }
-  if (row.state == ExperimentState::completed) row.progress = 1;
+  if (row.state == ExperimentState::completed) {
+    row.progress = 1;
+    row.reason = missing_result(experiment);
+  }
   ended_.push_back(row.id);
   ledger_.changed(experiment);
   ledger_.note(now, experiment, std::string(describe::name_of(row.state)));
@@ -471,11 +516,20 @@ void Lives::validated(const ValidationRow& validation, TimePoint now) {
   TrialRow& row = trial->row;
   row.validations = validation.number;
   ledger_.changed(*trial);
-  const std::optional<double> time = search::number_of(validation.time);
+  const bool lacks_time = validation.time.is_null();
+  const std::optional<double> time =
+      lacks_time ? static_cast<double>(validation.steps) : search::number_of(validation.time);
   const auto metric = describe::Scalar<double>::read(validation.metric);
   if (!time || !metric || row.replacing) return;
   const double before = share_of(*experiment, *trial);
   row.steps = std::max(row.steps, validation.steps);
+  row.time = std::max(row.time, *time);
+  if (lacks_time) {
+    row.warning = "validations have no " + experiment->checked.config.time_metric +
+                  ", the time_metric of the experiment: their steps are counted instead";
+  }
+  const std::string missing = missing_metric(*experiment, row);
+  row.has_nan = row.has_nan || std::isnan(*metric);
   const bool is_smaller = experiment->row.smaller_is_better;
   const auto is_better = [&](double a, double b) { return is_smaller ? a < b : a > b; };
   if (!std::isnan(*metric)) {
@@ -483,6 +537,8 @@ void Lives::validated(const ValidationRow& validation, TimePoint now) {
       row.best_metric = *metric;
       row.best_steps = validation.steps;
     }
+    // Its news may come after its end, if the master was restarted in between.
+    if (row.state == TrialState::completed && row.reason == missing) row.reason.clear();
     row.last_metric = *metric;
     row.has_metric = true;
     trial->validated[validation.steps] = *metric;

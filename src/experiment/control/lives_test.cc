@@ -203,7 +203,77 @@ searcher: {type: asha, metric: loss, max_trials: 8, max_time: 4, divisor: 4, max
   EXPECT_EQ(world.row(TrialId{id, 1}).state, TrialState::stopping);
   world.finish({id, 1}, Reason::killed_by_user, 0);
   EXPECT_EQ(world.row(TrialId{id, 1}).state, TrialState::completed);
-  EXPECT_EQ(world.row(TrialId{id, 1}).reason, "ended by the searcher");
+  EXPECT_EQ(world.row(TrialId{id, 1}).reason, "stopped by the searcher");
+  world.validate({id, 0}, 4, 0.1);
+  world.finish({id, 0}, Reason::killed_by_user, 0);
+  EXPECT_EQ(world.row(TrialId{id, 0}).reason, "reached max_time");
+}
+
+TEST_F(LivesTest, ATrialThatReportsNoMetricSaysSoAndSoDoesItsExperiment) {
+  const ExperimentId id = world.create(random_search);
+  for (search::TrialNumber i = 0; i < 3; ++i) {
+    world.start({id, i});
+    if (i == 1) world.validate({id, i}, 1, std::nan(""));
+    world.exit({id, i});
+  }
+  EXPECT_EQ(world.row(TrialId{id, 0}).state, TrialState::completed);
+  EXPECT_EQ(world.row(TrialId{id, 0}).reason, "it reported no loss");
+  EXPECT_EQ(world.row(TrialId{id, 1}).reason, "it reported only NaN as loss");
+  EXPECT_EQ(world.row(id).state, ExperimentState::completed);
+  EXPECT_EQ(world.row(id).reason, "no completed trial reported a number as loss");
+  const ExperimentId good = world.create(random_search);
+  for (search::TrialNumber i = 0; i < 3; ++i) {
+    world.start({good, i});
+    if (i == 2) world.validate({good, i}, 1, 0.5);
+    world.exit({good, i});
+  }
+  EXPECT_EQ(world.row(TrialId{good, 2}).reason, "");
+  EXPECT_EQ(world.row(good).reason, "");
+}
+
+TEST_F(LivesTest, AMetricThatIsToldAfterTheEndOfItsTrialCounts) {
+  const ExperimentId id = world.create(random_search);
+  world.start({id, 0});
+  world.validate({id, 0}, 1, 0.5, World::News::lost);
+  world.exit({id, 0});
+  EXPECT_EQ(world.row(TrialId{id, 0}).reason, "it reported no loss");
+  world.tell_again({id, 0}, 1);
+  EXPECT_EQ(world.row(TrialId{id, 0}).reason, "");
+}
+
+TEST_F(LivesTest, OnlyTimeInRunsIsCounted) {
+  const ExperimentId id = world.create(random_search);
+  const TrialId trial{id, 0};
+  world.start(trial);
+  EXPECT_NE(world.row(trial).running_since, TimePoint());
+  world.pass(std::chrono::seconds(100));
+  world.ask(requests::PauseExperiment{id});
+  world.finish(trial, Reason::killed_by_user, 0);
+  const Duration first = world.row(trial).ran;
+  EXPECT_GE(first, std::chrono::seconds(100));
+  EXPECT_LT(first, std::chrono::seconds(200));
+  EXPECT_EQ(world.row(trial).running_since, TimePoint());
+  world.pass(std::chrono::hours(1));
+  world.ask(requests::ActivateExperiment{id});
+  world.start(trial);
+  world.preempt(trial);
+  world.pass(std::chrono::hours(1));
+  world.start(trial);
+  world.exit(trial);
+  EXPECT_GT(world.row(trial).ran, first);
+  EXPECT_LT(world.row(trial).ran, std::chrono::seconds(200));
+}
+
+TEST_F(LivesTest, StepsAreCountedWhereTheTimeMetricIsMissing) {
+  const ExperimentId id = world.create(random_search + "time_metric: epochs\n");
+  const TrialId trial{id, 0};
+  world.start(trial);
+  world.validate_at(trial, 500, describe::Value(2), 0.5);
+  EXPECT_NEAR(world.row(id).progress, 0.2 / 3, 1e-9);
+  EXPECT_EQ(world.row(trial).warning, "");
+  world.validate_at(trial, 5, describe::Value(), 0.5);
+  EXPECT_NEAR(world.row(id).progress, 0.5 / 3, 1e-9);
+  EXPECT_THAT(world.row(trial).warning, HasSubstr("validations have no epochs, the time_metric"));
 }
 
 TEST_F(LivesTest, APopulationMemberContinuesFromTheCheckpointOfABetterOne) {

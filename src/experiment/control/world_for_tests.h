@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdio>
 #include <map>
 #include <optional>
@@ -201,13 +202,25 @@ class World {
   /// The bulk side has written a validation; its news may be lost.
   enum class News : bool { lost, told };
   void validate(TrialId id, std::int64_t steps, double metric, News news = News::told) {
+    validate_at(id, steps, describe::Value(steps), metric, news);
+  }
+  /// With a time in the unit of the searcher; null: the report had none.
+  void validate_at(TrialId id, std::int64_t steps, describe::Value time, double metric, News news = News::told) {
     std::uint64_t& number = validated_[id];
-    ValidationRow row{id, ++number, rows.trials.at(id).runs, steps, describe::Value(steps), describe::Value(metric)};
+    const auto value = std::isnan(metric) ? describe::Value("NaN") : describe::Value(metric);
+    ValidationRow row{id, ++number, rows.trials.at(id).runs, steps, std::move(time), value};
     rows.validations[{id, number}] = row;
     if (news == News::lost) return;
     control_->hear(Validated{row}, now());
     settle();
   }
+  /// The news of a validation that was lost before.
+  void tell_again(TrialId id, std::uint64_t number) {
+    const ValidationRow row = rows.validations.at({id, number});
+    control_->hear(Validated{row}, now());
+    settle();
+  }
+  void pass(std::chrono::seconds time) { time_ += static_cast<std::uint64_t>(time.count()); }
   void start(TrialId id) {
     const cluster::JobId job = rows.trials.at(id).jobs.back();
     jobs.start(job);

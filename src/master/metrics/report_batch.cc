@@ -54,7 +54,8 @@ const MetricValue* value_after(const GroupMetrics& group, const std::string& nam
 }
 
 void add_fault(std::vector<std::string>& faults, std::int64_t steps, const std::string& what) {
-  if (faults.size() < faults_most) faults.push_back("validation at " + std::to_string(steps) + " steps: " + what);
+  if (faults.size() < faults_most)
+    faults.push_back("validation at " + std::to_string(steps) + (steps == 1 ? " step: " : " steps: ") + what);
 }
 
 }  // namespace
@@ -199,19 +200,21 @@ void ReportBatch::validate(TrialMetrics& trial, const GroupMetrics& group, const
   }
   const MetricValue* before = put.before ? put.before->find(group.names.at(job.metric)) : nullptr;
   if (before != nullptr && metrics::is_same(*before, *metric)) return;
-  MetricValue time = report.steps;
+  describe::Value time(report.steps);
   if (job.time_metric != time_is_steps) {
     const MetricValue* reported = value_after(group, job.time_metric, report, put);
     const std::optional<double> number = reported == nullptr ? std::nullopt : metrics::number_of(*reported);
     if (number && std::isfinite(*number)) {
-      time = *reported;
-    } else if (reported != nullptr) {
+      time = metrics::to_value(*reported);
+    } else if (reported == nullptr) {
+      time = describe::Value();
+    } else {
       add_fault(faults, report.steps,
                 "the time metric '" + job.time_metric + "' is not a finite number; the steps are taken");
     }
   }
-  rows_.validations.push_back({job.trial, ++trial.row.validations, reporter.run, report.steps, metrics::to_value(time),
-                               metrics::to_value(*metric)});
+  rows_.validations.push_back(
+      {job.trial, ++trial.row.validations, reporter.run, report.steps, std::move(time), metrics::to_value(*metric)});
   rows_.trials[job.trial] = trial.row;
 }
 
