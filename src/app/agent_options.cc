@@ -43,6 +43,7 @@ constexpr std::array own_agent_options = {
 
 void add_agent_options(CLI::App& command, GivenAgentOptions& options) {
   cli::add_options(command, agent_options, describe::outline<agent::Config>(), options.given);
+  command.get_option("--slots")->excludes(command.get_option("--artificial-slots"));
   command.add_option("--namespaces", options.namespaces, "For tests: none, as if the kernel offered none")
       ->check(CLI::IsMember({"none"}))
       ->group("");

@@ -15,7 +15,13 @@ std::string words(const GangEnd& end) {
     default: text = describe::name_of(end.reason); break;
   }
   for (char& letter : text) letter = letter == '_' ? ' ' : letter;
-  return end.detail.empty() ? text : text + ": " + end.detail;
+  if (end.detail.empty()) return text;
+  text += ": ";
+  // A reason is one line; a detail may hold several lines of output.
+  std::string_view detail = end.detail;
+  while (detail.ends_with('\n')) detail.remove_suffix(1);
+  for (const char letter : detail) text += letter == '\n' ? std::string("; ") : std::string(1, letter);
+  return text;
 }
 
 bool has_failed(const GangEnd& end) { return end.reason != cluster::lease::Reason::exited || end.code != 0; }

@@ -44,6 +44,7 @@ class ExperimentPart final : public api::Part {
    public:
     Jobs(const access::AccessPart& access, cluster::control::ClusterPart& cluster)
         : access_(access), cluster_(cluster) {}
+    bool has_workspace(const std::string& name) const override { return access_.access().has_workspace(name); }
     Result<cluster::JobId> submit(const std::string& owner, const cluster::JobSpec& spec) override;
     void end(cluster::JobId job, std::optional<Duration> grace) override;
     Result<void> change(cluster::JobId job, const JobChange& change) override;

@@ -272,9 +272,11 @@ api::Reply Control::serve(const api::Call& call, const requests::CreateExperimen
     return failed;
   }
   const Config& config = checked->config;
-  if (!api::may_read(call.who, config.workspace)) {
-    return Failed{
-        Errc::not_found, "workspace: there is no workspace '" + config.workspace + "'; see cadre workspace list", {}};
+  if (!api::may_read(call.who, config.workspace) || !jobs_.has_workspace(config.workspace)) {
+    return Failed{Errc::not_found,
+                  "workspace: there is no workspace '" + config.workspace +
+                      "'; see cadre workspace list, or ask an admin for a role in it",
+                  {}};
   }
   if (!api::may_create(call.who, config.workspace)) {
     return Failed{Errc::denied,

@@ -28,6 +28,7 @@ struct JobChange {
 class JobControl {
  public:
   virtual ~JobControl() = default;
+  [[nodiscard]] virtual bool has_workspace(const std::string& name) const = 0;
   /// With the rights that this user has now. The error says why the job can never run.
   [[nodiscard]] virtual Result<cluster::JobId> submit(const std::string& owner, const cluster::JobSpec& spec) = 0;
   /// Stops it gracefully; does nothing if it has ended. A shorter grace replaces a longer one.

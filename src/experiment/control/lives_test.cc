@@ -209,6 +209,18 @@ searcher: {type: asha, metric: loss, max_trials: 8, max_time: 4, divisor: 4, max
   EXPECT_EQ(world.row(TrialId{id, 0}).reason, "reached max_time");
 }
 
+TEST_F(LivesTest, AnExperimentNeedsAWorkspaceThatExistsAlsoOfAnAdmin) {
+  api::Call admin = world.call();
+  admin.who.is_admin = true;
+  requests::CreateExperiment request;
+  request.config = *describe::parse_yaml(random_search + "workspace: missing\n");
+  request.paused = true;
+  const api::Reply reply = world.ask(admin, request);
+  ASSERT_NE(reply.failed(), nullptr);
+  EXPECT_EQ(reply.failed()->code, Errc::not_found);
+  EXPECT_THAT(reply.failed()->message, HasSubstr("there is no workspace 'missing'"));
+}
+
 TEST_F(LivesTest, ATrialThatReportsNoMetricSaysSoAndSoDoesItsExperiment) {
   const ExperimentId id = world.create(random_search);
   for (search::TrialNumber i = 0; i < 3; ++i) {
@@ -231,7 +243,7 @@ TEST_F(LivesTest, ATrialThatReportsNoMetricSaysSoAndSoDoesItsExperiment) {
   EXPECT_EQ(world.row(good).reason, "");
 }
 
-TEST_F(LivesTest, AMetricThatIsToldAfterTheEndOfItsTrialCounts) {
+TEST_F(LivesTest, AMetricWhoseNewsComesAfterTheEndOfItsTrialCounts) {
   const ExperimentId id = world.create(random_search);
   world.start({id, 0});
   world.validate({id, 0}, 1, 0.5, World::News::lost);

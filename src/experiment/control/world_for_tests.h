@@ -29,6 +29,7 @@ class FakeJobs final : public JobControl {
     bool is_stopped = false;
   };
 
+  bool has_workspace(const std::string& name) const override { return name != "missing"; }
   Result<cluster::JobId> submit(const std::string& owner, const cluster::JobSpec& spec) override {
     if (refusal) return Failure(*refusal);
     const cluster::JobId id{++last_};

@@ -15,6 +15,7 @@ struct CreateOptions {
   ClientOptions client;
   std::string file;
   std::string folder;
+  std::string name;
   std::vector<std::string> settings;
   std::string warm_start;
   bool follow = false;
@@ -40,6 +41,7 @@ int create(const CLI::App& command, const CreateOptions& options) {
   submission->client = settled(command, options.client);
   submission->folder = options.folder;
   submission->afterwards = afterwards_of(options.follow, options.test);
+  if (!options.name.empty()) file->tree.set("name", describe::Value(options.name));
   submission->request.config = options.test ? test_config(file->tree) : std::move(file->tree);
   submission->request.provenance = provenance_of(options.folder);
   submission->request.warm_start = options.warm_start;
@@ -122,6 +124,7 @@ void add_experiment_create(CLI::App& noun, Chosen& chosen) {
       .add_option("folder", options->folder,
                   "Pack this folder, except what its .cadreignore lists, and run the trials in it")
       ->type_name("DIR");
+  command.add_option("--name", options->name, "Name of the experiment; default: that of the file")->type_name("NAME");
   add_set_option(command, options->settings);
   add_follow(command, options->follow);
   CLI::Option* test = command.add_flag("--test", options->test, "Test the program with one short trial");

@@ -41,7 +41,12 @@ std::string fault_line(const describe::Fault& fault, const std::string& name,
   for (const std::string& setting : settings) {
     const std::string path = setting.substr(0, setting.find('='));
     if (fault.path == path || fault.path.starts_with(path + ".") || fault.path.starts_with(path + "[")) {
-      return "--set " + fault.path + ": " + fault.message + "\n";
+      // The shell removes quotes: KEY="2" is a number for YAML.
+      const bool is_quoting = fault.path == path && fault.message.starts_with("expected text, found ");
+      const std::string hint = is_quoting ? "; quote it for the shell too: --set '" + path + "=\"" +
+                                                setting.substr(setting.find('=') + 1) + "\"'"
+                                          : "";
+      return "--set " + fault.path + ": " + fault.message + hint + "\n";
     }
   }
   return describe::to_text(describe::Faults(fault), name);

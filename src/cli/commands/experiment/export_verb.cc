@@ -224,6 +224,10 @@ loop::Task<int> export_verb(CommandContext& session, std::shared_ptr<const Expor
     exported = co_await export_lines(session, *options);
   }
   if (!exported) co_return session.complain(exported.error());
+  if (!options->trials && !options->group.empty() && exported->reports == 0) {
+    co_return session.complain(failed, "there are no reports of group '" + options->group +
+                                           "'; cadre experiment metrics lists the metrics with their groups");
+  }
   if (options->client.json) {
     print_json(*exported);
   } else if (!options->output.empty()) {

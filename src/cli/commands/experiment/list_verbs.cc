@@ -15,13 +15,19 @@ constexpr std::int32_t list_curve_points = 16;
 
 /// What is said below a list that has more.
 std::string more_words(bool has_more, std::int32_t most) {
-  return has_more ? "only " + std::to_string(most) + " are listed; for more, use --most\n" : "";
+  return has_more ? "only " + std::to_string(most) + (most == 1 ? " is" : " are") + " listed; for more, use --most\n"
+                  : "";
 }
 
 template <class State>
 CLI::Option& add_state(CLI::App& command, std::optional<State>& state, const std::string& what) {
   std::string states;
-  for (const auto& [one, name] : enum_names(State{})) states += (states.empty() ? "" : ", ") + std::string(name);
+  for (const auto& [one, text] : enum_names(State{})) {
+    const std::string_view name = text;
+    // How an experiment is stopped or deleted is of use to programs only.
+    if (name.starts_with("stopping_") || name.starts_with("delet")) continue;
+    states += (states.empty() ? "" : ", ") + std::string(name);
+  }
   return *command
               .add_option_function<std::string>(
                   "--state",
@@ -110,8 +116,8 @@ loop::Task<int> show_best(CommandContext& session, std::shared_ptr<const BestOpt
   std::erase_if(got->trials, [](const TrialView& one) { return !one.best_metric; });
   const std::string id = std::to_string(options->experiment.value);
   if (got->trials.empty()) {
-    const int code = session.complain(failed, "no trial of experiment " + id + " has reported " + experiment->metric +
-                                                  " yet; see cadre experiment trials " + id);
+    const int code = session.complain(failed, "no trial of experiment " + id + " has reported a number as " +
+                                                  experiment->metric + " yet; see cadre experiment trials " + id);
     co_return code;
   }
   if (options->client.json) {

@@ -119,6 +119,9 @@ TEST_F(Experiments, SetChangesKeysAndErrorsNameTheSetting) {
   EXPECT_THAT(bad.err,
               AllOf(HasSubstr("--set searcher.max_trials: expected a whole number"),
                     HasSubstr("--set resources.slots_per_trial: must be from 0"), HasSubstr(": 2 errors in ")));
+  EXPECT_THAT(check({"environment.variables.STEP=2"}).err,
+              HasSubstr("quote it for the shell too: --set 'environment.variables.STEP=\"2\"'\n"));
+  EXPECT_EQ(check({"environment.variables.STEP=\"2\""}).code, done);
   EXPECT_THAT(check({"searcher"}).err, HasSubstr("--set searcher: is not of the form KEY=VALUE"));
   EXPECT_THAT(check({"name.first=a"}).err, HasSubstr("--set name.first=a: name is text \"a\", which has no keys"));
   EXPECT_THAT(check({"labels=[a]", "labels.1=b"}).err, HasSubstr("labels is a list of 1; name one of its values"));
