@@ -35,7 +35,7 @@ void Table::add(std::vector<std::string> row) {
   rows_.push_back(std::move(row));
 }
 
-std::string Table::to_text(bool coloured) const {
+std::string Table::to_text(bool coloured, std::optional<std::size_t> most) const {
   std::vector<std::size_t> widths;
   for (const auto& row : rows_) {
     widths.resize(std::max(widths.size(), row.size()));
@@ -48,6 +48,7 @@ std::string Table::to_text(bool coloured) const {
       line += rows_[r][i];
       if (i + 1 < rows_[r].size()) line.append(widths[i] - cells_of(rows_[r][i]) + 2, ' ');
     }
+    if (most) line = cut_to_cells(line, *most);
     text += paint(line, r == 0 ? Colour::bold : Colour::plain, coloured) + "\n";
   }
   return text;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,7 +24,8 @@ class Table {
   /// What others have named may hold anything: cells are shown with escapes for what a terminal would take for orders.
   void add(std::vector<std::string> row);
   bool empty() const { return rows_.size() < 2; }
-  std::string to_text(bool coloured) const;
+  /// Rows that are wider than so many cells are cut.
+  std::string to_text(bool coloured, std::optional<std::size_t> most = std::nullopt) const;
 
  private:
   std::vector<std::vector<std::string>> rows_;

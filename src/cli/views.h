@@ -1,6 +1,8 @@
 /// What the master tells, as tables and texts for people. Pure but for its arguments; one thread at a time.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,7 @@ namespace cadre::cli {
 struct Showing {
   TimePoint now;
   bool coloured = false;
+  std::optional<std::size_t> columns = std::nullopt;  ///< of the terminal; nothing: it is not shown on one
 };
 
 std::string jobs_text(const std::vector<cluster::requests::JobView>& jobs, const Showing& showing);

@@ -31,6 +31,8 @@ void describe(V& v, Importance& c) {
 
 /// With fewer trials nothing can be said.
 constexpr std::size_t importance_trials_least = 10;
+/// With fewer trials it is no more than an indication.
+constexpr std::size_t importance_trials_reliable = 30;
 
 /// The share of the variance of the metric's rank that each hyperparameter explains alone (its main effect), the most
 /// important first. Hyperparameters with the same value in all trials are left out.

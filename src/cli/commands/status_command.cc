@@ -1,5 +1,5 @@
+#include "cli/commands/last_lines.h"
 #include "cli/commands/verb.h"
-#include "cli/output.h"
 #include "describe/utf8.h"
 
 namespace cadre::cli {
@@ -28,6 +28,8 @@ struct WhyOptions {
   Target target;
 };
 
+constexpr std::int64_t last_lines_shown = 5;
+
 struct Reasons {
   cluster::JobId job;
   std::string text;
@@ -40,34 +42,13 @@ void describe(V& v, Reasons& r) {
   v.field("last_lines", r.last_lines, "Last lines of its output, if the job failed.");
 }
 
-bool ended_badly(const JobView& job) {
-  return job.stage == cluster::JobStage::ended &&
-         (job.reason != cluster::lease::Reason::exited || job.code.value_or(0) != 0);
-}
-
-/// Of the first task that did not end well.
-loop::Task<std::vector<std::string>> last_lines_of(CommandContext& session, JobView job) {
-  constexpr std::int64_t most = 5;
-  std::vector<std::string> lines;
-  for (const requests::TaskView& task : job.tasks) {
-    if (!task.ending || (task.ending->reason == cluster::lease::Reason::exited && task.ending->code == 0)) continue;
-    // The output may be deleted already; then the reasons are shown without it.
-    const OnLine keep = [&](cluster::TaskId, const logs::Line& line) { lines.emplace_back(line.text); };
-    const Reading reading{{task.id, {task.epoch}}, 0, most, 0, {}};  // named: g++ 12 destroys such a temporary twice
-    const Result<void> read = co_await read_all(session, reading, keep);
-    if (!read) lines.clear();
-    break;
-  }
-  co_return lines;
-}
-
 loop::Task<int> why(CommandContext& session, std::shared_ptr<const WhyOptions> options) {
   const cluster::JobId job = options->target.job();
   const Result<requests::Text> text = co_await ask(session, requests::Why{job});
   if (!text) co_return session.complain(text.error());
   Reasons reasons{job, text->text, {}};
   const Result<JobView> view = co_await ask(session, requests::GetJob{job, std::nullopt});
-  if (view && ended_badly(*view)) reasons.last_lines = co_await last_lines_of(session, *view);
+  if (view && ended_badly(*view)) reasons.last_lines = co_await last_lines_of(session, *view, last_lines_shown);
   if (options->client.json) {
     print_json(reasons);
     co_return done;

@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "cli/table.h"
+#include "cli/terminal.h"
 #include "loop/signals.h"
 
 namespace cadre::cli {
@@ -113,7 +114,13 @@ CLI::Option& add_duration(CLI::App& command, const std::string& name, std::optio
               ->type_name("DURATION");
 }
 
-Showing showing(const CommandContext& session) { return {session.calendar.now(), takes_colours(1)}; }
+Showing showing(const CommandContext& session) {
+  Showing showing{session.calendar.now(), takes_colours(1)};
+  if (const auto terminal = isatty(1) == 1 ? terminal_here() : std::nullopt; terminal && terminal->columns > 0) {
+    showing.columns = static_cast<std::size_t>(terminal->columns);
+  }
+  return showing;
+}
 
 int show_job(const CommandContext& session, const cluster::requests::JobView& job, const ClientOptions& client) {
   if (client.json) {

@@ -92,7 +92,8 @@ struct Room {
   std::size_t running = 0;
 };
 Room room_of(const SearchScreen& screen, std::size_t rows) {
-  const std::size_t all = rows > head_lines + other_lines ? rows - head_lines - other_lines : 0;
+  const std::size_t taken = head_lines + other_lines + screen.remarks.size();
+  const std::size_t all = rows > taken ? rows - taken : 0;
   Room room;
   room.ended = std::min(screen.ended.size(), std::max<std::size_t>(all / 3, std::min<std::size_t>(all, 1)));
   room.running = std::min(screen.running.size(), all - room.ended);
@@ -123,7 +124,7 @@ void add_trials(const SearchScreen& screen, const ScreenShape& shape, std::vecto
 Colour colour_of(const ExperimentView& experiment) {
   using experiment::ExperimentState;
   switch (experiment.state) {
-    case ExperimentState::completed: return Colour::green;
+    case ExperimentState::completed: return experiment.reason.empty() ? Colour::green : Colour::yellow;
     case ExperimentState::error:
     case ExperimentState::delete_failed: return Colour::red;
     case ExperimentState::active: return Colour::bold;
@@ -143,11 +144,11 @@ std::vector<ScreenLine> lines_of(const SearchScreen& screen, const ScreenShape& 
           (one.reason.empty() ? "" : ": " + one.reason),
       colour_of(one));
   add(progress_line(screen, shape.columns));
-  add(count_words(one.trials) +
-      (one.restarts > 0 ? "; " + counted(static_cast<std::int64_t>(one.restarts), "restart") : ""));
+  add(count_words(one) + (one.restarts > 0 ? "; " + counted(static_cast<std::int64_t>(one.restarts), "restart") : ""));
   add(one.best
           ? "best " + best_words(one)
           : "no value of " + one.metric + " yet (" + (one.smaller_is_better ? "smaller" : "larger") + " is better)");
+  for (const std::string& remark : screen.remarks) add(remark, Colour::yellow);
   add_trials(screen, shape, lines);
   if (!screen.notice.empty()) {
     add(screen.notice, Colour::yellow);

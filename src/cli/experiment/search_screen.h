@@ -23,7 +23,8 @@ struct SearchScreen {
   std::vector<ScreenTrial> ended;
   std::vector<ScreenTrial> running;
   std::optional<Duration> remaining;
-  std::string notice;  ///< for example that the master is away; empty: none
+  std::vector<std::string> remarks;  ///< why trials wait, and how the last one failed
+  std::string notice;                ///< for example that the master is away; empty: none
   TimePoint now;
 };
 

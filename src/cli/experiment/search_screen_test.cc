@@ -49,6 +49,15 @@ std::vector<std::string> texts_of(const std::vector<ScreenLine>& lines) {
   return texts;
 }
 
+TEST(SearchScreen, ShowsWhyTrialsWaitAndFailed) {
+  SearchScreen screen = screen_of();
+  screen.remarks = {"trial 7.3 waits for 1 slot", "trial 7.0 failed: exit code 1"};
+  const std::vector<std::string> texts = texts_of(lines_of(screen, {80, 12}));
+  EXPECT_EQ(texts[4], "trial 7.3 waits for 1 slot");
+  EXPECT_EQ(texts[5], "trial 7.0 failed: exit code 1");
+  EXPECT_EQ(texts.back(), "Ctrl-C detaches; the experiment continues") << "there are fewer trials instead";
+}
+
 TEST(SearchScreen, ShowsProgressTheBestAndTheTrials) {
   EXPECT_THAT(
       texts_of(lines_of(screen_of(), {80, 24})),

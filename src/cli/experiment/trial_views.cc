@@ -24,6 +24,7 @@ using experiment::requests::Curve;
 using experiment::requests::CurvePoint;
 
 constexpr std::size_t table_curve_cells = 16;
+constexpr std::size_t columns_for_curves = 100;  ///< on a narrower terminal, lists have no curves
 constexpr std::size_t single_curve_cells = 60;
 
 /// The hyperparameters of several trials: those that differ as columns, the others as one line.
@@ -94,13 +95,14 @@ std::string trials_text(const std::vector<TrialView>& trials, const std::string&
   const HyperparameterColumns columns = columns_of(flat);
   const bool has_lineage =
       std::any_of(trials.begin(), trials.end(), [](const TrialView& one) { return !one.lineage.empty(); });
-  const bool has_reason = std::any_of(trials.begin(), trials.end(), [](const TrialView& one) {
-    return one.state == experiment::TrialState::error && !one.reason.empty();
-  });
-  std::vector<std::string> head = {"TRIAL", "STATE", "STEPS", metric, "BEST", "CURVE", "RESTARTS", "RUNTIME"};
+  const bool has_reason = std::any_of(
+      trials.begin(), trials.end(), [](const TrialView& one) { return is_terminal(one.state) && !one.reason.empty(); });
+  const bool has_curve = !showing.columns || *showing.columns >= columns_for_curves;
+  std::vector<std::string> head = {"TRIAL", "STATE", "STEPS", metric, "BEST", "RESTARTS", "RUNTIME"};
+  if (has_curve) head.emplace_back("CURVE");
   if (has_lineage) head.emplace_back("CONTINUES");
-  head.insert(head.end(), columns.names.begin(), columns.names.end());
   if (has_reason) head.emplace_back("REASON");
+  head.insert(head.end(), columns.names.begin(), columns.names.end());  // last: they are cut on a narrow terminal
   for (std::string& name : head) name = describe::escaped(name);
   Table table(head);
   for (std::size_t i = 0; i < trials.size(); ++i) {
@@ -110,15 +112,19 @@ std::string trials_text(const std::vector<TrialView>& trials, const std::string&
                                     std::to_string(trial.steps),
                                     number_text(trial.last_metric),
                                     number_text(trial.best_metric),
-                                    curve_cell(curves, trial.id, table_curve_cells),
                                     std::to_string(trial.restarts),
                                     runtime_words(trial, showing.now)};
+    if (has_curve) row.push_back(curve_cell(curves, trial.id, table_curve_cells));
     if (has_lineage) row.push_back(trial.lineage.empty() ? "" : to_string(trial.lineage.back().from));
+    if (has_reason) row.push_back(is_terminal(trial.state) ? trial.reason : "");
     for (const std::string& name : columns.names) row.push_back(text_of(flat[i], name));
-    if (has_reason) row.push_back(trial.state == experiment::TrialState::error ? trial.reason : "");
     table.add(std::move(row));
   }
-  std::string text = table.to_text(showing.coloured);
+  std::string text = table.to_text(showing.coloured, showing.columns);
+  const auto failed = std::find_if(trials.begin(), trials.end(),
+                                   [](const TrialView& one) { return one.state == experiment::TrialState::error; });
+  if (failed != trials.end())
+    text += "for the output of a trial, run: cadre trial logs " + to_string(failed->id) + "\n";
   if (!columns.equal.empty()) text += "equal in all of them: " + describe::escaped(columns.equal) + "\n";
   return text;
 }
@@ -206,7 +212,7 @@ std::string comparison_text(const std::vector<TrialView>& trials,
       return found == one.metrics.end() ? std::string() : last_words(*found);
     });
   }
-  return table.to_text(showing.coloured);
+  return table.to_text(showing.coloured, showing.columns);
 }
 
 std::string metrics_text(const std::vector<MetricSummary>& metrics, const Showing& showing) {

@@ -94,6 +94,12 @@ std::string importance_text(const ExperimentDetails& details, const std::string&
   }
   if (details.importance.empty()) return "";
   constexpr std::size_t bar_cells = 20;
+  const std::string sample = counted(static_cast<std::int64_t>(details.samples), "trial");
+  const bool none_stands_out = std::all_of(details.importance.begin(), details.importance.end(),
+                                           [](const Importance& each) { return each.share <= 0; });
+  if (none_stands_out) {
+    return "\nimportance of the hyperparameters: none stands out from chance in " + sample + "\n";
+  }
   Table table({"HYPERPARAMETER", "IMPORTANCE", ""});
   for (std::size_t i = 0; i < std::min(details.importance.size(), importance_shown); ++i) {
     const Importance& one = details.importance[i];
@@ -101,8 +107,15 @@ std::string importance_text(const ExperimentDetails& details, const std::string&
     while (filled.ends_with(' ')) filled.pop_back();
     table.add({one.name, percent_text(one.share), filled});
   }
-  return "\nshare of the variance of the rank by " + metric + ", of " +
-         counted(static_cast<std::int64_t>(details.samples), "trial") + "\n" + table.to_text(showing.coloured);
+  std::string text = "\nshare of the variance of the rank by " + metric + ", of " + sample + "\n";
+  if (details.samples < experiment::importance_trials_reliable) {
+    text += "a rough indication only: with fewer than " + std::to_string(experiment::importance_trials_reliable) +
+            " trials, chance can look like importance\n";
+  }
+  if (details.stops_early) {
+    text += "each trial counts with its best value, also one that was stopped early\n";
+  }
+  return text + table.to_text(showing.coloured);
 }
 
 }  // namespace
@@ -127,7 +140,8 @@ std::string experiment_text(const ExperimentView& one, const ExperimentDetails& 
   facts.add("description", one.description);
   facts.add("state", state_words(one) + (one.reason.empty() ? "" : ": " + one.reason));
   facts.add("progress", percent_text(one.progress));
-  facts.add("trials", count_words(one.trials));
+  facts.add("trials", count_words(one));
+  facts.add("waiting", details.waiting);
   if (one.restarts > 0) facts.add("restarts", std::to_string(one.restarts));
   facts.add("metric", one.metric + " (" + (one.smaller_is_better ? "smaller" : "larger") + " is better)");
   facts.add("best trial", best_words(one));

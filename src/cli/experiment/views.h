@@ -23,6 +23,8 @@ struct ExperimentDetails {
   std::size_t samples = 0;
   std::vector<experiment::Importance> importance;
   std::string no_importance;  ///< why there is none
+  bool stops_early = false;   ///< its search compares trials of different lengths
+  std::string waiting;        ///< why one of its trials waits; empty: none does
 };
 std::string experiment_text(const experiment::ExperimentView& experiment, const ExperimentDetails& details,
                             const Showing& showing);

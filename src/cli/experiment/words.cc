@@ -5,6 +5,7 @@
 #include "base/overloaded.h"
 #include "cli/experiment/numbers.h"
 #include "cli/words.h"
+#include "search/config.h"
 
 namespace cadre::cli {
 namespace {
@@ -29,6 +30,12 @@ std::string listed(const std::vector<describe::Value>& values) {
 
 }  // namespace
 
+bool waits_for_its_search(const ExperimentView& experiment) {
+  const TrialCounts& trials = experiment.trials;
+  return experiment.state == ExperimentState::active && experiment.searcher == search::Custom::type_name &&
+         trials.running == 0 && trials.created == trials.completed + trials.failed + trials.canceled;
+}
+
 std::string state_words(const ExperimentView& experiment) {
   std::string words;
   if (is_stopping(experiment.state)) {
@@ -37,14 +44,17 @@ std::string state_words(const ExperimentView& experiment) {
     words = experiment.state == ExperimentState::delete_failed ? "delete failed"
                                                                : std::string(describe::name_of(experiment.state));
   }
+  if (waits_for_its_search(experiment)) words += ", waits for the program of the search";
   return experiment.archived ? words + ", archived" : words;
 }
 
-std::string count_words(const TrialCounts& trials) {
+std::string count_words(const ExperimentView& experiment) {
+  const TrialCounts& trials = experiment.trials;
   std::string text;
   const std::uint64_t known = trials.running + trials.completed + trials.failed + trials.canceled;
   add_count(text, trials.running, "running");
-  add_count(text, trials.created > known ? trials.created - known : 0, "waiting");
+  add_count(text, trials.created > known ? trials.created - known : 0,
+            experiment.state == ExperimentState::paused ? "paused" : "waiting");
   add_count(text, trials.completed, "completed");
   add_count(text, trials.failed, "failed");
   add_count(text, trials.canceled, "canceled");
@@ -58,7 +68,7 @@ std::string best_words(const ExperimentView& experiment) {
 
 std::string summary_words(const ExperimentView& experiment) {
   std::string text = "experiment " + std::to_string(experiment.id.value) + ": " + state_words(experiment) + ", " +
-                     percent_text(experiment.progress) + ", " + count_words(experiment.trials);
+                     percent_text(experiment.progress) + ", " + count_words(experiment);
   if (experiment.restarts > 0) text += "; " + counted(static_cast<std::int64_t>(experiment.restarts), "restart");
   if (experiment.best) text += "; best " + best_words(experiment);
   return text;
@@ -73,7 +83,7 @@ std::string outcome_words(const ExperimentView& experiment) {
     default: text += " is " + state_words(experiment); break;
   }
   if (!experiment.reason.empty()) text += " (" + experiment.reason + ")";
-  text += ": " + count_words(experiment.trials);
+  text += ": " + count_words(experiment);
   return experiment.best ? text + "; best " + best_words(experiment) : text;
 }
 
@@ -111,7 +121,8 @@ std::string trial_words(const TrialView& trial, const std::string& metric) {
     case TrialState::error: text += " failed"; break;
     default: text += " is " + std::string(describe::name_of(trial.state)); break;
   }
-  if (trial.state != TrialState::completed && !trial.reason.empty()) return text + ": " + trial.reason;
+  if ((trial.state != TrialState::completed || !trial.best_metric) && !trial.reason.empty())
+    return text + ": " + trial.reason;
   if (!trial.best_metric) return text;
   return text + ": " + metric + " " + number_text(*trial.best_metric) + " after " + counted(trial.best_steps, "step");
 }

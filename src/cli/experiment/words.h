@@ -9,10 +9,12 @@
 
 namespace cadre::cli {
 
+/// Whether an experiment with a search of its own has nothing to do until the program of the search decides.
+[[nodiscard]] bool waits_for_its_search(const experiment::ExperimentView& experiment);
 /// `active`, `stopping (canceled)`, `completed, archived`.
 [[nodiscard]] std::string state_words(const experiment::ExperimentView& experiment);
 /// `20 trials: 4 running, 14 completed, 1 failed`; states without trials are left out.
-[[nodiscard]] std::string count_words(const experiment::TrialCounts& trials);
+[[nodiscard]] std::string count_words(const experiment::ExperimentView& experiment);
 /// `12.7 with loss 0.03125`; empty: there is none yet.
 [[nodiscard]] std::string best_words(const experiment::ExperimentView& experiment);
 /// How the experiment stands, in one line.

@@ -5,6 +5,7 @@
 #include "cli/commands/experiment/verbs.h"
 #include "cli/commands/experiment/watch.h"
 #include "cli/commands/show.h"
+#include "describe/utf8.h"
 
 namespace cadre::cli {
 namespace {
@@ -18,6 +19,7 @@ constexpr std::int32_t described_curve_points = 60;
 /// Of how many trials the importance is computed.
 constexpr std::int32_t sampled_trials_most = 2'000;
 constexpr std::size_t compared_most = 20;
+constexpr std::int64_t last_lines_shown = 5;
 
 struct DescribeOptions {
   ClientOptions client;
@@ -39,6 +41,7 @@ loop::Task<void> add_importance(CommandContext& session, const ExperimentView& o
     if (trial.best_metric) samples.push_back({trial.hyperparameters, *trial.best_metric});
   }
   details.samples = samples.size();
+  details.stops_early = one.searcher == search::Asha::type_name || one.searcher == search::AshaPromote::type_name;
   auto importance = experiment::importance_of(samples, one.smaller_is_better);
   if (importance) {
     details.importance = *std::move(importance);
@@ -66,6 +69,7 @@ loop::Task<int> describe_experiment(CommandContext& session, std::shared_ptr<con
     std::vector<experiment::TrialId> trials = {one->best->trial};
     details.curves = co_await curves_of(session, std::move(trials), one->metric, described_curve_points);
   }
+  details.waiting = co_await waiting_words(session, one->id);
   if (one->trials.created > 1) co_await add_importance(session, *one, details);
   print(experiment_text(*one, details, showing(session)));
   co_return done;
@@ -87,7 +91,12 @@ loop::Task<int> describe_trial(CommandContext& session, std::shared_ptr<const On
   if (!experiment) co_return session.complain(experiment.error());
   std::vector<experiment::TrialId> trials = {options->trial};
   const Curves curves = co_await curves_of(session, std::move(trials), experiment->metric, described_curve_points);
+  const std::string waiting = co_await why_it_waits(session, *trial);
   print(trial_text(*trial, experiment->metric, curves, showing(session)));
+  if (!waiting.empty() && waiting != trial->reason) print("it waits: " + describe::escaped(waiting) + "\n");
+  const std::vector<std::string> lines = co_await last_output_of(session, *trial, last_lines_shown);
+  if (!lines.empty()) print("last lines of its output:\n");
+  for (const std::string& line : lines) print("  " + describe::escaped(line) + "\n");
   co_return done;
 }
 
@@ -151,12 +160,13 @@ loop::Task<int> compare(CommandContext& session, std::shared_ptr<const CompareOp
 
 void add_experiment_describe(CLI::App& noun, Chosen& chosen) {
   const auto options = std::make_shared<DescribeOptions>();
-  CLI::App& command = add_verb(noun,
-                               {"describe", "Show the details of an experiment and what matters in it",
-                                "  cadre experiment describe 12\n  cadre experiment describe 12 --watch\n"
-                                "The importance of a hyperparameter is the share of the differences between trials "
-                                "that it\nexplains alone; it needs at least 10 trials with a result.\n"},
-                               options->client);
+  CLI::App& command =
+      add_verb(noun,
+               {"describe", "Show the details of an experiment and what matters in it",
+                "  cadre experiment describe 12\n  cadre experiment describe 12 --watch\n"
+                "The importance of a hyperparameter is the share of the differences between trials "
+                "that it\nexplains alone; it needs at least 10 trials with a result and is rough below 30.\n"},
+               options->client);
   add_experiment(command, options->experiment);
   command.add_flag("--watch", options->watches, "Show the search until it has ended, like cadre experiment watch");
   on_choice(command, chosen, options, describe_experiment);

@@ -1,5 +1,8 @@
 #include "cli/commands/experiment/fetch.h"
 
+#include <algorithm>
+
+#include "cli/commands/last_lines.h"
 #include "loop/tasks.h"
 
 namespace cadre::cli {
@@ -103,6 +106,42 @@ std::vector<TrialId> with_curves(const std::vector<experiment::TrialView>& trial
     if (trial.last_metric && ids.size() < curves_most) ids.push_back(trial.id);
   }
   return ids;
+}
+
+loop::Task<std::string> why_it_waits(CommandContext& session, experiment::TrialView trial) {
+  if (trial.state != experiment::TrialState::queued) co_return "";
+  if (trial.jobs.empty()) co_return trial.reason;
+  const Result<cluster::requests::JobView> job =
+      co_await ask(session, cluster::requests::GetJob{trial.jobs.back(), std::nullopt});
+  // It waits for a job to be submitted, if that of its last run has ended.
+  if (!job || job->stage == cluster::JobStage::ended) co_return trial.reason;
+  const Result<cluster::requests::Text> text = co_await ask(session, cluster::requests::Why{trial.jobs.back()});
+  if (!text) co_return "";
+  std::string line = text->text;
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  co_return line;
+}
+
+loop::Task<std::string> waiting_words(CommandContext& session, experiment::ExperimentId experiment) {
+  requests::ListTrials request;
+  request.experiment = experiment;
+  request.state = experiment::TrialState::queued;
+  const Result<experiment::Trials> queued = co_await list_trials(session, request, 1);
+  if (!queued || queued->trials.empty()) co_return "";
+  const experiment::TrialView trial = queued->trials.front();
+  const std::string why = co_await why_it_waits(session, trial);
+  co_return why.empty() ? "" : "trial " + to_string(trial.id) + ": " + why;
+}
+
+loop::Task<std::vector<std::string>> last_output_of(CommandContext& session, experiment::TrialView trial,
+                                                    std::int64_t lines) {
+  std::vector<std::string> none;
+  if (trial.state != experiment::TrialState::error || trial.jobs.empty()) co_return none;
+  const Result<cluster::requests::JobView> job =
+      co_await ask(session, cluster::requests::GetJob{trial.jobs.back(), std::nullopt});
+  if (!job || !ended_badly(*job)) co_return none;
+  std::vector<std::string> last = co_await last_lines_of(session, *job, lines);
+  co_return last;
 }
 
 }  // namespace cadre::cli

@@ -30,4 +30,15 @@ namespace cadre::cli {
 constexpr std::size_t curves_most = 200;
 [[nodiscard]] std::vector<experiment::TrialId> with_curves(const std::vector<experiment::TrialView>& trials);
 
+/// Why a trial that is queued does not run, as of its job, in one line; empty: it is not queued, or the master does not
+/// say.
+[[nodiscard]] loop::Task<std::string> why_it_waits(CommandContext& session, experiment::TrialView trial);
+
+/// The same of one trial of an experiment that waits: `trial 12.3: …`; empty: none does.
+[[nodiscard]] loop::Task<std::string> waiting_words(CommandContext& session, experiment::ExperimentId experiment);
+
+/// The last output of the last run of a trial that failed; none: it did not fail, or its output is deleted.
+[[nodiscard]] loop::Task<std::vector<std::string>> last_output_of(CommandContext& session, experiment::TrialView trial,
+                                                                  std::int64_t lines);
+
 }  // namespace cadre::cli

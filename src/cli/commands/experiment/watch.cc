@@ -36,6 +36,8 @@ constexpr Duration absence_noticed_after = 2s;
 constexpr std::int32_t screen_curve_points = 16;
 /// Failed trials that are named.
 constexpr std::int32_t failures_most = 100;
+/// Of these the last line of the output is read.
+constexpr std::size_t failures_with_output_most = 20;
 constexpr std::string_view absence_words =
     "the master is unreachable; waiting for it to return (trials continue without it)";
 
@@ -56,6 +58,7 @@ class Watcher {
   loop::Task<void> fetch_trials();
   loop::Task<std::vector<ScreenTrial>> with_their_curves(std::vector<TrialView> trials);
   loop::Task<void> name_failures(std::uint64_t failed);
+  loop::Task<std::string> say_why_trials_wait();
   loop::Task<void> redraw_and_notice();
   void note_connection();
   void draw();
@@ -71,6 +74,8 @@ class Watcher {
   std::string last_summary_;
   std::uint64_t failures_seen_ = 0;
   std::set<TrialId> failures_named_;
+  std::string last_failure_;
+  std::string last_waiting_;  ///< why a trial waits, without its number
   /// Curves by trial, with the steps of the trial at that time.
   std::map<TrialId, std::pair<std::int64_t, std::vector<double>>> curves_;
   bool said_gone_ = false;
@@ -192,12 +197,30 @@ loop::Task<void> Watcher::name_failures(std::uint64_t failed) {
   const Result<experiment::Trials> trials = co_await list_trials(session_, request, failures_most);
   if (!trials) co_return;
   for (const TrialView& trial : trials->trials) {
-    if (failures_named_.insert(trial.id).second) write_line(trial_words(trial, screen_.experiment.metric));
+    if (!failures_named_.insert(trial.id).second) continue;
+    last_failure_ = trial_words(trial, screen_.experiment.metric);
+    if (failures_named_.size() <= failures_with_output_most) {
+      const std::vector<std::string> last = co_await last_output_of(session_, trial, 1);
+      if (!last.empty()) last_failure_ += "; last output: " + last.back();
+    }
+    write_line(last_failure_);
   }
   if (failures_named_.size() >= static_cast<std::size_t>(failures_most)) {
     write_line("further failures are not named; list them with: cadre trial list " + std::to_string(id_.value) +
                " --state error");
   }
+}
+
+/// Says why one of the trials waits, if there is one; in lines only if the reason is another one.
+loop::Task<std::string> Watcher::say_why_trials_wait() {
+  const experiment::TrialCounts& counts = screen_.experiment.trials;
+  const bool all_known = counts.created <= counts.running + counts.completed + counts.failed + counts.canceled;
+  if (screen_.experiment.state != experiment::ExperimentState::active || all_known) co_return "";
+  std::string words = co_await waiting_words(session_, id_);
+  const std::size_t colon = words.find(": ");
+  const std::string why = colon == std::string::npos ? "" : words.substr(colon);
+  if (!why.empty() && std::exchange(last_waiting_, why) != why) write_line(words);
+  co_return words;
 }
 
 loop::Task<Result<ExperimentView>> Watcher::to_end() {
@@ -213,12 +236,19 @@ loop::Task<Result<ExperimentView>> Watcher::to_end() {
     estimate_.add(session_.loop.now(), view->progress);
     screen_.experiment = *view;
     has_seen_ = true;
+    std::vector<std::string> remarks;
+    if (display_ != Display::nothing) {
+      const std::uint64_t failed = view->trials.failed;
+      co_await name_failures(failed);
+      const std::string waiting = co_await say_why_trials_wait();
+      if (!waiting.empty()) remarks.push_back(waiting);
+      if (!last_failure_.empty()) remarks.push_back(last_failure_);
+    }
+    screen_.remarks = std::move(remarks);
     if (display_ == Display::screen) {
       co_await fetch_trials();
       draw();
     } else if (display_ != Display::nothing) {
-      const std::uint64_t failed = view->trials.failed;
-      co_await name_failures(failed);
       const std::string summary = summary_words(*view);
       const bool follows_outcome = display_ == Display::lines && is_terminal(view->state);  // which says the same
       if (std::exchange(last_summary_, summary) != summary && !follows_outcome) {
@@ -229,6 +259,14 @@ loop::Task<Result<ExperimentView>> Watcher::to_end() {
     if (is_terminal(view->state)) co_return view;
     co_await loop::sleep(session_.loop, display_ == Display::screen ? look_every : look_for_lines_every);
   }
+}
+
+/// An experiment that is completed has a reason only if it has no result.
+void warn_of_no_result(const CommandContext& session, const ExperimentView& ended) {
+  if (ended.state != experiment::ExperimentState::completed || ended.reason.empty()) return;
+  const std::string id = std::to_string(ended.id.value);
+  print_error(session.name + ": warning: experiment " + id + " has no result: " + describe::escaped(ended.reason) +
+              "; let the program call report_validation with this metric, and see cadre experiment logs " + id + "\n");
 }
 
 struct WatchVerbOptions {
@@ -259,6 +297,7 @@ loop::Task<int> wait_verb(CommandContext& session, std::shared_ptr<const WaitVer
     ended.push_back(*one);
     if (!options->client.json) print(describe::escaped(outcome_words(*one)) + "\n");
     flush_output();
+    warn_of_no_result(session, *one);
   }
   if (options->client.json && options->experiments.size() > 1) print_json(ended);
   if (options->client.json && options->experiments.size() == 1 && !ended.empty()) print_json(ended.front());
@@ -303,8 +342,10 @@ loop::Task<int> watch_experiment(CommandContext& session, std::shared_ptr<const 
   }
   if (options->client.json) {
     print_json(*ended);
+    warn_of_no_result(session, *ended);
   } else {
     print(describe::escaped(outcome_words(*ended)) + "\n");
+    warn_of_no_result(session, *ended);
     if (ended->trials.failed > 0) print("for the output of its trials, run: cadre experiment logs " + id + "\n");
   }
   co_return exit_code_of(*ended);
