@@ -115,6 +115,7 @@ loop::Task<std::string> why_it_waits(CommandContext& session, experiment::TrialV
       co_await ask(session, cluster::requests::GetJob{trial.jobs.back(), std::nullopt});
   // It waits for a job to be submitted, if that of its last run has ended.
   if (!job || job->stage == cluster::JobStage::ended) co_return trial.reason;
+  if (!cluster::waits(job->stage)) co_return "";  // it was placed in the meantime
   const Result<cluster::requests::Text> text = co_await ask(session, cluster::requests::Why{trial.jobs.back()});
   if (!text) co_return "";
   std::string line = text->text;
