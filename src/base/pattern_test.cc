@@ -3,9 +3,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <regex.h>
 
 #include <chrono>
-#include <regex>
 #include <string>
 
 #include "base/seeds.h"
@@ -97,19 +97,23 @@ std::string random_pattern(Dice& dice, int depth) {
   return text;
 }
 
-TEST(Pattern, AgreesWithTheStandardLibraryOnRandomExpressionsAndTexts) {
+/// Of POSIX: g++ 12 warns about its own <regex> with a sanitizer.
+TEST(Pattern, AgreesWithThePosixLibraryOnRandomExpressionsAndTexts) {
   FOR_SEEDS(3'000, [](Dice& dice) {
     std::string pattern = random_pattern(dice, 2);
     if (dice.percent(20)) pattern = "^" + pattern;
     if (dice.percent(20)) pattern += "$";
     const Result<Pattern> own = Pattern::parse(pattern);
     ASSERT_TRUE(own.has_value()) << pattern << ": " << own.error().message;
-    const std::regex other(pattern);
+    regex_t other{};
+    ASSERT_EQ(::regcomp(&other, pattern.c_str(), REG_EXTENDED | REG_NOSUB), 0) << pattern;
     for (int i = 0; i < 10; ++i) {
       std::string line;
       for (std::int64_t size = dice.between(0, 8); size > 0; --size) line += "ab "[dice.between(0, 2)];
-      ASSERT_EQ(own->is_in(line), std::regex_search(line, other)) << pattern << " in '" << line << "'";
+      EXPECT_EQ(own->is_in(line), ::regexec(&other, line.c_str(), 0, nullptr, 0) == 0)
+          << pattern << " in '" << line << "'";
     }
+    ::regfree(&other);
   });
 }
 
