@@ -86,7 +86,7 @@ std::string random_pattern(Dice& dice, int depth) {
       case 0: text += "a"; break;
       case 1: text += "[ab]"; break;
       case 2: text += dice.percent(50) ? "." : "[^a]"; break;
-      case 3: text += dice.percent(50) ? "\\b" : "b"; break;
+      case 3: text += "b"; break;
       case 4: text += "(" + random_pattern(dice, depth - 1) + "|" + random_pattern(dice, depth - 1) + ")"; break;
       default: {
         static constexpr const char* repeats[] = {"*", "+", "?", "{2}", "{1,2}", "{1,}", "*?"};
@@ -97,7 +97,8 @@ std::string random_pattern(Dice& dice, int depth) {
   return text;
 }
 
-/// Of POSIX: g++ 12 warns about its own <regex> with a sanitizer.
+/// That of POSIX: g++ 12 warns about its own <regex> with a sanitizer. Without \b, which glibc gets wrong in
+/// repetitions.
 TEST(Pattern, AgreesWithThePosixLibraryOnRandomExpressionsAndTexts) {
   FOR_SEEDS(3'000, [](Dice& dice) {
     std::string pattern = random_pattern(dice, 2);
