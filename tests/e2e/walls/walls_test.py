@@ -423,7 +423,7 @@ class Walls:
         def is_ready():
             found = glob.glob(f"{agent}/tasks/*/tmp/ann.sock")
             cls.victim = pathlib.Path(found[0]).parent.parent if found else None
-            return bool(found)
+            return found and (cls.victim / "output").exists()  # once it has written something
 
         cls.cluster.until(is_ready)
         cls.pid = next(pid for pid in pids_with(mark) if runs_python(pid))
