@@ -27,6 +27,22 @@ class Benches(unittest.TestCase):
         for one in programs:
             self.assertLess(len(one.read_text().splitlines()), 60, one.name)
 
+    def test_the_program_is_built_without_test_frameworks(self):
+        """Benchmarks are part of the program, which is built where only packages/run.txt is installed."""
+        files = [*(ROOT / "bench").glob("*.cc"), *(ROOT / "tests/servers").glob("*.cc")]
+        left = [one for one in files if not one.name.endswith("_test.cc")]
+        seen = set(left)
+        self.assertIn(ROOT / "tests/servers/postgres.cc", seen)
+        while left:
+            file = left.pop()
+            text = file.read_text()
+            self.assertNotRegex(text, r"#include <(gtest|gmock|benchmark)/", str(file))
+            for name in re.findall(r'#include "([^"]+)"', text):
+                found = [folder / name for folder in (ROOT, ROOT / "src", file.parent) if (folder / name).exists()]
+                new = [one for one in found if one not in seen]
+                seen.update(new)
+                left += new
+
     def test_json_is_one_object_with_rows(self):
         figures = json.loads(cadre("bench", "describe", "--json"))
         self.assertEqual(figures["bench"], "describe")

@@ -2,8 +2,6 @@
 /// ends with its last process: none is left behind. Works for root, and for others where user namespaces are allowed.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <string>
 
@@ -31,7 +29,8 @@ class SmallDisk {
 
 }  // namespace cadre::servers
 
-/// Runs the test in a process that may mount.
+/// Runs the test in a process that may mount. For files that include GoogleTest: the benchmarks of the program link
+/// this library, and are built where GoogleTest is not installed.
 #define WITH_OWN_MOUNTS()                                                                                  \
   if (!cadre::servers::has_own_mounts()) {                                                                 \
     const auto* self = testing::UnitTest::GetInstance()->current_test_info();                              \
